@@ -1,1 +1,55 @@
-//! Time.
+//! Schedules on the wall clock: cron expressions, daily windows and windows between two patterns,
+//! in every IANA time zone, with one rule for every clock change.
+//!
+//! The crate answers two kinds of question. [`Firings`] are instants: when is the next one, which
+//! was the last, which lie in between? [`Windows`] are open or closed at every instant: are they
+//! now, since when, until when? Everything takes `now` as an argument; nothing here reads a clock,
+//! the host's time zone or its database, so the same input gives the same answer everywhere. It
+//! knows nothing of Kubernetes.
+//!
+//! The rule for clock changes: **a civil time means the first instant at which the wall clock has
+//! reached it.** In a gap that is the first instant after the jump, in a fold the first of the two.
+//! A cron expression that is a rhythm (`*/15 * * * *`) rather than a time of day follows what the
+//! clock shows instead; see [`Cron::is_fixed`].
+//!
+//! ```
+//! use almanac_calendar::{Cron, Zone};
+//!
+//! let zone = Zone::named("America/New_York")?;
+//! let firings = Cron::parse("30 2 * * *")?.in_zone(zone);
+//! // On 8 March 2026 there is no half past two in New York.
+//! let next = firings.next("2026-03-08T05:00:00Z".parse()?).unwrap();
+//! assert_eq!(next.to_string(), "2026-03-08T07:00:00Z");
+//! assert_eq!(zone.civil(next).to_string(), "2026-03-08T03:00:00");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! No search runs for ever. A date that exists comes back within forty years (29 February on a
+//! Monday, across 2100, is the rarest), schedules without any date are refused when they are read,
+//! and no schedule is followed further than four hundred years from `now`, after which the calendar
+//! repeats.
+
+mod civil;
+mod clock_effect;
+mod cron;
+mod daily;
+mod describe;
+mod firings;
+mod instant;
+mod names;
+mod pattern;
+mod quoted;
+mod recurrence;
+mod windows;
+mod zone;
+
+pub use clock_effect::{ClockEffect, Effect};
+pub use cron::{Cron, CronError, CronErrorKind, CronField};
+pub use daily::{DailyWindow, DailyWindowError, DailyWindowErrorKind, DailyWindowPart};
+pub use firings::Firings;
+pub use pattern::{
+    Pattern, PatternError, PatternErrorKind, PatternField, PatternText, PatternWindow,
+    PatternWindowError,
+};
+pub use windows::{Transition, Windows};
+pub use zone::{ClockChange, Zone, ZoneError, ZoneErrorKind, tzdata_version};

@@ -1,0 +1,178 @@
+//! One field of a cron expression: its values, its names, and how its text becomes a set of bits.
+
+use std::ops::Range;
+
+use super::error::{CronError, CronErrorKind, CronField};
+use crate::names::{MONTHS, WEEKDAYS, position_of_name, position_of_short_name};
+use crate::quoted::excerpt;
+
+/// What one field says.
+#[derive(Clone, Copy)]
+pub(super) struct FieldSet {
+    /// One bit a value.
+    pub(super) bits: u64,
+    /// Whether it contains `*` or `?` without a step, and so is no restriction.
+    pub(super) free: bool,
+    /// Whether it contains `*`, `?` or a step, and so describes a rhythm.
+    pub(super) rhythm: bool,
+}
+
+impl CronField {
+    /// The values, smallest and largest.
+    pub(super) fn bounds(self) -> (u8, u8) {
+        match self {
+            CronField::Minute => (0, 59),
+            CronField::Hour => (0, 23),
+            CronField::DayOfMonth => (1, 31),
+            CronField::Month => (1, 12),
+            CronField::Weekday => (0, 7),
+        }
+    }
+
+    /// The last value that `N/step` and `*/step` reach: 7 is only another name of Sunday.
+    fn last(self) -> u8 {
+        match self {
+            CronField::Weekday => 6,
+            _ => self.bounds().1,
+        }
+    }
+
+    fn named(self, text: &str) -> Option<u8> {
+        match self {
+            CronField::Month => position_of_short_name(&MONTHS, text).map(|index| index + 1),
+            CronField::Weekday => position_of_short_name(&WEEKDAYS, text),
+            _ => None,
+        }
+    }
+}
+
+/// The text of one field, and where it stands in the expression.
+#[derive(Clone, Copy)]
+pub(super) struct FieldText<'a> {
+    pub(super) field: CronField,
+    pub(super) text: &'a str,
+    pub(super) at: usize,
+}
+
+impl<'a> FieldText<'a> {
+    pub(super) fn parse(self) -> Result<FieldSet, CronError> {
+        let mut set = FieldSet { bits: 0, free: false, rhythm: false };
+        let mut at = self.at;
+        for item in self.text.split(',') {
+            let item = FieldText { text: item, at, ..self };
+            item.add_to(&mut set)?;
+            at += item.text.len() + 1;
+        }
+        // Sunday is bit 0, whichever number was written.
+        if self.field == CronField::Weekday && set.bits >> 7 & 1 == 1 {
+            set.bits = set.bits & 0b111_1111 | 1;
+        }
+        Ok(set)
+    }
+
+    /// Reads one item of the list: a star, a value or a range, with or without a step.
+    fn add_to(self, set: &mut FieldSet) -> Result<(), CronError> {
+        if self.text.is_empty() {
+            return Err(self.error(CronErrorKind::EmptyItem));
+        }
+        let (base, step) = match self.text.split_once('/') {
+            None => (self, None),
+            Some((base, step)) => {
+                let step = self.part(base.len() + 1, step);
+                (self.part(0, base), Some(step.step()?))
+            }
+        };
+        let (from, to) = if matches!(base.text, "*" | "?") {
+            set.rhythm = true;
+            set.free |= step.is_none_or(|step| step == 1);
+            (self.field.bounds().0, self.field.last())
+        } else if let Some((from, to)) = base.text.split_once('-') {
+            let (from_text, to_text) = (base.part(0, from), base.part(from.len() + 1, to));
+            let (from, to) = (from_text.value()?, to_text.value()?);
+            if from > to {
+                return Err(base.error(CronErrorKind::Backwards { from, to }));
+            }
+            (from, to)
+        } else {
+            let value = base.value()?;
+            (value, if step.is_some() { self.field.last().max(value) } else { value })
+        };
+        set.rhythm |= step.is_some();
+        for value in (from..=to).step_by(step.unwrap_or(1)) {
+            set.bits |= 1 << value;
+        }
+        Ok(())
+    }
+
+    fn step(self) -> Result<usize, CronError> {
+        match self.text.parse::<usize>() {
+            Ok(0) => Err(self.error(CronErrorKind::StepOfZero)),
+            // A sign is read by `parse`, but is no step.
+            Ok(step) if self.text.bytes().all(|it| it.is_ascii_digit()) => Ok(step),
+            // A step past the end of any field leaves its first value, however many digits it has.
+            Err(_) if !self.text.is_empty() && self.text.bytes().all(|it| it.is_ascii_digit()) => {
+                Ok(usize::from(u8::MAX))
+            }
+            _ => Err(self.error(CronErrorKind::NotAStep(excerpt(self.text)))),
+        }
+    }
+
+    fn value(self) -> Result<u8, CronError> {
+        let (first, last) = self.field.bounds();
+        if !self.text.is_empty() && self.text.bytes().all(|it| it.is_ascii_digit()) {
+            return match self.text.parse::<u8>() {
+                Ok(value) if (first..=last).contains(&value) => Ok(value),
+                _ => Err(self.error(CronErrorKind::OutOfRange(excerpt(self.text)))),
+            };
+        }
+        self.field.named(self.text).ok_or_else(|| self.error(self.what_is_wrong()))
+    }
+
+    /// Names the mistake in a text that is no value of its field.
+    fn what_is_wrong(self) -> CronErrorKind {
+        let upper = self.text.to_ascii_uppercase();
+        let given = || excerpt(self.text);
+        if self.text.is_empty() {
+            return CronErrorKind::OpenRange;
+        }
+        if self.text.contains('#') {
+            return CronErrorKind::NthWeekday;
+        }
+        let digits = |text: &str| text.bytes().all(|it| it.is_ascii_digit());
+        let days = matches!(self.field, CronField::DayOfMonth | CronField::Weekday);
+        if days && (upper == "L" || upper == "LW" || upper.strip_suffix('L').is_some_and(digits)) {
+            return CronErrorKind::LastDay;
+        }
+        if days && (upper == "W" || upper.strip_suffix('W').is_some_and(digits)) {
+            return CronErrorKind::NearestWeekday;
+        }
+        if self.text.contains(['*', '?']) {
+            return CronErrorKind::StarWithMore(given());
+        }
+        let names: &[&'static str] = match self.field {
+            CronField::Month => &MONTHS,
+            CronField::Weekday => &WEEKDAYS,
+            _ => &[],
+        };
+        match position_of_name(names, self.text) {
+            Some(index) => {
+                let short = &names[usize::from(index)][..3];
+                CronErrorKind::LongName { given: given(), short }
+            }
+            None => CronErrorKind::NotAValue(given()),
+        }
+    }
+
+    /// A part of this text, `offset` bytes into it.
+    fn part(self, offset: usize, text: &'a str) -> FieldText<'a> {
+        FieldText { text, at: self.at + offset, ..self }
+    }
+
+    fn error(self, kind: CronErrorKind) -> CronError {
+        CronError { kind, field: Some(self.field), span: self.span() }
+    }
+
+    fn span(self) -> Range<usize> {
+        self.at..self.at + self.text.len()
+    }
+}

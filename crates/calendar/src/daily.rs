@@ -1,0 +1,214 @@
+//! Daily windows: from one time of day to another, every day.
+
+use std::fmt;
+use std::ops::Range;
+
+use crate::quoted::{Quoted, excerpt};
+use crate::recurrence::{DateSet, Recurrence, TimeSet};
+use crate::{Windows, Zone};
+
+/// A window that is open between two times of every day.
+///
+/// Times are written `HH:MM`, with two digits each; the end may also be `24:00`. An end before the
+/// start lies on the next day.
+///
+/// ```
+/// use almanac_calendar::{DailyWindow, Zone};
+///
+/// let night = DailyWindow::parse("22:00", "06:00")?.in_zone(Zone::utc());
+/// assert!(night.is_open("2026-01-01T03:00:00Z".parse().unwrap()));
+/// assert!(!night.is_open("2026-01-01T06:00:00Z".parse().unwrap()));
+/// # Ok::<(), almanac_calendar::DailyWindowError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct DailyWindow {
+    start: TimeOfDay,
+    end: TimeOfDay,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct TimeOfDay {
+    hour: u8,
+    minute: u8,
+}
+
+const END_OF_DAY: TimeOfDay = TimeOfDay { hour: 24, minute: 0 };
+
+impl DailyWindow {
+    /// Reads the two times of a window.
+    ///
+    /// ```
+    /// use almanac_calendar::DailyWindow;
+    ///
+    /// assert!(DailyWindow::parse("00:00", "24:00").is_ok());
+    /// assert_eq!(
+    ///     DailyWindow::parse("8:00", "20:00").unwrap_err().to_string(),
+    ///     "`8:00` is not a time of day; write two digits each, as in 08:00",
+    /// );
+    /// ```
+    pub fn parse(start: &str, end: &str) -> Result<DailyWindow, DailyWindowError> {
+        let start_time = TimeOfDay::parse(start, DailyWindowPart::Start)?;
+        let end_time = TimeOfDay::parse(end, DailyWindowPart::End)?;
+        if start_time == end_time {
+            return Err(DailyWindowError::new(
+                DailyWindowErrorKind::StartIsEnd,
+                DailyWindowPart::End,
+                end,
+            ));
+        }
+        Ok(DailyWindow { start: start_time, end: end_time })
+    }
+
+    /// When the window is open, in a zone.
+    ///
+    /// ```
+    /// use almanac_calendar::{DailyWindow, Zone};
+    ///
+    /// let day = DailyWindow::parse("08:00", "20:00").unwrap().in_zone(Zone::utc());
+    /// assert_eq!(day.describe(), "open from 08:00 to 20:00 every day (UTC)");
+    /// ```
+    #[must_use]
+    pub fn in_zone(self, zone: Zone) -> Windows {
+        Windows::new(self.start.every_day(), self.end.every_day(), zone)
+    }
+}
+
+impl TimeOfDay {
+    fn parse(text: &str, part: DailyWindowPart) -> Result<TimeOfDay, DailyWindowError> {
+        let wrong = |kind| DailyWindowError::new(kind, part, text);
+        let Some(&[tens, ones, b':', minute_tens, minute_ones]) = text.as_bytes().as_array() else {
+            return Err(wrong(DailyWindowErrorKind::Format));
+        };
+        let (Some(hour), Some(minute)) = (number(tens, ones), number(minute_tens, minute_ones))
+        else {
+            return Err(wrong(DailyWindowErrorKind::Format));
+        };
+        match (hour, minute) {
+            (24, 0) if part == DailyWindowPart::End => Ok(END_OF_DAY),
+            (24, 0) => Err(wrong(DailyWindowErrorKind::StartAtEndOfDay)),
+            (24.., _) => Err(wrong(DailyWindowErrorKind::Hour)),
+            (_, 60..) => Err(wrong(DailyWindowErrorKind::Minute)),
+            _ => Ok(TimeOfDay { hour, minute }),
+        }
+    }
+
+    /// The end of a day is the start of the next.
+    fn every_day(self) -> Recurrence {
+        let times = TimeSet::single(self.hour % 24, self.minute);
+        Recurrence { dates: DateSet::EVERY_DAY, times }
+    }
+}
+
+fn number(tens: u8, ones: u8) -> Option<u8> {
+    (tens.is_ascii_digit() && ones.is_ascii_digit()).then(|| (tens - b'0') * 10 + ones - b'0')
+}
+
+/// The two texts of a daily window.
+///
+/// ```
+/// use almanac_calendar::{DailyWindow, DailyWindowPart};
+///
+/// let error = DailyWindow::parse("08:00", "25:00").unwrap_err();
+/// assert_eq!(error.part(), DailyWindowPart::End);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DailyWindowPart {
+    /// When it opens.
+    Start,
+    /// When it closes.
+    End,
+}
+
+/// Why two texts are not a daily window, and what would be right.
+///
+/// ```
+/// use almanac_calendar::DailyWindow;
+///
+/// assert_eq!(
+///     DailyWindow::parse("24:00", "06:00").unwrap_err().to_string(),
+///     "24:00 is the end of a day, so a window cannot start then; write 00:00",
+/// );
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DailyWindowError {
+    kind: DailyWindowErrorKind,
+    part: DailyWindowPart,
+    given: String,
+    length: usize,
+}
+
+/// What is wrong with a daily window.
+///
+/// ```
+/// use almanac_calendar::{DailyWindow, DailyWindowErrorKind};
+///
+/// let error = DailyWindow::parse("08:00", "08:00").unwrap_err();
+/// assert_eq!(error.kind(), DailyWindowErrorKind::StartIsEnd);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DailyWindowErrorKind {
+    /// Not two digits, a colon and two digits.
+    Format,
+    /// An hour over 23.
+    Hour,
+    /// A minute over 59.
+    Minute,
+    /// `24:00` as a start.
+    StartAtEndOfDay,
+    /// The window would have no length, or be open all day.
+    StartIsEnd,
+}
+
+impl DailyWindowError {
+    fn new(kind: DailyWindowErrorKind, part: DailyWindowPart, text: &str) -> DailyWindowError {
+        DailyWindowError { kind, part, given: excerpt(text), length: text.len() }
+    }
+
+    /// What is wrong.
+    #[must_use]
+    pub fn kind(&self) -> DailyWindowErrorKind {
+        self.kind
+    }
+
+    /// Which of the two texts is wrong.
+    #[must_use]
+    pub fn part(&self) -> DailyWindowPart {
+        self.part
+    }
+
+    /// The bytes of that text that are wrong: all of it.
+    #[must_use]
+    pub fn span(&self) -> Range<usize> {
+        0..self.length
+    }
+}
+
+impl fmt::Display for DailyWindowError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let given = Quoted(&self.given);
+        match self.kind {
+            DailyWindowErrorKind::Format => {
+                write!(f, "{given} is not a time of day; write two digits each, as in 08:00")
+            }
+            DailyWindowErrorKind::Hour => {
+                write!(f, "{given} is not a time of day; hours run from 00 to 23")?;
+                match self.part {
+                    DailyWindowPart::Start => Ok(()),
+                    DailyWindowPart::End => f.write_str(", and 24:00 is the end of the day"),
+                }
+            }
+            DailyWindowErrorKind::Minute => {
+                write!(f, "{given} is not a time of day; minutes run from 00 to 59")
+            }
+            DailyWindowErrorKind::StartAtEndOfDay => {
+                f.write_str("24:00 is the end of a day, so a window cannot start then; write 00:00")
+            }
+            DailyWindowErrorKind::StartIsEnd => f.write_str(
+                "the window ends when it starts; for the whole day write 00:00 and 24:00",
+            ),
+        }
+    }
+}
+
+impl std::error::Error for DailyWindowError {}

@@ -1,0 +1,93 @@
+//! Schedules in English, in one line. Described is what a schedule means, not how it was written:
+//! `0 9 * * 1,2,3,4,5` and `0 9 * * mon-fri` read the same.
+
+mod dates;
+mod lists;
+mod times;
+
+use self::dates::date_phrase;
+use self::times::time_phrase;
+use crate::recurrence::{DateSet, Recurrence};
+
+/// A recurring moment, such as `at 08:30, Monday to Friday`.
+pub(crate) fn recurrence(recurrence: &Recurrence) -> String {
+    let time = time_phrase(recurrence.times);
+    match date_phrase(&recurrence.dates) {
+        Some(date) => time + &date,
+        // A rhythm says "every" already.
+        None if time.starts_with("every") => time,
+        None => time + " every day",
+    }
+}
+
+/// A window between two recurring moments, such as `open from 22:00 to 06:00 every day`.
+pub(crate) fn window(start: &Recurrence, end: &Recurrence) -> String {
+    if start.dates == DateSet::EVERY_DAY && end.dates == DateSet::EVERY_DAY {
+        let (opens, closes) = (single_time(start), single_time(end));
+        if let (Some(opens), Some(closes)) = (opens, closes) {
+            return daily(opens, closes);
+        }
+    }
+    format!("opens {}; closes {}", recurrence(start), recurrence(end))
+}
+
+fn daily(opens: u16, closes: u16) -> String {
+    if opens == closes {
+        return "always open".to_owned();
+    }
+    let (from, to) = (times::clock(opens), times::clock(closes));
+    match closes {
+        0 => format!("open from {from} to 24:00 every day"),
+        _ if closes < opens => format!("open from {from} to {to} the next day, every day"),
+        _ => format!("open from {from} to {to} every day"),
+    }
+}
+
+fn single_time(recurrence: &Recurrence) -> Option<u16> {
+    let times = recurrence.times;
+    (times.first() == times.last()).then(|| times.first())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Cron;
+
+    #[test]
+    fn expressions_are_described_by_what_they_mean() {
+        let cases = [
+            ("* * * * *", "every minute"),
+            ("*/15 * * * *", "every 15 minutes"),
+            ("0 * * * *", "every hour, on the hour"),
+            ("7 * * * *", "every hour, at minute 7"),
+            ("1,2,40 * * * *", "every hour, at minutes 1, 2 and 40"),
+            ("*/7 * * * *", "every hour, at minutes 0, 7, 14, 21, 28, 35, 42, 49 and 56"),
+            ("0 */6 * * *", "at 00:00, 06:00, 12:00 and 18:00 every day"),
+            ("30 */2 * * *", "every 2 hours, from 00:30 on"),
+            ("0 9-17 * * 1-5", "every hour from 09:00 to 17:00, Monday to Friday"),
+            ("*/15 9-17 * * 1-5", "every 15 minutes from 09:00 to 17:45, Monday to Friday"),
+            ("*/15 2 * * *", "every 15 minutes from 02:00 to 02:45"),
+            ("* 4 * * *", "every minute from 04:00 to 04:59"),
+            ("*/10 1,5 * * *", "every 10 minutes in the hours 1 and 5"),
+            (
+                "5,7 1,3,8,12,20 * * *",
+                "at minutes 5 and 7 of the hours 1, 3, 8, 12 and 20 every day",
+            ),
+            ("30 8 * * mon-fri", "at 08:30, Monday to Friday"),
+            ("30 8 * * 0,6", "at 08:30 on Saturday and Sunday"),
+            ("30 8 * * 3", "at 08:30 every Wednesday"),
+            ("0 0 29 2 *", "at 00:00 on 29 February"),
+            ("0 0 1 1 *", "at 00:00 on 1 January"),
+            ("0 0 1,15 * *", "at 00:00 on the 1st and 15th of every month"),
+            ("0 0 1-7 * *", "at 00:00 on the 1st to 7th of every month"),
+            ("0 0 * 6-8 *", "at 00:00 every day from June to August"),
+            ("0 0 1,2 1,7 *", "at 00:00 on the 1st and 2nd of January and July"),
+            ("0 0 13 * 5", "at 00:00 on the 13th of every month and on every Friday"),
+            ("0 0 13 2,3 5", "at 00:00 on the 13th and on every Friday, in February and March"),
+            ("*/5 * * 12 *", "every 5 minutes every day in December"),
+            ("0 12 * 12 1", "at 12:00 every Monday in December"),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(Cron::parse(text).unwrap().describe(), expected, "{text}");
+        }
+    }
+}

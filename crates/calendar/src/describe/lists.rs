@@ -1,0 +1,44 @@
+//! Lists and runs of values, as a sentence has them.
+
+/// `a`, `a and b`, `a, b and c`.
+pub(super) fn and(items: &[String]) -> String {
+    match items {
+        [] => String::new(),
+        [only] => only.clone(),
+        [most @ .., last] => format!("{} and {last}", most.join(", ")),
+    }
+}
+
+/// The positions of the bits that are set.
+pub(super) fn members(bits: u64) -> Vec<u8> {
+    (0..64).filter(|bit| bits >> bit & 1 == 1).collect()
+}
+
+/// The ends of a run of three or more neighbours without a hole.
+pub(super) fn run(values: &[u8]) -> Option<(u8, u8)> {
+    let (&[first, ..], &[.., last]) = (values, values) else {
+        return None;
+    };
+    let unbroken = usize::from(last - first) + 1 == values.len();
+    (values.len() > 2 && unbroken).then_some((first, last))
+}
+
+/// The step between values that are evenly spread from 0 to just below `end`, such as 15 for
+/// 0, 15, 30 and 45 below 60.
+pub(super) fn even_step(values: &[u8], end: u8) -> Option<u8> {
+    let step = end / u8::try_from(values.len()).ok().filter(|count| *count > 1)?;
+    let even = values.iter().zip(0_u8..).all(|(value, index)| *value == index * step);
+    (even && end.is_multiple_of(step) && usize::from(end / step) == values.len()).then_some(step)
+}
+
+/// `1st`, `2nd`, `3rd`, `4th`.
+pub(super) fn ordinal(value: u8) -> String {
+    let suffix = match (value % 10, value / 10) {
+        (_, 1) => "th",
+        (1, _) => "st",
+        (2, _) => "nd",
+        (3, _) => "rd",
+        _ => "th",
+    };
+    format!("{value}{suffix}")
+}

@@ -1,0 +1,49 @@
+//! The English names of months and weekdays, which schedules are written in and described with.
+
+pub(crate) const MONTHS: [&str; 12] = [
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+];
+
+/// Sunday first, as cron counts them.
+pub(crate) const WEEKDAYS: [&str; 7] =
+    ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"];
+
+/// The position of the name that `text` is, in any letter case.
+pub(crate) fn position_of_name(names: &[&str], text: &str) -> Option<u8> {
+    let index = names.iter().position(|name| name.eq_ignore_ascii_case(text))?;
+    u8::try_from(index).ok()
+}
+
+/// The position of the name whose first three letters `text` is, in any letter case.
+pub(crate) fn position_of_short_name(names: &[&str], text: &str) -> Option<u8> {
+    let index = names.iter().position(|name| name[..3].eq_ignore_ascii_case(text))?;
+    u8::try_from(index).ok()
+}
+
+/// A name with its first letter large, as it stands in a sentence.
+pub(crate) fn capitalised(name: &str) -> String {
+    let mut letters = name.chars();
+    letters
+        .next()
+        .map_or_else(String::new, |first| first.to_ascii_uppercase().to_string() + letters.as_str())
+}
+
+/// A small number as a word.
+pub(crate) fn number(value: usize) -> String {
+    const WORDS: [&str; 13] = [
+        "none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
+        "eleven", "twelve",
+    ];
+    WORDS.get(value).map_or_else(|| value.to_string(), |word| (*word).to_owned())
+}

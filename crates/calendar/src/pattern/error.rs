@@ -1,0 +1,206 @@
+//! Everything that can be wrong with a pattern, each with a sentence on what would be right.
+
+use std::fmt;
+use std::ops::Range;
+
+use crate::quoted::Quoted;
+
+/// The fields of a pattern.
+///
+/// ```
+/// use almanac_calendar::PatternField;
+///
+/// assert_eq!(PatternField::Weekdays.name(), "weekdays");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PatternField {
+    /// 0 to 59.
+    Minutes,
+    /// 0 to 23.
+    Hours,
+    /// Days of the month.
+    Days,
+    /// Months of the year.
+    Months,
+    /// Days of the week.
+    Weekdays,
+    /// Calendar years.
+    Years,
+}
+
+impl PatternField {
+    /// The field's name, as it is written.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            PatternField::Minutes => "minutes",
+            PatternField::Hours => "hours",
+            PatternField::Days => "days",
+            PatternField::Months => "months",
+            PatternField::Weekdays => "weekdays",
+            PatternField::Years => "years",
+        }
+    }
+
+    pub(super) fn bounds(self) -> (u16, u16) {
+        match self {
+            PatternField::Minutes => (0, 59),
+            PatternField::Hours => (0, 23),
+            PatternField::Days => (1, 31),
+            PatternField::Months => (1, 12),
+            PatternField::Weekdays => (0, 7),
+            PatternField::Years => (1970, 2999),
+        }
+    }
+
+    /// The last value with a meaning of its own: weekday 7 is Sunday again.
+    pub(super) fn last(self) -> u16 {
+        match self {
+            PatternField::Weekdays => 6,
+            _ => self.bounds().1,
+        }
+    }
+
+    /// Whether leaving the field out means any value, and not 0.
+    fn may_be_any(self) -> bool {
+        !matches!(self, PatternField::Minutes | PatternField::Hours)
+    }
+}
+
+/// Why a text is not a pattern, in which field, where, and what would be right.
+///
+/// ```
+/// use almanac_calendar::{Pattern, PatternField, PatternText};
+///
+/// let text = PatternText { hours: Some("9, 24"), ..PatternText::default() };
+/// let error = Pattern::parse(text).unwrap_err();
+/// assert_eq!((error.field(), error.span()), (Some(PatternField::Hours), 3..5));
+/// assert_eq!(error.to_string(), "hours run from 0 to 23, not 24");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PatternError {
+    kind: PatternErrorKind,
+    field: PatternField,
+    span: Range<usize>,
+}
+
+impl PatternError {
+    pub(super) fn new(
+        kind: PatternErrorKind,
+        field: PatternField,
+        span: Range<usize>,
+    ) -> PatternError {
+        PatternError { kind, field, span }
+    }
+
+    /// What is wrong.
+    #[must_use]
+    pub fn kind(&self) -> &PatternErrorKind {
+        &self.kind
+    }
+
+    /// The field that is wrong; `None` when only the fields together are.
+    #[must_use]
+    pub fn field(&self) -> Option<PatternField> {
+        (self.kind != PatternErrorKind::NeverFires).then_some(self.field)
+    }
+
+    /// The bytes of the field's text that are wrong.
+    #[must_use]
+    pub fn span(&self) -> Range<usize> {
+        self.span.clone()
+    }
+}
+
+/// What is wrong with a pattern.
+///
+/// ```
+/// use almanac_calendar::{Pattern, PatternErrorKind, PatternText};
+///
+/// let text = PatternText { days: Some("31"), months: Some("Feb"), ..PatternText::default() };
+/// assert_eq!(Pattern::parse(text).unwrap_err().kind(), &PatternErrorKind::NeverFires);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PatternErrorKind {
+    /// Nothing at all.
+    EmptyList,
+    /// Nothing between two commas, or a comma at an end.
+    EmptyItem,
+    /// A number that the field does not have.
+    OutOfRange(String),
+    /// A range.
+    Range {
+        /// The range as written.
+        given: String,
+        /// The same as a list, where it is short.
+        instead: Option<String>,
+    },
+    /// A step.
+    Step(String),
+    /// `*` or `?`.
+    Star,
+    /// Neither a number nor a name of the field.
+    NotAValue(String),
+    /// No date matches, such as 31 February.
+    NeverFires,
+}
+
+impl fmt::Display for PatternError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let field = self.field.name();
+        let (first, last) = self.field.bounds();
+        match &self.kind {
+            PatternErrorKind::EmptyList if self.field.may_be_any() => {
+                write!(f, "the list of {field} is empty; leave {field} out for any")
+            }
+            PatternErrorKind::EmptyList => {
+                write!(f, "the list of {field} is empty; leave {field} out for 0")
+            }
+            PatternErrorKind::EmptyItem => {
+                f.write_str("the list has an empty item; take out the comma that is too many")
+            }
+            PatternErrorKind::OutOfRange(given) => {
+                write!(f, "{field} run from {first} to {last}")?;
+                if self.field == PatternField::Weekdays {
+                    f.write_str(" (0 and 7 are Sunday)")?;
+                }
+                write!(f, ", not {given}")
+            }
+            PatternErrorKind::Range { given, instead } => {
+                write!(f, "{} is a range, and a pattern takes lists; write ", Quoted(given))?;
+                f.write_str(instead.as_deref().unwrap_or("its values with commas between them"))
+            }
+            PatternErrorKind::Step(given) => write!(
+                f,
+                "{} is a step, and a pattern takes lists; write its values with commas between \
+                 them",
+                Quoted(given)
+            ),
+            PatternErrorKind::Star if self.field.may_be_any() => {
+                write!(f, "a pattern has no stars; leave {field} out for any")
+            }
+            PatternErrorKind::Star => write!(
+                f,
+                "a pattern has no stars; write the {field} with commas between them (left out \
+                 they are 0)"
+            ),
+            PatternErrorKind::NotAValue(given) => {
+                write!(f, "{} is not one of the {field}; write ", Quoted(given))?;
+                match self.field {
+                    PatternField::Months => f.write_str("1 to 12 or names, such as Jan"),
+                    PatternField::Weekdays => {
+                        f.write_str("0 to 7 (0 and 7 are Sunday) or names, such as Mon")
+                    }
+                    _ => write!(f, "{first} to {last}"),
+                }
+            }
+            PatternErrorKind::NeverFires => f.write_str(
+                "it never fires: no date has all of these days, months, weekdays and years; write \
+                 a date that exists",
+            ),
+        }
+    }
+}
+
+impl std::error::Error for PatternError {}

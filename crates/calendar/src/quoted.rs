@@ -1,0 +1,31 @@
+//! Repeating a piece of somebody's text inside an error message.
+
+use std::fmt;
+
+const LONGEST: usize = 40;
+
+/// The piece of text that an error keeps: long ones are cut, so that a message stays one readable
+/// line whatever was typed.
+pub(crate) fn excerpt(text: &str) -> String {
+    let mut characters = text.chars();
+    let start: String = characters.by_ref().take(LONGEST).collect();
+    if characters.next().is_none() { start } else { start + "…" }
+}
+
+/// The piece in backticks, with control characters escaped: a message must not move the cursor of
+/// a terminal.
+pub(crate) struct Quoted<'a>(pub(crate) &'a str);
+
+impl fmt::Display for Quoted<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("`")?;
+        for character in self.0.chars() {
+            if character.is_control() {
+                write!(f, "{}", character.escape_default())?;
+            } else {
+                write!(f, "{character}")?;
+            }
+        }
+        f.write_str("`")
+    }
+}

@@ -1,0 +1,251 @@
+//! Windows on the line of time: when they are open in a zone, and when that changes.
+//!
+//! Because a later civil time never resolves to an earlier instant, the order of events on the wall
+//! clock is their order in time. So whether a window is open is decided in civil time, by how far
+//! the wall clock has got, and only the answers are turned into instants.
+
+use jiff::Timestamp;
+
+use crate::civil::SECONDS_A_MINUTE;
+use crate::clock_effect::{self, ClockEffect};
+use crate::describe;
+use crate::firings::{FURTHEST, minute};
+use crate::recurrence::Recurrence;
+use crate::{Zone, instant};
+
+/// A schedule that is open or closed at every instant.
+///
+/// It is made from a [`crate::DailyWindow`] or a [`crate::PatternWindow`]. It is open when its last
+/// start is at or after its last end, so intervals are half-open, and of two windows where one
+/// begins when the other ends exactly one is open at every instant.
+///
+/// ```
+/// use almanac_calendar::{DailyWindow, Transition, Zone};
+///
+/// let zone = Zone::named("Europe/Berlin").unwrap();
+/// let office = DailyWindow::parse("09:00", "17:00").unwrap().in_zone(zone);
+/// let now = "2026-07-01T12:00:00Z".parse().unwrap();
+/// assert!(office.is_open(now));
+/// let closes = Transition { at: "2026-07-01T15:00:00Z".parse().unwrap(), opens: false };
+/// assert_eq!(office.next_transition(now), Some(closes));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Windows {
+    start: Recurrence,
+    end: Recurrence,
+    zone: Zone,
+}
+
+/// An instant at which a window changes.
+///
+/// ```
+/// use almanac_calendar::Transition;
+///
+/// let opening = Transition { at: "2026-01-01T00:00:00Z".parse().unwrap(), opens: true };
+/// assert!(opening.opens);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transition {
+    /// The first instant of the new state.
+    pub at: Timestamp,
+    /// Whether the window is open from then on.
+    pub opens: bool,
+}
+
+/// A place on the wall clock at which the window's state is known.
+#[derive(Clone, Copy)]
+struct Position {
+    /// How far the wall clock has got, in civil minutes.
+    minute: i64,
+    open: bool,
+}
+
+impl Windows {
+    pub(crate) fn new(start: Recurrence, end: Recurrence, zone: Zone) -> Windows {
+        Windows { start, end, zone }
+    }
+
+    /// The zone.
+    ///
+    /// ```
+    /// use almanac_calendar::{DailyWindow, Zone};
+    ///
+    /// let day = DailyWindow::parse("08:00", "20:00").unwrap().in_zone(Zone::utc());
+    /// assert_eq!(day.zone().name(), "UTC");
+    /// ```
+    #[must_use]
+    pub fn zone(&self) -> Zone {
+        self.zone
+    }
+
+    /// Whether the window is open at `now`.
+    ///
+    /// ```
+    /// use almanac_calendar::{DailyWindow, Zone};
+    ///
+    /// let day = DailyWindow::parse("08:00", "20:00").unwrap().in_zone(Zone::utc());
+    /// assert!(day.is_open("2026-01-01T08:00:00Z".parse().unwrap()));
+    /// assert!(!day.is_open("2026-01-01T20:00:00Z".parse().unwrap()));
+    /// ```
+    #[must_use]
+    pub fn is_open(&self, now: Timestamp) -> bool {
+        self.position(instant::floor(now)).open
+    }
+
+    /// The first change after `now`.
+    ///
+    /// `None` when there is none within four hundred years, as for a window that is always open,
+    /// or whose years are over.
+    ///
+    /// ```
+    /// use almanac_calendar::{DailyWindow, Zone};
+    ///
+    /// let always = DailyWindow::parse("00:00", "24:00").unwrap().in_zone(Zone::utc());
+    /// assert_eq!(always.next_transition("2026-01-01T00:00:00Z".parse().unwrap()), None);
+    /// ```
+    #[must_use]
+    pub fn next_transition(&self, now: Timestamp) -> Option<Transition> {
+        self.after(self.position(instant::floor(now)))
+            .and_then(|(at, open)| Some(Transition { at: instant::at(at)?, opens: open }))
+    }
+
+    /// The last change at or before `now`: since when the window has been as it is.
+    ///
+    /// ```
+    /// use almanac_calendar::{DailyWindow, Zone};
+    ///
+    /// let day = DailyWindow::parse("08:00", "20:00").unwrap().in_zone(Zone::utc());
+    /// let opened = day.previous_transition("2026-01-01T12:00:00Z".parse().unwrap()).unwrap();
+    /// assert_eq!(opened.at.to_string(), "2026-01-01T08:00:00Z");
+    /// ```
+    #[must_use]
+    pub fn previous_transition(&self, now: Timestamp) -> Option<Transition> {
+        let now = instant::floor(now);
+        let mut position = self.position(now);
+        loop {
+            let changed = self.last_change(position)?;
+            let at = self.zone.first_instant(changed * SECONDS_A_MINUTE);
+            if at < now - FURTHEST {
+                return None;
+            }
+            let before = self.position(at - 1);
+            if before.open != position.open {
+                return Some(Transition { at: instant::at(at)?, opens: position.open });
+            }
+            // It opened and closed at one instant, inside a gap: for no time at all.
+            position = before;
+        }
+    }
+
+    /// The changes in `[from, to)`, in order, found one by one as they are asked for.
+    ///
+    /// ```
+    /// use almanac_calendar::{DailyWindow, Zone};
+    ///
+    /// let day = DailyWindow::parse("08:00", "20:00").unwrap().in_zone(Zone::utc());
+    /// let (from, to) = ("2026-01-01T08:00:00Z".parse().unwrap(), "2026-01-02T08:00:00Z".parse().unwrap());
+    /// let opens: Vec<bool> = day.between(from, to).map(|it| it.opens).collect();
+    /// assert_eq!(opens, [true, false]);
+    /// ```
+    pub fn between(&self, from: Timestamp, to: Timestamp) -> impl Iterator<Item = Transition> {
+        let to = instant::ceiling(to);
+        let mut position = self.position(instant::ceiling(from) - 1);
+        std::iter::from_fn(move || {
+            let (at, open) = self.after(position)?;
+            if at >= to {
+                return None;
+            }
+            position = Position { minute: minute(self.zone.reached_at(at)), open };
+            Some(Transition { at: instant::at(at)?, opens: open })
+        })
+    }
+
+    /// What the schedule means, in one English line with its zone.
+    ///
+    /// ```
+    /// use almanac_calendar::{DailyWindow, Zone};
+    ///
+    /// let night = DailyWindow::parse("22:00", "06:00").unwrap().in_zone(Zone::utc());
+    /// assert_eq!(night.describe(), "open from 22:00 to 06:00 the next day, every day (UTC)");
+    /// ```
+    #[must_use]
+    pub fn describe(&self) -> String {
+        format!("{} ({})", describe::window(&self.start, &self.end), self.zone)
+    }
+
+    /// The clock changes in `[from, to)` that touch the window, each with what becomes of it.
+    ///
+    /// ```
+    /// use almanac_calendar::{DailyWindow, Zone};
+    ///
+    /// let zone = Zone::named("Europe/Berlin").unwrap();
+    /// let night = DailyWindow::parse("22:00", "06:00").unwrap().in_zone(zone);
+    /// let (from, to) = ("2026-01-01T00:00:00Z".parse().unwrap(), "2026-06-01T00:00:00Z".parse().unwrap());
+    /// let effects: Vec<String> = night.clock_effects(from, to).map(|it| it.to_string()).collect();
+    /// assert_eq!(effects, [
+    ///     "on 2026-03-29 the clock jumps from 02:00 to 03:00: the window is open 1h less",
+    /// ]);
+    /// ```
+    pub fn clock_effects(
+        &self,
+        from: Timestamp,
+        to: Timestamp,
+    ) -> impl Iterator<Item = ClockEffect> {
+        self.zone.changes(from, to).flat_map(|change| {
+            let open = |at| self.position(at).open;
+            clock_effect::on_windows(&self.start, &self.end, open, change)
+        })
+    }
+
+    fn position(&self, now: i64) -> Position {
+        let minute = minute(self.zone.reached_at(now));
+        Position { minute, open: self.is_open_at(minute) }
+    }
+
+    /// Whether the last start at or before a civil minute is at or after the last end.
+    fn is_open_at(&self, minute: i64) -> bool {
+        // `None` is before everything: never started is closed, never ended is open.
+        let started = self.start.previous(minute);
+        started.is_some() && started >= self.end.previous(minute)
+    }
+
+    /// The first instant after a position at which the state is another one, and that state.
+    fn after(&self, mut position: Position) -> Option<(i64, bool)> {
+        let furthest = position.minute + FURTHEST / SECONDS_A_MINUTE;
+        while position.minute < furthest {
+            let changed = self.next_change(position)?;
+            let at = self.zone.first_instant(changed * SECONDS_A_MINUTE);
+            let reached = minute(self.zone.reached_at(at));
+            // In a gap the clock passes several events at once; only what it arrives at counts.
+            let open = if reached == changed { !position.open } else { self.is_open_at(reached) };
+            if open != position.open {
+                return Some((at, open));
+            }
+            position = Position { minute: reached, open };
+        }
+        None
+    }
+
+    /// The first civil minute after a position at which the state changes on the wall clock.
+    /// A start wins over an end of the same minute.
+    fn next_change(&self, Position { minute, open }: Position) -> Option<i64> {
+        if open {
+            self.end.without(&self.start).next(minute + 1)
+        } else {
+            self.start.next(minute + 1)
+        }
+    }
+
+    /// The civil minute, at or before a position, since which its state has lasted.
+    fn last_change(&self, Position { minute, open }: Position) -> Option<i64> {
+        if open {
+            match self.end.without(&self.start).previous(minute) {
+                Some(closed) => self.start.next(closed + 1),
+                None => self.start.first(),
+            }
+        } else {
+            let opened = self.start.previous(minute)?;
+            self.end.without(&self.start).next(opened + 1)
+        }
+    }
+}

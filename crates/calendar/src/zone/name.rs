@@ -1,0 +1,227 @@
+//! Which zone names are accepted, and what to write instead of the others.
+
+use std::fmt;
+use std::ops::Range;
+
+use super::ENTRIES;
+use crate::quoted::{Quoted, excerpt};
+
+/// `Factory` stands for "not set up yet"; it is in the database, but nobody means it.
+pub(super) fn is_accepted(name: &str) -> bool {
+    name != "Factory"
+}
+
+/// Abbreviations that people write, with the zones they may have meant.
+const ABBREVIATIONS: &[(&str, &str)] = &[
+    ("AEST", "Australia/Sydney"),
+    ("AST", "America/Halifax or Asia/Riyadh"),
+    ("BST", "Europe/London"),
+    ("CDT", "America/Chicago or America/Havana"),
+    ("CEST", "Europe/Berlin"),
+    ("CST", "America/Chicago or Asia/Shanghai"),
+    ("EDT", "America/New_York"),
+    ("EEST", "Europe/Athens"),
+    ("IST", "Asia/Kolkata, Europe/Dublin or Asia/Jerusalem"),
+    ("JST", "Asia/Tokyo"),
+    ("KST", "Asia/Seoul"),
+    ("MDT", "America/Denver"),
+    ("MSK", "Europe/Moscow"),
+    ("PDT", "America/Los_Angeles"),
+    ("PST", "America/Los_Angeles or Asia/Manila"),
+    ("SGT", "Asia/Singapore"),
+    ("Z", "UTC"),
+];
+
+/// Why a text is not the name of a time zone, and what would be.
+///
+/// ```
+/// use almanac_calendar::{Zone, ZoneErrorKind};
+///
+/// let error = Zone::named("Europe/Berlim").unwrap_err();
+/// assert_eq!(error.kind(), ZoneErrorKind::Unknown);
+/// assert_eq!(error.nearest(), Some("Europe/Berlin"));
+/// assert_eq!(
+///     error.to_string(),
+///     "`Europe/Berlim` is not an IANA time zone; the nearest name is Europe/Berlin",
+/// );
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ZoneError {
+    kind: ZoneErrorKind,
+    given: String,
+    length: usize,
+    /// What the message offers: a zone's name, or several for an abbreviation.
+    instead: Option<String>,
+}
+
+/// The kinds of text that are not accepted as the name of a zone.
+///
+/// ```
+/// use almanac_calendar::{Zone, ZoneErrorKind};
+///
+/// assert_eq!(Zone::named("").unwrap_err().kind(), ZoneErrorKind::Empty);
+/// assert_eq!(Zone::named("+08:00").unwrap_err().kind(), ZoneErrorKind::Offset);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ZoneErrorKind {
+    /// Nothing at all.
+    Empty,
+    /// `Local`: another zone on every machine.
+    Local,
+    /// An offset from UTC.
+    Offset,
+    /// An abbreviation such as `CST`.
+    Abbreviation,
+    /// The database's own placeholder.
+    Factory,
+    /// A name in other letters than it is published in.
+    LetterCase,
+    /// No name of the database.
+    Unknown,
+}
+
+impl ZoneError {
+    pub(super) fn explain(given: &str) -> ZoneError {
+        let (kind, instead) = classify(given);
+        ZoneError { kind, given: excerpt(given), length: given.len(), instead }
+    }
+
+    /// What is wrong with the text.
+    #[must_use]
+    pub fn kind(&self) -> ZoneErrorKind {
+        self.kind
+    }
+
+    /// The name that was probably meant, when there is exactly one.
+    #[must_use]
+    pub fn nearest(&self) -> Option<&str> {
+        match self.kind {
+            ZoneErrorKind::Unknown | ZoneErrorKind::LetterCase => self.instead.as_deref(),
+            _ => None,
+        }
+    }
+
+    /// The bytes of the text that are wrong: all of it.
+    #[must_use]
+    pub fn span(&self) -> Range<usize> {
+        0..self.length
+    }
+}
+
+impl fmt::Display for ZoneError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ZoneError { kind, given, instead, .. } = self;
+        let (given, instead) = (Quoted(given), instead.as_deref());
+        match kind {
+            ZoneErrorKind::Empty => f.write_str(
+                "a time zone is an IANA name such as Europe/Berlin; leave it out for UTC",
+            ),
+            ZoneErrorKind::Local => write!(
+                f,
+                "{given} is another zone on every machine; write an IANA name such as \
+                 Europe/Berlin, or leave it out for UTC"
+            ),
+            ZoneErrorKind::Offset => {
+                f.write_str(
+                    "an offset is not a time zone, because it knows no clock changes; write an \
+                     IANA name such as Asia/Shanghai",
+                )?;
+                match instead {
+                    Some(fixed) => {
+                        write!(f, ", or {fixed} for this offset all year (its sign is reversed)")
+                    }
+                    None => Ok(()),
+                }
+            }
+            ZoneErrorKind::Abbreviation => write!(
+                f,
+                "{given} is an abbreviation, not a time zone; write {}",
+                instead.unwrap_or("an IANA name such as Europe/Berlin")
+            ),
+            ZoneErrorKind::Factory => f.write_str(
+                "`Factory` means that no time zone was set; write an IANA name such as \
+                 Europe/Berlin",
+            ),
+            ZoneErrorKind::LetterCase => write!(
+                f,
+                "time zone names are case-sensitive; write {}",
+                instead.unwrap_or("it as published")
+            ),
+            ZoneErrorKind::Unknown => match instead {
+                Some(nearest) => {
+                    write!(f, "{given} is not an IANA time zone; the nearest name is {nearest}")
+                }
+                None => write!(
+                    f,
+                    "{given} is not an IANA time zone (tzdata {}); names look like Europe/Berlin",
+                    super::tzdata_version()
+                ),
+            },
+        }
+    }
+}
+
+impl std::error::Error for ZoneError {}
+
+fn classify(given: &str) -> (ZoneErrorKind, Option<String>) {
+    if given.trim().is_empty() {
+        return (ZoneErrorKind::Empty, None);
+    }
+    if given.eq_ignore_ascii_case("local") || given.eq_ignore_ascii_case("localtime") {
+        return (ZoneErrorKind::Local, None);
+    }
+    if given == "Factory" {
+        return (ZoneErrorKind::Factory, None);
+    }
+    if let Some((sign, digits)) = offset(given) {
+        return (ZoneErrorKind::Offset, fixed_zone(sign, &digits));
+    }
+    if let Some(entry) = ENTRIES.iter().find(|entry| entry.name.eq_ignore_ascii_case(given)) {
+        return (ZoneErrorKind::LetterCase, Some(entry.name.to_owned()));
+    }
+    if let Some((_, zones)) =
+        ABBREVIATIONS.iter().find(|(abbreviation, _)| abbreviation.eq_ignore_ascii_case(given))
+    {
+        return (ZoneErrorKind::Abbreviation, Some((*zones).to_owned()));
+    }
+    (ZoneErrorKind::Unknown, nearest(given))
+}
+
+/// The digits of `+8`, `+08:00`, `-0530`, `UTC+8` or `GMT-05:00`, with the sign before them.
+fn offset(given: &str) -> Option<(char, String)> {
+    let rest = given.strip_prefix("UTC").or_else(|| given.strip_prefix("GMT")).unwrap_or(given);
+    let sign = rest.chars().next().filter(|it| matches!(it, '+' | '-'))?;
+    let digits: String = rest[1..].chars().filter(|&it| it != ':').collect();
+    let plausible = (1..=6).contains(&digits.len()) && digits.bytes().all(|it| it.is_ascii_digit());
+    plausible.then_some((sign, digits))
+}
+
+/// The zone with a fixed offset, where the database has one: it has whole hours from -12 to +14,
+/// named with the opposite sign.
+fn fixed_zone(sign: char, digits: &str) -> Option<String> {
+    let (hours, minutes) = digits.split_at(digits.len().min(2));
+    if minutes.bytes().any(|it| it != b'0') {
+        return None;
+    }
+    let sign = if sign == '+' { '-' } else { '+' };
+    let hours = hours.trim_start_matches('0');
+    let name = if hours.is_empty() { "UTC".to_owned() } else { format!("Etc/GMT{sign}{hours}") };
+    ENTRIES.binary_search_by(|entry| entry.name.cmp(name.as_str())).is_ok().then_some(name)
+}
+
+/// The name that differs in the fewest letters, if it is near enough to have been meant.
+fn nearest(given: &str) -> Option<String> {
+    // A longer text is no mistyped name, and comparing it with all of them would take long.
+    if given.len() > 40 {
+        return None;
+    }
+    let furthest = 1 + given.len() / 6;
+    let lower = given.to_ascii_lowercase();
+    let (distance, name) = ENTRIES
+        .iter()
+        .filter(|entry| entry.name.len().abs_diff(given.len()) <= furthest)
+        .map(|entry| (strsim::osa_distance(&lower, &entry.name.to_ascii_lowercase()), entry.name))
+        .min()?;
+    (distance <= furthest).then(|| name.to_owned())
+}
