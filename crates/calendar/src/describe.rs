@@ -50,7 +50,7 @@ fn single_time(recurrence: &Recurrence) -> Option<u16> {
 
 #[cfg(test)]
 mod tests {
-    use crate::Cron;
+    use crate::{Cron, DailyWindow, Pattern, PatternText, Zone};
 
     #[test]
     fn expressions_are_described_by_what_they_mean() {
@@ -88,6 +88,53 @@ mod tests {
         ];
         for (text, expected) in cases {
             assert_eq!(Cron::parse(text).unwrap().describe(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn patterns_are_described_by_what_they_mean() {
+        let any = PatternText::default();
+        let cases = [
+            (any, "at 00:00 every day"),
+            (
+                PatternText { days: Some("29"), months: Some("2"), weekdays: Some("mon"), ..any },
+                "at 00:00 on the 29th of February where it is a Monday",
+            ),
+            (
+                PatternText { days: Some("1,2,3,4,5,6,7"), weekdays: Some("Thu,Fri"), ..any },
+                "at 00:00 on the 1st to 7th of every month where it is a Thursday or Friday",
+            ),
+            (PatternText { years: Some("2026"), ..any }, "at 00:00 every day of 2026"),
+            (
+                PatternText { days: Some("27"), months: Some("Nov"), years: Some("2026"), ..any },
+                "at 00:00 on 27 November 2026",
+            ),
+            (
+                PatternText { days: Some("1"), years: Some("2026,2027"), ..any },
+                "at 00:00 on the 1st of every month of 2026 and 2027",
+            ),
+            (
+                PatternText { weekdays: Some("7,1"), months: Some("5"), ..any },
+                "at 00:00 on Monday and Sunday in May",
+            ),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(Pattern::parse(text).unwrap().describe(), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn daily_windows_are_described_by_what_they_mean() {
+        let cases = [
+            ("08:00", "20:00", "open from 08:00 to 20:00 every day"),
+            ("22:00", "06:00", "open from 22:00 to 06:00 the next day, every day"),
+            ("22:00", "24:00", "open from 22:00 to 24:00 every day"),
+            ("22:00", "00:00", "open from 22:00 to 24:00 every day"),
+            ("00:00", "24:00", "always open"),
+        ];
+        for (start, end, expected) in cases {
+            let window = DailyWindow::parse(start, end).unwrap().in_zone(Zone::utc());
+            assert_eq!(window.describe_without_zone(), expected);
         }
     }
 }

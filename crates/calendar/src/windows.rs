@@ -160,6 +160,19 @@ impl Windows {
         })
     }
 
+    /// What the schedule means, in one English line without its zone.
+    ///
+    /// ```
+    /// use almanac_calendar::{DailyWindow, Zone};
+    ///
+    /// let day = DailyWindow::parse("08:00", "24:00").unwrap().in_zone(Zone::utc());
+    /// assert_eq!(day.describe_without_zone(), "open from 08:00 to 24:00 every day");
+    /// ```
+    #[must_use]
+    pub fn describe_without_zone(&self) -> String {
+        describe::window(&self.start, &self.end)
+    }
+
     /// What the schedule means, in one English line with its zone.
     ///
     /// ```
@@ -170,7 +183,7 @@ impl Windows {
     /// ```
     #[must_use]
     pub fn describe(&self) -> String {
-        format!("{} ({})", describe::window(&self.start, &self.end), self.zone)
+        format!("{} ({})", self.describe_without_zone(), self.zone)
     }
 
     /// The clock changes in `[from, to)` that touch the window, each with what becomes of it.

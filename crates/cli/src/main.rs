@@ -1,2 +1,54 @@
-//! The binary.
-fn main() {}
+//! The `almanac` program: arguments in, the rest called.
+//!
+//! Each command is a module of its own. Here the clock is read, once, and errors become exit codes:
+//! 0 when all is well, 1 when a command found something, 2 when it could not run.
+
+mod complaint;
+mod moment;
+mod when;
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use jiff::Timestamp;
+
+/// Capacity that follows the clock, for Kubernetes.
+#[derive(Parser)]
+#[command(name = "almanac", version, propagate_version = true, arg_required_else_help = true)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    When(when::WhenArguments),
+}
+
+const COULD_NOT_RUN: u8 = 2;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let now = Timestamp::now();
+    let mut output = io::BufWriter::new(anstream::stdout().lock());
+    let done = match &arguments.command {
+        Command::When(arguments) => when::run(arguments, now, &mut output),
+    };
+    match done.and_then(|code| Ok(output.flush().map(|()| code)?)) {
+        Ok(code) => code,
+        // Whoever reads our output has seen enough.
+        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            anstream::eprintln!("{}", complaint::render(&error));
+            ExitCode::from(COULD_NOT_RUN)
+        }
+    }
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    let kind = error.downcast_ref::<io::Error>().map(io::Error::kind).or_else(|| {
+        error.downcast_ref::<serde_json::Error>().and_then(serde_json::Error::io_error_kind)
+    });
+    kind == Some(io::ErrorKind::BrokenPipe)
+}

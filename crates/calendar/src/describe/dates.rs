@@ -47,7 +47,7 @@ fn both(days: &[u8], weekdays: &[u8], rule: DayRule, months: Option<&[u8]>) -> S
         DayRule::Both => {
             let names: Vec<String> = weekdays.iter().map(|it| weekday_name(*it)).collect();
             let of = months.map_or("every month".to_owned(), month_names);
-            format!("on {} of {of} where it is a {}", day_list(days), names.join(" or "))
+            format!(" on {} of {of} where it is a {}", day_list(days), names.join(" or "))
         }
     }
 }

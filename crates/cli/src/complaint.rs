@@ -1,0 +1,77 @@
+//! Errors about something typed on the command line, shown with the text and a marker under the
+//! part that is wrong.
+
+use std::fmt::{self, Write};
+use std::ops::Range;
+
+use anstyle::{AnsiColor, Style};
+
+const ERROR: Style = AnsiColor::Red.on_default().bold();
+const MARKER: Style = AnsiColor::Blue.on_default().bold();
+
+/// What is wrong with the value of an argument, and where in it.
+#[derive(Debug)]
+pub(crate) struct Complaint {
+    argument: &'static str,
+    text: String,
+    span: Range<usize>,
+    message: String,
+}
+
+impl Complaint {
+    pub(crate) fn new(
+        argument: &'static str,
+        text: &str,
+        span: Range<usize>,
+        message: impl fmt::Display,
+    ) -> Complaint {
+        Complaint { argument, text: text.to_owned(), span, message: message.to_string() }
+    }
+
+    /// About the whole of an argument's value.
+    pub(crate) fn whole(
+        argument: &'static str,
+        text: &str,
+        message: impl fmt::Display,
+    ) -> Complaint {
+        Complaint::new(argument, text, 0..text.len(), message)
+    }
+}
+
+impl fmt::Display for Complaint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.argument, self.message)
+    }
+}
+
+impl std::error::Error for Complaint {}
+
+/// An error as it is printed: its chain of causes, and the marked text when it has one.
+pub(crate) fn render(error: &anyhow::Error) -> String {
+    let mut rendered = format!("{ERROR}error:{ERROR:#} {error:#}");
+    if let Some(complaint) = error.downcast_ref::<Complaint>() {
+        rendered += &marked(&complaint.text, &complaint.span);
+    }
+    rendered
+}
+
+/// The text with a line of carets under the span.
+fn marked(text: &str, span: &Range<usize>) -> String {
+    const WIDEST: usize = 100;
+    // What cannot be shown in one line is not shown at all.
+    if text.is_empty() || text.chars().count() > WIDEST || text.chars().any(char::is_control) {
+        return String::new();
+    }
+    let width = |part: Range<usize>| text.get(part).map_or(0, |part| part.chars().count());
+    let (before, marked) = (width(0..span.start), width(span.clone()).max(1));
+    let mut lines = String::new();
+    let carets = "^".repeat(marked);
+    // Writing to a string does not fail.
+    let _ = write!(
+        lines,
+        "\n  {MARKER}|{MARKER:#}\n  {MARKER}|{MARKER:#} {text}\n  {MARKER}|{MARKER:#} \
+         {:before$}{ERROR}{carets}{ERROR:#}",
+        ""
+    );
+    lines
+}

@@ -1,0 +1,61 @@
+//! Reading instants and periods from the command line.
+
+use almanac_calendar::Zone;
+use jiff::civil::{Date, DateTime};
+use jiff::{Span, Timestamp};
+
+use crate::complaint::Complaint;
+
+/// Reads an instant: RFC 3339, or a date or civil time in `zone`.
+pub(crate) fn instant(
+    argument: &'static str,
+    text: &str,
+    zone: Zone,
+) -> Result<Timestamp, Complaint> {
+    let unreadable = || {
+        Complaint::whole(
+            argument,
+            text,
+            "not an instant; write RFC 3339 such as 2026-03-06T12:00:00Z, or a date or time in the \
+             zone such as 2026-03-06 or 2026-03-06T12:00",
+        )
+    };
+    if let Ok(instant) = text.parse::<Timestamp>() {
+        return Ok(instant);
+    }
+    let civil = text
+        .parse::<DateTime>()
+        .or_else(|_| text.parse::<Date>().map(|date| date.at(0, 0, 0, 0)))
+        .map_err(|_| unreadable())?;
+    zone.resolve(civil).ok_or_else(unreadable)
+}
+
+/// Reads a period such as `7d` or `1mo 12h`, and finds its end in `zone`: days and longer units are
+/// those of the wall clock, hours and shorter ones pass in time.
+pub(crate) fn end_of_period(
+    argument: &'static str,
+    text: &str,
+    from: Timestamp,
+    zone: Zone,
+) -> Result<Timestamp, Complaint> {
+    let wrong = |message| Complaint::whole(argument, text, message);
+    let span: Span = text
+        .parse()
+        .map_err(|_| wrong("not a period; write a number and a unit, such as 7d, 36h or 1y"))?;
+    if !span.is_positive() {
+        return Err(wrong("a period must be longer than nothing; write such as 7d"));
+    }
+    let calendar = Span::new()
+        .years(span.get_years())
+        .months(span.get_months())
+        .weeks(span.get_weeks())
+        .days(span.get_days());
+    let too_long = "a period must end before the year 9999";
+    let mut end = from;
+    if !calendar.is_zero() {
+        let civil = zone.civil(from).checked_add(calendar).map_err(|_| wrong(too_long))?;
+        end = zone.resolve(civil).ok_or_else(|| wrong(too_long))?;
+    }
+    let clock = span.years(0).months(0).weeks(0).days(0);
+    end.checked_add(clock).map_err(|_| wrong(too_long))
+}

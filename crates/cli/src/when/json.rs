@@ -1,0 +1,69 @@
+//! The answer of `almanac when` for a program: the documented contract `almanac/when/v1`.
+
+use std::io::Write;
+
+use almanac_calendar::{ClockEffect, tzdata_version};
+use jiff::Timestamp;
+use serde::ser::{Serialize, Serializer};
+
+use super::{Question, touches};
+
+pub(super) fn write(question: &Question, output: &mut impl Write) -> anyhow::Result<()> {
+    let effects: Vec<ClockEffect> =
+        question.schedule.clock_effects(question.from, question.watch_to).collect();
+    let answer = Answer {
+        schema: "almanac/when/v1",
+        zone: question.schedule.zone().name(),
+        tzdata: tzdata_version(),
+        describes: question.schedule.describe(),
+        items: Items { question, effects: &effects },
+        clock_changes: effects
+            .iter()
+            .map(|effect| ClockChange { at: effect.change.at, note: effect.to_string() })
+            .collect(),
+    };
+    serde_json::to_writer_pretty(&mut *output, &answer)?;
+    writeln!(output)?;
+    Ok(())
+}
+
+#[derive(serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Answer<'a> {
+    schema: &'static str,
+    zone: &'static str,
+    tzdata: &'static str,
+    describes: String,
+    items: Items<'a>,
+    clock_changes: Vec<ClockChange>,
+}
+
+#[derive(serde::Serialize)]
+struct Item {
+    at: Timestamp,
+    what: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<String>,
+}
+
+#[derive(serde::Serialize)]
+struct ClockChange {
+    at: Timestamp,
+    note: String,
+}
+
+/// Written one by one as they are found, so that a long period needs no memory.
+struct Items<'a> {
+    question: &'a Question,
+    effects: &'a [ClockEffect],
+}
+
+impl Serialize for Items<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Question { schedule, from, to, count, .. } = self.question;
+        serializer.collect_seq(schedule.between(*from, *to).take(*count).map(|(at, happening)| {
+            let note = self.effects.iter().find(|effect| touches(effect, at));
+            Item { at, what: happening.verb(), note: note.map(ToString::to_string) }
+        }))
+    }
+}

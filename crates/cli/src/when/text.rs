@@ -1,0 +1,91 @@
+//! The answer of `almanac when` for a person.
+
+use std::io::{self, Write};
+
+use almanac_calendar::{ClockEffect, Zone};
+use anstyle::{AnsiColor, Style};
+use jiff::Timestamp;
+use jiff::fmt::strtime;
+
+use super::schedule::{Happening, Schedule};
+use super::{Question, touches};
+
+const STRONG: Style = Style::new().bold();
+const QUIET: Style = Style::new().dimmed();
+const WARNING: Style = AnsiColor::Yellow.on_default().bold();
+
+pub(super) fn write(question: &Question, output: &mut impl Write) -> io::Result<()> {
+    let Question { schedule, from, to, count, watch_to } = question;
+    let zone = schedule.zone();
+    let meaning = capitalised(&schedule.describe());
+    writeln!(output, "{STRONG}{meaning}{STRONG:#} ({zone})")?;
+    if let Schedule::Windows(windows) = schedule {
+        let state = if windows.is_open(*from) { "open" } else { "closed" };
+        let since = windows
+            .previous_transition(*from)
+            .map_or(String::new(), |it| format!(", since {}", civil(zone, it.at)));
+        writeln!(output, "At {} it is {state}{since}", civil(zone, *from))?;
+    }
+    writeln!(output)?;
+
+    let effects: Vec<ClockEffect> = schedule.clock_effects(*from, *watch_to).collect();
+    let mut listed = 0;
+    for (at, happening) in schedule.between(*from, *to).take(*count) {
+        let touched = effects.iter().any(|effect| touches(effect, at));
+        write_line(output, schedule, at, happening, touched)?;
+        listed += 1;
+    }
+    if listed == 0 {
+        writeln!(output, "  nothing happens in this time")?;
+    }
+    if !effects.is_empty() {
+        writeln!(output)?;
+    }
+    for effect in effects {
+        writeln!(output, "{WARNING}!{WARNING:#} {effect}")?;
+    }
+    Ok(())
+}
+
+fn write_line(
+    output: &mut impl Write,
+    schedule: &Schedule,
+    at: Timestamp,
+    happening: Happening,
+    touched: bool,
+) -> io::Result<()> {
+    let zone = schedule.zone();
+    let verb = match schedule {
+        Schedule::Firings(_) => String::new(),
+        Schedule::Windows(_) => format!("{:<6}  ", happening.verb()),
+    };
+    write!(output, "  {verb}{}", civil(zone, at))?;
+    if zone != Zone::utc() {
+        write!(output, "  {QUIET}{}{QUIET:#}", civil(Zone::utc(), at))?;
+    }
+    if touched {
+        write!(output, "  {WARNING}!{WARNING:#}")?;
+    }
+    writeln!(output)
+}
+
+/// `Sun 2026-03-08 03:00 -04:00`, or with `UTC` for the offset.
+fn civil(zone: Zone, at: Timestamp) -> String {
+    let civil = zone.civil(at);
+    let format = if civil.second() == 0 { "%a %Y-%m-%d %H:%M" } else { "%a %Y-%m-%d %H:%M:%S" };
+    // The format has nothing that a civil time lacks.
+    let time = strtime::format(format, civil).unwrap_or_default();
+    if zone == Zone::utc() { format!("{time} UTC") } else { format!("{time} {}", offset(zone, at)) }
+}
+
+fn offset(zone: Zone, at: Timestamp) -> String {
+    let seconds = zone.offset(at).seconds();
+    let (sign, seconds) = (if seconds < 0 { '-' } else { '+' }, seconds.abs());
+    let rest = if seconds % 60 == 0 { String::new() } else { format!(":{:02}", seconds % 60) };
+    format!("{sign}{:02}:{:02}{rest}", seconds / 3600, seconds / 60 % 60)
+}
+
+fn capitalised(sentence: &str) -> String {
+    let mut letters = sentence.chars();
+    letters.next().map_or_else(String::new, |it| it.to_uppercase().to_string() + letters.as_str())
+}
