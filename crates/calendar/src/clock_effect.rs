@@ -7,7 +7,7 @@ use jiff::civil::DateTime;
 
 use crate::civil::{SECONDS_A_MINUTE, datetime_of};
 use crate::instant;
-use crate::recurrence::Recurrence;
+use crate::recurrence::{CivilMinute, Recurrence};
 use crate::zone::ClockChange;
 
 /// A clock change that touches a schedule, and what becomes of it.
@@ -126,7 +126,7 @@ pub(crate) fn on_firings(
     change: ClockChange,
 ) -> Option<ClockEffect> {
     let (from, to) = affected_minutes(change);
-    let first = recurrence.next(from).filter(|minute| *minute < to)?;
+    let first = recurrence.next(CivilMinute::of(from)).filter(|minute| *minute < to)?;
     let (first, runs) = (shown(first), recurrence.between(from, to).count());
     let effect = match (change.is_gap(), fixed) {
         (true, true) => Effect::RunsLate { first, runs },
@@ -137,17 +137,19 @@ pub(crate) fn on_firings(
     Some(ClockEffect { change, effect })
 }
 
-/// What becomes of a window at a clock change; `open` tells its state at an instant.
+/// What becomes of a window at a clock change; `open` tells its state at an instant, and
+/// `ever_closes` whether that can change.
 pub(crate) fn on_windows(
     start: &Recurrence,
     end: &Recurrence,
+    ever_closes: bool,
     open: impl Fn(i64) -> bool,
     change: ClockChange,
 ) -> Vec<ClockEffect> {
     let (from, to) = affected_minutes(change);
     let closes = end.without(start);
-    let first_start = start.next(from).filter(|minute| *minute < to).map(shown);
-    let first_end = closes.next(from).filter(|minute| *minute < to).map(shown);
+    let first_start = start.next(CivilMinute::of(from)).filter(|minute| *minute < to).map(shown);
+    let first_end = closes.next(CivilMinute::of(from)).filter(|minute| *minute < to).map(shown);
     let at = instant::floor(change.at);
     let by = change.shift().abs();
     let mut effects = Vec::new();
@@ -157,13 +159,13 @@ pub(crate) fn on_windows(
             (true, false, _, Some(end)) => Some(Effect::ClosesLate { end }),
             (false, false, Some(start), Some(end)) => Some(Effect::NeverOpens { start, end }),
             (true, true, Some(start), Some(end)) => Some(Effect::NeverCloses { end, start }),
-            (true, true, _, None) if !closes.is_empty() => Some(Effect::Shorter { by }),
+            (true, true, _, None) if ever_closes => Some(Effect::Shorter { by }),
             _ => None,
         });
     } else {
         effects.extend(first_start.map(|start| Effect::OpensFirst { start }));
         effects.extend(first_end.map(|end| Effect::ClosesFirst { end }));
-        if effects.is_empty() && open(at - 1) && open(at) && !closes.is_empty() {
+        if effects.is_empty() && open(at - 1) && open(at) && ever_closes {
             effects.push(Effect::Longer { by });
         }
     }

@@ -4,7 +4,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::civil::{SECONDS_A_DAY, SECONDS_A_MINUTE};
 use crate::clock_effect::{self, ClockEffect};
-use crate::recurrence::Recurrence;
+use crate::recurrence::{CivilMinute, Recurrence};
 use crate::{Cron, Zone, instant};
 
 /// No schedule is searched further than this from where the search began: every date that exists
@@ -88,7 +88,8 @@ impl Firings {
     pub fn previous(&self, now: Timestamp) -> Option<Timestamp> {
         let now = instant::floor(now);
         let found = if self.cron.is_fixed() {
-            let minute = self.recurrence().previous(minute(self.zone.reached_at(now)))?;
+            let reached = CivilMinute::of_second(self.zone.reached_at(now));
+            let minute = self.recurrence().previous(reached)?;
             self.zone.first_instant(minute * SECONDS_A_MINUTE)
         } else {
             self.last_shown(now)?
@@ -194,8 +195,11 @@ impl Firings {
     /// The first firing after the second `now`.
     fn after(&self, now: i64) -> Option<i64> {
         if self.cron.is_fixed() {
-            let minute = self.recurrence().next(minute(self.zone.reached_at(now)) + 1)?;
-            Some(self.zone.first_instant(minute * SECONDS_A_MINUTE))
+            let segment = self.zone.segment_at(now);
+            let reached = CivilMinute::of_second(segment.reached_at(now));
+            let civil = self.recurrence().next(reached.after())? * SECONDS_A_MINUTE;
+            // Mostly no clock change lies between.
+            segment.first_instant(civil).or_else(|| Some(self.zone.first_instant(civil)))
         } else {
             self.next_shown(now)
         }
@@ -209,8 +213,9 @@ impl Firings {
     /// looked for again.
     fn next_shown(&self, now: i64) -> Option<i64> {
         let mut segment = self.zone.segment_at(now);
-        let mut from = minute(now + segment.offset) + 1;
-        let mut found = self.recurrence().next(from)?;
+        let shown = CivilMinute::of_second(now + segment.offset);
+        let mut from = shown.minute() + 1;
+        let mut found = self.recurrence().next(shown.after())?;
         loop {
             let at = found * SECONDS_A_MINUTE - segment.offset;
             if at < segment.end {
@@ -223,7 +228,7 @@ impl Firings {
             let first = first_minute(segment.start + segment.offset);
             if first < from || found < first {
                 from = first;
-                found = self.recurrence().next(from)?;
+                found = self.recurrence().next(CivilMinute::of(from))?;
             }
         }
     }
@@ -231,8 +236,9 @@ impl Firings {
     /// The last instant at or before `now` at which the wall clock shows a matching minute.
     fn last_shown(&self, now: i64) -> Option<i64> {
         let mut segment = self.zone.segment_at(now);
-        let mut to = minute(now + segment.offset);
-        let mut found = self.recurrence().previous(to)?;
+        let shown = CivilMinute::of_second(now + segment.offset);
+        let mut to = shown.minute();
+        let mut found = self.recurrence().previous(shown)?;
         loop {
             let at = found * SECONDS_A_MINUTE - segment.offset;
             if at >= segment.start {
@@ -245,7 +251,7 @@ impl Firings {
             let last = minute(segment.end - 1 + segment.offset);
             if last > to || found > last {
                 to = last;
-                found = self.recurrence().previous(to)?;
+                found = self.recurrence().previous(CivilMinute::of(to))?;
             }
         }
     }
@@ -277,7 +283,7 @@ impl Firings {
 }
 
 /// The civil minute in which a civil second lies.
-pub(crate) fn minute(civil: i64) -> i64 {
+fn minute(civil: i64) -> i64 {
     civil.div_euclid(SECONDS_A_MINUTE)
 }
 

@@ -9,7 +9,7 @@ mod times;
 
 pub(crate) use self::dates::{DateSet, DayRule};
 pub(crate) use self::times::TimeSet;
-use crate::civil::{MINUTES_A_DAY, first_day_of_month};
+use crate::civil::{Date, MINUTES_A_DAY, SECONDS_A_MINUTE, first_day_of_month};
 
 /// Certain times of day on certain dates.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -18,41 +18,76 @@ pub(crate) struct Recurrence {
     pub(crate) times: TimeSet,
 }
 
+/// A minute of the wall clock, taken apart once for all the questions about it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CivilMinute {
+    day: i64,
+    date: Date,
+    /// The minute of the day; 1440 when the day is over, for searches that begin after it.
+    time: u16,
+}
+
+/// The last minute of a day.
+const LAST_TIME: u16 = 24 * 60 - 1;
+
+impl CivilMinute {
+    pub(crate) fn of(minute: i64) -> CivilMinute {
+        let day = minute.div_euclid(MINUTES_A_DAY);
+        let time = minute.rem_euclid(MINUTES_A_DAY);
+        let time = u16::try_from(time).unwrap_or(LAST_TIME);
+        CivilMinute { day, date: Date::of_day(day), time }
+    }
+
+    /// The minute in which a civil second lies.
+    pub(crate) fn of_second(civil: i64) -> CivilMinute {
+        CivilMinute::of(civil.div_euclid(SECONDS_A_MINUTE))
+    }
+
+    /// The place from which to search for what comes after this minute.
+    pub(crate) fn after(self) -> CivilMinute {
+        CivilMinute { time: self.time + 1, ..self }
+    }
+
+    /// As a count of minutes.
+    pub(crate) fn minute(self) -> i64 {
+        join(self.day, self.time)
+    }
+}
+
 impl Recurrence {
-    /// The first matching minute at or after `minute`.
-    pub(crate) fn next(&self, minute: i64) -> Option<i64> {
-        let (mut day, time) = split(minute);
-        if self.dates.contains(day)
-            && let Some(time) = self.times.next(time)
+    /// The first matching minute at or after `from`.
+    pub(crate) fn next(&self, from: CivilMinute) -> Option<i64> {
+        if self.dates.contains(from.day, from.date)
+            && let Some(time) = self.times.next(from.time)
         {
-            return Some(join(day, time));
+            return Some(join(from.day, time));
         }
-        day = self.dates.next(day + 1)?;
+        let day = self.dates.after(from.day, from.date)?;
         Some(join(day, self.times.first()))
     }
 
-    /// The last matching minute at or before `minute`.
-    pub(crate) fn previous(&self, minute: i64) -> Option<i64> {
-        let (mut day, time) = split(minute);
-        if self.dates.contains(day)
-            && let Some(time) = self.times.previous(time)
+    /// The last matching minute at or before `from`.
+    pub(crate) fn previous(&self, from: CivilMinute) -> Option<i64> {
+        if self.dates.contains(from.day, from.date)
+            && let Some(time) = self.times.previous(from.time)
         {
-            return Some(join(day, time));
+            return Some(join(from.day, time));
         }
-        day = self.dates.previous(day - 1)?;
+        let day = self.dates.before(from.day, from.date)?;
         Some(join(day, self.times.last()))
     }
 
     /// All matching minutes in `[from, to)`, in order.
     pub(crate) fn between(&self, from: i64, to: i64) -> impl Iterator<Item = i64> {
-        std::iter::successors(self.next(from), |minute| self.next(minute + 1))
+        let next = |minute| self.next(CivilMinute::of(minute));
+        std::iter::successors(next(from), move |minute| next(minute + 1))
             .take_while(move |minute| *minute < to)
     }
 
     /// The very first matching minute, when there are years to begin with.
     pub(crate) fn first(&self) -> Option<i64> {
         let year = self.dates.earliest_year()?;
-        self.next(first_day_of_month(year, 1) * MINUTES_A_DAY)
+        self.next(CivilMinute::of(first_day_of_month(year, 1) * MINUTES_A_DAY))
     }
 
     /// The minutes of this recurrence that are not in `other`.
@@ -72,30 +107,30 @@ pub(crate) struct Difference<'a> {
 }
 
 impl Difference<'_> {
-    /// The first minute at or after `minute`.
-    pub(crate) fn next(self, minute: i64) -> Option<i64> {
-        let (day, time) = split(minute);
-        if let Some(time) = self.on(day).and_then(|times| times.next(time)) {
-            return Some(join(day, time));
+    /// The first minute at or after `from`.
+    pub(crate) fn next(self, from: CivilMinute) -> Option<i64> {
+        if let Some(time) = self.on(from.day, from.date).and_then(|left| left.next(from.time)) {
+            return Some(join(from.day, time));
         }
-        let day = self.base.dates.next_where(day + 1, |year, month| self.days(year, month))?;
-        Some(join(day, self.on(day)?.next(0)?))
+        let dates = &self.base.dates;
+        let day = dates.after_where(from.day, from.date, |year, month| self.days(year, month))?;
+        Some(join(day, self.on(day, Date::of_day(day))?.next(0)?))
     }
 
-    /// The last minute at or before `minute`.
-    pub(crate) fn previous(self, minute: i64) -> Option<i64> {
-        let (day, time) = split(minute);
-        if let Some(time) = self.on(day).and_then(|times| times.previous(time)) {
-            return Some(join(day, time));
+    /// The last minute at or before `from`.
+    pub(crate) fn previous(self, from: CivilMinute) -> Option<i64> {
+        if let Some(time) = self.on(from.day, from.date).and_then(|left| left.previous(from.time)) {
+            return Some(join(from.day, time));
         }
-        let day = self.base.dates.previous_where(day - 1, |year, month| self.days(year, month))?;
-        Some(join(day, self.on(day)?.previous(LAST_TIME)?))
+        let dates = &self.base.dates;
+        let day = dates.before_where(from.day, from.date, |year, month| self.days(year, month))?;
+        Some(join(day, self.on(day, Date::of_day(day))?.previous(LAST_TIME)?))
     }
 
     /// Whether there is no such minute at all.
     pub(crate) fn is_empty(self) -> bool {
         let first_year = self.base.dates.earliest_year().unwrap_or(2000);
-        self.next(first_day_of_month(first_year, 1) * MINUTES_A_DAY).is_none()
+        self.next(CivilMinute::of(first_day_of_month(first_year, 1) * MINUTES_A_DAY)).is_none()
     }
 
     /// The days of a month on which at least one minute is left.
@@ -109,24 +144,15 @@ impl Difference<'_> {
     }
 
     /// The times that are left on a day, if it is one of the base's.
-    fn on(self, day: i64) -> Option<times::Remaining> {
-        self.base.dates.contains(day).then(|| {
-            if self.removed.dates.contains(day) {
+    fn on(self, day: i64, date: Date) -> Option<times::Remaining> {
+        self.base.dates.contains(day, date).then(|| {
+            if self.removed.dates.contains(day, date) {
                 self.base.times.without(self.removed.times)
             } else {
                 self.base.times.without(TimeSet::EMPTY)
             }
         })
     }
-}
-
-/// The last minute of a day.
-const LAST_TIME: u16 = 24 * 60 - 1;
-
-/// The civil day of a civil minute, and its minute of the day.
-fn split(minute: i64) -> (i64, u16) {
-    let time = minute.rem_euclid(MINUTES_A_DAY);
-    (minute.div_euclid(MINUTES_A_DAY), u16::try_from(time).unwrap_or(LAST_TIME))
 }
 
 fn join(day: i64, time: u16) -> i64 {

@@ -9,8 +9,8 @@ use jiff::Timestamp;
 use crate::civil::SECONDS_A_MINUTE;
 use crate::clock_effect::{self, ClockEffect};
 use crate::describe;
-use crate::firings::{FURTHEST, minute};
-use crate::recurrence::Recurrence;
+use crate::firings::FURTHEST;
+use crate::recurrence::{CivilMinute, Recurrence};
 use crate::{Zone, instant};
 
 /// A schedule that is open or closed at every instant.
@@ -34,6 +34,8 @@ pub struct Windows {
     start: Recurrence,
     end: Recurrence,
     zone: Zone,
+    /// Whether it ever closes once it is open: some end has no start at the same minute.
+    closes: bool,
 }
 
 /// An instant at which a window changes.
@@ -55,14 +57,15 @@ pub struct Transition {
 /// A place on the wall clock at which the window's state is known.
 #[derive(Clone, Copy)]
 struct Position {
-    /// How far the wall clock has got, in civil minutes.
-    minute: i64,
+    /// How far the wall clock has got.
+    reached: CivilMinute,
     open: bool,
 }
 
 impl Windows {
     pub(crate) fn new(start: Recurrence, end: Recurrence, zone: Zone) -> Windows {
-        Windows { start, end, zone }
+        let closes = !end.without(&start).is_empty();
+        Windows { start, end, zone, closes }
     }
 
     /// The zone.
@@ -155,7 +158,7 @@ impl Windows {
             if at >= to {
                 return None;
             }
-            position = Position { minute: minute(self.zone.reached_at(at)), open };
+            position = Position { reached: self.reached_at(at), open };
             Some(Transition { at: instant::at(at)?, opens: open })
         })
     }
@@ -206,59 +209,69 @@ impl Windows {
     ) -> impl Iterator<Item = ClockEffect> {
         self.zone.changes(from, to).flat_map(|change| {
             let open = |at| self.position(at).open;
-            clock_effect::on_windows(&self.start, &self.end, open, change)
+            clock_effect::on_windows(&self.start, &self.end, self.closes, open, change)
         })
     }
 
     fn position(&self, now: i64) -> Position {
-        let minute = minute(self.zone.reached_at(now));
-        Position { minute, open: self.is_open_at(minute) }
+        let reached = self.reached_at(now);
+        Position { reached, open: self.is_open_at(reached) }
+    }
+
+    /// How far the wall clock has got at an instant.
+    fn reached_at(&self, now: i64) -> CivilMinute {
+        CivilMinute::of_second(self.zone.reached_at(now))
     }
 
     /// Whether the last start at or before a civil minute is at or after the last end.
-    fn is_open_at(&self, minute: i64) -> bool {
+    fn is_open_at(&self, reached: CivilMinute) -> bool {
         // `None` is before everything: never started is closed, never ended is open.
-        let started = self.start.previous(minute);
-        started.is_some() && started >= self.end.previous(minute)
+        let started = self.start.previous(reached);
+        started.is_some() && started >= self.end.previous(reached)
     }
 
     /// The first instant after a position at which the state is another one, and that state.
     fn after(&self, mut position: Position) -> Option<(i64, bool)> {
-        let furthest = position.minute + FURTHEST / SECONDS_A_MINUTE;
-        while position.minute < furthest {
+        let furthest = position.reached.minute() + FURTHEST / SECONDS_A_MINUTE;
+        while position.reached.minute() < furthest {
             let changed = self.next_change(position)?;
             let at = self.zone.first_instant(changed * SECONDS_A_MINUTE);
-            let reached = minute(self.zone.reached_at(at));
-            // In a gap the clock passes several events at once; only what it arrives at counts.
-            let open = if reached == changed { !position.open } else { self.is_open_at(reached) };
-            if open != position.open {
-                return Some((at, open));
+            let reached = self.zone.reached_at(at);
+            if reached == changed * SECONDS_A_MINUTE {
+                return Some((at, !position.open));
             }
-            position = Position { minute: reached, open };
+            // In a gap the clock passes several events at once; only what it arrives at counts.
+            let arrived = self.position(at);
+            if arrived.open != position.open {
+                return Some((at, arrived.open));
+            }
+            position = arrived;
         }
         None
     }
 
     /// The first civil minute after a position at which the state changes on the wall clock.
     /// A start wins over an end of the same minute.
-    fn next_change(&self, Position { minute, open }: Position) -> Option<i64> {
-        if open {
-            self.end.without(&self.start).next(minute + 1)
-        } else {
-            self.start.next(minute + 1)
+    fn next_change(&self, Position { reached, open }: Position) -> Option<i64> {
+        match (open, self.closes) {
+            (true, true) => self.end.without(&self.start).next(reached.after()),
+            (true, false) => None,
+            (false, _) => self.start.next(reached.after()),
         }
     }
 
     /// The civil minute, at or before a position, since which its state has lasted.
-    fn last_change(&self, Position { minute, open }: Position) -> Option<i64> {
+    fn last_change(&self, Position { reached, open }: Position) -> Option<i64> {
+        let closings = self.end.without(&self.start);
+        let after = |minute| CivilMinute::of(minute).after();
         if open {
-            match self.end.without(&self.start).previous(minute) {
-                Some(closed) => self.start.next(closed + 1),
+            match self.closes.then(|| closings.previous(reached)).flatten() {
+                Some(closed) => self.start.next(after(closed)),
                 None => self.start.first(),
             }
         } else {
-            let opened = self.start.previous(minute)?;
-            self.end.without(&self.start).next(opened + 1)
+            let opened = self.start.previous(reached)?;
+            closings.next(after(opened))
         }
     }
 }

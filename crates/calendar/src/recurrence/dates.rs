@@ -42,13 +42,10 @@ impl DateSet {
         rule: DayRule::Both,
     };
 
-    pub(crate) fn contains(&self, day: i64) -> bool {
-        if self.is_every_day() {
-            return true;
-        }
-        let date = Date::of_day(day);
+    /// Whether a day, of which `date` is the date, is in the set.
+    pub(crate) fn contains(&self, day: i64, date: Date) -> bool {
         let by_day = self.days >> date.day & 1 == 1;
-        let by_weekday = self.weekdays >> weekday(day) & 1 == 1;
+        let by_weekday = self.weekdays == ALL_WEEKDAYS || self.weekdays >> weekday(day) & 1 == 1;
         self.months >> date.month & 1 == 1
             && match self.rule {
                 DayRule::Both => by_day && by_weekday,
@@ -57,83 +54,90 @@ impl DateSet {
             && self.has_year(date.year)
     }
 
-    /// The first date at or after `day`.
+    /// The first date after a day, of which `date` is the date.
     ///
     /// The search ends after a whole cycle of the calendar, or with the last of the years: a set
     /// that has no date in that time has none at all.
-    pub(crate) fn next(&self, day: i64) -> Option<i64> {
+    pub(crate) fn after(&self, day: i64, date: Date) -> Option<i64> {
         if self.is_every_day() {
-            return Some(day);
+            return Some(day + 1);
         }
-        self.next_where(day, |year, month| self.days_of(year, month))
+        self.after_where(day, date, |year, month| self.days_of(year, month))
     }
 
-    /// The last date at or before `day`; the search ends as for [`DateSet::next`].
-    pub(crate) fn previous(&self, day: i64) -> Option<i64> {
+    /// The last date before a day, of which `date` is the date; the search ends as for
+    /// [`DateSet::after`].
+    pub(crate) fn before(&self, day: i64, date: Date) -> Option<i64> {
         if self.is_every_day() {
-            return Some(day);
+            return Some(day - 1);
         }
-        self.previous_where(day, |year, month| self.days_of(year, month))
+        self.before_where(day, date, |year, month| self.days_of(year, month))
     }
 
-    /// The first date at or after `day` among those that `days` gives for each month of this set.
-    pub(crate) fn next_where(&self, day: i64, days: impl Fn(i32, u8) -> u32) -> Option<i64> {
-        let Date { year, month, day } = Date::of_day(day);
-        let found = days(year, month) & ALL_DAYS << (day - 1);
+    /// The first date after a day among those that `days` gives for each month of this set.
+    pub(crate) fn after_where(
+        &self,
+        day: i64,
+        date: Date,
+        days: impl Fn(i32, u8) -> u32,
+    ) -> Option<i64> {
+        let found = days(date.year, date.month) & (ALL_DAYS << (date.day - 1) << 1);
         if found != 0 {
-            return Some(first_day_of_month(year, month) + i64::from(found.trailing_zeros()) - 1);
+            return Some(day - i64::from(date.day) + i64::from(found.trailing_zeros()));
         }
-        let last_year = self.latest_year().unwrap_or(year + YEARS_A_CYCLE);
-        let mut later_months = self.months & ALL_MONTHS << month;
-        let mut at = year;
+        let last_year = self.latest_year().unwrap_or(date.year + YEARS_A_CYCLE);
+        let (mut year, mut later_months) = (date.year, self.months & ALL_MONTHS << date.month);
         if let Some(first_year) = self.earliest_year()
             && year < first_year
         {
-            (at, later_months) = (first_year, self.months);
+            (year, later_months) = (first_year, self.months);
         }
-        while at <= last_year {
+        while year <= last_year {
             while later_months != 0 {
                 let month = bit(later_months.trailing_zeros());
                 later_months &= later_months - 1;
-                let found = days(at, month);
+                let found = days(year, month);
                 if found != 0 {
-                    let first = first_day_of_month(at, month);
+                    let first = first_day_of_month(year, month);
                     return Some(first + i64::from(found.trailing_zeros()) - 1);
                 }
             }
             later_months = self.months;
-            at += 1;
+            year += 1;
         }
         None
     }
 
-    /// The last date at or before `day` among those that `days` gives for each month of this set.
-    pub(crate) fn previous_where(&self, day: i64, days: impl Fn(i32, u8) -> u32) -> Option<i64> {
-        let Date { year, month, day } = Date::of_day(day);
-        let found = days(year, month) & !(ALL_DAYS << day);
+    /// The last date before a day among those that `days` gives for each month of this set.
+    pub(crate) fn before_where(
+        &self,
+        day: i64,
+        date: Date,
+        days: impl Fn(i32, u8) -> u32,
+    ) -> Option<i64> {
+        let found = days(date.year, date.month) & !(ALL_DAYS << (date.day - 1));
         if found != 0 {
-            return Some(first_day_of_month(year, month) + i64::from(found.ilog2()) - 1);
+            return Some(day - i64::from(date.day) + i64::from(found.ilog2()));
         }
-        let first_year = self.earliest_year().unwrap_or(year - YEARS_A_CYCLE);
-        let mut earlier_months = self.months & ((1 << month) - 1);
-        let mut at = year;
+        let first_year = self.earliest_year().unwrap_or(date.year - YEARS_A_CYCLE);
+        let (mut year, mut earlier_months) = (date.year, self.months & ((1 << date.month) - 1));
         if let Some(last_year) = self.latest_year()
             && year > last_year
         {
-            (at, earlier_months) = (last_year, self.months);
+            (year, earlier_months) = (last_year, self.months);
         }
-        while at >= first_year {
+        while year >= first_year {
             while earlier_months != 0 {
                 let month = bit(earlier_months.ilog2());
                 earlier_months &= (1 << month) - 1;
-                let found = days(at, month);
+                let found = days(year, month);
                 if found != 0 {
-                    let first = first_day_of_month(at, month);
+                    let first = first_day_of_month(year, month);
                     return Some(first + i64::from(found.ilog2()) - 1);
                 }
             }
             earlier_months = self.months;
-            at -= 1;
+            year -= 1;
         }
         None
     }
@@ -187,8 +191,8 @@ impl DateSet {
 
     /// Whether no date is in the set, such as 31 February.
     pub(crate) fn is_empty(&self) -> bool {
-        let from = first_day_of_month(self.earliest_year().unwrap_or(2000), 1);
-        self.next(from).is_none()
+        let from = first_day_of_month(self.earliest_year().unwrap_or(2000), 1) - 1;
+        self.after(from, Date::of_day(from)).is_none()
     }
 }
 
@@ -207,8 +211,16 @@ mod tests {
         DateSet { days: 1 << 29, months: 1 << 2, weekdays: 1 << 1, ..DateSet::EVERY_DAY }
     }
 
+    fn after(set: &DateSet, day: i64) -> Option<i64> {
+        set.after(day, Date::of_day(day))
+    }
+
+    fn before(set: &DateSet, day: i64) -> Option<i64> {
+        set.before(day, Date::of_day(day))
+    }
+
     #[test]
-    fn next_and_previous_agree_with_asking_every_day() {
+    fn after_and_before_agree_with_asking_every_day() {
         let sets = [
             DateSet::EVERY_DAY,
             DateSet { days: 1 << 31, ..DateSet::EVERY_DAY },
@@ -228,13 +240,14 @@ mod tests {
             leap_day_on_a_monday(),
         ];
         for set in sets {
-            let days: Vec<i64> = (9_000..13_000).filter(|day| set.contains(*day)).collect();
+            let days: Vec<i64> =
+                (9_000..13_000).filter(|day| set.contains(*day, Date::of_day(*day))).collect();
             for day in 9_000..13_000 {
-                if let Some(next) = days.iter().find(|it| **it >= day) {
-                    assert_eq!(set.next(day), Some(*next), "{set:?}");
+                if let Some(next) = days.iter().find(|it| **it > day) {
+                    assert_eq!(after(&set, day), Some(*next), "{set:?}");
                 }
-                if let Some(previous) = days.iter().rfind(|it| **it <= day) {
-                    assert_eq!(set.previous(day), Some(*previous), "{set:?}");
+                if let Some(previous) = days.iter().rfind(|it| **it < day) {
+                    assert_eq!(before(&set, day), Some(*previous), "{set:?}");
                 }
             }
         }
@@ -255,9 +268,9 @@ mod tests {
                         assert!(day > i32::from(days_in_month(2000, month)), "{day}.{month}.");
                         continue;
                     }
-                    let Some(mut at) = set.next(0) else { panic!("{set:?}") };
+                    let Some(mut at) = after(&set, 0) else { panic!("{set:?}") };
                     while at < DAYS_A_CYCLE {
-                        let Some(next) = set.next(at + 1) else { panic!("{set:?}") };
+                        let Some(next) = after(&set, at) else { panic!("{set:?}") };
                         assert!(next - at <= 40 * 366, "{set:?}: {at} to {next}");
                         at = next;
                     }
@@ -282,8 +295,8 @@ mod tests {
     fn the_search_ends_with_the_last_of_the_years() {
         let set = DateSet { years: Some([2024].into()), ..DateSet::EVERY_DAY };
         let new_year_2025 = first_day_of_month(2025, 1);
-        assert_eq!(set.next(new_year_2025), None);
-        assert_eq!(set.previous(new_year_2025), Some(new_year_2025 - 1));
-        assert_eq!(set.next(0), Some(first_day_of_month(2024, 1)));
+        assert_eq!(after(&set, new_year_2025), None);
+        assert_eq!(before(&set, new_year_2025), Some(new_year_2025 - 1));
+        assert_eq!(after(&set, 0), Some(first_day_of_month(2024, 1)));
     }
 }

@@ -18,7 +18,7 @@ impl TimeSet {
         TimeSet { minutes: 1 << minute, hours: 1 << hour }
     }
 
-    /// The first time at or after `time`, in minutes of the day.
+    /// The first time at or after `time`, in minutes of the day; at 1440 the day is over.
     pub(crate) fn next(self, time: u16) -> Option<u16> {
         let (hour, minute) = (time / 60, time % 60);
         if self.hours >> hour & 1 == 1 && self.minutes >> minute != 0 {

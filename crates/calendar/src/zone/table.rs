@@ -2,8 +2,8 @@
 //!
 //! Asking a time zone library for the offset at every step costs more than the schedule itself, so
 //! a zone is turned into a table once: when each offset began, and how far the wall clock had got
-//! by then. Every question is then a binary search. What zones exist, and their names, is left to
-//! [`super`].
+//! by then. Every question is then a look at an index and a step or two. What zones exist, and
+//! their names, is left to [`super`].
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -17,6 +17,13 @@ const CYCLE: i64 = DAYS_A_CYCLE * SECONDS_A_DAY;
 /// How far past the cycle the table goes, so that a clock change on its edge is inside.
 const MARGIN: i64 = 400 * SECONDS_A_DAY;
 
+/// The index has an entry every 97 days (2²³ seconds) from 1970 on: at most a few offsets begin in
+/// that time.
+const INDEX_SHIFT: u32 = 23;
+
+/// A wall clock is never this far from UTC, nor shows a time again that is this old.
+const FURTHEST_FROM_UTC: i64 = 2 * SECONDS_A_DAY;
+
 /// A stretch of time with one offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Segment {
@@ -28,73 +35,85 @@ pub(crate) struct Segment {
     pub(crate) offset: i64,
     /// The first civil second that no clock had shown before the segment began.
     reached: i64,
+    /// The first civil second that no clock has shown when it ends.
+    reached_at_end: i64,
 }
 
 impl Segment {
-    /// The latest civil second shown at or before the instant `at`, which lies in this segment.
-    fn reached_at(&self, at: i64) -> i64 {
+    /// The latest civil second that the wall clock has shown at or before the instant `at`, which
+    /// lies in this segment.
+    pub(crate) fn reached_at(&self, at: i64) -> i64 {
         (at + self.offset).max(self.reached.saturating_sub(1))
+    }
+
+    /// The first instant at which the wall clock has reached a civil second, if it is in this
+    /// segment.
+    pub(crate) fn first_instant(&self, civil: i64) -> Option<i64> {
+        (self.reached <= civil && civil < self.reached_at_end)
+            .then(|| self.start.max(civil - self.offset))
     }
 }
 
-/// All segments of a zone, one entry an array each.
+/// When an offset began.
+#[derive(Clone, Copy, Debug)]
+struct Beginning {
+    start: i64,
+    offset: i32,
+    /// How far the wall clock had got by then, as an offset from `start`: at least the offset
+    /// before, and more when it has not yet made up for having been set back.
+    reached: i32,
+}
+
+/// All segments of a zone.
 #[derive(Debug)]
 pub(crate) struct OffsetTable {
-    starts: Box<[i64]>,
-    /// Never falls from one segment to the next, which is what makes it searchable.
-    reached: Box<[i64]>,
-    offsets: Box<[i32]>,
+    /// The first one begins at `i64::MIN`. What the clock has reached never falls from one to the
+    /// next.
+    beginnings: Box<[Beginning]>,
+    /// For every stretch of time since 1970 the segment in which it begins.
+    index: Box<[u16]>,
     /// Whether the clock changes go on for ever, repeating with the Gregorian cycle.
     cyclic: bool,
 }
 
 impl OffsetTable {
     pub(crate) fn build(zone: &TimeZone) -> OffsetTable {
-        let mut starts = vec![i64::MIN];
-        let mut reached = vec![i64::MIN];
-        let mut offsets = vec![zone.to_offset(Timestamp::MIN).seconds()];
+        let mut last = Beginning {
+            start: i64::MIN,
+            offset: zone.to_offset(Timestamp::MIN).seconds(),
+            reached: 0,
+        };
+        let mut high = i64::MIN;
+        let mut beginnings = vec![last];
         let mut cyclic = false;
         for transition in zone.following(Timestamp::MIN) {
-            let (start, offset) =
-                (transition.timestamp().as_second(), transition.offset().seconds());
-            let (Some(&before), Some(&high)) = (offsets.last(), reached.last()) else {
-                break;
-            };
+            let start = transition.timestamp().as_second();
+            let offset = transition.offset().seconds();
             // Some entries only rename the zone or flag its summer time.
-            if offset == before {
+            if offset == last.offset {
                 continue;
             }
-            starts.push(start);
-            reached.push(high.max(start + i64::from(before)));
-            offsets.push(offset);
+            high = high.max(start + i64::from(last.offset));
+            let reached = i32::try_from(high - start).unwrap_or(last.offset);
+            last = Beginning { start, offset, reached };
+            beginnings.push(last);
             if start > CYCLE_START + CYCLE + MARGIN {
                 cyclic = true;
                 break;
             }
         }
-        OffsetTable {
-            starts: starts.into(),
-            reached: reached.into(),
-            offsets: offsets.into(),
-            cyclic,
-        }
+        OffsetTable { index: index(&beginnings), beginnings: beginnings.into(), cyclic }
     }
 
     /// The bytes this table holds on the heap.
     pub(crate) fn heap_bytes(&self) -> usize {
-        size_of_val(&*self.starts) + size_of_val(&*self.reached) + size_of_val(&*self.offsets)
+        size_of_val(&*self.beginnings) + size_of_val(&*self.index)
     }
 
     /// The segment in which the instant `at` lies.
     pub(crate) fn segment_at(&self, at: i64) -> Segment {
         let shift = self.cycles_before(at);
-        let after = self.starts.partition_point(|&start| start <= at - shift);
-        self.segment(after.saturating_sub(1), shift)
-    }
-
-    /// The latest civil second that the wall clock has shown at or before the instant `at`.
-    pub(crate) fn reached_at(&self, at: i64) -> i64 {
-        self.segment_at(at).reached_at(at)
+        self.segment(self.position(at - shift), shift)
     }
 
     /// The first instant at which the wall clock has reached the civil second `civil`.
@@ -103,10 +122,14 @@ impl OffsetTable {
     /// for a later civil time, so order on the wall clock is order in time.
     pub(crate) fn first_instant(&self, civil: i64) -> i64 {
         let shift = self.cycles_before(civil);
-        // The segment in which it is reached is the last one that begins before it was.
-        let after = self.reached.partition_point(|&reached| reached <= civil - shift);
-        let segment = self.segment(after.saturating_sub(1), shift);
-        segment.start.max(civil - segment.offset)
+        let mut position = self.position(civil - shift - FURTHEST_FROM_UTC);
+        loop {
+            let segment = self.segment(position, shift);
+            if civil < segment.reached_at_end || position + 1 == self.beginnings.len() {
+                return segment.start.max(civil - segment.offset);
+            }
+            position += 1;
+        }
     }
 
     /// By how many seconds `at` has to go back to lie in the table.
@@ -118,13 +141,42 @@ impl OffsetTable {
         }
     }
 
-    fn segment(&self, index: usize, shift: i64) -> Segment {
-        let moved = |second: i64| second.saturating_add(shift);
+    /// The position of the segment in which an instant lies.
+    fn position(&self, at: i64) -> usize {
+        let last = self.beginnings.len() - 1;
+        let Ok(stretch) = usize::try_from(at >> INDEX_SHIFT) else {
+            return self.beginnings.partition_point(|it| it.start <= at) - 1;
+        };
+        let mut position = self.index.get(stretch).map_or(last, |&it| usize::from(it));
+        while position < last && self.beginnings[position + 1].start <= at {
+            position += 1;
+        }
+        position
+    }
+
+    fn segment(&self, position: usize, shift: i64) -> Segment {
+        let this = self.beginnings[position];
+        let next = self.beginnings.get(position + 1);
+        let end_and_reached =
+            next.map(|next| (next.start + shift, next.start + shift + i64::from(next.reached)));
+        let (end, reached_at_end) = end_and_reached.unwrap_or((i64::MAX, i64::MAX));
         Segment {
-            start: moved(self.starts[index]),
-            end: self.starts.get(index + 1).map_or(i64::MAX, |&next| moved(next)),
-            offset: i64::from(self.offsets[index]),
-            reached: moved(self.reached[index]),
+            start: this.start.saturating_add(shift),
+            end,
+            offset: i64::from(this.offset),
+            reached: this.start.saturating_add(shift + i64::from(this.reached)),
+            reached_at_end,
         }
     }
+}
+
+/// For every stretch of time from 1970 to the last beginning, the segment in which it begins.
+fn index(beginnings: &[Beginning]) -> Box<[u16]> {
+    let last = beginnings.last().map_or(i64::MIN, |it| it.start);
+    (0_i64..)
+        .map(|stretch| stretch << INDEX_SHIFT)
+        .take_while(|start| *start < last)
+        .map(|start| beginnings.partition_point(|it| it.start <= start) - 1)
+        .map(|position| u16::try_from(position).unwrap_or(0))
+        .collect()
 }
