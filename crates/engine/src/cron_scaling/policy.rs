@@ -1,0 +1,140 @@
+//! What a `CronFederatedHPA` says, once checked.
+//!
+//! Reading and checking are `almanac-api`'s; which firing is due, missed or superseded is the
+//! decision's. Ten thousand of these are held at once, so a rule is kept small: a few words and
+//! its name.
+
+use almanac_calendar::Firings;
+
+use crate::{Fingerprint, Identity};
+
+/// Rules that change one target at given instants.
+#[derive(Clone, Debug)]
+pub struct CronScaling {
+    /// What the rules change.
+    pub target: Target,
+    /// In the order of the spec. Rules that could not be used are left out, so a position here is
+    /// not a position in the spec: that is [`CronRule::position`].
+    pub rules: Box<[CronRule]>,
+}
+
+/// What the rules change, and so which fields they may set.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Target {
+    /// Anything with a `scale` subresource: its replicas are set.
+    Workload(Identity),
+    /// A `FederatedHPA` or `HorizontalPodAutoscaler`: its bounds are set.
+    Autoscaler(Identity),
+}
+
+impl Target {
+    /// Which object it is.
+    #[must_use]
+    pub fn identity(&self) -> &Identity {
+        match self {
+            Self::Workload(identity) | Self::Autoscaler(identity) => identity,
+        }
+    }
+}
+
+/// One rule that can be carried out.
+#[derive(Clone, Debug)]
+pub struct CronRule {
+    /// Unique among the rules of its object; its history is kept under this name.
+    pub name: Box<str>,
+    /// Its position in the spec as written, counted from 0.
+    pub position: u32,
+    /// When it fires, in its own zone.
+    pub firings: Firings,
+    /// Nothing fires while this holds.
+    pub suspended: bool,
+    /// What a firing sets. Fits the object's [`Target`].
+    pub setting: Setting,
+    /// How late, in seconds, a missed firing may still be carried out. Smaller than the smallest
+    /// gap between two firings.
+    pub max_delay_seconds: u32,
+    /// How many successful executions the status keeps: 1 to 32.
+    pub successful_history_limit: u8,
+    /// How many failed executions the status keeps: 0 to 32.
+    pub failed_history_limit: u8,
+    /// Stands for what the rule does and when: the target, the schedule as written, the zone, the
+    /// setting and whether it is suspended. Whoever finds another one than it remembers has a new
+    /// rule before it, which never fires for the past. The history limits and the delay are not
+    /// part of it: changing those must not forget what was handled.
+    pub fingerprint: Fingerprint,
+}
+
+/// What a firing sets.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Setting {
+    /// The replicas of a workload. At most `i32::MAX`.
+    Replicas(u32),
+    /// The bounds of an autoscaler.
+    Bounds(Bounds),
+}
+
+/// One bound of an autoscaler, or both: each at least 1, at most `i32::MAX`, and in order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Bounds {
+    min: Option<u32>,
+    max: Option<u32>,
+}
+
+/// Why two numbers are no bounds to set.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum InvalidBounds {
+    /// Neither is given.
+    Empty,
+    /// One of them is 0.
+    Zero,
+    /// The lower one is above the upper one.
+    Crossed,
+}
+
+impl Bounds {
+    /// Bounds to set; what is `None` stays as the autoscaler has it.
+    pub fn new(min: Option<u32>, max: Option<u32>) -> Result<Self, InvalidBounds> {
+        match (min, max) {
+            (None, None) => Err(InvalidBounds::Empty),
+            (Some(0), _) | (_, Some(0)) => Err(InvalidBounds::Zero),
+            (Some(min), Some(max)) if min > max => Err(InvalidBounds::Crossed),
+            _ => Ok(Self { min, max }),
+        }
+    }
+
+    /// The lower bound to set.
+    #[must_use]
+    pub fn min(self) -> Option<u32> {
+        self.min
+    }
+
+    /// The upper bound to set.
+    #[must_use]
+    pub fn max(self) -> Option<u32> {
+        self.max
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_are_never_empty_zero_or_crossed() {
+        assert_eq!(Bounds::new(None, None), Err(InvalidBounds::Empty));
+        assert_eq!(Bounds::new(Some(0), None), Err(InvalidBounds::Zero));
+        assert_eq!(Bounds::new(None, Some(0)), Err(InvalidBounds::Zero));
+        assert_eq!(Bounds::new(Some(3), Some(2)), Err(InvalidBounds::Crossed));
+        let bounds = Bounds::new(Some(2), Some(2)).expect("equal bounds are in order");
+        assert_eq!((bounds.min(), bounds.max()), (Some(2), Some(2)));
+    }
+
+    #[test]
+    fn a_rule_takes_less_than_a_quarter_of_a_kibibyte() {
+        assert!(
+            size_of::<CronRule>() <= 256,
+            "{} bytes",
+            size_of::<CronRule>()
+        );
+    }
+}
