@@ -48,15 +48,11 @@ impl FromStr for Fingerprint {
     type Err = NotAFingerprint;
 
     fn from_str(text: &str) -> Result<Self, NotAFingerprint> {
-        let digits = text
-            .bytes()
-            .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+        let digits = text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
         if text.len() != 16 || !digits {
             return Err(NotAFingerprint);
         }
-        u64::from_str_radix(text, 16)
-            .map(Self)
-            .map_err(|_| NotAFingerprint)
+        u64::from_str_radix(text, 16).map(Self).map_err(|_| NotAFingerprint)
     }
 }
 
@@ -66,10 +62,7 @@ mod tests {
 
     #[test]
     fn a_fingerprint_never_changes_between_releases() {
-        assert_eq!(
-            Fingerprint::of(["0 8 * * *", "UTC"]).to_string(),
-            "934f7ed3cedef691"
-        );
+        assert_eq!(Fingerprint::of(["0 8 * * *", "UTC"]).to_string(), "934f7ed3cedef691");
     }
 
     #[test]
@@ -82,18 +75,8 @@ mod tests {
     fn a_printed_fingerprint_reads_back_and_anything_else_is_refused() {
         let fingerprint = Fingerprint::of(["x"]);
         assert_eq!(fingerprint.to_string().parse(), Ok(fingerprint));
-        for mangled in [
-            "",
-            "12",
-            "+123456789abcdef",
-            "0123456789ABCDEF",
-            "0123456789abcdef0",
-        ] {
-            assert_eq!(
-                mangled.parse::<Fingerprint>(),
-                Err(NotAFingerprint),
-                "{mangled:?}"
-            );
+        for mangled in ["", "12", "+123456789abcdef", "0123456789ABCDEF", "0123456789abcdef0"] {
+            assert_eq!(mangled.parse::<Fingerprint>(), Err(NotAFingerprint), "{mangled:?}");
         }
     }
 }

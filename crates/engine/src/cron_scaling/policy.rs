@@ -131,10 +131,6 @@ mod tests {
 
     #[test]
     fn a_rule_takes_less_than_a_quarter_of_a_kibibyte() {
-        assert!(
-            size_of::<CronRule>() <= 256,
-            "{} bytes",
-            size_of::<CronRule>()
-        );
+        assert!(size_of::<CronRule>() <= 256, "{} bytes", size_of::<CronRule>());
     }
 }
