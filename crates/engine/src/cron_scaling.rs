@@ -1,7 +1,16 @@
 //! Cron scaling: rules that set a workload's replicas or an autoscaler's bounds at given instants.
 
+mod decide;
+mod gather;
+mod memory;
+mod plan;
 mod policy;
-mod target;
+mod reasons;
+mod settle;
 
+pub use decide::{decide, explain, next_firing, wake_at};
+pub use gather::{Input, TargetState, gather};
+pub use memory::{Applied, Ending, Execution, Memory, Pending, RuleMemory};
 pub use policy::{Bounds, CronRule, CronScaling, InvalidBounds, Setting, Target};
-pub use target::{Autoscaler, Workload};
+pub use reasons::{Because, render};
+pub use settle::settle;

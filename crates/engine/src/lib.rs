@@ -1,13 +1,40 @@
-//! The decisions.
+//! The decisions: what every policy wants at an instant, why, and when that can next change.
 //!
-//! A folder for each family of policies; beside them what the families share. Everything here is a
-//! pure function of what it is given: no clock, no I/O, no Kubernetes types. `almanac-api` turns
-//! what users write into the checked policies of this crate.
+//! A folder for each family of policies, with the same files in each:
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `policy` | what a user's object says, once it has been checked |
+//! | `gather` | which parts of the [`World`] a decision looks at |
+//! | `decide` | the decision: a pure function of what was gathered and `now` |
+//! | `settle` | what is remembered once the outcome of the actions is known |
+//! | `reasons` | why it was decided so, and how that reads |
+//!
+//! Beside them stands what the families share: the [`World`], what a decision consists of
+//! ([`Decision`], [`Action`], [`Outcome`], [`Reason`]), the [`Agenda`] of who wants to be asked
+//! again when, and [`turn`], which lets one policy after the other act on a world.
+//!
+//! Everything here is a function of what it is given: no clock, no I/O, no Kubernetes types, no
+//! hash order. `almanac-api` turns what users write into the checked policies of this crate; the
+//! controllers and the forecast carry the actions out.
 
+mod action;
+mod agenda;
 pub mod cron_scaling;
-pub mod fingerprint;
-pub mod identity;
+mod decision;
+mod fingerprint;
+mod identity;
+mod reason;
 pub mod scheduled_capacity;
+mod state;
+pub mod turn;
+mod world;
 
-pub use fingerprint::Fingerprint;
+pub use action::{Action, Outcome};
+pub use agenda::Agenda;
+pub use decision::Decision;
+pub use fingerprint::{Fingerprint, NotAFingerprint};
 pub use identity::Identity;
+pub use reason::{Reason, Verdict};
+pub use state::{Autoscaler, Workload};
+pub use world::{PolicyObject, World};

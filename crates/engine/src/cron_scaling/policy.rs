@@ -4,6 +4,8 @@
 //! decision's. Ten thousand of these are held at once, so a rule is kept small: a few words and
 //! its name.
 
+use std::sync::Arc;
+
 use almanac_calendar::Firings;
 
 use crate::{Fingerprint, Identity};
@@ -16,6 +18,9 @@ pub struct CronScaling {
     /// In the order of the spec. Rules that could not be used are left out, so a position here is
     /// not a position in the spec: that is [`CronRule::position`].
     pub rules: Box<[CronRule]>,
+    /// The names of rules that could not be used as they are written. They do nothing, and their
+    /// histories are kept.
+    pub unusable_rules: Box<[Box<str>]>,
 }
 
 /// What the rules change, and so which fields they may set.
@@ -41,7 +46,7 @@ impl Target {
 #[derive(Clone, Debug)]
 pub struct CronRule {
     /// Unique among the rules of its object; its history is kept under this name.
-    pub name: Box<str>,
+    pub name: Arc<str>,
     /// Its position in the spec as written, counted from 0.
     pub position: u32,
     /// When it fires, in its own zone.

@@ -1,0 +1,57 @@
+//! What a decision wants done, and what became of it.
+
+use std::sync::Arc;
+
+use crate::Identity;
+
+/// One change to one object. The shell carries it out against an API server, [`crate::World::apply`]
+/// in a world of its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Publish a number as the value of a schedule's metric.
+    Publish {
+        /// The schedule.
+        schedule: Identity,
+        /// The number.
+        value: u32,
+    },
+    /// Set the replicas of a workload, through its `scale` subresource.
+    SetReplicas {
+        /// The workload.
+        target: Identity,
+        /// How many.
+        replicas: u32,
+    },
+    /// Set one bound of an autoscaler or both, in one write; a bound that is `None` stays.
+    SetBounds {
+        /// The autoscaler.
+        target: Identity,
+        /// The lower bound.
+        min: Option<u32>,
+        /// The upper bound.
+        max: Option<u32>,
+    },
+}
+
+/// What became of an action.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It was carried out.
+    Done,
+    /// It found what it wanted and wrote nothing.
+    Unchanged,
+    /// Somebody else changed the object at the same time, so nothing was written.
+    Conflict,
+    /// It was not carried out, for this reason.
+    Refused(Arc<str>),
+    /// Nobody knows whether it was carried out, for this reason: the answer was lost, say.
+    Unknown(Arc<str>),
+}
+
+impl Outcome {
+    /// Whether the object is as the action wanted it.
+    #[must_use]
+    pub fn is_as_wanted(&self) -> bool {
+        matches!(self, Outcome::Done | Outcome::Unchanged)
+    }
+}

@@ -1,0 +1,100 @@
+//! Who wants to be asked again, and when.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+
+use crate::Identity;
+
+/// The next turn of every policy that has one, in order of time.
+///
+/// The shell sleeps until [`Agenda::next`]; the forecast jumps there. Policies of the same instant
+/// take their turns in the order of their names, so that a run can be repeated.
+#[derive(Clone, Debug, Default)]
+pub struct Agenda {
+    in_order: BTreeSet<(Timestamp, Identity)>,
+    by_policy: BTreeMap<Identity, Timestamp>,
+}
+
+impl Agenda {
+    /// Sets or clears the next turn of a policy.
+    pub fn set(&mut self, policy: &Identity, wake_at: Option<Timestamp>) {
+        let before = match wake_at {
+            Some(wake_at) => self.by_policy.insert(policy.clone(), wake_at),
+            None => self.by_policy.remove(policy),
+        };
+        if before == wake_at {
+            return;
+        }
+        if let Some(before) = before {
+            self.in_order.remove(&(before, policy.clone()));
+        }
+        if let Some(wake_at) = wake_at {
+            self.in_order.insert((wake_at, policy.clone()));
+        }
+    }
+
+    /// When the next turn of anybody is.
+    #[must_use]
+    pub fn next(&self) -> Option<Timestamp> {
+        self.in_order.first().map(|(at, _)| *at)
+    }
+
+    /// Takes a policy whose turn has come at `now`, the longest overdue first.
+    pub fn take_due(&mut self, now: Timestamp) -> Option<Identity> {
+        if self.next()? > now {
+            return None;
+        }
+        let (_, policy) = self.in_order.pop_first()?;
+        self.by_policy.remove(&policy);
+        Some(policy)
+    }
+
+    /// How many policies have a turn to come.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.in_order.len()
+    }
+
+    /// Whether nobody has a turn to come.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.in_order.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn policy(name: &str) -> Identity {
+        Identity::new("autoscaling.karmada.io", "CronFederatedHPA", "default", name)
+    }
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    #[test]
+    fn the_longest_overdue_comes_first_and_nobody_before_their_time() {
+        let mut agenda = Agenda::default();
+        agenda.set(&policy("b"), Some(at(20)));
+        agenda.set(&policy("a"), Some(at(20)));
+        agenda.set(&policy("c"), Some(at(10)));
+        agenda.set(&policy("later"), Some(at(21)));
+        assert_eq!(agenda.take_due(at(9)), None);
+        let taken: Vec<Identity> = std::iter::from_fn(|| agenda.take_due(at(20))).collect();
+        assert_eq!(taken, [policy("c"), policy("a"), policy("b")]);
+        assert_eq!(agenda.next(), Some(at(21)));
+    }
+
+    #[test]
+    fn a_policy_has_one_turn_at_most() {
+        let mut agenda = Agenda::default();
+        agenda.set(&policy("a"), Some(at(10)));
+        agenda.set(&policy("a"), Some(at(5)));
+        assert_eq!((agenda.len(), agenda.next()), (1, Some(at(5))));
+        agenda.set(&policy("a"), None);
+        assert!(agenda.is_empty());
+    }
+}

@@ -1,0 +1,244 @@
+//! Which firings are due, what they come to, and when the next one is.
+
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::plan::{Due, Plan, plan};
+use super::{
+    Because, CronRule, CronScaling, Ending, Input, Memory, Pending, RuleMemory, TargetState,
+};
+use crate::reason::{Reasons, WholeChain, Winners};
+use crate::{Decision, Reason, Verdict};
+
+/// Decides what the rules of one object want at `now`.
+///
+/// Firings that cannot be carried out any more are recorded at once. The others come to one write
+/// at most; they are recorded when its outcome is settled, or at once when nothing has to be
+/// written.
+#[must_use]
+pub fn decide(input: &Input<'_>, now: Timestamp) -> Decision<Because, Memory> {
+    let mut reasons = Winners(Vec::new());
+    let mut decision = decide_with(input, now, &mut reasons);
+    decision.reasons = reasons.0;
+    decision
+}
+
+/// The whole chain of reasons of [`decide`]: every rule, and what became of it.
+#[must_use]
+pub fn explain(input: &Input<'_>, now: Timestamp) -> Vec<Reason<Because>> {
+    let mut reasons = WholeChain(Vec::new());
+    decide_with(input, now, &mut reasons);
+    reasons.0
+}
+
+fn decide_with(
+    input: &Input<'_>,
+    now: Timestamp,
+    reasons: &mut impl Reasons<Because>,
+) -> Decision<Because, Memory> {
+    let policy = input.policy;
+    let mut memory = Memory::carried_over(input, now);
+    let mut due = Vec::new();
+    for (index, (rule, memory)) in policy.rules.iter().zip(&mut memory.rules).enumerate() {
+        let given = Given { rule, index, now };
+        if let Some(at) = given.due_firing(memory, reasons) {
+            due.push(Due { at, rule: index });
+        }
+    }
+    due.sort_by_key(|firing| (firing.at, firing.rule));
+    let action = carry_out(input, &due, &mut memory, now, reasons);
+    Decision {
+        actions: action.into_iter().collect(),
+        reasons: Vec::new(),
+        wake_at: wake_at(policy, &memory, now),
+        memory,
+    }
+}
+
+/// One rule at one instant.
+struct Given<'a> {
+    rule: &'a CronRule,
+    index: usize,
+    now: Timestamp,
+}
+
+impl Given<'_> {
+    /// The firing that is to be carried out now. Those that no longer can be are recorded.
+    fn due_firing(
+        &self,
+        memory: &mut RuleMemory,
+        reasons: &mut impl Reasons<Because>,
+    ) -> Option<Timestamp> {
+        if self.rule.suspended {
+            reasons.other(|| self.reason(Verdict::Excluded, Because::Suspended, None));
+            return None;
+        }
+        self.give_up_what_is_too_late(memory, reasons);
+        let latest = self.rule.firings.previous(self.now).filter(|at| *at > memory.handled);
+        let Some(latest) = latest else {
+            reasons.other(|| Reason {
+                until: next_firing(self.rule, memory, self.now),
+                ..self.reason(Verdict::Inactive, Because::NotDue, None)
+            });
+            return None;
+        };
+        self.record_passed_over(memory, latest);
+        let late = self.now.duration_since(latest);
+        if late > max_delay(self.rule) {
+            memory.record(self.rule, latest, self.now, Ending::Missed { by: late });
+            reasons.won(self.reason(Verdict::Error, Because::Missed { by: late }, Some(latest)));
+            return None;
+        }
+        Some(latest)
+    }
+
+    /// Records that a firing whose attempts were in vain is too late by now.
+    fn give_up_what_is_too_late(
+        &self,
+        memory: &mut RuleMemory,
+        reasons: &mut impl Reasons<Because>,
+    ) {
+        let too_late =
+            |pending: &&Pending| self.now.duration_since(pending.at) > max_delay(self.rule);
+        let Some(pending) = memory.pending.as_ref().filter(too_late) else { return };
+        let (at, attempts) = (pending.at, pending.attempts);
+        let message = pending.message.clone().unwrap_or_else(|| Arc::from("never answered"));
+        memory.record(self.rule, at, self.now, Ending::Failed { attempts, message });
+        reasons.won(self.reason(Verdict::Error, Because::GaveUp { attempts }, Some(at)));
+    }
+
+    /// Records the firings between the last handled one and the latest: only the latest runs. No
+    /// more of them are recorded than the history holds.
+    fn record_passed_over(&self, memory: &mut RuleMemory, latest: Timestamp) {
+        if let Some(pending) = memory.pending.take_if(|pending| pending.at < latest) {
+            let by = Arc::clone(&self.rule.name);
+            memory.record(self.rule, pending.at, self.now, Ending::Superseded { by });
+        }
+        let handled = memory.handled;
+        let firings = &self.rule.firings;
+        let before = |at: &Timestamp| {
+            let moment_before = at.checked_sub(SignedDuration::from_nanos(1)).ok()?;
+            firings.previous(moment_before).filter(|at| *at > handled)
+        };
+        let passed_over: Vec<Timestamp> = std::iter::successors(before(&latest), before)
+            .take(usize::from(self.rule.failed_history_limit))
+            .collect();
+        for at in passed_over.into_iter().rev() {
+            let by = self.now.duration_since(at);
+            memory.record(self.rule, at, self.now, Ending::Missed { by });
+        }
+    }
+
+    fn reason(
+        &self,
+        verdict: Verdict,
+        because: Because,
+        since: Option<Timestamp>,
+    ) -> Reason<Because> {
+        Reason { rule: Some(position(self.index)), verdict, because, since, until: None }
+    }
+}
+
+/// Turns the due firings into one write, or into records when there is nothing to write.
+fn carry_out(
+    input: &Input<'_>,
+    due: &[Due],
+    memory: &mut Memory,
+    now: Timestamp,
+    reasons: &mut impl Reasons<Because>,
+) -> Option<crate::Action> {
+    let policy = input.policy;
+    for firing in due {
+        let pending = &mut memory.rules[firing.rule].pending;
+        pending.get_or_insert_with(|| Pending::new(firing.at, now));
+    }
+    let reason = |firing: &Due, verdict, because| Reason {
+        rule: Some(position(firing.rule)),
+        verdict,
+        because,
+        since: Some(firing.at),
+        until: None,
+    };
+    let is_ready = |pending: &Pending| pending.retry_at <= now;
+    if !due.iter().any(|it| memory.rules[it.rule].pending.as_ref().is_some_and(is_ready)) {
+        for firing in due {
+            let attempts = memory.rules[firing.rule].pending.as_ref().map_or(0, |it| it.attempts);
+            reasons.won(reason(firing, Verdict::Error, Because::Retrying { attempts }));
+        }
+        return None;
+    }
+    let Some(Plan { action, applied }) = plan(policy, due, input.target) else {
+        debug_assert_eq!(input.target, TargetState::Missing, "settings fit their target");
+        for firing in due {
+            if let Some(pending) = &mut memory.rules[firing.rule].pending {
+                pending.was_in_vain(not_found(policy), now);
+            }
+            reasons.won(reason(firing, Verdict::Error, Because::TargetMissing));
+        }
+        return None;
+    };
+    for (index, (firing, applied)) in due.iter().zip(applied).enumerate() {
+        let (rule, memory) = (&policy.rules[firing.rule], &mut memory.rules[firing.rule]);
+        let Some(applied) = applied else {
+            // The next firing that something is left of, or at least the next one.
+            let by = due[index + 1..].last().map_or(firing.rule, |it| it.rule);
+            let ending = Ending::Superseded { by: Arc::clone(&policy.rules[by].name) };
+            memory.record(rule, firing.at, now, ending);
+            let because = Because::Superseded { by: position(by) };
+            reasons.other(|| reason(firing, Verdict::Lost, because));
+            continue;
+        };
+        let because = match (&action, applied.moved_other_bound) {
+            (None, _) => Because::AlreadySo,
+            (Some(_), true) => Because::MovedOtherBound,
+            (Some(_), false) => Because::Fired,
+        };
+        reasons.won(reason(firing, Verdict::Won, because));
+        if action.is_none() {
+            memory.record(rule, firing.at, now, Ending::Done(applied));
+        } else if let Some(pending) = &mut memory.pending {
+            pending.applying = Some(applied);
+        }
+    }
+    action
+}
+
+/// When time alone could next change what the rules want.
+#[must_use]
+pub fn wake_at(policy: &CronScaling, memory: &Memory, now: Timestamp) -> Option<Timestamp> {
+    let rules = policy.rules.iter().zip(&memory.rules);
+    rules
+        .flat_map(|(rule, memory)| {
+            let retry = memory.pending.as_ref().and_then(|pending| {
+                // Just past the last instant at which it may still be carried out.
+                let too_late = max_delay(rule) + SignedDuration::from_nanos(1);
+                let given_up_at = pending.at.checked_add(too_late).ok()?;
+                let waits = pending.applying.is_none();
+                Some(if waits { pending.retry_at.min(given_up_at) } else { given_up_at })
+            });
+            retry.into_iter().chain(next_firing(rule, memory, now))
+        })
+        .filter(|at| *at > now)
+        .min()
+}
+
+/// The next firing of a rule that has not been handled; `None` for a suspended one.
+#[must_use]
+pub fn next_firing(rule: &CronRule, memory: &RuleMemory, now: Timestamp) -> Option<Timestamp> {
+    // After the clock was set back, what was handled already does not come again.
+    (!rule.suspended).then(|| rule.firings.next(now.max(memory.handled))).flatten()
+}
+
+fn max_delay(rule: &CronRule) -> SignedDuration {
+    SignedDuration::from_secs(i64::from(rule.max_delay_seconds))
+}
+
+fn not_found(policy: &CronScaling) -> Arc<str> {
+    Arc::from(format!("{} not found", policy.target.identity()))
+}
+
+/// Positions are small; a spec has a bounded number of rules.
+fn position(index: usize) -> u32 {
+    u32::try_from(index).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,72 @@
+//! Why a rule did what it did, and how that reads.
+
+use jiff::SignedDuration;
+
+use super::CronScaling;
+use crate::Reason;
+
+/// What became of a rule, and why.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Because {
+    /// It fired and sets the target.
+    Fired,
+    /// It fired and the target was so already.
+    AlreadySo,
+    /// It fired, and the bound it did not name is moved with the one it did.
+    MovedOtherBound,
+    /// It fired, but a later firing sets the same.
+    Superseded {
+        /// The position of the rule that fired later.
+        by: u32,
+    },
+    /// It fired too long ago to be carried out.
+    Missed {
+        /// How long ago.
+        by: SignedDuration,
+    },
+    /// It fired, but there is nothing of the target's name.
+    TargetMissing,
+    /// It fired, an attempt was in vain, and the next one is to come.
+    Retrying {
+        /// How many attempts were in vain.
+        attempts: u32,
+    },
+    /// It fired, and all attempts were in vain until it was too late.
+    GaveUp {
+        /// How many attempts there were.
+        attempts: u32,
+    },
+    /// It is suspended.
+    Suspended,
+    /// No firing is due.
+    NotDue,
+}
+
+/// A reason as a line for a person.
+#[must_use]
+pub fn render(policy: &CronScaling, reason: &Reason<Because>) -> String {
+    let rule_at = |position: u32| policy.rules.get(position as usize);
+    let rule = reason.rule.and_then(rule_at);
+    let schedule = rule.map_or_else(String::new, |it| it.firings.describe());
+    let name = |position: u32| rule_at(position).map_or("?", |it| &*it.name).to_owned();
+    match reason.because {
+        Because::Fired => format!("{schedule}: fired"),
+        Because::AlreadySo => format!("{schedule}: fired, and the target was so already"),
+        Because::MovedOtherBound => {
+            format!("{schedule}: fired, and moved the other bound with its own")
+        }
+        Because::Superseded { by } => {
+            format!("{schedule}: fired, but {} fired later and sets the same", name(by))
+        }
+        Because::Missed { by } => format!("{schedule}: missed by {by:#}"),
+        Because::TargetMissing => format!("{schedule}: fired, but the target was not found"),
+        Because::Retrying { attempts } => {
+            format!("{schedule}: fired, tried in vain {attempts} times so far")
+        }
+        Because::GaveUp { attempts } => {
+            format!("{schedule}: fired, given up after {attempts} attempts")
+        }
+        Because::Suspended => format!("{schedule}: suspended"),
+        Because::NotDue => format!("{schedule}: not due"),
+    }
+}

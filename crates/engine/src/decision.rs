@@ -1,0 +1,19 @@
+//! What deciding gives, in every family.
+
+use jiff::Timestamp;
+
+use crate::{Action, Reason};
+
+/// What a policy wants at an instant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decision<Because, Memory> {
+    /// What is to be done. Nothing is listed that is so already.
+    pub actions: Vec<Action>,
+    /// Why: what won.
+    pub reasons: Vec<Reason<Because>>,
+    /// When time alone could next change the decision, if ever: always later than the instant it
+    /// was made for, never later than the true next change, and not needlessly early.
+    pub wake_at: Option<Timestamp>,
+    /// What is remembered if nothing has to be done; otherwise the outcomes settle it.
+    pub memory: Memory,
+}

@@ -1,0 +1,70 @@
+//! Why something was decided, in the shape that all families share.
+//!
+//! A reason is a small value without text. It refers to rules by their position and is rendered
+//! later, against the input it was made from. The everyday path records only what won; the whole
+//! chain, with who lost and why, is recorded when it is asked for, by the same code.
+
+use jiff::Timestamp;
+
+/// What became of one rule of a policy, and why.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Reason<Because> {
+    /// The rule, by its position in the policy; `None` for the policy as a whole.
+    pub rule: Option<u32>,
+    /// What became of it.
+    pub verdict: Verdict,
+    /// Why.
+    pub because: Because,
+    /// Since when this holds.
+    pub since: Option<Timestamp>,
+    /// Until when, if time alone ends it.
+    pub until: Option<Timestamp>,
+}
+
+/// What became of a rule.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Verdict {
+    /// It decides.
+    Won,
+    /// It would decide, but another one does.
+    Lost,
+    /// Its time has not come, or is over.
+    Inactive,
+    /// It takes no part, whatever the time.
+    Excluded,
+    /// It should decide and cannot.
+    Error,
+}
+
+/// Where a decision leaves its reasons.
+pub(crate) trait Reasons<Because> {
+    /// Records what won.
+    fn won(&mut self, reason: Reason<Because>);
+
+    /// Records what did not win, if anybody asked for it.
+    fn other(&mut self, reason: impl FnOnce() -> Reason<Because>);
+}
+
+/// Keeps what won.
+pub(crate) struct Winners<Because>(pub(crate) Vec<Reason<Because>>);
+
+impl<Because> Reasons<Because> for Winners<Because> {
+    fn won(&mut self, reason: Reason<Because>) {
+        self.0.push(reason);
+    }
+
+    fn other(&mut self, _: impl FnOnce() -> Reason<Because>) {}
+}
+
+/// Keeps the whole chain.
+pub(crate) struct WholeChain<Because>(pub(crate) Vec<Reason<Because>>);
+
+impl<Because> Reasons<Because> for WholeChain<Because> {
+    fn won(&mut self, reason: Reason<Because>) {
+        self.0.push(reason);
+    }
+
+    fn other(&mut self, reason: impl FnOnce() -> Reason<Because>) {
+        self.0.push(reason());
+    }
+}

@@ -1,0 +1,164 @@
+//! Which number holds now, and when another one will.
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::{Because, Behaviour, Change, Input, Published, ScheduledCapacity};
+use crate::reason::{Reasons, WholeChain, Winners};
+use crate::{Action, Decision, Reason, Verdict};
+
+/// The next number is told when it comes within a year; a leap year's length, so that the same day
+/// of the next year is always inside.
+pub const LOOKS_AHEAD: SignedDuration = SignedDuration::from_hours(366 * 24);
+
+/// Decides which number holds at `now`.
+#[must_use]
+pub fn decide(input: &Input<'_>, now: Timestamp) -> Decision<Because, Published> {
+    let mut reasons = Winners(Vec::new());
+    let mut decision = decide_with(input, now, &mut reasons);
+    decision.reasons = reasons.0;
+    decision
+}
+
+/// The whole chain of reasons of [`decide`]: every behaviour, and what became of it.
+#[must_use]
+pub fn explain(input: &Input<'_>, now: Timestamp) -> Vec<Reason<Because>> {
+    let mut reasons = WholeChain(Vec::new());
+    decide_with(input, now, &mut reasons);
+    for reason in reasons.0.iter_mut().filter(|reason| reason.because == Because::Open) {
+        let behaviour = reason.rule.and_then(|rule| input.policy.behaviours.get(rule as usize));
+        let opened = behaviour.and_then(|it| it.windows.previous_transition(now));
+        reason.since = opened.map(|it| it.at);
+    }
+    reasons.0
+}
+
+fn decide_with(
+    input: &Input<'_>,
+    now: Timestamp,
+    reasons: &mut impl Reasons<Because>,
+) -> Decision<Because, Published> {
+    let policy = input.policy;
+    let winner = winner_at(policy, now);
+    let first_change = winner_changes_after(policy, winner, now);
+    give_reasons(policy, winner, now, first_change, reasons);
+
+    let value = value_of(policy, winner);
+    let different = next_different(policy, winner, first_change);
+    let in_sight = |change: &Change| change.at.duration_since(now) <= LOOKS_AHEAD;
+    let published =
+        Published { value, winner: winner.map(position), next: different.filter(in_sight) };
+    // A change that is too far away to be told now comes into sight by time alone.
+    let comes_into_sight = different
+        .filter(|change| !in_sight(change))
+        .and_then(|change| change.at.checked_sub(LOOKS_AHEAD).ok());
+    let unchanged = input.published.is_some_and(|before| before.value == value);
+    let publish = || Action::Publish { schedule: input.identity.clone(), value };
+    Decision {
+        actions: if unchanged { Vec::new() } else { vec![publish()] },
+        reasons: Vec::new(),
+        wake_at: first_change.into_iter().chain(comes_into_sight).min(),
+        memory: published,
+    }
+}
+
+/// The open behaviour with the highest priority; of several the first in the spec.
+fn winner_at(policy: &ScheduledCapacity, at: Timestamp) -> Option<usize> {
+    let mut winner = None;
+    for (index, behaviour) in policy.behaviours.iter().enumerate() {
+        if outranks(policy, index, winner) && behaviour.windows.is_open(at) {
+            winner = Some(index);
+        }
+    }
+    winner
+}
+
+/// Whether a behaviour would win over the one that wins now, if it were open.
+fn outranks(policy: &ScheduledCapacity, index: usize, winner: Option<usize>) -> bool {
+    let Some(winner) = winner else { return true };
+    let priority = |index: usize| policy.behaviours[index].priority;
+    priority(index) > priority(winner) || (priority(index) == priority(winner) && index < winner)
+}
+
+/// When the winner closes, or one that outranks it opens. What happens below the winner does not
+/// matter until then.
+fn winner_changes_after(
+    policy: &ScheduledCapacity,
+    winner: Option<usize>,
+    after: Timestamp,
+) -> Option<Timestamp> {
+    let deciding = |(index, _): &(usize, &Behaviour)| {
+        winner == Some(*index) || outranks(policy, *index, winner)
+    };
+    let changes = policy.behaviours.iter().enumerate().filter(deciding);
+    changes
+        .filter_map(|(_, behaviour)| behaviour.windows.next_transition(after))
+        .map(|it| it.at)
+        .min()
+}
+
+/// The first change of the winner that brings another number. It is looked for until a year after
+/// the first change: by then the decision has been made anew.
+fn next_different(
+    policy: &ScheduledCapacity,
+    winner: Option<usize>,
+    first_change: Option<Timestamp>,
+) -> Option<Change> {
+    let value_now = value_of(policy, winner);
+    let mut at = first_change?;
+    let last = at.saturating_add(LOOKS_AHEAD).ok()?;
+    while at <= last {
+        let winner = winner_at(policy, at);
+        let value = value_of(policy, winner);
+        if value != value_now {
+            return Some(Change { at, value });
+        }
+        at = winner_changes_after(policy, winner, at)?;
+    }
+    None
+}
+
+fn value_of(policy: &ScheduledCapacity, winner: Option<usize>) -> u32 {
+    winner.map_or(policy.default_value, |index| policy.behaviours[index].value)
+}
+
+fn give_reasons(
+    policy: &ScheduledCapacity,
+    winner: Option<usize>,
+    now: Timestamp,
+    until: Option<Timestamp>,
+    reasons: &mut impl Reasons<Because>,
+) {
+    let won = |rule, because| Reason { rule, verdict: Verdict::Won, because, since: None, until };
+    match winner {
+        Some(index) => reasons.won(won(Some(position(index)), Because::Open)),
+        None => reasons.won(won(None, Because::NothingOpen)),
+    }
+    for (index, behaviour) in policy.behaviours.iter().enumerate() {
+        if winner == Some(index) {
+            continue;
+        }
+        reasons.other(|| {
+            let windows = &behaviour.windows;
+            let (verdict, because) = match winner {
+                _ if !windows.is_open(now) => (Verdict::Inactive, Because::Closed),
+                Some(winner) if policy.behaviours[winner].priority > behaviour.priority => {
+                    (Verdict::Lost, Because::LowerPriority { than: position(winner) })
+                }
+                Some(winner) => (Verdict::Lost, Because::LaterInTheSpec { than: position(winner) }),
+                None => (Verdict::Inactive, Because::Closed),
+            };
+            Reason {
+                rule: Some(position(index)),
+                verdict,
+                because,
+                since: windows.previous_transition(now).map(|it| it.at),
+                until: windows.next_transition(now).map(|it| it.at),
+            }
+        });
+    }
+}
+
+/// Positions are small; a spec has a bounded number of behaviours.
+fn position(index: usize) -> u32 {
+    u32::try_from(index).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,22 @@
+//! What a decision about scheduled capacity looks at.
+
+use super::{Published, ScheduledCapacity};
+use crate::{Identity, World};
+
+/// Everything a decision about one schedule looks at.
+#[derive(Clone, Copy, Debug)]
+pub struct Input<'a> {
+    /// The schedule's own name, under which it publishes.
+    pub identity: &'a Identity,
+    /// What it says.
+    pub policy: &'a ScheduledCapacity,
+    /// What it published last.
+    pub published: Option<&'a Published>,
+}
+
+/// Gathers what a decision about the schedule of this name looks at.
+#[must_use]
+pub fn gather<'a>(world: &'a World, schedule: &Identity) -> Option<Input<'a>> {
+    let (identity, object) = world.scheduled_capacities.get_key_value(schedule)?;
+    Some(Input { identity, policy: &object.policy, published: object.memory.as_ref() })
+}

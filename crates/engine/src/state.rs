@@ -1,0 +1,20 @@
+//! The slim form of what policies act on: as much of it as a decision looks at.
+//!
+//! Filled from files or from the cluster's caches; nothing here knows which.
+
+/// Anything with a `scale` subresource.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Workload {
+    /// `spec.replicas` of its scale; `None` when nobody has said, as for a workload that a file
+    /// refers to but does not contain.
+    pub replicas: Option<u32>,
+}
+
+/// A `FederatedHPA` or a `HorizontalPodAutoscaler`, reduced to its bounds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Autoscaler {
+    /// The lower bound; an autoscaler written without one has 1. `None` when nobody has said.
+    pub min_replicas: Option<u32>,
+    /// The upper bound; `None` when nobody has said.
+    pub max_replicas: Option<u32>,
+}
