@@ -16,6 +16,7 @@ pub(crate) struct Run {
     pub(crate) arguments: Arguments,
     started: Instant,
     passed: usize,
+    left_out: usize,
     failures: Vec<Failure>,
 }
 
@@ -31,6 +32,7 @@ impl Run {
             arguments,
             started: Instant::now(),
             passed: 0,
+            left_out: 0,
             failures: Vec::new(),
         }
     }
@@ -71,6 +73,11 @@ impl Run {
         });
     }
 
+    /// Records tests that were left out because the caller asked for it.
+    pub(crate) fn leave_out(&mut self, tests: usize) {
+        self.left_out += tests;
+    }
+
     fn record(&mut self, title: &str, rerun: &str, passed: bool, took: Duration) -> bool {
         let verdict = if passed { "ok" } else { "FAILED" };
         println!("== {title}: {verdict} in {:.1} s", took.as_secs_f64());
@@ -82,19 +89,19 @@ impl Run {
         passed
     }
 
-    /// Prints one line for every failure, or one for all, and says whether all went well.
+    /// Prints one line for every failure and one for the whole, and says whether all went well.
     pub(crate) fn summary(&self) -> bool {
         println!();
-        for failure in &self.failures {
-            println!(
-                "failed: {}; rerun just that: {}",
-                failure.what, failure.rerun
-            );
+        for Failure { what, rerun } in &self.failures {
+            println!("failed: {what}; rerun just that: {rerun}");
         }
-        if self.failures.is_empty() {
-            let took = self.started.elapsed().as_secs_f64();
-            println!("all {} steps ok in {took:.1} s", self.passed);
+        let took = self.started.elapsed().as_secs_f64();
+        let (passed, failed) = (self.passed, self.failures.len());
+        print!("{passed} steps ok, {failed} failed in {took:.1} s");
+        if self.left_out > 0 {
+            print!("; {} real-cluster tests left out", self.left_out);
         }
+        println!();
         self.failures.is_empty()
     }
 }

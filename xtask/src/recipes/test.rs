@@ -35,13 +35,10 @@ const OWN_CLUSTER: &[&str] = &["KUBECONFIG_TEST", "KUBEBUILDER_ASSETS"];
 fn run(run: &mut Run) -> anyhow::Result<()> {
     let (cluster, plain) = integration_tests(&run.workspace);
     let base = Step::cargo(&["test", "--workspace", "--no-fail-fast"]);
-    let filter: Vec<_> = run
-        .arguments
-        .filter
-        .iter()
-        .flat_map(|filter| ["--", filter])
-        .map(str::to_owned)
-        .collect();
+    let filter: Vec<_> = match &run.arguments.filter {
+        Some(filter) => vec!["--".to_owned(), filter.clone()],
+        None => Vec::new(),
+    };
     let units = base
         .clone()
         .with(["--lib", "--bins", "--examples"])
@@ -57,21 +54,25 @@ fn run(run: &mut Run) -> anyhow::Result<()> {
     let left_out = NotRun::gather(&run.workspace)?;
     if run.arguments.quick {
         left_out.print("--quick");
-    } else if let Some(missing) = missing_for_a_cluster() {
-        left_out.print(missing);
-        let rerun = "cargo xtask test (with Go, or with KUBECONFIG_TEST or KUBEBUILDER_ASSETS \
-                     set), or cargo xtask test --quick to leave them out";
-        run.fail(
-            &format!("{} real-cluster tests were not run", left_out.count()),
-            rerun,
-        );
-    } else if prepare_cluster(run) {
-        run.step(
-            "real-cluster tests",
-            &base.with(named(&cluster)).with(&filter),
-        );
-    } else {
-        left_out.print("the control plane was not built");
+        run.leave_out(left_out.tests.len());
+        return Ok(());
+    }
+    match Cluster::look() {
+        Cluster::Missing => {
+            left_out.print("no Go, and neither KUBECONFIG_TEST nor KUBEBUILDER_ASSETS is set");
+            let what = format!("real-cluster tests ({} not run)", left_out.tests.len());
+            run.fail(
+                &what,
+                "cargo xtask test with one of these, or leave them out with --quick",
+            );
+        }
+        Cluster::Built if !build_control_plane(run) => left_out.print("no control plane"),
+        Cluster::Built | Cluster::Given => {
+            run.step(
+                "real-cluster tests",
+                &base.with(named(&cluster)).with(&filter),
+            );
+        }
     }
     Ok(())
 }
@@ -88,32 +89,32 @@ fn named(tests: &BTreeSet<String>) -> impl Iterator<Item = &str> {
     tests.iter().flat_map(|test| ["--test", test])
 }
 
-/// Why there can be no real cluster, if so.
-fn missing_for_a_cluster() -> Option<&'static str> {
-    let is_given = OWN_CLUSTER
-        .iter()
-        .any(|name| env::var_os(name).is_some_and(|it| !it.is_empty()));
-    let has_go = || {
-        Command::new("go")
-            .arg("version")
-            .output()
-            .is_ok_and(|output| output.status.success())
-    };
-    let is_possible = is_given || has_go();
-    (!is_possible).then_some("no Go, and neither KUBECONFIG_TEST nor KUBEBUILDER_ASSETS is set")
+/// Where a real cluster comes from.
+enum Cluster {
+    /// The caller names one, or the programs of one.
+    Given,
+    /// Our own control plane, built with Go.
+    Built,
+    Missing,
+}
+
+impl Cluster {
+    fn look() -> Self {
+        let is_set = |name: &&str| env::var_os(name).is_some_and(|value| !value.is_empty());
+        let go = || Command::new("go").arg("version").output();
+        if OWN_CLUSTER.iter().any(is_set) {
+            Self::Given
+        } else if go().is_ok_and(|output| output.status.success()) {
+            Self::Built
+        } else {
+            Self::Missing
+        }
+    }
 }
 
 /// Builds the control plane ahead of the tests, so that its first build shows its progress and
 /// runs into no test's time limit.
-fn prepare_cluster(run: &mut Run) -> bool {
-    if !run
-        .workspace
-        .members
-        .iter()
-        .any(|member| member.name == HARNESS)
-    {
-        return true;
-    }
+fn build_control_plane(run: &mut Run) -> bool {
     let build = [
         "run",
         "--package",
@@ -150,12 +151,11 @@ impl NotRun {
         Ok(Self { tests })
     }
 
-    fn count(&self) -> usize {
-        self.tests.len()
-    }
-
     fn print(&self, why: &str) {
-        println!("\n== real-cluster tests: {} NOT RUN ({why})", self.count());
+        println!(
+            "\n== real-cluster tests: {} NOT RUN ({why})",
+            self.tests.len()
+        );
         for test in &self.tests {
             println!("   not run: {test}");
         }

@@ -47,7 +47,7 @@ const PURE: &[Pure] = &[
     Pure {
         package: "almanac-api",
         may_use: OBJECT_TYPES,
-        may_read: Some("src/read"),
+        may_read: Some("src/reading"),
     },
     Pure {
         package: "almanac-forecast",
