@@ -36,7 +36,10 @@ fn carry_out(arguments: Arguments) -> anyhow::Result<bool> {
     let recipes = arguments.recipes();
     let mut run = Run::new(Workspace::load()?, arguments);
     for recipe in recipes {
-        (recipe.run)(&mut run)?;
+        if let Err(error) = (recipe.run)(&mut run) {
+            eprintln!("error: {error:#}");
+            run.fail(recipe.name, &format!("cargo xtask {}", recipe.name));
+        }
     }
     Ok(run.summary())
 }
