@@ -3,6 +3,7 @@
 //! Steps go on after a failure, so that one call shows everything there is to mend. What to run is
 //! for the recipes to say.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -112,6 +113,7 @@ pub(crate) struct Step {
     program: String,
     arguments: Vec<String>,
     variable: Option<(&'static str, String)>,
+    unshown: BTreeMap<String, String>,
 }
 
 impl Step {
@@ -120,6 +122,7 @@ impl Step {
             program: program.to_owned(),
             arguments: Vec::new(),
             variable: None,
+            unshown: BTreeMap::new(),
         }
         .with(arguments)
     }
@@ -142,6 +145,13 @@ impl Step {
         self
     }
 
+    /// Variables of this call alone: a person who repeats the step has others, so they do not
+    /// print.
+    pub(crate) fn environment(mut self, variables: &BTreeMap<String, String>) -> Self {
+        self.unshown.clone_from(variables);
+        self
+    }
+
     /// The command, ready to start.
     pub(crate) fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
@@ -156,6 +166,7 @@ impl Step {
         if let Some((name, value)) = &self.variable {
             command.env(name, value);
         }
+        command.envs(&self.unshown);
         command
     }
 }

@@ -52,12 +52,10 @@ fn cargo_deny(run: &mut Run) -> anyhow::Result<Option<String>> {
     {
         return Ok(Some(found.to_owned()));
     }
-    println!("\ncargo-deny {CARGO_DENY} is not installed; building it takes a few minutes, once");
-    let install = Step::cargo(&["install", "--locked", "--version", CARGO_DENY]).with([
-        "--root",
-        &folder,
-        "cargo-deny",
-    ]);
+    println!("\ncargo-deny {CARGO_DENY} is not installed; building it takes a minute or two, once");
+    // Unoptimised it builds three times as fast, and still checks in under a second.
+    let install = Step::cargo(&["install", "--debug", "--locked", "--version", CARGO_DENY]);
+    let install = install.with(["--root", &folder, "cargo-deny"]);
     Ok(run.step("install cargo-deny", &install).then_some(own))
 }
 

@@ -2,15 +2,17 @@
 //!
 //! A test that needs a real cluster stands in a file `tests/cluster_*.rs`, in any package. Such a
 //! test is run, or it is named as not run; it never skips itself in silence. How a cluster comes to
-//! be is the harness's affair (`tests/harness`).
+//! be is the harness's affair.
+
+mod harness;
 
 use std::collections::BTreeSet;
 use std::env;
 use std::fs;
-use std::process::Command;
 
 use anyhow::Context as _;
 
+use self::harness::Harness;
 use super::Recipe;
 use crate::run::{Run, Step};
 use crate::source;
@@ -26,55 +28,80 @@ pub(super) const RECIPE: Recipe = Recipe {
 /// What the file name of a real-cluster test begins with.
 const CLUSTER: &str = "cluster_";
 
-/// The package that starts the real control plane.
-const HARNESS: &str = "almanac-harness";
-
-/// Variables that name a cluster, or the programs of one.
-const OWN_CLUSTER: &[&str] = &["KUBECONFIG_TEST", "KUBEBUILDER_ASSETS"];
+/// The variable that names a cluster somebody else keeps for the tests.
+const FOREIGN_CLUSTER: &str = "KUBECONFIG_TEST";
 
 fn run(run: &mut Run) -> anyhow::Result<()> {
     let (cluster, plain) = integration_tests(&run.workspace);
-    let base = Step::cargo(&["test", "--workspace", "--no-fail-fast"]);
-    let filter: Vec<_> = match &run.arguments.filter {
-        Some(filter) => vec!["--".to_owned(), filter.clone()],
-        None => Vec::new(),
-    };
-    let units = base
-        .clone()
-        .with(["--lib", "--bins", "--examples"])
-        .with(named(&plain));
-    run.step("unit and integration tests", &units.with(&filter));
-    run.step(
-        "documentation examples",
-        &base.clone().with(["--doc"]).with(&filter),
-    );
+    let kinds = cargo_test(run, &["--lib", "--bins", "--examples"], &plain);
+    run.step("unit and integration tests", &kinds);
+    let examples = cargo_test(run, &["--doc"], &BTreeSet::new());
+    run.step("documentation examples", &examples);
     if cluster.is_empty() {
         return Ok(());
     }
-    let left_out = NotRun::gather(&run.workspace)?;
     if run.arguments.quick {
-        left_out.print("--quick");
-        run.leave_out(left_out.tests.len());
+        let left_out = list(&run.workspace, &cluster, "--quick")?;
+        run.leave_out(left_out);
         return Ok(());
     }
-    match Cluster::look() {
-        Cluster::Missing => {
-            left_out.print("no Go, and neither KUBECONFIG_TEST nor KUBEBUILDER_ASSETS is set");
-            let what = format!("real-cluster tests ({} not run)", left_out.tests.len());
-            run.fail(
-                &what,
-                "cargo xtask test with one of these, or leave them out with --quick",
-            );
-        }
-        Cluster::Built if !build_control_plane(run) => left_out.print("no control plane"),
-        Cluster::Built | Cluster::Given => {
-            run.step(
-                "real-cluster tests",
-                &base.with(named(&cluster)).with(&filter),
-            );
+    run_on_cluster(run, cluster)
+}
+
+/// Runs the real-cluster tests that can run here, and names the others.
+fn run_on_cluster(run: &mut Run, mut tests: BTreeSet<String>) -> anyhow::Result<()> {
+    println!("\n== real-cluster tests: what can run here?");
+    let harness = Harness::build(&run.workspace);
+    let verdicts = harness.and_then(|harness| Ok((harness.check()?, harness)));
+    let (verdicts, harness) = match verdicts {
+        Ok(both) => both,
+        Err(error) => return not_run(run, &tests, &format!("{error:#}")),
+    };
+    for test in tests.clone() {
+        if let Some(because) = harness::why_not(&verdicts, &test) {
+            tests.remove(&test);
+            not_run(run, &BTreeSet::from([test]), &because)?;
         }
     }
+    if tests.is_empty() {
+        return Ok(());
+    }
+    let step = cargo_test(run, &[], &tests);
+    if env::var_os(FOREIGN_CLUSTER).is_some_and(|file| !file.is_empty()) {
+        run.step("real-cluster tests", &step);
+        return Ok(());
+    }
+    if !run.step("control plane", &harness.build_control_plane()) {
+        return not_run(run, &tests, "the control plane could not be built");
+    }
+    match harness.start_control_plane() {
+        Ok(plane) => {
+            run.step("real-cluster tests", &step.environment(&plane.environment));
+            Ok(())
+        }
+        Err(error) => not_run(run, &tests, &format!("{error:#}")),
+    }
+}
+
+/// Lists tests that should have run, and records that they did not: a failure.
+fn not_run(run: &mut Run, tests: &BTreeSet<String>, because: &str) -> anyhow::Result<()> {
+    let count = list(&run.workspace, tests, because)?;
+    let what = format!("{count} real-cluster tests not run ({because})");
+    run.fail(
+        &what,
+        "cargo xtask test; or leave them out: cargo xtask test --quick",
+    );
     Ok(())
+}
+
+/// `cargo test` for some kinds of targets and some integration tests, by name.
+fn cargo_test(run: &Run, kinds: &[&str], tests: &BTreeSet<String>) -> Step {
+    let step = Step::cargo(&["test", "--workspace", "--no-fail-fast"]).with(kinds);
+    let step = step.with(tests.iter().flat_map(|test| ["--test", test]));
+    match &run.arguments.filter {
+        Some(filter) => step.with(["--", filter]),
+        None => step,
+    }
 }
 
 /// The names of the integration tests: those that need a real cluster, and the others.
@@ -85,81 +112,27 @@ fn integration_tests(workspace: &Workspace) -> (BTreeSet<String>, BTreeSet<Strin
     names.partition(|name| name.starts_with(CLUSTER))
 }
 
-fn named(tests: &BTreeSet<String>) -> impl Iterator<Item = &str> {
-    tests.iter().flat_map(|test| ["--test", test])
-}
-
-/// Where a real cluster comes from.
-enum Cluster {
-    /// The caller names one, or the programs of one.
-    Given,
-    /// Our own control plane, built with Go.
-    Built,
-    Missing,
-}
-
-impl Cluster {
-    fn look() -> Self {
-        let is_set = |name: &&str| env::var_os(name).is_some_and(|value| !value.is_empty());
-        let go = || Command::new("go").arg("version").output();
-        if OWN_CLUSTER.iter().any(is_set) {
-            Self::Given
-        } else if go().is_ok_and(|output| output.status.success()) {
-            Self::Built
-        } else {
-            Self::Missing
+/// Prints every test of some files by its name, as not run, and returns how many there are.
+fn list(workspace: &Workspace, files: &BTreeSet<String>, why: &str) -> anyhow::Result<usize> {
+    let mut tests = Vec::new();
+    for (member, target) in workspace.targets("test") {
+        if !files.contains(&target.name) {
+            continue;
         }
-    }
-}
-
-/// Builds the control plane ahead of the tests, so that its first build shows its progress and
-/// runs into no test's time limit.
-fn build_control_plane(run: &mut Run) -> bool {
-    let build = [
-        "run",
-        "--package",
-        HARNESS,
-        "--bin",
-        "control-plane",
-        "--",
-        "build",
-    ];
-    run.step("control plane", &Step::cargo(&build))
-}
-
-/// The real-cluster tests, by name, when they are left out.
-struct NotRun {
-    /// Each with its package and file.
-    tests: Vec<String>,
-}
-
-impl NotRun {
-    fn gather(workspace: &Workspace) -> anyhow::Result<Self> {
-        let mut tests = Vec::new();
-        for (member, target) in workspace.targets("test") {
-            if !target.name.starts_with(CLUSTER) {
-                continue;
-            }
-            let path = &target.source;
-            let text = fs::read_to_string(path)
-                .with_context(|| format!("failed to read {}", path.display()))?;
-            let names = source::test_names(&text)
-                .with_context(|| format!("failed to read {}", path.display()))?;
-            let file = format!("{} {}", member.name, target.name);
-            tests.extend(names.iter().map(|name| format!("{file}: {name}")));
-        }
-        Ok(Self { tests })
-    }
-
-    fn print(&self, why: &str) {
-        println!(
-            "\n== real-cluster tests: {} NOT RUN ({why})",
-            self.tests.len()
+        let failed = || format!("failed to read {}", target.source.display());
+        let text = fs::read_to_string(&target.source).with_context(failed)?;
+        let names = source::test_names(&text).with_context(failed)?;
+        tests.extend(
+            names
+                .iter()
+                .map(|name| format!("{} {}: {name}", member.name, target.name)),
         );
-        for test in &self.tests {
-            println!("   not run: {test}");
-        }
     }
+    println!("\n== real-cluster tests: {} NOT RUN ({why})", tests.len());
+    for test in &tests {
+        println!("   not run: {test}");
+    }
+    Ok(tests.len())
 }
 
 #[cfg(test)]
@@ -187,15 +160,6 @@ mod tests {
         assert_eq!(
             plain,
             BTreeSet::from(["clusters".to_owned(), "readme".to_owned()])
-        );
-    }
-
-    #[test]
-    fn tests_are_asked_for_by_name() {
-        let (_, plain) = integration_tests(&workspace(&["readme", "golden"]));
-        assert_eq!(
-            named(&plain).collect::<Vec<_>>(),
-            ["--test", "golden", "--test", "readme"]
         );
     }
 }
