@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader};
-use std::process::{Child, ChildStdout, Stdio};
+use std::process::{Child, Stdio};
 
 use anyhow::{Context as _, ensure};
 use serde::Deserialize;
@@ -31,7 +31,6 @@ pub(super) struct Verdict {
 /// A control plane that runs as long as this value lives.
 pub(super) struct ControlPlane {
     child: Child,
-    _stdout: BufReader<ChildStdout>,
     /// What the tests must be told to find it.
     pub(super) environment: BTreeMap<String, String>,
 }
@@ -98,27 +97,27 @@ impl Harness {
     /// Starts a control plane for all tests to share.
     pub(super) fn start_control_plane(&self) -> anyhow::Result<ControlPlane> {
         let step = self.step("up");
-        let mut child = step
+        let child = step
             .command()
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()?;
-        let stdout = child
-            .stdout
-            .take()
-            .context("the control plane has no standard output")?;
-        let environment = BTreeMap::new();
-        let mut control_plane = ControlPlane {
+        // From here on it is ended when we return, whatever happens.
+        let mut plane = ControlPlane {
             child,
-            _stdout: BufReader::new(stdout),
-            environment,
+            environment: BTreeMap::new(),
         };
+        let stdout = plane
+            .child
+            .stdout
+            .as_mut()
+            .context("the control plane has no output")?;
         let mut line = String::new();
-        control_plane._stdout.read_line(&mut line)?;
+        BufReader::new(stdout).read_line(&mut line)?;
         let ready: Ready = serde_json::from_str(&line)
             .with_context(|| format!("failed to start a control plane with `{step}`"))?;
-        control_plane.environment = ready.environment;
-        Ok(control_plane)
+        plane.environment = ready.environment;
+        Ok(plane)
     }
 
     fn step(&self, verb: &str) -> Step {
