@@ -1,2 +1,45 @@
-//! The task runner.
-fn main() {}
+//! The project's task runner: `cargo xtask RECIPE...`.
+//!
+//! This file reads the command line, runs the recipes in the order given and ends with a summary.
+//! What a recipe does stands in its own file under `recipes/`.
+
+mod recipes;
+mod run;
+mod source;
+mod workspace;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use crate::recipes::Arguments;
+use crate::run::Run;
+use crate::workspace::Workspace;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    if let Err(error) = arguments.check() {
+        error.exit();
+    }
+    match carry_out(arguments) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Runs every recipe, even after one has failed, and says whether all went well.
+fn carry_out(arguments: Arguments) -> anyhow::Result<bool> {
+    let recipes = arguments.recipes();
+    let mut run = Run::new(Workspace::load()?, arguments);
+    for recipe in recipes {
+        if let Err(error) = (recipe.run)(&mut run) {
+            eprintln!("error: {error:#}");
+            run.fail(recipe.name, &format!("cargo xtask {}", recipe.name));
+        }
+    }
+    Ok(run.summary())
+}

@@ -1,0 +1,126 @@
+//! The table of recipes, and the command line made from it.
+//!
+//! To add a recipe: write `recipes/NAME.rs` with a `RECIPE`, and add it to the two lists below.
+//! `--help`, completion of names and the check of the documents follow from the table.
+
+mod arch;
+mod bench;
+mod lint;
+mod test;
+
+use clap::builder::{PossibleValue, PossibleValuesParser};
+use clap::error::ErrorKind;
+use clap::{CommandFactory as _, Parser};
+
+use crate::run::Run;
+
+const RECIPES: &[Recipe] = &[lint::RECIPE, arch::RECIPE, test::RECIPE, bench::RECIPE];
+
+/// One thing the task runner can do.
+pub(crate) struct Recipe {
+    pub(crate) name: &'static str,
+    /// One line for `--help`.
+    pub(crate) about: &'static str,
+    /// The options this recipe heeds; giving another one is an error.
+    pub(crate) options: &'static [&'static str],
+    /// A failed step is recorded in the [`Run`]; an error means that the recipe could not go on.
+    pub(crate) run: fn(&mut Run) -> anyhow::Result<()>,
+}
+
+/// What was asked for on the command line.
+#[derive(Parser)]
+#[command(
+    name = "xtask",
+    bin_name = "cargo xtask",
+    about = "Almanac's task runner"
+)]
+pub(crate) struct Arguments {
+    /// What to do, in this order
+    #[arg(required = true, value_name = "RECIPE", value_parser = names())]
+    names: Vec<String>,
+    /// With `test`: leave out the tests that need a real cluster
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// With `test` and `bench`: only what has TEXT in its name
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) filter: Option<String>,
+}
+
+impl Arguments {
+    /// Rejects an option that none of the named recipes heeds.
+    pub(crate) fn check(&self) -> Result<(), clap::Error> {
+        let given = [("quick", self.quick), ("filter", self.filter.is_some())];
+        for (option, _) in given.into_iter().filter(|(_, is_given)| *is_given) {
+            if !self
+                .recipes()
+                .iter()
+                .any(|recipe| recipe.options.contains(&option))
+            {
+                let takers: Vec<_> = RECIPES
+                    .iter()
+                    .filter(|recipe| recipe.options.contains(&option))
+                    .map(|recipe| format!("`{}`", recipe.name))
+                    .collect();
+                let message = format!("--{option} goes with {} only", takers.join(" and "));
+                return Err(Self::command().error(ErrorKind::ArgumentConflict, message));
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn recipes(&self) -> Vec<&'static Recipe> {
+        self.names
+            .iter()
+            .filter_map(|name| RECIPES.iter().find(|recipe| recipe.name == name))
+            .collect()
+    }
+}
+
+fn names() -> PossibleValuesParser {
+    RECIPES
+        .iter()
+        .map(|recipe| PossibleValue::new(recipe.name).help(recipe.about))
+        .collect::<Vec<_>>()
+        .into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> Result<Arguments, clap::Error> {
+        let arguments = Arguments::try_parse_from(line.split(' '))?;
+        arguments.check()?;
+        Ok(arguments)
+    }
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn recipes_run_in_the_order_given() {
+        let arguments = parse("xtask lint arch test --quick").unwrap();
+        let names: Vec<_> = arguments
+            .recipes()
+            .iter()
+            .map(|recipe| recipe.name)
+            .collect();
+        assert_eq!(names, ["lint", "arch", "test"]);
+        assert!(arguments.quick);
+    }
+
+    #[test]
+    fn an_option_no_named_recipe_heeds_is_an_error() {
+        let error = parse("xtask lint --quick").err().unwrap().to_string();
+        assert!(error.contains("--quick goes with `test` only"), "{error}");
+        assert!(parse("xtask lint test --quick").is_ok());
+        assert!(parse("xtask bench --filter cron").is_ok());
+    }
+
+    #[test]
+    fn an_unknown_recipe_is_an_error() {
+        assert!(parse("xtask linnt").is_err());
+    }
+}

@@ -1,0 +1,114 @@
+//! `cargo xtask arch`: the rules of ARCHITECTURE.md that a machine can see.
+//!
+//! This file reads the workspace and prints the findings. Each rule is a pure function over what
+//! was read, in a file of its own, and its tests show each violation being caught.
+
+mod arrows;
+mod documents;
+mod manifests;
+mod purity;
+mod style;
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
+
+use anyhow::Context as _;
+
+use super::Recipe;
+use crate::run::Run;
+use crate::source;
+use crate::workspace::Workspace;
+
+pub(super) const RECIPE: Recipe = Recipe {
+    name: "arch",
+    about: "Arrows between crates, purity, manifests, house style, documents",
+    options: &[],
+    run,
+};
+
+/// Something a rule has to say about a place.
+#[derive(Debug, PartialEq, Eq)]
+struct Finding {
+    severity: Severity,
+    /// A file, or a file and a line.
+    place: String,
+    message: String,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Severity {
+    Error,
+    Warning,
+}
+
+impl Finding {
+    fn error(place: &str, message: impl Into<String>) -> Self {
+        Self {
+            severity: Severity::Error,
+            place: place.to_owned(),
+            message: message.into(),
+        }
+    }
+
+    fn warning(place: &str, message: impl Into<String>) -> Self {
+        Self {
+            severity: Severity::Warning,
+            place: place.to_owned(),
+            message: message.into(),
+        }
+    }
+}
+
+fn run(run: &mut Run) -> anyhow::Result<()> {
+    run.check("architecture", "cargo xtask arch", |workspace| {
+        let findings = gather(workspace)?;
+        for Finding {
+            severity,
+            place,
+            message,
+        } in &findings
+        {
+            let severity = if *severity == Severity::Error {
+                "error"
+            } else {
+                "warning"
+            };
+            println!("{severity}: {place}: {message}");
+        }
+        Ok(findings
+            .iter()
+            .all(|finding| finding.severity == Severity::Warning))
+    })?;
+    Ok(())
+}
+
+fn gather(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
+    let mut findings = arrows::check(workspace);
+    for member in &workspace.members {
+        let text = read(&member.manifest_path)?;
+        findings.extend(manifests::check(
+            &workspace.relative(&member.manifest_path),
+            &text,
+        )?);
+    }
+    findings.extend(purity::check(workspace)?);
+    for file in source::read_all(&workspace.root)? {
+        findings.extend(style::check(&workspace.relative(&file.path), &file.text));
+    }
+    findings.extend(documents::check(workspace)?);
+    Ok(findings)
+}
+
+fn read(path: &Path) -> anyhow::Result<String> {
+    fs::read_to_string(path).with_context(|| format!("failed to read {}", path.display()))
+}
+
+fn read_if_there(path: &Path) -> anyhow::Result<Option<String>> {
+    match fs::read_to_string(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        read => read
+            .map(Some)
+            .with_context(|| format!("failed to read {}", path.display())),
+    }
+}

@@ -1,0 +1,178 @@
+//! Which crate may depend on which.
+//!
+//! Normal and build dependencies count; dev-dependencies, and packages outside `crates/` (tests,
+//! benches, xtask), are free.
+
+use super::Finding;
+use crate::workspace::Workspace;
+
+/// Every crate and the crates it may depend on: the arrows of ARCHITECTURE.md, and only these.
+const ARROWS: &[(&str, &[&str])] = &[
+    ("almanac-calendar", &[]),
+    ("almanac-engine", &["almanac-calendar"]),
+    ("almanac-api", &["almanac-engine", "almanac-calendar"]),
+    ("almanac-forecast", &["almanac-engine", "almanac-api"]),
+    ("almanac-local", &["almanac-engine", "almanac-api"]),
+    ("almanac-shell", &["almanac-api"]),
+    (
+        "almanac-controllers",
+        &["almanac-shell", "almanac-engine", "almanac-api"],
+    ),
+    (
+        "almanac",
+        &[
+            "almanac-calendar",
+            "almanac-engine",
+            "almanac-api",
+            "almanac-forecast",
+            "almanac-local",
+            "almanac-shell",
+            "almanac-controllers",
+        ],
+    ),
+];
+
+pub(super) fn check(workspace: &Workspace) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for member in &workspace.members {
+        let place = workspace.relative(&member.manifest_path);
+        if !place.starts_with("crates/") {
+            continue;
+        }
+        let Some((_, allowed)) = ARROWS.iter().find(|(name, _)| *name == member.name) else {
+            let message = format!(
+                "`{}` has no row in the table of arrows ({})",
+                member.name,
+                file!()
+            );
+            findings.push(Finding::error(&place, message));
+            continue;
+        };
+        for dependency in &member.dependencies {
+            let is_ours = workspace
+                .members
+                .iter()
+                .any(|other| other.name == dependency.name);
+            let is_allowed =
+                dependency.is_for_development() || allowed.contains(&dependency.name.as_str());
+            if is_ours && !is_allowed {
+                let message = format!(
+                    "`{}` may not depend on `{}`; it may depend on {}",
+                    member.name,
+                    dependency.name,
+                    if allowed.is_empty() {
+                        "no other crate".to_owned()
+                    } else {
+                        allowed.join(", ")
+                    }
+                );
+                findings.push(Finding::error(&place, message));
+            }
+        }
+    }
+    findings
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// A dependency's name and kind.
+    type Arrow = (&'static str, Option<&'static str>);
+
+    /// A workspace of packages: folder, name, dependencies.
+    fn workspace(members: &[(&str, &str, &[Arrow])]) -> Workspace {
+        let packages: Vec<_> = members
+            .iter()
+            .map(|(folder, name, dependencies)| {
+                let dependencies: Vec<_> = dependencies
+                    .iter()
+                    .map(|(name, kind)| json!({ "name": name, "kind": kind }))
+                    .collect();
+                json!({
+                    "name": name,
+                    "manifest_path": format!("/w/{folder}/Cargo.toml"),
+                    "dependencies": dependencies,
+                    "targets": [],
+                })
+            })
+            .collect();
+        let metadata = json!({ "workspace_root": "/w", "packages": packages });
+        serde_json::from_value(metadata).unwrap()
+    }
+
+    #[test]
+    fn an_allowed_arrow_is_silent() {
+        let workspace = workspace(&[
+            ("crates/calendar", "almanac-calendar", &[("jiff", None)]),
+            (
+                "crates/engine",
+                "almanac-engine",
+                &[("almanac-calendar", None)],
+            ),
+        ]);
+        assert_eq!(check(&workspace), []);
+    }
+
+    #[test]
+    fn an_arrow_against_the_table_is_an_error() {
+        let workspace = workspace(&[
+            (
+                "crates/calendar",
+                "almanac-calendar",
+                &[("almanac-engine", None)],
+            ),
+            (
+                "crates/engine",
+                "almanac-engine",
+                &[("almanac-harness", Some("build"))],
+            ),
+            ("tests/harness", "almanac-harness", &[]),
+        ]);
+        let findings = check(&workspace);
+        assert_eq!(findings.len(), 2, "{findings:?}");
+        assert_eq!(
+            findings[0],
+            Finding::error(
+                "crates/calendar/Cargo.toml",
+                "`almanac-calendar` may not depend on `almanac-engine`; \
+                 it may depend on no other crate",
+            )
+        );
+    }
+
+    #[test]
+    fn dev_dependencies_and_packages_outside_crates_are_free() {
+        let workspace = workspace(&[
+            (
+                "crates/calendar",
+                "almanac-calendar",
+                &[("almanac-checker", Some("dev"))],
+            ),
+            (
+                "tests/checker",
+                "almanac-checker",
+                &[("almanac-calendar", None)],
+            ),
+        ]);
+        assert_eq!(check(&workspace), []);
+    }
+
+    #[test]
+    fn a_crate_without_a_row_is_an_error() {
+        let workspace = workspace(&[("crates/surprise", "almanac-surprise", &[])]);
+        assert!(check(&workspace)[0].message.contains("no row in the table"));
+    }
+
+    #[test]
+    fn every_crate_the_table_points_at_has_a_row_above() {
+        for (row, (name, allowed)) in ARROWS.iter().enumerate() {
+            for target in *allowed {
+                let is_above = ARROWS[..row].iter().any(|(above, _)| above == target);
+                assert!(is_above, "{name} -> {target} would allow a circle");
+            }
+        }
+    }
+}

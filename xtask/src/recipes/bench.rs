@@ -1,0 +1,38 @@
+//! `cargo xtask bench`: the criterion benchmarks, in a release build.
+//!
+//! They print figures and never pass or fail by time.
+
+use anyhow::ensure;
+
+use super::Recipe;
+use crate::run::{Run, Step};
+
+pub(super) const RECIPE: Recipe = Recipe {
+    name: "bench",
+    about: "The benchmarks (release build)",
+    options: &["filter"],
+    run,
+};
+
+fn run(run: &mut Run) -> anyhow::Result<()> {
+    // Named one by one: `cargo bench` alone also starts the unit tests, whose harness knows
+    // nothing of criterion's options.
+    let benches: Vec<_> = run
+        .workspace
+        .targets("bench")
+        .map(|(member, bench)| (member.name.clone(), bench.name.clone()))
+        .collect();
+    ensure!(
+        !benches.is_empty(),
+        "there is nothing to run: no package has a benchmark"
+    );
+    for (package, bench) in benches {
+        let step = Step::cargo(&["bench", "--package", &package, "--bench", &bench]);
+        let step = match &run.arguments.filter {
+            Some(filter) => step.with(["--", filter]),
+            None => step,
+        };
+        run.step(&format!("bench {bench}"), &step);
+    }
+    Ok(())
+}

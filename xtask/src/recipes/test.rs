@@ -1,0 +1,165 @@
+//! `cargo xtask test`: every test of the workspace, from the quickest kind to the slowest.
+//!
+//! A test that needs a real cluster stands in a file `tests/cluster_*.rs`, in any package. Such a
+//! test is run, or it is named as not run; it never skips itself in silence. How a cluster comes to
+//! be is the harness's affair.
+
+mod harness;
+
+use std::collections::BTreeSet;
+use std::env;
+use std::fs;
+
+use anyhow::Context as _;
+
+use self::harness::Harness;
+use super::Recipe;
+use crate::run::{Run, Step};
+use crate::source;
+use crate::workspace::Workspace;
+
+pub(super) const RECIPE: Recipe = Recipe {
+    name: "test",
+    about: "All tests",
+    options: &["quick", "filter"],
+    run,
+};
+
+/// What the file name of a real-cluster test begins with.
+const CLUSTER: &str = "cluster_";
+
+/// The variable that names a cluster somebody else keeps for the tests.
+const FOREIGN_CLUSTER: &str = "KUBECONFIG_TEST";
+
+fn run(run: &mut Run) -> anyhow::Result<()> {
+    let (cluster, plain) = integration_tests(&run.workspace);
+    let kinds = cargo_test(run, &["--lib", "--bins", "--examples"], &plain);
+    run.step("unit and integration tests", &kinds);
+    let examples = cargo_test(run, &["--doc"], &BTreeSet::new());
+    run.step("documentation examples", &examples);
+    if cluster.is_empty() {
+        return Ok(());
+    }
+    if run.arguments.quick {
+        let left_out = list(&run.workspace, &cluster, "--quick")?;
+        run.leave_out(left_out);
+        return Ok(());
+    }
+    run_on_cluster(run, cluster)
+}
+
+/// Runs the real-cluster tests that can run here, and names the others.
+fn run_on_cluster(run: &mut Run, mut tests: BTreeSet<String>) -> anyhow::Result<()> {
+    println!("\n== real-cluster tests: what can run here?");
+    let harness = Harness::build(&run.workspace);
+    let verdicts = harness.and_then(|harness| Ok((harness.check()?, harness)));
+    let (verdicts, harness) = match verdicts {
+        Ok(both) => both,
+        Err(error) => return not_run(run, &tests, &format!("{error:#}")),
+    };
+    for test in tests.clone() {
+        if let Some(because) = harness::why_not(&verdicts, &test) {
+            tests.remove(&test);
+            not_run(run, &BTreeSet::from([test]), &because)?;
+        }
+    }
+    if tests.is_empty() {
+        return Ok(());
+    }
+    let step = cargo_test(run, &[], &tests);
+    if env::var_os(FOREIGN_CLUSTER).is_some_and(|file| !file.is_empty()) {
+        run.step("real-cluster tests", &step);
+        return Ok(());
+    }
+    if !run.step("control plane", &harness.build_control_plane()) {
+        return not_run(run, &tests, "the control plane could not be built");
+    }
+    match harness.start_control_plane() {
+        Ok(plane) => {
+            run.step("real-cluster tests", &step.environment(&plane.environment));
+            Ok(())
+        }
+        Err(error) => not_run(run, &tests, &format!("{error:#}")),
+    }
+}
+
+/// Lists tests that should have run, and records that they did not: a failure.
+fn not_run(run: &mut Run, tests: &BTreeSet<String>, because: &str) -> anyhow::Result<()> {
+    let count = list(&run.workspace, tests, because)?;
+    let what = format!("{count} real-cluster tests not run ({because})");
+    run.fail(
+        &what,
+        "cargo xtask test; or leave them out: cargo xtask test --quick",
+    );
+    Ok(())
+}
+
+/// `cargo test` for some kinds of targets and some integration tests, by name.
+fn cargo_test(run: &Run, kinds: &[&str], tests: &BTreeSet<String>) -> Step {
+    let step = Step::cargo(&["test", "--workspace", "--no-fail-fast"]).with(kinds);
+    let step = step.with(tests.iter().flat_map(|test| ["--test", test]));
+    match &run.arguments.filter {
+        Some(filter) => step.with(["--", filter]),
+        None => step,
+    }
+}
+
+/// The names of the integration tests: those that need a real cluster, and the others.
+fn integration_tests(workspace: &Workspace) -> (BTreeSet<String>, BTreeSet<String>) {
+    let names = workspace
+        .targets("test")
+        .map(|(_, target)| target.name.clone());
+    names.partition(|name| name.starts_with(CLUSTER))
+}
+
+/// Prints every test of some files by its name, as not run, and returns how many there are.
+fn list(workspace: &Workspace, files: &BTreeSet<String>, why: &str) -> anyhow::Result<usize> {
+    let mut tests = Vec::new();
+    for (member, target) in workspace.targets("test") {
+        if !files.contains(&target.name) {
+            continue;
+        }
+        let failed = || format!("failed to read {}", target.source.display());
+        let text = fs::read_to_string(&target.source).with_context(failed)?;
+        let names = source::test_names(&text).with_context(failed)?;
+        tests.extend(
+            names
+                .iter()
+                .map(|name| format!("{} {}: {name}", member.name, target.name)),
+        );
+    }
+    println!("\n== real-cluster tests: {} NOT RUN ({why})", tests.len());
+    for test in &tests {
+        println!("   not run: {test}");
+    }
+    Ok(tests.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn workspace(tests: &[&str]) -> Workspace {
+        let target = |name: &&str| json!({ "name": name, "kind": ["test"], "src_path": "/w/t.rs" });
+        let package = json!({
+            "name": "almanac-x",
+            "manifest_path": "/w/crates/x/Cargo.toml",
+            "dependencies": [],
+            "targets": tests.iter().map(target).collect::<Vec<_>>(),
+        });
+        serde_json::from_value(json!({ "workspace_root": "/w", "packages": [package] })).unwrap()
+    }
+
+    #[test]
+    fn a_real_cluster_test_is_known_by_its_file_name() {
+        let (cluster, plain) =
+            integration_tests(&workspace(&["cluster_lease", "clusters", "readme"]));
+        assert_eq!(cluster, BTreeSet::from(["cluster_lease".to_owned()]));
+        assert_eq!(
+            plain,
+            BTreeSet::from(["clusters".to_owned(), "readme".to_owned()])
+        );
+    }
+}

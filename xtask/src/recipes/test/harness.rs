@@ -1,0 +1,178 @@
+//! What the task runner says to the harness (`tests/harness`), which knows how a real cluster
+//! comes to be: it is asked what can run here, told to build, and held running for the tests.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead as _, BufReader};
+use std::process::{Child, Stdio};
+
+use anyhow::{Context as _, ensure};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::run::Step;
+use crate::workspace::Workspace;
+
+const PACKAGE: &str = "almanac-harness";
+const PROGRAM: &str = "control-plane";
+
+/// The program `control-plane`, built.
+pub(super) struct Harness {
+    program: String,
+}
+
+/// What the harness says of the test files whose names begin with a prefix.
+#[derive(Debug, Deserialize, PartialEq, Eq)]
+pub(super) struct Verdict {
+    prefix: String,
+    /// Why they cannot run here; absent when they can.
+    because: Option<String>,
+}
+
+/// A control plane that runs as long as this value lives.
+pub(super) struct ControlPlane {
+    child: Child,
+    /// What the tests must be told to find it.
+    pub(super) environment: BTreeMap<String, String>,
+}
+
+#[derive(Deserialize)]
+struct Ready {
+    environment: BTreeMap<String, String>,
+}
+
+impl Harness {
+    pub(super) fn build(workspace: &Workspace) -> anyhow::Result<Self> {
+        let is_there = workspace
+            .members
+            .iter()
+            .any(|member| member.name == PACKAGE);
+        ensure!(
+            is_there,
+            "failed to find the package {PACKAGE}, which starts a real cluster"
+        );
+        // For the whole workspace, so that its dependencies are built as they are for the tests.
+        let step = Step::cargo(&["build", "--workspace", "--bin", PROGRAM])
+            .with(["--message-format", "json-render-diagnostics"]);
+        let mut command = step.command();
+        let output = command
+            .current_dir(&workspace.root)
+            .stderr(Stdio::inherit())
+            .output()?;
+        ensure!(
+            output.status.success(),
+            "failed to build the harness: `{step}` failed"
+        );
+        let program = String::from_utf8_lossy(&output.stdout)
+            .lines()
+            .filter_map(|line| serde_json::from_str::<Value>(line).ok())
+            .find_map(|message| message["executable"].as_str().map(str::to_owned));
+        Ok(Self {
+            program: program.context("failed to find what cargo built of the harness")?,
+        })
+    }
+
+    /// What can run here, and what cannot.
+    pub(super) fn check(&self) -> anyhow::Result<Vec<Verdict>> {
+        let step = self.step("check");
+        let output = step.command().stderr(Stdio::inherit()).output()?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        let verdicts = text
+            .lines()
+            .map(serde_json::from_str)
+            .collect::<Result<Vec<_>, _>>();
+        let verdicts = verdicts.with_context(|| format!("failed to understand `{step}`"))?;
+        ensure!(
+            !verdicts.is_empty(),
+            "failed to learn what can run: `{step}` said nothing"
+        );
+        Ok(verdicts)
+    }
+
+    /// The step that builds all that the tests start, ahead of them: so the first build shows its
+    /// progress and runs into no test's time limit.
+    pub(super) fn build_control_plane(&self) -> Step {
+        self.step("build")
+    }
+
+    /// Starts a control plane for all tests to share.
+    pub(super) fn start_control_plane(&self) -> anyhow::Result<ControlPlane> {
+        let step = self.step("up");
+        let child = step
+            .command()
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        // From here on it is ended when we return, whatever happens.
+        let mut plane = ControlPlane {
+            child,
+            environment: BTreeMap::new(),
+        };
+        let stdout = plane
+            .child
+            .stdout
+            .as_mut()
+            .context("the control plane has no output")?;
+        let mut line = String::new();
+        BufReader::new(stdout).read_line(&mut line)?;
+        let ready: Ready = serde_json::from_str(&line)
+            .with_context(|| format!("failed to start a control plane with `{step}`"))?;
+        plane.environment = ready.environment;
+        Ok(plane)
+    }
+
+    fn step(&self, verb: &str) -> Step {
+        Step::new(&self.program, &[verb])
+    }
+}
+
+impl Drop for ControlPlane {
+    /// It ends when its standard input does.
+    fn drop(&mut self) {
+        drop(self.child.stdin.take());
+        if let Err(error) = self.child.wait() {
+            eprintln!("warning: failed to wait for the control plane to end: {error}");
+        }
+    }
+}
+
+/// Why the tests of a file cannot run here; `None` when they can. The longest prefix that fits
+/// the file's name speaks for it.
+pub(super) fn why_not(verdicts: &[Verdict], file: &str) -> Option<String> {
+    let fitting = verdicts
+        .iter()
+        .filter(|verdict| file.starts_with(&verdict.prefix));
+    match fitting.max_by_key(|verdict| verdict.prefix.len()) {
+        Some(verdict) => verdict.because.clone(),
+        None => Some("the harness does not know this kind of test".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn verdict(prefix: &str, because: Option<&str>) -> Verdict {
+        Verdict {
+            prefix: prefix.to_owned(),
+            because: because.map(str::to_owned),
+        }
+    }
+
+    #[test]
+    fn the_longest_prefix_speaks_for_a_file() {
+        let verdicts = [
+            verdict("cluster_", None),
+            verdict("cluster_own_", Some("no Go")),
+        ];
+        assert_eq!(why_not(&verdicts, "cluster_lease"), None);
+        assert_eq!(
+            why_not(&verdicts, "cluster_own_restart"),
+            Some("no Go".to_owned())
+        );
+    }
+
+    #[test]
+    fn a_file_no_prefix_speaks_for_cannot_run() {
+        assert!(why_not(&[verdict("cluster_own_", None)], "cluster_lease").is_some());
+    }
+}

@@ -1,0 +1,223 @@
+//! One call of the task runner: its steps, what they took, and what failed.
+//!
+//! Steps go on after a failure, so that one call shows everything there is to mend. What to run is
+//! for the recipes to say.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use crate::recipes::Arguments;
+use crate::workspace::Workspace;
+
+/// A call of the task runner, from its command line to its summary.
+pub(crate) struct Run {
+    pub(crate) workspace: Workspace,
+    pub(crate) arguments: Arguments,
+    started: Instant,
+    passed: usize,
+    left_out: usize,
+    failures: Vec<Failure>,
+}
+
+struct Failure {
+    what: String,
+    rerun: String,
+}
+
+impl Run {
+    pub(crate) fn new(workspace: Workspace, arguments: Arguments) -> Self {
+        Self {
+            workspace,
+            arguments,
+            started: Instant::now(),
+            passed: 0,
+            left_out: 0,
+            failures: Vec::new(),
+        }
+    }
+
+    /// Runs a command from the workspace's root with its output passed through.
+    pub(crate) fn step(&mut self, title: &str, step: &Step) -> bool {
+        println!("\n== {title}: {step}");
+        let started = Instant::now();
+        let outcome = step.command().current_dir(&self.workspace.root).status();
+        let passed = match outcome {
+            Ok(status) => status.success(),
+            Err(error) => {
+                eprintln!("error: failed to start `{}`: {error}", step.program);
+                false
+            }
+        };
+        self.record(title, &step.to_string(), passed, started.elapsed())
+    }
+
+    /// Runs a check inside this process; `rerun` is how a person repeats just this one.
+    pub(crate) fn check(
+        &mut self,
+        title: &str,
+        rerun: &str,
+        check: impl FnOnce(&Workspace) -> anyhow::Result<bool>,
+    ) -> anyhow::Result<bool> {
+        println!("\n== {title}");
+        let started = Instant::now();
+        let passed = check(&self.workspace)?;
+        Ok(self.record(title, rerun, passed, started.elapsed()))
+    }
+
+    /// Records something that failed without a step of its own having run.
+    pub(crate) fn fail(&mut self, what: &str, rerun: &str) {
+        self.failures.push(Failure {
+            what: what.to_owned(),
+            rerun: rerun.to_owned(),
+        });
+    }
+
+    /// Records tests that were left out because the caller asked for it.
+    pub(crate) fn leave_out(&mut self, tests: usize) {
+        self.left_out += tests;
+    }
+
+    fn record(&mut self, title: &str, rerun: &str, passed: bool, took: Duration) -> bool {
+        let verdict = if passed { "ok" } else { "FAILED" };
+        println!("== {title}: {verdict} in {:.1} s", took.as_secs_f64());
+        if passed {
+            self.passed += 1;
+        } else {
+            self.fail(title, rerun);
+        }
+        passed
+    }
+
+    /// Prints one line for every failure and one for the whole, and says whether all went well.
+    pub(crate) fn summary(&self) -> bool {
+        println!();
+        for Failure { what, rerun } in &self.failures {
+            println!("failed: {what}; rerun just that: {rerun}");
+        }
+        let took = self.started.elapsed().as_secs_f64();
+        let (passed, failed) = (self.passed, self.failures.len());
+        print!("{passed} steps ok, {failed} failed in {took:.1} s");
+        if self.left_out > 0 {
+            print!("; {} real-cluster tests left out", self.left_out);
+        }
+        println!();
+        self.failures.is_empty()
+    }
+}
+
+/// A command as a value; it prints as a person would type it.
+#[derive(Clone)]
+pub(crate) struct Step {
+    program: String,
+    arguments: Vec<String>,
+    variable: Option<(&'static str, String)>,
+    unshown: BTreeMap<String, String>,
+}
+
+impl Step {
+    pub(crate) fn new(program: &str, arguments: &[&str]) -> Self {
+        Self {
+            program: program.to_owned(),
+            arguments: Vec::new(),
+            variable: None,
+            unshown: BTreeMap::new(),
+        }
+        .with(arguments)
+    }
+
+    pub(crate) fn cargo(arguments: &[&str]) -> Self {
+        Self::new("cargo", arguments)
+    }
+
+    pub(crate) fn with<S: AsRef<str>>(mut self, arguments: impl IntoIterator<Item = S>) -> Self {
+        self.arguments.extend(
+            arguments
+                .into_iter()
+                .map(|argument| argument.as_ref().to_owned()),
+        );
+        self
+    }
+
+    pub(crate) fn variable(mut self, name: &'static str, value: &str) -> Self {
+        self.variable = Some((name, value.to_owned()));
+        self
+    }
+
+    /// Variables of this call alone: a person who repeats the step has others, so they do not
+    /// print.
+    pub(crate) fn environment(mut self, variables: &BTreeMap<String, String>) -> Self {
+        self.unshown.clone_from(variables);
+        self
+    }
+
+    /// The command, ready to start.
+    pub(crate) fn command(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(&self.arguments);
+        // `cargo run` tells this process which package it is. Build scripts that watch those
+        // variables would see another value than in a person's own call, and rebuild each time.
+        for (name, _) in std::env::vars_os() {
+            if name.to_str().is_some_and(is_about_this_package) {
+                command.env_remove(name);
+            }
+        }
+        if let Some((name, value)) = &self.variable {
+            command.env(name, value);
+        }
+        command.envs(&self.unshown);
+        command
+    }
+}
+
+fn is_about_this_package(variable: &str) -> bool {
+    variable.starts_with("CARGO_PKG_") || variable.starts_with("CARGO_MANIFEST_")
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some((name, value)) = &self.variable {
+            write!(formatter, "{name}={} ", quoted(value))?;
+        }
+        formatter.write_str(&quoted(&self.program))?;
+        self.arguments
+            .iter()
+            .try_for_each(|argument| write!(formatter, " {}", quoted(argument)))
+    }
+}
+
+/// A word as a shell would read it back.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_=./:@,+".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_prints_as_a_person_would_type_it() {
+        let step = Step::cargo(&["doc", "--no-deps"]).variable("RUSTDOCFLAGS", "-D warnings");
+        assert_eq!(
+            step.to_string(),
+            "RUSTDOCFLAGS='-D warnings' cargo doc --no-deps"
+        );
+        assert_eq!(
+            Step::cargo(&["test", "it's"]).to_string(),
+            r"cargo test 'it'\''s'"
+        );
+    }
+
+    #[test]
+    fn a_step_does_not_pass_on_which_package_this_is() {
+        assert!(is_about_this_package("CARGO_PKG_NAME"));
+        assert!(is_about_this_package("CARGO_MANIFEST_DIR"));
+        assert!(!is_about_this_package("CARGO_TARGET_DIR"));
+    }
+}

@@ -1,0 +1,139 @@
+//! Rust files and their tokens.
+//!
+//! Checks that look for a word look for it here, in the tokens: a word in a comment or a string
+//! never counts.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
+
+/// Folders that hold no source of ours.
+const SKIPPED_FOLDERS: &[&str] = &["target", "node_modules"];
+
+/// A file of the workspace and what stands in it.
+pub(crate) struct Source {
+    pub(crate) path: PathBuf,
+    pub(crate) text: String,
+}
+
+/// Reads every Rust file under a folder, in order of their paths.
+pub(crate) fn read_all(folder: &Path) -> anyhow::Result<Vec<Source>> {
+    let mut sources = Vec::new();
+    let entries = fs::read_dir(folder)
+        .and_then(Iterator::collect::<std::io::Result<Vec<_>>>)
+        .with_context(|| format!("failed to list {}", folder.display()))?;
+    let mut paths: Vec<_> = entries.into_iter().map(|entry| entry.path()).collect();
+    paths.sort();
+    for path in paths {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if path.is_dir() && !name.starts_with('.') && !SKIPPED_FOLDERS.contains(&&*name) {
+            sources.extend(read_all(&path)?);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            let text = fs::read_to_string(&path)
+                .with_context(|| format!("failed to read {}", path.display()))?;
+            sources.push(Source { path, text });
+        }
+    }
+    Ok(sources)
+}
+
+/// Every word of a source text (names and keywords), in order.
+pub(crate) fn words(text: &str) -> anyhow::Result<Vec<String>> {
+    let mut words = Vec::new();
+    collect_words(tokens(text)?, &mut words);
+    Ok(words)
+}
+
+/// The names of the tests in a source text: functions under an attribute that ends in `test`.
+pub(crate) fn test_names(text: &str) -> anyhow::Result<Vec<String>> {
+    let mut names = Vec::new();
+    collect_test_names(tokens(text)?, &mut names);
+    Ok(names)
+}
+
+fn tokens(text: &str) -> anyhow::Result<TokenStream> {
+    text.parse()
+        .map_err(|error| anyhow::anyhow!("not Rust source: {error}"))
+}
+
+fn collect_words(tokens: TokenStream, words: &mut Vec<String>) {
+    for token in tokens {
+        match token {
+            TokenTree::Ident(word) => words.push(word.to_string()),
+            TokenTree::Group(group) => collect_words(group.stream(), words),
+            TokenTree::Punct(_) | TokenTree::Literal(_) => {}
+        }
+    }
+}
+
+fn collect_test_names(tokens: TokenStream, names: &mut Vec<String>) {
+    let mut is_test = false;
+    let mut after_fn = false;
+    let mut after_hash = false;
+    for token in tokens {
+        let is_attribute = std::mem::take(&mut after_hash);
+        match token {
+            TokenTree::Punct(mark) => after_hash = mark.as_char() == '#',
+            TokenTree::Group(group) if is_attribute => {
+                is_test |= is_test_attribute(group.stream());
+            }
+            TokenTree::Group(group) if group.delimiter() == Delimiter::Brace => {
+                collect_test_names(group.stream(), names);
+            }
+            TokenTree::Ident(word) if after_fn => {
+                after_fn = false;
+                if std::mem::take(&mut is_test) {
+                    names.push(word.to_string());
+                }
+            }
+            TokenTree::Ident(word) => after_fn = word == "fn",
+            TokenTree::Group(_) | TokenTree::Literal(_) => {}
+        }
+    }
+}
+
+/// `test`, `tokio::test`, `tokio::test(start_paused = true)`; not `cfg(test)`.
+fn is_test_attribute(tokens: TokenStream) -> bool {
+    let path = tokens
+        .into_iter()
+        .take_while(|token| !matches!(token, TokenTree::Group(_)));
+    path.last()
+        .is_some_and(|token| matches!(token, TokenTree::Ident(word) if word == "test"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_in_comments_and_strings_do_not_count() {
+        let text = "//! async\n/// async\nfn f() { /* async */ g(\"async\") }";
+        let words = words(text).unwrap();
+        assert!(!words.contains(&"async".to_owned()), "{words:?}");
+        assert!(words.contains(&"g".to_owned()));
+    }
+
+    #[test]
+    fn tests_are_found_by_their_attribute() {
+        let text = r#"
+            #[test] fn plain() { fn inner() {} }
+            fn not_one() {}
+            #[tokio::test(flavor = "multi_thread")]
+            #[ignore]
+            pub async fn with_a_runtime() {}
+            #[cfg(test)]
+            mod tests { #[test] fn nested() {} }
+        "#;
+        assert_eq!(
+            test_names(text).unwrap(),
+            ["plain", "with_a_runtime", "nested"]
+        );
+    }
+
+    #[test]
+    fn what_is_not_rust_is_an_error() {
+        assert!(words("fn f( {").is_err());
+    }
+}
