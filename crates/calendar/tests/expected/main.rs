@@ -1,0 +1,60 @@
+//! What the calendar must say, worked out by hand.
+//!
+//! Instants are written as people read them, with the offset that the zone has there. The reasons
+//! stand beside them; the random cases are in the oracle's comparison.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking, in its helping functions too"
+)]
+
+mod acceptance;
+mod any_text;
+mod edges_of_time;
+mod golden_schedule_table;
+mod laws;
+mod named_zones;
+mod rejected_expressions;
+mod rejected_windows;
+mod rejected_zones;
+
+use almanac_calendar::{
+    Cron, DailyWindow, Firings, Pattern, PatternText, PatternWindow, Windows, Zone,
+};
+use jiff::Timestamp;
+
+/// An instant: `2026-03-08T03:00-04:00`.
+fn at(text: &str) -> Timestamp {
+    text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+fn all_at(texts: &[&str]) -> Vec<Timestamp> {
+    texts.iter().map(|text| at(text)).collect()
+}
+
+fn cron(zone: &str, text: &str) -> Firings {
+    Cron::parse(text)
+        .unwrap_or_else(|error| panic!("{text}: {error}"))
+        .in_zone(Zone::named(zone).unwrap())
+}
+
+fn daily(zone: &str, start: &str, end: &str) -> Windows {
+    DailyWindow::parse(start, end).unwrap().in_zone(Zone::named(zone).unwrap())
+}
+
+fn window(zone: &str, start: PatternText<'_>, end: PatternText<'_>) -> Windows {
+    let start = Pattern::parse(start).unwrap();
+    let end = Pattern::parse(end).unwrap();
+    PatternWindow::new(start, end).unwrap().in_zone(Zone::named(zone).unwrap())
+}
+
+/// All firings in `[from, to)`.
+fn fired(firings: &Firings, from: &str, to: &str) -> Vec<Timestamp> {
+    firings.between(at(from), at(to)).collect()
+}
+
+/// All transitions in `[from, to)`, each as when and whether it opens.
+fn turned(windows: &Windows, from: &str, to: &str) -> Vec<(Timestamp, bool)> {
+    windows.between(at(from), at(to)).map(|turn| (turn.at, turn.opens)).collect()
+}

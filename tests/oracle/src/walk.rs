@@ -1,0 +1,162 @@
+//! What schedules do in a stretch of time: one walk, many schedules.
+//!
+//! The walk is the cost, so all schedules of a zone are watched in the same one.
+
+use crate::line::{DAY, Line, MINUTE, Step};
+use crate::moments::{Day, Moments};
+use crate::schedule::Rule;
+
+/// A window's change of state.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Flip {
+    /// The instant.
+    pub at: i64,
+    /// Whether it is open from now on.
+    pub opens: bool,
+}
+
+/// What a schedule did in `[from, to)`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Seen {
+    /// The instants at which it fired.
+    Firings(Vec<i64>),
+    /// A window's state just before `from`, and its changes.
+    Window {
+        /// Whether it was open.
+        open_before: bool,
+        /// The changes of state.
+        flips: Vec<Flip>,
+    },
+}
+
+/// Watches schedules over `[from, to)` in one zone.
+#[must_use]
+pub fn observe(line: &Line, from: i64, to: i64, rules: &[&Rule]) -> Vec<Seen> {
+    let grid = line.grid(from - DAY, to);
+    let high = line.high_water(from - grid, grid);
+    let mut watchers: Vec<_> = rules.iter().map(|rule| Watcher::new(rule, high)).collect();
+    line.walk(from, to, |step| {
+        for watcher in &mut watchers {
+            watcher.look(step);
+        }
+    });
+    watchers.into_iter().map(Watcher::into_seen).collect()
+}
+
+/// A set with the answer for the day it was last asked about.
+struct Asked<'a> {
+    moments: &'a Moments,
+    day: i64,
+    has_day: bool,
+}
+
+impl<'a> Asked<'a> {
+    fn new(moments: &'a Moments) -> Asked<'a> {
+        let has_day = moments.has_day(Day::numbered(0));
+        Asked { moments, day: 0, has_day }
+    }
+
+    fn holds(&mut self, civil: i64) -> bool {
+        if !self.moments.has_time(civil.rem_euclid(DAY)) {
+            return false;
+        }
+        let day = civil.div_euclid(DAY);
+        if day != self.day {
+            self.day = day;
+            self.has_day = self.moments.has_day(Day::numbered(day));
+        }
+        self.has_day
+    }
+}
+
+enum Watcher<'a> {
+    Reached {
+        moments: Asked<'a>,
+        firings: Vec<i64>,
+    },
+    Shown {
+        moments: Asked<'a>,
+        firings: Vec<i64>,
+    },
+    Between {
+        start: Asked<'a>,
+        end: Asked<'a>,
+        last_start: Option<i64>,
+        last_end: Option<i64>,
+        open_before: bool,
+        flips: Vec<Flip>,
+    },
+}
+
+impl<'a> Watcher<'a> {
+    fn new(rule: &'a Rule, high: i64) -> Watcher<'a> {
+        match rule {
+            Rule::Reached(moments) => {
+                Watcher::Reached { moments: Asked::new(moments), firings: Vec::new() }
+            }
+            Rule::Shown(moments) => {
+                Watcher::Shown { moments: Asked::new(moments), firings: Vec::new() }
+            }
+            Rule::Between(start, end) => {
+                let last_start = start.latest_up_to(high);
+                let last_end = end.latest_up_to(high);
+                Watcher::Between {
+                    start: Asked::new(start),
+                    end: Asked::new(end),
+                    last_start,
+                    last_end,
+                    open_before: is_open(last_start, last_end),
+                    flips: Vec::new(),
+                }
+            }
+        }
+    }
+
+    fn look(&mut self, step: Step) {
+        match self {
+            Watcher::Reached { moments, firings } => {
+                // Several minutes reached in one step are one firing.
+                if step.minutes_reached().any(|civil| moments.holds(civil)) {
+                    firings.push(step.at);
+                }
+            }
+            Watcher::Shown { moments, firings } => {
+                if step.shown.rem_euclid(MINUTE) == 0 && moments.holds(step.shown) {
+                    firings.push(step.at);
+                }
+            }
+            Watcher::Between { start, end, last_start, last_end, flips, .. } => {
+                let was_open = is_open(*last_start, *last_end);
+                for civil in step.minutes_reached() {
+                    if start.holds(civil) {
+                        *last_start = Some(civil);
+                    }
+                    if end.holds(civil) {
+                        *last_end = Some(civil);
+                    }
+                }
+                let opens = is_open(*last_start, *last_end);
+                if opens != was_open {
+                    flips.push(Flip { at: step.at, opens });
+                }
+            }
+        }
+    }
+
+    fn into_seen(self) -> Seen {
+        match self {
+            Watcher::Reached { firings, .. } | Watcher::Shown { firings, .. } => {
+                Seen::Firings(firings)
+            }
+            Watcher::Between { open_before, flips, .. } => Seen::Window { open_before, flips },
+        }
+    }
+}
+
+/// Open when the last start is at or after the last end.
+///
+/// Comparing civil times is enough: a later civil time is never reached at an earlier instant, so
+/// the order by (instant, civil time) is the order by civil time.
+pub(crate) fn is_open(last_start: Option<i64>, last_end: Option<i64>) -> bool {
+    last_start.is_some() && last_start >= last_end
+}
