@@ -29,11 +29,7 @@ pub(crate) struct Recipe {
 
 /// What was asked for on the command line.
 #[derive(Parser)]
-#[command(
-    name = "xtask",
-    bin_name = "cargo xtask",
-    about = "Almanac's task runner"
-)]
+#[command(name = "xtask", bin_name = "cargo xtask", about = "Almanac's task runner")]
 pub(crate) struct Arguments {
     /// What to do, in this order
     #[arg(required = true, value_name = "RECIPE", value_parser = names())]
@@ -51,11 +47,7 @@ impl Arguments {
     pub(crate) fn check(&self) -> Result<(), clap::Error> {
         let given = [("quick", self.quick), ("filter", self.filter.is_some())];
         for (option, _) in given.into_iter().filter(|(_, is_given)| *is_given) {
-            if !self
-                .recipes()
-                .iter()
-                .any(|recipe| recipe.options.contains(&option))
-            {
+            if !self.recipes().iter().any(|recipe| recipe.options.contains(&option)) {
                 let takers: Vec<_> = RECIPES
                     .iter()
                     .filter(|recipe| recipe.options.contains(&option))
@@ -102,11 +94,7 @@ mod tests {
     #[test]
     fn recipes_run_in_the_order_given() {
         let arguments = parse("xtask lint arch test --quick").unwrap();
-        let names: Vec<_> = arguments
-            .recipes()
-            .iter()
-            .map(|recipe| recipe.name)
-            .collect();
+        let names: Vec<_> = arguments.recipes().iter().map(|recipe| recipe.name).collect();
         assert_eq!(names, ["lint", "arch", "test"]);
         assert!(arguments.quick);
     }

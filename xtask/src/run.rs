@@ -68,10 +68,7 @@ impl Run {
 
     /// Records something that failed without a step of its own having run.
     pub(crate) fn fail(&mut self, what: &str, rerun: &str) {
-        self.failures.push(Failure {
-            what: what.to_owned(),
-            rerun: rerun.to_owned(),
-        });
+        self.failures.push(Failure { what: what.to_owned(), rerun: rerun.to_owned() });
     }
 
     /// Records tests that were left out because the caller asked for it.
@@ -132,11 +129,7 @@ impl Step {
     }
 
     pub(crate) fn with<S: AsRef<str>>(mut self, arguments: impl IntoIterator<Item = S>) -> Self {
-        self.arguments.extend(
-            arguments
-                .into_iter()
-                .map(|argument| argument.as_ref().to_owned()),
-        );
+        self.arguments.extend(arguments.into_iter().map(|argument| argument.as_ref().to_owned()));
         self
     }
 
@@ -181,9 +174,7 @@ impl fmt::Display for Step {
             write!(formatter, "{name}={} ", quoted(value))?;
         }
         formatter.write_str(&quoted(&self.program))?;
-        self.arguments
-            .iter()
-            .try_for_each(|argument| write!(formatter, " {}", quoted(argument)))
+        self.arguments.iter().try_for_each(|argument| write!(formatter, " {}", quoted(argument)))
     }
 }
 
@@ -204,14 +195,8 @@ mod tests {
     #[test]
     fn a_step_prints_as_a_person_would_type_it() {
         let step = Step::cargo(&["doc", "--no-deps"]).variable("RUSTDOCFLAGS", "-D warnings");
-        assert_eq!(
-            step.to_string(),
-            "RUSTDOCFLAGS='-D warnings' cargo doc --no-deps"
-        );
-        assert_eq!(
-            Step::cargo(&["test", "it's"]).to_string(),
-            r"cargo test 'it'\''s'"
-        );
+        assert_eq!(step.to_string(), "RUSTDOCFLAGS='-D warnings' cargo doc --no-deps");
+        assert_eq!(Step::cargo(&["test", "it's"]).to_string(), r"cargo test 'it'\''s'");
     }
 
     #[test]

@@ -54,8 +54,7 @@ pub(crate) fn test_names(text: &str) -> anyhow::Result<Vec<String>> {
 }
 
 fn tokens(text: &str) -> anyhow::Result<TokenStream> {
-    text.parse()
-        .map_err(|error| anyhow::anyhow!("not Rust source: {error}"))
+    text.parse().map_err(|error| anyhow::anyhow!("not Rust source: {error}"))
 }
 
 fn collect_words(tokens: TokenStream, words: &mut Vec<String>) {
@@ -96,11 +95,8 @@ fn collect_test_names(tokens: TokenStream, names: &mut Vec<String>) {
 
 /// `test`, `tokio::test`, `tokio::test(start_paused = true)`; not `cfg(test)`.
 fn is_test_attribute(tokens: TokenStream) -> bool {
-    let path = tokens
-        .into_iter()
-        .take_while(|token| !matches!(token, TokenTree::Group(_)));
-    path.last()
-        .is_some_and(|token| matches!(token, TokenTree::Ident(word) if word == "test"))
+    let path = tokens.into_iter().take_while(|token| !matches!(token, TokenTree::Group(_)));
+    path.last().is_some_and(|token| matches!(token, TokenTree::Ident(word) if word == "test"))
 }
 
 #[cfg(test)]
@@ -126,10 +122,7 @@ mod tests {
             #[cfg(test)]
             mod tests { #[test] fn nested() {} }
         "#;
-        assert_eq!(
-            test_names(text).unwrap(),
-            ["plain", "with_a_runtime", "nested"]
-        );
+        assert_eq!(test_names(text).unwrap(), ["plain", "with_a_runtime", "nested"]);
     }
 
     #[test]

@@ -54,10 +54,7 @@ impl Workspace {
             .stderr(Stdio::inherit())
             .output()
             .context("failed to start cargo")?;
-        ensure!(
-            output.status.success(),
-            "failed to read the workspace: `{step}` failed"
-        );
+        ensure!(output.status.success(), "failed to read the workspace: `{step}` failed");
         serde_json::from_slice(&output.stdout).context("failed to understand `cargo metadata`")
     }
 
@@ -74,10 +71,7 @@ impl Workspace {
 
     /// A path as it reads from the workspace's root, with `/` between its parts.
     pub(crate) fn relative(&self, path: &Path) -> String {
-        path.strip_prefix(&self.root)
-            .unwrap_or(path)
-            .to_string_lossy()
-            .replace('\\', "/")
+        path.strip_prefix(&self.root).unwrap_or(path).to_string_lossy().replace('\\', "/")
     }
 }
 

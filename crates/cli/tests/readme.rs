@@ -30,9 +30,7 @@ struct Example {
 
 #[test]
 fn every_console_command_in_the_documents_prints_what_they_show() -> anyhow::Result<()> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../..")
-        .canonicalize()?;
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize()?;
     let update = std::env::var_os("UPDATE_DOCS").is_some();
     let mut differences = Vec::new();
     for path in documents(&root)? {
@@ -41,17 +39,10 @@ fn every_console_command_in_the_documents_prints_what_they_show() -> anyhow::Res
             fs::read_to_string(&path).with_context(|| format!("failed to read {name}"))?;
         let mut lines: Vec<_> = document.lines().map(str::to_owned).collect();
         let examples = examples(&document).with_context(|| name.clone())?;
-        ensure!(
-            name != "README.md" || !examples.is_empty(),
-            "README.md shows no command"
-        );
+        ensure!(name != "README.md" || !examples.is_empty(), "README.md shows no command");
         // From the last to the first, so that an update leaves the other places where they are.
         for example in examples.into_iter().rev() {
-            let Example {
-                line,
-                command,
-                output,
-            } = example;
+            let Example { line, command, output } = example;
             let shown = text(&lines[output.clone()]);
             let printed = run(&root, &command).with_context(|| format!("{name}:{line}"))?;
             if update {
@@ -68,10 +59,7 @@ fn every_console_command_in_the_documents_prints_what_they_show() -> anyhow::Res
     }
     differences.reverse();
     let differences = differences.join("\n");
-    assert!(
-        differences.is_empty(),
-        "{differences}\nUPDATE_DOCS=1 writes them anew"
-    );
+    assert!(differences.is_empty(), "{differences}\nUPDATE_DOCS=1 writes them anew");
     Ok(())
 }
 
@@ -110,11 +98,7 @@ fn examples(document: &str) -> anyhow::Result<Vec<Example>> {
             Block::Console(before) => {
                 if let Some(start) = line.strip_prefix("$ ") {
                     let (command, last) = whole_command((number, start), &mut lines)?;
-                    examples.push(Example {
-                        line: number,
-                        command,
-                        output: last..last,
-                    });
+                    examples.push(Example { line: number, command, output: last..last });
                 } else if let Some(example) = examples.get_mut(before..).and_then(<[_]>::last_mut) {
                     example.output.end = number;
                 } else {
@@ -123,10 +107,7 @@ fn examples(document: &str) -> anyhow::Result<Vec<Example>> {
             }
         }
     }
-    ensure!(
-        matches!(block, Block::Outside),
-        "the last block does not end"
-    );
+    ensure!(matches!(block, Block::Outside), "the last block does not end");
     Ok(examples)
 }
 
@@ -156,10 +137,7 @@ fn run(root: &Path, command: &str) -> anyhow::Result<String> {
         command.split(' ').next() == Some("almanac"),
         "`{command}` is neither `almanac …` nor `{FROM_SOURCE} …`; a block marked `sh` is not run"
     );
-    let folder = Path::new(BINARY)
-        .parent()
-        .context("the binary has no folder")?
-        .to_path_buf();
+    let folder = Path::new(BINARY).parent().context("the binary has no folder")?.to_path_buf();
     let path = std::env::var_os("PATH").unwrap_or_default();
     let path = std::env::join_paths(iter::once(folder).chain(std::env::split_paths(&path)))?;
     let output = Command::new("sh")
@@ -167,45 +145,25 @@ fn run(root: &Path, command: &str) -> anyhow::Result<String> {
         .current_dir(root)
         .env("PATH", path)
         // The same on every machine: no colour, a usual width, no zone of the host's.
-        .envs([
-            ("NO_COLOR", "1"),
-            ("COLUMNS", "100"),
-            ("TZ", "UTC"),
-            ("LC_ALL", "C.UTF-8"),
-        ])
+        .envs([("NO_COLOR", "1"), ("COLUMNS", "100"), ("TZ", "UTC"), ("LC_ALL", "C.UTF-8")])
         .stdin(Stdio::null())
         .output()
         .context("failed to start sh")?;
     let printed = String::from_utf8(output.stdout).context("the output is not UTF-8")?;
-    ensure!(
-        output.status.success(),
-        "`{command}` ended with {}:\n{printed}",
-        output.status
-    );
+    ensure!(output.status.success(), "`{command}` ended with {}:\n{printed}", output.status);
     Ok(printed)
 }
 
 fn text(lines: &[String]) -> String {
-    lines
-        .iter()
-        .flat_map(|line| [line.as_str(), "\n"])
-        .collect()
+    lines.iter().flat_map(|line| [line.as_str(), "\n"]).collect()
 }
 
 #[test]
 fn a_command_is_followed_by_its_output() -> anyhow::Result<()> {
     let document = "# A\n```console\n$ almanac a\none\n\ntwo\n$ almanac b\n```\n$ almanac no\n";
     let expected = [
-        Example {
-            line: 3,
-            command: "almanac a".to_owned(),
-            output: 3..6,
-        },
-        Example {
-            line: 7,
-            command: "almanac b".to_owned(),
-            output: 7..7,
-        },
+        Example { line: 3, command: "almanac a".to_owned(), output: 3..6 },
+        Example { line: 7, command: "almanac b".to_owned(), output: 7..7 },
     ];
     assert_eq!(examples(document)?, expected);
     Ok(())
@@ -214,21 +172,14 @@ fn a_command_is_followed_by_its_output() -> anyhow::Result<()> {
 #[test]
 fn a_command_may_go_over_several_lines() -> anyhow::Result<()> {
     let document = "```console\n$ almanac a \\\n    --b \\\n    --c\nout\n```\n";
-    let expected = [Example {
-        line: 2,
-        command: "almanac a --b --c".to_owned(),
-        output: 4..5,
-    }];
+    let expected = [Example { line: 2, command: "almanac a --b --c".to_owned(), output: 4..5 }];
     assert_eq!(examples(document)?, expected);
     Ok(())
 }
 
 #[test]
 fn other_blocks_are_not_run() -> anyhow::Result<()> {
-    assert_eq!(
-        examples("```sh\n$ almanac a\n```\n```\n$ almanac b\n```\n")?,
-        []
-    );
+    assert_eq!(examples("```sh\n$ almanac a\n```\n```\n$ almanac b\n```\n")?, []);
     Ok(())
 }
 

@@ -44,41 +44,22 @@ enum Severity {
 
 impl Finding {
     fn error(place: &str, message: impl Into<String>) -> Self {
-        Self {
-            severity: Severity::Error,
-            place: place.to_owned(),
-            message: message.into(),
-        }
+        Self { severity: Severity::Error, place: place.to_owned(), message: message.into() }
     }
 
     fn warning(place: &str, message: impl Into<String>) -> Self {
-        Self {
-            severity: Severity::Warning,
-            place: place.to_owned(),
-            message: message.into(),
-        }
+        Self { severity: Severity::Warning, place: place.to_owned(), message: message.into() }
     }
 }
 
 fn run(run: &mut Run) -> anyhow::Result<()> {
     run.check("architecture", "cargo xtask arch", |workspace| {
         let findings = gather(workspace)?;
-        for Finding {
-            severity,
-            place,
-            message,
-        } in &findings
-        {
-            let severity = if *severity == Severity::Error {
-                "error"
-            } else {
-                "warning"
-            };
+        for Finding { severity, place, message } in &findings {
+            let severity = if *severity == Severity::Error { "error" } else { "warning" };
             println!("{severity}: {place}: {message}");
         }
-        Ok(findings
-            .iter()
-            .all(|finding| finding.severity == Severity::Warning))
+        Ok(findings.iter().all(|finding| finding.severity == Severity::Warning))
     })?;
     Ok(())
 }
@@ -87,10 +68,7 @@ fn gather(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
     let mut findings = arrows::check(workspace);
     for member in &workspace.members {
         let text = read(&member.manifest_path)?;
-        findings.extend(manifests::check(
-            &workspace.relative(&member.manifest_path),
-            &text,
-        )?);
+        findings.extend(manifests::check(&workspace.relative(&member.manifest_path), &text)?);
     }
     findings.extend(purity::check(workspace)?);
     for file in source::read_all(&workspace.root)? {
@@ -107,8 +85,6 @@ fn read(path: &Path) -> anyhow::Result<String> {
 fn read_if_there(path: &Path) -> anyhow::Result<Option<String>> {
     match fs::read_to_string(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        read => read
-            .map(Some)
-            .with_context(|| format!("failed to read {}", path.display())),
+        read => read.map(Some).with_context(|| format!("failed to read {}", path.display())),
     }
 }

@@ -7,12 +7,8 @@ use anyhow::ensure;
 use super::Recipe;
 use crate::run::{Run, Step};
 
-pub(super) const RECIPE: Recipe = Recipe {
-    name: "bench",
-    about: "The benchmarks (release build)",
-    options: &["filter"],
-    run,
-};
+pub(super) const RECIPE: Recipe =
+    Recipe { name: "bench", about: "The benchmarks (release build)", options: &["filter"], run };
 
 fn run(run: &mut Run) -> anyhow::Result<()> {
     // Named one by one: `cargo bench` alone also starts the unit tests, whose harness knows
@@ -22,10 +18,7 @@ fn run(run: &mut Run) -> anyhow::Result<()> {
         .targets("bench")
         .map(|(member, bench)| (member.name.clone(), bench.name.clone()))
         .collect();
-    ensure!(
-        !benches.is_empty(),
-        "there is nothing to run: no package has a benchmark"
-    );
+    ensure!(!benches.is_empty(), "there is nothing to run: no package has a benchmark");
     for (package, bench) in benches {
         let step = Step::cargo(&["bench", "--package", &package, "--bench", &bench]);
         let step = match &run.arguments.filter {

@@ -14,23 +14,12 @@ use crate::run::{Run, Step};
 /// Another version may judge differently, so everyone uses this one.
 const CARGO_DENY: &str = "0.20.2";
 
-pub(super) const RECIPE: Recipe = Recipe {
-    name: "lint",
-    about: "Formatting, clippy, rustdoc, cargo-deny",
-    options: &[],
-    run,
-};
+pub(super) const RECIPE: Recipe =
+    Recipe { name: "lint", about: "Formatting, clippy, rustdoc, cargo-deny", options: &[], run };
 
 fn run(run: &mut Run) -> anyhow::Result<()> {
     run.step("formatting", &Step::cargo(&["fmt", "--all", "--check"]));
-    let clippy = [
-        "clippy",
-        "--workspace",
-        "--all-targets",
-        "--",
-        "-D",
-        "warnings",
-    ];
+    let clippy = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
     run.step("clippy", &Step::cargo(&clippy));
     let rustdoc = Step::cargo(&["doc", "--workspace", "--no-deps"]);
     run.step("rustdoc", &rustdoc.variable("RUSTDOCFLAGS", "-D warnings"));
@@ -46,10 +35,7 @@ fn cargo_deny(run: &mut Run) -> anyhow::Result<Option<String>> {
     let folder = tools_folder()?.join(format!("cargo-deny-{CARGO_DENY}"));
     let folder = folder.to_string_lossy();
     let own = format!("{folder}/bin/cargo-deny");
-    if let Some(found) = ["cargo-deny", &own]
-        .into_iter()
-        .find(|program| is_wanted(program))
-    {
+    if let Some(found) = ["cargo-deny", &own].into_iter().find(|program| is_wanted(program)) {
         return Ok(Some(found.to_owned()));
     }
     println!("\ncargo-deny {CARGO_DENY} is not installed; building it takes a minute or two, once");
@@ -67,9 +53,7 @@ fn is_wanted(program: &str) -> bool {
 
 /// Where tools are kept: outside `target/`, so that they outlive a `cargo clean`.
 fn tools_folder() -> anyhow::Result<PathBuf> {
-    let named = env::var_os("XDG_CACHE_HOME")
-        .map(PathBuf::from)
-        .filter(|path| path.is_absolute());
+    let named = env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
     let cache = named.or_else(|| env::home_dir().map(|home| home.join(".cache")));
     let cache = cache.context("failed to find a cache folder: set XDG_CACHE_HOME or HOME")?;
     Ok(cache.join("almanac/tools"))

@@ -18,12 +18,8 @@ use crate::run::{Run, Step};
 use crate::source;
 use crate::workspace::Workspace;
 
-pub(super) const RECIPE: Recipe = Recipe {
-    name: "test",
-    about: "All tests",
-    options: &["quick", "filter"],
-    run,
-};
+pub(super) const RECIPE: Recipe =
+    Recipe { name: "test", about: "All tests", options: &["quick", "filter"], run };
 
 /// What the file name of a real-cluster test begins with.
 const CLUSTER: &str = "cluster_";
@@ -87,10 +83,7 @@ fn run_on_cluster(run: &mut Run, mut tests: BTreeSet<String>) -> anyhow::Result<
 fn not_run(run: &mut Run, tests: &BTreeSet<String>, because: &str) -> anyhow::Result<()> {
     let count = list(&run.workspace, tests, because)?;
     let what = format!("{count} real-cluster tests not run ({because})");
-    run.fail(
-        &what,
-        "cargo xtask test; or leave them out: cargo xtask test --quick",
-    );
+    run.fail(&what, "cargo xtask test; or leave them out: cargo xtask test --quick");
     Ok(())
 }
 
@@ -106,9 +99,7 @@ fn cargo_test(run: &Run, kinds: &[&str], tests: &BTreeSet<String>) -> Step {
 
 /// The names of the integration tests: those that need a real cluster, and the others.
 fn integration_tests(workspace: &Workspace) -> (BTreeSet<String>, BTreeSet<String>) {
-    let names = workspace
-        .targets("test")
-        .map(|(_, target)| target.name.clone());
+    let names = workspace.targets("test").map(|(_, target)| target.name.clone());
     names.partition(|name| name.starts_with(CLUSTER))
 }
 
@@ -122,11 +113,7 @@ fn list(workspace: &Workspace, files: &BTreeSet<String>, why: &str) -> anyhow::R
         let failed = || format!("failed to read {}", target.source.display());
         let text = fs::read_to_string(&target.source).with_context(failed)?;
         let names = source::test_names(&text).with_context(failed)?;
-        tests.extend(
-            names
-                .iter()
-                .map(|name| format!("{} {}: {name}", member.name, target.name)),
-        );
+        tests.extend(names.iter().map(|name| format!("{} {}: {name}", member.name, target.name)));
     }
     println!("\n== real-cluster tests: {} NOT RUN ({why})", tests.len());
     for test in &tests {
@@ -157,9 +144,6 @@ mod tests {
         let (cluster, plain) =
             integration_tests(&workspace(&["cluster_lease", "clusters", "readme"]));
         assert_eq!(cluster, BTreeSet::from(["cluster_lease".to_owned()]));
-        assert_eq!(
-            plain,
-            BTreeSet::from(["clusters".to_owned(), "readme".to_owned()])
-        );
+        assert_eq!(plain, BTreeSet::from(["clusters".to_owned(), "readme".to_owned()]));
     }
 }

@@ -14,10 +14,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("almanac-forecast", &["almanac-engine", "almanac-api"]),
     ("almanac-local", &["almanac-engine", "almanac-api"]),
     ("almanac-shell", &["almanac-api"]),
-    (
-        "almanac-controllers",
-        &["almanac-shell", "almanac-engine", "almanac-api"],
-    ),
+    ("almanac-controllers", &["almanac-shell", "almanac-engine", "almanac-api"]),
     (
         "almanac",
         &[
@@ -40,19 +37,13 @@ pub(super) fn check(workspace: &Workspace) -> Vec<Finding> {
             continue;
         }
         let Some((_, allowed)) = ARROWS.iter().find(|(name, _)| *name == member.name) else {
-            let message = format!(
-                "`{}` has no row in the table of arrows ({})",
-                member.name,
-                file!()
-            );
+            let message =
+                format!("`{}` has no row in the table of arrows ({})", member.name, file!());
             findings.push(Finding::error(&place, message));
             continue;
         };
         for dependency in &member.dependencies {
-            let is_ours = workspace
-                .members
-                .iter()
-                .any(|other| other.name == dependency.name);
+            let is_ours = workspace.members.iter().any(|other| other.name == dependency.name);
             let is_allowed =
                 dependency.is_for_development() || allowed.contains(&dependency.name.as_str());
             if is_ours && !is_allowed {
@@ -107,11 +98,7 @@ mod tests {
     fn an_allowed_arrow_is_silent() {
         let workspace = workspace(&[
             ("crates/calendar", "almanac-calendar", &[("jiff", None)]),
-            (
-                "crates/engine",
-                "almanac-engine",
-                &[("almanac-calendar", None)],
-            ),
+            ("crates/engine", "almanac-engine", &[("almanac-calendar", None)]),
         ]);
         assert_eq!(check(&workspace), []);
     }
@@ -119,16 +106,8 @@ mod tests {
     #[test]
     fn an_arrow_against_the_table_is_an_error() {
         let workspace = workspace(&[
-            (
-                "crates/calendar",
-                "almanac-calendar",
-                &[("almanac-engine", None)],
-            ),
-            (
-                "crates/engine",
-                "almanac-engine",
-                &[("almanac-harness", Some("build"))],
-            ),
+            ("crates/calendar", "almanac-calendar", &[("almanac-engine", None)]),
+            ("crates/engine", "almanac-engine", &[("almanac-harness", Some("build"))]),
             ("tests/harness", "almanac-harness", &[]),
         ]);
         let findings = check(&workspace);
@@ -146,16 +125,8 @@ mod tests {
     #[test]
     fn dev_dependencies_and_packages_outside_crates_are_free() {
         let workspace = workspace(&[
-            (
-                "crates/calendar",
-                "almanac-calendar",
-                &[("almanac-checker", Some("dev"))],
-            ),
-            (
-                "tests/checker",
-                "almanac-checker",
-                &[("almanac-calendar", None)],
-            ),
+            ("crates/calendar", "almanac-calendar", &[("almanac-checker", Some("dev"))]),
+            ("tests/checker", "almanac-checker", &[("almanac-calendar", None)]),
         ]);
         assert_eq!(check(&workspace), []);
     }

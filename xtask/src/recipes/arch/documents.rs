@@ -40,15 +40,9 @@ fn check_commands(place: &str, document: &str) -> Vec<Finding> {
         let arguments = Arguments::try_parse_from(command.split_whitespace().skip(1));
         if let Err(error) = arguments.and_then(|arguments| arguments.check()) {
             let cause = error.to_string();
-            let cause = cause
-                .lines()
-                .next()
-                .unwrap_or_default()
-                .trim_start_matches("error: ");
-            findings.push(Finding::error(
-                &format!("{place}:{line}"),
-                format!("`{command}`: {cause}"),
-            ));
+            let cause = cause.lines().next().unwrap_or_default().trim_start_matches("error: ");
+            findings
+                .push(Finding::error(&format!("{place}:{line}"), format!("`{command}`: {cause}")));
         }
     }
     findings
@@ -77,17 +71,15 @@ fn check_ci(readme: &str, ci: &str) -> Vec<Finding> {
 /// A comment behind the command is cut off.
 fn commands(document: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut is_shell = false;
-    (1..)
-        .zip(document.lines().map(str::trim))
-        .filter_map(move |(number, line)| {
-            if let Some(language) = line.strip_prefix("```") {
-                is_shell = language == "sh";
-                return None;
-            }
-            let command = line.split(" #").next().unwrap_or_default().trim_end();
-            let is_ours = command == RUNNER || command.starts_with(&format!("{RUNNER} "));
-            (is_shell && is_ours).then_some((number, command))
-        })
+    (1..).zip(document.lines().map(str::trim)).filter_map(move |(number, line)| {
+        if let Some(language) = line.strip_prefix("```") {
+            is_shell = language == "sh";
+            return None;
+        }
+        let command = line.split(" #").next().unwrap_or_default().trim_end();
+        let is_ours = command == RUNNER || command.starts_with(&format!("{RUNNER} "));
+        (is_shell && is_ours).then_some((number, command))
+    })
 }
 
 #[cfg(test)]
@@ -120,10 +112,7 @@ mod tests {
     #[test]
     fn what_is_not_marked_as_shell_is_not_a_command() {
         assert_eq!(
-            check_commands(
-                "README.md",
-                "cargo xtask tset\n```text\ncargo xtask tset\n```\n"
-            ),
+            check_commands("README.md", "cargo xtask tset\n```text\ncargo xtask tset\n```\n"),
             []
         );
     }

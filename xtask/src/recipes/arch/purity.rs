@@ -25,35 +25,13 @@ struct Pure {
 }
 
 /// The objects as Kubernetes describes them: types and a derive, nothing that runs.
-const OBJECT_TYPES: &[&str] = &[
-    "k8s-openapi",
-    "kube",
-    "kube-core",
-    "kube-derive",
-    "schemars",
-];
+const OBJECT_TYPES: &[&str] = &["k8s-openapi", "kube", "kube-core", "kube-derive", "schemars"];
 
 const PURE: &[Pure] = &[
-    Pure {
-        package: "almanac-calendar",
-        may_use: &[],
-        may_read: None,
-    },
-    Pure {
-        package: "almanac-engine",
-        may_use: &[],
-        may_read: None,
-    },
-    Pure {
-        package: "almanac-api",
-        may_use: OBJECT_TYPES,
-        may_read: Some("src/reading"),
-    },
-    Pure {
-        package: "almanac-forecast",
-        may_use: OBJECT_TYPES,
-        may_read: None,
-    },
+    Pure { package: "almanac-calendar", may_use: &[], may_read: None },
+    Pure { package: "almanac-engine", may_use: &[], may_read: None },
+    Pure { package: "almanac-api", may_use: OBJECT_TYPES, may_read: Some("src/reading") },
+    Pure { package: "almanac-forecast", may_use: OBJECT_TYPES, may_read: None },
 ];
 
 /// What no pure crate is built with, directly or through others.
@@ -103,11 +81,7 @@ pub(super) fn check(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
             let may_read = pure.may_read.is_some_and(|start| inside.starts_with(start));
             let words = source::words(&file.text)
                 .with_context(|| format!("failed to read {}", file.path.display()))?;
-            findings.extend(check_words(
-                &workspace.relative(&file.path),
-                &words,
-                may_read,
-            ));
+            findings.extend(check_words(&workspace.relative(&file.path), &words, may_read));
         }
         let place = workspace.relative(&member.manifest_path);
         findings.extend(check_build(&place, pure, &built_with(workspace, member)?));
@@ -129,20 +103,11 @@ fn check_bans(
     };
     let mut findings = Vec::new();
     if own != model {
-        findings.push(Finding::error(
-            place,
-            format!("differs from that of {MODEL}"),
-        ));
+        findings.push(Finding::error(place, format!("differs from that of {MODEL}")));
     }
-    let own: Table = own
-        .parse()
-        .with_context(|| format!("failed to read {place}"))?;
+    let own: Table = own.parse().with_context(|| format!("failed to read {place}"))?;
     for ban in ["disallowed-types", "disallowed-methods"] {
-        if own
-            .get(ban)
-            .and_then(toml::Value::as_array)
-            .is_none_or(Vec::is_empty)
-        {
+        if own.get(ban).and_then(toml::Value::as_array).is_none_or(Vec::is_empty) {
             findings.push(Finding::error(place, format!("has no `{ban}`")));
         }
     }
@@ -160,10 +125,7 @@ fn check_words(place: &str, words: &[String], may_read: bool) -> Vec<Finding> {
     let has = |word: &str| words.iter().any(|other| other == word);
     let mut findings = Vec::new();
     for word in ["async", "await"].into_iter().filter(|word| has(word)) {
-        findings.push(Finding::error(
-            place,
-            format!("`{word}`: a pure crate never waits"),
-        ));
+        findings.push(Finding::error(place, format!("`{word}`: a pure crate never waits")));
     }
     let lints = ["disallowed_methods", "disallowed_types"];
     for lint in lints.into_iter().filter(|lint| has(lint) && !may_read) {
@@ -208,10 +170,7 @@ fn built_with(workspace: &Workspace, member: &Member) -> anyhow::Result<Vec<Buil
         .stderr(Stdio::inherit())
         .output()
         .context("failed to start cargo")?;
-    ensure!(
-        output.status.success(),
-        "failed to list dependencies: `{step}` failed"
-    );
+    ensure!(output.status.success(), "failed to list dependencies: `{step}` failed");
     Ok(parse_tree(&String::from_utf8_lossy(&output.stdout)))
 }
 
@@ -220,11 +179,7 @@ fn parse_tree(tree: &str) -> Vec<Built> {
     let parse_line = |line: &str| {
         let (package, features) = line.split_once('|')?;
         let name = package.split(' ').next()?.to_owned();
-        let features = features
-            .trim_end_matches(" (*)")
-            .split(',')
-            .map(str::to_owned)
-            .collect();
+        let features = features.trim_end_matches(" (*)").split(',').map(str::to_owned).collect();
         Some(Built { name, features })
     };
     tree.lines().filter_map(parse_line).collect()
@@ -237,10 +192,7 @@ mod tests {
     const BANS: &str = "x = true\ndisallowed-types = [\"A\"]\ndisallowed-methods = [\"b\"]\n";
 
     fn messages(findings: Vec<Finding>) -> Vec<String> {
-        findings
-            .into_iter()
-            .map(|finding| finding.message)
-            .collect()
+        findings.into_iter().map(|finding| finding.message).collect()
     }
 
     fn bans(own: Option<&str>) -> Vec<String> {
@@ -269,19 +221,13 @@ mod tests {
     #[test]
     fn other_bans_are_an_error() {
         let other = BANS.replace("\"A\"", "\"A\", \"C\"");
-        assert_eq!(
-            bans(Some(&other)),
-            ["differs from that of almanac-calendar"]
-        );
+        assert_eq!(bans(Some(&other)), ["differs from that of almanac-calendar"]);
     }
 
     #[test]
     fn a_model_that_bans_nothing_is_an_error() {
         let findings = messages(check_bans("p", Some("x = true"), "x = true", "").unwrap());
-        assert_eq!(
-            findings,
-            ["has no `disallowed-types`", "has no `disallowed-methods`"]
-        );
+        assert_eq!(findings, ["has no `disallowed-types`", "has no `disallowed-methods`"]);
     }
 
     #[test]
@@ -289,10 +235,7 @@ mod tests {
         let model = BANS.replace("x = true\n", "");
         let findings = messages(check_bans("p", Some(&model), &model, "x = true").unwrap());
         assert_eq!(findings.len(), 1);
-        assert!(
-            findings[0].starts_with("must repeat `x` of"),
-            "{findings:?}"
-        );
+        assert!(findings[0].starts_with("must repeat `x` of"), "{findings:?}");
     }
 
     #[test]
@@ -315,10 +258,7 @@ mod tests {
         let tree = "almanac-engine v0.1.0 (/w)|\nfoo v1.0.0|\ntokio v1.0.0|rt (*)";
         let findings = of_tree("almanac-engine", tree);
         assert_eq!(findings.len(), 1);
-        assert!(
-            findings[0].starts_with("is built with `tokio`"),
-            "{findings:?}"
-        );
+        assert!(findings[0].starts_with("is built with `tokio`"), "{findings:?}");
     }
 
     #[test]
@@ -332,14 +272,8 @@ mod tests {
 
     #[test]
     fn the_hosts_time_zones_are_an_error() {
-        assert_eq!(
-            of_tree("almanac-calendar", "jiff v0.2.43|alloc,std (*)"),
-            [""; 0]
-        );
-        let findings = of_tree(
-            "almanac-calendar",
-            "jiff v0.2.43|std,tz-system,tzdb-zoneinfo (*)",
-        );
+        assert_eq!(of_tree("almanac-calendar", "jiff v0.2.43|alloc,std (*)"), [""; 0]);
+        let findings = of_tree("almanac-calendar", "jiff v0.2.43|std,tz-system,tzdb-zoneinfo (*)");
         assert_eq!(findings.len(), 2, "{findings:?}");
     }
 }

@@ -25,10 +25,7 @@ pub(super) fn check(place: &str, text: &str) -> Vec<Finding> {
     }
     for (line, text) in (1..).zip(text.lines()) {
         let is_letter = |c: char| c.is_alphanumeric() || c == '_';
-        if let Some(mark) = text
-            .split(|c| !is_letter(c))
-            .find(|word| UNFINISHED.contains(word))
-        {
+        if let Some(mark) = text.split(|c| !is_letter(c)).find(|word| UNFINISHED.contains(word)) {
             let message = format!("`{mark}`: do it now, or leave it out");
             findings.push(Finding::error(&format!("{place}:{line}"), message));
         }
@@ -47,11 +44,7 @@ mod tests {
     #[test]
     fn a_file_opens_with_what_it_does() {
         assert_eq!(check("a.rs", "//! Does a thing.\n"), []);
-        assert!(
-            check("a.rs", "use std::fs;\n")[0]
-                .message
-                .starts_with("must open with")
-        );
+        assert!(check("a.rs", "use std::fs;\n")[0].message.starts_with("must open with"));
         assert!(check("a.rs", "")[0].message.starts_with("must open with"));
     }
 

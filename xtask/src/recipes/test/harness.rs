@@ -42,33 +42,19 @@ struct Ready {
 
 impl Harness {
     pub(super) fn build(workspace: &Workspace) -> anyhow::Result<Self> {
-        let is_there = workspace
-            .members
-            .iter()
-            .any(|member| member.name == PACKAGE);
-        ensure!(
-            is_there,
-            "failed to find the package {PACKAGE}, which starts a real cluster"
-        );
+        let is_there = workspace.members.iter().any(|member| member.name == PACKAGE);
+        ensure!(is_there, "failed to find the package {PACKAGE}, which starts a real cluster");
         // For the whole workspace, so that its dependencies are built as they are for the tests.
         let step = Step::cargo(&["build", "--workspace", "--bin", PROGRAM])
             .with(["--message-format", "json-render-diagnostics"]);
         let mut command = step.command();
-        let output = command
-            .current_dir(&workspace.root)
-            .stderr(Stdio::inherit())
-            .output()?;
-        ensure!(
-            output.status.success(),
-            "failed to build the harness: `{step}` failed"
-        );
+        let output = command.current_dir(&workspace.root).stderr(Stdio::inherit()).output()?;
+        ensure!(output.status.success(), "failed to build the harness: `{step}` failed");
         let program = String::from_utf8_lossy(&output.stdout)
             .lines()
             .filter_map(|line| serde_json::from_str::<Value>(line).ok())
             .find_map(|message| message["executable"].as_str().map(str::to_owned));
-        Ok(Self {
-            program: program.context("failed to find what cargo built of the harness")?,
-        })
+        Ok(Self { program: program.context("failed to find what cargo built of the harness")? })
     }
 
     /// What can run here, and what cannot.
@@ -76,15 +62,9 @@ impl Harness {
         let step = self.step("check");
         let output = step.command().stderr(Stdio::inherit()).output()?;
         let text = String::from_utf8_lossy(&output.stdout);
-        let verdicts = text
-            .lines()
-            .map(serde_json::from_str)
-            .collect::<Result<Vec<_>, _>>();
+        let verdicts = text.lines().map(serde_json::from_str).collect::<Result<Vec<_>, _>>();
         let verdicts = verdicts.with_context(|| format!("failed to understand `{step}`"))?;
-        ensure!(
-            !verdicts.is_empty(),
-            "failed to learn what can run: `{step}` said nothing"
-        );
+        ensure!(!verdicts.is_empty(), "failed to learn what can run: `{step}` said nothing");
         Ok(verdicts)
     }
 
@@ -97,21 +77,10 @@ impl Harness {
     /// Starts a control plane for all tests to share.
     pub(super) fn start_control_plane(&self) -> anyhow::Result<ControlPlane> {
         let step = self.step("up");
-        let child = step
-            .command()
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()?;
+        let child = step.command().stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
         // From here on it is ended when we return, whatever happens.
-        let mut plane = ControlPlane {
-            child,
-            environment: BTreeMap::new(),
-        };
-        let stdout = plane
-            .child
-            .stdout
-            .as_mut()
-            .context("the control plane has no output")?;
+        let mut plane = ControlPlane { child, environment: BTreeMap::new() };
+        let stdout = plane.child.stdout.as_mut().context("the control plane has no output")?;
         let mut line = String::new();
         BufReader::new(stdout).read_line(&mut line)?;
         let ready: Ready = serde_json::from_str(&line)
@@ -138,9 +107,7 @@ impl Drop for ControlPlane {
 /// Why the tests of a file cannot run here; `None` when they can. The longest prefix that fits
 /// the file's name speaks for it.
 pub(super) fn why_not(verdicts: &[Verdict], file: &str) -> Option<String> {
-    let fitting = verdicts
-        .iter()
-        .filter(|verdict| file.starts_with(&verdict.prefix));
+    let fitting = verdicts.iter().filter(|verdict| file.starts_with(&verdict.prefix));
     match fitting.max_by_key(|verdict| verdict.prefix.len()) {
         Some(verdict) => verdict.because.clone(),
         None => Some("the harness does not know this kind of test".to_owned()),
@@ -152,23 +119,14 @@ mod tests {
     use super::*;
 
     fn verdict(prefix: &str, because: Option<&str>) -> Verdict {
-        Verdict {
-            prefix: prefix.to_owned(),
-            because: because.map(str::to_owned),
-        }
+        Verdict { prefix: prefix.to_owned(), because: because.map(str::to_owned) }
     }
 
     #[test]
     fn the_longest_prefix_speaks_for_a_file() {
-        let verdicts = [
-            verdict("cluster_", None),
-            verdict("cluster_own_", Some("no Go")),
-        ];
+        let verdicts = [verdict("cluster_", None), verdict("cluster_own_", Some("no Go"))];
         assert_eq!(why_not(&verdicts, "cluster_lease"), None);
-        assert_eq!(
-            why_not(&verdicts, "cluster_own_restart"),
-            Some("no Go".to_owned())
-        );
+        assert_eq!(why_not(&verdicts, "cluster_own_restart"), Some("no Go".to_owned()));
     }
 
     #[test]
