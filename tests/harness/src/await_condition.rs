@@ -25,7 +25,11 @@ pub enum Observation<T> {
 impl Observation<()> {
     /// `Holds` when it is true; else `NotYet` with what was seen.
     pub fn of(holds: bool, seen: impl std::fmt::Display) -> Self {
-        if holds { Self::Holds(()) } else { Self::NotYet(seen.to_string()) }
+        if holds {
+            Self::Holds(())
+        } else {
+            Self::NotYet(seen.to_string())
+        }
     }
 }
 
@@ -47,7 +51,9 @@ pub async fn await_condition<T>(
             Ok(Ok(Observation::Holds(value))) => return Ok(value),
             Ok(Ok(Observation::NotYet(seen))) => last = seen,
             Ok(Err(error)) => last = format!("{error:#}"),
-            Err(_) => bail!("no answer in time while waiting {deadline:?} for: {what}; before that: {last}"),
+            Err(_) => bail!(
+                "no answer in time while waiting {deadline:?} for: {what}; before that: {last}"
+            ),
         }
         if Instant::now() + BETWEEN_LOOKS >= until {
             bail!("waited {deadline:?} in vain for: {what}; seen last: {last}");
@@ -63,12 +69,13 @@ mod tests {
     #[tokio::test]
     async fn a_condition_that_never_holds_ends_with_what_was_seen_last() {
         let mut looks = 0;
-        let error = await_condition::<()>("the tide to turn", Duration::from_millis(200), async || {
-            looks += 1;
-            Ok(Observation::NotYet(format!("ebb {looks}")))
-        })
-        .await
-        .expect_err("it cannot hold");
+        let error =
+            await_condition::<()>("the tide to turn", Duration::from_millis(200), async || {
+                looks += 1;
+                Ok(Observation::NotYet(format!("ebb {looks}")))
+            })
+            .await
+            .expect_err("it cannot hold");
         let message = error.to_string();
         assert!(message.contains("the tide to turn"), "{message}");
         assert!(message.contains(&format!("ebb {looks}")), "{message}");

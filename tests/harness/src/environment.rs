@@ -30,7 +30,10 @@ pub fn cache_folder() -> Result<PathBuf> {
         bail!("no cache folder is known: set {CACHE}, XDG_CACHE_HOME or HOME to an absolute path");
     };
     if !folder.is_absolute() {
-        bail!("{name} gives {}, which is not an absolute path", folder.display());
+        bail!(
+            "{name} gives {}, which is not an absolute path",
+            folder.display()
+        );
     }
     Ok(folder)
 }
@@ -41,7 +44,10 @@ pub fn foreign_kubeconfig() -> Result<Option<PathBuf>> {
         return Ok(None);
     };
     if !file.is_file() {
-        bail!("{KUBECONFIG_TEST} names {}, which is not a file", file.display());
+        bail!(
+            "{KUBECONFIG_TEST} names {}, which is not a file",
+            file.display()
+        );
     }
     Ok(Some(file))
 }
@@ -55,7 +61,12 @@ pub fn assets_folder() -> Result<Option<PathBuf>> {
         .canonicalize()
         .ok()
         .filter(|folder| folder.is_dir())
-        .with_context(|| format!("{KUBEBUILDER_ASSETS} names {}, which is not a folder", folder.display()))?;
+        .with_context(|| {
+            format!(
+                "{KUBEBUILDER_ASSETS} names {}, which is not a folder",
+                folder.display()
+            )
+        })?;
     Ok(Some(folder))
 }
 
@@ -82,5 +93,7 @@ pub fn program_on_path(name: &str) -> Option<PathBuf> {
 
 /// An empty variable counts as one that is not set.
 fn path(name: &str) -> Option<PathBuf> {
-    env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
+    env::var_os(name)
+        .filter(|value| !value.is_empty())
+        .map(PathBuf::from)
 }

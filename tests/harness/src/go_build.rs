@@ -14,8 +14,13 @@ use sha2::{Digest as _, Sha256};
 use crate::environment;
 
 /// The names under which the one binary can be called; see `tests/cluster/main.go`.
-const PROGRAMS: [&str; 5] =
-    ["etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl"];
+const PROGRAMS: [&str; 5] = [
+    "etcd",
+    "kube-apiserver",
+    "kube-controller-manager",
+    "kube-scheduler",
+    "kubectl",
+];
 /// How often the progress of a long build is shown.
 const PROGRESS: Duration = Duration::from_secs(5);
 
@@ -64,7 +69,8 @@ impl GoBuild {
         if folder.is_dir() {
             return Ok(Built { folder, now: false });
         }
-        self.build(&version, &folder).context("failed to build the control plane")?;
+        self.build(&version, &folder)
+            .context("failed to build the control plane")?;
         Ok(Built { folder, now: true })
     }
 
@@ -79,8 +85,9 @@ impl GoBuild {
         let text = fs::read_to_string(&file)
             .with_context(|| format!("failed to read {}", file.display()))?;
         text.lines()
-            .find_map(|line| line.trim().strip_prefix("k8s.io/kubernetes v"))
-            .map(|version| version.trim().to_owned())
+            .map(|line| line.trim().trim_start_matches("require "))
+            .find_map(|line| line.strip_prefix("k8s.io/kubernetes v"))
+            .and_then(|version| Some(version.split_whitespace().next()?.to_owned()))
             .with_context(|| format!("{} requires no k8s.io/kubernetes", file.display()))
     }
 
@@ -88,15 +95,20 @@ impl GoBuild {
     fn folder(&self, version: &str) -> Result<PathBuf> {
         let mut digest = Sha256::new();
         for file in self.source_files()? {
-            let bytes = fs::read(&file)
-                .with_context(|| format!("failed to read {}", file.display()))?;
+            let bytes =
+                fs::read(&file).with_context(|| format!("failed to read {}", file.display()))?;
             digest.update(file.file_name().unwrap_or_default().as_encoded_bytes());
             digest.update(bytes.len().to_le_bytes());
             digest.update(bytes);
         }
         digest.update(self.go_version()?);
         digest.update(self.link_flags(version)?);
-        let key: String = digest.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+        let key: String = digest
+            .finalize()
+            .iter()
+            .take(8)
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
         Ok(self.kept_in.join(format!("{version}-{key}")))
     }
 
@@ -106,7 +118,9 @@ impl GoBuild {
             .with_context(|| format!("failed to read {}", self.sources.display()))?;
         for entry in entries {
             let file = entry?.path();
-            let counts = file.file_name().is_some_and(|name| name == "go.mod" || name == "go.sum")
+            let counts = file
+                .file_name()
+                .is_some_and(|name| name == "go.mod" || name == "go.sum")
                 || file.extension().is_some_and(|extension| extension == "go");
             if counts {
                 files.push(file);
@@ -127,9 +141,15 @@ impl GoBuild {
                 environment::KUBECONFIG_TEST
             );
         };
-        let output = Command::new(go).arg("version").current_dir(&self.sources).output()?;
+        let output = Command::new(go)
+            .arg("version")
+            .current_dir(&self.sources)
+            .output()?;
         if !output.status.success() {
-            bail!("`go version` failed: {}", String::from_utf8_lossy(&output.stderr).trim());
+            bail!(
+                "`go version` failed: {}",
+                String::from_utf8_lossy(&output.stderr).trim()
+            );
         }
         Ok(output.stdout)
     }
@@ -140,14 +160,17 @@ impl GoBuild {
         let (Some(major), Some(minor)) = (parts.next(), parts.next()) else {
             bail!("go.mod requires k8s.io/kubernetes v{version}, which is not MAJOR.MINOR.PATCH");
         };
-        Ok(["k8s.io/component-base/version", "k8s.io/client-go/pkg/version"]
-            .map(|package| {
-                format!(
-                    "-X {package}.gitVersion=v{version} -X {package}.gitMajor={major} \
+        Ok([
+            "k8s.io/component-base/version",
+            "k8s.io/client-go/pkg/version",
+        ]
+        .map(|package| {
+            format!(
+                "-X {package}.gitVersion=v{version} -X {package}.gitMajor={major} \
                      -X {package}.gitMinor={minor}"
-                )
-            })
-            .join(" "))
+            )
+        })
+        .join(" "))
     }
 
     fn build(&self, version: &str, folder: &Path) -> Result<()> {
@@ -179,7 +202,10 @@ impl GoBuild {
         // Complete or not there: nobody ever sees half a build.
         fs::rename(&unfinished, folder)
             .with_context(|| format!("failed to move it to {}", folder.display()))?;
-        say(&format!("built the control plane in {:.0} s", started.elapsed().as_secs_f64()));
+        say(&format!(
+            "built the control plane in {:.0} s",
+            started.elapsed().as_secs_f64()
+        ));
         Ok(())
     }
 }
@@ -195,7 +221,10 @@ fn run_with_progress(mut command: Command) -> Result<()> {
     let output = go.stderr.take().context("go has no standard error")?;
     let (sender, receiver) = mpsc::channel();
     let reader = std::thread::spawn(move || {
-        for line in BufReader::new(output).lines().map_while(std::io::Result::ok) {
+        for line in BufReader::new(output)
+            .lines()
+            .map_while(std::io::Result::ok)
+        {
             if sender.send(line).is_err() {
                 break;
             }
@@ -213,7 +242,11 @@ fn run_with_progress(mut command: Command) -> Result<()> {
         if shown.elapsed() >= PROGRESS {
             shown = Instant::now();
             let now = lines.last().map_or("starting", String::as_str);
-            say(&format!("{:4} s, {} packages: {now}", started.elapsed().as_secs(), lines.len()));
+            say(&format!(
+                "{:4} s, {} packages: {now}",
+                started.elapsed().as_secs(),
+                lines.len()
+            ));
         }
     }
     let status = go.wait()?;

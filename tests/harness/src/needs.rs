@@ -51,7 +51,9 @@ impl Needs {
     /// What a test file of that name needs; nothing, when it needs no real cluster.
     #[must_use]
     pub fn of_file(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|needs| name.starts_with(needs.prefix()))
+        Self::ALL
+            .into_iter()
+            .find(|needs| name.starts_with(needs.prefix()))
     }
 
     /// Looks whether it is there. It builds nothing.
@@ -107,14 +109,21 @@ impl fmt::Display for Needs {
 /// command would try to run it where it cannot.
 pub(crate) fn hold_to_file(own: bool, whole: bool) -> Result<()> {
     let program = std::env::current_exe()?;
-    let file = program.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let file = program
+        .file_stem()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
     let fits = |needs: Needs| needs.is_own() == own && (needs.is_whole() || !whole);
     match Needs::of_file(&file) {
         Some(needs) if fits(needs) => Ok(()),
         _ if !is_test_program(&program) => Ok(()),
         _ => {
-            let right: Vec<_> =
-                Needs::ALL.into_iter().filter(|needs| fits(*needs)).map(Needs::prefix).collect();
+            let right: Vec<_> = Needs::ALL
+                .into_iter()
+                .filter(|needs| fits(*needs))
+                .map(Needs::prefix)
+                .collect();
             bail!(
                 "this test belongs in a file whose name begins with {}, and stands in {file}",
                 right.join(" or ")
@@ -125,7 +134,10 @@ pub(crate) fn hold_to_file(own: bool, whole: bool) -> Result<()> {
 
 /// cargo puts test programs into `deps`, and examples and binaries elsewhere.
 fn is_test_program(program: &Path) -> bool {
-    program.parent().and_then(Path::file_name).is_some_and(|folder| folder == "deps")
+    program
+        .parent()
+        .and_then(Path::file_name)
+        .is_some_and(|folder| folder == "deps")
 }
 
 #[cfg(test)]

@@ -80,7 +80,10 @@ impl Process {
             .process_group(0)
             .spawn()
             .with_context(|| format!("failed to start {}", self.program.display()))?;
-        let watcher = child.stdin.take().context("the process has no standard input")?;
+        let watcher = child
+            .stdin
+            .take()
+            .context("the process has no standard input")?;
         *running = Some(Running { child, watcher });
         Ok(())
     }
@@ -96,8 +99,14 @@ impl Process {
         let Some(mut running) = self.lock().take() else {
             return Ok(());
         };
-        running.child.kill().with_context(|| format!("failed to kill {}", self.name))?;
-        running.child.wait().with_context(|| format!("failed to wait for {}", self.name))?;
+        running
+            .child
+            .kill()
+            .with_context(|| format!("failed to kill {}", self.name))?;
+        running
+            .child
+            .wait()
+            .with_context(|| format!("failed to wait for {}", self.name))?;
         dismiss(running.watcher);
         Ok(())
     }
@@ -143,8 +152,12 @@ impl Process {
 
     fn signal(&self, signal: Signal) -> Result<()> {
         let running = self.lock();
-        let process = running.as_ref().with_context(|| format!("{} is not running", self.name))?;
-        let id = i32::try_from(process.child.id()).ok().and_then(Pid::from_raw);
+        let process = running
+            .as_ref()
+            .with_context(|| format!("{} is not running", self.name))?;
+        let id = i32::try_from(process.child.id())
+            .ok()
+            .and_then(Pid::from_raw);
         let id = id.with_context(|| format!("{} has no process id", self.name))?;
         kill_process(id, signal)
             .with_context(|| format!("failed to send {signal:?} to {}", self.name))
@@ -180,8 +193,8 @@ mod tests {
     }
 
     fn folder(name: &str) -> PathBuf {
-        let folder = std::env::temp_dir()
-            .join(format!("almanac-harness-{}-{name}", std::process::id()));
+        let folder =
+            std::env::temp_dir().join(format!("almanac-harness-{}-{name}", std::process::id()));
         std::fs::create_dir_all(&folder).expect("a folder");
         folder
     }

@@ -35,9 +35,14 @@ impl RunFolder {
             .with_context(|| format!("failed to create {}", runs.display()))?;
         // Held until the new folder has its own lock, or another run might clear it away between.
         let gate = File::create(runs.join(LOCK))?;
-        gate.lock().with_context(|| format!("failed to lock {}", runs.display()))?;
+        gate.lock()
+            .with_context(|| format!("failed to lock {}", runs.display()))?;
         sweep(&runs)?;
-        let name = format!("{}-{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
+        let name = format!(
+            "{}-{}",
+            std::process::id(),
+            NUMBER.fetch_add(1, Ordering::Relaxed)
+        );
         let path = runs.join(name);
         fs::create_dir(&path).with_context(|| format!("failed to create {}", path.display()))?;
         let lock = File::create(path.join(LOCK))?;
@@ -87,6 +92,8 @@ fn has_no_owner(folder: &Path) -> bool {
 fn is_wanted(folder: &Path) -> bool {
     let marked = fs::metadata(folder.join(KEEP)).and_then(|mark| mark.modified());
     marked.is_ok_and(|since| {
-        SystemTime::now().duration_since(since).is_ok_and(|age| age < KEPT_FOR)
+        SystemTime::now()
+            .duration_since(since)
+            .is_ok_and(|age| age < KEPT_FOR)
     })
 }
