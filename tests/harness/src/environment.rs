@@ -85,6 +85,7 @@ pub fn handed_over_run() -> Result<Option<PathBuf>> {
 }
 
 /// The program of that name in the folders of `PATH`.
+#[must_use]
 pub fn program_on_path(name: &str) -> Option<PathBuf> {
     env::split_paths(&env::var_os("PATH")?)
         .map(|folder| folder.join(name))

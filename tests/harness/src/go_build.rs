@@ -1,6 +1,7 @@
 //! Builds the control plane's programs from the Go modules, once for each version of the sources
 //! and of Go. Where they are then run is for others.
 
+use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
@@ -102,14 +103,12 @@ impl GoBuild {
             digest.update(bytes);
         }
         digest.update(self.go_version()?);
-        digest.update(self.link_flags(version)?);
-        let key: String = digest
-            .finalize()
-            .iter()
-            .take(8)
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
-        Ok(self.kept_in.join(format!("{version}-{key}")))
+        digest.update(Self::link_flags(version)?);
+        let mut name = format!("{version}-");
+        for byte in digest.finalize().iter().take(8) {
+            write!(name, "{byte:02x}")?;
+        }
+        Ok(self.kept_in.join(name))
     }
 
     fn source_files(&self) -> Result<Vec<PathBuf>> {
@@ -155,7 +154,7 @@ impl GoBuild {
     }
 
     /// Upstream's release build sets the version at link time; without it, clients cannot read it.
-    fn link_flags(&self, version: &str) -> Result<String> {
+    fn link_flags(version: &str) -> Result<String> {
         let mut parts = version.split('.');
         let (Some(major), Some(minor)) = (parts.next(), parts.next()) else {
             bail!("go.mod requires k8s.io/kubernetes v{version}, which is not MAJOR.MINOR.PATCH");
@@ -188,7 +187,7 @@ impl GoBuild {
         let mut command = Command::new("go");
         command
             .args(["build", "-v", "-trimpath", "-buildvcs=false", "-ldflags"])
-            .arg(format!("-s -w {}", self.link_flags(version)?))
+            .arg(format!("-s -w {}", Self::link_flags(version)?))
             .arg("-o")
             .arg(&binary)
             .arg(".")

@@ -17,12 +17,16 @@ pub(crate) fn tails_of(folder: &Path, lines: usize) -> String {
         .filter(|path| path.extension().is_some_and(|extension| extension == "log"))
         .collect();
     logs.sort();
-    let mut text = String::new();
-    for log in logs {
-        text.push_str(&format!("---- the last lines of {}\n", log.display()));
-        text.push_str(&tail_of(&log, lines));
-    }
-    text
+    logs.iter()
+        .map(|log| {
+            format!(
+                "---- the last lines of {}\n{}",
+                log.display(),
+                tail_of(log, lines)
+            )
+        })
+        .collect::<Vec<_>>()
+        .concat()
 }
 
 /// The last lines of one file; what went wrong with reading it, when something did.

@@ -6,7 +6,7 @@
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, Result};
 
@@ -38,11 +38,12 @@ impl RunFolder {
         gate.lock()
             .with_context(|| format!("failed to lock {}", runs.display()))?;
         sweep(&runs)?;
-        let name = format!(
-            "{}-{}",
-            std::process::id(),
-            NUMBER.fetch_add(1, Ordering::Relaxed)
-        );
+        // The time in it, because process ids come again and kept folders stay.
+        let since = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let name = format!("{}-{}-{number}", since.as_millis(), std::process::id());
         let path = runs.join(name);
         fs::create_dir(&path).with_context(|| format!("failed to create {}", path.display()))?;
         let lock = File::create(path.join(LOCK))?;

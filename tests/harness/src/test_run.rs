@@ -4,7 +4,7 @@
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, Result};
 use futures::FutureExt as _;
@@ -12,6 +12,7 @@ use k8s_openapi::api::core::v1::{Event, Namespace, Pod, ServiceAccount};
 use kube::Client;
 use kube::api::{Api, DeleteParams, ListParams, PostParams};
 use serde_json::json;
+use tokio::sync::Semaphore;
 
 use crate::await_condition::{Observation, PATIENCE, await_condition};
 use crate::control_plane::{ControlPlane, ControlPlaneOptions, client_for, client_from};
@@ -25,8 +26,13 @@ pub type TestResult = Result<()>;
 
 /// How many lines of each log a failed test shows.
 const LINES: usize = 15;
+const REPORT_WITHIN: Duration = Duration::from_secs(5);
 
 static NUMBER: AtomicU32 = AtomicU32::new(0);
+
+/// Each control plane takes most of a gigabyte; a test runner starts as many tests at once as the
+/// machine has processors.
+static OWN_AT_ONCE: Semaphore = Semaphore::const_new(4);
 
 /// What a test on the shared cluster is given: a namespace, and a client whose default it is.
 pub struct SharedTest {
@@ -58,9 +64,9 @@ pub fn on_shared_cluster(test: impl AsyncFnOnce(&SharedTest) -> TestResult) -> T
         if !matches!(outcome, Ok(Ok(()))) {
             eprintln!("{}", shared.report().await);
         }
-        let cleared = shared.clear_away().await;
+        let cleared = tokio::time::timeout(PATIENCE, shared.clear_away()).await;
         outcome.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-        cleared
+        cleared.context("failed to clear away after the test: no answer in time")?
     })
 }
 
@@ -71,6 +77,7 @@ pub fn on_own_control_plane(
 ) -> TestResult {
     needs::hold_to_file(true, options.is_whole())?;
     run(async {
+        let _turn = OWN_AT_ONCE.acquire().await?;
         let plane = ControlPlane::start(options).await?;
         let client = plane.client().await?;
         let own = OwnTest { plane, client };
@@ -168,23 +175,33 @@ impl SharedTest {
 
     /// The events of the namespace and the ends of the logs.
     async fn report(&self) -> String {
+        let heading = format!("---- the last events in namespace {}", self.namespace);
+        let events = match self.last_events().await {
+            Ok(events) => events.join("\n"),
+            Err(error) => format!("cannot be read: {error:#}"),
+        };
+        format!("{heading}\n{events}\n{}", self.cluster.report(LINES))
+    }
+
+    async fn last_events(&self) -> Result<Vec<String>> {
         let events: Api<Event> = Api::default_namespaced(self.client.clone());
-        let mut text = format!("---- the last events in namespace {}\n", self.namespace);
-        match events.list(&ListParams::default()).await {
-            Ok(list) => {
-                let late = list.items.len().saturating_sub(LINES);
-                for event in &list.items[late..] {
-                    text.push_str(&format!(
-                        "{} {}: {}\n",
-                        event.involved_object.kind.as_deref().unwrap_or_default(),
-                        event.involved_object.name.as_deref().unwrap_or_default(),
-                        event.message.as_deref().unwrap_or_default()
-                    ));
-                }
-            }
-            Err(error) => text.push_str(&format!("cannot be read: {error}\n")),
-        }
-        text + &self.cluster.report(LINES)
+        // A cluster in a bad way must not keep a failed test from ending.
+        let all = ListParams::default();
+        let list = tokio::time::timeout(REPORT_WITHIN, events.list(&all));
+        let events = list.await.context("no answer in time")??.items;
+        let late = events.len().saturating_sub(LINES);
+        Ok(events[late..]
+            .iter()
+            .map(|event| {
+                let about = &event.involved_object;
+                format!(
+                    "{} {}: {}",
+                    about.kind.as_deref().unwrap_or_default(),
+                    about.name.as_deref().unwrap_or_default(),
+                    event.message.as_deref().unwrap_or_default()
+                )
+            })
+            .collect())
     }
 
     /// A cluster of ours goes with the run, so there it is enough to have asked.

@@ -50,13 +50,17 @@ fn of_runs_that_build_at_the_same_time_one_builds_and_the_others_use_it() -> Tes
             std::thread::spawn(move || build.provide())
         })
         .collect();
-    let mut built = Vec::new();
+    let mut outcomes = Vec::new();
     for thread in builds {
-        built.push(thread.join().map_err(|_| anyhow!("a build panicked"))??);
+        outcomes.push(thread.join().map_err(|_| anyhow!("a build panicked"))??);
     }
-    assert_eq!(built.iter().filter(|one| one.now).count(), 1, "{built:?}");
-    for one in &built {
-        assert_eq!(one.folder, built[0].folder);
+    assert_eq!(
+        outcomes.iter().filter(|one| one.now).count(),
+        1,
+        "{outcomes:?}"
+    );
+    for one in &outcomes {
+        assert_eq!(one.folder, outcomes[0].folder);
         assert_eq!(run(one)?, "ahoy");
     }
     Ok(())

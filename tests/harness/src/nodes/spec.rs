@@ -68,8 +68,8 @@ impl NodeSpec {
     /// Their size, as Kubernetes writes quantities.
     #[must_use]
     pub fn size(mut self, cpu: &str, memory: &str) -> Self {
-        self.cpu = cpu.to_owned();
-        self.memory = memory.to_owned();
+        cpu.clone_into(&mut self.cpu);
+        memory.clone_into(&mut self.memory);
         self
     }
 
