@@ -9,6 +9,8 @@ use crate::component::Component;
 use crate::environment::{self, KUBEBUILDER_ASSETS};
 use crate::go_build::GoBuild;
 
+pub(crate) const KUBECTL: &str = "kubectl";
+
 /// A folder with programs. etcd and kube-apiserver are in it; the others may be.
 #[derive(Clone, Debug)]
 pub struct Binaries {
@@ -53,12 +55,12 @@ impl Binaries {
         &self.folder
     }
 
-    /// Whether the controller manager and the scheduler are there too.
+    /// What a whole cluster takes and is not there.
     #[must_use]
-    pub fn are_complete(&self) -> bool {
-        Component::ALL
-            .iter()
-            .all(|component| self.find(component.program()).is_some())
+    pub fn lacking(&self) -> Vec<&'static str> {
+        let components = Component::ALL.map(Component::program);
+        let all = components.into_iter().chain([KUBECTL]);
+        all.filter(|program| self.find(program).is_none()).collect()
     }
 
     /// The program of that name, or an error that says where it was looked for.

@@ -7,7 +7,8 @@ use anyhow::{Context as _, Result, bail};
 use tokio::io::AsyncWriteExt as _;
 use tokio::process::Command;
 
-use crate::binaries::Binaries;
+use crate::binaries::{Binaries, KUBECTL};
+use crate::environment;
 
 /// kubectl with a kubeconfig and, where there is one, a namespace.
 #[derive(Clone, Debug)]
@@ -19,8 +20,13 @@ pub struct Kubectl {
 
 impl Kubectl {
     pub(crate) async fn provide(kubeconfig: &Path, namespace: Option<&str>) -> Result<Self> {
+        let program = match Binaries::provide_async().await {
+            Ok(binaries) => binaries.program(KUBECTL)?,
+            // With a cluster from elsewhere there may be nothing to build with.
+            Err(error) => environment::program_on_path(KUBECTL).ok_or(error)?,
+        };
         Ok(Self {
-            program: Binaries::provide_async().await?.program("kubectl")?,
+            program,
             kubeconfig: kubeconfig.to_owned(),
             namespace: namespace.map(str::to_owned),
         })

@@ -7,7 +7,6 @@ use std::path::Path;
 use anyhow::{Result, bail};
 
 use crate::binaries::Binaries;
-use crate::component::Component;
 use crate::environment;
 use crate::go_build::GoBuild;
 
@@ -65,7 +64,7 @@ impl Needs {
         }
     }
 
-    fn is_whole(self) -> bool {
+    pub(crate) fn is_whole(self) -> bool {
         matches!(self, Self::Own | Self::Cluster)
     }
 
@@ -80,14 +79,13 @@ impl Needs {
         let Some(folder) = environment::assets_folder()? else {
             return GoBuild::of_control_plane()?.check();
         };
-        let binaries = Binaries::in_folder(&folder)?;
-        if self.is_whole() && !binaries.are_complete() {
+        let lacking = Binaries::in_folder(&folder)?.lacking();
+        if self.is_whole() && !lacking.is_empty() {
             bail!(
-                "{} names {}, which lacks {} or {}",
+                "{} names {}, which lacks {}",
                 environment::KUBEBUILDER_ASSETS,
                 folder.display(),
-                Component::ControllerManager,
-                Component::Scheduler
+                lacking.join(", ")
             );
         }
         Ok(())
@@ -105,31 +103,34 @@ impl fmt::Display for Needs {
     }
 }
 
-/// Fails a test that stands in a file whose name promises less than the test asks for: the test
-/// command would try to run it where it cannot.
-pub(crate) fn hold_to_file(own: bool, whole: bool) -> Result<()> {
+/// What the running test file says it needs; what a program that is no test file needs is unknown.
+///
+/// Fails a test that asks for more than its file's name promises: the test command would try to
+/// run it where it cannot.
+pub(crate) fn of_running_file(own: bool, whole: bool) -> Result<Option<Needs>> {
     let program = std::env::current_exe()?;
+    if !is_test_program(&program) {
+        return Ok(None);
+    }
     let file = program
         .file_stem()
         .unwrap_or_default()
         .to_string_lossy()
         .into_owned();
-    let fits = |needs: Needs| needs.is_own() == own && (needs.is_whole() || !whole);
-    match Needs::of_file(&file) {
-        Some(needs) if fits(needs) => Ok(()),
-        _ if !is_test_program(&program) => Ok(()),
-        _ => {
-            let right: Vec<_> = Needs::ALL
-                .into_iter()
-                .filter(|needs| fits(*needs))
-                .map(Needs::prefix)
-                .collect();
-            bail!(
-                "this test belongs in a file whose name begins with {}, and stands in {file}",
-                right.join(" or ")
-            )
-        }
+    let fits = |needs: &Needs| needs.is_own() == own && (needs.is_whole() || !whole);
+    let found = Needs::of_file(&file).filter(fits);
+    if found.is_none() {
+        let right: Vec<_> = Needs::ALL
+            .into_iter()
+            .filter(fits)
+            .map(Needs::prefix)
+            .collect();
+        bail!(
+            "this test belongs in a file whose name begins with {}, and stands in {file}",
+            right.join(" or ")
+        );
     }
+    Ok(found)
 }
 
 /// cargo puts test programs into `deps`, and examples and binaries elsewhere.

@@ -38,7 +38,7 @@ impl SharedCluster {
         if let Some(folder) = environment::handed_over_run()? {
             return Ok(Self::HandedOver(folder));
         }
-        let options = if Binaries::provide_async().await?.are_complete() {
+        let options = if Binaries::provide_async().await?.lacking().is_empty() {
             ControlPlaneOptions::whole()
         } else {
             ControlPlaneOptions::api_only()

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use futures::FutureExt as _;
 use k8s_openapi::api::core::v1::{Event, Namespace, Pod, ServiceAccount};
 use kube::Client;
@@ -17,7 +17,7 @@ use tokio::sync::Semaphore;
 use crate::await_condition::{Observation, PATIENCE, await_condition};
 use crate::control_plane::{ControlPlane, ControlPlaneOptions, client_for, client_from};
 use crate::kubectl::Kubectl;
-use crate::needs;
+use crate::needs::{self, Needs};
 use crate::nodes::{NodeSimulator, NodeSpec, OWNER};
 use crate::shared::SharedCluster;
 
@@ -56,9 +56,12 @@ pub struct OwnTest {
 /// The pods of the namespace go to the nodes the test asks for with [`SharedTest::nodes`], and no
 /// other pods do, so tests run in parallel without meeting.
 pub fn on_shared_cluster(test: impl AsyncFnOnce(&SharedTest) -> TestResult) -> TestResult {
-    needs::hold_to_file(false, false)?;
+    let needs = needs::of_running_file(false, false)?;
     run(async {
         let cluster = SharedCluster::get().await?;
+        if needs.is_some_and(Needs::is_whole) && !cluster.has_controllers() {
+            bail!("this test needs controllers and a scheduler, and the cluster has none");
+        }
         let shared = SharedTest::prepare(cluster).await?;
         let outcome = AssertUnwindSafe(test(&shared)).catch_unwind().await;
         if !matches!(outcome, Ok(Ok(()))) {
@@ -75,7 +78,7 @@ pub fn on_own_control_plane(
     options: &ControlPlaneOptions,
     test: impl AsyncFnOnce(&OwnTest) -> TestResult,
 ) -> TestResult {
-    needs::hold_to_file(true, options.is_whole())?;
+    needs::of_running_file(true, options.is_whole())?;
     run(async {
         let _turn = OWN_AT_ONCE.acquire().await?;
         let plane = ControlPlane::start(options).await?;

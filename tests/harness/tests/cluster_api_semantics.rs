@@ -1,5 +1,4 @@
-//! What the API server alone is trusted for: streaming lists, apply conflicts, and a kubectl of its
-//! own version.
+//! What the API server alone is trusted for: streaming lists and apply conflicts.
 
 use std::sync::{Arc, Mutex};
 
@@ -112,35 +111,6 @@ fn applying_a_field_somebody_else_owns_is_a_conflict() -> TestResult {
         );
         let kept = maps.get("tide").await?.data.unwrap_or_default();
         assert_eq!(kept.get("level").map(String::as_str), Some("high"));
-        Ok(())
-    })
-}
-
-#[test]
-fn kubectl_of_the_same_minor_version_works() -> TestResult {
-    on_shared_cluster(async |test| {
-        let kubectl = test.kubectl().await?;
-        let versions: Value =
-            serde_json::from_str(&kubectl.run(&["version", "-o", "json"]).await?)?;
-        let minor = |side: &str| versions[side]["minor"].as_str().map(str::to_owned);
-        assert!(
-            minor("clientVersion").is_some_and(|minor| !minor.is_empty()),
-            "{versions}"
-        );
-        assert_eq!(minor("clientVersion"), minor("serverVersion"));
-
-        let manifest = config_map("from-kubectl", &json!({"answer": "42"})).to_string();
-        kubectl
-            .run_with_input(&["apply", "--server-side", "-f", "-"], &manifest)
-            .await?;
-        let path = "jsonpath={.data.answer}";
-        let answer = kubectl
-            .run(&["get", "configmap", "from-kubectl", "-o", path])
-            .await?;
-        assert_eq!(answer, "42");
-        let missing = kubectl.run(&["get", "configmap", "nowhere"]).await;
-        let message = missing.expect_err("there is none").to_string();
-        assert!(message.contains("NotFound"), "{message}");
         Ok(())
     })
 }

@@ -107,7 +107,7 @@ async fn up(api_only: bool) -> Result<ExitCode> {
 }
 
 async fn complete() -> Result<bool> {
-    tokio::task::spawn_blocking(|| Ok(Binaries::provide()?.are_complete())).await?
+    tokio::task::spawn_blocking(|| Ok(Binaries::provide()?.lacking().is_empty())).await?
 }
 
 /// Whoever started this holds the other end of standard input, and the kernel closes it when they
