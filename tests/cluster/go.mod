@@ -1,3 +1,4 @@
+// The Kubernetes version stands here and nowhere else; README.md says how to move to another.
 module almanac/tests/cluster
 
 go 1.26.0
@@ -190,6 +191,8 @@ require (
 	sigs.k8s.io/yaml v1.6.0 // indirect
 )
 
+// Upstream requires its own staging modules at v0.0.0, which exists nowhere, and the replacements in
+// its go.mod do not count in ours.
 replace (
 	k8s.io/api => k8s.io/api v0.36.2
 	k8s.io/apiextensions-apiserver => k8s.io/apiextensions-apiserver v0.36.2
