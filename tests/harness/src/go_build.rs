@@ -240,7 +240,9 @@ fn run_with_progress(mut command: Command) -> Result<()> {
         }
         if shown.elapsed() >= PROGRESS {
             shown = Instant::now();
-            let now = lines.last().map_or("reading modules, or linking", String::as_str);
+            let now = lines
+                .last()
+                .map_or("reading modules, or linking", String::as_str);
             say(&format!(
                 "{:4} s, {} packages: {now}",
                 started.elapsed().as_secs(),

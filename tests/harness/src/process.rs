@@ -2,22 +2,24 @@
 //! outlives the test process. Which program, with which flags, and when it is ready, is for others.
 
 use std::fs::File;
-use std::io::Write as _;
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use anyhow::{Context as _, Result, anyhow, bail};
+use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use rustix::process::{Pid, Signal, kill_process};
 
 /// How every program is started. The shell leaves a watcher behind that holds the read end of a
 /// pipe, and then becomes the program, so that the program has the process id we know. When the
 /// owner of the write end dies, however it dies, the kernel closes the pipe; the watcher's `read`
 /// fails, and it kills the program, even a stopped one. A line on the pipe sends the watcher home.
+/// `watched` is said once the watcher is there: a shell that is stopped before leaves none behind.
 const WATCHED: &str = r#"exec 3<&0
-{ read -r farewell <&3 || kill -9 $$; } 2>/dev/null &
-exec "$0" "$@" 3<&- </dev/null"#;
+{ read -r farewell <&3 || kill -9 $$; } >/dev/null 2>&1 &
+echo watched
+exec "$0" "$@" 3<&- </dev/null >&2"#;
 
 /// A program, its arguments and its log: all it takes to start it, again and again.
 #[derive(Debug)]
@@ -74,7 +76,7 @@ impl Process {
             .current_dir(&self.folder)
             .env("HOME", &self.folder)
             .stdin(Stdio::piped())
-            .stdout(log.try_clone()?)
+            .stdout(Stdio::piped())
             .stderr(log)
             // A Ctrl-C at the terminal is for the run; the run's end is what ends its programs.
             .process_group(0)
@@ -84,7 +86,19 @@ impl Process {
             .stdin
             .take()
             .context("the process has no standard input")?;
+        let said = child
+            .stdout
+            .take()
+            .context("the process has no standard output")?;
         *running = Some(Running { child, watcher });
+        // It takes the shell a moment, and is not worth the runtime's while.
+        let mut line = String::new();
+        BufReader::new(said).read_line(&mut line)?;
+        ensure!(
+            line == "watched\n",
+            "failed to have {} watched: {line:?}",
+            self.name
+        );
         Ok(())
     }
 
