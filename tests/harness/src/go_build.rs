@@ -193,6 +193,9 @@ impl GoBuild {
             .arg(".")
             // No C compiler is needed, and what comes out runs anywhere.
             .env("CGO_ENABLED", "0")
+            // It is to run here, whatever else somebody builds for.
+            .env_remove("GOOS")
+            .env_remove("GOARCH")
             .current_dir(&self.sources);
         run_with_progress(command)?;
         for program in PROGRAMS {

@@ -26,6 +26,8 @@ pub type TestResult = Result<()>;
 
 /// How many lines of each log a failed test shows.
 const LINES: usize = 15;
+/// No test takes longer: it hangs.
+const AT_MOST: Duration = Duration::from_mins(10);
 const REPORT_WITHIN: Duration = Duration::from_secs(5);
 
 static NUMBER: AtomicU32 = AtomicU32::new(0);
@@ -63,7 +65,7 @@ pub fn on_shared_cluster(test: impl AsyncFnOnce(&SharedTest) -> TestResult) -> T
             bail!("this test needs controllers and a scheduler, and the cluster has none");
         }
         let shared = SharedTest::prepare(cluster).await?;
-        let outcome = AssertUnwindSafe(test(&shared)).catch_unwind().await;
+        let outcome = contained(test(&shared)).await;
         if !matches!(outcome, Ok(Ok(()))) {
             eprintln!("{}", shared.report().await);
         }
@@ -84,13 +86,25 @@ pub fn on_own_control_plane(
         let plane = ControlPlane::start(options).await?;
         let client = plane.client().await?;
         let own = OwnTest { plane, client };
-        let outcome = AssertUnwindSafe(test(&own)).catch_unwind().await;
+        let outcome = contained(test(&own)).await;
         if !matches!(outcome, Ok(Ok(()))) {
             own.plane.keep_logs();
             eprintln!("{}", own.plane.log_tails(LINES));
         }
         outcome.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
+}
+
+/// Catches a panic, and ends a test that hangs: a request to a server that was stopped may never be
+/// answered, and nobody sees the logs of a test that does not end.
+async fn contained(test: impl Future<Output = TestResult>) -> std::thread::Result<TestResult> {
+    let limited = async {
+        match tokio::time::timeout(AT_MOST, test).await {
+            Ok(outcome) => outcome,
+            Err(_) => bail!("the test did not end within {AT_MOST:?}"),
+        }
+    };
+    AssertUnwindSafe(limited).catch_unwind().await
 }
 
 /// The test's own future stays on the test's own thread, where what it prints is kept for it.
