@@ -9,7 +9,8 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::io::retry_on_intr;
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 
 /// How every program is started. The shell leaves a watcher behind that holds the read end of a
 /// pipe, and then becomes the program, so that the program has the process id we know. When the
@@ -125,14 +126,25 @@ impl Process {
         Ok(())
     }
 
-    /// Stops it where it stands (SIGSTOP): it keeps its connections and answers nothing.
+    /// Stops it where it stands (SIGSTOP): it keeps its connections and answers nothing. The signal
+    /// reaches one thread after the other, so this waits until the last of them has stopped.
     pub(crate) fn pause(&self) -> Result<()> {
-        self.signal(Signal::STOP)
+        let id = self.signal(Signal::STOP)?;
+        // Its end, should it come to that, is left for `check_alive` and `kill` to find.
+        let states = WaitIdOptions::STOPPED | WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+        let state = retry_on_intr(|| waitid(WaitId::Pid(id), states))
+            .with_context(|| format!("failed to wait for {} to stop", self.name))?;
+        ensure!(
+            state.is_some_and(|state| state.stopped()),
+            "{} ended instead of stopping",
+            self.name
+        );
+        Ok(())
     }
 
     /// Lets it go on (SIGCONT).
     pub(crate) fn resume(&self) -> Result<()> {
-        self.signal(Signal::CONT)
+        self.signal(Signal::CONT).map(drop)
     }
 
     /// An error, with the end of its log, when it should be running and is not.
@@ -164,7 +176,7 @@ impl Process {
         self.folder.join(format!("{}.log", self.name))
     }
 
-    fn signal(&self, signal: Signal) -> Result<()> {
+    fn signal(&self, signal: Signal) -> Result<Pid> {
         let running = self.lock();
         let process = running
             .as_ref()
@@ -174,7 +186,8 @@ impl Process {
             .and_then(Pid::from_raw);
         let id = id.with_context(|| format!("{} has no process id", self.name))?;
         kill_process(id, signal)
-            .with_context(|| format!("failed to send {signal:?} to {}", self.name))
+            .with_context(|| format!("failed to send {signal:?} to {}", self.name))?;
+        Ok(id)
     }
 
     /// A test that panicked while it held the lock left a whole value behind.
