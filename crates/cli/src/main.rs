@@ -4,7 +4,9 @@
 //! 0 when all is well, 1 when a command found something, 2 when it could not run.
 
 mod complaint;
+mod crds;
 mod moment;
+mod validate;
 mod when;
 
 use std::io;
@@ -24,6 +26,8 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Command {
     When(when::WhenArguments),
+    Validate(validate::ValidateArguments),
+    Crds(crds::CrdsArguments),
 }
 
 const COULD_NOT_RUN: u8 = 2;
@@ -34,6 +38,8 @@ fn main() -> ExitCode {
     let mut output = io::BufWriter::new(anstream::stdout().lock());
     let done = match &arguments.command {
         Command::When(arguments) => when::run(arguments, now, &mut output),
+        Command::Validate(arguments) => validate::run(arguments, now, &mut output),
+        Command::Crds(arguments) => crds::run(arguments, &mut output),
     };
     match done {
         Ok(code) => code,
