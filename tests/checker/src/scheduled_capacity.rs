@@ -23,10 +23,10 @@ pub fn check_scheduled_capacity(
     check_action(&mut violations, input, decision);
 
     let winners: Vec<_> = decision.reasons.iter().filter(|it| it.verdict == Verdict::Won).collect();
-    violations.unless(
-        winners.len() == 1 && winners.iter().all(|it| it.rule == published.winner),
-        || format!("the reasons {winners:?} do not name the winner {:?}", published.winner),
-    );
+    violations
+        .unless(winners.len() == 1 && winners.iter().all(|it| it.rule == published.winner), || {
+            format!("the reasons {winners:?} do not name the winner {:?}", published.winner)
+        });
     if let Some(wake_at) = decision.wake_at {
         violations.unless(wake_at > now, || format!("wakes at {wake_at}, which is over at {now}"));
     }

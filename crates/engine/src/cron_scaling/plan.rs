@@ -51,10 +51,9 @@ fn plan_replicas(policy: &CronScaling, due: &[Due], live: Workload) -> Plan {
             replicas.set(value, index);
         }
     }
-    let action = replicas.change().map(|replicas| Action::SetReplicas {
-        target: policy.target.identity().clone(),
-        replicas,
-    });
+    let action = replicas
+        .change()
+        .map(|replicas| Action::SetReplicas { target: policy.target.identity().clone(), replicas });
     let share = |index| {
         let applied = Applied { replicas: replicas.left_by(index), ..Applied::default() };
         share_of(index, applied, &[replicas])

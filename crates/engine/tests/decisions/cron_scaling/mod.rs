@@ -1,0 +1,14 @@
+//! Cron scaling: the rules by which firings become writes and records.
+
+mod beginning;
+mod bounds;
+mod broken_rules;
+mod clock;
+mod editing;
+mod histories;
+mod lateness;
+mod one_write;
+mod properties;
+mod reasons;
+mod retries;
+mod suspending;
