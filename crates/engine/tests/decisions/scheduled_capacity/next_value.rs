@@ -41,7 +41,9 @@ fn the_next_value_is_that_of_whoever_wins_then() {
 
 #[test]
 fn behaviours_that_all_say_what_the_default_says_have_no_next_value() {
-    let producer = Schedule::utc(5).with(5, "hours=12; minutes=0,2,4,6", "hours=12; minutes=1,3,5,7").published();
+    let producer = Schedule::utc(5)
+        .with(5, "hours=12; minutes=0,2,4,6", "hours=12; minutes=1,3,5,7")
+        .published();
     let decision = producer.decide(instant("2026-11-23T12:00:00Z"));
     assert_eq!(decision.memory.next, None);
     assert_eq!(decision.wake_at, Some(instant("2026-11-23T12:01:00Z")));
