@@ -68,13 +68,6 @@ fn object(index: usize, is_due: bool) -> PolicyObject<CronScaling, Memory> {
         };
         Execution { scheduled, executed: scheduled + SignedDuration::from_secs(1), ending }
     });
-    let memory = RuleMemory {
-        name: Arc::clone(&name),
-        fingerprint,
-        handled: yesterday,
-        pending: None,
-        executions: history.collect(),
-    };
     let rule = CronRule {
         name,
         position: 0,
@@ -86,6 +79,7 @@ fn object(index: usize, is_due: bool) -> PolicyObject<CronScaling, Memory> {
         failed_history_limit: 3,
         fingerprint,
     };
+    let memory = RuleMemory::beginning(&rule, yesterday).with_executions(history);
     PolicyObject {
         policy: CronScaling {
             target: Target::Workload(target_name(index)),

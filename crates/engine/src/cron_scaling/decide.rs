@@ -101,7 +101,7 @@ impl Given<'_> {
     ) {
         let too_late =
             |pending: &&Pending| self.now.duration_since(pending.at) > max_delay(self.rule);
-        let Some(pending) = memory.pending.as_ref().filter(too_late) else { return };
+        let Some(pending) = memory.pending.as_deref().filter(too_late) else { return };
         let (at, attempts) = (pending.at, pending.attempts);
         let message = pending.message.clone().unwrap_or_else(|| Arc::from("never answered"));
         memory.record(self.rule, at, self.now, Ending::Failed { attempts, message });
@@ -153,7 +153,8 @@ fn carry_out(
     let mut is_time = false;
     for firing in due {
         let pending = &mut memory.rules[firing.rule].pending;
-        is_time |= pending.get_or_insert_with(|| Pending::new(firing.at, now)).retry_at <= now;
+        let new = || Box::new(Pending::new(firing.at, now));
+        is_time |= pending.get_or_insert_with(new).retry_at <= now;
     }
     if !is_time {
         for firing in due {

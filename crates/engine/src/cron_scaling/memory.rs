@@ -28,8 +28,8 @@ pub struct RuleMemory {
     pub fingerprint: Fingerprint,
     /// Every firing until then, inclusively, has been dealt with.
     pub handled: Timestamp,
-    /// A firing after that which is being carried out.
-    pub pending: Option<Pending>,
+    /// A firing after that which is being carried out. Apart, because few rules have one at a time.
+    pub pending: Option<Box<Pending>>,
     /// What came of the firings before, newest first. Shared, because a decision about a rule that
     /// is not due leaves it as it is.
     pub executions: Arc<[Execution]>,
@@ -85,6 +85,19 @@ pub enum Ending {
     },
 }
 
+impl Execution {
+    fn share_message_with(&mut self, others: &[Execution]) {
+        let Ending::Failed { message, .. } = &mut self.ending else { return };
+        let known = others.iter().find_map(|other| match &other.ending {
+            Ending::Failed { message: known, .. } if known == message => Some(known),
+            _ => None,
+        });
+        if let Some(known) = known {
+            *message = Arc::clone(known);
+        }
+    }
+}
+
 impl Ending {
     /// Whether it counts as a success.
     #[must_use]
@@ -124,7 +137,7 @@ impl Memory {
         let mut rules = Vec::with_capacity(policy.rules.len() + policy.unusable_rules.len());
         rules.extend(policy.rules.iter().enumerate().map(|(index, rule)| {
             of_rule(index, &rule.name)
-                .map_or_else(|| RuleMemory::begun(rule, start), |it| it.carried_over(rule, now))
+                .map_or_else(|| RuleMemory::beginning(rule, start), |it| it.carried_over(rule, now))
         }));
         for name in &policy.unusable_rules {
             rules.extend(of_rule(rules.len(), name).map(|it| it.laid_aside(now)));
@@ -134,14 +147,33 @@ impl Memory {
 }
 
 impl RuleMemory {
-    fn begun(rule: &CronRule, start: Timestamp) -> RuleMemory {
+    /// The memory of a rule whose firings are dealt with until `handled`, inclusively, and of which
+    /// nothing else is known.
+    #[must_use]
+    pub fn beginning(rule: &CronRule, handled: Timestamp) -> RuleMemory {
         RuleMemory {
             name: Arc::clone(&rule.name),
             fingerprint: rule.fingerprint,
-            handled: start,
+            handled,
             pending: None,
             executions: Arc::default(),
         }
+    }
+
+    /// The same with a history, newest first, as a status tells it. Equal messages in it are kept
+    /// once: the same failure tends to come again.
+    #[must_use]
+    pub fn with_executions(
+        mut self,
+        executions: impl IntoIterator<Item = Execution>,
+    ) -> RuleMemory {
+        let mut list: Vec<Execution> = executions.into_iter().collect();
+        for index in 1..list.len() {
+            let (before, rest) = list.split_at_mut(index);
+            rest[0].share_message_with(before);
+        }
+        self.executions = list.into();
+        self
     }
 
     fn carried_over(&self, rule: &CronRule, now: Timestamp) -> RuleMemory {
@@ -166,7 +198,8 @@ impl RuleMemory {
     }
 
     fn give_up_what_was_tried(&mut self, now: Timestamp) {
-        if let Some(Pending { at, attempts, .. }) = self.pending.take() {
+        if let Some(pending) = self.pending.take() {
+            let Pending { at, attempts, .. } = *pending;
             let message = Arc::from("given up, because the rule was changed");
             self.add(at, now, Ending::Failed { attempts, message });
         }
@@ -187,7 +220,8 @@ impl RuleMemory {
 
     fn add(&mut self, scheduled: Timestamp, now: Timestamp, ending: Ending) {
         self.handled = self.handled.max(scheduled);
-        let newest = Execution { scheduled, executed: now, ending };
+        let mut newest = Execution { scheduled, executed: now, ending };
+        newest.share_message_with(&self.executions);
         self.executions = std::iter::once(newest).chain(self.executions.iter().cloned()).collect();
     }
 
