@@ -6,7 +6,12 @@
 //! else by the expression is not counted against it. The table at the end is read from criterion's
 //! own estimates of this run.
 
-#![allow(missing_docs, clippy::unwrap_used, clippy::panic)]
+#![allow(
+    missing_docs,
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a benchmark has no readers of its documentation, and fails by panicking"
+)]
 
 use std::hint::black_box;
 use std::str::FromStr;
@@ -203,12 +208,14 @@ fn print_memory() {
         size_of::<Firings>(),
         size_of::<Windows>()
     );
+    #[expect(clippy::cast_precision_loss, reason = "a few million bytes")]
+    let mebibytes = bytes as f64 / f64::from(1 << 20);
     println!(
         "Zone tables: {ZONE} {} bytes, UTC {} bytes; all {} zones together {:.1} MiB",
         Zone::named(ZONE).unwrap().table_bytes(),
         Zone::utc().table_bytes(),
         zones.len(),
-        bytes as f64 / f64::from(1 << 20),
+        mebibytes,
     );
 }
 

@@ -165,7 +165,7 @@ pub(crate) fn on_windows(
     } else {
         effects.extend(first_start.map(|start| Effect::OpensFirst { start }));
         effects.extend(first_end.map(|end| Effect::ClosesFirst { end }));
-        if effects.is_empty() && open(at - 1) && open(at) && ever_closes {
+        if open(at - 1) && open(at) && ever_closes {
             effects.push(Effect::Longer { by });
         }
     }

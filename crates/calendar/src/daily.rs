@@ -43,7 +43,7 @@ impl DailyWindow {
     /// assert!(DailyWindow::parse("00:00", "24:00").is_ok());
     /// assert_eq!(
     ///     DailyWindow::parse("8:00", "20:00").unwrap_err().to_string(),
-    ///     "`8:00` is not a time of day; write two digits each, as in 08:00",
+    ///     "`8:00` is not a time of day; write 08:00",
     /// );
     /// ```
     pub fn parse(start: &str, end: &str) -> Result<DailyWindow, DailyWindowError> {
@@ -188,9 +188,15 @@ impl fmt::Display for DailyWindowError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let given = Quoted(&self.given);
         match self.kind {
-            DailyWindowErrorKind::Format => {
-                write!(f, "{given} is not a time of day; write two digits each, as in 08:00")
+            DailyWindowErrorKind::Format if self.given.is_empty() => {
+                f.write_str("a time of day is missing; write two digits each, as in 08:00")
             }
+            DailyWindowErrorKind::Format => match with_two_digits(&self.given) {
+                Some(time) => write!(f, "{given} is not a time of day; write {time}"),
+                None => {
+                    write!(f, "{given} is not a time of day; write two digits each, as in 08:00")
+                }
+            },
             DailyWindowErrorKind::Hour => {
                 write!(f, "{given} is not a time of day; hours run from 00 to 23")?;
                 match self.part {
@@ -212,3 +218,10 @@ impl fmt::Display for DailyWindowError {
 }
 
 impl std::error::Error for DailyWindowError {}
+
+/// `8:5` as `08:05`, where that is what was meant.
+fn with_two_digits(text: &str) -> Option<String> {
+    let (hour, minute) = text.split_once(':')?;
+    let (hour, minute): (u8, u8) = (hour.parse().ok()?, minute.parse().ok()?);
+    (hour < 24 && minute < 60).then(|| format!("{hour:02}:{minute:02}"))
+}

@@ -128,14 +128,15 @@ impl Windows {
         loop {
             let changed = self.last_change(position)?;
             let at = self.zone.first_instant(changed * SECONDS_A_MINUTE);
-            if at < now - FURTHEST {
-                return None;
-            }
             let before = self.position(at - 1);
             if before.open != position.open {
                 return Some(Transition { at: instant::at(at)?, opens: position.open });
             }
-            // It opened and closed at one instant, inside a gap: for no time at all.
+            // It opened and closed at one instant, inside a gap: for no time at all. A window that
+            // never does anything else is not followed for ever.
+            if at < now - FURTHEST {
+                return None;
+            }
             position = before;
         }
     }

@@ -12,6 +12,8 @@
 //! It trusts that the text of a schedule is well formed: texts that must be rejected are tested
 //! in the calendar itself. The comparison with the calendar is in `tests/`.
 
+#![allow(clippy::expect_used, clippy::panic, reason = "this is part of tests only")]
+
 mod beyond;
 mod cron;
 mod generate;

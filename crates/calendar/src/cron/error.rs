@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::Range;
 
-use crate::names::{WEEKDAYS, number};
+use crate::names::{MONTHS, WEEKDAYS, number};
 use crate::quoted::Quoted;
 
 /// One of the five fields of a cron expression.
@@ -88,7 +88,7 @@ pub enum CronErrorKind {
     ZonePrefix,
     /// Nothing between two commas, or a comma at an end.
     EmptyItem,
-    /// A range with only one end.
+    /// A range with fewer or more than two ends.
     OpenRange,
     /// A range whose first value is the larger one.
     Backwards {
@@ -96,6 +96,8 @@ pub enum CronErrorKind {
         from: u8,
         /// The last value as written.
         to: u8,
+        /// Whether they are written as names.
+        named: bool,
     },
     /// A number that the field does not have.
     OutOfRange(String),
@@ -152,6 +154,9 @@ impl fmt::Display for CronError {
             CronErrorKind::StepOfZero => {
                 f.write_str("a step of 0 never moves on; write a step of at least 1")
             }
+            CronErrorKind::NotAStep(given) if given.is_empty() => {
+                f.write_str("a step is missing; write a number behind the slash, such as */5")
+            }
             CronErrorKind::NotAStep(given) => {
                 write!(f, "{} is not a step; write a number, such as */5", Quoted(given))
             }
@@ -181,10 +186,10 @@ fn value(kind: &CronErrorKind, field: CronField, f: &mut fmt::Formatter<'_>) -> 
         CronErrorKind::EmptyItem => {
             f.write_str("the list has an empty item; take out the comma that is too many")
         }
-        CronErrorKind::OpenRange => {
-            f.write_str("a value is missing; a range has two ends, such as 1-5")
+        CronErrorKind::OpenRange => f.write_str("a range has two ends, such as 1-5"),
+        CronErrorKind::Backwards { from, to, named } => {
+            f.write_str(&backwards(*from, *to, field, *named))
         }
-        CronErrorKind::Backwards { from, to } => backwards(*from, *to, field, f),
         CronErrorKind::OutOfRange(given) => {
             let (first, last) = field.bounds();
             write!(f, "{} run from {first} to {last}", field.values())?;
@@ -226,22 +231,23 @@ fn value(kind: &CronErrorKind, field: CronField, f: &mut fmt::Formatter<'_>) -> 
 }
 
 /// A range that runs over the end of the day, week or year, split where it wraps.
-fn backwards(from: u8, to: u8, field: CronField, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    let name = |value: u8| match field {
-        CronField::Weekday => WEEKDAYS[usize::from(value % 7)][..3].to_owned(),
+fn backwards(from: u8, to: u8, field: CronField, named: bool) -> String {
+    let value = |value: u8| match field {
+        CronField::Weekday if named => WEEKDAYS[usize::from(value % 7)][..3].to_owned(),
+        CronField::Month if named => MONTHS[usize::from(value - 1)][..3].to_owned(),
         _ => value.to_string(),
     };
     let range = |from: u8, to: u8| {
-        if from == to { name(from) } else { format!("{}-{}", name(from), name(to)) }
+        if from == to { value(from) } else { format!("{}-{}", value(from), value(to)) }
     };
     let (first, last) = field.bounds();
-    write!(f, "the range {}-{} runs backwards; write ", name(from), name(to))?;
-    match field {
-        // Sunday ends the week only as 7, which no name stands for.
-        CronField::Weekday if to == 0 => write!(f, "{from}-7"),
-        CronField::Weekday => write!(f, "{},{}", range(from, 6), range(0, to)),
-        _ => write!(f, "{},{}", range(from, last), range(first, to)),
-    }
+    let split = match field {
+        // Sunday ends the week as 7.
+        CronField::Weekday if to == 0 && !named => range(from, 7),
+        CronField::Weekday => format!("{},{}", range(from, 6), range(0, to)),
+        _ => format!("{},{}", range(from, last), range(first, to)),
+    };
+    format!("the range {}-{} runs backwards; write {split}", value(from), value(to))
 }
 
 impl CronField {

@@ -90,7 +90,8 @@ impl<'a> FieldText<'a> {
             let (from_text, to_text) = (base.part(0, from), base.part(from.len() + 1, to));
             let (from, to) = (from_text.value()?, to_text.value()?);
             if from > to {
-                return Err(base.error(CronErrorKind::Backwards { from, to }));
+                let named = from_text.text.bytes().any(|it| it.is_ascii_alphabetic());
+                return Err(base.error(CronErrorKind::Backwards { from, to, named }));
             }
             (from, to)
         } else {
@@ -132,7 +133,7 @@ impl<'a> FieldText<'a> {
     fn what_is_wrong(self) -> CronErrorKind {
         let upper = self.text.to_ascii_uppercase();
         let given = || excerpt(self.text);
-        if self.text.is_empty() {
+        if self.text.is_empty() || self.text.contains('-') {
             return CronErrorKind::OpenRange;
         }
         if self.text.contains('#') {

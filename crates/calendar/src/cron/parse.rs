@@ -27,7 +27,9 @@ pub(super) fn parse(text: &str) -> Result<Cron, CronError> {
         };
     }
     if trimmed.starts_with("TZ=") || trimmed.starts_with("CRON_TZ=") {
-        return whole(CronErrorKind::ZonePrefix);
+        let prefix = trimmed.split_whitespace().next().map_or(0, str::len);
+        let kind = CronErrorKind::ZonePrefix;
+        return Err(CronError { kind, field: None, span: at..at + prefix });
     }
     let mut fields = trimmed
         .split_whitespace()

@@ -185,7 +185,7 @@ fn classify(given: &str) -> (ZoneErrorKind, Option<String>) {
     {
         return (ZoneErrorKind::Abbreviation, Some((*zones).to_owned()));
     }
-    (ZoneErrorKind::Unknown, nearest(given))
+    (ZoneErrorKind::Unknown, zone_of_city(given).or_else(|| nearest(given)))
 }
 
 /// The digits of `+8`, `+08:00`, `-0530`, `UTC+8` or `GMT-05:00`, with the sign before them.
@@ -208,6 +208,15 @@ fn fixed_zone(sign: char, digits: &str) -> Option<String> {
     let hours = hours.trim_start_matches('0');
     let name = if hours.is_empty() { "UTC".to_owned() } else { format!("Etc/GMT{sign}{hours}") };
     ENTRIES.binary_search_by(|entry| entry.name.cmp(name.as_str())).is_ok().then_some(name)
+}
+
+/// The zone whose name ends with the city that was written alone, as in `New York`.
+fn zone_of_city(given: &str) -> Option<String> {
+    let city = given.replace(' ', "_");
+    let is_meant = |name: &str| {
+        name.rsplit_once('/').is_some_and(|(_, last)| last.eq_ignore_ascii_case(&city))
+    };
+    ENTRIES.iter().find(|entry| is_meant(entry.name)).map(|entry| entry.name.to_owned())
 }
 
 /// The name that differs in the fewest letters, if it is near enough to have been meant.

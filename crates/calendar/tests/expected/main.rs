@@ -4,6 +4,7 @@
 //! stand beside them; the random cases are in the oracle's comparison.
 
 #![expect(
+    clippy::expect_used,
     clippy::unwrap_used,
     clippy::panic,
     reason = "a test fails by panicking, in its helping functions too"

@@ -79,7 +79,7 @@ fn macros_are_known_and_in_lower_case() {
 fn a_tz_prefix_is_sent_to_the_time_zone_field() {
     assert_cron(
         "TZ=UTC 0 9 * * *",
-        "TZ=UTC 0 9 * * *",
+        "TZ=UTC",
         "a TZ= or CRON_TZ= prefix is not part of a cron expression; use `timeZone` for the zone",
     );
 }
@@ -88,7 +88,7 @@ fn a_tz_prefix_is_sent_to_the_time_zone_field() {
 fn a_cron_tz_prefix_is_sent_to_the_time_zone_field() {
     assert_cron(
         "CRON_TZ=Europe/Berlin @daily",
-        "CRON_TZ=Europe/Berlin @daily",
+        "CRON_TZ=Europe/Berlin",
         "a TZ= or CRON_TZ= prefix is not part of a cron expression; use `timeZone` for the zone",
     );
 }
@@ -134,7 +134,13 @@ fn a_wrap_around_range_is_shown_as_two() {
         "fri-mon",
         "the range fri-mon runs backwards; write fri-sat,sun-mon",
     );
-    assert_cron("0 0 * * sat-sun", "sat-sun", "the range sat-sun runs backwards; write 6-7");
+    assert_cron("0 0 * * sat-sun", "sat-sun", "the range sat-sun runs backwards; write sat,sun");
+    assert_cron("0 0 * * 5-0", "5-0", "the range 5-0 runs backwards; write 5-7");
+    assert_cron(
+        "0 0 * nov-feb *",
+        "nov-feb",
+        "the range nov-feb runs backwards; write nov-dec,jan-feb",
+    );
 }
 
 #[test]
@@ -152,12 +158,18 @@ fn a_value_out_of_range_is_named_with_the_range() {
 #[test]
 fn a_step_is_a_number_of_at_least_one() {
     assert_cron("*/0 * * * *", "0", "a step of 0 never moves on; write a step of at least 1");
+    assert_cron(
+        "*/ * * * *",
+        "",
+        "a step is missing; write a number behind the slash, such as */5",
+    );
     assert_cron("*/x * * * *", "x", "`x` is not a step; write a number, such as */5");
 }
 
 #[test]
 fn a_range_has_two_ends() {
-    let message = "a value is missing; a range has two ends, such as 1-5";
+    let message = "a range has two ends, such as 1-5";
+    assert_cron("1-2-3 * * * *", "2-3", message);
     assert_cron("5- * * * *", "", message);
     assert_cron("-5 * * * *", "", message);
 }

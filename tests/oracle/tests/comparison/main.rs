@@ -7,6 +7,7 @@
 //! A case that failed once belongs into `regressions.txt`.
 
 #![expect(
+    clippy::expect_used,
     clippy::unwrap_used,
     clippy::panic,
     reason = "a test fails by panicking, in its helping functions too"

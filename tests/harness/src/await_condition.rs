@@ -1,0 +1,104 @@
+//! Waiting for a condition instead of for a while. What is looked at, and how, is the caller's.
+
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+use tokio::time::Instant;
+
+/// The deadline for a condition that ought to hold within a second or two. It is long because the
+/// machine may be busy with other things; a test that passes never waits for it.
+pub const PATIENCE: Duration = Duration::from_secs(90);
+
+/// The pause between two looks. Short enough not to be felt, long enough to leave a small machine
+/// to the control plane.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
+
+/// What one look found.
+#[derive(Debug)]
+pub enum Observation<T> {
+    /// The condition holds; the value is what the test goes on with.
+    Holds(T),
+    /// It does not hold yet; the text says what is there instead.
+    NotYet(String),
+}
+
+impl Observation<()> {
+    /// `Holds` when it is true; else `NotYet` with what was seen.
+    pub fn of(holds: bool, seen: impl std::fmt::Display) -> Self {
+        if holds { Self::Holds(()) } else { Self::NotYet(seen.to_string()) }
+    }
+}
+
+/// Looks again and again until the condition holds, at most for `deadline`.
+///
+/// A look that fails counts as one that found nothing yet: the API server may be down on purpose.
+/// When time is up, the error says what was waited for and what the last look found.
+pub async fn await_condition<T>(
+    what: &str,
+    deadline: Duration,
+    mut look: impl AsyncFnMut() -> Result<Observation<T>>,
+) -> Result<T> {
+    let until = Instant::now() + deadline;
+    let mut last = String::from("nothing yet");
+    loop {
+        // A request to a server that was stopped may never be answered, so a look ends with the
+        // deadline too.
+        match tokio::time::timeout_at(until, look()).await {
+            Ok(Ok(Observation::Holds(value))) => return Ok(value),
+            Ok(Ok(Observation::NotYet(seen))) => last = seen,
+            Ok(Err(error)) => last = format!("{error:#}"),
+            Err(_) => bail!(
+                "no answer in time while waiting {deadline:?} for: {what}; before that: {last}"
+            ),
+        }
+        if Instant::now() + BETWEEN_LOOKS >= until {
+            bail!("waited {deadline:?} in vain for: {what}; seen last: {last}");
+        }
+        tokio::time::sleep(BETWEEN_LOOKS).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_condition_that_never_holds_ends_with_what_was_seen_last() {
+        let mut looks = 0;
+        let error =
+            await_condition::<()>("the tide to turn", Duration::from_millis(200), async || {
+                looks += 1;
+                Ok(Observation::NotYet(format!("ebb {looks}")))
+            })
+            .await
+            .expect_err("it cannot hold");
+        let message = error.to_string();
+        assert!(message.contains("the tide to turn"), "{message}");
+        assert!(message.contains(&format!("ebb {looks}")), "{message}");
+    }
+
+    #[tokio::test]
+    async fn a_look_that_is_never_answered_ends_at_the_deadline() {
+        let error = await_condition::<()>("an answer", Duration::from_millis(100), async || {
+            std::future::pending().await
+        })
+        .await
+        .expect_err("it cannot hold");
+        assert!(error.to_string().contains("an answer"), "{error}");
+    }
+
+    #[tokio::test]
+    async fn a_look_that_fails_is_followed_by_another() {
+        let mut looks = 0;
+        let value = await_condition("the second look", PATIENCE, async || {
+            looks += 1;
+            if looks == 1 {
+                bail!("refused");
+            }
+            Ok(Observation::Holds(looks))
+        })
+        .await
+        .expect("the second look succeeds");
+        assert_eq!(value, 2);
+    }
+}

@@ -1,0 +1,303 @@
+//! The four programs together: started, awaited, and hurt one at a time when a test wants it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, bail};
+use kube::Client;
+use kube::config::{KubeConfigOptions, Kubeconfig};
+
+use crate::await_condition::{Observation, PATIENCE, await_condition};
+use crate::binaries::Binaries;
+use crate::component::Component;
+use crate::flags::Layout;
+use crate::pki::{self, Pki};
+use crate::ports::ReservedPort;
+use crate::process::Process;
+use crate::run_folder::RunFolder;
+use crate::{log_tail, run_folder};
+
+/// What a control plane is to consist of.
+#[derive(Clone, Debug)]
+pub struct ControlPlaneOptions {
+    components: Vec<Component>,
+    extra_flags: Vec<(Component, String)>,
+}
+
+impl ControlPlaneOptions {
+    /// All four programs.
+    #[must_use]
+    pub fn whole() -> Self {
+        Self { components: Component::ALL.to_vec(), extra_flags: Vec::new() }
+    }
+
+    /// etcd and the API server: no controllers, nothing is scheduled. It is ready sooner, and any
+    /// folder in `KUBEBUILDER_ASSETS` has these two.
+    #[must_use]
+    pub fn api_only() -> Self {
+        Self { components: vec![Component::Etcd, Component::ApiServer], extra_flags: Vec::new() }
+    }
+
+    /// One more flag for one of the programs. Where a flag is given twice, the later one counts.
+    #[must_use]
+    pub fn flag(mut self, component: Component, flag: impl Into<String>) -> Self {
+        self.extra_flags.push((component, flag.into()));
+        self
+    }
+
+    /// Whether it is more than etcd and the API server.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.has(Component::ControllerManager) || self.has(Component::Scheduler)
+    }
+
+    fn has(&self, component: Component) -> bool {
+        self.components.contains(&component)
+    }
+}
+
+/// A running control plane. When it is dropped, its processes are killed, and its folder goes
+/// unless a test failed in it.
+#[derive(Debug)]
+pub struct ControlPlane {
+    processes: BTreeMap<Component, Process>,
+    ports: Ports,
+    folder: RunFolder,
+    ready_after: Duration,
+}
+
+/// The ports of a control plane, ours even while a component is down.
+#[derive(Debug)]
+struct Ports {
+    etcd: ReservedPort,
+    etcd_peers: ReservedPort,
+    api_server: ReservedPort,
+    controller_manager: ReservedPort,
+    scheduler: ReservedPort,
+}
+
+impl Ports {
+    fn reserve() -> Result<Self> {
+        Ok(Self {
+            etcd: ReservedPort::take()?,
+            etcd_peers: ReservedPort::take()?,
+            api_server: ReservedPort::take()?,
+            controller_manager: ReservedPort::take()?,
+            scheduler: ReservedPort::take()?,
+        })
+    }
+
+    fn url(&self, component: Component) -> String {
+        let (scheme, port) = match component {
+            Component::Etcd => ("http", &self.etcd),
+            Component::ApiServer => ("https", &self.api_server),
+            Component::ControllerManager => ("https", &self.controller_manager),
+            Component::Scheduler => ("https", &self.scheduler),
+        };
+        format!("{scheme}://127.0.0.1:{}", port.number())
+    }
+}
+
+impl ControlPlane {
+    /// Builds what must be built, starts what was asked for, and waits until all of it is ready.
+    pub async fn start(options: &ControlPlaneOptions) -> Result<Self> {
+        let binaries = Binaries::provide_async().await?;
+        let started = Instant::now();
+        let folder = RunFolder::create()?;
+        let ports = Ports::reserve()?;
+        let pki = Pki::create(&folder.path().join("pki"))?;
+        for (client, file) in [
+            (pki::ADMIN, folder.path().join("kubeconfig")),
+            (
+                pki::CONTROLLER_MANAGER,
+                Layout::kubeconfig_of(folder.path(), pki::CONTROLLER_MANAGER),
+            ),
+            (pki::SCHEDULER, Layout::kubeconfig_of(folder.path(), pki::SCHEDULER)),
+        ] {
+            pki.write_kubeconfig(&file, &ports.url(Component::ApiServer), client)?;
+        }
+        let mut plane =
+            Self { processes: BTreeMap::new(), ports, folder, ready_after: Duration::ZERO };
+        // The API server looks for etcd until it is there; the other two give up on the API
+        // server after a while. So two go together, and then the other two.
+        for together in [
+            [Component::Etcd, Component::ApiServer],
+            [Component::ControllerManager, Component::Scheduler],
+        ] {
+            for component in together.into_iter().filter(|component| options.has(*component)) {
+                plane.launch(component, &binaries, &pki, options)?;
+            }
+            for component in together.into_iter().filter(|component| options.has(*component)) {
+                plane.await_ready(component).await?;
+            }
+        }
+        plane.ready_after = started.elapsed();
+        Ok(plane)
+    }
+
+    /// How long it took from the first process to the last one's readiness.
+    #[must_use]
+    pub fn ready_after(&self) -> Duration {
+        self.ready_after
+    }
+
+    /// The administrator's kubeconfig.
+    #[must_use]
+    pub fn kubeconfig(&self) -> PathBuf {
+        self.folder.path().join("kubeconfig")
+    }
+
+    /// The folder with its data, certificates and logs.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Where a component listens.
+    #[must_use]
+    pub fn url(&self, component: Component) -> String {
+        self.ports.url(component)
+    }
+
+    /// A new client with the rights of an administrator.
+    pub async fn client(&self) -> Result<Client> {
+        client_for(&self.kubeconfig()).await
+    }
+
+    /// The process id of a component that runs.
+    #[must_use]
+    pub fn process_id(&self, component: Component) -> Option<u32> {
+        self.processes.get(&component)?.id()
+    }
+
+    /// Kills a component (SIGKILL). It stays down until it is started again.
+    pub fn kill(&self, component: Component) -> Result<()> {
+        self.process(component)?.kill()
+    }
+
+    /// Stops a component where it stands (SIGSTOP): it keeps its connections and answers nothing.
+    pub fn pause(&self, component: Component) -> Result<()> {
+        self.process(component)?.pause()
+    }
+
+    /// Lets a stopped component go on (SIGCONT).
+    pub fn resume(&self, component: Component) -> Result<()> {
+        self.process(component)?.resume()
+    }
+
+    /// Starts a component, killed before if it still runs, with the same flags on the same data,
+    /// and waits until it is ready.
+    pub async fn restart(&self, component: Component) -> Result<()> {
+        let process = self.process(component)?;
+        process.kill()?;
+        process.start_again()?;
+        self.await_ready(component).await
+    }
+
+    /// Waits until a component says it is ready; ends at once when its process is gone.
+    pub async fn await_ready(&self, component: Component) -> Result<()> {
+        let process = self.process(component)?;
+        // etcd serves plain HTTP; this client is used for its connections, not for Kubernetes.
+        let client = match component {
+            Component::Etcd => Client::try_from(kube::Config::new(self.url(component).parse()?))?,
+            _ => client_from(&self.kubeconfig(), Some(&self.url(component)), None).await?,
+        };
+        let ready = await_condition(&format!("{component} to be ready"), PATIENCE, async || {
+            // Its death is an observation too, and a final one.
+            if let Err(death) = process.check_alive() {
+                return Ok(Observation::Holds(Err(death)));
+            }
+            let request = http::Request::get(component.readiness_path()).body(Vec::new())?;
+            Ok(Observation::Holds(Ok(client.request_text(request).await?)))
+        })
+        .await;
+        match ready {
+            Ok(Ok(_)) => Ok(()),
+            Ok(Err(death)) => Err(death),
+            Err(error) => Err(error.context(log_tail::tail_of(&process.log(), 20))),
+        }
+    }
+
+    /// The last lines of every component's log.
+    #[must_use]
+    pub fn log_tails(&self, lines: usize) -> String {
+        log_tail::tails_of(self.folder.path(), lines)
+    }
+
+    /// Keeps the folder, logs and all, when this control plane ends.
+    pub fn keep_logs(&self) {
+        run_folder::keep(self.folder.path());
+    }
+
+    fn process(&self, component: Component) -> Result<&Process> {
+        self.processes
+            .get(&component)
+            .with_context(|| format!("this control plane was started without {component}"))
+    }
+
+    fn launch(
+        &mut self,
+        component: Component,
+        binaries: &Binaries,
+        pki: &Pki,
+        options: &ControlPlaneOptions,
+    ) -> Result<()> {
+        let layout = Layout {
+            folder: self.folder.path(),
+            pki,
+            etcd: self.ports.etcd.number(),
+            etcd_peers: self.ports.etcd_peers.number(),
+            api_server: self.ports.api_server.number(),
+            controller_manager: self.ports.controller_manager.number(),
+            scheduler: self.ports.scheduler.number(),
+            has_controllers: options.has(Component::ControllerManager),
+        };
+        let mut flags = match component {
+            Component::Etcd => layout.etcd_flags(),
+            Component::ApiServer => layout.api_server_flags(),
+            Component::ControllerManager => layout.controller_manager_flags(),
+            Component::Scheduler => layout.scheduler_flags(),
+        };
+        let extra = options.extra_flags.iter().filter(|(of, _)| *of == component);
+        flags.extend(extra.map(|(_, flag)| flag.clone()));
+        let program = binaries.program(component.program())?;
+        let process = Process::start(component.program(), &program, flags, self.folder.path())?;
+        self.processes.insert(component, process);
+        Ok(())
+    }
+}
+
+/// A client for the cluster of a kubeconfig. It retries nothing by itself: a test wants to see the
+/// first answer.
+pub async fn client_for(kubeconfig: &Path) -> Result<Client> {
+    client_from(kubeconfig, None, None).await
+}
+
+/// The same with another server or another default namespace than the kubeconfig says.
+pub(crate) async fn client_from(
+    kubeconfig: &Path,
+    server: Option<&str>,
+    namespace: Option<&str>,
+) -> Result<Client> {
+    let mut read = Kubeconfig::read_from(kubeconfig)
+        .with_context(|| format!("failed to read {}", kubeconfig.display()))?;
+    if let Some(server) = server {
+        for cluster in &mut read.clusters {
+            if let Some(cluster) = &mut cluster.cluster {
+                cluster.server = Some(server.to_owned());
+            }
+        }
+    }
+    if read.clusters.is_empty() {
+        bail!("{} names no cluster", kubeconfig.display());
+    }
+    let options = KubeConfigOptions::default();
+    let mut config = kube::Config::from_custom_kubeconfig(read, &options)
+        .await
+        .with_context(|| format!("failed to use {}", kubeconfig.display()))?;
+    config.default_retry = false;
+    if let Some(namespace) = namespace {
+        namespace.clone_into(&mut config.default_namespace);
+    }
+    Client::try_from(config).context("failed to make a client")
+}

@@ -1,0 +1,125 @@
+//! The flags of the four programs. Who starts them, and when, is for others.
+
+use std::path::Path;
+
+use crate::pki::{self, Pki};
+
+/// Where things are in one control plane.
+#[derive(Debug)]
+pub(crate) struct Layout<'a> {
+    pub(crate) folder: &'a Path,
+    pub(crate) pki: &'a Pki,
+    pub(crate) etcd: u16,
+    pub(crate) etcd_peers: u16,
+    pub(crate) api_server: u16,
+    pub(crate) controller_manager: u16,
+    pub(crate) scheduler: u16,
+    /// False where no controller manager makes the service accounts that pods are given.
+    pub(crate) has_controllers: bool,
+}
+
+/// What the clients of the API server may ask a second. Upstream's 20 to 50 protects a production
+/// API server from its controllers; here it would only make tests wait.
+const REQUESTS: [&str; 2] = ["--kube-api-qps=2000", "--kube-api-burst=4000"];
+
+impl Layout<'_> {
+    pub(crate) fn etcd_flags(&self) -> Vec<String> {
+        let clients = format!("http://127.0.0.1:{}", self.etcd);
+        let peers = format!("http://127.0.0.1:{}", self.etcd_peers);
+        vec![
+            "--name=test".into(),
+            format!("--data-dir={}", self.folder.join("etcd").display()),
+            format!("--listen-client-urls={clients}"),
+            format!("--advertise-client-urls={clients}"),
+            format!("--listen-peer-urls={peers}"),
+            format!("--initial-advertise-peer-urls={peers}"),
+            format!("--initial-cluster=test={peers}"),
+            "--socket-reuse-port=true".into(),
+            // A power cut may lose data nobody wants. A killed process loses none.
+            "--unsafe-no-fsync=true".into(),
+            // At `info` and `warn`, etcd logs every slow read of a busy machine.
+            "--log-level=error".into(),
+        ]
+    }
+
+    pub(crate) fn api_server_flags(&self) -> Vec<String> {
+        let pki = self.pki;
+        let mut flags = vec![
+            format!("--etcd-servers=http://127.0.0.1:{}", self.etcd),
+            "--bind-address=127.0.0.1".into(),
+            "--advertise-address=127.0.0.1".into(),
+            format!("--secure-port={}", self.api_server),
+            "--permit-port-sharing=true".into(),
+            // A loopback address is no valid endpoint of the `kubernetes` service.
+            "--endpoint-reconciler-type=none".into(),
+            "--service-cluster-ip-range=10.0.0.0/16".into(),
+            "--service-account-issuer=https://kubernetes.default.svc".into(),
+            format!("--service-account-key-file={}", pki.public_key(pki::SERVICE_ACCOUNTS)),
+            format!("--service-account-signing-key-file={}", pki.key(pki::SERVICE_ACCOUNTS)),
+            format!("--client-ca-file={}", pki.certificate(pki::AUTHORITY)),
+            format!("--tls-cert-file={}", pki.certificate(pki::SERVING)),
+            format!("--tls-private-key-file={}", pki.key(pki::SERVING)),
+            // For aggregated APIs. An APIService that names an ExternalName service `localhost`
+            // reaches a server of the test: there is no kube-proxy, and none is needed.
+            format!("--requestheader-client-ca-file={}", pki.certificate(pki::AUTHORITY)),
+            format!("--requestheader-allowed-names={}", pki::FRONT_PROXY),
+            "--requestheader-username-headers=X-Remote-User".into(),
+            "--requestheader-group-headers=X-Remote-Group".into(),
+            "--requestheader-extra-headers-prefix=X-Remote-Extra-".into(),
+            format!("--proxy-client-cert-file={}", pki.certificate(pki::FRONT_PROXY)),
+            format!("--proxy-client-key-file={}", pki.key(pki::FRONT_PROXY)),
+            "--authorization-mode=Node,RBAC".into(),
+            "--allow-privileged=true".into(),
+            "--profiling=false".into(),
+            // These two keep a namespace's pods on its own nodes, by annotations of the namespace,
+            // without a word in the pods' templates.
+            "--enable-admission-plugins=PodNodeSelector,PodTolerationRestriction".into(),
+        ];
+        if !self.has_controllers {
+            flags.push("--disable-admission-plugins=ServiceAccount".into());
+        }
+        flags
+    }
+
+    pub(crate) fn controller_manager_flags(&self) -> Vec<String> {
+        let pki = self.pki;
+        let mut flags = self.client_flags(pki::CONTROLLER_MANAGER, self.controller_manager);
+        flags.extend([
+            "--use-service-account-credentials=true".into(),
+            format!("--service-account-private-key-file={}", pki.key(pki::SERVICE_ACCOUNTS)),
+            format!("--root-ca-file={}", pki.certificate(pki::AUTHORITY)),
+            format!("--cluster-signing-cert-file={}", pki.certificate(pki::AUTHORITY)),
+            format!("--cluster-signing-key-file={}", pki.key(pki::AUTHORITY)),
+            // An autoscaler looks every 15 seconds otherwise, and tests wait for it.
+            "--horizontal-pod-autoscaler-sync-period=1s".into(),
+        ]);
+        flags
+    }
+
+    pub(crate) fn scheduler_flags(&self) -> Vec<String> {
+        self.client_flags(pki::SCHEDULER, self.scheduler)
+    }
+
+    /// The kubeconfig of one of the components, by the name of its client certificate.
+    pub(crate) fn kubeconfig_of(folder: &Path, client: &str) -> std::path::PathBuf {
+        folder.join(format!("{client}.kubeconfig"))
+    }
+
+    fn client_flags(&self, client: &str, port: u16) -> Vec<String> {
+        let kubeconfig = Self::kubeconfig_of(self.folder, client).display().to_string();
+        let mut flags = vec![
+            format!("--kubeconfig={kubeconfig}"),
+            format!("--authentication-kubeconfig={kubeconfig}"),
+            format!("--authorization-kubeconfig={kubeconfig}"),
+            "--bind-address=127.0.0.1".into(),
+            format!("--secure-port={port}"),
+            "--permit-port-sharing=true".into(),
+            format!("--tls-cert-file={}", self.pki.certificate(pki::SERVING)),
+            format!("--tls-private-key-file={}", self.pki.key(pki::SERVING)),
+            // There is one of each; an election would only make a restart wait for a lease.
+            "--leader-elect=false".into(),
+        ];
+        flags.extend(REQUESTS.map(String::from));
+        flags
+    }
+}

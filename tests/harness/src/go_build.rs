@@ -1,0 +1,241 @@
+//! Builds the control plane's programs from the Go modules, once for each version of the sources
+//! and of Go. Where they are then run is for others.
+
+use std::fmt::Write as _;
+use std::fs::{self, File};
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, bail};
+use sha2::{Digest as _, Sha256};
+
+use crate::environment;
+
+/// The names under which the one binary can be called; see `tests/cluster/main.go`.
+const PROGRAMS: [&str; 5] =
+    ["etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl"];
+/// How often the progress of a long build is shown.
+const PROGRESS: Duration = Duration::from_secs(5);
+
+/// A Go module to build, and where to keep what comes out.
+#[derive(Clone, Debug)]
+pub struct GoBuild {
+    /// The folder of the module.
+    pub sources: PathBuf,
+    /// The folder under which each version built has a folder of its own.
+    pub kept_in: PathBuf,
+}
+
+/// A folder with the programs, and whether it had to be built now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Built {
+    /// Holds one link for each program.
+    pub folder: PathBuf,
+    /// True when this call built it; false when it was there.
+    pub now: bool,
+}
+
+impl GoBuild {
+    /// The control plane in `tests/cluster`, kept in the cache folder.
+    pub fn of_control_plane() -> Result<Self> {
+        Ok(Self {
+            sources: Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("cluster"),
+            kept_in: environment::cache_folder()?.join("control-plane"),
+        })
+    }
+
+    /// The programs, built if this version of them was not built before. Two runs at once are
+    /// safe: one builds, the other waits for it.
+    pub fn provide(&self) -> Result<Built> {
+        let version = self.version()?;
+        let folder = self.folder(&version)?;
+        if folder.is_dir() {
+            return Ok(Built { folder, now: false });
+        }
+        fs::create_dir_all(&self.kept_in)
+            .with_context(|| format!("failed to create {}", self.kept_in.display()))?;
+        let lock = File::create(self.kept_in.join("lock"))?;
+        if lock.try_lock().is_err() {
+            say("another run is building the control plane; waiting for it");
+            lock.lock().context("failed to lock the cache folder")?;
+        }
+        if folder.is_dir() {
+            return Ok(Built { folder, now: false });
+        }
+        self.build(&version, &folder).context("failed to build the control plane")?;
+        Ok(Built { folder, now: true })
+    }
+
+    /// Why it cannot be built here; nothing when it was built before.
+    pub fn check(&self) -> Result<()> {
+        self.folder(&self.version()?).map(drop)
+    }
+
+    /// The Kubernetes version `go.mod` pins, such as `1.36.2`.
+    pub fn version(&self) -> Result<String> {
+        let file = self.sources.join("go.mod");
+        let text = fs::read_to_string(&file)
+            .with_context(|| format!("failed to read {}", file.display()))?;
+        text.lines()
+            .map(|line| line.trim().trim_start_matches("require "))
+            .find_map(|line| line.strip_prefix("k8s.io/kubernetes v"))
+            .and_then(|version| Some(version.split_whitespace().next()?.to_owned()))
+            .with_context(|| format!("{} requires no k8s.io/kubernetes", file.display()))
+    }
+
+    /// The folder for these sources with this Go: another Go, or a changed source, has another.
+    fn folder(&self, version: &str) -> Result<PathBuf> {
+        let mut digest = Sha256::new();
+        for file in self.source_files()? {
+            let bytes =
+                fs::read(&file).with_context(|| format!("failed to read {}", file.display()))?;
+            digest.update(file.file_name().unwrap_or_default().as_encoded_bytes());
+            digest.update(bytes.len().to_le_bytes());
+            digest.update(bytes);
+        }
+        digest.update(self.go_version()?);
+        digest.update(Self::link_flags(version)?);
+        let mut name = format!("{version}-");
+        for byte in digest.finalize().iter().take(8) {
+            write!(name, "{byte:02x}")?;
+        }
+        Ok(self.kept_in.join(name))
+    }
+
+    fn source_files(&self) -> Result<Vec<PathBuf>> {
+        let mut files = Vec::new();
+        let entries = fs::read_dir(&self.sources)
+            .with_context(|| format!("failed to read {}", self.sources.display()))?;
+        for entry in entries {
+            let file = entry?.path();
+            let counts = file.file_name().is_some_and(|name| name == "go.mod" || name == "go.sum")
+                || file.extension().is_some_and(|extension| extension == "go");
+            if counts {
+                files.push(file);
+            }
+        }
+        files.sort();
+        Ok(files)
+    }
+
+    /// What `go version` says in the folder of the module, which may name a toolchain.
+    fn go_version(&self) -> Result<Vec<u8>> {
+        let Some(go) = environment::program_on_path("go") else {
+            bail!(
+                "Go is not on the PATH, and it takes Go to build the control plane: install it \
+                 (go.dev/dl), or set {} to a folder with etcd and kube-apiserver, or {} to the \
+                 kubeconfig of a cluster for tests",
+                environment::KUBEBUILDER_ASSETS,
+                environment::KUBECONFIG_TEST
+            );
+        };
+        let output = Command::new(go).arg("version").current_dir(&self.sources).output()?;
+        if !output.status.success() {
+            bail!("`go version` failed: {}", String::from_utf8_lossy(&output.stderr).trim());
+        }
+        Ok(output.stdout)
+    }
+
+    /// Upstream's release build sets the version at link time; without it, clients cannot read it.
+    fn link_flags(version: &str) -> Result<String> {
+        let mut parts = version.split('.');
+        let (Some(major), Some(minor)) = (parts.next(), parts.next()) else {
+            bail!("go.mod requires k8s.io/kubernetes v{version}, which is not MAJOR.MINOR.PATCH");
+        };
+        Ok(["k8s.io/component-base/version", "k8s.io/client-go/pkg/version"]
+            .map(|package| {
+                format!(
+                    "-X {package}.gitVersion=v{version} -X {package}.gitMajor={major} \
+                     -X {package}.gitMinor={minor}"
+                )
+            })
+            .join(" "))
+    }
+
+    fn build(&self, version: &str, folder: &Path) -> Result<()> {
+        let started = Instant::now();
+        say(&format!(
+            "building the Kubernetes {version} control plane; the first time, this takes minutes"
+        ));
+        // A run that was killed left this behind; the lock is ours now.
+        let unfinished = self.kept_in.join("unfinished");
+        if unfinished.exists() {
+            fs::remove_dir_all(&unfinished)?;
+        }
+        fs::create_dir_all(&unfinished)?;
+        let binary = unfinished.join("control-plane");
+        let mut command = Command::new("go");
+        command
+            .args(["build", "-v", "-trimpath", "-buildvcs=false", "-ldflags"])
+            .arg(format!("-s -w {}", Self::link_flags(version)?))
+            .arg("-o")
+            .arg(&binary)
+            .arg(".")
+            // No C compiler is needed, and what comes out runs anywhere.
+            .env("CGO_ENABLED", "0")
+            // It is to run here, whatever else somebody builds for.
+            .env_remove("GOOS")
+            .env_remove("GOARCH")
+            .current_dir(&self.sources);
+        run_with_progress(command)?;
+        for program in PROGRAMS {
+            std::os::unix::fs::symlink("control-plane", unfinished.join(program))?;
+        }
+        // Complete or not there: nobody ever sees half a build.
+        fs::rename(&unfinished, folder)
+            .with_context(|| format!("failed to move it to {}", folder.display()))?;
+        say(&format!("built the control plane in {:.0} s", started.elapsed().as_secs_f64()));
+        Ok(())
+    }
+}
+
+/// Runs `go build -v`, which names each package it compiles, and shows how far it is.
+fn run_with_progress(mut command: Command) -> Result<()> {
+    let mut go = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .context("failed to start go")?;
+    let output = go.stderr.take().context("go has no standard error")?;
+    let (sender, receiver) = mpsc::channel();
+    let reader = std::thread::spawn(move || {
+        for line in BufReader::new(output).lines().map_while(std::io::Result::ok) {
+            if sender.send(line).is_err() {
+                break;
+            }
+        }
+    });
+    let started = Instant::now();
+    let mut shown = started;
+    let mut lines: Vec<String> = Vec::new();
+    loop {
+        match receiver.recv_timeout(PROGRESS) {
+            Ok(line) => lines.push(line),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => break,
+        }
+        if shown.elapsed() >= PROGRESS {
+            shown = Instant::now();
+            let now = lines.last().map_or("reading modules, or linking", String::as_str);
+            say(&format!("{:4} s, {} packages: {now}", started.elapsed().as_secs(), lines.len()));
+        }
+    }
+    let status = go.wait()?;
+    if reader.join().is_err() {
+        bail!("failed to read what go said");
+    }
+    if !status.success() {
+        let end = lines[lines.len().saturating_sub(20)..].join("\n");
+        bail!("`go build` ended with {status}:\n{end}");
+    }
+    Ok(())
+}
+
+/// Written past the test runner's capture: somebody is waiting in front of a silent terminal.
+pub(crate) fn say(text: &str) {
+    let _ = writeln!(std::io::stderr(), "control-plane: {text}");
+}

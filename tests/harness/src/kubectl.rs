@@ -1,0 +1,68 @@
+//! The kubectl that was built together with the control plane, run against one cluster.
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use anyhow::{Context as _, Result, bail};
+use tokio::io::AsyncWriteExt as _;
+use tokio::process::Command;
+
+use crate::binaries::{Binaries, KUBECTL};
+use crate::environment;
+
+/// kubectl with a kubeconfig and, where there is one, a namespace.
+#[derive(Clone, Debug)]
+pub struct Kubectl {
+    program: PathBuf,
+    kubeconfig: PathBuf,
+    namespace: Option<String>,
+}
+
+impl Kubectl {
+    pub(crate) async fn provide(kubeconfig: &Path, namespace: Option<&str>) -> Result<Self> {
+        let program = match Binaries::provide_async().await {
+            Ok(binaries) => binaries.program(KUBECTL)?,
+            // With a cluster from elsewhere there may be nothing to build with.
+            Err(error) => environment::program_on_path(KUBECTL).ok_or(error)?,
+        };
+        Ok(Self {
+            program,
+            kubeconfig: kubeconfig.to_owned(),
+            namespace: namespace.map(str::to_owned),
+        })
+    }
+
+    /// Runs it and returns what it printed; its own words are the error when it fails.
+    pub async fn run(&self, arguments: &[&str]) -> Result<String> {
+        self.run_with_input(arguments, "").await
+    }
+
+    /// The same with something on standard input, for `-f -`.
+    pub async fn run_with_input(&self, arguments: &[&str], input: &str) -> Result<String> {
+        // Beside the kubeconfig, so that discovery is neither read from nor left in the user's home.
+        let cache = self.kubeconfig.with_file_name("kubectl-cache");
+        let mut command = Command::new(&self.program);
+        command.arg("--kubeconfig").arg(&self.kubeconfig).arg("--cache-dir").arg(cache);
+        if let Some(namespace) = &self.namespace {
+            command.args(["--namespace", namespace]);
+        }
+        let mut child = command
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .with_context(|| format!("failed to start {}", self.program.display()))?;
+        if let Some(mut stdin) = child.stdin.take() {
+            // kubectl may be done before it read everything; then its answer is what counts.
+            let _ = stdin.write_all(input.as_bytes()).await;
+        }
+        let output = child.wait_with_output().await?;
+        if !output.status.success() {
+            let said = String::from_utf8_lossy(&output.stderr);
+            bail!("kubectl {} failed: {}", arguments.join(" "), said.trim());
+        }
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+}

@@ -1,0 +1,144 @@
+//! What a test file needs, by its name, and whether it is there. One rule for the harness, which
+//! holds tests to it, and for the test command, which lists beforehand what it cannot run.
+
+use std::fmt;
+use std::path::Path;
+
+use anyhow::{Result, bail};
+
+use crate::binaries::Binaries;
+use crate::environment;
+use crate::go_build::GoBuild;
+
+/// What the tests in a file need. The longest prefix that fits the file's name says it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Needs {
+    /// `cluster_own_api_…`: control planes of its own, etcd and the API server being enough.
+    OwnApi,
+    /// `cluster_own_…`: whole control planes of its own.
+    Own,
+    /// `cluster_api_…`: an API server to share.
+    Api,
+    /// `cluster_…`: a whole cluster to share.
+    Cluster,
+}
+
+/// Whether tests with some needs can run here.
+#[derive(Clone, Debug)]
+pub enum Verdict {
+    /// They can.
+    CanRun,
+    /// They cannot, because of this.
+    NotRun(String),
+}
+
+impl Needs {
+    /// Every kind, the longer prefix before the shorter one it begins with.
+    pub const ALL: [Self; 4] = [Self::OwnApi, Self::Own, Self::Api, Self::Cluster];
+
+    /// What a file's name begins with to say it.
+    #[must_use]
+    pub fn prefix(self) -> &'static str {
+        match self {
+            Self::OwnApi => "cluster_own_api_",
+            Self::Own => "cluster_own_",
+            Self::Api => "cluster_api_",
+            Self::Cluster => "cluster_",
+        }
+    }
+
+    /// What a test file of that name needs; nothing, when it needs no real cluster.
+    #[must_use]
+    pub fn of_file(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|needs| name.starts_with(needs.prefix()))
+    }
+
+    /// Looks whether it is there. It builds nothing.
+    #[must_use]
+    pub fn check(self) -> Verdict {
+        match self.look() {
+            Ok(()) => Verdict::CanRun,
+            Err(error) => Verdict::NotRun(format!("{error:#}")),
+        }
+    }
+
+    pub(crate) fn is_whole(self) -> bool {
+        matches!(self, Self::Own | Self::Cluster)
+    }
+
+    fn is_own(self) -> bool {
+        matches!(self, Self::OwnApi | Self::Own)
+    }
+
+    fn look(self) -> Result<()> {
+        if !self.is_own() && environment::foreign_kubeconfig()?.is_some() {
+            return Ok(());
+        }
+        let Some(folder) = environment::assets_folder()? else {
+            return GoBuild::of_control_plane()?.check();
+        };
+        let lacking = Binaries::in_folder(&folder)?.lacking();
+        if self.is_whole() && !lacking.is_empty() {
+            bail!(
+                "{} names {}, which lacks {}",
+                environment::KUBEBUILDER_ASSETS,
+                folder.display(),
+                lacking.join(", ")
+            );
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Needs {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::OwnApi => "an API server of their own",
+            Self::Own => "a control plane of their own",
+            Self::Api => "an API server",
+            Self::Cluster => "a cluster",
+        })
+    }
+}
+
+/// What the running test file says it needs; what a program that is no test file needs is unknown.
+///
+/// Fails a test that asks for more than its file's name promises: the test command would try to
+/// run it where it cannot.
+pub(crate) fn of_running_file(own: bool, whole: bool) -> Result<Option<Needs>> {
+    let program = std::env::current_exe()?;
+    if !is_test_program(&program) {
+        return Ok(None);
+    }
+    let file = program.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let fits = |needs: &Needs| needs.is_own() == own && (needs.is_whole() || !whole);
+    let found = Needs::of_file(&file).filter(fits);
+    if found.is_none() {
+        let right: Vec<_> = Needs::ALL.into_iter().filter(fits).map(Needs::prefix).collect();
+        bail!(
+            "this test belongs in a file whose name begins with {}, and stands in {file}",
+            right.join(" or ")
+        );
+    }
+    Ok(found)
+}
+
+/// cargo puts test programs into `deps`, and examples and binaries elsewhere.
+fn is_test_program(program: &Path) -> bool {
+    program.parent().and_then(Path::file_name).is_some_and(|folder| folder == "deps")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_prefix_says_what_a_file_needs() {
+        let of = |name| Needs::of_file(name);
+        assert_eq!(of("cluster_own_api_restarts"), Some(Needs::OwnApi));
+        assert_eq!(of("cluster_own_runs"), Some(Needs::Own));
+        assert_eq!(of("cluster_api_apply"), Some(Needs::Api));
+        assert_eq!(of("cluster_workloads"), Some(Needs::Cluster));
+        assert_eq!(of("calendar"), None);
+    }
+}

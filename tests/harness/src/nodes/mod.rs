@@ -1,0 +1,12 @@
+//! Nodes without machines. The scheduler binds pods to them, and they do what a kubelet tells the
+//! API server: they renew their leases, report bound pods as running and ready, and let deleted
+//! pods go. Nothing runs in those pods.
+
+mod heartbeat;
+mod pods;
+mod simulator;
+mod spec;
+
+pub use simulator::NodeSimulator;
+pub(crate) use spec::OWNER;
+pub use spec::{NodeSpec, TaintEffect};

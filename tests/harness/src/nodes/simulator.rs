@@ -1,0 +1,330 @@
+//! Keeps simulated nodes alive and serves the pods bound to them. What nodes are like is in
+//! `spec`, what is said of a pod in `pods`, and the leases are in `heartbeat`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, ensure};
+use futures::{StreamExt as _, TryStreamExt as _};
+use k8s_openapi::api::core::v1::{Node, Pod};
+use k8s_openapi::jiff::Timestamp;
+use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams, Preconditions};
+use kube::runtime::{WatchStreamExt as _, watcher};
+use kube::{Client, ResourceExt};
+use serde_json::{Value, json};
+use tokio::sync::Semaphore;
+use tokio::task::JoinHandle;
+
+use super::heartbeat;
+use super::pods::{Report, report};
+use super::spec::{NodeSpec, conditions};
+use crate::await_condition::{Observation, PATIENCE, await_condition};
+
+/// So many requests for pods are under way at once, and so many for nodes.
+const PODS_AT_ONCE: usize = 32;
+const NODES_AT_ONCE: usize = 16;
+const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(500);
+
+/// Nodes that exist only as objects. They are lost when this is dropped: nobody renews their
+/// leases or serves their pods any more. [`NodeSimulator::remove_all`] takes them away for good.
+pub struct NodeSimulator {
+    client: Client,
+    up: Up,
+    names: Vec<String>,
+    kubelet: Kubelet,
+    tasks: Vec<JoinHandle<()>>,
+}
+
+/// The nodes that are up, shared with the tasks that work for them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Up(Arc<Mutex<BTreeSet<String>>>);
+
+impl Up {
+    pub(crate) fn names(&self) -> Vec<String> {
+        self.with(|names| names.iter().cloned().collect())
+    }
+
+    fn has(&self, node: &str) -> bool {
+        self.with(|names| names.contains(node))
+    }
+
+    fn with<T>(&self, act: impl FnOnce(&mut BTreeSet<String>) -> T) -> T {
+        act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl NodeSimulator {
+    /// Makes the nodes and serves the pods of every namespace that are bound to them.
+    pub async fn start(client: &Client, specs: &[NodeSpec]) -> Result<Self> {
+        Self::start_with(client, specs.to_vec(), Api::all(client.clone())).await
+    }
+
+    /// The same for the pods of one namespace.
+    pub(crate) async fn for_namespace(
+        client: &Client,
+        specs: &[NodeSpec],
+        namespace: &str,
+        is_fenced: bool,
+    ) -> Result<Self> {
+        let owned = specs.iter().map(|spec| spec.owned_by(namespace, is_fenced)).collect();
+        // Without a fence, pods of other namespaces may come, and somebody has to serve them.
+        let pods = if is_fenced {
+            Api::namespaced(client.clone(), namespace)
+        } else {
+            Api::all(client.clone())
+        };
+        Self::start_with(client, owned, pods).await
+    }
+
+    async fn start_with(client: &Client, specs: Vec<NodeSpec>, pods: Api<Pod>) -> Result<Self> {
+        let mut objects = Vec::new();
+        for spec in &specs {
+            objects.extend(spec.objects()?);
+        }
+        let names: Vec<_> = objects.iter().map(ResourceExt::name_any).collect();
+        let up = Up::default();
+        up.with(|up| up.extend(names.iter().cloned()));
+        // The API server makes the namespace of the leases soon after it says it is ready.
+        await_condition("the leases of the nodes", PATIENCE, async || {
+            heartbeat::renew(client, names.clone()).await?;
+            Ok(Observation::Holds(()))
+        })
+        .await?;
+        register(client, objects).await?;
+        let kubelet = Kubelet {
+            client: client.clone(),
+            up: up.clone(),
+            at_work: Arc::default(),
+            limit: Arc::new(Semaphore::new(PODS_AT_ONCE)),
+            next_address: Arc::default(),
+        };
+        let tasks = vec![
+            tokio::spawn(heartbeat::keep_renewing(client.clone(), up.clone())),
+            tokio::spawn(kubelet.clone().serve(pods)),
+        ];
+        Ok(Self { client: client.clone(), up, names, kubelet, tasks })
+    }
+
+    /// The names of all its nodes, in the order of the description.
+    #[must_use]
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// Keeps new pods off a node.
+    pub async fn cordon(&self, node: &str) -> Result<()> {
+        self.patch(node, json!({"spec": {"unschedulable": true}})).await
+    }
+
+    /// Lets new pods on a node again.
+    pub async fn uncordon(&self, node: &str) -> Result<()> {
+        self.patch(node, json!({"spec": {"unschedulable": null}})).await
+    }
+
+    /// Gives a label a value, or takes it away.
+    pub async fn relabel(&self, node: &str, key: &str, value: Option<&str>) -> Result<()> {
+        self.patch(node, json!({"metadata": {"labels": {key: value}}})).await
+    }
+
+    /// Shuts a node down in good order: it says that it is not ready, and falls silent.
+    pub async fn take_down(&self, node: &str) -> Result<()> {
+        self.cut_off(node)?;
+        self.report_conditions(node, false, "simulated, and shutting down").await
+    }
+
+    /// Cuts a node off: it falls silent, and the controller manager finds out in its own time.
+    pub fn cut_off(&self, node: &str) -> Result<()> {
+        ensure!(self.up.with(|up| up.remove(node)), "{node} is not a node that is up");
+        Ok(())
+    }
+
+    /// Brings a node back, with whatever pods it still has.
+    pub async fn bring_up(&self, node: &str) -> Result<()> {
+        ensure!(self.names.iter().any(|name| name == node), "{node} is not one of these nodes");
+        heartbeat::renew(&self.client, vec![node.to_owned()]).await?;
+        self.report_conditions(node, true, "simulated and well").await?;
+        self.up.with(|up| up.insert(node.to_owned()));
+        // What happened to its pods meanwhile went by unseen.
+        let here = ListParams::default().fields(&format!("spec.nodeName={node}"));
+        for pod in Api::<Pod>::all(self.client.clone()).list(&here).await? {
+            self.kubelet.take_on(pod);
+        }
+        Ok(())
+    }
+
+    /// Deletes a node's object, as a cloud provider does with a machine that is gone.
+    pub async fn remove(&self, node: &str) -> Result<()> {
+        self.up.with(|up| up.remove(node));
+        delete_if_there(&Api::<Node>::all(self.client.clone()), node).await?;
+        delete_if_there(&heartbeat::leases(&self.client), node).await
+    }
+
+    /// Deletes all its nodes.
+    pub async fn remove_all(&self) -> Result<()> {
+        futures::stream::iter(&self.names)
+            .map(|node| self.remove(node))
+            .buffer_unordered(NODES_AT_ONCE)
+            .try_collect()
+            .await
+    }
+
+    async fn report_conditions(&self, node: &str, is_ready: bool, because: &str) -> Result<()> {
+        let patch = json!({"status": {"conditions": conditions(is_ready, because)}});
+        Api::<Node>::all(self.client.clone())
+            .patch_status(node, &PatchParams::default(), &Patch::Strategic(patch))
+            .await
+            .with_context(|| format!("failed to report the conditions of node {node}"))?;
+        Ok(())
+    }
+
+    async fn patch(&self, node: &str, patch: Value) -> Result<()> {
+        Api::<Node>::all(self.client.clone())
+            .patch(node, &PatchParams::default(), &Patch::Merge(patch))
+            .await
+            .with_context(|| format!("failed to change node {node}"))?;
+        Ok(())
+    }
+}
+
+impl Drop for NodeSimulator {
+    fn drop(&mut self) {
+        for task in &self.tasks {
+            task.abort();
+        }
+    }
+}
+
+async fn register(client: &Client, objects: Vec<Node>) -> Result<()> {
+    let nodes: Api<Node> = Api::all(client.clone());
+    futures::stream::iter(objects)
+        .map(|object| {
+            let nodes = nodes.clone();
+            async move {
+                nodes
+                    .create(&PostParams::default(), &object)
+                    .await
+                    .with_context(|| format!("failed to register node {}", object.name_any()))
+            }
+        })
+        .buffer_unordered(NODES_AT_ONCE)
+        .try_for_each(|_| async { Ok(()) })
+        .await
+}
+
+async fn delete_if_there<K>(api: &Api<K>, name: &str) -> Result<()>
+where
+    K: Clone + std::fmt::Debug + serde::de::DeserializeOwned,
+{
+    match api.delete(name, &DeleteParams::default()).await {
+        Ok(_) => Ok(()),
+        Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
+        Err(error) => Err(error).with_context(|| format!("failed to delete {name}")),
+    }
+}
+
+/// Serves pods: one for all the nodes, because there is nothing that differs between them.
+#[derive(Clone)]
+struct Kubelet {
+    client: Client,
+    up: Up,
+    /// The pods somebody is at work on, with the newest state that came in meanwhile.
+    at_work: Arc<Mutex<BTreeMap<String, Option<Pod>>>>,
+    limit: Arc<Semaphore>,
+    next_address: Arc<AtomicU32>,
+}
+
+impl Kubelet {
+    async fn serve(self, pods: Api<Pod>) {
+        // Only what has been bound to some node.
+        let config = watcher::Config::default().fields("spec.nodeName!=").streaming_lists();
+        let mut pods = watcher(pods, config).default_backoff().applied_objects().boxed();
+        while let Some(event) = pods.next().await {
+            // The watcher starts anew by itself after an error.
+            if let Ok(pod) = event {
+                self.take_on(pod);
+            }
+        }
+    }
+
+    /// Works on a pod in a task of its own, on one state of it at a time.
+    fn take_on(&self, pod: Pod) {
+        let Some(uid) = pod.uid() else { return };
+        let mut at_work = self.at_work.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(newest) = at_work.get_mut(&uid) {
+            *newest = Some(pod);
+            return;
+        }
+        at_work.insert(uid.clone(), None);
+        drop(at_work);
+        let kubelet = self.clone();
+        tokio::spawn(async move {
+            let mut next = Some(pod);
+            while let Some(pod) = next {
+                kubelet.work_on(&pod).await;
+                next = kubelet.newer(&uid);
+            }
+        });
+    }
+
+    /// The state that came in during the work; with none, the pod is nobody's work any more.
+    fn newer(&self, uid: &str) -> Option<Pod> {
+        let mut at_work = self.at_work.lock().unwrap_or_else(PoisonError::into_inner);
+        let newest = at_work.get_mut(uid).and_then(Option::take);
+        if newest.is_none() {
+            at_work.remove(uid);
+        }
+        newest
+    }
+
+    /// A report that fails is repeated as long as the node is up: a kubelet does the same.
+    async fn work_on(&self, pod: &Pod) {
+        let node = pod.spec.as_ref().and_then(|spec| spec.node_name.as_deref()).unwrap_or_default();
+        while self.up.has(node) {
+            let Ok(permit) = self.limit.acquire().await else {
+                return;
+            };
+            let sent = self.send_report(pod).await;
+            drop(permit);
+            match sent {
+                Ok(()) => return,
+                // It is gone, or another pod has its name: then there is nothing to report.
+                Err(kube::Error::Api(status)) if matches!(status.code, 404 | 409) => return,
+                Err(_) => tokio::time::sleep(BETWEEN_ATTEMPTS).await,
+            }
+        }
+    }
+
+    async fn send_report(&self, pod: &Pod) -> kube::Result<()> {
+        let pods: Api<Pod> =
+            Api::namespaced(self.client.clone(), &pod.namespace().unwrap_or_default());
+        let name = pod.name_any();
+        match report(pod, || self.address(), Timestamp::now()) {
+            Report::Nothing => Ok(()),
+            Report::Gone => pods.delete(&name, &at_once(pod)).await.map(drop),
+            Report::Status(patch) => {
+                let patch = Patch::Strategic(with_uid(patch, pod));
+                pods.patch_status(&name, &PatchParams::default(), &patch).await.map(drop)
+            }
+        }
+    }
+
+    /// An address for each pod, of a network that is nobody's.
+    fn address(&self) -> String {
+        let number = self.next_address.fetch_add(1, Ordering::Relaxed);
+        let [_, high, middle, low] = number.to_be_bytes();
+        format!("10.{}.{middle}.{low}", 64 + (high & 63))
+    }
+}
+
+fn at_once(pod: &Pod) -> DeleteParams {
+    let only_this = Preconditions { uid: pod.uid(), resource_version: None };
+    DeleteParams::default().grace_period(0).preconditions(only_this)
+}
+
+/// A status for one pod must not reach another of the same name.
+fn with_uid(mut patch: Value, pod: &Pod) -> Value {
+    patch["metadata"] = json!({"uid": pod.uid()});
+    patch
+}

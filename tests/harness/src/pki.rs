@@ -1,0 +1,150 @@
+//! The certificates of one control plane: an authority that lives as long as the run, a serving
+//! certificate for loopback, and a client certificate for each who calls the API server.
+
+use std::fs;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+use rcgen::{
+    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
+    KeyUsagePurpose,
+};
+use serde_json::json;
+
+/// Who a client certificate stands for: file name, common name, organisation.
+const CLIENTS: [(&str, &str, Option<&str>); 4] = [
+    (ADMIN, "almanac-test-admin", Some("system:masters")),
+    (CONTROLLER_MANAGER, "system:kube-controller-manager", None),
+    (SCHEDULER, "system:kube-scheduler", None),
+    (FRONT_PROXY, "front-proxy-client", None),
+];
+pub(crate) const ADMIN: &str = "admin";
+pub(crate) const CONTROLLER_MANAGER: &str = "controller-manager";
+pub(crate) const SCHEDULER: &str = "scheduler";
+pub(crate) const FRONT_PROXY: &str = "front-proxy-client";
+pub(crate) const AUTHORITY: &str = "ca";
+pub(crate) const SERVING: &str = "serving";
+pub(crate) const SERVICE_ACCOUNTS: &str = "service-accounts";
+
+/// The names and addresses under which a component is called.
+const SERVED_AS: [&str; 6] = [
+    "127.0.0.1",
+    "localhost",
+    "kubernetes",
+    "kubernetes.default",
+    "kubernetes.default.svc",
+    "10.0.0.1",
+];
+
+/// A folder of certificates and keys.
+#[derive(Debug)]
+pub(crate) struct Pki {
+    folder: PathBuf,
+}
+
+impl Pki {
+    /// Makes all keys and certificates and writes them to the folder.
+    pub(crate) fn create(folder: &Path) -> Result<Self> {
+        fs::create_dir_all(folder)
+            .with_context(|| format!("failed to create {}", folder.display()))?;
+        let pki = Self { folder: folder.to_owned() };
+        pki.write_all().context("failed to make the certificates of the control plane")?;
+        Ok(pki)
+    }
+
+    pub(crate) fn certificate(&self, name: &str) -> String {
+        self.file(name, "crt").display().to_string()
+    }
+
+    pub(crate) fn key(&self, name: &str) -> String {
+        self.file(name, "key").display().to_string()
+    }
+
+    pub(crate) fn public_key(&self, name: &str) -> String {
+        self.file(name, "pub").display().to_string()
+    }
+
+    /// Writes a kubeconfig for one of the clients. It is JSON, which every reader of YAML reads.
+    pub(crate) fn write_kubeconfig(&self, file: &Path, server: &str, client: &str) -> Result<()> {
+        let config = json!({
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": [{"name": "test", "cluster": {
+                "server": server,
+                "certificate-authority": self.certificate(AUTHORITY),
+            }}],
+            "users": [{"name": "test", "user": {
+                "client-certificate": self.certificate(client),
+                "client-key": self.key(client),
+            }}],
+            "contexts": [{"name": "test", "context": {"cluster": "test", "user": "test"}}],
+            "current-context": "test",
+        });
+        write_private(file, &serde_json::to_string_pretty(&config)?)
+    }
+
+    fn write_all(&self) -> Result<()> {
+        let mut params = CertificateParams::default();
+        params.distinguished_name.push(DnType::CommonName, "almanac-test-authority");
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::DigitalSignature];
+        let key = KeyPair::generate()?;
+        let certificate = params.self_signed(&key)?;
+        self.write(AUTHORITY, &certificate.pem(), &key)?;
+        let authority = Issuer::new(params, key);
+
+        let served_as: Vec<String> = SERVED_AS.map(String::from).to_vec();
+        let mut serving = CertificateParams::new(served_as)?;
+        serving.distinguished_name.push(DnType::CommonName, "kube-apiserver");
+        serving.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+        self.issue(SERVING, serving, &authority)?;
+
+        for (file, name, organisation) in CLIENTS {
+            let mut client = CertificateParams::default();
+            client.distinguished_name.push(DnType::CommonName, name);
+            if let Some(organisation) = organisation {
+                client.distinguished_name.push(DnType::OrganizationName, organisation);
+            }
+            client.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+            self.issue(file, client, &authority)?;
+        }
+
+        let tokens = KeyPair::generate()?;
+        write_private(&self.file(SERVICE_ACCOUNTS, "key"), &tokens.serialize_pem())?;
+        write_private(&self.file(SERVICE_ACCOUNTS, "pub"), &tokens.public_key_pem())
+    }
+
+    fn issue(
+        &self,
+        name: &str,
+        mut params: CertificateParams,
+        authority: &Issuer<'_, KeyPair>,
+    ) -> Result<()> {
+        params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+        let key = KeyPair::generate()?;
+        let certificate = params.signed_by(&key, authority)?;
+        self.write(name, &certificate.pem(), &key)
+    }
+
+    fn write(&self, name: &str, certificate: &str, key: &KeyPair) -> Result<()> {
+        write_private(&self.file(name, "crt"), certificate)?;
+        write_private(&self.file(name, "key"), &key.serialize_pem())
+    }
+
+    fn file(&self, name: &str, extension: &str) -> PathBuf {
+        self.folder.join(format!("{name}.{extension}"))
+    }
+}
+
+fn write_private(file: &Path, text: &str) -> Result<()> {
+    use std::io::Write as _;
+    fs::File::options()
+        .create(true)
+        .write(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(file)
+        .and_then(|mut open| open.write_all(text.as_bytes()))
+        .with_context(|| format!("failed to write {}", file.display()))
+}

@@ -1,0 +1,57 @@
+//! Loopback ports that stay ours for as long as a control plane lives.
+//!
+//! A port that was asked from the kernel and given back may be taken by another process before
+//! the component binds it, or while a killed component is down. So the socket is kept, bound and
+//! never listening, with `SO_REUSEPORT`: the component may bind beside it, as the same user with
+//! the same option; nobody else gets the port, and connections go to who listens.
+
+use std::net::{Ipv4Addr, SocketAddr};
+
+use anyhow::{Context as _, Result};
+use socket2::{Domain, Socket, Type};
+
+/// A port on 127.0.0.1 that no other process is given.
+#[derive(Debug)]
+pub(crate) struct ReservedPort {
+    number: u16,
+    _socket: Socket,
+}
+
+impl ReservedPort {
+    pub(crate) fn take() -> Result<Self> {
+        Self::try_take().context("failed to reserve a port on 127.0.0.1")
+    }
+
+    fn try_take() -> Result<Self> {
+        let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
+        socket.set_reuse_port(true)?;
+        socket.bind(&SocketAddr::from((Ipv4Addr::LOCALHOST, 0)).into())?;
+        let bound = socket.local_addr()?.as_socket().context("the socket has no address")?;
+        Ok(Self { number: bound.port(), _socket: socket })
+    }
+
+    pub(crate) fn number(&self) -> u16 {
+        self.number
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::net::TcpListener;
+
+    use super::*;
+
+    #[test]
+    fn a_reserved_port_is_not_given_to_anyone_who_did_not_ask_for_sharing() {
+        let port = ReservedPort::take().expect("a port");
+        assert!(TcpListener::bind((Ipv4Addr::LOCALHOST, port.number())).is_err());
+    }
+
+    #[test]
+    fn reserved_ports_differ() {
+        let ports: Vec<_> = (0..200).map(|_| ReservedPort::take().expect("a port")).collect();
+        let numbers: BTreeSet<_> = ports.iter().map(ReservedPort::number).collect();
+        assert_eq!(numbers.len(), ports.len());
+    }
+}

@@ -1,0 +1,244 @@
+//! One program as a process that a test can kill, stop, continue and start again, and that never
+//! outlives the test process. Which program, with which flags, and when it is ready, is for others.
+
+use std::fs::File;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use anyhow::{Context as _, Result, anyhow, bail, ensure};
+use rustix::io::retry_on_intr;
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
+
+/// How every program is started. The shell leaves a watcher behind that holds the read end of a
+/// pipe, and then becomes the program, so that the program has the process id we know. When the
+/// owner of the write end dies, however it dies, the kernel closes the pipe; the watcher's `read`
+/// fails, and it kills the program, even a stopped one. A line on the pipe sends the watcher home.
+/// `watched` is said once the watcher is there: a shell that is stopped before leaves none behind.
+const WATCHED: &str = r#"exec 3<&0
+{ read -r farewell <&3 || kill -9 $$; } >/dev/null 2>&1 &
+echo watched
+exec "$0" "$@" 3<&- </dev/null >&2"#;
+
+/// A program, its arguments and its log: all it takes to start it, again and again.
+#[derive(Debug)]
+pub(crate) struct Process {
+    name: String,
+    program: PathBuf,
+    arguments: Vec<String>,
+    folder: PathBuf,
+    running: Mutex<Option<Running>>,
+}
+
+#[derive(Debug)]
+struct Running {
+    child: Child,
+    watcher: ChildStdin,
+}
+
+impl Process {
+    /// Starts the program. Its output goes to `<name>.log` in the folder, which is also its
+    /// working directory and its home.
+    pub(crate) fn start(
+        name: &str,
+        program: &Path,
+        arguments: Vec<String>,
+        folder: &Path,
+    ) -> Result<Self> {
+        let process = Self {
+            name: name.to_owned(),
+            program: program.to_owned(),
+            arguments,
+            folder: folder.to_owned(),
+            running: Mutex::new(None),
+        };
+        process.start_again()?;
+        Ok(process)
+    }
+
+    /// Starts it with the same arguments, so on the same data. It must not be running.
+    pub(crate) fn start_again(&self) -> Result<()> {
+        let mut running = self.lock();
+        if running.is_some() {
+            bail!("{} is running already", self.name);
+        }
+        let log = File::options()
+            .create(true)
+            .append(true)
+            .open(self.log())
+            .with_context(|| format!("failed to open {}", self.log().display()))?;
+        let mut child = Command::new("/bin/sh")
+            .arg("-c")
+            .arg(WATCHED)
+            .arg(&self.program)
+            .args(&self.arguments)
+            .current_dir(&self.folder)
+            .env("HOME", &self.folder)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(log)
+            // A Ctrl-C at the terminal is for the run; the run's end is what ends its programs.
+            .process_group(0)
+            .spawn()
+            .with_context(|| format!("failed to start {}", self.program.display()))?;
+        let watcher = child.stdin.take().context("the process has no standard input")?;
+        let said = child.stdout.take().context("the process has no standard output")?;
+        *running = Some(Running { child, watcher });
+        // It takes the shell a moment, and is not worth the runtime's while.
+        let mut line = String::new();
+        BufReader::new(said).read_line(&mut line)?;
+        ensure!(line == "watched\n", "failed to have {} watched: {line:?}", self.name);
+        Ok(())
+    }
+
+    /// Its process id while it runs.
+    pub(crate) fn id(&self) -> Option<u32> {
+        self.lock().as_ref().map(|running| running.child.id())
+    }
+
+    /// Kills it (SIGKILL) and waits until the kernel has let go of it. Killing what does not run
+    /// is no error: it is what was wanted.
+    pub(crate) fn kill(&self) -> Result<()> {
+        let Some(mut running) = self.lock().take() else {
+            return Ok(());
+        };
+        running.child.kill().with_context(|| format!("failed to kill {}", self.name))?;
+        running.child.wait().with_context(|| format!("failed to wait for {}", self.name))?;
+        dismiss(running.watcher);
+        Ok(())
+    }
+
+    /// Stops it where it stands (SIGSTOP): it keeps its connections and answers nothing. The signal
+    /// reaches one thread after the other, so this waits until the last of them has stopped.
+    pub(crate) fn pause(&self) -> Result<()> {
+        let id = self.signal(Signal::STOP)?;
+        // Its end, should it come to that, is left for `check_alive` and `kill` to find.
+        let states = WaitIdOptions::STOPPED | WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+        let state = retry_on_intr(|| waitid(WaitId::Pid(id), states))
+            .with_context(|| format!("failed to wait for {} to stop", self.name))?;
+        ensure!(
+            state.is_some_and(|state| state.stopped()),
+            "{} ended instead of stopping",
+            self.name
+        );
+        Ok(())
+    }
+
+    /// Lets it go on (SIGCONT).
+    pub(crate) fn resume(&self) -> Result<()> {
+        self.signal(Signal::CONT).map(drop)
+    }
+
+    /// An error, with the end of its log, when it should be running and is not.
+    pub(crate) fn check_alive(&self) -> Result<()> {
+        let mut running = self.lock();
+        let Some(process) = running.as_mut() else {
+            bail!("{} is not running", self.name);
+        };
+        let Some(status) = process.child.try_wait()? else {
+            return Ok(());
+        };
+        if let Some(ended) = running.take() {
+            dismiss(ended.watcher);
+        }
+        let how = match (status.code(), status.signal()) {
+            (Some(code), _) => format!("exited with {code}"),
+            (None, Some(signal)) => format!("was ended by signal {signal}"),
+            (None, None) => String::from("ended"),
+        };
+        Err(anyhow!(
+            "{} {how}; the end of {}:\n{}",
+            self.name,
+            self.log().display(),
+            crate::log_tail::tail_of(&self.log(), 20)
+        ))
+    }
+
+    pub(crate) fn log(&self) -> PathBuf {
+        self.folder.join(format!("{}.log", self.name))
+    }
+
+    fn signal(&self, signal: Signal) -> Result<Pid> {
+        let running = self.lock();
+        let process = running.as_ref().with_context(|| format!("{} is not running", self.name))?;
+        let id = i32::try_from(process.child.id()).ok().and_then(Pid::from_raw);
+        let id = id.with_context(|| format!("{} has no process id", self.name))?;
+        kill_process(id, signal)
+            .with_context(|| format!("failed to send {signal:?} to {}", self.name))?;
+        Ok(id)
+    }
+
+    /// A test that panicked while it held the lock left a whole value behind.
+    fn lock(&self) -> MutexGuard<'_, Option<Running>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // When this fails, closing the pipe has the watcher do the same.
+        let _ = self.kill();
+    }
+}
+
+/// The program has ended and been waited for; its number may soon be another's. So the watcher is
+/// told to go and not to kill.
+fn dismiss(mut watcher: ChildStdin) {
+    let _ = watcher.write_all(b"farewell\n");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::await_condition::{Observation, PATIENCE, await_condition};
+
+    fn shell(folder: &Path, script: &str) -> Process {
+        let arguments = vec!["-c".to_owned(), script.to_owned()];
+        Process::start("shell", Path::new("/bin/sh"), arguments, folder).expect("a shell")
+    }
+
+    fn folder(name: &str) -> PathBuf {
+        let folder =
+            std::env::temp_dir().join(format!("almanac-harness-{}-{name}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder");
+        folder
+    }
+
+    #[tokio::test]
+    async fn a_process_that_ends_by_itself_is_reported_with_its_last_lines() {
+        let folder = folder("ends");
+        let process = shell(&folder, "echo the mast is gone; exit 3");
+        let error = await_condition("the shell to end", PATIENCE, async || {
+            Ok(match process.check_alive() {
+                Ok(()) => Observation::NotYet("alive".into()),
+                Err(error) => Observation::Holds(error.to_string()),
+            })
+        })
+        .await
+        .expect("it ends");
+        assert!(error.contains("exited with 3"), "{error}");
+        assert!(error.contains("the mast is gone"), "{error}");
+        std::fs::remove_dir_all(folder).expect("removed");
+    }
+
+    #[tokio::test]
+    async fn closing_the_pipe_kills_even_a_stopped_process() {
+        let folder = folder("closing");
+        let process = shell(&folder, "while :; do sleep 1; done");
+        process.pause().expect("stopped");
+        let Running { mut child, watcher } = process.lock().take().expect("running");
+        drop(watcher);
+        let signal = await_condition("the process to be killed", PATIENCE, async || {
+            Ok(match child.try_wait()? {
+                Some(status) => Observation::Holds(status.signal()),
+                None => Observation::NotYet("alive".into()),
+            })
+        })
+        .await
+        .expect("it is killed");
+        assert_eq!(signal, Some(9));
+        std::fs::remove_dir_all(folder).expect("removed");
+    }
+}

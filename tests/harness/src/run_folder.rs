@@ -1,0 +1,94 @@
+//! The folder of one control plane: data, certificates, kubeconfigs and logs.
+//!
+//! It goes when its control plane is stopped, unless a test failed. A run that was killed cannot
+//! tidy up, so the next one does: a folder whose lock is free has no owner any more.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context as _, Result};
+
+use crate::environment;
+
+/// The mark in a folder whose logs somebody may want to read.
+const KEEP: &str = "keep";
+const LOCK: &str = "lock";
+/// How long the logs of a failed test are kept.
+const KEPT_FOR: Duration = Duration::from_hours(72);
+
+static NUMBER: AtomicU32 = AtomicU32::new(0);
+
+/// A folder that belongs to this process.
+#[derive(Debug)]
+pub(crate) struct RunFolder {
+    path: PathBuf,
+    _lock: File,
+}
+
+impl RunFolder {
+    /// Makes a new folder, after clearing away those nobody owns.
+    pub(crate) fn create() -> Result<Self> {
+        let runs = environment::cache_folder()?.join("runs");
+        fs::create_dir_all(&runs)
+            .with_context(|| format!("failed to create {}", runs.display()))?;
+        // Held until the new folder has its own lock, or another run might clear it away between.
+        let gate = File::create(runs.join(LOCK))?;
+        gate.lock().with_context(|| format!("failed to lock {}", runs.display()))?;
+        sweep(&runs)?;
+        // The time in it, because process ids come again and kept folders stay.
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let name = format!("{}-{}-{number}", since.as_millis(), std::process::id());
+        let path = runs.join(name);
+        fs::create_dir(&path).with_context(|| format!("failed to create {}", path.display()))?;
+        let lock = File::create(path.join(LOCK))?;
+        lock.lock()?;
+        Ok(Self { path, _lock: lock })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for RunFolder {
+    fn drop(&mut self) {
+        if !is_kept(&self.path) {
+            // Whatever stays is cleared away by the next run.
+            let _ = fs::remove_dir_all(&self.path);
+        }
+    }
+}
+
+/// Says that the logs in this run's folder are to outlive the run, because a test failed.
+pub(crate) fn keep(folder: &Path) {
+    let _ = File::create(folder.join(KEEP));
+}
+
+fn is_kept(folder: &Path) -> bool {
+    folder.join(KEEP).exists()
+}
+
+fn sweep(runs: &Path) -> Result<()> {
+    for entry in fs::read_dir(runs)? {
+        let folder = entry?.path();
+        if folder.is_dir() && has_no_owner(&folder) && !is_wanted(&folder) {
+            // Another user's folder, or one on a disk gone bad, must not fail every run.
+            let _ = fs::remove_dir_all(&folder);
+        }
+    }
+    Ok(())
+}
+
+fn has_no_owner(folder: &Path) -> bool {
+    // A folder without a lock file was left by a run that was killed while it made it.
+    File::open(folder.join(LOCK)).map_or(true, |lock| lock.try_lock().is_ok())
+}
+
+fn is_wanted(folder: &Path) -> bool {
+    let marked = fs::metadata(folder.join(KEEP)).and_then(|mark| mark.modified());
+    marked
+        .is_ok_and(|since| SystemTime::now().duration_since(since).is_ok_and(|age| age < KEPT_FOR))
+}

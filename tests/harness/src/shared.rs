@@ -1,0 +1,88 @@
+//! The cluster that the tests of one run share, wherever it comes from. What a test does with it,
+//! and its namespace, are for others.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use tokio::sync::OnceCell;
+
+use crate::binaries::Binaries;
+use crate::component::Component;
+use crate::control_plane::{ControlPlane, ControlPlaneOptions};
+use crate::{environment, log_tail, run_folder};
+
+/// A cluster for tests that keep to a namespace of their own.
+#[derive(Debug)]
+pub(crate) enum SharedCluster {
+    /// One that somebody named in `KUBECONFIG_TEST`. We know nothing about it.
+    Foreign(PathBuf),
+    /// One that the test command started for all test processes of this run.
+    HandedOver(PathBuf),
+    /// One that this test process started. It ends with the process.
+    Started(ControlPlane),
+}
+
+/// Of all tests of a process. It is never dropped: the end of the process ends it.
+static SHARED: OnceCell<SharedCluster> = OnceCell::const_new();
+
+impl SharedCluster {
+    /// The shared cluster; the first caller starts it.
+    pub(crate) async fn get() -> Result<&'static Self> {
+        SHARED.get_or_try_init(Self::find).await
+    }
+
+    async fn find() -> Result<Self> {
+        if let Some(kubeconfig) = environment::foreign_kubeconfig()? {
+            return Ok(Self::Foreign(kubeconfig));
+        }
+        if let Some(folder) = environment::handed_over_run()? {
+            return Ok(Self::HandedOver(folder));
+        }
+        let options = if Binaries::provide_async().await?.lacking().is_empty() {
+            ControlPlaneOptions::whole()
+        } else {
+            ControlPlaneOptions::api_only()
+        };
+        Ok(Self::Started(ControlPlane::start(&options).await?))
+    }
+
+    pub(crate) fn kubeconfig(&self) -> PathBuf {
+        match self {
+            Self::Foreign(kubeconfig) => kubeconfig.clone(),
+            Self::HandedOver(folder) => folder.join("kubeconfig"),
+            Self::Started(plane) => plane.kubeconfig(),
+        }
+    }
+
+    /// Whether it is one of ours, which goes with the run and whose flags we know.
+    pub(crate) fn is_ours(&self) -> bool {
+        !matches!(self, Self::Foreign(_))
+    }
+
+    /// Whether somebody makes service accounts and replicas there.
+    pub(crate) fn has_controllers(&self) -> bool {
+        let manager = Component::ControllerManager;
+        match self {
+            Self::Foreign(_) => true,
+            Self::HandedOver(folder) => folder.join(format!("{manager}.log")).exists(),
+            Self::Started(plane) => plane.process_id(manager).is_some(),
+        }
+    }
+
+    /// Keeps its logs and returns their last lines; there are none of a cluster that isn't ours.
+    pub(crate) fn report(&self, lines: usize) -> String {
+        let Some(folder) = self.folder() else {
+            return String::from("the logs of this cluster are not ours to read\n");
+        };
+        run_folder::keep(folder);
+        log_tail::tails_of(folder, lines)
+    }
+
+    fn folder(&self) -> Option<&Path> {
+        match self {
+            Self::Foreign(_) => None,
+            Self::HandedOver(folder) => Some(folder),
+            Self::Started(plane) => Some(plane.folder()),
+        }
+    }
+}

@@ -1,0 +1,277 @@
+//! Running one test against a cluster: what it is given, what is shown when it fails, and what is
+//! cleared away after it.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context as _, Result, bail};
+use futures::FutureExt as _;
+use k8s_openapi::api::core::v1::{Event, Namespace, Pod, ServiceAccount};
+use kube::Client;
+use kube::api::{Api, DeleteParams, ListParams, PostParams};
+use serde_json::json;
+use tokio::sync::Semaphore;
+
+use crate::await_condition::{Observation, PATIENCE, await_condition};
+use crate::control_plane::{ControlPlane, ControlPlaneOptions, client_for, client_from};
+use crate::kubectl::Kubectl;
+use crate::needs::{self, Needs};
+use crate::nodes::{NodeSimulator, NodeSpec, OWNER};
+use crate::shared::SharedCluster;
+
+/// What a test returns.
+pub type TestResult = Result<()>;
+
+/// How many lines of each log a failed test shows.
+const LINES: usize = 15;
+/// No test takes longer: it hangs.
+const AT_MOST: Duration = Duration::from_mins(10);
+const REPORT_WITHIN: Duration = Duration::from_secs(5);
+
+static NUMBER: AtomicU32 = AtomicU32::new(0);
+
+/// Each control plane takes most of a gigabyte; a test runner starts as many tests at once as the
+/// machine has processors.
+static OWN_AT_ONCE: Semaphore = Semaphore::const_new(4);
+
+/// What a test on the shared cluster is given: a namespace, and a client whose default it is.
+pub struct SharedTest {
+    cluster: &'static SharedCluster,
+    client: Client,
+    namespace: String,
+    /// Whether admission keeps this namespace's pods on its own nodes, and others off them.
+    is_fenced: bool,
+    simulators: Mutex<Vec<Arc<NodeSimulator>>>,
+}
+
+/// What a test with a control plane of its own is given.
+pub struct OwnTest {
+    /// The control plane, whose components the test may hurt.
+    pub plane: ControlPlane,
+    client: Client,
+}
+
+/// Runs a test in a new namespace of the shared cluster.
+///
+/// The pods of the namespace go to the nodes the test asks for with [`SharedTest::nodes`], and no
+/// other pods do, so tests run in parallel without meeting.
+pub fn on_shared_cluster(test: impl AsyncFnOnce(&SharedTest) -> TestResult) -> TestResult {
+    let needs = needs::of_running_file(false, false)?;
+    run(async {
+        let cluster = SharedCluster::get().await?;
+        if needs.is_some_and(Needs::is_whole) && !cluster.has_controllers() {
+            bail!("this test needs controllers and a scheduler, and the cluster has none");
+        }
+        let shared = SharedTest::prepare(cluster).await?;
+        let outcome = contained(test(&shared)).await;
+        if !matches!(outcome, Ok(Ok(()))) {
+            eprintln!("{}", shared.report().await);
+        }
+        let cleared = tokio::time::timeout(PATIENCE, shared.clear_away()).await;
+        outcome.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        cleared.context("failed to clear away after the test: no answer in time")?
+    })
+}
+
+/// Runs a test with a control plane for itself.
+pub fn on_own_control_plane(
+    options: &ControlPlaneOptions,
+    test: impl AsyncFnOnce(&OwnTest) -> TestResult,
+) -> TestResult {
+    needs::of_running_file(true, options.is_whole())?;
+    run(async {
+        let _turn = OWN_AT_ONCE.acquire().await?;
+        let plane = ControlPlane::start(options).await?;
+        let client = plane.client().await?;
+        let own = OwnTest { plane, client };
+        let outcome = contained(test(&own)).await;
+        if !matches!(outcome, Ok(Ok(()))) {
+            own.plane.keep_logs();
+            eprintln!("{}", own.plane.log_tails(LINES));
+        }
+        outcome.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+/// Catches a panic, and ends a test that hangs: a request to a server that was stopped may never be
+/// answered, and nobody sees the logs of a test that does not end.
+async fn contained(test: impl Future<Output = TestResult>) -> std::thread::Result<TestResult> {
+    let limited = async {
+        match tokio::time::timeout(AT_MOST, test).await {
+            Ok(outcome) => outcome,
+            Err(_) => bail!("the test did not end within {AT_MOST:?}"),
+        }
+    };
+    AssertUnwindSafe(limited).catch_unwind().await
+}
+
+/// The test's own future stays on the test's own thread, where what it prints is kept for it.
+fn run(test: impl Future<Output = TestResult>) -> TestResult {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .context("failed to start a runtime for the test")?
+        .block_on(test)
+}
+
+impl SharedTest {
+    /// A client with the rights of an administrator; its default namespace is the test's.
+    #[must_use]
+    pub fn client(&self) -> Client {
+        self.client.clone()
+    }
+
+    /// The namespace that is this test's alone.
+    #[must_use]
+    pub fn namespace(&self) -> &str {
+        &self.namespace
+    }
+
+    /// The kubeconfig of the cluster.
+    #[must_use]
+    pub fn kubeconfig(&self) -> std::path::PathBuf {
+        self.cluster.kubeconfig()
+    }
+
+    /// Nodes for the pods of this namespace and for no others. Their names begin with the
+    /// namespace's.
+    pub async fn nodes(&self, specs: &[NodeSpec]) -> Result<Arc<NodeSimulator>> {
+        let client = &self.client;
+        let simulator =
+            NodeSimulator::for_namespace(client, specs, &self.namespace, self.is_fenced).await?;
+        let simulator = Arc::new(simulator);
+        self.simulators.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&simulator));
+        Ok(simulator)
+    }
+
+    /// kubectl for this namespace.
+    pub async fn kubectl(&self) -> Result<Kubectl> {
+        Kubectl::provide(&self.kubeconfig(), Some(&self.namespace)).await
+    }
+
+    async fn prepare(cluster: &'static SharedCluster) -> Result<Self> {
+        let kubeconfig = cluster.kubeconfig();
+        let namespace = unused_name();
+        let client = client_for(&kubeconfig).await?;
+        let toleration = json!([{"key": OWNER, "operator": "Equal", "value": namespace, "effect": "NoSchedule"}]);
+        let object: Namespace = serde_json::from_value(json!({
+            "metadata": {"name": namespace, "annotations": {
+                "scheduler.alpha.kubernetes.io/node-selector": format!("{OWNER}={namespace}"),
+                "scheduler.alpha.kubernetes.io/defaultTolerations": toleration.to_string(),
+            }}
+        }))?;
+        Api::<Namespace>::all(client.clone())
+            .create(&PostParams::default(), &object)
+            .await
+            .with_context(|| format!("failed to create namespace {namespace}"))?;
+        let client = client_from(&kubeconfig, None, Some(&namespace)).await?;
+        if cluster.has_controllers() {
+            // Pods are refused until the controller manager has made it.
+            let accounts: Api<ServiceAccount> = Api::default_namespaced(client.clone());
+            await_condition("the namespace's service account", PATIENCE, async || {
+                let found = accounts.get_opt("default").await?;
+                Ok(Observation::of(found.is_some(), "none"))
+            })
+            .await?;
+        }
+        let is_fenced = cluster.is_ours() || is_fenced(&client).await?;
+        Ok(Self { cluster, client, namespace, is_fenced, simulators: Mutex::default() })
+    }
+
+    /// The events of the namespace and the ends of the logs.
+    async fn report(&self) -> String {
+        let heading = format!("---- the last events in namespace {}", self.namespace);
+        let events = match self.last_events().await {
+            Ok(events) => events.join("\n"),
+            Err(error) => format!("cannot be read: {error:#}"),
+        };
+        format!("{heading}\n{events}\n{}", self.cluster.report(LINES))
+    }
+
+    async fn last_events(&self) -> Result<Vec<String>> {
+        let events: Api<Event> = Api::default_namespaced(self.client.clone());
+        // A cluster in a bad way must not keep a failed test from ending.
+        let all = ListParams::default();
+        let list = tokio::time::timeout(REPORT_WITHIN, events.list(&all));
+        let events = list.await.context("no answer in time")??.items;
+        let late = events.len().saturating_sub(LINES);
+        Ok(events[late..]
+            .iter()
+            .map(|event| {
+                let about = &event.involved_object;
+                format!(
+                    "{} {}: {}",
+                    about.kind.as_deref().unwrap_or_default(),
+                    about.name.as_deref().unwrap_or_default(),
+                    event.message.as_deref().unwrap_or_default()
+                )
+            })
+            .collect())
+    }
+
+    /// A cluster of ours goes with the run, so there it is enough to have asked.
+    async fn clear_away(&self) -> Result<()> {
+        let namespaces: Api<Namespace> = Api::all(self.client.clone());
+        namespaces.delete(&self.namespace, &DeleteParams::default()).await?;
+        if !self.cluster.is_ours() {
+            let what = format!("namespace {} to go", self.namespace);
+            await_condition(&what, PATIENCE, async || {
+                let left = namespaces.get_opt(&self.namespace).await?;
+                let phase = left.as_ref().and_then(|left| left.status.as_ref()?.phase.clone());
+                Ok(Observation::of(left.is_none(), phase.unwrap_or_default()))
+            })
+            .await?;
+        }
+        let simulators =
+            std::mem::take(&mut *self.simulators.lock().unwrap_or_else(PoisonError::into_inner));
+        for simulator in simulators {
+            simulator.remove_all().await?;
+        }
+        Ok(())
+    }
+}
+
+impl OwnTest {
+    /// A client with the rights of an administrator.
+    #[must_use]
+    pub fn client(&self) -> Client {
+        self.client.clone()
+    }
+
+    /// Nodes for any pod of this control plane.
+    pub async fn nodes(&self, specs: &[NodeSpec]) -> Result<NodeSimulator> {
+        NodeSimulator::start(&self.client, specs).await
+    }
+
+    /// kubectl for this control plane.
+    pub async fn kubectl(&self) -> Result<Kubectl> {
+        Kubectl::provide(&self.plane.kubeconfig(), None).await
+    }
+}
+
+/// Different in every process and for every test, also on a cluster that outlives them.
+fn unused_name() -> String {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    format!("test-{:x}-{:x}-{number}", std::process::id(), since.as_millis() & 0xff_ffff)
+}
+
+/// Asks a cluster we did not start whether it heeds the annotations of our namespace.
+async fn is_fenced(client: &Client) -> Result<bool> {
+    let pod: Pod = serde_json::from_value(json!({
+        "metadata": {"name": "probe"},
+        "spec": {"containers": [{"name": "probe", "image": "probe"}]},
+    }))?;
+    let dry_run = PostParams { dry_run: true, ..PostParams::default() };
+    let seen = Api::<Pod>::default_namespaced(client.clone()).create(&dry_run, &pod).await?;
+    let spec = seen.spec.unwrap_or_default();
+    Ok(spec.node_selector.is_some_and(|selector| selector.contains_key(OWNER))
+        && spec
+            .tolerations
+            .iter()
+            .flatten()
+            .any(|toleration| toleration.key.as_deref() == Some(OWNER)))
+}

@@ -1,0 +1,155 @@
+//! Simulated nodes as the control plane sees them: cordoned, relabelled, taken down, brought back,
+//! and the pods on them.
+
+use almanac_harness::{
+    NodeSpec, Observation, PATIENCE, SharedTest, TaintEffect, TestResult, await_condition,
+    on_shared_cluster,
+};
+use anyhow::Result;
+use k8s_openapi::api::core::v1::{Node, Pod};
+use kube::api::{Api, DeleteParams, PostParams};
+use serde_json::{Value, json};
+
+/// Creates a pod with something more in its spec.
+async fn create_pod(test: &SharedTest, name: &str, more: &Value) -> Result<()> {
+    let mut spec = json!({"containers": [{"name": "main", "image": "none"}]});
+    for (key, value) in more.as_object().into_iter().flatten() {
+        spec[key] = value.clone();
+    }
+    let pod = serde_json::from_value(json!({"metadata": {"name": name}, "spec": spec}))?;
+    Api::<Pod>::default_namespaced(test.client()).create(&PostParams::default(), &pod).await?;
+    Ok(())
+}
+
+/// Waits until a pod is ready and returns its node.
+async fn await_ready(test: &SharedTest, name: &str) -> Result<String> {
+    let pods: Api<Pod> = Api::default_namespaced(test.client());
+    await_condition(&format!("pod {name} to be ready"), PATIENCE, async || {
+        let pod = pods.get(name).await?;
+        let node = pod.spec.as_ref().and_then(|spec| spec.node_name.clone());
+        Ok(match node {
+            Some(node) if condition(&pod, "Ready") == Some("True") => Observation::Holds(node),
+            node => Observation::NotYet(format!("on {node:?}, {:?}", condition(&pod, "Ready"))),
+        })
+    })
+    .await
+}
+
+/// Waits until the scheduler has said that there is no node for a pod.
+async fn await_refusal(test: &SharedTest, name: &str) -> Result<()> {
+    let pods: Api<Pod> = Api::default_namespaced(test.client());
+    await_condition(&format!("no node to be found for pod {name}"), PATIENCE, async || {
+        let pod = pods.get(name).await?;
+        let scheduled = condition(&pod, "PodScheduled");
+        Ok(Observation::of(scheduled == Some("False"), format!("scheduled: {scheduled:?}")))
+    })
+    .await
+}
+
+fn condition<'a>(pod: &'a Pod, kind: &str) -> Option<&'a str> {
+    let conditions = pod.status.as_ref()?.conditions.as_ref()?;
+    conditions.iter().find(|one| one.type_ == kind).map(|one| one.status.as_str())
+}
+
+/// Waits until a taint stands on a node, or does not.
+async fn await_taint(test: &SharedTest, node: &str, key: &str, is_there: bool) -> Result<()> {
+    let nodes: Api<Node> = Api::all(test.client());
+    let what = format!("taint {key} on {node}: {is_there}");
+    await_condition(&what, PATIENCE, async || {
+        let spec = nodes.get(node).await?.spec.unwrap_or_default();
+        let keys: Vec<_> = spec.taints.into_iter().flatten().map(|taint| taint.key).collect();
+        let found = keys.iter().any(|found| found == key);
+        Ok(Observation::of(found == is_there, format!("{keys:?}")))
+    })
+    .await
+}
+
+#[test]
+fn a_cordoned_node_gets_no_new_pods_until_it_is_uncordoned() -> TestResult {
+    on_shared_cluster(async |test| {
+        let nodes = test.nodes(&[NodeSpec::named("only")]).await?;
+        nodes.cordon(&nodes.names()[0]).await?;
+        await_taint(test, &nodes.names()[0], "node.kubernetes.io/unschedulable", true).await?;
+        create_pod(test, "late", &json!({})).await?;
+        await_refusal(test, "late").await?;
+        nodes.uncordon(&nodes.names()[0]).await?;
+        await_ready(test, "late").await?;
+        Ok(())
+    })
+}
+
+#[test]
+fn a_relabelled_node_gets_the_pods_that_select_its_new_label() -> TestResult {
+    on_shared_cluster(async |test| {
+        let nodes = test.nodes(&[NodeSpec::named("node").count(2).label("tide", "ebb")]).await?;
+        create_pod(test, "picky", &json!({"nodeSelector": {"tide": "flood"}})).await?;
+        await_refusal(test, "picky").await?;
+        nodes.relabel(&nodes.names()[1], "tide", Some("flood")).await?;
+        assert_eq!(await_ready(test, "picky").await?, nodes.names()[1]);
+        Ok(())
+    })
+}
+
+#[test]
+fn a_tainted_node_gets_only_pods_that_tolerate_it() -> TestResult {
+    on_shared_cluster(async |test| {
+        let reserved = NodeSpec::named("reserved").taint("use", "night", TaintEffect::NoSchedule);
+        let nodes = test.nodes(&[reserved]).await?;
+        create_pod(test, "day", &json!({})).await?;
+        await_refusal(test, "day").await?;
+        let tolerant = json!({"tolerations": [{"key": "use", "operator": "Exists"}]});
+        create_pod(test, "night", &tolerant).await?;
+        assert_eq!(await_ready(test, "night").await?, nodes.names()[0]);
+        Ok(())
+    })
+}
+
+#[test]
+fn a_deleted_pod_goes_and_its_name_can_be_used_again() -> TestResult {
+    on_shared_cluster(async |test| {
+        test.nodes(&[NodeSpec::named("node")]).await?;
+        let pods: Api<Pod> = Api::default_namespaced(test.client());
+        create_pod(test, "again", &json!({})).await?;
+        await_ready(test, "again").await?;
+        let first = pods.get("again").await?.metadata.uid;
+        // With its grace period, so that it takes the node's word for the pod to go.
+        pods.delete("again", &DeleteParams::default()).await?;
+        await_condition("the pod to be gone", PATIENCE, async || {
+            Ok(Observation::of(pods.get_opt("again").await?.is_none(), "there"))
+        })
+        .await?;
+        create_pod(test, "again", &json!({})).await?;
+        await_ready(test, "again").await?;
+        assert_ne!(pods.get("again").await?.metadata.uid, first);
+        Ok(())
+    })
+}
+
+#[test]
+fn a_node_that_is_down_serves_no_pods_and_catches_up_when_it_is_back() -> TestResult {
+    on_shared_cluster(async |test| {
+        let nodes = test.nodes(&[NodeSpec::named("node")]).await?;
+        let node = &nodes.names()[0];
+        create_pod(test, "sailor", &json!({})).await?;
+        await_ready(test, "sailor").await?;
+        nodes.take_down(node).await?;
+        await_taint(test, node, "node.kubernetes.io/not-ready", true).await?;
+
+        // Nobody is there to end its processes, so it stays, deleted.
+        let pods: Api<Pod> = Api::default_namespaced(test.client());
+        pods.delete("sailor", &DeleteParams::default()).await?;
+        create_pod(test, "ashore", &json!({})).await?;
+        await_refusal(test, "ashore").await?;
+        let sailor = pods.get("sailor").await?;
+        assert!(sailor.metadata.deletion_timestamp.is_some());
+
+        nodes.bring_up(node).await?;
+        await_taint(test, node, "node.kubernetes.io/not-ready", false).await?;
+        await_condition("the deleted pod to be gone", PATIENCE, async || {
+            Ok(Observation::of(pods.get_opt("sailor").await?.is_none(), "there"))
+        })
+        .await?;
+        await_ready(test, "ashore").await?;
+        Ok(())
+    })
+}

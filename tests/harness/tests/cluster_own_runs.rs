@@ -1,0 +1,157 @@
+//! Runs as a whole: two at once, one that is killed, and components that come and go under pods.
+
+use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use almanac_harness::{
+    Component, ControlPlane, ControlPlaneOptions, NodeSpec, Observation, PATIENCE, TestResult,
+    await_condition, client_for, on_own_control_plane,
+};
+use anyhow::{Context as _, Result, ensure};
+use k8s_openapi::api::core::v1::{Namespace, Pod};
+use kube::api::{Api, PostParams};
+use serde_json::{Value, json};
+
+/// A run of its own: another process that holds a control plane.
+struct Run {
+    process: Child,
+    ready: Value,
+}
+
+impl Run {
+    fn start() -> Result<Self> {
+        let mut process = Command::new(env!("CARGO_BIN_EXE_control-plane"))
+            .args(["up", "--api-only"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let mut line = String::new();
+        BufReader::new(process.stdout.take().context("no output")?).read_line(&mut line)?;
+        let ready = serde_json::from_str(&line)
+            .with_context(|| format!("the run said {line:?} instead of being ready"));
+        if ready.is_err() {
+            process.kill()?;
+            process.wait()?;
+        }
+        Ok(Self { process, ready: ready? })
+    }
+
+    fn folder(&self) -> PathBuf {
+        PathBuf::from(self.ready["folder"].as_str().unwrap_or_default())
+    }
+
+    fn kubeconfig(&self) -> PathBuf {
+        PathBuf::from(self.ready["kubeconfig"].as_str().unwrap_or_default())
+    }
+
+    /// SIGKILL: nothing of the run gets to do anything any more.
+    fn kill(&mut self) -> Result<()> {
+        self.process.kill()?;
+        self.process.wait()?;
+        Ok(())
+    }
+
+    fn process_of(&self, component: Component) -> Result<i32> {
+        let id = self.ready["processes"][component.program()].as_i64();
+        Ok(i32::try_from(id.with_context(|| format!("no process of {component}"))?)?)
+    }
+}
+
+impl Drop for Run {
+    fn drop(&mut self) {
+        let _ = self.kill();
+    }
+}
+
+/// The processes that have the folder in their arguments: the components, and what watches them.
+fn processes_in(folder: &Path) -> Result<Vec<String>> {
+    let folder = folder.to_str().context("a folder with a strange name")?;
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir("/proc")? {
+        // A process that ends meanwhile has no arguments any more, and neither has a dead one.
+        let Ok(arguments) = std::fs::read(entry?.path().join("cmdline")) else {
+            continue;
+        };
+        let arguments = String::from_utf8_lossy(&arguments).replace('\0', " ");
+        if arguments.contains(folder) {
+            found.push(arguments.chars().take(60).collect());
+        }
+    }
+    Ok(found)
+}
+
+#[tokio::test]
+async fn a_run_that_is_killed_leaves_no_process() -> TestResult {
+    let mut run = Run::start()?;
+    let folder = run.folder();
+    ensure!(processes_in(&folder)?.len() >= 2, "the processes of the run are not found");
+    // The hardest case: a stopped process notices nothing by itself.
+    let etcd = rustix::process::Pid::from_raw(run.process_of(Component::Etcd)?).context("no id")?;
+    rustix::process::kill_process(etcd, rustix::process::Signal::STOP)?;
+
+    run.kill()?;
+    await_condition("the processes of the killed run to be gone", PATIENCE, async || {
+        let left = processes_in(&folder)?;
+        Ok(Observation::of(left.is_empty(), format!("{left:?}")))
+    })
+    .await?;
+    // The next run clears away what the killed one could not.
+    drop(ControlPlane::start(&ControlPlaneOptions::api_only()).await?);
+    ensure!(!folder.exists(), "{} is still there", folder.display());
+    Ok(())
+}
+
+#[tokio::test]
+async fn two_runs_side_by_side_do_not_meet() -> TestResult {
+    let starting = [std::thread::spawn(Run::start), std::thread::spawn(Run::start)];
+    let mut runs = Vec::new();
+    for run in starting {
+        runs.push(run.join().map_err(|_| anyhow::anyhow!("a run panicked"))??);
+    }
+    let mut namespaces: Vec<Api<Namespace>> = Vec::new();
+    for run in &runs {
+        namespaces.push(Api::all(client_for(&run.kubeconfig()).await?));
+    }
+    // The same name in both: two objects.
+    let same: Namespace = serde_json::from_value(json!({"metadata": {"name": "same"}}))?;
+    let first = namespaces[0].create(&PostParams::default(), &same).await?;
+    let second = namespaces[1].create(&PostParams::default(), &same).await?;
+    assert_ne!(first.metadata.uid, second.metadata.uid);
+    assert_ne!(runs[0].folder(), runs[1].folder());
+
+    // The end of one is nothing to the other.
+    runs[0].kill()?;
+    assert_eq!(namespaces[1].get("same").await?.metadata.uid, second.metadata.uid);
+    assert!(runs[1].folder().exists());
+    Ok(())
+}
+
+#[test]
+fn pods_wait_for_a_killed_scheduler_and_go_on_when_it_is_back() -> TestResult {
+    on_own_control_plane(&ControlPlaneOptions::whole(), async |test| {
+        let nodes = test.nodes(&[NodeSpec::named("node")]).await?;
+        test.plane.kill(Component::Scheduler)?;
+        let pods: Api<Pod> = Api::default_namespaced(test.client());
+        let pod = serde_json::from_value(json!({
+            "metadata": {"name": "waiting"},
+            "spec": {"containers": [{"name": "main", "image": "none"}]},
+        }))?;
+        await_condition("the pod to be accepted", PATIENCE, async || {
+            pods.create(&PostParams::default(), &pod).await?;
+            Ok(Observation::Holds(()))
+        })
+        .await?;
+        let spec = pods.get("waiting").await?.spec.unwrap_or_default();
+        assert_eq!(spec.node_name, None);
+        test.plane.restart(Component::Scheduler).await?;
+        await_condition("the pod to run", PATIENCE, async || {
+            let pod = pods.get("waiting").await?;
+            let node = pod.spec.and_then(|spec| spec.node_name);
+            let phase = pod.status.and_then(|status| status.phase).unwrap_or_default();
+            let runs = phase == "Running" && node.as_ref() == nodes.names().first();
+            Ok(Observation::of(runs, format!("{phase} on {node:?}")))
+        })
+        .await
+    })
+}
