@@ -1,3 +1,5 @@
-//! What the benchmarks share: printing their figures as a table.
+//! What the benchmarks share: the objects they read.
 //!
 //! The benchmarks themselves are the files beside this folder; `cargo xtask bench` runs them.
+
+pub mod generated_objects;

@@ -5,6 +5,7 @@
 
 mod arch;
 mod bench;
+mod crds;
 mod lint;
 mod test;
 
@@ -14,7 +15,7 @@ use clap::{CommandFactory as _, Parser};
 
 use crate::run::Run;
 
-const RECIPES: &[Recipe] = &[lint::RECIPE, arch::RECIPE, test::RECIPE, bench::RECIPE];
+const RECIPES: &[Recipe] = &[lint::RECIPE, arch::RECIPE, test::RECIPE, crds::RECIPE, bench::RECIPE];
 
 /// One thing the task runner can do.
 pub(crate) struct Recipe {

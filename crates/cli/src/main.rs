@@ -4,10 +4,12 @@
 //! 0 when all is well, 1 when a command found something, 2 when it could not run.
 
 mod complaint;
+mod crds;
 mod moment;
+mod validate;
 mod when;
 
-use std::io::{self, Write};
+use std::io;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -24,6 +26,8 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Command {
     When(when::WhenArguments),
+    Validate(validate::ValidateArguments),
+    Crds(crds::CrdsArguments),
 }
 
 const COULD_NOT_RUN: u8 = 2;
@@ -34,8 +38,10 @@ fn main() -> ExitCode {
     let mut output = io::BufWriter::new(anstream::stdout().lock());
     let done = match &arguments.command {
         Command::When(arguments) => when::run(arguments, now, &mut output),
+        Command::Validate(arguments) => validate::run(arguments, now, &mut output),
+        Command::Crds(arguments) => crds::run(arguments, &mut output),
     };
-    match done.and_then(|code| Ok(output.flush().map(|()| code)?)) {
+    match done {
         Ok(code) => code,
         // Whoever reads our output has seen enough.
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
@@ -47,8 +53,31 @@ fn main() -> ExitCode {
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    let kind = error.downcast_ref::<io::Error>().map(io::Error::kind).or_else(|| {
-        error.downcast_ref::<serde_json::Error>().and_then(serde_json::Error::io_error_kind)
-    });
-    kind == Some(io::ErrorKind::BrokenPipe)
+    let cause = error.downcast_ref::<io::Error>();
+    cause.is_some_and(|cause| cause.kind() == io::ErrorKind::BrokenPipe)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn an_argument_that_would_be_passed_over_is_an_error() {
+        for arguments in [
+            ["--cron", "@daily", "--end", "hours=3"],
+            ["--daily", "09:00-17:00", "--end", "hours=3"],
+            ["--cron", "@daily", "--daily", "09:00-17:00"],
+            ["--cron", "@daily", "--start", "hours=3"],
+        ] {
+            let line = ["almanac", "when"].into_iter().chain(arguments);
+            assert!(Arguments::try_parse_from(line).is_err(), "{arguments:?}");
+        }
+    }
 }

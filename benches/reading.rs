@@ -1,0 +1,78 @@
+//! How long it takes to read and check 10,000 objects in 1,000 files, on one core, and how much
+//! memory that needs at its peak.
+//!
+//! Not measured with criterion: what counts is one run of a fresh process, with cold caches of its
+//! own. The figures are the first run's; the best of five stands beside them.
+
+#![allow(
+    missing_docs,
+    clippy::expect_used,
+    reason = "a benchmark has no readers of its documentation, and fails by panicking"
+)]
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use almanac_api::checking::{Setting, check_everything};
+use almanac_api::reading::files;
+use almanac_benches::generated_objects;
+use jiff::Timestamp;
+
+const FILES: usize = 1_000;
+const OBJECTS_A_FILE: usize = 10;
+
+fn main() {
+    let folder = std::env::temp_dir().join(format!("almanac-reading-{}", std::process::id()));
+    let bytes = generated_objects::write(&folder, FILES, OBJECTS_A_FILE).expect("files");
+    let before = peak_memory();
+    let first = read_and_check(&folder);
+    let peak = peak_memory();
+    let best = (0..5).map(|_| read_and_check(&folder).0).min().expect("five runs");
+    std::fs::remove_dir_all(&folder).expect("ours");
+    let (total, reading, checking) = first;
+    println!("{FILES} files, {} objects, {:.1} MB", FILES * OBJECTS_A_FILE, megabytes(bytes));
+    println!(
+        "read and checked in {total:.2?} (read {reading:.2?}, checked {checking:.2?}); best of five {best:.2?}"
+    );
+    match (before, peak) {
+        (Some(before), Some(peak)) => {
+            println!(
+                "peak memory {:.0} MB, of which {:.0} MB before reading",
+                megabytes(peak),
+                megabytes(before)
+            );
+        }
+        _ => println!("peak memory is not known on this system"),
+    }
+}
+
+fn read_and_check(folder: &Path) -> (Duration, Duration, Duration) {
+    let begun = Instant::now();
+    let names = [folder.display().to_string()];
+    let reading = files::read(&names, std::io::empty()).expect("the folder is there");
+    let read = begun.elapsed();
+    let now = Timestamp::constant(1_767_571_200, 0);
+    let (checked, findings) = check_everything(&reading, Setting { namespace: "default", now });
+    let total = begun.elapsed();
+    assert_eq!(
+        (checked.len(), findings.len()),
+        (FILES * OBJECTS_A_FILE, 0),
+        "{:?}",
+        findings.first()
+    );
+    assert!(checked.iter().all(|object| object.meaning.is_some()));
+    (total, read, total.saturating_sub(read))
+}
+
+/// The most memory this process has held, in bytes, where the system tells.
+fn peak_memory() -> Option<usize> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kibibytes: usize = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kibibytes * 1024)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "for printing")]
+fn megabytes(bytes: usize) -> f64 {
+    bytes as f64 / 1e6
+}

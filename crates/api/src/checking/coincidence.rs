@@ -1,0 +1,84 @@
+//! Rules of one object that fire at the same minute with different values.
+//!
+//! The later rule in the list wins then, which is defined but hardly ever meant.
+
+use almanac_engine::cron_scaling::{CronRule, Setting};
+use jiff::{SignedDuration, Timestamp};
+
+use crate::finding::{Code, Finding, Path};
+
+/// How far ahead is looked.
+const HORIZON: SignedDuration = SignedDuration::from_hours(366 * 24);
+
+/// How many firings of a pair of rules are looked at. Rules that meet, meet within a few weeks of
+/// the rarer one's firings; this bounds what rules that never meet cost.
+const FIRINGS: usize = 64;
+
+/// How many pairs of one object are looked at.
+const PAIRS: usize = 64;
+
+/// Warns once of every pair that meets, at the later rule.
+pub(super) fn check(
+    rules: &[CronRule],
+    path: &Path<'_>,
+    now: Timestamp,
+    findings: &mut Vec<Finding>,
+) {
+    let mut pairs = 0;
+    for (later_index, later) in rules.iter().enumerate() {
+        for earlier in &rules[..later_index] {
+            if earlier.suspended || later.suspended || !disagree(earlier.setting, later.setting) {
+                continue;
+            }
+            pairs += 1;
+            if pairs > PAIRS {
+                return;
+            }
+            if let Some(at) = meeting(earlier, later, now) {
+                let message = format!(
+                    "fires at the same minute as the rule {:?} but sets something else, first at {at}; \
+                     this rule wins, being later in the list",
+                    earlier.name
+                );
+                let rule = path.index(later.position as usize);
+                findings.push(
+                    Finding::new(Code::SameMinute, rule.key("schedule"), message)
+                        .with_instants(vec![at]),
+                );
+            }
+        }
+    }
+}
+
+fn disagree(one: Setting, other: Setting) -> bool {
+    let differ = |one: Option<u32>, other: Option<u32>| matches!((one, other), (Some(one), Some(other)) if one != other);
+    match (one, other) {
+        (Setting::Replicas(one), Setting::Replicas(other)) => one != other,
+        (Setting::Bounds(one), Setting::Bounds(other)) => {
+            differ(one.min(), other.min()) || differ(one.max(), other.max())
+        }
+        _ => false,
+    }
+}
+
+/// The first instant at which both fire, leaping from one's next firing to the other's.
+fn meeting(one: &CronRule, other: &CronRule, now: Timestamp) -> Option<Timestamp> {
+    let until = now.saturating_add(HORIZON).unwrap_or(Timestamp::MAX);
+    let second = SignedDuration::from_secs(1);
+    let at_or_after =
+        |rule: &CronRule, at: Timestamp| rule.firings.next(at.checked_sub(second).ok()?);
+    let (mut ahead, mut behind) = (one, other);
+    let mut at = ahead.firings.next(now)?;
+    for _ in 0..FIRINGS {
+        let next = at_or_after(behind, at)?;
+        if next >= until {
+            return None;
+        }
+        if next == at {
+            return Some(at);
+        }
+        at = next;
+        std::mem::swap(&mut ahead, &mut behind);
+    }
+    None
+}

@@ -1,0 +1,326 @@
+//! From a `CronFederatedHPA` to the rules that can be carried out.
+//!
+//! A bad rule never stops the others: it is left out and said so.
+
+use std::collections::BTreeSet;
+
+use almanac_calendar::{Cron, Firings, Zone};
+use almanac_engine::cron_scaling::{Bounds, CronRule, CronScaling, InvalidBounds, Setting, Target};
+use almanac_engine::{Fingerprint, Identity};
+use jiff::{SignedDuration, Timestamp};
+
+use super::Checked;
+use super::coincidence;
+use super::target::check_target;
+use crate::finding::{Code, Finding, Path, Severity};
+use crate::objects::{CronFederatedHPA, CronFederatedHPARule};
+
+/// How far ahead the time between two firings is looked at.
+const TWO_YEARS: SignedDuration = SignedDuration::from_hours(2 * 366 * 24);
+
+/// How late a missed firing may still be carried out when the rule doesn't say.
+const USUAL_DELAY_SECONDS: u32 = 300;
+
+/// Checks an object. `namespace` is where it is; `now` is where the next two years begin.
+#[must_use]
+pub fn check(object: &CronFederatedHPA, namespace: &str, now: Timestamp) -> Checked<CronScaling> {
+    let mut findings = Vec::new();
+    let spec = Path::Root.key("spec");
+    let reference = spec.key("scaleTargetRef");
+    let target = check_target(&object.spec.scale_target_ref, &reference, namespace, &mut findings);
+    let list = spec.key("rules");
+    check_unique_names(&object.spec.rules, &list, &mut findings);
+    let mut rules = Vec::new();
+    let mut unusable = Vec::new();
+    for (position, rule) in object.spec.rules.iter().enumerate() {
+        let path = list.index(position);
+        let mut of_rule = Vec::new();
+        let checked = check_rule(rule, position, target.as_ref(), &path, now, &mut of_rule);
+        let named_twice = findings.iter().any(|finding| finding.field.is_within(&(&path).into()));
+        match checked.filter(|_| !named_twice) {
+            Some(checked) => rules.push(checked),
+            None if rule.name.is_empty() || named_twice => {}
+            None => unusable.push(rule.name.as_str().into()),
+        }
+        findings.extend(of_rule);
+    }
+    coincidence::check(&rules, &list, now, &mut findings);
+    let value = target.map(|target| CronScaling {
+        target,
+        rules: rules.into(),
+        unusable_rules: unusable.into(),
+    });
+    Checked { value, findings }
+}
+
+fn check_unique_names(
+    rules: &[CronFederatedHPARule],
+    path: &Path<'_>,
+    findings: &mut Vec<Finding>,
+) {
+    let mut seen = BTreeSet::new();
+    for (position, rule) in rules.iter().enumerate() {
+        if !rule.name.is_empty() && !seen.insert(rule.name.as_str()) {
+            let message = format!("Duplicate value: {:?}", rule.name);
+            let rule = path.index(position);
+            findings.push(
+                Finding::new(Code::DuplicateItem, rule.key("name"), message)
+                    .with_fix("give every rule a name of its own; its history is kept under it"),
+            );
+        }
+    }
+}
+
+fn check_rule(
+    rule: &CronFederatedHPARule,
+    position: usize,
+    target: Option<&Target>,
+    path: &Path<'_>,
+    now: Timestamp,
+    findings: &mut Vec<Finding>,
+) -> Option<CronRule> {
+    check_name(rule, path, findings);
+    let firings = check_firings(rule, path, findings);
+    let setting = target.and_then(|target| check_setting(rule, target, path, findings));
+    let max_delay_seconds = check_max_delay(rule, firings.as_ref(), path, now, findings);
+    let successful = check_limit(
+        rule.successful_history_limit,
+        1,
+        &path.key("successfulHistoryLimit"),
+        findings,
+    );
+    let failed =
+        check_limit(rule.failed_history_limit, 0, &path.key("failedHistoryLimit"), findings);
+    if findings.iter().any(|finding| finding.severity() == Severity::Error) {
+        return None;
+    }
+    let (firings, setting, target) = (firings?, setting?, target?);
+    let suspended = rule.suspend == Some(true);
+    let fingerprint = fingerprint(target.identity(), rule, firings.zone(), setting, suspended);
+    Some(CronRule {
+        name: rule.name.as_str().into(),
+        position: u32::try_from(position).unwrap_or(u32::MAX),
+        firings,
+        suspended,
+        setting,
+        max_delay_seconds,
+        successful_history_limit: successful,
+        failed_history_limit: failed,
+        fingerprint,
+    })
+}
+
+fn check_name(rule: &CronFederatedHPARule, path: &Path<'_>, findings: &mut Vec<Finding>) {
+    if let Some(name) = &rule.rule_name {
+        let why = "the field is name, not ruleName";
+        findings.push(
+            Finding::forbidden(Code::MistypedField, &path.key("ruleName"), why)
+                .with_fix(format!("write name: {name}")),
+        );
+    } else if rule.name.is_empty() {
+        findings.push(Finding::required(&path.key("name"), "every rule has a name of its own"));
+    }
+    let length = rule.name.chars().count();
+    if length > 32 {
+        let message = format!("Too long: may not be more than 32 characters, this has {length}");
+        findings.push(Finding::new(Code::OutOfRange, path.key("name"), message));
+    }
+}
+
+fn check_firings(
+    rule: &CronFederatedHPARule,
+    path: &Path<'_>,
+    findings: &mut Vec<Finding>,
+) -> Option<Firings> {
+    let cron = Cron::parse(&rule.schedule)
+        .map_err(|error| {
+            let field = path.key("schedule");
+            findings.push(Finding::invalid(
+                Code::Schedule,
+                &field,
+                &rule.schedule,
+                &error.to_string(),
+            ));
+        })
+        .ok();
+    let zone = check_zone(rule.time_zone.as_deref(), &path.key("timeZone"), findings);
+    Some(cron?.in_zone(zone?))
+}
+
+/// A zone by its name; an absent one is UTC.
+pub(super) fn check_zone(
+    name: Option<&str>,
+    field: &Path<'_>,
+    findings: &mut Vec<Finding>,
+) -> Option<Zone> {
+    let Some(name) = name else { return Some(Zone::utc()) };
+    Zone::named(name)
+        .map_err(|error| {
+            let finding = Finding::invalid(Code::TimeZone, field, name, &error.to_string());
+            findings.push(match error.nearest() {
+                Some(nearest) => finding.with_fix(format!("write {nearest}")),
+                None => finding,
+            });
+        })
+        .ok()
+}
+
+fn check_setting(
+    rule: &CronFederatedHPARule,
+    target: &Target,
+    path: &Path<'_>,
+    findings: &mut Vec<Finding>,
+) -> Option<Setting> {
+    let written = [
+        ("targetReplicas", rule.target_replicas, 0),
+        ("targetMinReplicas", rule.target_min_replicas, 1),
+        ("targetMaxReplicas", rule.target_max_replicas, 1),
+    ];
+    let mut in_range = true;
+    for (name, value, least) in written {
+        if let Some(value) = value.filter(|value| *value < least) {
+            let why = format!("must be greater than or equal to {least}");
+            findings.push(Finding::invalid(Code::OutOfRange, &path.key(name), value, &why));
+            in_range = false;
+        }
+    }
+    let kind = target.identity().kind();
+    let ignored = |name: &str, findings: &mut Vec<Finding>| {
+        let why = format!("a {kind} has no such bound to set, so this has no effect");
+        findings.push(
+            Finding::forbidden(Code::IgnoredField, &path.key(name), &why).with_fix("remove it"),
+        );
+    };
+    let count = |value: Option<i32>| value.and_then(|value| u32::try_from(value).ok());
+    match target {
+        Target::Workload(_) => {
+            for (name, value, _) in &written[1..] {
+                if value.is_some() {
+                    ignored(name, findings);
+                }
+            }
+            if rule.target_replicas.is_none() {
+                let why = format!("how many replicas the {kind} is to have");
+                findings.push(Finding::required(&path.key("targetReplicas"), &why));
+            }
+            count(rule.target_replicas).map(Setting::Replicas)
+        }
+        Target::Autoscaler(_) => {
+            if rule.target_replicas.is_some() {
+                let why = format!("the replicas are up to the {kind}, so this has no effect");
+                findings.push(
+                    Finding::forbidden(Code::IgnoredField, &path.key("targetReplicas"), &why)
+                        .with_fix("set targetMinReplicas or targetMaxReplicas"),
+                );
+            }
+            let bounds =
+                Bounds::new(count(rule.target_min_replicas), count(rule.target_max_replicas));
+            bounds
+                .map_err(|invalid| {
+                    if in_range {
+                        findings.push(bounds_finding(rule, invalid, kind, path));
+                    }
+                })
+                .ok()
+                .map(Setting::Bounds)
+        }
+    }
+}
+
+fn bounds_finding(
+    rule: &CronFederatedHPARule,
+    invalid: InvalidBounds,
+    kind: &str,
+    path: &Path<'_>,
+) -> Finding {
+    if let (InvalidBounds::Crossed, Some(min), Some(max)) =
+        (invalid, rule.target_min_replicas, rule.target_max_replicas)
+    {
+        let why = format!("must not be above targetMaxReplicas, which is {max}");
+        return Finding::invalid(Code::CrossedBounds, &path.key("targetMinReplicas"), min, &why);
+    }
+    let why = format!("a rule for a {kind} sets targetMinReplicas, targetMaxReplicas or both");
+    Finding::required(&path.key("targetMinReplicas"), &why)
+}
+
+/// The delay that holds. It stays below the shortest time between two firings, so that one firing
+/// is over before the next is due.
+fn check_max_delay(
+    rule: &CronFederatedHPARule,
+    firings: Option<&Firings>,
+    path: &Path<'_>,
+    now: Timestamp,
+    findings: &mut Vec<Finding>,
+) -> u32 {
+    let field = path.key("maxDelaySeconds");
+    if let Some(written) = rule.max_delay_seconds.filter(|written| *written < 1) {
+        let why = "must be greater than or equal to 1";
+        findings.push(Finding::invalid(Code::OutOfRange, &field, written, why));
+        return USUAL_DELAY_SECONDS;
+    }
+    let written = rule.max_delay_seconds.and_then(|written| u32::try_from(written).ok());
+    // No two firings are closer than a minute, so a shorter delay needs no look at the calendar.
+    if let Some(written) = written.filter(|written| *written < 60) {
+        return written;
+    }
+    let until = now.saturating_add(TWO_YEARS).unwrap_or(Timestamp::MAX);
+    let gap = firings.and_then(|firings| firings.smallest_gap(now, until));
+    let gap = gap.and_then(|gap| u32::try_from(gap.as_secs()).ok());
+    match (written, gap) {
+        (Some(written), Some(gap)) if written >= gap => {
+            let why = format!(
+                "must be smaller than {gap}, the shortest time between two firings of this rule"
+            );
+            let written = rule.max_delay_seconds.unwrap_or_default();
+            findings.push(
+                Finding::invalid(Code::MaxDelay, &field, written, &why)
+                    .with_fix(format!("write {} or less", gap - 1)),
+            );
+            written.unsigned_abs()
+        }
+        (Some(written), _) => written,
+        (None, Some(gap)) => USUAL_DELAY_SECONDS.min(gap - 1),
+        (None, None) => USUAL_DELAY_SECONDS,
+    }
+}
+
+fn check_limit(
+    limit: Option<i32>,
+    least: i32,
+    field: &Path<'_>,
+    findings: &mut Vec<Finding>,
+) -> u8 {
+    let limit = limit.unwrap_or(3);
+    if limit < least || limit > 32 {
+        let why = format!("must be between {least} and 32");
+        findings.push(Finding::invalid(Code::OutOfRange, field, limit, &why));
+    }
+    u8::try_from(limit).unwrap_or(3)
+}
+
+fn fingerprint(
+    target: &Identity,
+    rule: &CronFederatedHPARule,
+    zone: Zone,
+    setting: Setting,
+    suspended: bool,
+) -> Fingerprint {
+    let number = |value: Option<u32>| value.map(|value| value.to_string()).unwrap_or_default();
+    let [replicas, min, max] = match setting {
+        Setting::Replicas(replicas) => [Some(replicas), None, None],
+        Setting::Bounds(bounds) => [None, bounds.min(), bounds.max()],
+    }
+    .map(number);
+    Fingerprint::of([
+        target.group(),
+        target.kind(),
+        target.namespace(),
+        target.name(),
+        rule.schedule.as_str(),
+        zone.name(),
+        &replicas,
+        &min,
+        &max,
+        if suspended { "suspended" } else { "" },
+    ])
+}

@@ -1,0 +1,123 @@
+//! What every object has: its name and namespace, and the rules for names.
+
+use serde_json::json;
+
+use super::shape::Shape;
+use crate::finding::{Code, Finding, Path};
+
+/// The shape of `metadata`: the fields Kubernetes knows, as far as people write them.
+pub(super) fn metadata_shape() -> Shape {
+    let text = json!({ "type": "string", "nullable": true });
+    let texts =
+        json!({ "type": "object", "nullable": true, "additionalProperties": { "type": "string" } });
+    let anything = json!({});
+    Shape::of(&json!({
+        "type": "object",
+        "properties": {
+            "name": text, "generateName": text, "namespace": text, "labels": texts,
+            "annotations": texts, "finalizers": anything, "ownerReferences": anything,
+            "managedFields": anything, "resourceVersion": text, "uid": text, "selfLink": text,
+            "generation": anything, "creationTimestamp": text, "deletionTimestamp": text,
+            "deletionGracePeriodSeconds": anything
+        }
+    }))
+}
+
+/// Finds what is wrong with the name and the namespace of an object.
+pub(super) fn check_names(name: &str, namespace: Option<&str>, findings: &mut Vec<Finding>) {
+    let metadata = Path::Root.key("metadata");
+    let field = metadata.key("name");
+    if name.is_empty() {
+        findings.push(Finding::required(&field, "every object has a name"));
+    } else if let Some(why) = why_no_subdomain(name) {
+        findings.push(invalid_name(&field, name, &why));
+    }
+    if let Some(namespace) = namespace
+        && let Some(why) = why_no_label(namespace)
+    {
+        findings.push(invalid_name(&metadata.key("namespace"), namespace, &why));
+    }
+}
+
+/// A finding about a name, with the nearest name that would do.
+pub(super) fn invalid_name(field: &Path<'_>, name: &str, why: &str) -> Finding {
+    let finding = Finding::invalid(Code::InvalidName, field, name, why);
+    match nearest_name(name) {
+        Some(better) => finding.with_fix(format!("write {better}")),
+        None => finding,
+    }
+}
+
+/// Why a text is not what Kubernetes calls a DNS subdomain: the rule for most names.
+pub(super) fn why_no_subdomain(name: &str) -> Option<String> {
+    if name.chars().count() > 253 {
+        return Some("a name has at most 253 characters".to_owned());
+    }
+    let good = name.split('.').all(is_label);
+    (!good).then(|| {
+        "a name consists of lower-case letters, digits, '-' and '.', and begins and ends with a \
+         letter or a digit"
+            .to_owned()
+    })
+}
+
+/// Why a text is not what Kubernetes calls a DNS label: the rule for namespaces.
+fn why_no_label(name: &str) -> Option<String> {
+    (!is_label(name) || name.len() > 63).then(|| {
+        "a namespace has at most 63 lower-case letters, digits and '-', and begins and ends with a \
+         letter or a digit"
+            .to_owned()
+    })
+}
+
+fn is_label(label: &str) -> bool {
+    let edge = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
+    let bytes = label.as_bytes();
+    edge(bytes.first())
+        && edge(bytes.last())
+        && bytes
+            .iter()
+            .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || *byte == b'-')
+}
+
+/// `FakeScheduling` becomes `fake-scheduling`.
+fn nearest_name(name: &str) -> Option<String> {
+    let mut better = String::new();
+    let mut after_lower = false;
+    for letter in name.chars() {
+        if letter.is_ascii_uppercase() && after_lower {
+            better.push('-');
+        }
+        after_lower = letter.is_ascii_lowercase() || letter.is_ascii_digit();
+        match letter {
+            'a'..='z' | 'A'..='Z' | '0'..='9' | '.' | '-' => {
+                better.push(letter.to_ascii_lowercase());
+            }
+            _ => better.push('-'),
+        }
+    }
+    let better = better.trim_matches(['-', '.']).to_owned();
+    (why_no_subdomain(&better).is_none()).then_some(better)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_dns_subdomains() {
+        for good in ["a", "shop", "shop-2", "a.b", "0"] {
+            assert_eq!(why_no_subdomain(good), None, "{good}");
+        }
+        for bad in ["", "Shop", "-a", "a-", "a..b", "a_b", "ä", &"a".repeat(254)] {
+            assert!(why_no_subdomain(bad).is_some(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_better_name_is_suggested_where_there_is_one() {
+        assert_eq!(nearest_name("FakeScheduling").as_deref(), Some("fake-scheduling"));
+        assert_eq!(nearest_name("my_shop").as_deref(), Some("my-shop"));
+        assert_eq!(nearest_name("___"), None);
+    }
+}

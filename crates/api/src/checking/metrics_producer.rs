@@ -1,0 +1,191 @@
+//! From a `MetricsProducer` to the schedule it follows.
+
+use almanac_calendar::{
+    Pattern as CalendarPattern, PatternError, PatternText, PatternWindow, Windows, Zone,
+};
+use almanac_engine::scheduled_capacity::{Behaviour, ScheduledCapacity};
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+
+use super::Checked;
+use super::cron_federated_hpa::check_zone;
+use crate::finding::{Code, Finding, Path, Severity};
+use crate::objects::{MetricsProducer, Pattern, Schedule, ScheduledBehavior};
+
+/// Checks an object. Its value is there only when the whole schedule is in order: a number that is
+/// right half the time is worse than none.
+#[must_use]
+pub fn check(object: &MetricsProducer) -> Checked<ScheduledCapacity> {
+    let mut findings = Vec::new();
+    let root = Path::Root.key("spec");
+    let spec = &object.spec;
+    let value = match (&spec.schedule, &spec.schedule_spec) {
+        (Some(_), Some(_)) => {
+            let why = "schedule and scheduleSpec are two names of one field";
+            findings.push(
+                Finding::forbidden(Code::TwoSchedules, &root.key("scheduleSpec"), why)
+                    .with_fix("keep only one of them"),
+            );
+            None
+        }
+        (Some(schedule), None) => check_schedule(schedule, &root.key("schedule"), &mut findings),
+        (None, Some(schedule)) => {
+            check_schedule(schedule, &root.key("scheduleSpec"), &mut findings)
+        }
+        (None, None) => {
+            check_other_sources(object, &root, &mut findings);
+            None
+        }
+    };
+    let sound = !findings.iter().any(|finding| finding.severity() == Severity::Error);
+    Checked { value: value.filter(|_| sound), findings }
+}
+
+fn check_other_sources(object: &MetricsProducer, spec: &Path<'_>, findings: &mut Vec<Finding>) {
+    let others = [
+        ("queue", &object.spec.queue),
+        ("reservedCapacity", &object.spec.reserved_capacity),
+        ("pendingCapacity", &object.spec.pending_capacity),
+    ];
+    let before = findings.len();
+    for (name, source) in others {
+        if source.is_some() {
+            let why = "only schedules are carried out; this object will not become active";
+            findings.push(Finding::forbidden(Code::Unsupported, &spec.key(name), why));
+        }
+    }
+    if findings.len() == before {
+        findings.push(Finding::required(&spec.key("schedule"), "say when which number holds"));
+    }
+}
+
+fn check_schedule(
+    schedule: &Schedule,
+    path: &Path<'_>,
+    findings: &mut Vec<Finding>,
+) -> Option<ScheduledCapacity> {
+    let zone = check_zone(schedule.timezone.as_deref(), &path.key("timezone"), findings);
+    let default_value =
+        check_count(schedule.default_replicas, &path.key("defaultReplicas"), findings);
+    let list = path.key("behaviors");
+    let behaviours: Vec<_> = schedule
+        .behaviors
+        .iter()
+        .enumerate()
+        .map(|(position, behaviour)| {
+            check_behaviour(behaviour, zone, &list.index(position), findings)
+        })
+        .collect();
+    let behaviours = behaviours.into_iter().collect::<Option<Box<[_]>>>()?;
+    Some(ScheduledCapacity { zone: zone?, default_value: default_value?, behaviours })
+}
+
+fn check_behaviour(
+    behaviour: &ScheduledBehavior,
+    zone: Option<Zone>,
+    path: &Path<'_>,
+    findings: &mut Vec<Finding>,
+) -> Option<Behaviour> {
+    let value = check_count(behaviour.replicas, &path.key("replicas"), findings);
+    let start = check_pattern(&behaviour.start, &path.key("start"), findings);
+    let end = check_pattern(&behaviour.end, &path.key("end"), findings);
+    let windows = check_window(start?, end?, zone, path, findings);
+    Some(Behaviour { windows: windows?, value: value?, priority: behaviour.priority.unwrap_or(0) })
+}
+
+fn check_count(count: i32, field: &Path<'_>, findings: &mut Vec<Finding>) -> Option<u32> {
+    let checked = u32::try_from(count).ok();
+    if checked.is_none() {
+        let why = "must be greater than or equal to 0";
+        findings.push(Finding::invalid(Code::OutOfRange, field, count, why));
+    }
+    checked
+}
+
+fn check_pattern(
+    pattern: &Pattern,
+    path: &Path<'_>,
+    findings: &mut Vec<Finding>,
+) -> Option<CalendarPattern> {
+    let text = |field: &Option<IntOrString>| match field {
+        None => None,
+        Some(IntOrString::Int(number)) => Some(number.to_string()),
+        Some(IntOrString::String(text)) => Some(text.clone()),
+    };
+    let [minutes, hours, days, months, weekdays, years] = [
+        &pattern.minutes,
+        &pattern.hours,
+        &pattern.days,
+        &pattern.months,
+        &pattern.weekdays,
+        &pattern.years,
+    ]
+    .map(text);
+    let written = PatternText {
+        minutes: minutes.as_deref(),
+        hours: hours.as_deref(),
+        days: days.as_deref(),
+        months: months.as_deref(),
+        weekdays: weekdays.as_deref(),
+        years: years.as_deref(),
+    };
+    match CalendarPattern::parse(written) {
+        Ok(pattern) => Some(pattern),
+        Err(together) => {
+            let alone = wrong_on_their_own(written);
+            let errors = if alone.is_empty() { vec![together] } else { alone };
+            findings.extend(errors.iter().map(|error| pattern_finding(error, written, path)));
+            None
+        }
+    }
+}
+
+/// The mistakes in each field by itself: a pattern is refused at the first, but all are told.
+fn wrong_on_their_own(written: PatternText<'_>) -> Vec<PatternError> {
+    let alone = [
+        PatternText { minutes: written.minutes, ..PatternText::default() },
+        PatternText { hours: written.hours, ..PatternText::default() },
+        PatternText { days: written.days, ..PatternText::default() },
+        PatternText { months: written.months, ..PatternText::default() },
+        PatternText { weekdays: written.weekdays, ..PatternText::default() },
+        PatternText { years: written.years, ..PatternText::default() },
+    ];
+    alone.into_iter().filter_map(|field| CalendarPattern::parse(field).err()).collect()
+}
+
+fn pattern_finding(error: &PatternError, written: PatternText<'_>, path: &Path<'_>) -> Finding {
+    match error.field() {
+        None => Finding::new(Code::Pattern, path, format!("Invalid value: {error}")),
+        Some(field) => {
+            let name = field.name();
+            let value = field_of(written, name);
+            Finding::invalid(Code::Pattern, &path.key(name), value, &error.to_string())
+        }
+    }
+}
+
+fn field_of<'a>(text: PatternText<'a>, name: &str) -> &'a str {
+    match name {
+        "minutes" => text.minutes,
+        "hours" => text.hours,
+        "days" => text.days,
+        "months" => text.months,
+        "weekdays" => text.weekdays,
+        _ => text.years,
+    }
+    .unwrap_or_default()
+}
+
+fn check_window(
+    start: CalendarPattern,
+    end: CalendarPattern,
+    zone: Option<Zone>,
+    path: &Path<'_>,
+    findings: &mut Vec<Finding>,
+) -> Option<Windows> {
+    let window = PatternWindow::new(start, end)
+        .map_err(|error| {
+            findings.push(Finding::new(Code::Window, path, format!("Invalid value: {error}")));
+        })
+        .ok();
+    Some(window?.in_zone(zone?))
+}

@@ -1,0 +1,318 @@
+//! What a schema says about an object, with every finding at once.
+//!
+//! The schemas are those of the CRDs, so what is found here is what the API server would find; but
+//! it is said in words that help, and for the whole object instead of the first mistake. What does
+//! not fit is mended: left out, or given an empty value where one is required, so that the rest of
+//! the object can be looked at.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Map, Value as Json};
+
+use crate::finding::{Code, Finding, Path, Shown};
+use crate::kinds::nearest;
+use crate::reading::{Entry, Node, Value};
+
+/// The part of a schema that is looked at.
+#[derive(Debug, Default)]
+pub(super) struct Shape {
+    kind: ShapeKind,
+    nullable: bool,
+    choices: Vec<String>,
+    minimum: Option<f64>,
+    maximum: Option<f64>,
+    min_length: usize,
+    max_length: Option<usize>,
+    max_items: Option<usize>,
+    keys: Vec<String>,
+    required: Vec<String>,
+    properties: BTreeMap<String, Shape>,
+    items: Option<Box<Shape>>,
+    values: Option<Box<Shape>>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum ShapeKind {
+    #[default]
+    Anything,
+    Map,
+    List,
+    Text,
+    Integer,
+    Number,
+    Bool,
+    IntegerOrText,
+}
+
+impl Shape {
+    /// Reads a schema as it stands in a CRD.
+    pub(super) fn of(schema: &Json) -> Self {
+        let count = |key: &str| schema[key].as_u64().and_then(|count| usize::try_from(count).ok());
+        let texts = |key: &str| -> Vec<String> {
+            let items = schema[key].as_array().into_iter().flatten();
+            items.filter_map(|item| item.as_str().map(str::to_owned)).collect()
+        };
+        let flag = |key: &str| schema[key].as_bool() == Some(true);
+        let inner = |key: &str| schema[key].is_object().then(|| Box::new(Self::of(&schema[key])));
+        let int32 = schema["format"] == "int32";
+        Self {
+            kind: match schema["type"].as_str() {
+                _ if flag("x-kubernetes-int-or-string") => ShapeKind::IntegerOrText,
+                _ if flag("x-kubernetes-preserve-unknown-fields") => ShapeKind::Anything,
+                Some("object") => ShapeKind::Map,
+                Some("array") => ShapeKind::List,
+                Some("string") => ShapeKind::Text,
+                Some("integer") => ShapeKind::Integer,
+                Some("number") => ShapeKind::Number,
+                Some("boolean") => ShapeKind::Bool,
+                _ => ShapeKind::Anything,
+            },
+            nullable: flag("nullable"),
+            choices: texts("enum"),
+            minimum: schema["minimum"].as_f64().or(int32.then_some(f64::from(i32::MIN))),
+            maximum: schema["maximum"].as_f64().or(int32.then_some(f64::from(i32::MAX))),
+            min_length: count("minLength").unwrap_or(0),
+            max_length: count("maxLength"),
+            max_items: count("maxItems"),
+            keys: texts("x-kubernetes-list-map-keys"),
+            required: texts("required"),
+            properties: schema["properties"]
+                .as_object()
+                .into_iter()
+                .flatten()
+                .map(|(name, schema)| (name.clone(), Self::of(schema)))
+                .collect(),
+            items: inner("items"),
+            values: inner("additionalProperties"),
+        }
+    }
+
+    /// Adds a field to a map's shape.
+    pub(super) fn set(&mut self, name: &str, shape: Shape) {
+        self.properties.insert(name.to_owned(), shape);
+    }
+
+    /// Looks at a value; the value that comes back fits.
+    pub(super) fn examine(
+        &self,
+        node: &Node,
+        path: &Path<'_>,
+        findings: &mut Vec<Finding>,
+    ) -> Json {
+        match (&node.value, self.kind) {
+            (Value::Null, _) if self.nullable => Json::Null,
+            (_, ShapeKind::Anything) | (Value::Bool(_), ShapeKind::Bool) => node.to_json(),
+            (Value::Map(entries), ShapeKind::Map) => self.examine_map(entries, path, findings),
+            (Value::List(items), ShapeKind::List) => self.examine_list(items, path, findings),
+            (Value::Text(text), ShapeKind::Text | ShapeKind::IntegerOrText) => {
+                if self.examine_text(text, path, findings) { node.to_json() } else { self.empty() }
+            }
+            (Value::Number(number), ShapeKind::Integer | ShapeKind::IntegerOrText)
+                if !number.is_f64() =>
+            {
+                self.examine_number(number.as_f64(), path, findings)
+                    .unwrap_or_else(|| node.to_json())
+            }
+            (Value::Number(number), ShapeKind::Number) => self
+                .examine_number(number.as_f64(), path, findings)
+                .unwrap_or_else(|| node.to_json()),
+            _ => {
+                findings.push(self.wrong_type(node, path));
+                self.empty()
+            }
+        }
+    }
+
+    fn examine_map(&self, entries: &[Entry], path: &Path<'_>, findings: &mut Vec<Finding>) -> Json {
+        let mut mended = Map::new();
+        let mut misspelled = BTreeSet::new();
+        for entry in entries {
+            let field = path.key(&entry.key);
+            let shape = self.properties.get(&*entry.key).or(self.values.as_deref());
+            if let Some(shape) = shape {
+                let value = shape.examine(&entry.value, &field, findings);
+                mended.insert(entry.key.to_string(), value);
+            } else {
+                let meant = self.probably_meant(&entry.key, entries);
+                misspelled.extend(meant);
+                findings.push(unknown_field(&field, meant));
+            }
+        }
+        for name in &self.required {
+            if !mended.contains_key(name) {
+                if !misspelled.contains(name.as_str()) {
+                    findings.push(Finding::required(&path.key(name), ""));
+                }
+                let empty = self.properties.get(name).map_or(Json::Null, Self::empty);
+                mended.insert(name.clone(), empty);
+            }
+        }
+        Json::Object(mended)
+    }
+
+    fn examine_list(&self, items: &[Node], path: &Path<'_>, findings: &mut Vec<Finding>) -> Json {
+        if let Some(most) = self.max_items
+            && items.len() > most
+        {
+            let message = format!("Too many: {}: must have at most {most} items", items.len());
+            findings.push(Finding::new(Code::OutOfRange, path, message));
+        }
+        let anything = Shape::default();
+        let shape = self.items.as_deref().unwrap_or(&anything);
+        let mended: Vec<Json> = items
+            .iter()
+            .enumerate()
+            .map(|(position, item)| shape.examine(item, &path.index(position), findings))
+            .collect();
+        self.examine_keys(&mended, path, findings);
+        Json::Array(mended)
+    }
+
+    /// Items that are told apart by some of their fields must differ in them.
+    fn examine_keys(&self, items: &[Json], path: &Path<'_>, findings: &mut Vec<Finding>) {
+        let [key] = self.keys.as_slice() else { return };
+        let mut seen = BTreeSet::new();
+        for (position, item) in items.iter().enumerate() {
+            let Some(name) = item[key].as_str().filter(|name| !name.is_empty()) else { continue };
+            if !seen.insert(name) {
+                let item = path.index(position);
+                let message = format!("Duplicate value: {}", name.shown());
+                findings.push(Finding::new(Code::DuplicateItem, item.key(key), message));
+            }
+        }
+    }
+
+    /// Whether the text can be gone on with.
+    fn examine_text(&self, text: &str, path: &Path<'_>, findings: &mut Vec<Finding>) -> bool {
+        let length = text.chars().count();
+        if !self.choices.is_empty() && !self.choices.iter().any(|choice| choice == text) {
+            let choices: Vec<_> = self.choices.iter().map(Shown::shown).collect();
+            let message = format!(
+                "Unsupported value: {}: supported values: {}",
+                text.shown(),
+                choices.join(", ")
+            );
+            let finding = Finding::new(Code::UnsupportedValue, path, message);
+            findings.push(match nearest(text, self.choices.iter().map(String::as_str)) {
+                Some(meant) => finding.with_fix(format!("write {meant}")),
+                None => finding,
+            });
+            return false;
+        }
+        if length < self.min_length {
+            findings.push(Finding::required(path, "must not be empty"));
+        } else if let Some(most) = self.max_length
+            && length > most
+        {
+            let message =
+                format!("Too long: may not be more than {most} characters, this has {length}");
+            findings.push(Finding::new(Code::OutOfRange, path, message));
+        }
+        true
+    }
+
+    /// A number out of bounds, and the value to go on with in its place: the nearest an int32 holds.
+    fn examine_number(
+        &self,
+        number: Option<f64>,
+        path: &Path<'_>,
+        findings: &mut Vec<Finding>,
+    ) -> Option<Json> {
+        let number = number?;
+        let why = match (self.minimum, self.maximum) {
+            (Some(least), _) if number < least => {
+                format!("must be greater than or equal to {least}")
+            }
+            (_, Some(most)) if number > most => format!("must be less than or equal to {most}"),
+            _ => return None,
+        };
+        findings.push(Finding::new(
+            Code::OutOfRange,
+            path,
+            format!("Invalid value: {number}: {why}"),
+        ));
+        #[expect(clippy::cast_possible_truncation, reason = "a cast of a float saturates")]
+        Some(Json::from(number as i32))
+    }
+
+    fn wrong_type(&self, node: &Node, path: &Path<'_>) -> Finding {
+        let (shown, found) = match &node.value {
+            Value::Null => ("null".to_owned(), "nothing"),
+            Value::Bool(truth) => (truth.to_string(), "true or false"),
+            Value::Number(number) if number.is_f64() => {
+                (number.to_string(), "a number with a fraction")
+            }
+            Value::Number(number) => (number.to_string(), "a number"),
+            Value::Text(text) => (text.shown(), "text"),
+            Value::List(_) => ("[…]".to_owned(), "a list"),
+            Value::Map(_) => ("{…}".to_owned(), "a map"),
+        };
+        let due = match self.kind {
+            ShapeKind::Map => "a map",
+            ShapeKind::List => "a list",
+            ShapeKind::Text => "text",
+            ShapeKind::Integer => "a whole number",
+            ShapeKind::Number => "a number",
+            ShapeKind::Bool => "true or false",
+            ShapeKind::IntegerOrText => "a whole number or text",
+            ShapeKind::Anything => "anything",
+        };
+        let finding = Finding::new(
+            Code::WrongType,
+            path,
+            format!("Invalid value: {shown}: must be {due}, not {found}"),
+        );
+        match (&node.value, self.kind) {
+            (Value::Number(_) | Value::Bool(_), ShapeKind::Text) => {
+                finding.with_fix(format!("put it in quotes: \"{shown}\""))
+            }
+            (Value::Text(text), ShapeKind::Integer | ShapeKind::Number)
+                if text.parse::<f64>().is_ok() =>
+            {
+                finding.with_fix(format!("leave the quotes out: {text}"))
+            }
+            (Value::Text(text), ShapeKind::Bool) if matches!(&**text, "true" | "false") => {
+                finding.with_fix(format!("leave the quotes out: {text}"))
+            }
+            (Value::Map(_), ShapeKind::List) => finding.with_fix("begin each item with '- '"),
+            (Value::Null, _) => finding.with_fix("give it a value, or remove the field"),
+            _ => finding,
+        }
+    }
+
+    /// The field a name that isn't one was probably meant to be: none that is there already.
+    fn probably_meant(&self, written: &str, entries: &[Entry]) -> Option<&str> {
+        let absent = |name: &&str| !entries.iter().any(|entry| &*entry.key == *name);
+        nearest(written, self.properties.keys().map(String::as_str).filter(absent))
+    }
+
+    /// What stands in for a required value that isn't there.
+    fn empty(&self) -> Json {
+        match self.kind {
+            _ if self.nullable => Json::Null,
+            ShapeKind::Anything => Json::Null,
+            ShapeKind::Map => {
+                let fields = self
+                    .required
+                    .iter()
+                    .filter_map(|name| Some((name.clone(), self.properties.get(name)?.empty())));
+                Json::Object(fields.collect())
+            }
+            ShapeKind::List => Json::Array(Vec::new()),
+            ShapeKind::Text | ShapeKind::IntegerOrText => {
+                Json::String(self.choices.first().cloned().unwrap_or_default())
+            }
+            ShapeKind::Integer | ShapeKind::Number => Json::from(0),
+            ShapeKind::Bool => Json::Bool(false),
+        }
+    }
+}
+
+fn unknown_field(field: &Path<'_>, meant: Option<&str>) -> Finding {
+    let finding =
+        Finding::new(Code::UnknownField, field, "Unknown field: there is no such field here");
+    match meant {
+        Some(meant) => finding.with_fix(format!("write {meant}")),
+        None => finding,
+    }
+}

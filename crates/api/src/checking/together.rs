@@ -1,0 +1,66 @@
+//! What shows only when objects are seen together: the same object twice, two writers on one target.
+
+use std::collections::BTreeMap;
+
+use almanac_engine::Identity;
+use almanac_engine::cron_scaling::Target;
+
+use super::read_object::{CheckedObject, Meaning};
+use crate::finding::{Code, FieldPath, Finding, Path};
+
+/// Checks objects against each other. For each object the findings about it, beside its own.
+/// `place` says where an object is, for findings about another one.
+#[must_use]
+pub fn check_together(
+    objects: &[CheckedObject],
+    place: impl Fn(usize) -> String,
+) -> Vec<Vec<Finding>> {
+    let mut findings: Vec<Vec<Finding>> = vec![Vec::new(); objects.len()];
+    let mut first_of: BTreeMap<&Identity, usize> = BTreeMap::new();
+    let mut writers: BTreeMap<&Identity, Vec<usize>> = BTreeMap::new();
+    for (index, object) in objects.iter().enumerate() {
+        let Some(identity) = &object.identity else { continue };
+        if let Some(&first) = first_of.get(identity) {
+            let message = format!("{identity} is given twice, first at {}", place(first));
+            findings[index].push(
+                Finding::new(Code::DuplicateObject, FieldPath::default(), message)
+                    .with_fix("remove one of them, or give it another name"),
+            );
+            continue;
+        }
+        first_of.insert(identity, index);
+        if let Some(target) = object.meaning.as_ref().and_then(written_target) {
+            writers.entry(target.identity()).or_default().push(index);
+        }
+    }
+    for (target, writers) in &writers {
+        let Some((&first, others)) = writers.split_first() else { continue };
+        for &other in others {
+            if let Some(writer) = &objects[first].identity {
+                findings[other].push(two_writers(target, writer, &place(first)));
+            }
+        }
+    }
+    findings
+}
+
+fn two_writers(target: &Identity, writer: &Identity, place: &str) -> Finding {
+    let spec = Path::Root.key("spec");
+    let message =
+        format!("{target} is already scaled by {writer}, at {place}; each undoes the other's work");
+    Finding::new(Code::TwoWriters, spec.key("scaleTargetRef"), message).with_fix(
+        "let one of them scale it; cron rules can set the bounds of an autoscaler instead",
+    )
+}
+
+/// What an object scales. Cron rules with the same target may still get along when their rules
+/// never meet, but nothing keeps them from it.
+fn written_target(meaning: &Meaning) -> Option<&Target> {
+    match meaning {
+        Meaning::CronScaling(policy) => Some(&policy.target),
+        Meaning::HorizontalAutoscaler(target) | Meaning::Autoscaler(_, Some(target)) => {
+            Some(target)
+        }
+        _ => None,
+    }
+}

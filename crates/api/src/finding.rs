@@ -1,0 +1,150 @@
+//! What is wrong with what a user wrote, and what to do about it.
+//!
+//! One type and one table of codes, for files, for admission and for conditions alike. A finding
+//! knows a field; only what prints it knows files and lines.
+
+mod codes;
+mod path;
+
+use jiff::Timestamp;
+
+pub use codes::{Code, Severity};
+pub use path::{FieldPath, Path, Segment};
+
+/// One thing that is wrong, or worth knowing, about an object.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Finding {
+    /// Which entry of the table of codes it is. The severity follows from it.
+    pub code: Code,
+    /// The field it is about; empty when it is about the whole object or file.
+    pub field: FieldPath,
+    /// What is wrong and what would be right, in Kubernetes' form but without the field:
+    /// `Invalid value: "0 0 * *": a cron expression has five fields, this has four`.
+    pub message: String,
+    /// What to do, where there is one thing to do.
+    pub fix: Option<String>,
+    /// The instants at which it shows, if it shows at instants.
+    pub at: Vec<Timestamp>,
+}
+
+impl Finding {
+    /// A finding about a field.
+    #[must_use]
+    pub fn new(code: Code, field: impl Into<FieldPath>, message: impl Into<String>) -> Self {
+        Self { code, field: field.into(), message: message.into(), fix: None, at: Vec::new() }
+    }
+
+    /// The same with something to do about it.
+    #[must_use]
+    pub fn with_fix(mut self, fix: impl Into<String>) -> Self {
+        self.fix = Some(fix.into());
+        self
+    }
+
+    /// The same with the instants at which it shows.
+    #[must_use]
+    pub fn with_instants(mut self, at: Vec<Timestamp>) -> Self {
+        self.at = at;
+        self
+    }
+
+    /// How bad it is.
+    #[must_use]
+    pub fn severity(&self) -> Severity {
+        self.code.severity()
+    }
+
+    /// A value that is there but cannot be, in Kubernetes' words.
+    #[must_use]
+    pub fn invalid(code: Code, field: &Path<'_>, value: impl Shown, why: &str) -> Self {
+        Self::new(code, field, format!("Invalid value: {}: {why}", value.shown()))
+    }
+
+    /// A value that has to be there and is not, in Kubernetes' words.
+    #[must_use]
+    pub fn required(field: &Path<'_>, why: &str) -> Self {
+        let message = if why.is_empty() {
+            "Required value".to_owned()
+        } else {
+            format!("Required value: {why}")
+        };
+        Self::new(Code::MissingField, field, message)
+    }
+
+    /// A value that may not be there, in Kubernetes' words.
+    #[must_use]
+    pub fn forbidden(code: Code, field: &Path<'_>, why: &str) -> Self {
+        Self::new(code, field, format!("Forbidden: {why}"))
+    }
+}
+
+/// `spec.rules[1].schedule: Invalid value: …`, the one line that says it all.
+impl std::fmt::Display for Finding {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.field.segments().is_empty() {
+            formatter.write_str(&self.message)
+        } else {
+            write!(formatter, "{}: {}", self.field, self.message)
+        }
+    }
+}
+
+/// How a value is shown in a message: text quoted, numbers bare, both short.
+pub trait Shown {
+    /// The value as a message has it.
+    fn shown(&self) -> String;
+}
+
+/// The longest value a message repeats. What is longer can be seen where the message points.
+const SHOWN_CHARACTERS: usize = 60;
+
+impl Shown for str {
+    fn shown(&self) -> String {
+        if self.chars().nth(SHOWN_CHARACTERS).is_none() {
+            return format!("{self:?}");
+        }
+        let start: String = self.chars().take(SHOWN_CHARACTERS - 1).collect();
+        format!("{:?}", start + "…")
+    }
+}
+
+impl Shown for String {
+    fn shown(&self) -> String {
+        self.as_str().shown()
+    }
+}
+
+impl Shown for i32 {
+    fn shown(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl<T: Shown + ?Sized> Shown for &T {
+    fn shown(&self) -> String {
+        (*self).shown()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_finding_reads_as_kubernetes_would_put_it() {
+        let spec = Path::Root.key("spec");
+        let rules = spec.key("rules");
+        let rule = rules.index(1);
+        let field = rule.key("schedule");
+        let finding = Finding::invalid(Code::Schedule, &field, "0 0 * *", "too short");
+        assert_eq!(
+            finding.to_string(),
+            r#"spec.rules[1].schedule: Invalid value: "0 0 * *": too short"#
+        );
+    }
+
+    #[test]
+    fn long_values_are_cut() {
+        assert_eq!("x".repeat(100).shown(), format!("\"{}…\"", "x".repeat(59)));
+    }
+}

@@ -1,0 +1,12 @@
+//! The objects as users write them.
+//!
+//! From text to checked policies: `reading` turns files into trees that know their positions,
+//! `objects` are the types and their schemas, `checking` turns an object into what the engine
+//! decides over, and whatever is wrong on the way becomes a [`finding::Finding`].
+
+pub mod checking;
+pub mod finding;
+pub mod kinds;
+pub mod objects;
+pub mod reading;
+pub mod writing;

@@ -1,0 +1,36 @@
+//! The objects themselves: the types users write, and the schemas the API server checks.
+//!
+//! The doc comments of the fields are what `kubectl explain` prints. What a schema alone can't say
+//! stands in rules beside it; what neither can say is the affair of `checking`.
+
+#![allow(
+    clippy::duplicated_attributes,
+    reason = "columns of a table share types; clippy takes them for the same attribute twice"
+)]
+#![allow(unreachable_pub, reason = "kube's derive of a schema declares an inner copy of each type")]
+
+mod cron_federated_hpa;
+mod custom_resources;
+mod federated_hpa;
+mod horizontal_autoscaler;
+mod metrics_producer;
+mod scalable_node_group;
+mod schema;
+
+pub use cron_federated_hpa::{
+    CronFederatedHPA, CronFederatedHPARule, CronFederatedHPASpec, CronFederatedHPAStatus,
+    ExecutionHistory, FailedExecution, SuccessfulExecution,
+};
+pub use custom_resources::{CustomResource, custom_resources};
+pub use federated_hpa::{FederatedHPA, FederatedHPASpec};
+pub use horizontal_autoscaler::{
+    Behavior, CurrentMetric, HorizontalAutoscaler, HorizontalAutoscalerSpec,
+    HorizontalAutoscalerStatus, Metric, MetricTarget, MetricTargetType, PrometheusMetric,
+    ScalingPolicy, ScalingPolicyType, ScalingRules, SelectPolicy,
+};
+pub use metrics_producer::{
+    MetricsProducer, MetricsProducerSpec, MetricsProducerStatus, Pattern, Schedule,
+    ScheduledBehavior, ScheduledCapacityStatus,
+};
+pub use scalable_node_group::{ScalableNodeGroup, ScalableNodeGroupSpec, ScalableNodeGroupStatus};
+pub use schema::ScaleTargetReference;

@@ -1,0 +1,205 @@
+//! `CronFederatedHPA`: cron rules that set a workload's replicas, or an autoscaler's bounds.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
+use kube::{CustomResource, KubeSchema};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::schema::{self, ScaleTargetReference};
+
+/// What is scaled, and when.
+#[derive(CustomResource, KubeSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[kube(
+    group = "autoscaling.karmada.io",
+    version = "v1alpha1",
+    kind = "CronFederatedHPA",
+    plural = "cronfederatedhpas",
+    shortname = "cronfhpa",
+    category = "karmada-io",
+    namespaced,
+    status = "CronFederatedHPAStatus",
+    derive = "PartialEq",
+    doc = "Cron rules that scale a workload, or set the bounds of an autoscaler, at given times.",
+    printcolumn(
+        name = "REFERENCE-KIND",
+        type_ = "string",
+        json_path = ".spec.scaleTargetRef.kind"
+    ),
+    printcolumn(
+        name = "REFERENCE-NAME",
+        type_ = "string",
+        json_path = ".spec.scaleTargetRef.name"
+    ),
+    printcolumn(name = "NEXT", type_ = "string", json_path = ".status.nextExecutionTime"),
+    printcolumn(name = "LAST", type_ = "string", json_path = ".status.lastExecutionTime"),
+    printcolumn(name = "AGE", type_ = "date", json_path = ".metadata.creationTimestamp")
+)]
+#[serde(rename_all = "camelCase")]
+#[x_kube(
+    validation = Rule::new("!has(self.scaleTargetRef.apiVersion) || self.scaleTargetRef.apiVersion != 'app/v1'").message("scaleTargetRef.apiVersion: there is no 'app/v1', write 'apps/v1'"),
+    validation = Rule::new("!has(self.scaleTargetRef.apiVersion) || !self.scaleTargetRef.apiVersion.startsWith('autoscaling.karmada.io/') || self.scaleTargetRef.kind == 'FederatedHPA'").message("scaleTargetRef.kind: of autoscaling.karmada.io only a FederatedHPA can be scaled"),
+    validation = Rule::new("has(self.scaleTargetRef.apiVersion) && (self.scaleTargetRef.apiVersion.startsWith('autoscaling.karmada.io/') && self.scaleTargetRef.kind == 'FederatedHPA' || self.scaleTargetRef.apiVersion.startsWith('autoscaling/') && self.scaleTargetRef.kind == 'HorizontalPodAutoscaler') ? self.rules.all(r, has(r.targetMinReplicas) || has(r.targetMaxReplicas)) : true").message("rules: every rule for an autoscaler needs targetMinReplicas, targetMaxReplicas or both"),
+    validation = Rule::new("has(self.scaleTargetRef.apiVersion) && (self.scaleTargetRef.apiVersion.startsWith('autoscaling.karmada.io/') && self.scaleTargetRef.kind == 'FederatedHPA' || self.scaleTargetRef.apiVersion.startsWith('autoscaling/') && self.scaleTargetRef.kind == 'HorizontalPodAutoscaler') ? true : self.rules.all(r, has(r.targetReplicas))").message("rules: every rule for a workload needs targetReplicas"),
+)]
+pub struct CronFederatedHPASpec {
+    /// What the rules change: anything with a `scale` subresource, such as a Deployment, or the
+    /// bounds of a `FederatedHPA` or a `HorizontalPodAutoscaler`.
+    pub scale_target_ref: ScaleTargetReference,
+    /// When to scale, and to what.
+    #[schemars(length(max = 256))]
+    #[x_kube(merge_strategy = ListMerge::Map(vec!["name".into()]))]
+    pub rules: Vec<CronFederatedHPARule>,
+}
+
+/// One rule: at these times, set this.
+#[derive(KubeSchema, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[x_kube(
+    validation = Rule::new("!has(self.ruleName)").message("the field is 'name', not 'ruleName'"),
+    validation = Rule::new("has(self.ruleName) || size(self.name) > 0").message("name: Required value: every rule has a name of its own"),
+    validation = Rule::new("!has(self.targetMinReplicas) || !has(self.targetMaxReplicas) || self.targetMinReplicas <= self.targetMaxReplicas").message("targetMinReplicas must not be above targetMaxReplicas"),
+)]
+pub struct CronFederatedHPARule {
+    /// The name of the rule, 1 to 32 characters, unique within the object. The history of a rule
+    /// is kept under its name: another name is another rule.
+    // The schema gives it an empty default instead of requiring it: only then does the API server
+    // come to the rule that explains `ruleName`.
+    #[serde(default)]
+    #[schemars(length(max = 32))]
+    pub name: String,
+    /// Not a field: some published examples write it in place of `name`, and are told so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 253))]
+    pub rule_name: Option<String>,
+    /// When the rule fires: a cron expression of five fields, as for a Kubernetes `CronJob`.
+    #[schemars(length(min = 1, max = 256))]
+    pub schedule: String,
+    /// The replicas to set. Needed for workloads; not for autoscalers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
+    pub target_replicas: Option<i32>,
+    /// The lower bound to set. For autoscalers, which need this, `targetMaxReplicas` or both; a
+    /// bound that isn't named stays, unless it has to make way for the one that is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    pub target_min_replicas: Option<i32>,
+    /// The upper bound to set. For autoscalers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    pub target_max_replicas: Option<i32>,
+    /// Stops the rule from firing for as long as it is true. What it missed then is not caught up.
+    #[serde(default = "not_suspended", skip_serializing_if = "Option::is_none")]
+    pub suspend: Option<bool>,
+    /// The time zone of the schedule, by its IANA name, such as `Europe/Berlin`. Absent: UTC.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 64))]
+    pub time_zone: Option<String>,
+    /// How late, in seconds, a firing may still be carried out after a downtime or a failure.
+    /// Smaller than the shortest time between two firings. Absent: 300, or one second less than
+    /// that time where it is shorter.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    pub max_delay_seconds: Option<i32>,
+    /// How many successful executions the status keeps.
+    #[serde(default = "three", skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 32))]
+    pub successful_history_limit: Option<i32>,
+    /// How many failed executions the status keeps.
+    #[serde(default = "three", skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 32))]
+    pub failed_history_limit: Option<i32>,
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "the type of the field")]
+fn not_suspended() -> Option<bool> {
+    Some(false)
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "the type of the field")]
+fn three() -> Option<i32> {
+    Some(3)
+}
+
+/// What has happened, and what comes next.
+#[derive(KubeSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CronFederatedHPAStatus {
+    /// The generation of the object this status is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observed_generation: Option<i64>,
+    /// When the next rule fires.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_execution_time: Option<Time>,
+    /// When a rule was last carried out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_execution_time: Option<Time>,
+    /// The history of each rule, in the order of the spec.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 256))]
+    #[x_kube(merge_strategy = ListMerge::Map(vec!["ruleName".into()]))]
+    pub execution_histories: Vec<ExecutionHistory>,
+    /// Whether the object is in use, and if not, why.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(schema_with = "schema::conditions")]
+    pub conditions: Vec<Condition>,
+}
+
+/// The history of one rule.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ExecutionHistory {
+    /// The name of the rule.
+    #[schemars(length(max = 32))]
+    pub rule_name: String,
+    /// Stands for the rule as it was when it was last handled; a rule that has changed since does
+    /// not fire for the past.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 16))]
+    pub fingerprint: Option<String>,
+    /// The firings up to this instant are settled: carried out, missed or superseded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_handled_time: Option<Time>,
+    /// When the rule fires next. Absent while the rule is suspended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_execution_time: Option<Time>,
+    /// What was carried out, newest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 32))]
+    pub successful_executions: Vec<SuccessfulExecution>,
+    /// What failed or was missed, newest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 32))]
+    pub failed_executions: Vec<FailedExecution>,
+}
+
+/// A firing that was carried out.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SuccessfulExecution {
+    /// The instant of the firing.
+    pub schedule_time: Time,
+    /// When it was carried out.
+    pub execution_time: Time,
+    /// The replicas that were set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub applied_replicas: Option<i32>,
+    /// The upper bound that was set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub applied_max_replicas: Option<i32>,
+    /// The lower bound that was set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub applied_min_replicas: Option<i32>,
+}
+
+/// A firing that was not carried out.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FailedExecution {
+    /// The instant of the firing.
+    pub schedule_time: Time,
+    /// When it was given up.
+    pub execution_time: Time,
+    /// Why.
+    #[schemars(length(max = 4096))]
+    pub message: String,
+}

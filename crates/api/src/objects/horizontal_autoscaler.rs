@@ -1,0 +1,217 @@
+//! `HorizontalAutoscaler`: scales anything with a `scale` subresource by the answer to a query.
+
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
+use kube::{CustomResource, KubeSchema};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::schema::{self, ScaleTargetReference};
+
+/// What is scaled, by what, within which bounds.
+#[derive(CustomResource, KubeSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[kube(
+    group = "autoscaling.karpenter.sh",
+    version = "v1alpha1",
+    kind = "HorizontalAutoscaler",
+    plural = "horizontalautoscalers",
+    shortname = "ha",
+    namespaced,
+    status = "HorizontalAutoscalerStatus",
+    derive = "PartialEq",
+    doc = "Scales anything with a scale subresource by the answer to a Prometheus query.",
+    printcolumn(
+        name = "REFERENCE-KIND",
+        type_ = "string",
+        json_path = ".spec.scaleTargetRef.kind"
+    ),
+    printcolumn(
+        name = "REFERENCE-NAME",
+        type_ = "string",
+        json_path = ".spec.scaleTargetRef.name"
+    ),
+    printcolumn(name = "MIN", type_ = "integer", json_path = ".spec.minReplicas"),
+    printcolumn(name = "MAX", type_ = "integer", json_path = ".spec.maxReplicas"),
+    printcolumn(name = "DESIRED", type_ = "integer", json_path = ".status.desiredReplicas"),
+    printcolumn(
+        name = "READY",
+        type_ = "string",
+        json_path = ".status.conditions[?(@.type=='Ready')].status"
+    ),
+    printcolumn(name = "AGE", type_ = "date", json_path = ".metadata.creationTimestamp")
+)]
+#[serde(rename_all = "camelCase")]
+#[x_kube(
+    validation = Rule::new("self.minReplicas <= self.maxReplicas").message("minReplicas must not be above maxReplicas"),
+    validation = Rule::new("!has(self.scaleTargetRef.apiVersion) || self.scaleTargetRef.apiVersion != 'app/v1'").message("scaleTargetRef.apiVersion: there is no 'app/v1', write 'apps/v1'"),
+)]
+pub struct HorizontalAutoscalerSpec {
+    /// What is scaled: anything with a `scale` subresource.
+    pub scale_target_ref: ScaleTargetReference,
+    /// The lower bound.
+    #[schemars(range(min = 0))]
+    pub min_replicas: i32,
+    /// The upper bound.
+    #[schemars(range(min = 0))]
+    pub max_replicas: i32,
+    /// By what to scale. Of several the highest recommendation is taken.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 32))]
+    #[x_kube(merge_strategy = ListMerge::Atomic)]
+    pub metrics: Vec<Metric>,
+    /// How fast to scale up and down.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub behavior: Option<Behavior>,
+}
+
+/// One thing to scale by.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Metric {
+    /// The answer to a Prometheus query.
+    pub prometheus: PrometheusMetric,
+}
+
+/// A query and what its answer should be.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PrometheusMetric {
+    /// A Prometheus query that yields exactly one sample.
+    #[schemars(length(min = 1, max = 4096))]
+    pub query: String,
+    /// What the answer should be.
+    pub target: MetricTarget,
+}
+
+/// What the answer to a query should be.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct MetricTarget {
+    /// How the answer and the value are compared.
+    #[serde(rename = "type")]
+    pub kind: MetricTargetType,
+    /// The value: as it is, for each replica, or in percent.
+    #[schemars(schema_with = "schema::quantity")]
+    pub value: Quantity,
+}
+
+/// How an answer and its target are compared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum MetricTargetType {
+    /// The answer should be the value.
+    #[default]
+    Value,
+    /// The answer should be the value for each replica.
+    AverageValue,
+    /// The answer is a fraction of one; the value is in percent.
+    Utilization,
+}
+
+/// How fast to scale up and down.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Behavior {
+    /// Upwards. Absent: at once, to the highest recommendation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scale_up: Option<ScalingRules>,
+    /// Downwards. Absent: to the highest recommendation of the last 300 seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scale_down: Option<ScalingRules>,
+}
+
+/// How fast to scale in one direction.
+#[derive(KubeSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ScalingRules {
+    /// How far back recommendations are looked at before scaling.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 3600))]
+    pub stabilization_window_seconds: Option<i32>,
+    /// Which recommendation, and which policy, is taken. Absent: `Max`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub select_policy: Option<SelectPolicy>,
+    /// How much may change in how long. Absent: any amount at once.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 16))]
+    #[x_kube(merge_strategy = ListMerge::Atomic)]
+    pub policies: Vec<ScalingPolicy>,
+}
+
+/// Which of several is taken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum SelectPolicy {
+    /// The one that changes most.
+    #[default]
+    Max,
+    /// The one that changes least.
+    Min,
+    /// None: this direction is never taken.
+    Disabled,
+}
+
+/// How much may change in how long.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ScalingPolicy {
+    /// What the value counts.
+    #[serde(rename = "type")]
+    pub kind: ScalingPolicyType,
+    /// How much.
+    #[schemars(range(min = 1))]
+    pub value: i32,
+    /// In how many seconds.
+    #[schemars(range(min = 1, max = 1800))]
+    pub period_seconds: i32,
+}
+
+/// What a scaling policy counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum ScalingPolicyType {
+    /// Replicas.
+    #[default]
+    Count,
+    /// Replicas, under the name Kubernetes gives them.
+    Pods,
+    /// Percent of the replicas at the beginning of the period.
+    Percent,
+}
+
+/// What was found and done.
+#[derive(KubeSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct HorizontalAutoscalerStatus {
+    /// The generation of the object this status is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observed_generation: Option<i64>,
+    /// When the number of replicas was last changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_scale_time: Option<Time>,
+    /// How many replicas there are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub current_replicas: Option<i32>,
+    /// How many replicas there should be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub desired_replicas: Option<i32>,
+    /// The last answer to each query, in the order of the spec.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 32))]
+    #[x_kube(merge_strategy = ListMerge::Atomic)]
+    pub current_metrics: Vec<CurrentMetric>,
+    /// Whether the object is in use, can scale and is at a bound.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(schema_with = "schema::conditions")]
+    pub conditions: Vec<Condition>,
+}
+
+/// The last answer to a query.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CurrentMetric {
+    /// The query.
+    #[schemars(length(max = 4096))]
+    pub query: String,
+    /// Its answer; absent when there was none that could be used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 32))]
+    pub value: Option<String>,
+}

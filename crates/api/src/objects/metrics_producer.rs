@@ -1,0 +1,167 @@
+//! `MetricsProducer`: a number over time, published as a metric.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+use kube::{CustomResource, KubeSchema};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::schema;
+
+/// What is published. Exactly one source is meant to be given.
+#[derive(CustomResource, KubeSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[kube(
+    group = "autoscaling.karpenter.sh",
+    version = "v1alpha1",
+    kind = "MetricsProducer",
+    plural = "metricsproducers",
+    shortname = "mp",
+    namespaced,
+    status = "MetricsProducerStatus",
+    derive = "PartialEq",
+    doc = "Publishes a number as a metric: here, one that follows a schedule.",
+    printcolumn(
+        name = "VALUE",
+        type_ = "integer",
+        json_path = ".status.scheduledCapacity.currentValue"
+    ),
+    printcolumn(
+        name = "NEXT",
+        type_ = "integer",
+        json_path = ".status.scheduledCapacity.nextValue"
+    ),
+    printcolumn(
+        name = "AT",
+        type_ = "string",
+        json_path = ".status.scheduledCapacity.nextValueTime"
+    ),
+    printcolumn(
+        name = "READY",
+        type_ = "string",
+        json_path = ".status.conditions[?(@.type=='Ready')].status"
+    ),
+    printcolumn(name = "AGE", type_ = "date", json_path = ".metadata.creationTimestamp")
+)]
+#[serde(rename_all = "camelCase")]
+#[x_kube(
+    validation = Rule::new("!(has(self.schedule) && has(self.scheduleSpec))").message("schedule and scheduleSpec are two names of one field; give only one of them"),
+)]
+pub struct MetricsProducerSpec {
+    /// The number follows this schedule.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schedule: Option<Schedule>,
+    /// Another name of `schedule`, as the first releases had it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schedule_spec: Option<Schedule>,
+    /// The length of a queue. Accepted, but not carried out: the object says so in its conditions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "schema::anything")]
+    pub queue: Option<Value>,
+    /// The capacity pods have reserved. Accepted, but not carried out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "schema::anything")]
+    pub reserved_capacity: Option<Value>,
+    /// The capacity pending pods need. Accepted, but not carried out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "schema::anything")]
+    pub pending_capacity: Option<Value>,
+}
+
+/// Behaviours, and what holds when none is active.
+#[derive(KubeSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Schedule {
+    /// When which number holds. Of several that are active at once the one with the highest
+    /// priority wins, and among equals the first in this list.
+    #[schemars(length(max = 256))]
+    #[x_kube(merge_strategy = ListMerge::Atomic)]
+    pub behaviors: Vec<ScheduledBehavior>,
+    /// The time zone of all patterns, by its IANA name, such as `America/Los_Angeles`. Absent: UTC.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 64))]
+    pub timezone: Option<String>,
+    /// The number that holds when no behaviour is active.
+    #[schemars(range(min = 0))]
+    pub default_replicas: i32,
+}
+
+/// A number that holds from every start to the next end.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ScheduledBehavior {
+    /// The number.
+    #[schemars(range(min = 0))]
+    pub replicas: i32,
+    /// When it begins to hold.
+    pub start: Pattern,
+    /// When it ceases to hold.
+    pub end: Pattern,
+    /// Higher wins where behaviours overlap. Absent: 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub priority: Option<i32>,
+}
+
+/// A recurring moment of the wall clock. Lists of values, separated by commas; no ranges, no steps.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Pattern {
+    /// Minutes, 0 to 59. Absent: 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "schema::integer_or_text")]
+    pub minutes: Option<IntOrString>,
+    /// Hours, 0 to 23. Absent: 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "schema::integer_or_text")]
+    pub hours: Option<IntOrString>,
+    /// Days of the month, 1 to 31. Absent: any. With weekdays too, both must match.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "schema::integer_or_text")]
+    pub days: Option<IntOrString>,
+    /// Months, such as `Jan,Feb` or `1,2`. Absent: any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "schema::integer_or_text")]
+    pub months: Option<IntOrString>,
+    /// Weekdays, such as `Mon,Tue` or `1,2`. Absent: any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "schema::integer_or_text")]
+    pub weekdays: Option<IntOrString>,
+    /// Years, for what happens once, such as `2026`. Absent: any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "schema::integer_or_text")]
+    pub years: Option<IntOrString>,
+}
+
+/// What is published now, and what comes next.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct MetricsProducerStatus {
+    /// The generation of the object this status is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observed_generation: Option<i64>,
+    /// What the schedule says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scheduled_capacity: Option<ScheduledCapacityStatus>,
+    /// Whether the object is in use, and if not, why.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(schema_with = "schema::conditions")]
+    pub conditions: Vec<Condition>,
+}
+
+/// What a schedule says now, and next.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ScheduledCapacityStatus {
+    /// The number that holds now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub current_value: Option<i32>,
+    /// When another number will hold. Absent: not within a year.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_value_time: Option<Time>,
+    /// The number that will hold then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_value: Option<i32>,
+    /// The position of the behaviour that holds now, counted from 0. Absent: the default holds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub behavior_index: Option<i32>,
+}

@@ -1,0 +1,70 @@
+//! `ScalableNodeGroup`: a group of nodes with a `scale` subresource.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use kube::{CustomResource, KubeSchema};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::schema;
+
+/// Which group of nodes, and how many nodes it should have.
+#[derive(CustomResource, KubeSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[kube(
+    group = "autoscaling.karpenter.sh",
+    version = "v1alpha1",
+    kind = "ScalableNodeGroup",
+    plural = "scalablenodegroups",
+    shortname = "sng",
+    namespaced,
+    status = "ScalableNodeGroupStatus",
+    derive = "PartialEq",
+    doc = "A group of nodes that can be scaled like a Deployment.",
+    scale(
+        spec_replicas_path = ".spec.replicas",
+        status_replicas_path = ".status.replicas",
+        label_selector_path = ".status.selector"
+    ),
+    printcolumn(name = "TYPE", type_ = "string", json_path = ".spec.type"),
+    printcolumn(name = "REPLICAS", type_ = "integer", json_path = ".status.replicas"),
+    printcolumn(name = "DESIRED", type_ = "integer", json_path = ".spec.replicas"),
+    printcolumn(
+        name = "READY",
+        type_ = "string",
+        json_path = ".status.conditions[?(@.type=='Ready')].status"
+    ),
+    printcolumn(name = "AGE", type_ = "date", json_path = ".metadata.creationTimestamp")
+)]
+#[serde(rename_all = "camelCase")]
+pub struct ScalableNodeGroupSpec {
+    /// How many nodes there should be. Absent: as many as there are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
+    pub replicas: Option<i32>,
+    /// Which provider makes and removes the nodes, such as `AWSEKSNodeGroup`.
+    #[serde(rename = "type")]
+    #[schemars(length(min = 1, max = 63))]
+    pub kind: String,
+    /// What the provider calls the group.
+    #[schemars(length(min = 1, max = 1024))]
+    pub id: String,
+}
+
+/// What was found.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ScalableNodeGroupStatus {
+    /// The generation of the object this status is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observed_generation: Option<i64>,
+    /// How many nodes there are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replicas: Option<i32>,
+    /// The labels by which the nodes of the group are found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 1024))]
+    pub selector: Option<String>,
+    /// Whether the group can be scaled, and if not, why.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(schema_with = "schema::conditions")]
+    pub conditions: Vec<Condition>,
+}

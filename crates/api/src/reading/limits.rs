@@ -1,0 +1,17 @@
+//! How much is read before giving up. Generous for anything people write, small enough that no
+//! input can exhaust memory or time.
+
+/// The largest file, in bytes.
+pub(super) const FILE_BYTES: usize = 64 << 20;
+
+/// How deep lists and maps may be nested. Kubernetes objects stay below 30.
+pub(super) const DEPTH: usize = 128;
+
+/// The most values one document may hold, those that stand for aliases included.
+pub(super) const NODES: usize = 1_000_000;
+
+/// The most values aliases may add to one document.
+pub(super) const ALIASED_NODES: usize = 100_000;
+
+/// How many findings about one file's text are told before the rest is only counted.
+pub(super) const FINDINGS_A_FILE: usize = 50;

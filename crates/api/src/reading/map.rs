@@ -1,0 +1,98 @@
+//! A map while it is read: which keys it has, which came from `<<`, which stand twice.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::source::Span;
+use super::text_finding::TextFinding;
+use super::tree::{Entry, Node, Value};
+use crate::finding::Code;
+
+/// The entries so far.
+#[derive(Default)]
+pub(super) struct MapInProgress {
+    entries: Vec<Entry>,
+    /// Where each key is, once there are too many to look through.
+    index: BTreeMap<Box<str>, usize>,
+    /// The keys that came from `<<`.
+    merged: BTreeSet<Box<str>>,
+    /// The key whose value comes next.
+    pub(super) key: Option<Key>,
+}
+
+/// A key that waits for its value.
+pub(super) enum Key {
+    Named(Box<str>, Span),
+    /// `<<`: what follows is taken into the map.
+    Merge(Span),
+}
+
+impl MapInProgress {
+    /// Looking through a few keys is cheaper than an index; looking through many is not.
+    const FEW: usize = 16;
+
+    pub(super) fn into_entries(self) -> Vec<Entry> {
+        self.entries
+    }
+
+    /// Sets a key; the one it replaces is returned.
+    fn put(&mut self, entry: Entry) -> Option<Entry> {
+        let position = if self.entries.len() < Self::FEW {
+            self.entries.iter().position(|other| other.key == entry.key)
+        } else {
+            if self.index.is_empty() {
+                let keys = self.entries.iter().map(|entry| entry.key.clone());
+                self.index = keys.zip(0..).collect();
+            }
+            self.index.get(&entry.key).copied()
+        };
+        if let Some(position) = position {
+            return Some(std::mem::replace(&mut self.entries[position], entry));
+        }
+        if !self.index.is_empty() {
+            self.index.insert(entry.key.clone(), self.entries.len());
+        }
+        self.entries.push(entry);
+        None
+    }
+
+    /// Sets a key that was written here, and says so when it was written here before. A key that
+    /// came from `<<` may be set again: that is what merging is for.
+    pub(super) fn put_written(&mut self, entry: Entry) -> Option<TextFinding> {
+        let (span, key) = (entry.key_span, entry.key.clone());
+        self.put(entry)?;
+        if self.merged.remove(&key) {
+            return None;
+        }
+        let message = format!("the key {key:?} stands twice in this map");
+        Some(
+            TextFinding::new(Code::DuplicateKey, span, message)
+                .with_fix("remove one of them; kubectl would silently use the last"),
+        )
+    }
+}
+
+/// `<<`: the entries of a map, or of a list of maps of which the earlier wins, are put into the
+/// map as if they were written here. As kubectl has it, they replace what stands before and are
+/// replaced by what comes after.
+pub(super) fn merge(map: &mut MapInProgress, node: Node, span: Span) -> Result<(), TextFinding> {
+    let sources = match node.value {
+        Value::Map(entries) => vec![entries],
+        Value::List(items) if items.iter().all(|item| matches!(item.value, Value::Map(_))) => items
+            .into_iter()
+            .rev()
+            .filter_map(|item| match item.value {
+                Value::Map(entries) => Some(entries),
+                _ => None,
+            })
+            .collect(),
+        _ => {
+            return Err(TextFinding::new(Code::Syntax, span, "'<<' takes a map or a list of maps")
+                .with_fix("put \"<<\" in quotes if it is a key of its own"));
+        }
+    };
+    for entry in sources.into_iter().flatten() {
+        map.merged.insert(entry.key.clone());
+        map.put(entry);
+    }
+    Ok(())
+}

@@ -1,0 +1,173 @@
+//! The typical mistakes in the text itself, and words that help with them.
+
+use libyaml_safer::{Error, ErrorKind};
+
+use super::source::Span;
+use super::text_finding::TextFinding;
+use crate::finding::Code;
+
+/// Turns a parser's error into a finding that says what would be right.
+pub(super) fn syntax(error: &Error, text: &str, offset: usize) -> TextFinding {
+    if error.kind() == ErrorKind::Reader {
+        return unreadable_character(text, offset);
+    }
+    let byte = error
+        .problem_mark()
+        .and_then(|mark| usize::try_from(mark.index).ok())
+        .unwrap_or(text.len())
+        .min(text.len());
+    if let Some(tab) = indenting_tab(text, byte) {
+        let span = Span::new(offset + tab..offset + tab + 1);
+        return TextFinding::new(Code::Tab, span, "a tab can't be used to indent YAML")
+            .with_fix("replace it with spaces");
+    }
+    let (message, fix) = in_plain_words(error.problem());
+    let span = Span::new(offset + byte..offset + byte);
+    let finding = TextFinding::new(Code::Syntax, span, message);
+    match fix {
+        "" => finding,
+        fix => finding.with_fix(fix),
+    }
+}
+
+/// What the parser says, and what usually lies behind it.
+fn in_plain_words(problem: &str) -> (String, &'static str) {
+    let (message, fix) = match problem {
+        "mapping values are not allowed in this context" => (
+            "a key with a value can't stand here",
+            "check the indentation; if the ':' belongs to text, put the text in quotes",
+        ),
+        "did not find expected key" => {
+            ("a key was expected here", "check the indentation of this line and the one before")
+        }
+        "did not find expected '-' indicator" => {
+            ("another '-' was expected here", "indent the items of a list alike")
+        }
+        "could not find expected ':'" => (
+            "a line that should be a key has no ':'",
+            "check the indentation of this line and the one before",
+        ),
+        "found character that cannot start any token" => {
+            ("this character can't begin a value", "put the value in quotes")
+        }
+        "found unexpected end of stream" => ("the text ends inside quotes", "close the quotes"),
+        "did not find expected ',' or ']'" => (
+            "a ',' or the closing ']' was expected here",
+            "close the list, or put the value in quotes",
+        ),
+        "did not find expected ',' or '}'" => (
+            "a ',' or the closing '}' was expected here",
+            "close the map, or put the value in quotes",
+        ),
+        "did not find expected <document start>" => (
+            "the document is over before this",
+            "check the indentation, or begin a new document with a line '---'",
+        ),
+        "block sequence entries are not allowed in this context" => {
+            ("a list can't begin here", "put the '-' on a line of its own below the key")
+        }
+        other => return (other.to_owned(), ""),
+    };
+    (message.to_owned(), fix)
+}
+
+/// Characters YAML doesn't allow anywhere: control characters, mostly.
+fn unreadable_character(text: &str, offset: usize) -> TextFinding {
+    let found = text.char_indices().find(|&(_, letter)| !is_printable(letter));
+    let (byte, letter) = found.unwrap_or((0, '\0'));
+    let span = Span::new(offset + byte..offset + byte + letter.len_utf8());
+    let message = format!("the control character U+{:04X} can't stand in YAML", u32::from(letter));
+    TextFinding::new(Code::Syntax, span, message)
+        .with_fix("remove it, or write it as an escape in double quotes")
+}
+
+fn is_printable(letter: char) -> bool {
+    matches!(letter,
+        '\t' | '\n' | '\r' | '\u{85}' | '\u{20}'..='\u{7e}' | '\u{a0}'..='\u{d7ff}'
+        | '\u{e000}'..='\u{fffd}' | '\u{10000}'..='\u{10ffff}')
+}
+
+/// The first tab in the white space that begins the line around a byte, or the line before it:
+/// parsers notice a tab late.
+fn indenting_tab(text: &str, byte: usize) -> Option<usize> {
+    let start_of_line = |byte: usize| {
+        text.as_bytes()[..byte].iter().rposition(|&b| b == b'\n').map_or(0, |n| n + 1)
+    };
+    let here = start_of_line(byte);
+    let before = here.checked_sub(1).map(start_of_line);
+    [Some(here), before].into_iter().flatten().find_map(|start| {
+        let blank = text.as_bytes()[start..].iter().take_while(|&&b| b == b' ' || b == b'\t');
+        blank.clone().position(|&b| b == b'\t').map(|tab| start + tab)
+    })
+}
+
+/// Replaces every line that begins with `//` by a comment of the same length, and says so for
+/// each. `None` when there is none.
+pub(super) fn mend_slash_comments(
+    text: &str,
+    offset: usize,
+    findings: &mut Vec<TextFinding>,
+) -> Option<String> {
+    let mut mended: Option<String> = None;
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        let indent = line.len() - line.trim_start_matches([' ', '\t']).len();
+        if line[indent..].starts_with("//") {
+            let here = start + indent;
+            mended.get_or_insert_with(|| text.to_owned()).replace_range(here..here + 2, "# ");
+            findings.push(slash_comment(Span::new(
+                offset + here..offset + start + line.trim_end().len(),
+            )));
+        }
+        start += line.len();
+    }
+    mended
+}
+
+/// `//` where a comment was meant.
+pub(super) fn slash_comment(span: Span) -> TextFinding {
+    TextFinding::new(Code::SlashComment, span, "'//' does not begin a comment in YAML")
+        .with_fix("write '#' instead of '//'")
+}
+
+/// A `//` line below a plain value is silently taken as more of that value.
+pub(super) fn comment_inside_plain_text(
+    text: &str,
+    offset: usize,
+    span: Span,
+    findings: &mut Vec<TextFinding>,
+) {
+    let (start, end) = (span.start as usize - offset, span.end as usize - offset);
+    let Some(written) = text.get(start..end) else { return };
+    if !written.contains('\n') {
+        return;
+    }
+    let mut byte = span.start as usize;
+    for (number, line) in written.split_inclusive('\n').enumerate() {
+        let indent = line.len() - line.trim_start().len();
+        if number > 0 && line[indent..].starts_with("//") {
+            let here = byte + indent;
+            findings.push(slash_comment(Span::new(here..byte + line.trim_end().len())));
+        }
+        byte += line.len();
+    }
+}
+
+/// `\/` is an escape in JSON, and in newer YAML, but not in the YAML kubectl reads.
+pub(super) fn escaped_slash(text: &str, offset: usize, span: Span) -> Option<TextFinding> {
+    let (start, end) = (span.start as usize - offset, span.end as usize - offset);
+    let written = text.get(start..end)?;
+    let mut escaped = false;
+    let place = written.bytes().position(|byte| {
+        let found = escaped && byte == b'/';
+        escaped = !escaped && byte == b'\\';
+        found
+    })?;
+    let slash = span.start as usize + place;
+    let finding = TextFinding::new(
+        Code::Syntax,
+        Span::new(slash - 1..slash + 1),
+        "kubectl knows no escape '\\/'",
+    );
+    Some(finding.with_fix("write '/' without the backslash"))
+}

@@ -1,0 +1,109 @@
+//! From a file's text to its documents, split as kubectl splits them.
+
+use super::source::Span;
+use super::text_finding::TextFinding;
+use super::tree::{Node, Value};
+use super::yaml;
+use super::{json, limits, mistakes};
+use crate::finding::Code;
+
+/// What a text holds.
+#[derive(Default)]
+pub(super) struct Documents {
+    pub(super) documents: Vec<Node>,
+    pub(super) findings: Vec<TextFinding>,
+}
+
+/// Reads a text. What is wrong with one document doesn't keep the others from being read.
+pub(super) fn read(text: &str) -> Documents {
+    let mut read = if text.trim_start_matches(['\u{feff}', ' ', '\t', '\r', '\n']).starts_with('{')
+    {
+        json_or_yaml(text)
+    } else {
+        yaml_documents(text)
+    };
+    read.findings.sort_by_key(|finding| finding.span.start);
+    read.findings.dedup_by(|one, other| one.span == other.span && one.finding == other.finding);
+    let more = read.findings.len().saturating_sub(limits::FINDINGS_A_FILE);
+    if more > 0 {
+        read.findings.truncate(limits::FINDINGS_A_FILE);
+        let last = read.findings.last().map(|finding| finding.span).unwrap_or_default();
+        let message = format!("{more} more mistakes follow in this file");
+        read.findings.push(TextFinding::new(Code::Syntax, last, message));
+    }
+    read
+}
+
+/// What begins with `{` is JSON; if it isn't after all, it may be YAML in its flow form.
+fn json_or_yaml(text: &str) -> Documents {
+    let mut findings = Vec::new();
+    let (documents, error) = json::read(text, &mut findings);
+    let Some(error) = error else { return Documents { documents, findings } };
+    let as_yaml = yaml_documents(text);
+    if as_yaml.findings.is_empty() {
+        return as_yaml;
+    }
+    let looks_like_json = text
+        .trim_start_matches(['\u{feff}', ' ', '\t', '\r', '\n', '{'])
+        .starts_with(['"', '/', '}']);
+    if looks_like_json || as_yaml.documents.is_empty() && !findings.is_empty() {
+        findings.push(error);
+        return Documents { documents, findings };
+    }
+    as_yaml
+}
+
+fn yaml_documents(text: &str) -> Documents {
+    let mut read = Documents::default();
+    for (offset, document) in split(text, &mut read.findings) {
+        match yaml_document(document, offset, &mut read.findings) {
+            Ok(Some(Node { value: Value::Null, .. }) | None) => {}
+            Ok(Some(node)) => read.documents.push(node),
+            Err(finding) => read.findings.push(finding),
+        }
+    }
+    read
+}
+
+/// Reads a document; one that fails over `//` comments is read again with them mended, so that
+/// whatever else is wrong with it comes to light in the same run.
+fn yaml_document(
+    text: &str,
+    offset: usize,
+    findings: &mut Vec<TextFinding>,
+) -> Result<Option<Node>, TextFinding> {
+    let before = findings.len();
+    let error = match yaml::read(text, offset, findings) {
+        Ok(node) => return Ok(node),
+        Err(error) => error,
+    };
+    findings.truncate(before);
+    match mistakes::mend_slash_comments(text, offset, findings) {
+        Some(mended) => yaml::read(&mended, offset, findings),
+        None => Err(error),
+    }
+}
+
+/// Splits a text at lines that begin with `---`, and tells where each piece begins.
+fn split<'a>(text: &'a str, findings: &mut Vec<TextFinding>) -> Vec<(usize, &'a str)> {
+    let mut pieces = Vec::new();
+    let mut begin = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+    let mut byte = begin;
+    for line in text[begin..].split_inclusive('\n') {
+        if let Some(rest) = line.strip_prefix("---") {
+            pieces.push((begin, &text[begin..byte]));
+            let rest = rest.trim();
+            if !rest.is_empty() && !rest.starts_with('#') {
+                let span = Span::new(byte..byte + line.trim_end().len());
+                findings.push(
+                    TextFinding::new(Code::Syntax, span, "only a comment may stand beside '---'")
+                        .with_fix("put the document on the next line"),
+                );
+            }
+            begin = byte + line.len();
+        }
+        byte += line.len();
+    }
+    pieces.push((begin, &text[begin..]));
+    pieces
+}

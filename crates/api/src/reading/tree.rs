@@ -1,0 +1,130 @@
+//! A JSON value whose every part knows where it was written.
+
+use serde_json::Number;
+
+use super::source::Span;
+use crate::finding::{FieldPath, Segment};
+
+/// A value and where it stands.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Node {
+    /// Where it was written. What an alias stands for is where its anchor is.
+    pub span: Span,
+    /// What it is.
+    pub value: Value,
+}
+
+/// What JSON can say.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Value {
+    /// `null`, or nothing at all.
+    Null,
+    /// `true` or `false`.
+    Bool(bool),
+    /// A whole number that fits 64 bits, or a float.
+    Number(Number),
+    /// Text.
+    Text(Box<str>),
+    /// A list.
+    List(Vec<Node>),
+    /// A map in the order it was written; each key once.
+    Map(Vec<Entry>),
+}
+
+/// A key with its value.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Entry {
+    /// The key, as JSON has it.
+    pub key: Box<str>,
+    /// Where the key was written.
+    pub key_span: Span,
+    /// What it leads to.
+    pub value: Node,
+}
+
+impl Node {
+    /// The entry of a map under a key.
+    #[must_use]
+    pub fn entry(&self, key: &str) -> Option<&Entry> {
+        match &self.value {
+            Value::Map(entries) => entries.iter().find(|entry| &*entry.key == key),
+            _ => None,
+        }
+    }
+
+    /// The value of a map under a key.
+    #[must_use]
+    pub fn get(&self, key: &str) -> Option<&Node> {
+        self.entry(key).map(|entry| &entry.value)
+    }
+
+    /// The text, when it is text.
+    #[must_use]
+    pub fn as_text(&self) -> Option<&str> {
+        match &self.value {
+            Value::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The items, when it is a list.
+    #[must_use]
+    pub fn as_list(&self) -> Option<&[Node]> {
+        match &self.value {
+            Value::List(items) => Some(items),
+            _ => None,
+        }
+    }
+
+    /// The same value without positions.
+    #[must_use]
+    pub fn to_json(&self) -> serde_json::Value {
+        match &self.value {
+            Value::Null => serde_json::Value::Null,
+            Value::Bool(truth) => serde_json::Value::Bool(*truth),
+            Value::Number(number) => serde_json::Value::Number(number.clone()),
+            Value::Text(text) => serde_json::Value::String(text.to_string()),
+            Value::List(items) => items.iter().map(Self::to_json).collect(),
+            Value::Map(entries) => serde_json::Value::Object(
+                entries
+                    .iter()
+                    .map(|entry| (entry.key.to_string(), entry.value.to_json()))
+                    .collect(),
+            ),
+        }
+    }
+
+    /// Where to point when something is said about a field.
+    ///
+    /// A value on one line is pointed at itself; a list, a map, or a field whose very name is at
+    /// fault (`at_key`), by its key; a field that is not there, by the nearest one around it.
+    #[must_use]
+    pub fn locate(&self, path: &FieldPath, at_key: bool) -> Span {
+        let mut node = self;
+        let mut here = node.first_key();
+        for segment in path.segments() {
+            let next = match segment {
+                Segment::Key(key) => node.entry(key).map(|entry| (entry.key_span, &entry.value)),
+                Segment::Index(index) => node
+                    .as_list()
+                    .and_then(|items| items.get(*index))
+                    .map(|item| (item.first_key(), item)),
+            };
+            let Some((span, found)) = next else { return here };
+            (here, node) = (span, found);
+        }
+        match node.value {
+            Value::List(_) | Value::Map(_) => here,
+            _ if at_key => here,
+            _ => node.span,
+        }
+    }
+
+    /// The key a map begins with, or the value itself.
+    fn first_key(&self) -> Span {
+        match &self.value {
+            Value::Map(entries) => entries.first().map_or(self.span, |entry| entry.key_span),
+            _ => self.span,
+        }
+    }
+}

@@ -1,0 +1,329 @@
+//! From the events of a YAML parser to a tree.
+//!
+//! The parser is a port of the very library kubectl's is a port of, so the two agree about what is
+//! YAML. The tree is built with a stack of our own: no input can exhaust the thread's.
+
+use std::collections::BTreeMap;
+
+use libyaml_safer::{EventData, Parser, ScalarStyle};
+
+use super::map::{Key, MapInProgress, merge};
+use super::scalar::{Scalar, as_key, resolve, resolve_tagged};
+use super::source::Span;
+use super::text_finding::TextFinding;
+use super::tree::{Entry, Node, Value};
+use super::{limits, mistakes};
+use crate::finding::Code;
+
+/// Reads one document. `offset` is where its text begins in the file. What is wrong but does not
+/// stop reading goes to `findings`; what stops it is the error.
+pub(super) fn read(
+    text: &str,
+    offset: usize,
+    findings: &mut Vec<TextFinding>,
+) -> Result<Option<Node>, TextFinding> {
+    let mut input = text.as_bytes();
+    let mut parser = Parser::new();
+    parser.set_input_string(&mut input);
+    let mut builder = Builder::new(text, offset, findings);
+    loop {
+        let event = parser.parse().map_err(|error| mistakes::syntax(&error, text, offset))?;
+        let start = usize::try_from(event.start_mark.index).unwrap_or(text.len());
+        let end = usize::try_from(event.end_mark.index).unwrap_or(text.len());
+        let span = Span::new(offset + start..offset + end);
+        match event.data {
+            EventData::Alias { anchor } => builder.alias(&anchor, span)?,
+            EventData::Scalar { anchor, tag, value, plain_implicit, style, .. } => {
+                if style == ScalarStyle::DoubleQuoted
+                    && let Some(finding) = mistakes::escaped_slash(text, offset, span)
+                {
+                    return Err(finding);
+                }
+                let written =
+                    Written { tag, value, plain: style == ScalarStyle::Plain, plain_implicit };
+                builder.scalar(anchor, written, span)?;
+            }
+            EventData::SequenceStart { anchor, .. } => {
+                builder.open(Open::List(Vec::new()), anchor, span)?;
+            }
+            EventData::MappingStart { anchor, .. } => {
+                builder.open(Open::Map(MapInProgress::default()), anchor, span)?;
+            }
+            EventData::SequenceEnd | EventData::MappingEnd => builder.close(end + offset)?,
+            EventData::DocumentEnd { .. } => {
+                let root = builder.root.take();
+                after_the_document(&mut parser, span, findings);
+                return Ok(root);
+            }
+            EventData::StreamEnd => return Ok(builder.root),
+            EventData::StreamStart { .. } | EventData::DocumentStart { .. } => {}
+        }
+    }
+}
+
+/// kubectl reads one document from each piece of text and looks no further; what stands behind it
+/// would be lost without a word.
+fn after_the_document(parser: &mut Parser<&mut &[u8]>, end: Span, findings: &mut Vec<TextFinding>) {
+    if !matches!(parser.parse().map(|event| event.data), Ok(EventData::StreamEnd)) {
+        let here = Span { start: end.start, end: end.start };
+        findings.push(
+            TextFinding::new(
+                Code::Syntax,
+                here,
+                "the document ends here, and what follows is not read",
+            )
+            .with_fix("begin a new document with a line '---'"),
+        );
+    }
+}
+
+/// A scalar as the parser gives it.
+struct Written {
+    tag: Option<String>,
+    value: String,
+    plain: bool,
+    plain_implicit: bool,
+}
+
+enum Open {
+    List(Vec<Node>),
+    Map(MapInProgress),
+}
+
+struct Frame {
+    open: Open,
+    anchor: Option<String>,
+    span: Span,
+}
+
+struct Anchored {
+    node: Node,
+    size: usize,
+}
+
+struct Builder<'a> {
+    text: &'a str,
+    offset: usize,
+    findings: &'a mut Vec<TextFinding>,
+    stack: Vec<Frame>,
+    anchors: BTreeMap<String, Anchored>,
+    nodes: usize,
+    aliased: usize,
+    root: Option<Node>,
+}
+
+impl<'a> Builder<'a> {
+    fn new(text: &'a str, offset: usize, findings: &'a mut Vec<TextFinding>) -> Self {
+        Self {
+            text,
+            offset,
+            findings,
+            stack: Vec::new(),
+            anchors: BTreeMap::new(),
+            nodes: 0,
+            aliased: 0,
+            root: None,
+        }
+    }
+
+    fn count(&mut self, nodes: usize, span: Span) -> Result<(), TextFinding> {
+        self.nodes = self.nodes.saturating_add(nodes);
+        if self.nodes > limits::NODES {
+            let message =
+                format!("a document holds at most {} values, this one has more", limits::NODES);
+            return Err(TextFinding::new(Code::TooLarge, span, message)
+                .with_fix("split the file into several documents"));
+        }
+        Ok(())
+    }
+
+    fn open(&mut self, open: Open, anchor: Option<String>, span: Span) -> Result<(), TextFinding> {
+        self.count(1, span)?;
+        if self.stack.len() == limits::DEPTH {
+            let message =
+                format!("a document is nested at most {} levels deep, this goes on", limits::DEPTH);
+            return Err(TextFinding::new(Code::TooLarge, span, message));
+        }
+        if let Some(Frame { open: Open::Map(map), .. }) = self.stack.last()
+            && map.key.is_none()
+        {
+            return Err(TextFinding::new(
+                Code::Syntax,
+                span,
+                "a key is a single word, not a list or a map",
+            )
+            .with_fix("put quotes around text that begins with '{' or '['"));
+        }
+        self.stack.push(Frame { open, anchor, span });
+        Ok(())
+    }
+
+    fn close(&mut self, end: usize) -> Result<(), TextFinding> {
+        let Some(frame) = self.stack.pop() else { return Ok(()) };
+        let value = match frame.open {
+            Open::List(items) => Value::List(items),
+            Open::Map(map) => Value::Map(map.into_entries()),
+        };
+        let end = Span::new(end..end).end;
+        let node = Node { span: Span { start: frame.span.start, end }, value };
+        self.anchor(frame.anchor, &node);
+        self.place(node)
+    }
+
+    fn anchor(&mut self, anchor: Option<String>, node: &Node) {
+        if let Some(name) = anchor {
+            let anchored = Anchored { node: node.clone(), size: size_of_tree(node) };
+            self.anchors.insert(name, anchored);
+        }
+    }
+
+    fn alias(&mut self, name: &str, span: Span) -> Result<(), TextFinding> {
+        let Some(anchored) = self.anchors.get(name) else {
+            let open = self.stack.iter().any(|frame| frame.anchor.as_deref() == Some(name));
+            let message = if open {
+                format!("the anchor &{name} contains itself")
+            } else {
+                format!("there is no anchor &{name} before this alias")
+            };
+            return Err(TextFinding::new(Code::Alias, span, message)
+                .with_fix("put text that begins with '*' in quotes, or write the value out"));
+        };
+        let (node, size) = (anchored.node.clone(), anchored.size);
+        self.aliased = self.aliased.saturating_add(size);
+        if self.aliased > limits::ALIASED_NODES {
+            let message = format!(
+                "the aliases of a document may stand for at most {} values, these stand for more",
+                limits::ALIASED_NODES
+            );
+            return Err(TextFinding::new(Code::Alias, span, message));
+        }
+        self.count(size, span)?;
+        if self.awaits_key() {
+            return match &node.value {
+                Value::Text(text) => self.key(Some(text.to_string()), span),
+                _ => Err(TextFinding::new(
+                    Code::Syntax,
+                    span,
+                    "an alias that stands as a key must stand for text",
+                )),
+            };
+        }
+        self.place(node)
+    }
+
+    fn awaits_key(&self) -> bool {
+        matches!(self.stack.last(), Some(Frame { open: Open::Map(map), .. }) if map.key.is_none())
+    }
+
+    fn scalar(
+        &mut self,
+        anchor: Option<String>,
+        written: Written,
+        span: Span,
+    ) -> Result<(), TextFinding> {
+        self.count(1, span)?;
+        if written.plain {
+            mistakes::comment_inside_plain_text(self.text, self.offset, span, self.findings);
+        }
+        if self.awaits_key() {
+            if written.plain_implicit && written.value == "<<" {
+                self.merge_key(span);
+                return Ok(());
+            }
+            let name = match meaning(&written, span)? {
+                Scalar::Text => Some(written.value),
+                scalar => as_key(&scalar, &written.value),
+            };
+            if let (Some(anchor), Some(name)) = (anchor, &name) {
+                let node = Node { span, value: Value::Text(name.as_str().into()) };
+                self.anchor(Some(anchor), &node);
+            }
+            return self.key(name, span);
+        }
+        let value = match meaning(&written, span)? {
+            Scalar::Null => Value::Null,
+            Scalar::Bool(truth) => Value::Bool(truth),
+            Scalar::Number(number) => Value::Number(number),
+            Scalar::Text => Value::Text(written.value.into()),
+            Scalar::NotFinite => {
+                let message =
+                    format!("{} has no meaning in JSON, which Kubernetes stores", written.value);
+                return Err(TextFinding::new(Code::Syntax, span, message)
+                    .with_fix("put it in quotes if it is text"));
+            }
+        };
+        let node = Node { span, value };
+        self.anchor(anchor, &node);
+        self.place(node)
+    }
+
+    fn map(&mut self) -> Option<&mut MapInProgress> {
+        match self.stack.last_mut() {
+            Some(Frame { open: Open::Map(map), .. }) => Some(map),
+            _ => None,
+        }
+    }
+
+    fn merge_key(&mut self, span: Span) {
+        if let Some(map) = self.map() {
+            map.key = Some(Key::Merge(span));
+        }
+    }
+
+    fn key(&mut self, name: Option<String>, span: Span) -> Result<(), TextFinding> {
+        let Some(name) = name else {
+            return Err(TextFinding::new(Code::Syntax, span, "a key can't be null")
+                .with_fix("put it in quotes if it is text"));
+        };
+        if let Some(map) = self.map() {
+            map.key = Some(Key::Named(name.into(), span));
+        }
+        Ok(())
+    }
+
+    /// Puts a finished value where it belongs.
+    fn place(&mut self, node: Node) -> Result<(), TextFinding> {
+        let Some(frame) = self.stack.last_mut() else {
+            self.root = Some(node);
+            return Ok(());
+        };
+        match &mut frame.open {
+            Open::List(items) => items.push(node),
+            Open::Map(map) => match map.key.take() {
+                Some(Key::Merge(span)) => merge(map, node, span)?,
+                Some(Key::Named(key, key_span)) => {
+                    let entry = Entry { key, key_span, value: node };
+                    if let Some(twice) = map.put_written(entry) {
+                        self.findings.push(twice);
+                    }
+                }
+                None => {}
+            },
+        }
+        Ok(())
+    }
+}
+
+fn meaning(written: &Written, span: Span) -> Result<Scalar, TextFinding> {
+    let resolved = match &written.tag {
+        None if written.plain_implicit => Some(resolve(&written.value)),
+        None => Some(Scalar::Text),
+        Some(tag) => resolve_tagged(tag, &written.value),
+    };
+    resolved.ok_or_else(|| {
+        let tag = written.tag.as_deref().unwrap_or_default();
+        let short = tag.replace("tag:yaml.org,2002:", "!!");
+        let message = format!("{:?} is not what its tag {short} says it is", written.value);
+        TextFinding::new(Code::Syntax, span, message).with_fix("leave the tag out")
+    })
+}
+
+fn size_of_tree(node: &Node) -> usize {
+    match &node.value {
+        Value::List(items) => 1 + items.iter().map(size_of_tree).sum::<usize>(),
+        Value::Map(entries) => {
+            1 + entries.iter().map(|entry| 1 + size_of_tree(&entry.value)).sum::<usize>()
+        }
+        _ => 1,
+    }
+}

@@ -1,0 +1,145 @@
+//! The definitions in `deploy/crds` are the ones the types make, and hold what every definition of
+//! ours must.
+//!
+//! Run with `ALMANAC_UPDATE=1` to write them anew; `almanac crds --out deploy/crds` does the same.
+
+#![expect(clippy::disallowed_methods, reason = "golden files are files")]
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use almanac_api::objects::custom_resources;
+use almanac_api::reading::{Reading, Source, read_objects};
+use almanac_api::writing::to_yaml;
+use serde_json::Value;
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/crds")
+}
+
+#[test]
+fn the_files_of_definitions_are_not_stale() {
+    let expected: BTreeMap<String, String> = custom_resources()
+        .iter()
+        .map(|it| (format!("{}.yaml", it.file_stem()), to_yaml(&[it.manifest()]).expect("YAML")))
+        .collect();
+    if std::env::var_os("ALMANAC_UPDATE").is_some() {
+        std::fs::create_dir_all(folder()).expect("a folder");
+        for (name, text) in &expected {
+            std::fs::write(folder().join(name), text).expect("a file");
+        }
+    }
+    let mut found = BTreeMap::new();
+    for entry in std::fs::read_dir(folder()).expect("deploy/crds is there") {
+        let path = entry.expect("an entry").path();
+        let name = path.file_name().expect("a name").to_string_lossy().into_owned();
+        found.insert(name, std::fs::read_to_string(&path).expect("text"));
+    }
+    let stale = "deploy/crds is stale: run almanac crds --out deploy/crds";
+    assert_eq!(found.keys().collect::<Vec<_>>(), expected.keys().collect::<Vec<_>>(), "{stale}");
+    for (name, text) in &expected {
+        assert!(found[name] == *text, "{name}: {stale}");
+    }
+}
+
+/// Walks a schema and calls `visit` with every part of it and its path.
+fn walk(schema: &Value, path: &str, visit: &mut impl FnMut(&str, &Value)) {
+    visit(path, schema);
+    for (name, field) in schema["properties"].as_object().into_iter().flatten() {
+        walk(field, &format!("{path}.{name}"), visit);
+    }
+    if schema["items"].is_object() {
+        walk(&schema["items"], &format!("{path}[]"), visit);
+    }
+}
+
+/// Parts that are Kubernetes' own types, taken as they are.
+fn is_borrowed(path: &str) -> bool {
+    ["FederatedHPA.spec.metrics[]", "FederatedHPA.spec.behavior", "FederatedHPA.status"]
+        .iter()
+        .any(|part| path.starts_with(part) && !path.starts_with("Cron"))
+}
+
+#[test]
+fn every_list_and_every_text_has_a_bound() {
+    let mut unbounded = Vec::new();
+    for resource in custom_resources() {
+        walk(&resource.schema(), resource.kind(), &mut |path, schema| {
+            let list = schema["type"] == "array" && schema["maxItems"].is_null();
+            let text = schema["type"] == "string"
+                && schema["maxLength"].is_null()
+                && schema["enum"].is_null()
+                && schema["format"].is_null();
+            if (list || text) && !is_borrowed(path) {
+                unbounded.push(path.to_owned());
+            }
+        });
+    }
+    assert_eq!(unbounded, Vec::<String>::new());
+}
+
+#[test]
+fn every_field_is_explained() {
+    let mut unexplained = Vec::new();
+    for resource in custom_resources() {
+        walk(&resource.schema(), resource.kind(), &mut |path, schema| {
+            let item = path.ends_with("[]") || path.contains("conditions[]");
+            if schema["description"].is_null() && !item && !is_borrowed(path) {
+                unexplained.push(path.to_owned());
+            }
+        });
+    }
+    assert_eq!(unexplained, Vec::<String>::new());
+}
+
+#[test]
+fn names_columns_and_subresources_are_those_of_the_designs() {
+    let table: Vec<_> = custom_resources()
+        .iter()
+        .map(|resource| {
+            let spec = &resource.manifest()["spec"];
+            let version = &spec["versions"][0];
+            let columns: Vec<_> = version["additionalPrinterColumns"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter_map(|column| column["name"].as_str())
+                .collect();
+            format!(
+                "{} {} {} {} | {} | {}",
+                resource.kind(),
+                spec["names"]["shortNames"],
+                spec["names"]["categories"],
+                spec["scope"],
+                columns.join(" "),
+                version["subresources"],
+            )
+        })
+        .collect();
+    assert_eq!(
+        table,
+        [
+            r#"MetricsProducer ["mp"] null "Namespaced" | VALUE NEXT AT READY AGE | {"status":{}}"#,
+            r#"HorizontalAutoscaler ["ha"] null "Namespaced" | REFERENCE-KIND REFERENCE-NAME MIN MAX DESIRED READY AGE | {"status":{}}"#,
+            r#"ScalableNodeGroup ["sng"] null "Namespaced" | TYPE REPLICAS DESIRED READY AGE | {"scale":{"labelSelectorPath":".status.selector","specReplicasPath":".spec.replicas","statusReplicasPath":".status.replicas"},"status":{}}"#,
+            r#"CronFederatedHPA ["cronfhpa"] ["karmada-io"] "Namespaced" | REFERENCE-KIND REFERENCE-NAME NEXT LAST AGE | {"status":{}}"#,
+            r#"FederatedHPA ["fhpa"] ["karmada-io"] "Namespaced" | REFERENCE-KIND REFERENCE-NAME MINPODS MAXPODS REPLICAS AGE | {"status":{}}"#,
+        ]
+    );
+}
+
+#[test]
+fn what_is_written_reads_back_the_same() {
+    let odd = serde_json::json!({
+        "apiVersion": "v1", "kind": "Deployment",
+        "texts": ["yes", "010", "1e3", "", "null", "~", "a: b", "- a", "#", "'", "\"", "a\nb\n", "ü\u{1f600}", " x ", "<<", "12:30", "*a", "@"],
+        "numbers": [0, -1, 1.5, 9_007_199_254_740_993_i64], "truths": [true, false, null],
+        "empty": [{}, []]
+    });
+    let text = to_yaml(std::slice::from_ref(&odd)).expect("YAML");
+    let mut reading = Reading::default();
+    read_objects(&mut reading, Source::new("f", text.replace("v1", "apps/v1")));
+    let mut read = reading.objects[0].node.to_json();
+    read["apiVersion"] = "v1".into();
+    assert_eq!(read, odd, "{text}");
+}

@@ -1,0 +1,180 @@
+//! Text that is broken, or made to break things: a clear finding, in bounded time and memory.
+
+#![expect(
+    clippy::disallowed_types,
+    reason = "these tests write large files, and look at the clock to see how long reading takes"
+)]
+
+mod written;
+
+use std::fmt::Write;
+use std::time::{Duration, Instant};
+
+use almanac_api::finding::Code;
+use almanac_api::reading::{PlacedFinding, Source, files};
+use proptest::prelude::*;
+use written::{check, cron_for_workload, findings};
+
+/// Far more than any of these takes, far less than anything that is not bounded would.
+const LONG: Duration = Duration::from_secs(20);
+
+fn codes(text: &str) -> Vec<Code> {
+    let begun = Instant::now();
+    let (_, _, findings) = check(text);
+    assert!(begun.elapsed() < LONG, "it took {:?}", begun.elapsed());
+    findings.iter().map(|placed| placed.finding.code).collect()
+}
+
+#[test]
+fn deep_nesting_is_refused_in_yaml_and_in_json() {
+    for text in [
+        "[".repeat(1_000_000),
+        "{a: ".repeat(250_000),
+        "- ".repeat(500_000),
+        "? ".repeat(500_000),
+        "{\"a\":".repeat(200_000),
+        "{\"a\":[".repeat(200_000),
+    ] {
+        let found = codes(&text);
+        assert!(
+            matches!(found[..], [Code::TooLarge | Code::Syntax]),
+            "{found:?} for {}…",
+            &text[..8]
+        );
+    }
+    assert_eq!(
+        findings(&format!("a: {}", "[".repeat(200))),
+        ["1:131 too-large a document is nested at most 128 levels deep, this goes on"]
+    );
+}
+
+#[test]
+fn aliases_that_explode_are_refused() {
+    let mut text = String::from("a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n");
+    for level in 1..30 {
+        let before = vec![format!("*a{}", level - 1); 10].join(", ");
+        writeln!(text, "a{level}: &a{level} [{before}]").expect("a string");
+    }
+    assert_eq!(codes(&text), [Code::Alias]);
+    assert!(!codes("a: &a {b: 1}\nc:\n  <<: *a\n").contains(&Code::Alias));
+}
+
+#[test]
+fn an_alias_needs_an_anchor_before_it_and_may_not_contain_itself() {
+    assert_eq!(findings("a: *b\n"), ["1:4 alias there is no anchor &b before this alias"]);
+    assert_eq!(findings("a: &a [*a]\n"), ["1:8 alias the anchor &a contains itself"]);
+}
+
+#[test]
+fn many_values_are_refused_and_many_mistakes_are_counted() {
+    assert_eq!(codes(&format!("[{}", "1,".repeat(1_500_000))), [Code::TooLarge]);
+    let twice: String = (0..200).fold(String::new(), |text, _| text + "a: 1\n");
+    let found = findings(&twice);
+    assert_eq!(found.len(), 52, "{}", found.len());
+    assert!(found[50].ends_with("149 more mistakes follow in this file"), "{}", found[50]);
+}
+
+#[test]
+fn a_map_with_very_many_keys_takes_no_longer_than_its_length() {
+    let keys: String = (0..200_000).fold(String::new(), |mut text, key| {
+        writeln!(text, "key{key}: 1").expect("a string");
+        text
+    });
+    assert_eq!(codes(&keys), [Code::NotAnObject]);
+}
+
+#[test]
+fn a_file_of_100_megabytes_is_refused_without_being_read() {
+    let folder = std::env::temp_dir().join(format!("almanac-large-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let path = folder.join("large.yaml");
+    std::fs::File::create(&path).and_then(|file| file.set_len(100 << 20)).expect("a sparse file");
+    let reading = files::read(&[path.display().to_string()], std::io::empty()).expect("it exists");
+    std::fs::remove_dir_all(&folder).expect("ours");
+    let messages: Vec<_> = reading.findings.iter().map(|it| it.finding.message.as_str()).collect();
+    assert_eq!(messages, ["the file is larger than 64 MiB; split it into several"]);
+}
+
+#[test]
+fn an_endless_standard_input_is_refused() {
+    let reading = files::read(&["-".to_owned()], std::io::repeat(b' ')).expect("it can be read");
+    assert_eq!(reading.findings[0].finding.code, Code::UnreadableFile);
+    assert_eq!(reading.sources[0].name(), "<stdin>");
+}
+
+#[test]
+fn text_that_is_not_utf_8_is_refused_with_its_line() {
+    let bytes: &[u8] = b"a: 1\nb: \xff\n";
+    let reading = files::read(&["-".to_owned()], bytes).expect("it can be read");
+    assert_eq!(
+        reading.findings[0].finding.message,
+        "the file is not UTF-8 text (line 2); save it as UTF-8"
+    );
+}
+
+#[test]
+fn a_file_cut_off_anywhere_gives_findings_and_never_a_panic() {
+    let whole =
+        cron_for_workload("  - name: up\n    schedule: \"30 8 * * *\"\n    targetReplicas: 3\n");
+    let json = serde_json::json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "a\u{1f600}"}}).to_string();
+    for text in [whole, json] {
+        for end in 0..text.len() {
+            if let Some(cut) = text.get(..end) {
+                check(cut);
+            }
+        }
+    }
+}
+
+/// Every span lies in its source and can be shown.
+fn assert_placed(sources: &[Source], findings: &[PlacedFinding]) {
+    for placed in findings {
+        if let Some(span) = placed.span {
+            let source = &sources[placed.source];
+            assert!(
+                span.start <= span.end && span.end as usize <= source.text().len(),
+                "{placed:?}"
+            );
+            let position = source.position(span.start);
+            assert!(position.line >= 1 && position.column >= 1);
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_text_gives_findings_and_never_a_panic(text in r#"[-a-c:{}\[\],&*!|>'"%@`#\n\t /?0-9.~<\\]{0,80}"#) {
+        let (reading, _, findings) = check(&text);
+        assert_placed(&reading.sources, &findings);
+    }
+
+    #[test]
+    fn any_bytes_give_findings_and_never_a_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        let reading = files::read(&["-".to_owned()], bytes.as_slice()).expect("it can be read");
+        assert_placed(&reading.sources, &reading.findings);
+    }
+
+    #[test]
+    fn an_object_with_a_few_characters_changed_gives_findings_and_never_a_panic(
+        changes in prop::collection::vec((0_usize..220, any::<char>()), 1..6),
+    ) {
+        let rules = "  - name: up\n    schedule: \"30 8 * * *\"\n    targetReplicas: 3\n";
+        let mut letters: Vec<char> = cron_for_workload(rules).chars().collect();
+        for (place, letter) in changes {
+            let place = place % letters.len();
+            letters[place] = letter;
+        }
+        let (reading, _, findings) = check(&letters.into_iter().collect::<String>());
+        assert_placed(&reading.sources, &findings);
+    }
+}
+
+#[test]
+fn an_escape_only_json_knows_is_refused_in_yaml() {
+    assert_eq!(findings("a: \"x\\\\\\/\"\n"), ["1:8 syntax kubectl knows no escape '\\/'"]);
+    assert_eq!(
+        findings("{\"a\": \"\\/\"}").len(),
+        1,
+        "JSON knows it; only kind and apiVersion lack"
+    );
+}

@@ -1,0 +1,51 @@
+//! `almanac crds`: the custom resource definitions, as YAML for a cluster or as JSON Schema for
+//! editors.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use almanac_api::objects::{CustomResource, custom_resources};
+use almanac_api::writing::to_yaml;
+use anyhow::Context;
+use clap::Args;
+
+/// Print the custom resource definitions
+///
+/// Without options they come out as one YAML stream: `almanac crds | kubectl apply -f -`.
+#[derive(Args)]
+pub(crate) struct CrdsArguments {
+    /// Write one YAML file a kind into this folder instead
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+
+    /// Write one JSON Schema a kind into this folder, for editors
+    #[arg(long, value_name = "DIR", conflicts_with = "out")]
+    json_schema: Option<PathBuf>,
+}
+
+pub(crate) fn run(arguments: &CrdsArguments, output: &mut impl Write) -> anyhow::Result<ExitCode> {
+    if let Some(folder) = &arguments.json_schema {
+        for resource in custom_resources() {
+            let text = format!("{:#}\n", resource.json_schema());
+            write_file(&folder.join(resource.json_schema_path()), &text)?;
+        }
+    } else if let Some(folder) = &arguments.out {
+        for resource in custom_resources() {
+            let text = to_yaml(&[resource.manifest()])?;
+            write_file(&folder.join(format!("{}.yaml", resource.file_stem())), &text)?;
+        }
+    } else {
+        let manifests: Vec<_> = custom_resources().iter().map(CustomResource::manifest).collect();
+        output.write_all(to_yaml(&manifests)?.as_bytes())?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn write_file(path: &Path, text: &str) -> anyhow::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(folder)
+        .with_context(|| format!("failed to make the folder {}", folder.display()))?;
+    fs::write(path, text).with_context(|| format!("failed to write {}", path.display()))
+}

@@ -1,0 +1,73 @@
+//! `almanac validate`: the checks of the webhook, offline.
+
+mod json;
+mod text;
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use almanac_api::checking::{Setting, check_everything};
+use almanac_api::finding::Severity;
+use almanac_api::reading::files;
+use almanac_calendar::Zone;
+use clap::{Args, ValueEnum};
+use jiff::Timestamp;
+
+use crate::moment;
+
+/// Check policies in files, without a cluster
+///
+/// Finds what the API server and the admission webhook would refuse, and what they would let pass
+/// but warn of. Objects of other kinds are passed over. Ends with 0 when all is well, with 1 when
+/// an error or a warning was found, and with 2 when the files could not be found.
+#[derive(Args)]
+#[command(
+    arg_required_else_help = true,
+    after_help = "Examples:
+  almanac validate -f policies/
+  almanac validate -f shop.yaml -f 'teams/*/scaling.yaml' -o json
+  kubectl get cronfhpa -A -o yaml | almanac validate -f -"
+)]
+pub(crate) struct ValidateArguments {
+    /// A file, a folder and all below it, a pattern such as 'teams/*.yaml', or - for standard input
+    #[arg(short, long = "filename", value_name = "PATH", required = true)]
+    file: Vec<String>,
+
+    /// The namespace of objects that name none
+    #[arg(short, long, value_name = "NAMESPACE", default_value = "default")]
+    namespace: String,
+
+    /// Where the time that is looked ahead begins: RFC 3339, or a date or time in UTC [default: now]
+    #[arg(long, value_name = "INSTANT")]
+    from: Option<String>,
+
+    /// How to print what is found
+    #[arg(short, long, value_enum, default_value_t = Output::Text)]
+    output: Output,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Output {
+    Text,
+    Json,
+}
+
+pub(crate) fn run(
+    arguments: &ValidateArguments,
+    now: Timestamp,
+    output: &mut impl Write,
+) -> anyhow::Result<ExitCode> {
+    let now = match &arguments.from {
+        Some(text) => moment::instant("--from", text, Zone::utc())?,
+        None => now,
+    };
+    let reading = files::read(&arguments.file, io::stdin())?;
+    let setting = Setting { namespace: &arguments.namespace, now };
+    let (_, findings) = check_everything(&reading, setting);
+    match arguments.output {
+        Output::Text => text::write(output, &reading, &findings)?,
+        Output::Json => json::write(output, &reading, &findings)?,
+    }
+    let told = findings.iter().any(|placed| placed.finding.severity() != Severity::Info);
+    Ok(ExitCode::from(u8::from(told)))
+}

@@ -1,0 +1,142 @@
+//! Findings for people: what, where, and the line itself with a marker under the part that counts.
+
+use std::collections::BTreeSet;
+use std::io::{self, Write};
+
+use almanac_api::finding::Severity;
+use almanac_api::reading::{PlacedFinding, Reading, Source, Span};
+use anstyle::{AnsiColor, Style};
+
+const ERROR: Style = AnsiColor::Red.on_default().bold();
+const WARNING: Style = AnsiColor::Yellow.on_default().bold();
+const INFO: Style = AnsiColor::Green.on_default().bold();
+const BOLD: Style = Style::new().bold();
+const RULE: Style = AnsiColor::Blue.on_default().bold();
+
+/// The longest part of a line that is shown.
+const WIDEST: usize = 120;
+
+/// How much of a long line is shown before the part that counts.
+const LEAD: usize = 40;
+
+pub(super) fn write(
+    output: &mut impl Write,
+    reading: &Reading,
+    findings: &[PlacedFinding],
+) -> anyhow::Result<()> {
+    for placed in findings {
+        write_finding(output, &reading.sources[placed.source], placed)?;
+        writeln!(output)?;
+    }
+    write_summary(output, reading, findings)?;
+    Ok(())
+}
+
+fn write_finding(
+    output: &mut impl Write,
+    source: &Source,
+    placed: &PlacedFinding,
+) -> io::Result<()> {
+    let finding = &placed.finding;
+    let severity = finding.severity();
+    let style = match severity {
+        Severity::Error => ERROR,
+        Severity::Warning => WARNING,
+        Severity::Info => INFO,
+    };
+    let code = finding.code;
+    let said = printable(&finding.to_string());
+    writeln!(output, "{style}{severity}[{code}]{style:#}{BOLD}: {said}{BOLD:#}")?;
+    let Some(span) = placed.span else {
+        writeln!(output, "  {RULE}-->{RULE:#} {}", printable(source.name()))?;
+        return write_fix(output, 1, finding.fix.as_deref());
+    };
+    let position = source.position(span.start);
+    let number = position.line.to_string();
+    let margin = number.len();
+    let name = printable(source.name());
+    writeln!(output, "{:margin$}{RULE}-->{RULE:#} {name}:{}:{}", "", number, position.column)?;
+    let (shown, before, marked) = excerpt(source, span, position.column - 1);
+    writeln!(output, "{:margin$} {RULE}|{RULE:#}", "")?;
+    writeln!(output, "{RULE}{number} |{RULE:#} {shown}")?;
+    let carets = "^".repeat(marked);
+    writeln!(output, "{:margin$} {RULE}|{RULE:#} {:before$}{style}{carets}{style:#}", "", "")?;
+    write_fix(output, margin, finding.fix.as_deref())
+}
+
+fn write_fix(output: &mut impl Write, margin: usize, fix: Option<&str>) -> io::Result<()> {
+    match fix {
+        Some(fix) => {
+            writeln!(output, "{:margin$} {RULE}={RULE:#} {BOLD}fix:{BOLD:#} {}", "", printable(fix))
+        }
+        None => Ok(()),
+    }
+}
+
+/// The part of a line around a span; how many characters stand before the marked part, and how
+/// many are marked.
+fn excerpt(source: &Source, span: Span, column: usize) -> (String, usize, usize) {
+    let line: Vec<char> = printable(source.line_around(span.start)).chars().collect();
+    let length = source.slice(span).lines().next().unwrap_or_default().chars().count();
+    let begin = if line.len() > WIDEST { column.saturating_sub(LEAD) } else { 0 };
+    let end = line.len().min(begin + WIDEST);
+    let marked = length.clamp(1, (end.max(column + 1)) - column);
+    let mut shown = String::new();
+    if begin > 0 {
+        shown.push('…');
+    }
+    shown.extend(&line[begin.min(end)..end]);
+    if end < line.len() {
+        shown.push('…');
+    }
+    let before = column - begin + usize::from(begin > 0);
+    (shown.trim_end().to_owned(), before, marked)
+}
+
+/// Control characters would move the cursor, or worse.
+fn printable(text: &str) -> String {
+    let shown = |letter: char| match letter {
+        '\t' => ' ',
+        letter if letter.is_control() => '\u{fffd}',
+        letter => letter,
+    };
+    text.chars().map(shown).collect()
+}
+
+fn write_summary(
+    output: &mut impl Write,
+    reading: &Reading,
+    findings: &[PlacedFinding],
+) -> io::Result<()> {
+    let of =
+        |severity| findings.iter().filter(|placed| placed.finding.severity() == severity).count();
+    let counts = [
+        (of(Severity::Error), "error"),
+        (of(Severity::Warning), "warning"),
+        (of(Severity::Info), "note"),
+    ];
+    let told: Vec<_> = counts
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| plural(count, what))
+        .collect();
+    let outcome = if told.is_empty() {
+        "all is well".to_owned()
+    } else {
+        let files: BTreeSet<_> = findings.iter().map(|placed| placed.source).collect();
+        format!("{} in {}", told.join(" and "), plural(files.len(), "file"))
+    };
+    let objects = plural(reading.objects.len(), "object");
+    let files = plural(reading.sources.len(), "file");
+    writeln!(output, "checked {objects} in {files}: {outcome}")?;
+    if !reading.passed_over.is_empty() {
+        let others: Vec<_> =
+            reading.passed_over.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
+        writeln!(output, "passed over objects of other kinds: {}", printable(&others.join(", ")))?;
+    }
+    Ok(())
+}
+
+fn plural(count: usize, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}

@@ -1,0 +1,112 @@
+//! `almanac validate` as people and scripts see it, compared with what is written down.
+//!
+//! Run with `ALMANAC_UPDATE=1` to write the expected output anew.
+
+#![allow(clippy::expect_used, reason = "what fails here fails the test")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+const PRESENT: &str = "2026-01-05T00:00:00Z";
+
+fn here() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests")
+}
+
+fn almanac(arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_almanac"));
+    command.current_dir(here()).env("NO_COLOR", "1").stdin(Stdio::null());
+    command.args(arguments).output().expect("the binary was built")
+}
+
+#[track_caller]
+fn assert_written_down(name: &str, output: &Output) {
+    let found = String::from_utf8(output.stdout.clone()).expect("text");
+    let path = here().join(name);
+    if std::env::var_os("ALMANAC_UPDATE").is_some() {
+        std::fs::write(&path, &found).expect("it can be written");
+    }
+    let expected = std::fs::read_to_string(&path).unwrap_or_default();
+    assert_eq!(found, expected, "{name} differs; ALMANAC_UPDATE=1 writes it anew");
+}
+
+#[test]
+fn one_of_each_mistake_is_explained_to_a_person() {
+    let output = almanac(&["validate", "-f", "mistakes", "--from", PRESENT]);
+    assert_eq!(output.status.code(), Some(1));
+    assert_written_down("mistakes.txt", &output);
+}
+
+#[test]
+fn one_of_each_mistake_is_told_to_a_script() {
+    let output = almanac(&["validate", "-f", "mistakes", "--from", PRESENT, "-o", "json"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert_written_down("mistakes.json", &output);
+}
+
+#[test]
+fn the_examples_are_in_order() {
+    let output = almanac(&["validate", "-f", "../../../examples"]);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(output.status.code(), Some(0), "{text}");
+    assert!(text.ends_with("all is well\n"), "{text}");
+}
+
+#[test]
+fn a_path_that_is_not_there_ends_with_2_and_says_so() {
+    let output = almanac(&["validate", "-f", "no-such-folder"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(
+        String::from_utf8_lossy(&output.stderr),
+        "error: failed to read \"no-such-folder\": there is no such file or folder\n"
+    );
+}
+
+#[test]
+fn files_folders_patterns_and_standard_input_are_read_each_once() {
+    let output = almanac(&[
+        "validate",
+        "-f",
+        "mistakes/zone.yaml",
+        "-f",
+        "mistakes/z*.yaml",
+        "-f",
+        "mistakes/../mistakes/zone.yaml",
+    ]);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(text.ends_with("checked 1 object in 1 file: 1 error in 1 file\n"), "{text}");
+    let output = almanac(&["validate", "-f", "-"]);
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(
+        String::from_utf8_lossy(&output.stdout),
+        "checked 0 objects in 1 file: all is well\n"
+    );
+}
+
+#[test]
+fn the_definitions_come_out_as_one_stream() {
+    let output = almanac(&["crds"]);
+    assert_eq!(output.status.code(), Some(0));
+    let text = String::from_utf8(output.stdout).expect("text");
+    assert_eq!(text.matches("kind: CustomResourceDefinition\n").count(), 5);
+    assert_eq!(text.matches("---\n").count(), 5);
+}
+
+#[test]
+fn schemas_for_editors_are_written_one_a_kind() {
+    let folder = std::env::temp_dir().join(format!("almanac-schemas-{}", std::process::id()));
+    let output = almanac(&["crds", "--json-schema", &folder.display().to_string()]);
+    assert_eq!(output.status.code(), Some(0));
+    let path = folder.join("autoscaling.karmada.io/cronfederatedhpa_v1alpha1.json");
+    let text = std::fs::read_to_string(path).expect("the schema is there");
+    std::fs::remove_dir_all(&folder).expect("ours");
+    let schema: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let rule = &schema["properties"]["spec"]["properties"]["rules"]["items"];
+    assert_eq!(rule["additionalProperties"], false);
+    assert_eq!(
+        rule["properties"]["targetReplicas"]["type"],
+        serde_json::json!(["integer", "null"])
+    );
+    assert_eq!(schema["properties"]["kind"]["const"], "CronFederatedHPA");
+    assert!(!text.contains("x-kubernetes-") && !text.contains("nullable"));
+}

@@ -1,0 +1,21 @@
+//! `cargo xtask crds`: writes `deploy/crds` and the page of findings anew from the code.
+
+use super::Recipe;
+use crate::run::{Run, Step};
+
+pub(super) const RECIPE: Recipe = Recipe {
+    name: "crds",
+    about: "Write deploy/crds and docs/findings.md anew",
+    options: &[],
+    run,
+};
+
+#[expect(clippy::unnecessary_wraps, reason = "the type of every recipe")]
+fn run(run: &mut Run) -> anyhow::Result<()> {
+    let crds = ["run", "--quiet", "--package", "almanac", "--", "crds", "--out", "deploy/crds"];
+    run.step("definitions", &Step::cargo(&crds));
+    let page =
+        Step::cargo(&["test", "--quiet", "--package", "almanac-api", "--test", "findings_page"]);
+    run.step("findings", &page.variable("ALMANAC_UPDATE", "1"));
+    Ok(())
+}
