@@ -63,13 +63,13 @@ fn object(index: usize, is_due: bool, executions: i64) -> PolicyObject<CronScali
     let history = (0..executions).map(|day| {
         let scheduled = yesterday - SignedDuration::from_hours(24 * day);
         let ending = if day % 2 == 0 {
-            Ending::Done(Applied { replicas: Some(3), ..Applied::default() })
+            Ending::Done(Applied::Replicas(3))
         } else {
             // As read from a status: each with a message of its own.
             let message = Arc::from("Deployment.apps production/shop not found");
             Ending::Failed { attempts: 10, message }
         };
-        Execution { scheduled, executed: scheduled + SignedDuration::from_secs(1), ending }
+        Execution::new(scheduled, scheduled + SignedDuration::from_secs(1), ending)
     });
     let rule = CronRule {
         name,

@@ -1,7 +1,8 @@
 //! What must be true of any decision about cron rules.
 
 use almanac_engine::cron_scaling::{
-    Because, CronRule, Ending, Execution, Input, Memory, RuleMemory, Setting, Target, TargetState,
+    Applied, Because, CronRule, Ending, Execution, Input, Memory, RuleMemory, Setting, Target,
+    TargetState,
 };
 use almanac_engine::{Action, Decision};
 use jiff::{SignedDuration, Timestamp};
@@ -29,7 +30,7 @@ pub fn check_cron_scaling(
     for name in &input.policy.unusable_rules {
         let history = |memory: &Memory| {
             let found = memory.rules.iter().find(|it| *it.name == **name);
-            found.map(|it| it.executions.iter().filter(|it| it.executed < now).count())
+            found.map(|it| it.executions.iter().filter(|it| it.executed() < now).count())
         };
         violations.unless(history(&decision.memory) == input.memory.and_then(history), || {
             format!("the unusable rule {name} loses its history")
@@ -66,9 +67,9 @@ impl RuleCheck<'_> {
         let fresh = self.fresh(violations);
         for (index, execution) in fresh.iter().enumerate() {
             self.check_execution(violations, execution);
-            let newer = index.checked_sub(1).map(|index| fresh[index].scheduled);
-            violations.unless(newer.is_none_or(|newer| newer > execution.scheduled), || {
-                format!("{name} records {} out of order, or twice", execution.scheduled)
+            let newer = index.checked_sub(1).map(|index| fresh[index].scheduled());
+            violations.unless(newer.is_none_or(|newer| newer > execution.scheduled()), || {
+                format!("{name} records {} out of order, or twice", execution.scheduled())
             });
         }
         self.check_pending(violations);
@@ -146,11 +147,11 @@ impl RuleCheck<'_> {
 
     fn check_execution(&self, violations: &mut Violations, execution: &Execution) {
         let (rule, now) = (self.rule, self.now);
-        let at = execution.scheduled;
+        let at = execution.scheduled();
         let what = || format!("{} records {execution:?}", rule.name);
         let handled = self.handled_before();
         let late = now.duration_since(at);
-        violations.unless(execution.executed == now, || format!("{} at another time", what()));
+        violations.unless(execution.executed() == now, || format!("{} at another time", what()));
         violations.unless(handled < at && at <= self.after.handled, || {
             format!("{}, which was handled before, or is not now", what())
         });
@@ -160,10 +161,10 @@ impl RuleCheck<'_> {
             Ending::Done(applied) => {
                 let is_live = match self.input.target {
                     TargetState::Missing => false,
-                    TargetState::Workload(it) => applied.replicas == it.replicas,
+                    TargetState::Workload(it) => applied.replicas() == it.replicas,
                     TargetState::Autoscaler(it) => {
-                        applied.min.is_none_or(|min| it.min_replicas == Some(min))
-                            && applied.max.is_none_or(|max| it.max_replicas == Some(max))
+                        applied.min().is_none_or(|min| it.min_replicas == Some(min))
+                            && applied.max().is_none_or(|max| it.max_replicas == Some(max))
                     }
                 };
                 is_live && late <= self.max_delay()
@@ -173,9 +174,9 @@ impl RuleCheck<'_> {
                 let was_tried = pending.is_some_and(|it| it.at == at && it.attempts == *attempts);
                 was_tried && (self.is_edited() || late > self.max_delay())
             }
-            Ending::Missed { by } => {
+            Ending::Missed => {
                 let is_latest = rule.firings.previous(now) == Some(at);
-                *by == late && (!is_latest || late > self.max_delay())
+                !is_latest || late > self.max_delay()
             }
             Ending::Superseded { by } => {
                 self.input.policy.rules.iter().any(|other| other.name == *by)
@@ -196,18 +197,15 @@ impl RuleCheck<'_> {
         });
         let Some(applied) = pending.applying else { return };
         let is_own = match rule.setting {
-            Setting::Replicas(replicas) => {
-                applied.replicas == Some(replicas) && applied.min.is_none() && applied.max.is_none()
-            }
+            Setting::Replicas(replicas) => applied == Applied::Replicas(replicas),
             Setting::Bounds(bounds) => {
-                let moved = applied.moved_other_bound;
+                let (min, max, moved) = (applied.min(), applied.max(), applied.moved_other_bound());
                 let is_own = |value: Option<u32>, own: Option<u32>, other: Option<u32>| {
                     value.is_none() || value == own || (moved && own.is_none() && value == other)
                 };
-                applied.replicas.is_none()
-                    && (applied.min.is_some() || applied.max.is_some())
-                    && is_own(applied.min, bounds.min(), bounds.max())
-                    && is_own(applied.max, bounds.max(), bounds.min())
+                (min.is_some() || max.is_some())
+                    && is_own(min, bounds.min(), bounds.max())
+                    && is_own(max, bounds.max(), bounds.min())
             }
         };
         violations.unless(is_own, || {
@@ -230,9 +228,9 @@ fn check_superseded(
         Some((tried.unwrap_or(memory.handled), index))
     };
     for (index, rule) in memory.rules.iter().enumerate() {
-        for execution in rule.executions.iter().filter(|it| it.executed == now) {
+        for execution in rule.executions.iter().filter(|it| it.executed() == now) {
             let Ending::Superseded { by } = &execution.ending else { continue };
-            let is_later = latest(by).is_some_and(|latest| latest > (execution.scheduled, index));
+            let is_later = latest(by).is_some_and(|latest| latest > (execution.scheduled(), index));
             // At one `now` the rules may have been edited in between.
             let is_old = input.memory.is_some_and(|before| {
                 before
@@ -241,7 +239,11 @@ fn check_superseded(
                     .any(|it| it.name == rule.name && it.executions.contains(execution))
             });
             violations.unless(is_later || is_old, || {
-                format!("{by} supersedes {} of {}, which is later", execution.scheduled, rule.name)
+                format!(
+                    "{by} supersedes {} of {}, which is later",
+                    execution.scheduled(),
+                    rule.name
+                )
             });
         }
     }
@@ -269,7 +271,7 @@ fn check_action(
         ) => {
             target == own
                 && live.replicas != Some(*replicas)
-                && applying.iter().all(|it| it.replicas == Some(*replicas))
+                && applying.iter().all(|it| it.replicas() == Some(*replicas))
                 && applying.len() == 1
         }
         (
@@ -285,8 +287,8 @@ fn check_action(
                 && min.is_none_or(|min| live.min_replicas != Some(min))
                 && max.is_none_or(|max| live.max_replicas != Some(max))
                 && low.is_none_or(|low| high.is_none_or(|high| low <= high))
-                && comes_from_one(*min, applying.iter().filter_map(|it| it.min).collect())
-                && comes_from_one(*max, applying.iter().filter_map(|it| it.max).collect())
+                && comes_from_one(*min, applying.iter().filter_map(|it| it.min()).collect())
+                && comes_from_one(*max, applying.iter().filter_map(|it| it.max()).collect())
         }
         _ => false,
     };

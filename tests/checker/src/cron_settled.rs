@@ -40,8 +40,8 @@ fn is_done(before: &RuleMemory, after: &RuleMemory, now: Timestamp) -> bool {
     after.pending.is_none()
         && after.handled == before.handled.max(pending.at)
         && after.executions.first().is_some_and(|newest| {
-            newest.scheduled == pending.at
-                && newest.executed == now
+            newest.scheduled() == pending.at
+                && newest.executed() == now
                 && matches!(newest.ending, Ending::Done(applied) if Some(applied) == pending.applying)
         })
 }

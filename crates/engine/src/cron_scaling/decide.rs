@@ -88,7 +88,7 @@ impl Given<'_> {
         self.record_passed_over(memory, latest);
         let late = self.now.duration_since(latest);
         if late > max_delay(self.rule) {
-            memory.record(self.rule, latest, self.now, Ending::Missed { by: late });
+            memory.record(self.rule, latest, self.now, Ending::Missed);
             reasons.won(self.reason(Verdict::Error, Because::Missed { by: late }, Some(latest)));
             return None;
         }
@@ -128,8 +128,7 @@ impl Given<'_> {
             .take(usize::from(self.rule.failed_history_limit))
             .collect();
         for at in recorded.into_iter().rev() {
-            let by = self.now.duration_since(at);
-            memory.record(self.rule, at, self.now, Ending::Missed { by });
+            memory.record(self.rule, at, self.now, Ending::Missed);
         }
         memory.handled = memory.handled.max(newest);
     }
@@ -178,7 +177,7 @@ fn carry_out(
         let (rule, memory) = (&input.policy.rules[firing.rule], &mut memory.rules[firing.rule]);
         match share {
             Share::Written(applied) => {
-                let moved = applied.moved_other_bound;
+                let moved = applied.moved_other_bound();
                 let because = if moved { Because::MovedOtherBound } else { Because::Fired };
                 reasons.won(firing.reason(Verdict::Won, because));
                 if let Some(pending) = &mut memory.pending {

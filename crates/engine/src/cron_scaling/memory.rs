@@ -5,9 +5,9 @@
 
 use std::sync::Arc;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
-use super::{CronRule, Input};
+use super::{Applied, CronRule, Ending, Execution, Input};
 use crate::Fingerprint;
 
 /// What is remembered of all rules of an object.
@@ -48,75 +48,6 @@ pub struct Pending {
     pub message: Option<Arc<str>>,
     /// What the attempt under way would apply; `None` between attempts.
     pub applying: Option<Applied>,
-}
-
-/// What came of one firing.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Execution {
-    /// The firing.
-    pub scheduled: Timestamp,
-    /// When this came of it.
-    pub executed: Timestamp,
-    /// What came of it.
-    pub ending: Ending,
-}
-
-/// How a firing ended. Each ends once.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Ending {
-    /// It was carried out, or found its value there already.
-    Done(Applied),
-    /// It was tried in vain until it was too late.
-    Failed {
-        /// How often.
-        attempts: u32,
-        /// Why the last attempt was in vain.
-        message: Arc<str>,
-    },
-    /// Nobody was there to carry it out while there was time.
-    Missed {
-        /// How late it was noticed.
-        by: SignedDuration,
-    },
-    /// A later firing of the same object set the same, so that this one had nothing left to do.
-    Superseded {
-        /// The rule that fired later.
-        by: Arc<str>,
-    },
-}
-
-impl Execution {
-    fn share_message_with(&mut self, others: &[Execution]) {
-        let Ending::Failed { message, .. } = &mut self.ending else { return };
-        let known = others.iter().find_map(|other| match &other.ending {
-            Ending::Failed { message: known, .. } if known == message => Some(known),
-            _ => None,
-        });
-        if let Some(known) = known {
-            *message = Arc::clone(known);
-        }
-    }
-}
-
-impl Ending {
-    /// Whether it counts as a success.
-    #[must_use]
-    pub fn is_success(&self) -> bool {
-        matches!(self, Ending::Done(_))
-    }
-}
-
-/// What a firing set, as it was really written.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Applied {
-    /// Replicas.
-    pub replicas: Option<u32>,
-    /// The lower bound.
-    pub min: Option<u32>,
-    /// The upper bound.
-    pub max: Option<u32>,
-    /// Whether one of the bounds was not the rule's own, but moved to make way for the other.
-    pub moved_other_bound: bool,
 }
 
 impl Memory {
@@ -220,7 +151,7 @@ impl RuleMemory {
 
     fn add(&mut self, scheduled: Timestamp, now: Timestamp, ending: Ending) {
         self.handled = self.handled.max(scheduled);
-        let mut newest = Execution { scheduled, executed: now, ending };
+        let mut newest = Execution::new(scheduled, now, ending);
         newest.share_message_with(&self.executions);
         self.executions = std::iter::once(newest).chain(self.executions.iter().cloned()).collect();
     }

@@ -55,7 +55,7 @@ fn plan_replicas(policy: &CronScaling, due: &[Due], live: Workload) -> Plan {
         .change()
         .map(|replicas| Action::SetReplicas { target: policy.target.identity().clone(), replicas });
     let share = |index| {
-        let applied = Applied { replicas: replicas.left_by(index), ..Applied::default() };
+        let applied = || Applied::Replicas(replicas.value.unwrap_or_default());
         share_of(index, applied, &[replicas])
     };
     Plan { action, shares: (0..due.len()).map(share).collect() }
@@ -90,28 +90,24 @@ fn plan_bounds(policy: &CronScaling, due: &[Due], live: Autoscaler) -> Plan {
         max: new_max,
     });
     let share = |index| {
-        let applied = Applied {
-            replicas: None,
-            min: min.left_by(index),
-            max: max.left_by(index),
-            moved_other_bound: [min, max].iter().any(|it| it.from == Some(index) && it.moved),
-        };
+        let moved_other = [min, max].iter().any(|it| it.from == Some(index) && it.moved);
+        let applied = || Applied::bounds(min.left_by(index), max.left_by(index), moved_other);
         share_of(index, applied, &[min, max])
     };
     Plan { action, shares: (0..due.len()).map(share).collect() }
 }
 
 /// What is left of the firing at `index`, given what the fields have come to.
-fn share_of(index: usize, applied: Applied, fields: &[Field]) -> Share {
+fn share_of(index: usize, applied: impl FnOnce() -> Applied, fields: &[Field]) -> Share {
     let own = || fields.iter().filter(|field| field.from == Some(index));
     if own().next().is_none() {
         let later = fields.iter().filter_map(|field| field.from).filter(|by| *by > index);
         return Share::Superseded { by: later.max().unwrap_or(index) };
     }
     if own().any(|field| field.change().is_some()) {
-        Share::Written(applied)
+        Share::Written(applied())
     } else {
-        Share::AlreadySo(applied)
+        Share::AlreadySo(applied())
     }
 }
 

@@ -51,7 +51,7 @@ const SPOILT_DECISIONS: [(&str, Spoil); 13] = [
     ("forgets that a firing was superseded", |it, now| {
         for rule in &mut it.memory.rules {
             let is_kept = |it: &&almanac_engine::cron_scaling::Execution| {
-                !matches!(it.ending, Ending::Superseded { .. }) || it.executed < now
+                !matches!(it.ending, Ending::Superseded { .. }) || it.executed() < now
             };
             rule.executions = rule.executions.iter().filter(is_kept).cloned().collect();
         }
@@ -140,7 +140,7 @@ fn a_decision_that_gives_the_word_to_the_first_rule_due_is_caught() {
         let settings = input.policy.rules.iter().map(|rule| rule.setting);
         let first = settings.zip(&decision.memory.rules).find_map(|(setting, memory)| {
             let superseded = |it: &&almanac_engine::cron_scaling::Execution| {
-                it.executed == now && matches!(it.ending, Ending::Superseded { .. })
+                it.executed() == now && matches!(it.ending, Ending::Superseded { .. })
             };
             memory.executions.iter().find(superseded).map(|_| setting)
         });

@@ -13,7 +13,7 @@ fn histories_are_newest_first_with_the_firings_own_instant_and_when_it_was_appli
     scaling.turn(monday("09:20:01"));
     assert_eq!(scaling.history("r"), ["09:20:00 done replicas 5", "09:10:00 done replicas 5"]);
     let newest = &scaling.rule_memory("r").executions[0];
-    assert_eq!((newest.scheduled, newest.executed), (monday("09:20"), monday("09:20:01")));
+    assert_eq!((newest.scheduled(), newest.executed()), (monday("09:20"), monday("09:20:01")));
 }
 
 #[test]

@@ -43,7 +43,7 @@ fn a_firing_exactly_as_late_as_allowed_is_carried_out() {
     let mut scaling = hourly();
     assert!(scaling.turn(monday("09:08")));
     assert_eq!(scaling.history("r"), ["09:03:00 done replicas 5"]);
-    assert_eq!(scaling.rule_memory("r").executions[0].executed, monday("09:08"));
+    assert_eq!(scaling.rule_memory("r").executions[0].executed(), monday("09:08"));
 }
 
 #[test]

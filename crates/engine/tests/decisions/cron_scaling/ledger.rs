@@ -36,7 +36,7 @@ impl Ledger {
             let Some(pending) = &rule.pending else { continue };
             let Some(applied) = pending.applying else { continue };
             let fields =
-                [("replicas", applied.replicas), ("min", applied.min), ("max", applied.max)];
+                [("replicas", applied.replicas()), ("min", applied.min()), ("max", applied.max())];
             for (field, _) in
                 fields.iter().filter(|(field, value)| value.is_some() && changed.contains(field))
             {
@@ -60,8 +60,9 @@ impl Ledger {
                 |it: &&almanac_engine::cron_scaling::Execution| !old.executions.contains(it);
             let mut recorded = Vec::new();
             for execution in rule.executions.iter().filter(is_new) {
-                recorded.push(execution.scheduled);
-                let records = self.records.entry((name.clone(), execution.scheduled)).or_default();
+                recorded.push(execution.scheduled());
+                let records =
+                    self.records.entry((name.clone(), execution.scheduled())).or_default();
                 records.push(execution.ending.clone());
             }
             let (after, until) = (old.handled, rule.handled);

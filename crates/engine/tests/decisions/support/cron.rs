@@ -280,18 +280,18 @@ fn checked(target: Target, rules: &[Rule], unusable: &[&str]) -> CronScaling {
 }
 
 fn line(execution: &Execution) -> String {
-    let at = execution.scheduled.strftime("%H:%M:%S");
+    let at = execution.scheduled().strftime("%H:%M:%S");
     match &execution.ending {
-        Ending::Done(applied) => format!("{at} done {}", applied_line(applied)),
+        Ending::Done(applied) => format!("{at} done {}", applied_line(*applied)),
         Ending::Failed { attempts, message } => format!("{at} failed after {attempts}: {message}"),
-        Ending::Missed { by } => format!("{at} missed by {} s", by.as_secs()),
+        Ending::Missed => format!("{at} missed by {} s", execution.later().as_secs()),
         Ending::Superseded { by } => format!("{at} superseded by {by}"),
     }
 }
 
-fn applied_line(applied: &Applied) -> String {
-    let fields = [("replicas", applied.replicas), ("min", applied.min), ("max", applied.max)];
+fn applied_line(applied: Applied) -> String {
+    let fields = [("replicas", applied.replicas()), ("min", applied.min()), ("max", applied.max())];
     let set = fields.iter().filter_map(|(name, value)| Some(format!("{name} {}", (*value)?)));
-    let moved = applied.moved_other_bound.then(|| "moved".to_owned());
+    let moved = applied.moved_other_bound().then(|| "moved".to_owned());
     set.chain(moved).collect::<Vec<_>>().join(" ")
 }

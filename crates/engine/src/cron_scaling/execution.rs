@@ -1,0 +1,169 @@
+//! What came of firings: the entries of a rule's history.
+//!
+//! Up to 64 of them are kept for each of many thousand rules, so they are packed: a firing is a
+//! whole second, and what came of it is known by how much later it happened.
+
+use std::num::NonZeroU32;
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+
+/// What came of one firing.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Execution {
+    /// The firing, in seconds since the epoch.
+    scheduled: i64,
+    /// How much later it was dealt with, in nanoseconds.
+    later: i64,
+    /// What came of it.
+    pub ending: Ending,
+}
+
+/// How a firing ended. Each ends once.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Ending {
+    /// It was carried out, or found its value there already.
+    Done(Applied),
+    /// It was tried in vain until it was too late.
+    Failed {
+        /// How often.
+        attempts: u32,
+        /// Why the last attempt was in vain.
+        message: Arc<str>,
+    },
+    /// Nobody was there to carry it out while there was time.
+    Missed,
+    /// A later firing of the same object set the same, so that this one had nothing left to do.
+    Superseded {
+        /// The rule that fired later.
+        by: Arc<str>,
+    },
+}
+
+/// What a firing set, as it was really written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Applied {
+    /// The replicas of a workload.
+    Replicas(u32),
+    /// The bounds of an autoscaler; one that is `None` was not the firing's to set.
+    Bounds {
+        /// The lower bound.
+        min: Option<NonZeroU32>,
+        /// The upper bound.
+        max: Option<NonZeroU32>,
+        /// Whether one of them was not the rule's own, but moved to make way for the other.
+        moved_other: bool,
+    },
+}
+
+impl Execution {
+    /// Notes what came of a firing, and when.
+    #[must_use]
+    pub fn new(scheduled: Timestamp, executed: Timestamp, ending: Ending) -> Execution {
+        let scheduled = scheduled.as_second();
+        let later = executed.as_nanosecond() - i128::from(scheduled) * 1_000_000_000;
+        // Nearly three hundred years, in either direction.
+        let later = i64::try_from(later).unwrap_or(if later < 0 { i64::MIN } else { i64::MAX });
+        Execution { scheduled, later, ending }
+    }
+
+    /// The firing.
+    #[must_use]
+    pub fn scheduled(&self) -> Timestamp {
+        // It was made from a timestamp, so it is in the range of one.
+        Timestamp::from_second(self.scheduled).unwrap_or_default()
+    }
+
+    /// When this came of it.
+    #[must_use]
+    pub fn executed(&self) -> Timestamp {
+        self.scheduled().saturating_add(self.later()).unwrap_or(self.scheduled())
+    }
+
+    /// How much later than the firing that was.
+    #[must_use]
+    pub fn later(&self) -> SignedDuration {
+        SignedDuration::from_nanos(self.later)
+    }
+
+    pub(super) fn share_message_with(&mut self, others: &[Execution]) {
+        let Ending::Failed { message, .. } = &mut self.ending else { return };
+        let known = others.iter().find_map(|other| match &other.ending {
+            Ending::Failed { message: known, .. } if known == message => Some(known),
+            _ => None,
+        });
+        if let Some(known) = known {
+            *message = Arc::clone(known);
+        }
+    }
+}
+
+impl Ending {
+    /// Whether it counts as a success.
+    #[must_use]
+    pub fn is_success(&self) -> bool {
+        matches!(self, Ending::Done(_))
+    }
+}
+
+impl Applied {
+    /// The bounds that a firing set.
+    #[must_use]
+    pub fn bounds(min: Option<u32>, max: Option<u32>, moved_other: bool) -> Applied {
+        let (min, max) = (min.and_then(NonZeroU32::new), max.and_then(NonZeroU32::new));
+        Applied::Bounds { min, max, moved_other }
+    }
+
+    /// The replicas, if it set them.
+    #[must_use]
+    pub fn replicas(self) -> Option<u32> {
+        match self {
+            Applied::Replicas(replicas) => Some(replicas),
+            Applied::Bounds { .. } => None,
+        }
+    }
+
+    /// The lower bound, if it set it.
+    #[must_use]
+    pub fn min(self) -> Option<u32> {
+        match self {
+            Applied::Replicas(_) => None,
+            Applied::Bounds { min, .. } => min.map(NonZeroU32::get),
+        }
+    }
+
+    /// The upper bound, if it set it.
+    #[must_use]
+    pub fn max(self) -> Option<u32> {
+        match self {
+            Applied::Replicas(_) => None,
+            Applied::Bounds { max, .. } => max.map(NonZeroU32::get),
+        }
+    }
+
+    /// Whether it moved a bound that the rule does not name.
+    #[must_use]
+    pub fn moved_other_bound(self) -> bool {
+        matches!(self, Applied::Bounds { moved_other: true, .. })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_execution_takes_forty_bytes() {
+        assert_eq!(size_of::<Execution>(), 40);
+    }
+
+    #[test]
+    fn the_instants_of_an_execution_are_exact() {
+        let scheduled: Timestamp = "1969-12-31T23:58:00Z".parse().unwrap();
+        for executed in ["1969-12-31T23:58:00.000000001Z", "1969-12-31T23:57:59.5Z"] {
+            let executed: Timestamp = executed.parse().unwrap();
+            let execution = Execution::new(scheduled, executed, Ending::Missed);
+            assert_eq!((execution.scheduled(), execution.executed()), (scheduled, executed));
+        }
+    }
+}
