@@ -5,8 +5,14 @@
 
 mod complaint;
 mod crds;
+mod explain;
+mod files;
+mod forecast;
 mod moment;
+mod next;
+mod subject;
 mod validate;
+mod wall_clock;
 mod when;
 
 use std::io::{self, Write};
@@ -25,6 +31,9 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
+    Forecast(forecast::ForecastArguments),
+    Explain(explain::ExplainArguments),
+    Next(next::NextArguments),
     When(when::WhenArguments),
     Validate(validate::ValidateArguments),
     Crds(crds::CrdsArguments),
@@ -37,6 +46,9 @@ fn main() -> ExitCode {
     let now = Timestamp::now();
     let mut output = io::BufWriter::new(anstream::stdout().lock());
     let done = match &arguments.command {
+        Command::Forecast(arguments) => forecast::run(arguments, now, &mut output),
+        Command::Explain(arguments) => explain::run(arguments, now, &mut output),
+        Command::Next(arguments) => next::run(arguments, now, &mut output),
         Command::When(arguments) => when::run(arguments, now, &mut output),
         Command::Validate(arguments) => validate::run(arguments, now, &mut output),
         Command::Crds(arguments) => crds::run(arguments, &mut output),
