@@ -26,6 +26,12 @@ impl Fingerprint {
         }
         Self(hash)
     }
+
+    /// The fingerprint of an empty list, which stands for something that is not there.
+    #[must_use]
+    pub fn of_nothing() -> Self {
+        Self::of(std::iter::empty())
+    }
 }
 
 impl fmt::Display for Fingerprint {

@@ -3,74 +3,101 @@
 //! The version is left out: two versions of a kind are one object. Which version to speak to the
 //! API server with is the shell's affair.
 
+use std::cmp::Ordering;
 use std::fmt;
 use std::sync::Arc;
+
+/// Stands between the parts of a name. It sorts before every other character, so that names joined
+/// by it are in the order of their parts.
+const SEPARATOR: char = '\0';
 
 /// The name of one object, whatever version it was written in.
 ///
 /// Ordered by group, kind, namespace and name, so that maps keyed by it read well when printed.
-/// Cloning is cheap: the texts are shared.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// Small, in one piece of memory, and cheap to clone: a world and an agenda of a hundred thousand
+/// policies hold several copies of each name.
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Identity {
-    group: Arc<str>,
-    kind: Arc<str>,
-    namespace: Arc<str>,
-    name: Arc<str>,
+    joined: Arc<str>,
 }
 
 impl Identity {
     /// Names an object. The core group is `""`, and so is the namespace of a cluster-scoped object.
+    ///
+    /// A NUL, which no name in Kubernetes has, is kept as the replacement character.
     #[must_use]
     pub fn new(
-        group: impl Into<Arc<str>>,
-        kind: impl Into<Arc<str>>,
-        namespace: impl Into<Arc<str>>,
-        name: impl Into<Arc<str>>,
+        group: impl AsRef<str>,
+        kind: impl AsRef<str>,
+        namespace: impl AsRef<str>,
+        name: impl AsRef<str>,
     ) -> Self {
-        Self {
-            group: group.into(),
-            kind: kind.into(),
-            namespace: namespace.into(),
-            name: name.into(),
-        }
+        let parts = [group.as_ref(), kind.as_ref(), namespace.as_ref(), name.as_ref()];
+        let joined = if parts.iter().any(|part| part.contains(SEPARATOR)) {
+            let replaced = parts.map(|part| part.replace(SEPARATOR, "\u{fffd}"));
+            replaced.join("\0")
+        } else {
+            parts.join("\0")
+        };
+        Self { joined: joined.into() }
     }
 
     /// The API group, `""` for the core group.
     #[must_use]
     pub fn group(&self) -> &str {
-        &self.group
+        self.part(0)
     }
 
     /// The kind, as written in manifests (`Deployment`).
     #[must_use]
     pub fn kind(&self) -> &str {
-        &self.kind
+        self.part(1)
     }
 
     /// The namespace, `""` for cluster-scoped objects.
     #[must_use]
     pub fn namespace(&self) -> &str {
-        &self.namespace
+        self.part(2)
     }
 
     /// The object's own name.
     #[must_use]
     pub fn name(&self) -> &str {
-        &self.name
+        self.part(3)
+    }
+
+    fn part(&self, index: usize) -> &str {
+        self.joined.split(SEPARATOR).nth(index).unwrap_or_default()
+    }
+}
+
+impl Ord for Identity {
+    fn cmp(&self, other: &Self) -> Ordering {
+        // Most comparisons that come out equal are of two copies of one name.
+        if Arc::ptr_eq(&self.joined, &other.joined) {
+            return Ordering::Equal;
+        }
+        self.joined.cmp(&other.joined)
+    }
+}
+
+impl PartialOrd for Identity {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
     }
 }
 
 /// `Deployment.apps default/shop`: unambiguous, and the way kubectl names kinds.
 impl fmt::Display for Identity {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.kind)?;
-        if !self.group.is_empty() {
-            write!(formatter, ".{}", self.group)?;
+        formatter.write_str(self.kind())?;
+        if !self.group().is_empty() {
+            write!(formatter, ".{}", self.group())?;
         }
-        if self.namespace.is_empty() {
-            write!(formatter, " {}", self.name)
+        if self.namespace().is_empty() {
+            write!(formatter, " {}", self.name())
         } else {
-            write!(formatter, " {}/{}", self.namespace, self.name)
+            write!(formatter, " {}/{}", self.namespace(), self.name())
         }
     }
 }
@@ -89,9 +116,11 @@ mod tests {
     fn identities_are_ordered_by_group_then_kind_then_namespace_then_name() {
         let written_in_order = [
             Identity::new("", "Pod", "a", "a"),
+            Identity::new("app", "Pod", "a", "b"),
             Identity::new("apps", "Deployment", "a", "b"),
             Identity::new("apps", "Deployment", "b", "a"),
             Identity::new("apps", "StatefulSet", "a", "a"),
+            Identity::new("apps.example", "Deployment", "a", "a"),
         ];
         assert!(written_in_order.is_sorted());
     }
@@ -103,5 +132,19 @@ mod tests {
             "Deployment.apps default/shop"
         );
         assert_eq!(Identity::new("", "Node", "", "n1").to_string(), "Node n1");
+    }
+
+    #[test]
+    fn the_parts_of_an_identity_are_those_it_was_made_from() {
+        let identity = Identity::new("apps", "Deployment", "default", "shop");
+        let parts = [identity.group(), identity.kind(), identity.namespace(), identity.name()];
+        assert_eq!(parts, ["apps", "Deployment", "default", "shop"]);
+    }
+
+    #[test]
+    fn no_character_moves_the_border_between_two_parts() {
+        let odd = Identity::new("a", "b\0c", "d", "e");
+        assert_ne!(odd, Identity::new("a", "b", "c", "d\0e"));
+        assert_eq!((odd.kind(), odd.namespace()), ("b\u{fffd}c", "d"));
     }
 }

@@ -19,7 +19,8 @@ pub struct PolicyObject<Policy, Memory> {
     pub policy: Policy,
     /// When the object was created; `None` for one that is only in a file.
     pub created: Option<Timestamp>,
-    /// What its status remembers; `None` when it has none yet.
+    /// What its status remembers; `None` when it has no status yet. A status that is there but
+    /// cannot be read is an empty memory, not none: it does not make the object new.
     pub memory: Option<Memory>,
 }
 
@@ -41,9 +42,12 @@ impl World {
     /// Carries out an action as an API server would that never fails.
     pub fn apply(&mut self, action: &Action) -> Outcome {
         match action {
-            Action::Publish { schedule, .. } => {
+            Action::Publish { schedule, value } => {
                 // A published number is the policy's memory; settling the turn stores it.
-                present(self.scheduled_capacities.get(schedule), schedule, |_| Outcome::Done)
+                present(self.scheduled_capacities.get(schedule), schedule, |object| {
+                    let is_so = object.memory.is_some_and(|before| before.value == *value);
+                    if is_so { Outcome::Unchanged } else { Outcome::Done }
+                })
             }
             Action::SetReplicas { target, replicas } => {
                 present(self.workloads.get_mut(target), target, |workload| {

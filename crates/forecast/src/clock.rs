@@ -120,8 +120,8 @@ impl Clock {
 
     /// Lets the next policy take its turn, if that is earlier than `before`.
     pub fn step(&mut self, before: Timestamp) -> Option<Step> {
-        let at = self.agenda.next().filter(|at| *at < before)?;
-        let policy = self.agenda.take_due(at)?;
+        let (at, policy) = self.agenda.first().filter(|(at, _)| *at < before)?;
+        let policy = policy.clone();
         let turn = turn::take(&mut self.world, &policy, at)?;
         self.agenda.set(&policy, turn.wake_at);
         let set = self.what_was_set(&policy, at, &turn.reasons);
@@ -212,7 +212,7 @@ fn before_last_firings(policy: &CronScaling, from: Timestamp) -> Memory {
         fingerprint: rule.fingerprint,
         handled: before(rule.firings.previous(before(from)).unwrap_or(from)),
         pending: None,
-        executions: Vec::new(),
+        executions: Arc::default(),
     });
     Memory { rules: rules.collect() }
 }

@@ -58,14 +58,17 @@ fn write_series(
     write!(output, "{{\"target\":{target},\"field\":\"{}\",\"segments\":[", series.field)?;
     let mut origins = Origins::default();
     let mut line = Vec::new();
-    let mut from = Instant::of(period_start(series));
+    let mut instants = Instants::default();
+    let (mut from, mut to) = (Vec::new(), Vec::new());
+    instants.write(question.period().from(), &mut from)?;
     for (index, segment) in series.segments.iter().enumerate() {
-        let to = Instant::of(segment.to);
+        to.clear();
+        instants.write(segment.to, &mut to)?;
         line.clear();
         line.extend_from_slice(if index == 0 { b"\n{\"from\":\"" } else { b",\n{\"from\":\"" });
-        line.extend_from_slice(from.text());
+        line.extend_from_slice(&from);
         line.extend_from_slice(b"\",\"to\":\"");
-        line.extend_from_slice(to.text());
+        line.extend_from_slice(&to);
         line.extend_from_slice(b"\",\"value\":");
         match segment.value {
             Some(value) => write!(line, "{value}")?,
@@ -73,14 +76,10 @@ fn write_series(
         }
         line.extend_from_slice(origins.rest_of_segment(&segment.origin));
         output.write_all(&line)?;
-        from = to;
+        std::mem::swap(&mut from, &mut to);
     }
     output.write_all(b"\n]}")?;
     Ok(())
-}
-
-fn period_start(series: &Series) -> Timestamp {
-    series.segments.first().map_or(Timestamp::UNIX_EPOCH, |segment| segment.from)
 }
 
 /// The end of a segment's line, from the writer on, by origin.
@@ -115,25 +114,67 @@ fn rest_of_segment(origin: &Origin) -> Vec<u8> {
     format!("{rest},\"reason\":{reason}}}").into_bytes()
 }
 
-/// An instant in RFC 3339, written once for the end of a segment and the beginning of the next.
-struct Instant {
-    bytes: [u8; 40],
-    length: usize,
+/// Instants in RFC 3339.
+///
+/// There are millions of them, and most lie on the day of the one before: its date is kept. The
+/// time of day is written by hand when it is a whole second.
+#[derive(Default)]
+struct Instants {
+    day: Option<i64>,
+    /// `2026-03-06T`.
+    date: Vec<u8>,
 }
 
-impl Instant {
-    fn of(at: Timestamp) -> Instant {
-        let mut bytes = [0; 40];
-        let length = {
-            let mut rest = &mut bytes[..];
-            // Forty bytes hold every instant there is.
-            let _ = write!(rest, "{at}");
-            40 - rest.len()
-        };
-        Instant { bytes, length }
-    }
+const SECONDS_A_DAY: i64 = 86_400;
 
-    fn text(&self) -> &[u8] {
-        &self.bytes[..self.length]
+impl Instants {
+    fn write(&mut self, at: Timestamp, line: &mut Vec<u8>) -> std::io::Result<()> {
+        if at.subsec_nanosecond() != 0 {
+            return write!(line, "{at}");
+        }
+        let second = at.as_second();
+        let day = second.div_euclid(SECONDS_A_DAY);
+        if self.day != Some(day) {
+            let text = at.to_string();
+            let Some((date, _)) = text.split_once('T') else { return write!(line, "{at}") };
+            self.day = Some(day);
+            self.date = format!("{date}T").into_bytes();
+        }
+        line.extend_from_slice(&self.date);
+        let second = second.rem_euclid(SECONDS_A_DAY);
+        let digits = |number: i64| {
+            // At most 59, so that two digits hold it.
+            let number = u8::try_from(number).unwrap_or(0);
+            [b'0' + number / 10, b'0' + number % 10]
+        };
+        let [h1, h2] = digits(second / 3600);
+        let [m1, m2] = digits(second / 60 % 60);
+        let [s1, s2] = digits(second % 60);
+        line.extend_from_slice(&[h1, h2, b':', m1, m2, b':', s1, s2, b'Z']);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn instants_are_written_as_the_calendar_library_writes_them() {
+        let mut instants = Instants::default();
+        for text in [
+            "2026-03-06T00:00:00Z",
+            "2026-03-06T23:59:59Z",
+            "2026-03-06T12:34:56.789Z",
+            "2026-03-07T07:08:09Z",
+            "1969-12-31T23:59:59Z",
+            "-009999-02-03T01:02:03Z",
+            "9999-12-30T22:00:00Z",
+        ] {
+            let at: Timestamp = text.parse().unwrap();
+            let mut line = Vec::new();
+            instants.write(at, &mut line).unwrap();
+            assert_eq!(String::from_utf8(line).unwrap(), at.to_string());
+        }
     }
 }

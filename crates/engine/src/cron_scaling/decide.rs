@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::plan::{Due, Plan, plan};
-use super::{
-    Because, CronRule, CronScaling, Ending, Input, Memory, Pending, RuleMemory, TargetState,
-};
+use super::plan::{Due, Plan, Share, plan};
+use super::{Because, CronRule, CronScaling, Ending, Input, Memory, Pending, RuleMemory};
 use crate::reason::{Reasons, WholeChain, Winners};
-use crate::{Decision, Reason, Verdict};
+use crate::{Action, Decision, Reason, Verdict};
+
+const A_NANOSECOND: SignedDuration = SignedDuration::from_nanos(1);
 
 /// Decides what the rules of one object want at `now`.
 ///
@@ -101,7 +101,7 @@ impl Given<'_> {
     ) {
         let too_late =
             |pending: &&Pending| self.now.duration_since(pending.at) > max_delay(self.rule);
-        let Some(pending) = memory.pending.as_ref().filter(too_late) else { return };
+        let Some(pending) = memory.pending.as_deref().filter(too_late) else { return };
         let (at, attempts) = (pending.at, pending.attempts);
         let message = pending.message.clone().unwrap_or_else(|| Arc::from("never answered"));
         memory.record(self.rule, at, self.now, Ending::Failed { attempts, message });
@@ -111,23 +111,25 @@ impl Given<'_> {
     /// Records the firings between the last handled one and the latest: only the latest runs. No
     /// more of them are recorded than the history holds.
     fn record_passed_over(&self, memory: &mut RuleMemory, latest: Timestamp) {
+        // A rule whose delay reaches beyond its next firing may still be trying the one before.
         if let Some(pending) = memory.pending.take_if(|pending| pending.at < latest) {
             let by = Arc::clone(&self.rule.name);
             memory.record(self.rule, pending.at, self.now, Ending::Superseded { by });
         }
         let handled = memory.handled;
-        let firings = &self.rule.firings;
         let before = |at: &Timestamp| {
-            let moment_before = at.checked_sub(SignedDuration::from_nanos(1)).ok()?;
-            firings.previous(moment_before).filter(|at| *at > handled)
+            let moment_before = at.checked_sub(A_NANOSECOND).ok()?;
+            self.rule.firings.previous(moment_before).filter(|at| *at > handled)
         };
-        let passed_over: Vec<Timestamp> = std::iter::successors(before(&latest), before)
+        let Some(newest) = before(&latest) else { return };
+        let recorded: Vec<Timestamp> = std::iter::successors(Some(newest), before)
             .take(usize::from(self.rule.failed_history_limit))
             .collect();
-        for at in passed_over.into_iter().rev() {
+        for at in recorded.into_iter().rev() {
             let by = self.now.duration_since(at);
             memory.record(self.rule, at, self.now, Ending::Missed { by });
         }
+        memory.handled = memory.handled.max(newest);
     }
 
     fn reason(
@@ -147,61 +149,61 @@ fn carry_out(
     memory: &mut Memory,
     now: Timestamp,
     reasons: &mut impl Reasons<Because>,
-) -> Option<crate::Action> {
-    let policy = input.policy;
+) -> Option<Action> {
+    let mut is_time = false;
     for firing in due {
         let pending = &mut memory.rules[firing.rule].pending;
-        pending.get_or_insert_with(|| Pending::new(firing.at, now));
+        let new = || Box::new(Pending::new(firing.at, now));
+        is_time |= pending.get_or_insert_with(new).retry_at <= now;
     }
-    let reason = |firing: &Due, verdict, because| Reason {
-        rule: Some(position(firing.rule)),
-        verdict,
-        because,
-        since: Some(firing.at),
-        until: None,
-    };
-    let is_ready = |pending: &Pending| pending.retry_at <= now;
-    if !due.iter().any(|it| memory.rules[it.rule].pending.as_ref().is_some_and(is_ready)) {
+    if !is_time {
         for firing in due {
             let attempts = memory.rules[firing.rule].pending.as_ref().map_or(0, |it| it.attempts);
-            reasons.won(reason(firing, Verdict::Error, Because::Retrying { attempts }));
+            reasons.won(firing.reason(Verdict::Error, Because::Retrying { attempts }));
         }
         return None;
     }
-    let Some(Plan { action, applied }) = plan(policy, due, input.target) else {
-        debug_assert_eq!(input.target, TargetState::Missing, "settings fit their target");
+    let Some(Plan { action, shares }) = plan(input.policy, due, input.target) else {
         for firing in due {
             if let Some(pending) = &mut memory.rules[firing.rule].pending {
-                pending.was_in_vain(not_found(policy), now);
+                pending.was_in_vain(not_found(input.policy), now);
             }
-            reasons.won(reason(firing, Verdict::Error, Because::TargetMissing));
+            reasons.won(firing.reason(Verdict::Error, Because::TargetMissing));
         }
         return None;
     };
-    for (index, (firing, applied)) in due.iter().zip(applied).enumerate() {
-        let (rule, memory) = (&policy.rules[firing.rule], &mut memory.rules[firing.rule]);
-        let Some(applied) = applied else {
-            // The next firing that something is left of, or at least the next one.
-            let by = due[index + 1..].last().map_or(firing.rule, |it| it.rule);
-            let ending = Ending::Superseded { by: Arc::clone(&policy.rules[by].name) };
-            memory.record(rule, firing.at, now, ending);
-            let because = Because::Superseded { by: position(by) };
-            reasons.other(|| reason(firing, Verdict::Lost, because));
-            continue;
-        };
-        let because = match (&action, applied.moved_other_bound) {
-            (None, _) => Because::AlreadySo,
-            (Some(_), true) => Because::MovedOtherBound,
-            (Some(_), false) => Because::Fired,
-        };
-        reasons.won(reason(firing, Verdict::Won, because));
-        if action.is_none() {
-            memory.record(rule, firing.at, now, Ending::Done(applied));
-        } else if let Some(pending) = &mut memory.pending {
-            pending.applying = Some(applied);
+    for (firing, share) in due.iter().zip(shares) {
+        let (rule, memory) = (&input.policy.rules[firing.rule], &mut memory.rules[firing.rule]);
+        match share {
+            Share::Written(applied) => {
+                let moved = applied.moved_other_bound;
+                let because = if moved { Because::MovedOtherBound } else { Because::Fired };
+                reasons.won(firing.reason(Verdict::Won, because));
+                if let Some(pending) = &mut memory.pending {
+                    pending.applying = Some(applied);
+                }
+            }
+            Share::AlreadySo(applied) => {
+                reasons.won(firing.reason(Verdict::Won, Because::AlreadySo));
+                memory.record(rule, firing.at, now, Ending::Done(applied));
+            }
+            Share::Superseded { by } => {
+                let by = due[by].rule;
+                let because = Because::Superseded { by: position(by) };
+                reasons.other(|| firing.reason(Verdict::Lost, because));
+                let by = Arc::clone(&input.policy.rules[by].name);
+                memory.record(rule, firing.at, now, Ending::Superseded { by });
+            }
         }
     }
     action
+}
+
+impl Due {
+    fn reason(&self, verdict: Verdict, because: Because) -> Reason<Because> {
+        let rule = Some(position(self.rule));
+        Reason { rule, verdict, because, since: Some(self.at), until: None }
+    }
 }
 
 /// When time alone could next change what the rules want.
@@ -210,14 +212,15 @@ pub fn wake_at(policy: &CronScaling, memory: &Memory, now: Timestamp) -> Option<
     let rules = policy.rules.iter().zip(&memory.rules);
     rules
         .flat_map(|(rule, memory)| {
-            let retry = memory.pending.as_ref().and_then(|pending| {
-                // Just past the last instant at which it may still be carried out.
-                let too_late = max_delay(rule) + SignedDuration::from_nanos(1);
-                let given_up_at = pending.at.checked_add(too_late).ok()?;
-                let waits = pending.applying.is_none();
-                Some(if waits { pending.retry_at.min(given_up_at) } else { given_up_at })
+            let pending = memory.pending.as_ref();
+            // What is under way is not tried again before its outcome is known.
+            let retry = pending.filter(|it| it.applying.is_none()).map(|it| it.retry_at);
+            // Just past the last instant at which it may still be carried out.
+            let given_up = pending.and_then(|it| {
+                it.at.checked_add(max_delay(rule)).and_then(|at| at.checked_add(A_NANOSECOND)).ok()
             });
-            retry.into_iter().chain(next_firing(rule, memory, now))
+            let next = next_firing(rule, memory, now);
+            retry.into_iter().chain(given_up).chain(next)
         })
         .filter(|at| *at > now)
         .min()

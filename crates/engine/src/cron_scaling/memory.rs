@@ -23,14 +23,16 @@ pub struct Memory {
 pub struct RuleMemory {
     /// The rule's name.
     pub name: Arc<str>,
-    /// The rule as it was when its firings were last handled.
+    /// The rule as it was when its firings were last handled; [`Fingerprint::of_nothing`] while it
+    /// cannot be used.
     pub fingerprint: Fingerprint,
     /// Every firing until then, inclusively, has been dealt with.
     pub handled: Timestamp,
-    /// A firing after that which is being carried out.
-    pub pending: Option<Pending>,
-    /// What came of the firings before, newest first.
-    pub executions: Vec<Execution>,
+    /// A firing after that which is being carried out. Apart, because few rules have one at a time.
+    pub pending: Option<Box<Pending>>,
+    /// What came of the firings before, newest first. Shared, because a decision about a rule that
+    /// is not due leaves it as it is.
+    pub executions: Arc<[Execution]>,
 }
 
 /// A firing that is being carried out.
@@ -83,6 +85,19 @@ pub enum Ending {
     },
 }
 
+impl Execution {
+    fn share_message_with(&mut self, others: &[Execution]) {
+        let Ending::Failed { message, .. } = &mut self.ending else { return };
+        let known = others.iter().find_map(|other| match &other.ending {
+            Ending::Failed { message: known, .. } if known == message => Some(known),
+            _ => None,
+        });
+        if let Some(known) = known {
+            *message = Arc::clone(known);
+        }
+    }
+}
+
 impl Ending {
     /// Whether it counts as a success.
     #[must_use]
@@ -113,36 +128,81 @@ impl Memory {
             _ => now,
         };
         let known = input.memory.map_or(&[][..], |memory| &memory.rules);
-        let of_rule = |name: &str| known.iter().find(|it| *it.name == *name);
-        let rules = input.policy.rules.iter().map(|rule| match of_rule(&rule.name) {
-            Some(before) => before.carried_over(rule, now),
-            None => RuleMemory {
-                name: Arc::clone(&rule.name),
-                fingerprint: rule.fingerprint,
-                handled: start,
-                pending: None,
-                executions: Vec::new(),
-            },
-        });
-        let unusable = input.policy.unusable_rules.iter().filter_map(|name| of_rule(name)).cloned();
-        Memory { rules: rules.chain(unusable).collect() }
+        let of_rule = |index: usize, name: &str| {
+            // Mostly the rules are where they were before.
+            let same_place = known.get(index).filter(|it| *it.name == *name);
+            same_place.or_else(|| known.iter().find(|it| *it.name == *name))
+        };
+        let policy = input.policy;
+        let mut rules = Vec::with_capacity(policy.rules.len() + policy.unusable_rules.len());
+        rules.extend(policy.rules.iter().enumerate().map(|(index, rule)| {
+            of_rule(index, &rule.name)
+                .map_or_else(|| RuleMemory::beginning(rule, start), |it| it.carried_over(rule, now))
+        }));
+        for name in &policy.unusable_rules {
+            rules.extend(of_rule(rules.len(), name).map(|it| it.laid_aside(now)));
+        }
+        Memory { rules }
     }
 }
 
 impl RuleMemory {
+    /// The memory of a rule whose firings are dealt with until `handled`, inclusively, and of which
+    /// nothing else is known.
+    #[must_use]
+    pub fn beginning(rule: &CronRule, handled: Timestamp) -> RuleMemory {
+        RuleMemory {
+            name: Arc::clone(&rule.name),
+            fingerprint: rule.fingerprint,
+            handled,
+            pending: None,
+            executions: Arc::default(),
+        }
+    }
+
+    /// The same with a history, newest first, as a status tells it. Equal messages in it are kept
+    /// once: the same failure tends to come again.
+    #[must_use]
+    pub fn with_executions(
+        mut self,
+        executions: impl IntoIterator<Item = Execution>,
+    ) -> RuleMemory {
+        let mut list: Vec<Execution> = executions.into_iter().collect();
+        for index in 1..list.len() {
+            let (before, rest) = list.split_at_mut(index);
+            rest[0].share_message_with(before);
+        }
+        self.executions = list.into();
+        self
+    }
+
     fn carried_over(&self, rule: &CronRule, now: Timestamp) -> RuleMemory {
         let mut memory = self.clone();
         if memory.fingerprint != rule.fingerprint {
             // An edited rule begins anew. What it was trying is no longer wanted.
-            if let Some(Pending { at, attempts, .. }) = memory.pending.take() {
-                let message = Arc::from("given up, because the rule was changed");
-                memory.record(rule, at, now, Ending::Failed { attempts, message });
-            }
+            memory.give_up_what_was_tried(now);
             memory.fingerprint = rule.fingerprint;
             memory.handled = memory.handled.max(now);
         }
         memory.trim(rule);
         memory
+    }
+
+    /// The memory of a rule that cannot be used as it is written now. Whatever it is mended to is
+    /// another rule than it was, and does not fire for the time it was broken.
+    fn laid_aside(&self, now: Timestamp) -> RuleMemory {
+        let mut memory = self.clone();
+        memory.give_up_what_was_tried(now);
+        memory.fingerprint = Fingerprint::of_nothing();
+        memory
+    }
+
+    fn give_up_what_was_tried(&mut self, now: Timestamp) {
+        if let Some(pending) = self.pending.take() {
+            let Pending { at, attempts, .. } = *pending;
+            let message = Arc::from("given up, because the rule was changed");
+            self.add(at, now, Ending::Failed { attempts, message });
+        }
     }
 
     /// Records how a firing ended.
@@ -153,23 +213,33 @@ impl RuleMemory {
         now: Timestamp,
         ending: Ending,
     ) {
-        self.handled = self.handled.max(scheduled);
-        if self.pending.as_ref().is_some_and(|pending| pending.at <= scheduled) {
-            self.pending = None;
-        }
-        self.executions.insert(0, Execution { scheduled, executed: now, ending });
+        self.pending.take_if(|pending| pending.at <= scheduled);
+        self.add(scheduled, now, ending);
         self.trim(rule);
+    }
+
+    fn add(&mut self, scheduled: Timestamp, now: Timestamp, ending: Ending) {
+        self.handled = self.handled.max(scheduled);
+        let mut newest = Execution { scheduled, executed: now, ending };
+        newest.share_message_with(&self.executions);
+        self.executions = std::iter::once(newest).chain(self.executions.iter().cloned()).collect();
     }
 
     /// Forgets what is beyond the rule's limits, the oldest first.
     fn trim(&mut self, rule: &CronRule) {
-        let (mut successes, mut failures) =
-            (rule.successful_history_limit, rule.failed_history_limit);
-        self.executions.retain(|execution| {
+        let limits = (rule.successful_history_limit, rule.failed_history_limit);
+        let successes = self.executions.iter().filter(|it| it.ending.is_success()).count();
+        let failures = self.executions.len() - successes;
+        if successes <= usize::from(limits.0) && failures <= usize::from(limits.1) {
+            return;
+        }
+        let (mut successes, mut failures) = limits;
+        let mut is_kept = |execution: &&Execution| {
             let left = if execution.ending.is_success() { &mut successes } else { &mut failures };
             let keep = *left > 0;
             *left = left.saturating_sub(1);
             keep
-        });
+        };
+        self.executions = self.executions.iter().filter(|it| is_kept(it)).cloned().collect();
     }
 }

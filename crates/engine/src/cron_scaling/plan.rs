@@ -4,15 +4,13 @@
 //! spec, as if each had been carried out in its moment. What the last of them leaves is written
 //! once; which firing each written field comes from is what the history records.
 
-use jiff::Timestamp;
-
 use super::{Applied, CronScaling, Setting, TargetState};
-use crate::{Action, Autoscaler};
+use crate::{Action, Autoscaler, Workload};
 
 /// A firing that is to be carried out.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Due {
-    pub(super) at: Timestamp,
+    pub(super) at: jiff::Timestamp,
     /// The rule, by its index in the policy.
     pub(super) rule: usize,
 }
@@ -22,82 +20,132 @@ pub(super) struct Due {
 pub(super) struct Plan {
     /// The write, unless everything is so already.
     pub(super) action: Option<Action>,
-    /// What each due firing has a part in, in the order they were given; `None` for a firing of
-    /// which nothing is left.
-    pub(super) applied: Vec<Option<Applied>>,
+    /// The part each due firing has in it, in the order they were given.
+    pub(super) shares: Vec<Share>,
+}
+
+/// What is left of one firing.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Share {
+    /// It is part of the write.
+    Written(Applied),
+    /// What it sets is so already.
+    AlreadySo(Applied),
+    /// Nothing is left of it; `by` is the last of the firings that set the same, by its index.
+    Superseded { by: usize },
 }
 
 /// Plans the write for firings that are in order. `None` when there is no target to write.
 pub(super) fn plan(policy: &CronScaling, due: &[Due], target: TargetState) -> Option<Plan> {
     match target {
         TargetState::Missing => None,
-        TargetState::Workload(workload) => {
-            let last = due.len().checked_sub(1)?;
-            let Setting::Replicas(replicas) = policy.rules[due[last].rule].setting else {
-                return None;
-            };
-            let applied = (0..due.len()).map(|index| {
-                let replicas = Some(replicas);
-                (index == last).then(|| Applied { replicas, ..Applied::default() })
-            });
-            let action = (workload.replicas != Some(replicas)).then(|| Action::SetReplicas {
-                target: policy.target.identity().clone(),
-                replicas,
-            });
-            Some(Plan { action, applied: applied.collect() })
-        }
+        TargetState::Workload(workload) => Some(plan_replicas(policy, due, workload)),
         TargetState::Autoscaler(autoscaler) => Some(plan_bounds(policy, due, autoscaler)),
     }
 }
 
-/// A bound while the firings are applied: its value, and which of them it comes from.
-#[derive(Clone, Copy)]
-struct Bound {
-    value: Option<u32>,
-    from: Option<usize>,
-    moved: bool,
-}
-
-impl Bound {
-    fn live(value: Option<u32>) -> Bound {
-        Bound { value, from: None, moved: false }
+fn plan_replicas(policy: &CronScaling, due: &[Due], live: Workload) -> Plan {
+    let mut replicas = Field::live(live.replicas);
+    for (index, firing) in due.iter().enumerate() {
+        if let Setting::Replicas(value) = policy.rules[firing.rule].setting {
+            replicas.set(value, index);
+        }
     }
-
-    fn set(value: u32, from: usize) -> Bound {
-        Bound { value: Some(value), from: Some(from), moved: false }
-    }
-
-    /// Makes way for the other bound, which a firing has just set to `value`.
-    fn move_to(&mut self, value: u32, from: usize) {
-        *self = Bound { value: Some(value), from: Some(from), moved: true };
-    }
+    let action = replicas
+        .change()
+        .map(|replicas| Action::SetReplicas { target: policy.target.identity().clone(), replicas });
+    let share = |index| {
+        let applied = Applied { replicas: replicas.left_by(index), ..Applied::default() };
+        share_of(index, applied, &[replicas])
+    };
+    Plan { action, shares: (0..due.len()).map(share).collect() }
 }
 
 fn plan_bounds(policy: &CronScaling, due: &[Due], live: Autoscaler) -> Plan {
-    let (mut min, mut max) = (Bound::live(live.min_replicas), Bound::live(live.max_replicas));
+    let (mut min, mut max) = (Field::live(live.min_replicas), Field::live(live.max_replicas));
     for (index, firing) in due.iter().enumerate() {
         let Setting::Bounds(bounds) = policy.rules[firing.rule].setting else { continue };
-        min = bounds.min().map_or(min, |value| Bound::set(value, index));
-        max = bounds.max().map_or(max, |value| Bound::set(value, index));
-        let (Some(lower), Some(upper)) = (min.value, max.value) else { continue };
-        if lower > upper && bounds.min().is_some() {
-            max.move_to(lower, index);
-        } else if lower > upper {
-            min.move_to(upper, index);
+        if let Some(value) = bounds.min() {
+            min.set(value, index);
+        }
+        if let Some(value) = bounds.max() {
+            max.set(value, index);
+        }
+        // Bounds that a rule gives both are in order, so at most one of these has to make way.
+        match (min.value, max.value) {
+            (Some(lower), Some(upper)) if lower > upper => {
+                if bounds.min().is_some() {
+                    max.make_way(lower, index);
+                } else {
+                    min.make_way(upper, index);
+                }
+            }
+            _ => {}
         }
     }
-    let changed = |bound: Bound, live| bound.value.filter(|value| live != Some(*value));
-    let (new_min, new_max) = (changed(min, live.min_replicas), changed(max, live.max_replicas));
+    let (new_min, new_max) = (min.change(), max.change());
     let action = (new_min.is_some() || new_max.is_some()).then(|| Action::SetBounds {
         target: policy.target.identity().clone(),
         min: new_min,
         max: new_max,
     });
-    let applied = (0..due.len()).map(|index| {
-        let of = |bound: Bound| bound.value.filter(|_| bound.from == Some(index));
-        let moved_other_bound = [min, max].iter().any(|it| it.from == Some(index) && it.moved);
-        let applied = Applied { replicas: None, min: of(min), max: of(max), moved_other_bound };
-        (applied.min.is_some() || applied.max.is_some()).then_some(applied)
-    });
-    Plan { action, applied: applied.collect() }
+    let share = |index| {
+        let applied = Applied {
+            replicas: None,
+            min: min.left_by(index),
+            max: max.left_by(index),
+            moved_other_bound: [min, max].iter().any(|it| it.from == Some(index) && it.moved),
+        };
+        share_of(index, applied, &[min, max])
+    };
+    Plan { action, shares: (0..due.len()).map(share).collect() }
+}
+
+/// What is left of the firing at `index`, given what the fields have come to.
+fn share_of(index: usize, applied: Applied, fields: &[Field]) -> Share {
+    let own = || fields.iter().filter(|field| field.from == Some(index));
+    if own().next().is_none() {
+        let later = fields.iter().filter_map(|field| field.from).filter(|by| *by > index);
+        return Share::Superseded { by: later.max().unwrap_or(index) };
+    }
+    if own().any(|field| field.change().is_some()) {
+        Share::Written(applied)
+    } else {
+        Share::AlreadySo(applied)
+    }
+}
+
+/// One field of the target while the firings are applied.
+#[derive(Clone, Copy)]
+struct Field {
+    live: Option<u32>,
+    value: Option<u32>,
+    /// The firing that the value comes from, by its index; `None` as long as it is the live one.
+    from: Option<usize>,
+    /// Whether it is no firing's own, but had to make way for the other bound.
+    moved: bool,
+}
+
+impl Field {
+    fn live(live: Option<u32>) -> Field {
+        Field { live, value: live, from: None, moved: false }
+    }
+
+    fn set(&mut self, value: u32, from: usize) {
+        *self = Field { value: Some(value), from: Some(from), moved: false, ..*self };
+    }
+
+    fn make_way(&mut self, value: u32, from: usize) {
+        *self = Field { value: Some(value), from: Some(from), moved: true, ..*self };
+    }
+
+    /// The value, if it has to be written.
+    fn change(&self) -> Option<u32> {
+        self.value.filter(|_| self.value != self.live)
+    }
+
+    /// The value, if it comes from the firing at `index`.
+    fn left_by(&self, index: usize) -> Option<u32> {
+        self.value.filter(|_| self.from == Some(index))
+    }
 }

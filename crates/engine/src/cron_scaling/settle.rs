@@ -21,18 +21,20 @@ pub fn settle(
     outcomes: &[Outcome],
     now: Timestamp,
 ) -> Memory {
-    let Some(outcome) = outcomes.first() else { return memory };
     for (rule, memory) in policy.rules.iter().zip(&mut memory.rules) {
         let Some(pending) = &mut memory.pending else { continue };
         let Some(applied) = pending.applying.take() else { continue };
-        let message = match outcome {
-            Outcome::Done | Outcome::Unchanged => {
+        let message = match outcomes.first() {
+            Some(Outcome::Done | Outcome::Unchanged) => {
                 let at = pending.at;
                 memory.record(rule, at, now, Ending::Done(applied));
                 continue;
             }
-            Outcome::Conflict => Arc::from("somebody else changed the target at the same time"),
-            Outcome::Refused(message) | Outcome::Unknown(message) => Arc::clone(message),
+            Some(Outcome::Conflict) => {
+                Arc::from("somebody else changed the target at the same time")
+            }
+            Some(Outcome::Refused(message) | Outcome::Unknown(message)) => Arc::clone(message),
+            None => Arc::from("nobody carried it out"),
         };
         pending.was_in_vain(message, now);
     }

@@ -112,9 +112,25 @@ fn next_different(
         if value != value_now {
             return Some(Change { at, value });
         }
-        at = winner_changes_after(policy, winner, at)?;
+        at = may_differ_after(policy, value, winner, at)?;
     }
     None
+}
+
+/// No later than the next instant at which the value can be another one. Usually that is when the
+/// winner changes; but while everything that is open agrees with the default, it is not before a
+/// behaviour that disagrees opens. That saves walking through a year of windows that change nothing.
+fn may_differ_after(
+    policy: &ScheduledCapacity,
+    value: u32,
+    winner: Option<usize>,
+    at: Timestamp,
+) -> Option<Timestamp> {
+    let others = || policy.behaviours.iter().filter(|it| it.value != value);
+    if policy.default_value != value || others().any(|it| it.windows.is_open(at)) {
+        return winner_changes_after(policy, winner, at);
+    }
+    others().filter_map(|it| it.windows.next_transition(at)).map(|it| it.at).min()
 }
 
 fn value_of(policy: &ScheduledCapacity, winner: Option<usize>) -> u32 {
@@ -139,13 +155,17 @@ fn give_reasons(
         }
         reasons.other(|| {
             let windows = &behaviour.windows;
-            let (verdict, because) = match winner {
-                _ if !windows.is_open(now) => (Verdict::Inactive, Because::Closed),
-                Some(winner) if policy.behaviours[winner].priority > behaviour.priority => {
-                    (Verdict::Lost, Because::LowerPriority { than: position(winner) })
-                }
-                Some(winner) => (Verdict::Lost, Because::LaterInTheSpec { than: position(winner) }),
+            let (verdict, because) = match winner.filter(|_| windows.is_open(now)) {
                 None => (Verdict::Inactive, Because::Closed),
+                Some(winner) => {
+                    let than = position(winner);
+                    let because = if behaviour.priority < policy.behaviours[winner].priority {
+                        Because::LowerPriority { than }
+                    } else {
+                        Because::LaterInTheSpec { than }
+                    };
+                    (Verdict::Lost, because)
+                }
             };
             Reason {
                 rule: Some(position(index)),

@@ -109,7 +109,7 @@ fn stepped(mut world: World, period: Period, mut each: impl FnMut(Timestamp, &Wo
             fingerprint: rule.fingerprint,
             handled: now,
             pending: None,
-            executions: Vec::new(),
+            executions: std::sync::Arc::default(),
         });
         object.memory = Some(Memory { rules: rules.collect() });
     }

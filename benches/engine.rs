@@ -1,0 +1,250 @@
+//! What a hundred thousand armed cron rules cost: memory each, and a minute's turn; and how long it
+//! takes to find the number of a schedule of ten behaviours and its next change.
+//!
+//! Memory is counted by the allocator, from nothing to a world in which every rule is an object of
+//! its own with its policy, its name, a full history (three successes, three failures) and its
+//! place on the agenda; the workloads it scales are counted apart. A turn takes the due policies
+//! from the agenda, lets them decide, applies and settles, and puts them back. The figures of the
+//! turns are medians, each turn over a fresh copy of the world.
+
+#![allow(missing_docs, clippy::unwrap_used, clippy::panic)]
+
+use std::alloc::System;
+use std::hint::black_box;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use almanac_calendar::{Cron, Pattern, PatternText, PatternWindow, Zone};
+use almanac_engine::cron_scaling::{
+    self, Applied, CronRule, CronScaling, Ending, Execution, Memory, RuleMemory, Setting, Target,
+};
+use almanac_engine::scheduled_capacity::{self, Behaviour, ScheduledCapacity};
+use almanac_engine::{Agenda, Fingerprint, Identity, PolicyObject, Workload, World, turn};
+use criterion::Criterion;
+use jiff::{SignedDuration, Timestamp};
+use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
+
+#[global_allocator]
+static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
+
+const RULES: usize = 100_000;
+const TURNS: usize = 15;
+
+/// Bytes in use that were not when the region began.
+fn bytes(region: &Region<'_, System>) -> usize {
+    let change = region.change();
+    change.bytes_allocated - change.bytes_deallocated
+}
+
+fn noon() -> Timestamp {
+    "2026-03-02T12:00:00Z".parse().unwrap()
+}
+
+fn policy_name(index: usize) -> Identity {
+    let name = format!("shop-{index:06}");
+    Identity::new("autoscaling.karmada.io", "CronFederatedHPA", "production", name)
+}
+
+fn target_name(index: usize) -> Identity {
+    Identity::new("apps", "Deployment", "production", format!("shop-{index:06}"))
+}
+
+/// One rule in an object of its own. `is_due` ones fire at noon, the others in another hour.
+fn object(index: usize, is_due: bool) -> PolicyObject<CronScaling, Memory> {
+    let expression =
+        if is_due { "0 12 * * *".to_owned() } else { format!("{} 3 * * 1-5", index % 60) };
+    let zone = Zone::named("Europe/London").unwrap();
+    let fingerprint = Fingerprint::of([&*expression, zone.name()]);
+    let name: Arc<str> = Arc::from("scale-up");
+    let yesterday = noon() - SignedDuration::from_hours(20);
+    let history = (0..6_i64).map(|day| {
+        let scheduled = yesterday - SignedDuration::from_hours(24 * day);
+        let ending = if day % 2 == 0 {
+            Ending::Done(Applied { replicas: Some(3), ..Applied::default() })
+        } else {
+            // As read from a status: each with a message of its own.
+            let message = Arc::from("Deployment.apps production/shop not found");
+            Ending::Failed { attempts: 10, message }
+        };
+        Execution { scheduled, executed: scheduled + SignedDuration::from_secs(1), ending }
+    });
+    let rule = CronRule {
+        name,
+        position: 0,
+        firings: Cron::parse(&expression).unwrap().in_zone(zone),
+        suspended: false,
+        setting: Setting::Replicas(5),
+        max_delay_seconds: 300,
+        successful_history_limit: 3,
+        failed_history_limit: 3,
+        fingerprint,
+    };
+    let memory = RuleMemory::beginning(&rule, yesterday).with_executions(history);
+    PolicyObject {
+        policy: CronScaling {
+            target: Target::Workload(target_name(index)),
+            rules: Box::new([rule]),
+            unusable_rules: Box::default(),
+        },
+        created: Some(yesterday),
+        memory: Some(Memory { rules: vec![memory] }),
+    }
+}
+
+/// A world of [`RULES`] rules, of which every `RULES / due`th is due at noon, and its agenda.
+fn world(due: usize) -> (World, Agenda) {
+    let (mut world, mut agenda) = (World::default(), Agenda::default());
+    for index in 0..RULES {
+        world.workloads.insert(target_name(index), Workload { replicas: Some(3) });
+        add_policy(&mut world, &mut agenda, index, index % (RULES / due) == 0);
+    }
+    (world, agenda)
+}
+
+fn add_policy(world: &mut World, agenda: &mut Agenda, index: usize, is_due: bool) {
+    let (name, object) = (policy_name(index), object(index, is_due));
+    let before_noon = noon() - SignedDuration::from_secs(1);
+    let memory = object.memory.as_ref().unwrap();
+    agenda.set(&name, cron_scaling::wake_at(&object.policy, memory, before_noon));
+    world.cron_scalings.insert(name, object);
+}
+
+fn measure_memory() -> (usize, usize) {
+    let (mut world, mut agenda) = (World::default(), Agenda::default());
+    let region = Region::new(ALLOCATOR);
+    for index in 0..RULES {
+        add_policy(&mut world, &mut agenda, index, index % 100 == 0);
+    }
+    let rules = bytes(&region);
+    let region = Region::new(ALLOCATOR);
+    for index in 0..RULES {
+        world.workloads.insert(target_name(index), Workload { replicas: Some(3) });
+    }
+    let workloads = bytes(&region);
+    black_box((world, agenda));
+    (rules / RULES, workloads / RULES)
+}
+
+struct TurnFigures {
+    due: usize,
+    /// Found on the agenda, gathered and decided.
+    decided: Duration,
+    /// The same, applied, settled, and back on the agenda.
+    whole: Duration,
+}
+
+fn measure_turns(due: usize) -> TurnFigures {
+    let (world, agenda) = world(due);
+    let now = noon();
+    let (mut decided, mut whole) = (Vec::new(), Vec::new());
+    for _ in 0..TURNS {
+        let mut agenda_now = agenda.clone();
+        let started = Instant::now();
+        let mut writes = 0;
+        while let Some(policy) = agenda_now.take_due(now) {
+            let input = cron_scaling::gather(&world, &policy).unwrap();
+            writes += black_box(cron_scaling::decide(&input, now)).actions.len();
+        }
+        decided.push(started.elapsed());
+        assert_eq!(writes, due);
+
+        let (mut world_now, mut agenda_now) = (world.clone(), agenda.clone());
+        let started = Instant::now();
+        let mut writes = 0;
+        while let Some(policy) = agenda_now.take_due(now) {
+            let turn = turn::take(&mut world_now, &policy, now).unwrap();
+            writes += turn.done.len();
+            agenda_now.set(&policy, turn.wake_at);
+        }
+        whole.push(started.elapsed());
+        assert_eq!((writes, agenda_now.len()), (due, RULES));
+    }
+    TurnFigures { due, decided: median(decided), whole: median(whole) }
+}
+
+fn median(mut times: Vec<Duration>) -> Duration {
+    times.sort_unstable();
+    times[times.len() / 2]
+}
+
+/// Ten behaviours as a busy team writes them: office hours, nights, weekends, month ends, a sale.
+fn ten_behaviours() -> ScheduledCapacity {
+    let zone = Zone::named("America/Los_Angeles").unwrap();
+    let any = PatternText::default();
+    let on = |weekdays, hours| PatternText { weekdays: Some(weekdays), hours: Some(hours), ..any };
+    let days = |days, hours| PatternText { days: Some(days), hours: Some(hours), ..any };
+    let office = "Mon,Tue,Wed,Thu,Fri";
+    let sale = |day, hours| PatternText { months: Some("Nov"), ..days(day, hours) };
+    let windows = [
+        (on("Fri", "17"), on("Mon", "9")),
+        (on(office, "9"), on(office, "17")),
+        (on(office, "17"), on(office, "9")),
+        (on("Mon", "8"), on("Mon", "12")),
+        (days("28,29,30,31", "8"), days("1", "20")),
+        (on("Sat", "10"), on("Sun", "16")),
+        (sale("27", "6"), sale("30", "23")),
+        (on(office, "12"), on(office, "13")),
+        (days("15", "0"), days("16", "0")),
+        (on("Wed", "20"), on("Wed", "22")),
+    ];
+    let behaviours = (0..).zip(windows).map(|(value, (start, end))| {
+        let (start, end) = (Pattern::parse(start).unwrap(), Pattern::parse(end).unwrap());
+        let windows = PatternWindow::new(start, end).unwrap().in_zone(zone);
+        let priority = i32::try_from(value % 3).unwrap();
+        Behaviour { windows, value, priority }
+    });
+    ScheduledCapacity { zone, default_value: 2, behaviours: behaviours.collect() }
+}
+
+fn measure_schedule(criterion: &mut Criterion) -> f64 {
+    let policy = ten_behaviours();
+    let identity = Identity::new("autoscaling.karpenter.sh", "MetricsProducer", "default", "shop");
+    let start: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
+    let instants: Vec<Timestamp> = (0..1000_i64)
+        .map(|index| start + SignedDuration::from_secs(index * 31_557 + index % 61))
+        .collect();
+    let mut group = criterion.benchmark_group("schedule of ten behaviours");
+    group.bench_function("value and next change", |bencher| {
+        let mut index = 0;
+        bencher.iter(|| {
+            index = if index + 1 == instants.len() { 0 } else { index + 1 };
+            let input =
+                scheduled_capacity::Input { identity: &identity, policy: &policy, published: None };
+            black_box(scheduled_capacity::decide(&input, black_box(instants[index])))
+        });
+    });
+    group.finish();
+    estimate("schedule of ten behaviours", "value and next change")
+}
+
+/// Criterion's own median of a case of this run, in nanoseconds.
+fn estimate(group: &str, name: &str) -> f64 {
+    let target = std::env::var("CARGO_TARGET_DIR")
+        .unwrap_or_else(|_| concat!(env!("CARGO_MANIFEST_DIR"), "/../target").to_owned());
+    let path = format!("{target}/criterion/{group}/{name}/new/estimates.json");
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
+    let estimates: serde_json::Value = serde_json::from_str(&text).unwrap();
+    estimates["median"]["point_estimate"].as_f64().unwrap()
+}
+
+fn main() {
+    let (rules, workloads) = measure_memory();
+    let turns: Vec<TurnFigures> = [RULES, 10_000, 1_000, 100].map(measure_turns).into();
+    let mut criterion = Criterion::default()
+        .warm_up_time(Duration::from_millis(500))
+        .measurement_time(Duration::from_secs(2))
+        .configure_from_args();
+    let schedule = measure_schedule(&mut criterion);
+
+    println!("\n| {RULES} armed cron rules | figure |\n|---|--:|");
+    println!("| memory of each rule, with policy, history, name and agenda | {rules} bytes |");
+    println!("| memory of each workload in the world | {workloads} bytes |");
+    println!("| `CronRule` itself | {} bytes |", size_of::<CronRule>());
+    println!("| `RuleMemory` itself | {} bytes |", size_of::<RuleMemory>());
+    println!("| `Execution` itself | {} bytes |", size_of::<Execution>());
+    for TurnFigures { due, decided, whole } in turns {
+        println!("| {due} due: found and decided | {:.2} ms |", decided.as_secs_f64() * 1e3);
+        println!("| {due} due: the whole turn, settled | {:.2} ms |", whole.as_secs_f64() * 1e3);
+    }
+    println!("| schedule of ten behaviours: value and next change | {:.2} µs |", schedule / 1e3);
+}

@@ -1,0 +1,71 @@
+//! Clocks that jump: set back, set forward, and the changes of summer time.
+
+use almanac_engine::Outcome;
+
+use crate::support::cron::{Scaling, rule};
+use crate::support::{instant, monday};
+
+fn hourly() -> Scaling {
+    let mut scaling = Scaling::of_workload(1, &[rule("r", "3 * * * *", 5)]);
+    scaling.turn(monday("09:00"));
+    scaling
+}
+
+#[test]
+fn a_clock_set_back_eight_seconds_never_fires_a_handled_instant_twice() {
+    let mut scaling = hourly();
+    assert!(scaling.turn(monday("09:03:02")));
+    scaling.set_replicas(1);
+    assert!(!scaling.turn(monday("09:02:54")));
+    assert_eq!(scaling.wake_at, Some(monday("10:03")), "not at 09:03 again");
+    assert!(!scaling.turn(monday("09:03")));
+    assert_eq!(scaling.replicas(), Some(1));
+    assert_eq!(scaling.history("r").len(), 1);
+}
+
+#[test]
+fn a_clock_set_forward_an_hour_is_a_downtime_like_any_other() {
+    let mut scaling = hourly();
+    assert!(!scaling.turn(monday("10:02")), "the firing of 09:03 is too late by now");
+    assert_eq!(scaling.history("r"), ["09:03:00 missed by 3540 s"]);
+    assert!(scaling.turn(monday("10:03")));
+}
+
+#[test]
+fn an_attempt_under_way_when_the_clock_is_set_back_goes_on_when_its_time_comes_again() {
+    let mut scaling = hourly();
+    scaling.turn_in_vain(monday("09:03"), &Outcome::Conflict);
+    assert!(!scaling.turn(monday("09:02:50")));
+    assert_eq!(scaling.wake_at, Some(monday("09:03")));
+    assert!(!scaling.turn(monday("09:03")), "its pause is not over");
+    assert!(scaling.turn(monday("09:03:01")));
+    assert_eq!(scaling.history("r"), ["09:03:00 done replicas 5"]);
+}
+
+#[test]
+fn a_fixed_time_in_the_gap_fires_once_after_it() {
+    let daily = rule("r", "30 2 * * *", 5).zone("America/New_York");
+    let mut scaling = Scaling::of_workload(1, &[daily]);
+    scaling.turn(instant("2026-03-08T00:00:00-05:00"));
+    assert_eq!(scaling.wake_at, Some(instant("2026-03-08T03:00:00-04:00")));
+    assert!(scaling.turn(instant("2026-03-08T03:00:00-04:00")));
+    assert_eq!(scaling.wake_at, Some(instant("2026-03-09T02:30:00-04:00")));
+}
+
+#[test]
+fn a_fixed_time_in_the_fold_fires_once() {
+    let daily = rule("r", "30 1 * * *", 5).zone("America/New_York");
+    let mut scaling = Scaling::of_workload(1, &[daily]);
+    scaling.turn(instant("2026-11-01T00:00:00-04:00"));
+    assert!(scaling.turn(instant("2026-11-01T01:30:00-04:00")));
+    assert_eq!(scaling.wake_at, Some(instant("2026-11-02T01:30:00-05:00")));
+}
+
+#[test]
+fn an_interval_in_the_fold_fires_whenever_the_clock_shows_it() {
+    let quarters = rule("r", "*/15 1 * * *", 5).zone("America/New_York");
+    let mut scaling = Scaling::of_workload(1, &[quarters]);
+    scaling.turn(instant("2026-11-01T00:00:00-04:00"));
+    let turns = scaling.run_until(instant("2026-11-01T12:00:00-05:00"));
+    assert_eq!(turns.len(), 8);
+}

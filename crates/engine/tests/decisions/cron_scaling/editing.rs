@@ -1,0 +1,126 @@
+//! Rules that are renamed, removed, added, edited or reordered, and targets that are changed.
+
+use almanac_engine::Outcome;
+
+use crate::support::cron::{Scaling, rule, workload};
+use crate::support::monday;
+
+fn hourly() -> Scaling {
+    let mut scaling = Scaling::of_workload(1, &[rule("r", "3 * * * *", 5)]);
+    scaling.turn(monday("09:00"));
+    scaling.turn(monday("09:03"));
+    scaling
+}
+
+#[test]
+fn an_edited_rule_does_not_fire_for_the_past_and_keeps_its_history() {
+    let mut scaling = hourly();
+    scaling.edit(&[rule("r", "0 * * * *", 7)]);
+    assert!(!scaling.turn(monday("10:01")), "10:00 was before the edit was seen");
+    assert_eq!(scaling.history("r"), ["09:03:00 done replicas 5"]);
+    assert_eq!(scaling.wake_at, Some(monday("11:00")));
+}
+
+#[test]
+fn an_edited_value_begins_with_the_next_firing() {
+    let mut scaling = hourly();
+    scaling.edit(&[rule("r", "3 * * * *", 7)]);
+    assert!(!scaling.turn(monday("09:04")));
+    scaling.run_until(monday("10:03"));
+    assert_eq!(scaling.replicas(), Some(7));
+}
+
+#[test]
+fn an_edit_gives_up_what_was_being_tried_and_says_so() {
+    let mut scaling = hourly();
+    scaling.turn_in_vain(monday("10:03"), &Outcome::Conflict);
+    scaling.set_replicas(1);
+    scaling.turn_in_vain(monday("10:03:01"), &Outcome::Conflict);
+    scaling.turn_in_vain(monday("11:03"), &Outcome::Conflict);
+    scaling.edit(&[rule("r", "3 * * * *", 7)]);
+    assert!(!scaling.turn(monday("11:03:01")));
+    assert_eq!(
+        scaling.history("r")[0],
+        "11:03:00 failed after 1: given up, because the rule was changed"
+    );
+}
+
+#[test]
+fn a_changed_delay_or_limit_is_not_an_edit_of_what_the_rule_does() {
+    let mut scaling = hourly();
+    scaling.edit(&[rule("r", "3 * * * *", 5).delay(600).keeps(5, 5)]);
+    scaling.set_replicas(1);
+    assert!(scaling.turn(monday("10:13")));
+}
+
+#[test]
+fn a_renamed_rule_is_a_new_one_without_history() {
+    let mut scaling = hourly();
+    scaling.edit(&[rule("renamed", "3 * * * *", 5)]);
+    assert!(!scaling.turn(monday("10:04")));
+    assert_eq!(scaling.history("renamed"), [""; 0]);
+    assert_eq!(scaling.memory().unwrap().rules.len(), 1);
+}
+
+#[test]
+fn a_removed_rule_is_forgotten_with_its_history() {
+    let mut scaling = hourly();
+    scaling.edit(&[]);
+    assert!(!scaling.turn(monday("10:03")));
+    assert_eq!(scaling.memory().unwrap().rules, []);
+    scaling.edit(&[rule("r", "3 * * * *", 5)]);
+    assert!(!scaling.turn(monday("10:04")), "it is a new rule now");
+    assert_eq!(scaling.history("r"), [""; 0]);
+}
+
+#[test]
+fn an_added_rule_does_not_disturb_the_others() {
+    let mut scaling = hourly();
+    scaling.set_replicas(1);
+    scaling.edit(&[rule("new", "4 * * * *", 9), rule("r", "3 * * * *", 5)]);
+    assert!(scaling.turn(monday("10:04")), "r is late, and new begins only now");
+    assert_eq!(scaling.replicas(), Some(5));
+    assert_eq!(scaling.history("new"), [""; 0]);
+    assert_eq!(scaling.history("r").len(), 2);
+}
+
+#[test]
+fn reordered_rules_keep_what_they_remember() {
+    let rules = [rule("a", "3 * * * *", 5), rule("b", "10 * * * *", 7)];
+    let mut scaling = Scaling::of_workload(1, &rules);
+    scaling.turn(monday("09:00"));
+    scaling.run_until(monday("09:30"));
+    let [a, b] = rules;
+    scaling.edit(&[b, a]);
+    scaling.turn(monday("09:31"));
+    let names: Vec<_> = scaling.memory().unwrap().rules.iter().map(|it| &*it.name).collect();
+    assert_eq!(names, ["b", "a"]);
+    assert_eq!(scaling.history("a"), ["09:03:00 done replicas 5"]);
+    assert_eq!(scaling.history("b"), ["09:10:00 done replicas 7"]);
+}
+
+#[test]
+fn a_changed_target_is_not_written_for_the_past_nor_when_it_is_changed_back() {
+    let mut scaling = hourly();
+    let rules = [rule("r", "3 * * * *", 5)];
+    scaling.retarget(workload("other"), &rules);
+    scaling.set_replicas(1);
+    assert!(!scaling.turn(monday("10:04")));
+    scaling.retarget(workload("shop"), &rules);
+    scaling.set_replicas(1);
+    assert!(!scaling.turn(monday("10:05")));
+    assert_eq!(scaling.history("r"), ["09:03:00 done replicas 5"]);
+    assert!(scaling.turn(monday("11:03")));
+}
+
+#[test]
+fn an_edited_rule_does_not_fire_again_what_was_handled_before_the_clock_was_set_back() {
+    let mut scaling = hourly();
+    scaling.set_replicas(1);
+    scaling.edit(&[rule("r", "3 * * * *", 5).suspended()]);
+    scaling.turn(monday("09:02:52"));
+    scaling.edit(&[rule("r", "3 * * * *", 5)]);
+    scaling.turn(monday("09:02:55"));
+    assert!(!scaling.turn(monday("09:03")));
+    assert_eq!(scaling.replicas(), Some(1));
+}

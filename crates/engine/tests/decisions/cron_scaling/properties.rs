@@ -1,0 +1,300 @@
+//! What holds over random rules, worlds, outcomes and clocks: deterministic, total, exact about
+//! waking, stable; each firing is carried out at most once and recorded exactly once.
+//!
+//! Two things are left out, because what the target shows is all there is to tell by that a write
+//! was carried out whose answer, or whose record, was lost. While such a write is in doubt the clock
+//! is not set back over it, and no second one is lost as well: an older firing could then be carried
+//! out again over a newer one that was forgotten and is too late.
+
+use almanac_checker::{check_cron_scaling, check_cron_settled};
+use almanac_engine::cron_scaling::{
+    Because, Input, Memory, RuleMemory, TargetState, decide, settle, wake_at,
+};
+use almanac_engine::{Autoscaler, Decision, Outcome, Workload};
+use jiff::{SignedDuration, Timestamp};
+use proptest::prelude::*;
+use proptest::test_runner::TestCaseResult;
+
+use super::ledger::Ledger;
+use super::random::{Case, Fate, Step, cases};
+use crate::support::cron::{Rule, Scaling, autoscaler, workload};
+use crate::support::property::{fail, holds};
+use crate::support::{NANOSECOND, engine_turn, seconds};
+
+pub(super) type Decide<'a> = &'a dyn Fn(&Input<'_>, Timestamp) -> Decision<Because, Memory>;
+pub(super) type Wake<'a> = &'a dyn Fn(Option<Timestamp>) -> Option<Timestamp>;
+
+/// The life of one object, turn by turn.
+pub(super) struct Life<'a> {
+    pub(super) decide: Decide<'a>,
+    pub(super) wake: Wake<'a>,
+    pub(super) use_checker: bool,
+    scaling: Scaling,
+    rules: Vec<Rule>,
+    broken: Option<usize>,
+    hidden: Option<TargetState>,
+    ledger: Ledger,
+    now: Timestamp,
+    /// When a write was carried out whose answer or record was lost, until its firing is recorded.
+    in_doubt_since: Option<Timestamp>,
+}
+
+impl<'a> Life<'a> {
+    pub(super) fn new(case: &Case, decide: Decide<'a>) -> Life<'a> {
+        let target = if case.scales_bounds { autoscaler("shop") } else { workload("shop") };
+        let mut scaling = Scaling::of(target, &case.rules);
+        if case.scales_bounds {
+            scaling.set_bounds(Some(2), Some(4));
+        } else {
+            scaling.set_replicas(1);
+        }
+        Life {
+            decide,
+            wake: &|at| at,
+            use_checker: true,
+            scaling,
+            rules: case.rules.clone(),
+            broken: None,
+            hidden: None,
+            ledger: Ledger::default(),
+            now: case.start,
+            in_doubt_since: None,
+        }
+    }
+
+    pub(super) fn live(&mut self, steps: &[Step]) -> TestCaseResult {
+        self.turn(Fate::Done)?;
+        for step in steps {
+            self.step(step)?;
+        }
+        Ok(())
+    }
+
+    /// Lets everything come to an end, and balances the books.
+    pub(super) fn end(&mut self) -> TestCaseResult {
+        if self.hidden.is_some() {
+            self.hide_or_show();
+        }
+        self.now = self.now.max(self.ledger.latest.unwrap_or(self.now)) + seconds(61);
+        for _ in 0..100 {
+            self.turn(Fate::Done)?;
+            let rules = self.scaling.memory().map_or(&[][..], |memory| &memory.rules);
+            if rules.iter().all(|rule| rule.pending.is_none()) {
+                return self.ledger.balance(self.scaling.policy()).map_err(fail);
+            }
+            self.now += seconds(61);
+        }
+        Err(fail("there is always something being tried"))
+    }
+
+    fn step(&mut self, step: &Step) -> TestCaseResult {
+        match step {
+            Step::Wake(fate) => {
+                // After the clock was set back, or when nobody asked, some time just passes.
+                self.now = self.scaling.wake_at.unwrap_or(self.now + seconds(3600)).max(self.now);
+                self.turn(*fate)
+            }
+            Step::After(length, nanosecond, fate) => {
+                self.now += seconds(*length);
+                self.now = Timestamp::new(self.now.as_second(), *nanosecond).expect("within range");
+                self.turn(*fate)
+            }
+            Step::Again(fate) => self.turn(*fate),
+            Step::Back(length, fate) => {
+                let back = self.now - seconds(*length);
+                self.now = self.in_doubt_since.map_or(back, |limit| back.max(limit.min(self.now)));
+                self.turn(*fate)
+            }
+            Step::Restart => {
+                self.scaling.restart();
+                Ok(())
+            }
+            Step::HideOrShowTarget => {
+                self.hide_or_show();
+                Ok(())
+            }
+            Step::Meddle(value) => {
+                match self.scaling.input().target {
+                    TargetState::Missing => {}
+                    TargetState::Workload(_) => self.scaling.set_replicas(*value),
+                    TargetState::Autoscaler(_) => {
+                        self.scaling.set_bounds(Some(*value), Some(value + 1));
+                    }
+                }
+                Ok(())
+            }
+            Step::Edit(index, rule) => {
+                if let Some(place) = self.rules.get_mut(*index) {
+                    *place = Rule { name: place.name.clone(), ..rule.clone() };
+                }
+                self.rewrite();
+                Ok(())
+            }
+            Step::Reverse => {
+                self.rules.reverse();
+                self.rewrite();
+                Ok(())
+            }
+            Step::BreakOrMend(index) => {
+                let broken = self.broken.take().is_none();
+                self.broken = broken.then_some(*index).filter(|it| *it < self.rules.len());
+                self.rewrite();
+                Ok(())
+            }
+            Step::Forget => {
+                self.scaling.object().memory = Some(Memory::default());
+                Ok(())
+            }
+        }
+    }
+
+    fn rewrite(&mut self) {
+        let mut rules = self.rules.clone();
+        let unusable = self.broken.map(|index| rules.remove(index).name);
+        let unusable: Vec<&str> = unusable.iter().map(|name| &**name).collect();
+        self.scaling.edit_with_unusable(&rules, &unusable);
+    }
+
+    fn hide_or_show(&mut self) {
+        let target = self.scaling.target().identity().clone();
+        let world = &mut self.scaling.world;
+        match self.hidden.take() {
+            Some(TargetState::Workload(it)) => drop(world.workloads.insert(target, it)),
+            Some(TargetState::Autoscaler(it)) => drop(world.autoscalers.insert(target, it)),
+            _ => {
+                let workload = world.workloads.remove(&target).map(TargetState::Workload);
+                let autoscaler = world.autoscalers.remove(&target).map(TargetState::Autoscaler);
+                self.hidden = workload.or(autoscaler);
+            }
+        }
+    }
+
+    fn turn(&mut self, fate: Fate) -> TestCaseResult {
+        let now = self.now;
+        let fate = match fate {
+            Fate::CrashWithEffect if self.in_doubt_since.is_some() => Fate::CrashWithoutEffect,
+            _ => fate,
+        };
+        let input = self.scaling.input();
+        let decision = (self.decide)(&input, now);
+        if self.use_checker {
+            let violations = check_cron_scaling(&input, now, &decision);
+            prop_assert!(violations.is_empty(), "at {now}: {violations}");
+        }
+        prop_assert_eq!(&(self.decide)(&input, now), &decision, "it is not deterministic");
+
+        let before = self.scaling.world.clone();
+        let outcomes = self.carry_out(&decision, fate);
+        let turn = engine_turn(&before, &self.scaling.identity, now, &outcomes);
+        let memory = settle(self.scaling.policy(), decision.memory.clone(), &outcomes, now);
+        if self.use_checker {
+            let violations = check_cron_settled(&decision.memory, &outcomes, now, &memory);
+            prop_assert!(violations.is_empty(), "at {now}: {violations}");
+            let engines = turn.done.iter().map(|(action, _)| action);
+            prop_assert!(engines.eq(&decision.actions), "the engine's own turn differs");
+        }
+        if matches!(fate, Fate::CrashWithEffect | Fate::CrashWithoutEffect) {
+            self.scaling.restart();
+            return Ok(());
+        }
+        self.ledger.turn(self.scaling.memory(), &memory, now);
+        let is_tried = |it: &RuleMemory| it.pending.is_some();
+        let is_recorded = !memory.rules.iter().any(is_tried);
+        self.in_doubt_since.take_if(|since| is_recorded && *since <= now);
+        let wake_at = (self.wake)(wake_at(self.scaling.policy(), &memory, now));
+        self.scaling.object().memory = Some(memory);
+        self.scaling.wake_at = wake_at;
+        self.check_stable_until(wake_at)
+    }
+
+    fn carry_out(&mut self, decision: &Decision<Because, Memory>, fate: Fate) -> Vec<Outcome> {
+        let Some(action) = decision.actions.first() else { return Vec::new() };
+        let is_effective = !matches!(
+            fate,
+            Fate::Conflict | Fate::Refused | Fate::UnknownWithoutEffect | Fate::CrashWithoutEffect
+        );
+        let before = self.scaling.input().target;
+        if is_effective {
+            let outcome = self.scaling.world.apply(action);
+            assert_eq!(outcome, Outcome::Done, "what is decided changes something");
+        }
+        if is_effective && fate != Fate::Unchanged {
+            let changed = changed_fields(before, self.scaling.input().target);
+            self.ledger.write(&decision.memory, &changed);
+        }
+        if matches!(fate, Fate::UnknownWithEffect | Fate::CrashWithEffect) {
+            self.in_doubt_since = self.in_doubt_since.max(Some(self.now));
+        }
+        vec![match fate {
+            Fate::Done | Fate::CrashWithEffect => Outcome::Done,
+            Fate::Unchanged => Outcome::Unchanged,
+            Fate::Conflict => Outcome::Conflict,
+            Fate::Refused | Fate::CrashWithoutEffect => Outcome::Refused("forbidden".into()),
+            Fate::UnknownWithEffect | Fate::UnknownWithoutEffect => {
+                Outcome::Unknown("the answer was lost".into())
+            }
+        }]
+    }
+
+    /// Until it wakes there is nothing to do and nothing to remember; then there is something.
+    fn check_stable_until(&self, wake_at: Option<Timestamp>) -> TestCaseResult {
+        let (now, input) = (self.now, self.scaling.input());
+        let again = (self.decide)(&input, now);
+        prop_assert_eq!(&again.actions, &[], "it is not stable at {}", now);
+        prop_assert_eq!(Some(&again.memory), input.memory, "it is not stable at {}", now);
+        prop_assert_eq!((self.wake)(again.wake_at), wake_at, "it wakes at another time");
+        let until = wake_at.unwrap_or(now + SignedDuration::from_hours(24 * 400));
+        for at in between(now, until) {
+            let meanwhile = (self.decide)(&input, at);
+            let is_same = meanwhile.actions == again.actions
+                && meanwhile.memory == again.memory
+                && meanwhile.reasons == again.reasons;
+            prop_assert!(is_same, "something changes at {at}, before it wakes at {wake_at:?}");
+        }
+        if let Some(wake_at) = wake_at {
+            let then = (self.decide)(&input, wake_at);
+            let is_same = then.actions == again.actions
+                && then.memory == again.memory
+                && then.reasons == again.reasons;
+            prop_assert!(!is_same, "nothing changes at {wake_at}");
+        }
+        Ok(())
+    }
+}
+
+/// Instants after `from` and before `to`, the last possible one among them.
+fn between(from: Timestamp, to: Timestamp) -> impl Iterator<Item = Timestamp> {
+    let length = from.duration_until(to);
+    let parts = (1..4).map(move |quarters| from + length / 4 * quarters);
+    let edges = [from + NANOSECOND, from + seconds(1), to - NANOSECOND];
+    parts.chain(edges).filter(move |at| from < *at && *at < to)
+}
+
+fn changed_fields(before: TargetState, after: TargetState) -> Vec<&'static str> {
+    let fields = |state| match state {
+        TargetState::Missing => [None; 3],
+        TargetState::Workload(Workload { replicas }) => [replicas, None, None],
+        TargetState::Autoscaler(Autoscaler { min_replicas, max_replicas }) => {
+            [None, min_replicas, max_replicas]
+        }
+    };
+    let pairs = fields(before).into_iter().zip(fields(after));
+    let named = ["replicas", "min", "max"].into_iter().zip(pairs);
+    named.filter(|(_, (before, after))| before != after).map(|(name, _)| name).collect()
+}
+
+#[test]
+fn each_firing_is_carried_out_at_most_once_and_recorded_exactly_once() {
+    let name = "each_firing_is_carried_out_at_most_once_and_recorded_exactly_once";
+    holds(name, 400, cases(false), |case| {
+        let mut life = Life::new(&case, &decide);
+        life.live(&case.steps)?;
+        life.end()
+    });
+}
+
+#[test]
+fn whatever_is_edited_broken_or_lost_every_decision_holds() {
+    let name = "whatever_is_edited_broken_or_lost_every_decision_holds";
+    holds(name, 400, cases(true), |case| Life::new(&case, &decide).live(&case.steps));
+}

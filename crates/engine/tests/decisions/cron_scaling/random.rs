@@ -1,0 +1,160 @@
+//! Random rules, and random lives of the object that holds them.
+
+use almanac_engine::cron_scaling::{Bounds, Setting};
+use jiff::Timestamp;
+use proptest::prelude::*;
+
+use crate::support::cron::{Rule, rule};
+use crate::support::instant;
+
+/// What becomes of a turn's write, and of what the turn would have remembered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fate {
+    Done,
+    /// Somebody else wrote the same just before.
+    Unchanged,
+    Conflict,
+    Refused,
+    /// The answer is lost, and the write had been carried out.
+    UnknownWithEffect,
+    /// The answer is lost, and so is the request.
+    UnknownWithoutEffect,
+    /// The process ends after the write and before anything is remembered.
+    CrashWithEffect,
+    /// The process ends before the write.
+    CrashWithoutEffect,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Step {
+    /// A turn when it is asked for.
+    Wake(Fate),
+    /// A turn after some time, whoever asked for it.
+    After(i64, i32, Fate),
+    /// The same turn again.
+    Again(Fate),
+    /// The clock is set back, and a turn is taken.
+    Back(i64, Fate),
+    /// The process ends and another begins.
+    Restart,
+    /// The target is deleted, or is there again as it was.
+    HideOrShowTarget,
+    /// Somebody else writes the target.
+    Meddle(u32),
+    /// A rule is changed, by its index.
+    Edit(usize, Rule),
+    /// The rules trade places.
+    Reverse,
+    /// A rule becomes unusable, or is mended.
+    BreakOrMend(usize),
+    /// The status is lost.
+    Forget,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Case {
+    pub(super) scales_bounds: bool,
+    pub(super) start: Timestamp,
+    pub(super) rules: Vec<Rule>,
+    pub(super) steps: Vec<Step>,
+}
+
+/// Expressions, and the seconds between two of their firings at least.
+const CRONS: [(&str, u32); 7] = [
+    ("* * * * *", 60),
+    ("*/2 * * * *", 120),
+    ("*/5 * * * *", 300),
+    ("0,1,30 * * * *", 60),
+    ("3 * * * *", 3600),
+    ("*/30 1,2 * * *", 1800),
+    ("30 2 * * *", 82_800),
+];
+
+fn settings(scales_bounds: bool) -> BoxedStrategy<Setting> {
+    if !scales_bounds {
+        return (0..4_u32).prop_map(Setting::Replicas).boxed();
+    }
+    let bound = || prop::option::of(1..6_u32);
+    (bound(), bound())
+        .prop_filter_map("no bounds", |(min, max)| Bounds::new(min, max).ok())
+        .prop_map(Setting::Bounds)
+        .boxed()
+}
+
+/// A rule; with `limits`, any limits of the histories, else the largest there are.
+fn rules(scales_bounds: bool, limits: bool) -> impl Strategy<Value = Rule> {
+    let delays = prop_oneof![Just(0_u32), Just(1), Just(30), Just(59), Just(300), Just(3600)];
+    let keeps = if limits { (1..4_u8, 0..4_u8).boxed() } else { Just((32, 32)).boxed() };
+    let zones = prop_oneof![Just("UTC"), Just("America/New_York")];
+    let suspended = prop::bool::weighted(if limits { 0.2 } else { 0.05 });
+    (0..CRONS.len(), zones, settings(scales_bounds), delays, keeps, suspended).prop_map(
+        |(cron, zone, setting, delay, keeps, suspended)| Rule {
+            suspended,
+            setting,
+            ..rule("", CRONS[cron].0, 0)
+                .zone(zone)
+                .delay(delay.min(CRONS[cron].1 - 1))
+                .keeps(keeps.0, keeps.1)
+        },
+    )
+}
+
+fn fates() -> impl Strategy<Value = Fate> {
+    prop_oneof![
+        6 => Just(Fate::Done),
+        1 => Just(Fate::Unchanged),
+        2 => Just(Fate::Conflict),
+        2 => Just(Fate::Refused),
+        2 => Just(Fate::UnknownWithEffect),
+        1 => Just(Fate::UnknownWithoutEffect),
+        1 => Just(Fate::CrashWithEffect),
+        1 => Just(Fate::CrashWithoutEffect),
+    ]
+}
+
+fn steps(scales_bounds: bool, edits: bool) -> BoxedStrategy<Step> {
+    let nanoseconds = || prop_oneof![Just(0_i32), Just(1), Just(999_999_999)];
+    let lengths = || prop_oneof![4 => 1..90_i64, 3 => 90..900_i64, 2 => 900..9000_i64, 1 => 9000..400_000_i64];
+    let lives = prop_oneof![
+        10 => fates().prop_map(Step::Wake),
+        5 => (lengths(), nanoseconds(), fates())
+            .prop_map(|(seconds, nanosecond, fate)| Step::After(seconds, nanosecond, fate)),
+        2 => fates().prop_map(Step::Again),
+        2 => (prop_oneof![Just(8_i64), 1..7200_i64], fates())
+            .prop_map(|(seconds, fate)| Step::Back(seconds, fate)),
+        2 => Just(Step::Restart),
+        1 => Just(Step::HideOrShowTarget),
+    ];
+    if !edits {
+        return lives.boxed();
+    }
+    prop_oneof![
+        6 => lives,
+        1 => (1..6_u32).prop_map(Step::Meddle),
+        2 => (0..4_usize, rules(scales_bounds, true)).prop_map(|(index, rule)| Step::Edit(index, rule)),
+        1 => Just(Step::Reverse),
+        1 => (0..4_usize).prop_map(Step::BreakOrMend),
+        1 => Just(Step::Forget),
+    ]
+    .boxed()
+}
+
+/// Cases; with `edits`, the rules change and anybody writes, else they live in peace.
+pub(super) fn cases(edits: bool) -> impl Strategy<Value = Case> {
+    let starts = prop_oneof![
+        // Before the two clock changes in New York, and on an ordinary day.
+        Just(instant("2026-03-08T06:30:00Z")),
+        Just(instant("2026-11-01T04:45:00Z")),
+        Just(instant("2026-06-10T08:59:30Z")),
+    ];
+    any::<bool>().prop_flat_map(move |scales_bounds| {
+        let rules = prop::collection::vec(rules(scales_bounds, edits), 1..5);
+        let steps = prop::collection::vec(steps(scales_bounds, edits), 1..40);
+        (starts.clone(), rules, steps).prop_map(move |(start, mut rules, steps)| {
+            for (index, rule) in rules.iter_mut().enumerate() {
+                rule.name = format!("r{index}");
+            }
+            Case { scales_bounds, start, rules, steps }
+        })
+    })
+}

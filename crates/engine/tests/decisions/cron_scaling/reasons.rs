@@ -1,0 +1,71 @@
+//! Why a rule did what it did, rule by rule.
+
+use almanac_engine::cron_scaling::{Because, explain};
+use almanac_engine::{Outcome, Verdict};
+
+use crate::support::cron::{Scaling, bounds, rule, workload};
+use crate::support::{monday, seconds};
+
+fn because(scaling: &Scaling, now: &str) -> Vec<(Option<u32>, Verdict, Because)> {
+    let reasons = explain(&scaling.input(), monday(now));
+    let mut reasons: Vec<_> = reasons.iter().map(|it| (it.rule, it.verdict, it.because)).collect();
+    reasons.sort_by_key(|reason| reason.0);
+    reasons
+}
+
+#[test]
+fn every_rule_says_whether_it_fired_lost_waits_or_is_suspended() {
+    let rules = [
+        rule("early", "3 * * * *", 5),
+        rule("late", "4 * * * *", 7),
+        rule("waits", "30 * * * *", 8),
+        rule("suspended", "4 * * * *", 9).suspended(),
+    ];
+    let mut scaling = Scaling::of_workload(1, &rules);
+    scaling.turn(monday("09:00"));
+    assert_eq!(
+        because(&scaling, "09:04"),
+        [
+            (Some(0), Verdict::Lost, Because::Superseded { by: 1 }),
+            (Some(1), Verdict::Won, Because::Fired),
+            (Some(2), Verdict::Inactive, Because::NotDue),
+            (Some(3), Verdict::Excluded, Because::Suspended),
+        ]
+    );
+}
+
+#[test]
+fn a_rule_that_is_not_due_says_until_when() {
+    let mut scaling = Scaling::of_workload(1, &[rule("r", "3 * * * *", 5)]);
+    scaling.turn(monday("09:00"));
+    assert_eq!(explain(&scaling.input(), monday("09:01"))[0].until, Some(monday("09:03")));
+}
+
+#[test]
+fn a_missed_firing_a_missing_target_and_a_retry_are_reasons_too() {
+    let mut scaling = Scaling::of(workload("shop"), &[rule("r", "3 * * * *", 5)]);
+    scaling.turn(monday("09:00"));
+    let missed = Because::Missed { by: seconds(600) };
+    assert_eq!(because(&scaling, "09:13"), [(Some(0), Verdict::Error, missed)]);
+    assert_eq!(because(&scaling, "09:03"), [(Some(0), Verdict::Error, Because::TargetMissing)]);
+    scaling.turn(monday("09:03"));
+    scaling.set_replicas(1);
+    scaling.turn_in_vain(monday("09:03:01"), &Outcome::Conflict);
+    let retrying = Because::Retrying { attempts: 2 };
+    assert_eq!(because(&scaling, "09:03:02"), [(Some(0), Verdict::Error, retrying)]);
+    let gave_up = (Some(0), Verdict::Error, Because::GaveUp { attempts: 2 });
+    assert_eq!(because(&scaling, "09:09")[0], gave_up);
+}
+
+#[test]
+fn reasons_read_as_lines_for_a_person() {
+    let rules =
+        [bounds("lower", "3 * * * *", Some(8), None), bounds("again", "3 * * * *", Some(9), None)];
+    let mut scaling = Scaling::of_autoscaler(1, 5, &rules);
+    scaling.turn(monday("09:00"));
+    let lines = scaling.explained(monday("09:03")).join("\n");
+    assert!(lines.contains("fired, but again fired later and sets the same"), "{lines}");
+    assert!(lines.contains("fired, and moved the other bound with its own"), "{lines}");
+    let lines = scaling.explained(monday("09:01")).join("\n");
+    assert!(lines.contains("not due"), "{lines}");
+}

@@ -1,0 +1,160 @@
+//! Attempts in vain: the pauses between them, the deadline, and the one record at the end.
+
+use almanac_engine::{Outcome, World};
+
+use crate::support::cron::{Scaling, rule, workload};
+use crate::support::{NANOSECOND, monday, seconds};
+
+fn hourly() -> Scaling {
+    let mut scaling = Scaling::of_workload(1, &[rule("r", "3 * * * *", 5)]);
+    scaling.turn(monday("09:00"));
+    scaling
+}
+
+/// Takes the turns asked for until `to`, all in vain; how many seconds after the firing they were.
+fn try_in_vain(scaling: &mut Scaling, outcome: &Outcome, firing: &str, to: &str) -> Vec<i64> {
+    let mut attempts = Vec::new();
+    while let Some(at) = scaling.wake_at.filter(|at| *at <= monday(to)) {
+        if scaling.turn_in_vain(at, outcome) {
+            attempts.push(at.duration_since(monday(firing)).as_secs());
+        }
+    }
+    attempts
+}
+
+#[test]
+fn the_pause_doubles_up_to_a_minute_until_the_delay_is_over() {
+    let mut scaling = hourly();
+    let attempts = try_in_vain(&mut scaling, &Outcome::Conflict, "09:03", "09:30");
+    assert_eq!(attempts, [0, 1, 3, 7, 15, 31, 63, 123, 183, 243]);
+    assert_eq!(
+        scaling.history("r"),
+        ["09:03:00 failed after 10: somebody else changed the target at the same time"]
+    );
+    assert_eq!(scaling.wake_at, Some(monday("10:03")));
+}
+
+#[test]
+fn the_failure_is_recorded_just_past_the_last_instant_that_was_allowed() {
+    let mut scaling = hourly();
+    try_in_vain(&mut scaling, &Outcome::Conflict, "09:03", "09:08");
+    assert_eq!(scaling.history("r"), [""; 0]);
+    assert_eq!(scaling.wake_at, Some(monday("09:08") + NANOSECOND));
+}
+
+#[test]
+fn the_one_failed_record_carries_the_last_message() {
+    let mut scaling = hourly();
+    scaling.turn_in_vain(monday("09:03"), &Outcome::Conflict);
+    scaling.turn_in_vain(monday("09:03:01"), &Outcome::Refused("forbidden".into()));
+    scaling.turn(monday("09:09"));
+    assert_eq!(scaling.history("r"), ["09:03:00 failed after 2: forbidden"]);
+}
+
+#[test]
+fn a_target_that_is_not_there_is_looked_for_again() {
+    let mut scaling = Scaling::of(workload("shop"), &[rule("r", "3 * * * *", 5)]);
+    scaling.turn(monday("09:00"));
+    assert!(!scaling.turn(monday("09:03")));
+    assert_eq!(scaling.wake_at, Some(monday("09:03:01")));
+    scaling.set_replicas(1);
+    assert!(scaling.turn(monday("09:03:01")));
+    assert_eq!(scaling.history("r"), ["09:03:00 done replicas 5"]);
+}
+
+#[test]
+fn a_target_that_never_appears_is_one_failed_record() {
+    let mut scaling = Scaling::of(workload("shop"), &[rule("r", "3 * * * *", 5)]);
+    scaling.turn(monday("09:00"));
+    scaling.run_until(monday("09:59"));
+    let attempts = 10;
+    assert_eq!(
+        scaling.history("r"),
+        [format!("09:03:00 failed after {attempts}: Deployment.apps default/shop not found")]
+    );
+}
+
+#[test]
+fn a_target_without_scale_is_refused_and_tried_again() {
+    let mut scaling = hourly();
+    let refused = Outcome::Refused("the server could not find the scale subresource".into());
+    assert!(scaling.turn_in_vain(monday("09:03"), &refused));
+    assert!(
+        !scaling.turn(monday("09:03") + seconds(1) - NANOSECOND),
+        "not before the pause is over"
+    );
+    assert!(scaling.turn(monday("09:03:01")));
+    assert_eq!(scaling.history("r"), ["09:03:00 done replicas 5"]);
+}
+
+#[test]
+fn an_unknown_outcome_that_had_taken_effect_is_found_done() {
+    let mut scaling = hourly();
+    scaling.turn_with(monday("09:03"), |world: &mut World, action| {
+        world.apply(action);
+        Outcome::Unknown("the answer was lost".into())
+    });
+    assert_eq!(scaling.history("r"), [""; 0]);
+    assert!(!scaling.turn(monday("09:03:01")), "the target is so already");
+    assert_eq!(scaling.history("r"), ["09:03:00 done replicas 5"]);
+}
+
+#[test]
+fn an_unknown_outcome_without_effect_is_tried_again() {
+    let mut scaling = hourly();
+    scaling.turn_in_vain(monday("09:03"), &Outcome::Unknown("the answer was lost".into()));
+    assert!(scaling.turn(monday("09:03:01")));
+    assert_eq!(scaling.replicas(), Some(5));
+}
+
+#[test]
+fn an_outcome_of_unchanged_is_a_success() {
+    let mut scaling = hourly();
+    scaling.turn_in_vain(monday("09:03"), &Outcome::Unchanged);
+    assert_eq!(scaling.history("r"), ["09:03:00 done replicas 5"]);
+}
+
+#[test]
+fn attempts_are_counted_anew_after_a_restart_within_the_same_deadline() {
+    let mut scaling = hourly();
+    scaling.turn_in_vain(monday("09:03"), &Outcome::Conflict);
+    scaling.restart();
+    scaling.turn_in_vain(monday("09:07"), &Outcome::Conflict);
+    scaling.turn(monday("09:08") + NANOSECOND);
+    assert_eq!(
+        scaling.history("r"),
+        ["09:03:00 failed after 1: somebody else changed the target at the same time"]
+    );
+}
+
+#[test]
+fn a_later_rule_takes_over_from_one_that_is_still_being_tried() {
+    let rules = [rule("early", "3 * * * *", 5), rule("late", "4 * * * *", 7)];
+    let mut scaling = Scaling::of_workload(1, &rules);
+    scaling.turn(monday("09:00"));
+    scaling.turn_in_vain(monday("09:03"), &Outcome::Conflict);
+    scaling.turn(monday("09:04"));
+    assert_eq!(scaling.replicas(), Some(7));
+    assert_eq!(scaling.history("early"), ["09:03:00 superseded by late"]);
+}
+
+#[test]
+fn a_rule_is_superseded_by_itself_when_its_delay_reaches_its_next_firing() {
+    // The API layer admits no such delay; the decision keeps its records in order all the same.
+    let mut scaling = Scaling::of_workload(1, &[rule("r", "* * * * *", 5).delay(300)]);
+    scaling.turn(monday("09:02:30"));
+    scaling.turn_in_vain(monday("09:03"), &Outcome::Conflict);
+    assert!(scaling.turn(monday("09:04")));
+    assert_eq!(scaling.history("r"), ["09:04:00 done replicas 5", "09:03:00 superseded by r"]);
+}
+
+#[test]
+fn an_action_that_nobody_carried_out_is_in_vain() {
+    let mut scaling = hourly();
+    let now = monday("09:03");
+    let decision = scaling.decide(now);
+    let memory = almanac_engine::cron_scaling::settle(scaling.policy(), decision.memory, &[], now);
+    scaling.object().memory = Some(memory);
+    assert!(scaling.turn(monday("09:03:01")));
+    assert_eq!(scaling.history("r"), ["09:03:00 done replicas 5"]);
+}

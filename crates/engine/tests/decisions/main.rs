@@ -1,0 +1,16 @@
+//! The decisions, rule by rule: a module for each family, in it a file for each part of its rules.
+//!
+//! Every test's name states the rule it holds. Whatever is decided here is decided through
+//! `support`, which runs the checker over it. The properties, which hold over random policies,
+//! worlds, outcomes and clocks, are in the families' `properties`.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by panicking, in its helping functions too"
+)]
+
+mod cron_scaling;
+mod scheduled_capacity;
+mod support;

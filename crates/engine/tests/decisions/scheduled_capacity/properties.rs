@@ -1,0 +1,219 @@
+//! What holds over random schedules and instants: deterministic, total, exact about waking, stable,
+//! without history; and the same as an evaluation of every transition, written independently here.
+
+use std::cmp::Reverse;
+
+use almanac_calendar::{DailyWindow, PatternWindow, Windows, Zone};
+use almanac_checker::check_scheduled_capacity;
+use almanac_engine::Decision;
+use almanac_engine::scheduled_capacity::{
+    Because, Behaviour, Change, Input, LOOKS_AHEAD, Published, ScheduledCapacity, decide,
+};
+use jiff::{SignedDuration, Timestamp};
+use proptest::prelude::*;
+use proptest::test_runner::TestCaseResult;
+
+use crate::support::property::{fail, holds};
+use crate::support::schedule::{Producer, pattern};
+use crate::support::{NANOSECOND, instant};
+
+/// One behaviour: its window as text, its value and its priority.
+type Written = (Window, u32, i32);
+
+#[derive(Clone, Debug)]
+enum Window {
+    Daily(String, String),
+    Pattern(String, String),
+}
+
+#[derive(Clone, Debug)]
+struct Case {
+    zone: &'static str,
+    default_value: u32,
+    behaviours: Vec<Written>,
+    now: Timestamp,
+}
+
+fn windows() -> impl Strategy<Value = Window> {
+    let time = || (0..24_u8, prop_oneof![Just(0_u8), Just(30), 0..60_u8]);
+    let text = |(hour, minute): (u8, u8)| format!("{hour:02}:{minute:02}");
+    let daily = (time(), time())
+        .prop_map(move |(start, end)| Window::Daily(text(start), text(end)))
+        .prop_filter("they coincide", |it| !matches!(it, Window::Daily(a, b) if a == b));
+    let days = prop_oneof![
+        3 => Just(String::new()),
+        2 => Just("weekdays=Mon,Tue,Wed,Thu,Fri".to_owned()),
+        2 => (0..7_u8).prop_map(|day| format!("weekdays={day}")),
+        1 => (1..29_u8).prop_map(|day| format!("days={day}")),
+        1 => (1..13_u8).prop_map(|month| format!("months={month}; days=1")),
+        1 => (2025..2030_u16).prop_map(|year| format!("years={year}; months=3; days=29")),
+        1 => Just("months=2; days=29".to_owned()),
+    ];
+    let side = (days, 0..24_u8, prop_oneof![Just("0"), Just("30"), Just("0,20,40")]);
+    let side =
+        side.prop_map(|(days, hour, minutes)| format!("{days}; hours={hour}; minutes={minutes}"));
+    let patterns = (side.clone(), side)
+        .prop_filter("they coincide", |(start, end)| {
+            PatternWindow::new(pattern(start), pattern(end)).is_ok()
+        })
+        .prop_map(|(start, end)| Window::Pattern(start, end));
+    prop_oneof![daily, patterns]
+}
+
+fn cases() -> impl Strategy<Value = Case> {
+    let zones = prop_oneof![
+        Just("UTC"),
+        Just("America/New_York"),
+        Just("Europe/Berlin"),
+        Just("Australia/Lord_Howe"),
+        Just("Africa/Cairo"),
+    ];
+    let behaviour = (windows(), 0..4_u32, -1..2_i32);
+    let seconds =
+        instant("2025-06-01T00:00:00Z").as_second()..instant("2029-01-01T00:00:00Z").as_second();
+    let aligned = prop_oneof![Just(1_i64), Just(1800), Just(3600)];
+    let nanoseconds = prop_oneof![Just(0_i32), Just(1), Just(999_999_999)];
+    let now = (seconds, aligned, nanoseconds).prop_map(|(second, unit, nanosecond)| {
+        Timestamp::new(second - second % unit, nanosecond).expect("within the range")
+    });
+    (zones, 0..4_u32, prop::collection::vec(behaviour, 0..6), now).prop_map(
+        |(zone, default_value, behaviours, now)| Case { zone, default_value, behaviours, now },
+    )
+}
+
+impl Case {
+    fn policy(&self) -> ScheduledCapacity {
+        let zone = Zone::named(self.zone).unwrap();
+        let behaviours = self.behaviours.iter().map(|(window, value, priority)| Behaviour {
+            windows: match window {
+                Window::Daily(start, end) => DailyWindow::parse(start, end).unwrap().in_zone(zone),
+                Window::Pattern(start, end) => {
+                    PatternWindow::new(pattern(start), pattern(end)).unwrap().in_zone(zone)
+                }
+            },
+            value: *value,
+            priority: *priority,
+        });
+        ScheduledCapacity {
+            zone,
+            default_value: self.default_value,
+            behaviours: behaviours.collect(),
+        }
+    }
+}
+
+type Decide<'a> = &'a dyn Fn(&Input<'_>, Timestamp) -> Decision<Because, Published>;
+
+/// Everything that must hold of a way to decide, in one case.
+fn check(case: &Case, decide: Decide<'_>) -> TestCaseResult {
+    let producer = Producer::new(case.policy());
+    let now = case.now;
+    let first = producer.input();
+    let decision = decide(&first, now);
+    let violations = check_scheduled_capacity(&first, now, &decision);
+    prop_assert!(violations.is_empty(), "{violations}");
+    prop_assert_eq!(&decide(&first, now), &decision, "it is not deterministic");
+
+    let settled = Input { published: Some(&decision.memory), ..first };
+    let again = decide(&settled, now);
+    prop_assert_eq!(&again.actions, &[], "it is not stable");
+    prop_assert_eq!(again.memory, decision.memory, "it depends on its history");
+
+    let wake_at = again.wake_at;
+    let until = wake_at.unwrap_or(now + LOOKS_AHEAD);
+    for instant in between(now, until) {
+        let meanwhile = decide(&settled, instant);
+        prop_assert_eq!(&meanwhile, &again, "{} is before it wakes at {:?}", instant, wake_at);
+    }
+    if let Some(wake_at) = wake_at {
+        let then = decide(&settled, wake_at);
+        prop_assert_ne!(then.memory, again.memory, "nothing changes at {}", wake_at);
+    }
+    let expected = by_walking_every_transition(&case.policy(), now);
+    let found = (decision.memory.value, decision.memory.next);
+    if expected != found {
+        return Err(fail(format!("{found:?} instead of {expected:?}")));
+    }
+    Ok(())
+}
+
+/// Instants after `from` and before `to`, the last possible one among them.
+fn between(from: Timestamp, to: Timestamp) -> impl Iterator<Item = Timestamp> {
+    let length = from.duration_until(to);
+    let fractions = (1..8).map(move |eighths| from + length / 8 * eighths);
+    let edges = [from + NANOSECOND, from + SignedDuration::from_secs(1), to - NANOSECOND];
+    fractions.chain(edges).filter(move |at| from < *at && *at < to)
+}
+
+/// The value at `now` and the next different one within a year, from all transitions there are.
+fn by_walking_every_transition(
+    policy: &ScheduledCapacity,
+    now: Timestamp,
+) -> (u32, Option<Change>) {
+    let value = |at: Timestamp| {
+        let open = policy.behaviours.iter().enumerate().filter(|(_, it)| it.windows.is_open(at));
+        open.max_by_key(|(index, it)| (it.priority, Reverse(*index)))
+            .map_or(policy.default_value, |(_, it)| it.value)
+    };
+    let end = now + LOOKS_AHEAD + NANOSECOND;
+    let mut instants: Vec<Timestamp> = policy
+        .behaviours
+        .iter()
+        .flat_map(|it| Windows::between(&it.windows, now + NANOSECOND, end).map(|it| it.at))
+        .collect();
+    instants.sort_unstable();
+    let next = instants.into_iter().find(|at| value(*at) != value(now));
+    (value(now), next.map(|at| Change { at, value: value(at) }))
+}
+
+#[test]
+fn every_schedule_is_decided_exactly_as_its_transitions_say() {
+    let name = "every_schedule_is_decided_exactly_as_its_transitions_say";
+    holds(name, 300, cases(), |case| check(&case, &decide));
+}
+
+/// A decision with a fault.
+type Fault = fn(&mut Decision<Because, Published>, Timestamp);
+
+const FAULTS: [(&str, Fault); 10] = [
+    ("says another number", |it, _| it.memory.value += 1),
+    ("names another winner", |it, _| {
+        it.memory.winner = it.memory.winner.map_or(Some(0), |winner| winner.checked_sub(1));
+    }),
+    ("forgets what comes next", |it, _| it.memory.next = None),
+    ("announces the next number late", |it, _| {
+        if let Some(next) = &mut it.memory.next {
+            next.at += NANOSECOND;
+        }
+    }),
+    ("announces another number", |it, _| {
+        if let Some(next) = &mut it.memory.next {
+            next.value += 1;
+        }
+    }),
+    ("wakes a nanosecond late", |it, _| it.wake_at = it.wake_at.map(|at| at + NANOSECOND)),
+    ("wakes a nanosecond early", |it, _| it.wake_at = it.wake_at.map(|at| at - NANOSECOND)),
+    ("polls every fifteen seconds", |it, now| {
+        let tick = now + SignedDuration::from_secs(15);
+        it.wake_at = Some(it.wake_at.map_or(tick, |at| at.min(tick)));
+    }),
+    ("never publishes", |it, _| it.actions.clear()),
+    ("gives no reason", |it, _| it.reasons.clear()),
+];
+
+#[test]
+fn every_fault_in_a_decision_is_caught() {
+    use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+    for (fault, spoil) in FAULTS {
+        let spoiled = |input: &Input<'_>, now: Timestamp| {
+            let mut decision = decide(input, now);
+            spoil(&mut decision, now);
+            decision
+        };
+        let config = Config { cases: 200, failure_persistence: None, ..Config::default() };
+        let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
+        let result = TestRunner::new_with_rng(Config { max_shrink_iters: 0, ..config }, rng)
+            .run(&cases(), |case| check(&case, &spoiled));
+        assert!(result.is_err(), "nobody notices a decision that {fault}");
+    }
+}

@@ -1,0 +1,55 @@
+//! What is published and remembered, and what is not done twice.
+
+use almanac_engine::{Action, Outcome};
+
+use crate::support::instant;
+use crate::support::schedule::Schedule;
+
+fn office_hours() -> Schedule {
+    Schedule::utc(1).with(4, "hours=9", "hours=17")
+}
+
+#[test]
+fn a_number_is_published_when_it_is_new_and_not_again() {
+    let mut producer = office_hours().published();
+    let (actions, wake_at) = producer.turn(instant("2026-11-23T08:00:00Z"));
+    let schedule = producer.identity.clone();
+    assert_eq!(actions, [Action::Publish { schedule, value: 1 }]);
+    assert_eq!(wake_at, Some(instant("2026-11-23T09:00:00Z")));
+    let (actions, _) = producer.turn(instant("2026-11-23T08:30:00Z"));
+    assert_eq!(actions, []);
+}
+
+#[test]
+fn a_number_that_could_not_be_published_is_wanted_again() {
+    let mut producer = office_hours().published();
+    let now = instant("2026-11-23T08:00:00Z");
+    for outcome in [Outcome::Conflict, Outcome::Refused("no".into()), Outcome::Unknown("?".into())]
+    {
+        producer.turn_with(now, |_, _| outcome.clone());
+        assert_eq!(producer.memory(), None);
+    }
+    assert_eq!(producer.turn(now).0.len(), 1);
+    assert_eq!(producer.memory().map(|it| it.value), Some(1));
+}
+
+#[test]
+fn a_schedule_forgets_nothing_it_needs() {
+    // Its memory is only what its status shows: mangled or lost, the next decision is the same.
+    let mut producer = office_hours().published();
+    let now = instant("2026-11-23T10:00:00Z");
+    producer.turn(now);
+    let before = producer.memory();
+    producer.world.scheduled_capacities.get_mut(&producer.identity.clone()).unwrap().memory = None;
+    producer.turn(now);
+    assert_eq!(producer.memory(), before);
+}
+
+#[test]
+fn a_clock_that_was_set_back_shows_what_holds_at_the_time_it_shows() {
+    let mut producer = office_hours().published();
+    producer.turn(instant("2026-11-23T09:00:00Z"));
+    let (_, wake_at) = producer.turn(instant("2026-11-23T08:59:52Z"));
+    assert_eq!(producer.memory().map(|it| it.value), Some(1));
+    assert_eq!(wake_at, Some(instant("2026-11-23T09:00:00Z")));
+}

@@ -1,0 +1,186 @@
+//! A world with one schedule in it.
+
+use almanac_calendar::{DailyWindow, Pattern, PatternText, PatternWindow, Windows, Zone};
+use almanac_checker::check_scheduled_capacity;
+use almanac_engine::scheduled_capacity::{
+    self, Because, Behaviour, Change, Input, Published, ScheduledCapacity, decide, explain, gather,
+    settle,
+};
+use almanac_engine::{Action, Decision, Identity, Outcome, PolicyObject, Reason, World};
+use jiff::Timestamp;
+
+use super::{engine_turn, instant};
+
+/// Decides, and checks what was decided.
+pub(crate) fn decide_checked(input: &Input<'_>, now: Timestamp) -> Decision<Because, Published> {
+    let decision = decide(input, now);
+    check_scheduled_capacity(input, now, &decision).stop();
+    decision
+}
+
+/// A pattern, by fields: `"weekdays=Mon,Tue; hours=9"`.
+pub(crate) fn pattern(text: &str) -> Pattern {
+    let mut fields = PatternText::default();
+    for field in text.split(';').map(str::trim).filter(|field| !field.is_empty()) {
+        let (name, list) = field.split_once('=').expect("field=list");
+        let place = match name {
+            "minutes" => &mut fields.minutes,
+            "hours" => &mut fields.hours,
+            "days" => &mut fields.days,
+            "months" => &mut fields.months,
+            "weekdays" => &mut fields.weekdays,
+            "years" => &mut fields.years,
+            other => panic!("there is no field {other}"),
+        };
+        *place = Some(list);
+    }
+    Pattern::parse(fields).unwrap()
+}
+
+/// A schedule to be, behaviour by behaviour.
+pub(crate) struct Schedule {
+    policy: ScheduledCapacity,
+}
+
+impl Schedule {
+    pub(crate) fn new(zone: &str, default_value: u32) -> Schedule {
+        let zone = Zone::named(zone).unwrap();
+        Schedule { policy: ScheduledCapacity { zone, default_value, behaviours: Box::default() } }
+    }
+
+    pub(crate) fn utc(default_value: u32) -> Schedule {
+        Schedule::new("UTC", default_value)
+    }
+
+    /// Adds a behaviour between two patterns.
+    pub(crate) fn with(self, value: u32, start: &str, end: &str) -> Schedule {
+        self.with_priority(0, value, start, end)
+    }
+
+    pub(crate) fn with_priority(
+        self,
+        priority: i32,
+        value: u32,
+        start: &str,
+        end: &str,
+    ) -> Schedule {
+        let window = PatternWindow::new(pattern(start), pattern(end)).unwrap();
+        let windows = window.in_zone(self.policy.zone);
+        self.and(Behaviour { windows, value, priority })
+    }
+
+    /// Adds a behaviour with a daily window.
+    pub(crate) fn daily(self, value: u32, start: &str, end: &str) -> Schedule {
+        let windows: Windows = DailyWindow::parse(start, end).unwrap().in_zone(self.policy.zone);
+        self.and(Behaviour { windows, value, priority: 0 })
+    }
+
+    pub(crate) fn and(mut self, behaviour: Behaviour) -> Schedule {
+        let behaviours = std::mem::take(&mut self.policy.behaviours).into_vec();
+        self.policy.behaviours = behaviours.into_iter().chain([behaviour]).collect();
+        self
+    }
+
+    pub(crate) fn published(self) -> Producer {
+        Producer::new(self.policy)
+    }
+}
+
+/// A schedule in a world of its own.
+pub(crate) struct Producer {
+    pub(crate) world: World,
+    pub(crate) identity: Identity,
+}
+
+impl Producer {
+    pub(crate) fn new(policy: ScheduledCapacity) -> Producer {
+        let identity =
+            Identity::new("autoscaling.karpenter.sh", "MetricsProducer", "default", "shop");
+        let mut world = World::default();
+        let object = PolicyObject { policy, created: None, memory: None };
+        world.scheduled_capacities.insert(identity.clone(), object);
+        Producer { world, identity }
+    }
+
+    pub(crate) fn input(&self) -> Input<'_> {
+        gather(&self.world, &self.identity).unwrap()
+    }
+
+    pub(crate) fn decide(&self, now: Timestamp) -> Decision<Because, Published> {
+        decide_checked(&self.input(), now)
+    }
+
+    /// The value at an instant in RFC 3339.
+    pub(crate) fn value(&self, now: &str) -> u32 {
+        self.decide(instant(now)).memory.value
+    }
+
+    /// The next different value after an instant in RFC 3339.
+    pub(crate) fn next(&self, now: &str) -> Option<Change> {
+        self.decide(instant(now)).memory.next
+    }
+
+    pub(crate) fn explain(&self, now: &str) -> Vec<Reason<Because>> {
+        explain(&self.input(), instant(now))
+    }
+
+    /// The reasons as a person reads them.
+    pub(crate) fn explained(&self, now: &str) -> Vec<String> {
+        let policy = self.input().policy;
+        let reasons = self.explain(now);
+        reasons.iter().map(|reason| scheduled_capacity::render(policy, reason)).collect()
+    }
+
+    pub(crate) fn memory(&self) -> Option<Published> {
+        self.world.scheduled_capacities[&self.identity].memory
+    }
+
+    /// One turn, checked; its actions and when it wants to be woken.
+    pub(crate) fn turn(&mut self, now: Timestamp) -> (Vec<Action>, Option<Timestamp>) {
+        self.turn_with(now, World::apply)
+    }
+
+    pub(crate) fn turn_with(
+        &mut self,
+        now: Timestamp,
+        mut apply: impl FnMut(&mut World, &Action) -> Outcome,
+    ) -> (Vec<Action>, Option<Timestamp>) {
+        let decision = self.decide(now);
+        let before = self.world.clone();
+        let outcomes: Vec<Outcome> =
+            decision.actions.iter().map(|action| apply(&mut self.world, action)).collect();
+        let turn = engine_turn(&before, &self.identity, now, &outcomes);
+        assert!(turn.done.iter().map(|(action, _)| action).eq(&decision.actions));
+        assert_eq!(turn.wake_at, decision.wake_at);
+        let object = self.world.scheduled_capacities.get_mut(&self.identity).unwrap();
+        object.memory = settle(object.memory, decision.memory, &outcomes);
+        (decision.actions, decision.wake_at)
+    }
+
+    /// The values from `from` on, each with the instant from which it holds, by waking when told.
+    pub(crate) fn timeline(&mut self, from: &str, to: &str) -> Vec<(String, u32)> {
+        let (mut now, to) = (instant(from), instant(to));
+        let mut values: Vec<(String, u32)> = Vec::new();
+        while now < to {
+            let announced = self.memory().and_then(|before| before.next);
+            let (_, wake_at) = self.turn(now);
+            let published = self.memory().unwrap();
+            if values.last().is_none_or(|last| last.1 != published.value) {
+                if !values.is_empty() {
+                    let change = Change { at: now, value: published.value };
+                    assert_eq!(announced, Some(change), "the change was not announced");
+                }
+                values.push((self.wall_clock(now), published.value));
+            }
+            let Some(wake_at) = wake_at else { break };
+            now = wake_at;
+        }
+        values
+    }
+
+    /// `Mon 1 Feb 09:00`, in the schedule's zone.
+    fn wall_clock(&self, at: Timestamp) -> String {
+        let zone = self.input().policy.zone;
+        zone.civil(at).strftime("%a %-d %b %H:%M").to_string()
+    }
+}

@@ -1,0 +1,288 @@
+//! What must be true of any decision about cron rules.
+
+use almanac_engine::cron_scaling::{
+    Because, CronRule, Ending, Execution, Input, Memory, RuleMemory, Setting, Target, TargetState,
+};
+use almanac_engine::{Action, Decision};
+use jiff::{SignedDuration, Timestamp};
+
+use crate::Violations;
+
+/// Checks what was decided for the rules of one object at `now`.
+#[must_use]
+pub fn check_cron_scaling(
+    input: &Input<'_>,
+    now: Timestamp,
+    decision: &Decision<Because, Memory>,
+) -> Violations {
+    let mut violations = Violations::default();
+    let rules = &input.policy.rules;
+    violations.unless(decision.memory.rules.len() >= rules.len(), || {
+        format!("remembers {} of {} rules", decision.memory.rules.len(), rules.len())
+    });
+    for (rule, after) in rules.iter().zip(&decision.memory.rules) {
+        let known = input.memory.map_or(&[][..], |memory| &memory.rules);
+        let before = known.iter().find(|it| it.name == rule.name);
+        RuleCheck { input, rule, before, after, now }.check(&mut violations);
+    }
+    for name in &input.policy.unusable_rules {
+        let history = |memory: &Memory| {
+            let found = memory.rules.iter().find(|it| *it.name == **name);
+            found.map(|it| it.executions.iter().filter(|it| it.executed < now).count())
+        };
+        violations.unless(history(&decision.memory) == input.memory.and_then(history), || {
+            format!("the unusable rule {name} loses its history")
+        });
+    }
+    check_action(&mut violations, input, decision);
+    check_wake_at(&mut violations, input, now, decision);
+    violations
+}
+
+struct RuleCheck<'a> {
+    input: &'a Input<'a>,
+    rule: &'a CronRule,
+    before: Option<&'a RuleMemory>,
+    after: &'a RuleMemory,
+    now: Timestamp,
+}
+
+impl RuleCheck<'_> {
+    fn check(&self, violations: &mut Violations) {
+        let (rule, after, now) = (self.rule, self.after, self.now);
+        let name = &rule.name;
+        violations.unless(after.name == *name && after.fingerprint == rule.fingerprint, || {
+            format!("{name} is remembered as {} {}", after.name, after.fingerprint)
+        });
+        let handled = self.handled_before();
+        // What was begun before the clock was set back may end before its time comes again.
+        let begun = self.before.and_then(|it| it.pending.as_ref()).map_or(handled, |it| it.at);
+        let latest = handled.max(now).max(begun);
+        violations.unless(handled <= after.handled && after.handled <= latest, || {
+            format!("{name} was handled until {handled}, and now until {}", after.handled)
+        });
+        self.check_limits(violations);
+        let fresh = self.fresh(violations);
+        for (index, execution) in fresh.iter().enumerate() {
+            self.check_execution(violations, execution);
+            let newer = index.checked_sub(1).map(|index| fresh[index].scheduled);
+            violations.unless(newer.is_none_or(|newer| newer > execution.scheduled), || {
+                format!("{name} records {} out of order, or twice", execution.scheduled)
+            });
+        }
+        self.check_pending(violations);
+        let is_idle = rule.suspended || self.is_edited();
+        let only_given_up = fresh.iter().all(|it| matches!(it.ending, Ending::Failed { .. }));
+        violations.unless(!is_idle || (after.pending.is_none() && only_given_up), || {
+            format!("{name} is suspended or new, and acts")
+        });
+        let latest = rule.firings.previous(now).filter(|at| *at > handled && !is_idle);
+        let is_seen_to = |latest: Timestamp| {
+            after.handled >= latest || after.pending.as_ref().is_some_and(|it| it.at == latest)
+        };
+        violations.unless(latest.is_none_or(is_seen_to), || {
+            format!("{name} overlooks its firing {latest:?}")
+        });
+    }
+
+    fn is_edited(&self) -> bool {
+        self.before.is_some_and(|before| before.fingerprint != self.rule.fingerprint)
+    }
+
+    /// Until when the rule's firings are dealt with, before anything is decided.
+    fn handled_before(&self) -> Timestamp {
+        match (self.before, self.input.memory, self.input.created) {
+            (Some(before), _, _) => before.handled,
+            (None, None, Some(created)) => created.min(self.now),
+            (None, _, _) => self.now,
+        }
+    }
+
+    fn max_delay(&self) -> SignedDuration {
+        SignedDuration::from_secs(i64::from(self.rule.max_delay_seconds))
+    }
+
+    fn check_limits(&self, violations: &mut Violations) {
+        let (rule, executions) = (self.rule, &self.after.executions);
+        let successes = executions.iter().filter(|it| it.ending.is_success()).count();
+        let failures = executions.len() - successes;
+        let (most_successes, most_failures) =
+            (usize::from(rule.successful_history_limit), usize::from(rule.failed_history_limit));
+        violations.unless(successes <= most_successes && failures <= most_failures, || {
+            format!("{} keeps {successes} successes and {failures} failures", rule.name)
+        });
+    }
+
+    /// What the history has more than before. The rest of it must be what it was, but for the
+    /// oldest entries.
+    fn fresh(&self, violations: &mut Violations) -> &[Execution] {
+        let old = self.before.map_or(&[][..], |before| &before.executions);
+        let all = &self.after.executions;
+        let mut left = old;
+        let mut count = all.len();
+        while count > 0 {
+            let Some(found) = left.iter().rposition(|it| *it == all[count - 1]) else { break };
+            left = &left[..found];
+            count -= 1;
+        }
+        let (fresh, kept) = all.split_at(count);
+        for success in [true, false] {
+            let of_kind = |list: &[Execution]| {
+                list.iter().filter(|it| it.ending.is_success() == success).count()
+            };
+            let limit = usize::from(if success {
+                self.rule.successful_history_limit
+            } else {
+                self.rule.failed_history_limit
+            });
+            let room = limit.saturating_sub(of_kind(fresh));
+            violations.unless(of_kind(kept) == of_kind(old).min(room), || {
+                format!("{} forgets executions it has room for", self.rule.name)
+            });
+        }
+        fresh
+    }
+
+    fn check_execution(&self, violations: &mut Violations, execution: &Execution) {
+        let (rule, now) = (self.rule, self.now);
+        let at = execution.scheduled;
+        let what = || format!("{} records {execution:?}", rule.name);
+        let handled = self.handled_before();
+        let late = now.duration_since(at);
+        violations.unless(execution.executed == now, || format!("{} at another time", what()));
+        violations.unless(handled < at && at <= self.after.handled, || {
+            format!("{}, which was handled before, or is not now", what())
+        });
+        let is_firing = rule.firings.previous(at) == Some(at);
+        violations.unless(is_firing || self.is_edited(), || format!("{}, no firing", what()));
+        let holds = match &execution.ending {
+            Ending::Done(applied) => {
+                let is_live = match self.input.target {
+                    TargetState::Missing => false,
+                    TargetState::Workload(it) => applied.replicas == it.replicas,
+                    TargetState::Autoscaler(it) => {
+                        applied.min.is_none_or(|min| it.min_replicas == Some(min))
+                            && applied.max.is_none_or(|max| it.max_replicas == Some(max))
+                    }
+                };
+                is_live && late <= self.max_delay()
+            }
+            Ending::Failed { attempts, .. } => {
+                let pending = self.before.and_then(|before| before.pending.as_ref());
+                let was_tried = pending.is_some_and(|it| it.at == at && it.attempts == *attempts);
+                was_tried && (self.is_edited() || late > self.max_delay())
+            }
+            Ending::Missed { by } => {
+                let is_latest = rule.firings.previous(now) == Some(at);
+                *by == late && (!is_latest || late > self.max_delay())
+            }
+            Ending::Superseded { by } => {
+                self.input.policy.rules.iter().any(|other| other.name == *by)
+            }
+        };
+        violations.unless(holds, || format!("{}, which is not how it ended", what()));
+    }
+
+    fn check_pending(&self, violations: &mut Violations) {
+        let Some(pending) = &self.after.pending else { return };
+        let (rule, at) = (self.rule, pending.at);
+        let was_pending = self.before.and_then(|it| it.pending.as_ref()).map(|it| it.at);
+        let is_firing = rule.firings.previous(at) == Some(at);
+        let is_due = at <= self.now || was_pending == Some(at);
+        let in_time = self.now.duration_since(at) <= self.max_delay();
+        violations.unless(is_firing && is_due && in_time && at > self.after.handled, || {
+            format!("{} tries {at}, which is not due at {}", rule.name, self.now)
+        });
+        let Some(applied) = pending.applying else { return };
+        let is_own = match rule.setting {
+            Setting::Replicas(replicas) => {
+                applied.replicas == Some(replicas) && applied.min.is_none() && applied.max.is_none()
+            }
+            Setting::Bounds(bounds) => {
+                let moved = applied.moved_other_bound;
+                let is_own = |value: Option<u32>, own: Option<u32>, other: Option<u32>| {
+                    value.is_none() || value == own || (moved && own.is_none() && value == other)
+                };
+                applied.replicas.is_none()
+                    && (applied.min.is_some() || applied.max.is_some())
+                    && is_own(applied.min, bounds.min(), bounds.max())
+                    && is_own(applied.max, bounds.max(), bounds.min())
+            }
+        };
+        violations.unless(is_own, || {
+            format!("{} applies {applied:?}, which is not its setting", rule.name)
+        });
+    }
+}
+
+fn check_action(
+    violations: &mut Violations,
+    input: &Input<'_>,
+    decision: &Decision<Because, Memory>,
+) {
+    let pending = decision.memory.rules.iter().filter_map(|it| it.pending.as_ref());
+    let applying: Vec<_> = pending.filter_map(|it| it.applying).collect();
+    let [action] = &decision.actions[..] else {
+        violations.unless(decision.actions.is_empty(), || {
+            format!("writes a target more than once: {:?}", decision.actions)
+        });
+        violations.unless(applying.is_empty(), || format!("applies {applying:?} without a write"));
+        return;
+    };
+    let holds = match (action, &input.policy.target, input.target) {
+        (
+            Action::SetReplicas { target, replicas },
+            Target::Workload(own),
+            TargetState::Workload(live),
+        ) => {
+            target == own
+                && live.replicas != Some(*replicas)
+                && applying.iter().all(|it| it.replicas == Some(*replicas))
+                && applying.len() == 1
+        }
+        (
+            Action::SetBounds { target, min, max },
+            Target::Autoscaler(own),
+            TargetState::Autoscaler(live),
+        ) => {
+            let comes_from_one =
+                |written: Option<u32>, of: Vec<u32>| written.is_none_or(|value| of == [value]);
+            let (low, high) = (min.or(live.min_replicas), max.or(live.max_replicas));
+            target == own
+                && (min.is_some() || max.is_some())
+                && min.is_none_or(|min| live.min_replicas != Some(min))
+                && max.is_none_or(|max| live.max_replicas != Some(max))
+                && low.is_none_or(|low| high.is_none_or(|high| low <= high))
+                && comes_from_one(*min, applying.iter().filter_map(|it| it.min).collect())
+                && comes_from_one(*max, applying.iter().filter_map(|it| it.max).collect())
+        }
+        _ => false,
+    };
+    violations.unless(holds, || {
+        format!("{action:?} is not what {applying:?} make of {:?}", input.target)
+    });
+}
+
+fn check_wake_at(
+    violations: &mut Violations,
+    input: &Input<'_>,
+    now: Timestamp,
+    decision: &Decision<Because, Memory>,
+) {
+    let mut occasions = Vec::new();
+    for (rule, memory) in input.policy.rules.iter().zip(&decision.memory.rules) {
+        if !rule.suspended {
+            occasions.extend(rule.firings.next(now.max(memory.handled)));
+        }
+        if let Some(pending) = &memory.pending {
+            let delay = SignedDuration::from_secs(i64::from(rule.max_delay_seconds));
+            let too_late = delay + SignedDuration::from_nanos(1);
+            occasions.extend(pending.at.checked_add(too_late).ok());
+            occasions.extend(pending.applying.is_none().then_some(pending.retry_at));
+        }
+    }
+    let first = occasions.into_iter().filter(|at| *at > now).min();
+    violations.unless(decision.wake_at == first, || {
+        format!("wakes at {:?} instead of {first:?}", decision.wake_at)
+    });
+}

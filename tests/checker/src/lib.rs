@@ -1,0 +1,19 @@
+//! What must be true of any decision, whatever the world it was made over.
+//!
+//! The checker looks at what was given and what was decided, and says in sentences what breaks a
+//! rule: a number that no open behaviour says, a firing recorded twice, a wake-up that comes too
+//! late. It uses the engine's data types and the calendar's answers; it decides nothing itself, and
+//! asks the engine nothing, so it cannot agree with a mistake. Every test that decides calls it.
+//!
+//! What it cannot see is a sequence: that a firing is carried out once over restarts and retries is
+//! a property, and the ledger of the property tests holds it.
+
+mod cron_scaling;
+mod cron_settled;
+mod scheduled_capacity;
+mod violations;
+
+pub use cron_scaling::check_cron_scaling;
+pub use cron_settled::check_cron_settled;
+pub use scheduled_capacity::check_scheduled_capacity;
+pub use violations::Violations;
