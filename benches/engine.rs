@@ -29,6 +29,8 @@ static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
 const RULES: usize = 100_000;
 const TURNS: usize = 15;
+/// Three successes and three failures.
+const FULL_HISTORY: i64 = 6;
 
 /// Bytes in use that were not when the region began.
 fn bytes(region: &Region<'_, System>) -> usize {
@@ -50,14 +52,15 @@ fn target_name(index: usize) -> Identity {
 }
 
 /// One rule in an object of its own. `is_due` ones fire at noon, the others in another hour.
-fn object(index: usize, is_due: bool) -> PolicyObject<CronScaling, Memory> {
+/// Its history is full: `executions` of them, successes and failures in turn.
+fn object(index: usize, is_due: bool, executions: i64) -> PolicyObject<CronScaling, Memory> {
     let expression =
         if is_due { "0 12 * * *".to_owned() } else { format!("{} 3 * * 1-5", index % 60) };
     let zone = Zone::named("Europe/London").unwrap();
     let fingerprint = Fingerprint::of([&*expression, zone.name()]);
     let name: Arc<str> = Arc::from("scale-up");
     let yesterday = noon() - SignedDuration::from_hours(20);
-    let history = (0..6_i64).map(|day| {
+    let history = (0..executions).map(|day| {
         let scheduled = yesterday - SignedDuration::from_hours(24 * day);
         let ending = if day % 2 == 0 {
             Ending::Done(Applied { replicas: Some(3), ..Applied::default() })
@@ -96,24 +99,25 @@ fn world(due: usize) -> (World, Agenda) {
     let (mut world, mut agenda) = (World::default(), Agenda::default());
     for index in 0..RULES {
         world.workloads.insert(target_name(index), Workload { replicas: Some(3) });
-        add_policy(&mut world, &mut agenda, index, index % (RULES / due) == 0);
+        add_policy(&mut world, &mut agenda, index, index % (RULES / due) == 0, FULL_HISTORY);
     }
     (world, agenda)
 }
 
-fn add_policy(world: &mut World, agenda: &mut Agenda, index: usize, is_due: bool) {
-    let (name, object) = (policy_name(index), object(index, is_due));
+fn add_policy(world: &mut World, agenda: &mut Agenda, index: usize, is_due: bool, executions: i64) {
+    let (name, object) = (policy_name(index), object(index, is_due, executions));
     let before_noon = noon() - SignedDuration::from_secs(1);
     let memory = object.memory.as_ref().unwrap();
     agenda.set(&name, cron_scaling::wake_at(&object.policy, memory, before_noon));
     world.cron_scalings.insert(name, object);
 }
 
-fn measure_memory() -> (usize, usize) {
+/// The bytes of a rule with so many executions, and of a workload.
+fn measure_memory(executions: i64) -> (usize, usize) {
     let (mut world, mut agenda) = (World::default(), Agenda::default());
     let region = Region::new(ALLOCATOR);
     for index in 0..RULES {
-        add_policy(&mut world, &mut agenda, index, index % 100 == 0);
+        add_policy(&mut world, &mut agenda, index, index % 100 == 0, executions);
     }
     let rules = bytes(&region);
     let region = Region::new(ALLOCATOR);
@@ -228,7 +232,8 @@ fn estimate(group: &str, name: &str) -> f64 {
 }
 
 fn main() {
-    let (rules, workloads) = measure_memory();
+    let (rules, workloads) = measure_memory(FULL_HISTORY);
+    let (young_rules, _) = measure_memory(0);
     let turns: Vec<TurnFigures> = [RULES, 10_000, 1_000, 100].map(measure_turns).into();
     let mut criterion = Criterion::default()
         .warm_up_time(Duration::from_millis(500))
@@ -237,7 +242,8 @@ fn main() {
     let schedule = measure_schedule(&mut criterion);
 
     println!("\n| {RULES} armed cron rules | figure |\n|---|--:|");
-    println!("| memory of each rule, with policy, history, name and agenda | {rules} bytes |");
+    println!("| memory of each rule: policy, full history (3 + 3), name, agenda | {rules} bytes |");
+    println!("| the same without a history | {young_rules} bytes |");
     println!("| memory of each workload in the world | {workloads} bytes |");
     println!("| `CronRule` itself | {} bytes |", size_of::<CronRule>());
     println!("| `RuleMemory` itself | {} bytes |", size_of::<RuleMemory>());

@@ -123,14 +123,9 @@ fn cron_cases() -> Vec<(String, Server)> {
     ]
 }
 
-/// The other kinds.
-fn other_cases() -> Vec<(String, Server)> {
+/// Schedules.
+fn metrics_producer_cases() -> Vec<(String, Server)> {
     let schedule = "{defaultReplicas: 0, behaviors: [{replicas: 1, start: {hours: 9}, end: {hours: '17', days: '1,2'}}]}";
-    let metric = |value: &str| {
-        autoscaler(&format!(
-            "minReplicas: 0, maxReplicas: 3, metrics: [{{prometheus: {{query: x, target: {{type: Value, value: {value}}}}}}}]"
-        ))
-    };
     vec![
         (producer(schedule), Accepts),
         (producer(schedule).replace("schedule:", "scheduleSpec:"), Accepts),
@@ -163,6 +158,17 @@ fn other_cases() -> Vec<(String, Server)> {
             Accepts,
         ),
         (producer("{}").replace("schedule: {}", "queue: {type: AWSSQSQueue, id: q}"), Accepts),
+    ]
+}
+
+/// Autoscalers and node groups.
+fn autoscaler_cases() -> Vec<(String, Server)> {
+    let metric = |value: &str| {
+        autoscaler(&format!(
+            "minReplicas: 0, maxReplicas: 3, metrics: [{{prometheus: {{query: x, target: {{type: Value, value: {value}}}}}}}]"
+        ))
+    };
+    vec![
         (metric("4"), Accepts),
         (metric("500m"), Accepts),
         (
@@ -243,7 +249,9 @@ fn the_api_server_and_we_agree_about_what_a_schema_can_know() -> TestResult {
         let kubectl = test.kubectl().await?;
         install(&kubectl).await?;
         let mut differences = Vec::new();
-        for (text, expected) in cron_cases().into_iter().chain(other_cases()) {
+        for (text, expected) in
+            cron_cases().into_iter().chain(metrics_producer_cases()).chain(autoscaler_cases())
+        {
             let created =
                 kubectl.run_with_input(&["create", "--dry-run=server", "-f", "-"], &text).await;
             let refusal = created.err().map(|error| format!("{error:#}"));

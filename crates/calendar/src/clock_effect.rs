@@ -125,7 +125,7 @@ pub(crate) fn on_firings(
     fixed: bool,
     change: ClockChange,
 ) -> Option<ClockEffect> {
-    let (from, to) = affected_minutes(change);
+    let Affected { from, to, .. } = Affected::by(change);
     let first = recurrence.next(CivilMinute::of(from)).filter(|minute| *minute < to)?;
     let (first, runs) = (shown(first), recurrence.between(from, to).count());
     let effect = match (change.is_gap(), fixed) {
@@ -146,37 +146,101 @@ pub(crate) fn on_windows(
     open: impl Fn(i64) -> bool,
     change: ClockChange,
 ) -> Vec<ClockEffect> {
-    let (from, to) = affected_minutes(change);
-    let closes = end.without(start);
-    let first_start = start.next(CivilMinute::of(from)).filter(|minute| *minute < to).map(shown);
-    let first_end = closes.next(CivilMinute::of(from)).filter(|minute| *minute < to).map(shown);
-    let at = instant::floor(change.at);
-    let by = change.shift().abs();
-    let mut effects = Vec::new();
-    if change.is_gap() {
-        effects.extend(match (open(at - 1), open(at), first_start, first_end) {
-            (false, true, Some(start), _) => Some(Effect::OpensLate { start }),
-            (true, false, _, Some(end)) => Some(Effect::ClosesLate { end }),
-            (false, false, Some(start), Some(end)) => Some(Effect::NeverOpens { start, end }),
-            (true, true, Some(start), Some(end)) => Some(Effect::NeverCloses { end, start }),
-            (true, true, _, None) if ever_closes => Some(Effect::Shorter { by }),
-            _ => None,
-        });
+    let effects = if change.is_gap() {
+        let effect = in_gap(start, end, &open, change);
+        effect.into_iter().collect()
     } else {
-        effects.extend(first_start.map(|start| Effect::OpensFirst { start }));
-        effects.extend(first_end.map(|end| Effect::ClosesFirst { end }));
-        if open(at - 1) && open(at) && ever_closes {
-            effects.push(Effect::Longer { by });
-        }
-    }
-    effects.into_iter().map(|effect| ClockEffect { change, effect }).collect()
+        in_fold(start, end, &open, change)
+    };
+    // A window that never closes is always as long as the time there is.
+    let tells = |effect: &Effect| {
+        ever_closes || !matches!(effect, Effect::Shorter { .. } | Effect::Longer { .. })
+    };
+    effects.into_iter().filter(tells).map(|effect| ClockEffect { change, effect }).collect()
 }
 
-/// The civil minutes `[from, to)` that begin in the gap or fold.
-fn affected_minutes(change: ClockChange) -> (i64, i64) {
-    let (from, to) = change.affected();
-    let first_minute = |civil: i64| (civil + SECONDS_A_MINUTE - 1).div_euclid(SECONDS_A_MINUTE);
-    (first_minute(from), first_minute(to))
+/// What becomes of a window in a gap, by its state before it and after it.
+fn in_gap(
+    start: &Recurrence,
+    end: &Recurrence,
+    open: impl Fn(i64) -> bool,
+    change: ClockChange,
+) -> Option<Effect> {
+    let Affected { from, to, arrival } = Affected::by(change);
+    let closes = end.without(start);
+    let start_from = |minute| start.next(CivilMinute::of(minute));
+    let end_from = |minute| closes.next(CivilMinute::of(minute));
+    let first_start = start_from(from).filter(|minute| *minute < to);
+    let first_end = end_from(from).filter(|minute| *minute < to);
+    let shorter = Effect::Shorter { by: change.shift().abs() };
+    let at = instant::floor(change.at);
+    match (open(at - 1), open(at)) {
+        (false, true) => Some(Effect::OpensLate { start: shown(first_start?) }),
+        (true, false) => {
+            Some(first_end.map_or(shorter, |end| Effect::ClosesLate { end: shown(end) }))
+        }
+        // The clock arrives at `arrival`: what is due then comes at once with what it jumped over.
+        (false, false) => {
+            let start = first_start?;
+            let end = end_from(start + 1).filter(|minute| *minute <= arrival)?;
+            Some(Effect::NeverOpens { start: shown(start), end: shown(end) })
+        }
+        (true, true) => match first_end {
+            None => Some(shorter),
+            Some(end) => {
+                let start = start_from(end + 1).filter(|minute| *minute <= arrival)?;
+                Some(Effect::NeverCloses { end: shown(end), start: shown(start) })
+            }
+        },
+    }
+}
+
+/// What becomes of a window in a fold: it changes while the clock shows the repeated times first,
+/// and stays as it then is while they come again.
+fn in_fold(
+    start: &Recurrence,
+    end: &Recurrence,
+    open: impl Fn(i64) -> bool,
+    change: ClockChange,
+) -> Vec<Effect> {
+    let Affected { from, to, .. } = Affected::by(change);
+    let at = instant::floor(change.at);
+    let (_, end_of_fold) = change.affected();
+    let becomes = |minute: i64, opened: bool| {
+        let first_shown = at - (end_of_fold - minute * SECONDS_A_MINUTE);
+        open(first_shown - 1) != opened && open(first_shown) == opened
+    };
+    let opens = start.between(from, to).find(|minute| becomes(*minute, true)).map(shown);
+    let closes = end.between(from, to).find(|minute| becomes(*minute, false)).map(shown);
+    let stays_open = open(at - 1) && open(at);
+    let effects = [
+        opens.map(|start| Effect::OpensFirst { start }),
+        closes.map(|end| Effect::ClosesFirst { end }),
+        stays_open.then(|| Effect::Longer { by: change.shift().abs() }),
+    ];
+    effects.into_iter().flatten().collect()
+}
+
+/// The civil minutes that a clock change skips, or shows twice.
+struct Affected {
+    /// The first that begins in the gap or fold.
+    from: i64,
+    /// The first after those that do.
+    to: i64,
+    /// The minute that the end of the gap or fold lies in: `to`, if that is a whole minute.
+    arrival: i64,
+}
+
+impl Affected {
+    fn by(change: ClockChange) -> Affected {
+        let (from, to) = change.affected();
+        let first_minute = |civil: i64| (civil + SECONDS_A_MINUTE - 1).div_euclid(SECONDS_A_MINUTE);
+        Affected {
+            from: first_minute(from),
+            to: first_minute(to),
+            arrival: to.div_euclid(SECONDS_A_MINUTE),
+        }
+    }
 }
 
 fn shown(minute: i64) -> DateTime {
@@ -241,4 +305,57 @@ impl fmt::Display for ClockEffect {
 fn clock(time: DateTime) -> impl fmt::Display {
     let seconds = if time.second() == 0 { String::new() } else { format!(":{:02}", time.second()) };
     format!("{:02}:{:02}{seconds}", time.hour(), time.minute())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{DailyWindow, Pattern, PatternText, PatternWindow, Windows, Zone};
+
+    fn new_york() -> Zone {
+        Zone::named("America/New_York").unwrap()
+    }
+
+    fn effects_of_2026(windows: &Windows) -> Vec<String> {
+        let (from, to) = ("2026-01-01T00:00:00Z", "2027-01-01T00:00:00Z");
+        let effects = windows.clock_effects(from.parse().unwrap(), to.parse().unwrap());
+        effects.map(|effect| effect.to_string()).collect()
+    }
+
+    #[test]
+    fn a_window_that_ends_where_the_gap_does_is_known_not_to_open() {
+        let windows = DailyWindow::parse("02:30", "03:00").unwrap().in_zone(new_york());
+        assert_eq!(
+            effects_of_2026(&windows),
+            ["on 2026-03-08 the clock jumps from 02:00 to 03:00: the window from 02:30 to 03:00 \
+              does not open"],
+        );
+    }
+
+    #[test]
+    fn a_window_that_begins_again_where_the_gap_ends_is_known_to_stay_open() {
+        let windows = DailyWindow::parse("03:00", "02:30").unwrap().in_zone(new_york());
+        assert_eq!(
+            effects_of_2026(&windows),
+            [
+                "on 2026-03-08 the clock jumps from 02:00 to 03:00: the window stays open from \
+                 02:30 to 03:00",
+                "on 2026-11-01 the clock goes back from 02:00 to 01:00: the window is open 1h more",
+            ],
+        );
+    }
+
+    #[test]
+    fn a_start_that_finds_the_window_open_is_not_said_to_open_it() {
+        let at = |text| Pattern::parse(text).unwrap();
+        let start = at(PatternText { hours: Some("0,1"), ..PatternText::default() });
+        let end = at(PatternText { hours: Some("12"), ..PatternText::default() });
+        let windows = PatternWindow::new(start, end).unwrap().in_zone(new_york());
+        assert_eq!(
+            effects_of_2026(&windows),
+            [
+                "on 2026-03-08 the clock jumps from 02:00 to 03:00: the window is open 1h less",
+                "on 2026-11-01 the clock goes back from 02:00 to 01:00: the window is open 1h more",
+            ],
+        );
+    }
 }

@@ -5,7 +5,6 @@ mod error;
 mod field;
 mod parse;
 
-use std::fmt;
 use std::str::FromStr;
 
 pub use self::error::{CronError, CronErrorKind, CronField};
@@ -103,11 +102,5 @@ impl FromStr for Cron {
 
     fn from_str(text: &str) -> Result<Cron, CronError> {
         Cron::parse(text)
-    }
-}
-
-impl fmt::Display for Cron {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.describe())
     }
 }

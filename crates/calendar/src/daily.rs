@@ -3,6 +3,7 @@
 use std::fmt;
 use std::ops::Range;
 
+use crate::describe;
 use crate::quoted::{Quoted, excerpt};
 use crate::recurrence::{DateSet, Recurrence, TimeSet};
 use crate::{Windows, Zone};
@@ -57,6 +58,19 @@ impl DailyWindow {
             ));
         }
         Ok(DailyWindow { start: start_time, end: end_time })
+    }
+
+    /// What the window means, in one English line without a zone.
+    ///
+    /// ```
+    /// use almanac_calendar::DailyWindow;
+    ///
+    /// let day = DailyWindow::parse("08:00", "24:00").unwrap();
+    /// assert_eq!(day.describe(), "open from 08:00 to 24:00 every day");
+    /// ```
+    #[must_use]
+    pub fn describe(&self) -> String {
+        describe::window(&self.start.every_day(), &self.end.every_day())
     }
 
     /// When the window is open, in a zone.
@@ -166,18 +180,38 @@ impl DailyWindowError {
     }
 
     /// What is wrong.
+    ///
+    /// ```
+    /// use almanac_calendar::{DailyWindow, DailyWindowErrorKind};
+    ///
+    /// let error = DailyWindow::parse("08:00", "20:60").unwrap_err();
+    /// assert_eq!(error.kind(), DailyWindowErrorKind::Minute);
+    /// ```
     #[must_use]
     pub fn kind(&self) -> DailyWindowErrorKind {
         self.kind
     }
 
     /// Which of the two texts is wrong.
+    ///
+    /// ```
+    /// use almanac_calendar::{DailyWindow, DailyWindowPart};
+    ///
+    /// let error = DailyWindow::parse("08:00", "20:60").unwrap_err();
+    /// assert_eq!(error.part(), DailyWindowPart::End);
+    /// ```
     #[must_use]
     pub fn part(&self) -> DailyWindowPart {
         self.part
     }
 
     /// The bytes of that text that are wrong: all of it.
+    ///
+    /// ```
+    /// use almanac_calendar::DailyWindow;
+    ///
+    /// assert_eq!(DailyWindow::parse("8:00", "20:00").unwrap_err().span(), 0..4);
+    /// ```
     #[must_use]
     pub fn span(&self) -> Range<usize> {
         0..self.length
@@ -221,7 +255,7 @@ impl std::error::Error for DailyWindowError {}
 
 /// `8:5` as `08:05`, where that is what was meant.
 fn with_two_digits(text: &str) -> Option<String> {
-    let (hour, minute) = text.split_once(':')?;
+    let (hour, minute) = text.trim().split_once(':')?;
     let (hour, minute): (u8, u8) = (hour.parse().ok()?, minute.parse().ok()?);
     (hour < 24 && minute < 60).then(|| format!("{hour:02}:{minute:02}"))
 }

@@ -6,17 +6,14 @@ mod lists;
 mod times;
 
 use self::dates::date_phrase;
-use self::times::time_phrase;
+use self::times::{TimePhrase, time_phrase};
 use crate::recurrence::{DateSet, Recurrence};
 
 /// A recurring moment, such as `at 08:30, Monday to Friday`.
 pub(crate) fn recurrence(recurrence: &Recurrence) -> String {
-    let time = time_phrase(recurrence.times);
-    match date_phrase(&recurrence.dates) {
-        Some(date) => time + &date,
-        // A rhythm says "every" already.
-        None if time.starts_with("every") => time,
-        None => time + " every day",
+    match time_phrase(recurrence.times) {
+        TimePhrase::At(time) => time + &date_phrase(&recurrence.dates, false),
+        TimePhrase::Every(time) => time + &date_phrase(&recurrence.dates, true),
     }
 }
 
@@ -62,7 +59,7 @@ mod tests {
             ("1,2,40 * * * *", "every hour, at minutes 1, 2 and 40"),
             ("*/7 * * * *", "every hour, at minutes 0, 7, 14, 21, 28, 35, 42, 49 and 56"),
             ("0 */6 * * *", "at 00:00, 06:00, 12:00 and 18:00 every day"),
-            ("30 */2 * * *", "every 2 hours, from 00:30 on"),
+            ("30 */2 * * *", "every 2 hours from 00:30 to 22:30"),
             ("0 9-17 * * 1-5", "every hour from 09:00 to 17:00, Monday to Friday"),
             ("*/15 9-17 * * 1-5", "every 15 minutes from 09:00 to 17:45, Monday to Friday"),
             ("*/15 2 * * *", "every 15 minutes from 02:00 to 02:45"),
@@ -83,8 +80,22 @@ mod tests {
             ("0 0 1,2 1,7 *", "at 00:00 on the 1st and 2nd of January and July"),
             ("0 0 13 * 5", "at 00:00 on the 13th of every month and on every Friday"),
             ("0 0 13 2,3 5", "at 00:00 on the 13th and on every Friday, in February and March"),
-            ("*/5 * * 12 *", "every 5 minutes every day in December"),
+            ("0 0 1-31 * 5", "at 00:00 every day"),
+            ("0 0 13 6 0-6", "at 00:00 every day in June"),
+            ("*/5 * * 12 *", "every 5 minutes in December"),
             ("0 12 * 12 1", "at 12:00 every Monday in December"),
+            ("1-59 * * * *", "every hour, at minutes 1 to 59"),
+            ("10-20 3 * * *", "every minute from 03:10 to 03:20"),
+            ("*/7 3 * * *", "every 7 minutes from 03:00 to 03:56"),
+            ("1-4,9 3 * * *", "at minutes 1 to 4 and 9 of hour 3 every day"),
+            ("0 0-5,8-20 * * *", "at minute 0 of the hours 0 to 5 and 8 to 20 every day"),
+            ("0 1-23/2 * * *", "every 2 hours from 01:00 to 23:00"),
+            ("* * * * 1", "every minute, every Monday"),
+            ("0 12 * * 1-3,5", "at 12:00 on Monday to Wednesday and Friday"),
+            ("0 0 1-7,15-21 * *", "at 00:00 on the 1st to 7th and 15th to 21st of every month"),
+            ("0 0 */2 * *", "at 00:00 on every 2nd day from the 1st to the 31st of every month"),
+            ("0 0 1 1-11 *", "at 00:00 on the 1st of each month from January to November"),
+            ("0 0 1 * 1-5", "at 00:00 on the 1st of every month and from Monday to Friday"),
         ];
         for (text, expected) in cases {
             assert_eq!(Cron::parse(text).unwrap().describe(), expected, "{text}");
@@ -104,14 +115,32 @@ mod tests {
                 PatternText { days: Some("1,2,3,4,5,6,7"), weekdays: Some("Thu,Fri"), ..any },
                 "at 00:00 on the 1st to 7th of every month where it is a Thursday or Friday",
             ),
-            (PatternText { years: Some("2026"), ..any }, "at 00:00 every day of 2026"),
+            (PatternText { years: Some("2026"), ..any }, "at 00:00 every day in 2026"),
             (
                 PatternText { days: Some("27"), months: Some("Nov"), years: Some("2026"), ..any },
                 "at 00:00 on 27 November 2026",
             ),
             (
                 PatternText { days: Some("1"), years: Some("2026,2027"), ..any },
-                "at 00:00 on the 1st of every month of 2026 and 2027",
+                "at 00:00 on the 1st of every month in 2026 and 2027",
+            ),
+            (
+                PatternText { weekdays: Some("Fri"), years: Some("2026"), ..any },
+                "at 00:00 every Friday in 2026",
+            ),
+            (
+                PatternText {
+                    days: Some("1,8"),
+                    weekdays: Some("1,2,5"),
+                    years: Some("2026"),
+                    ..any
+                },
+                "at 00:00 on the 1st and 8th of every month in 2026 where it is a Monday, Tuesday \
+                 or Friday",
+            ),
+            (
+                PatternText { months: Some("6,7,8"), years: Some("2026,2027,2028"), ..any },
+                "at 00:00 every day from June to August in 2026 to 2028",
             ),
             (
                 PatternText { weekdays: Some("7,1"), months: Some("5"), ..any },
@@ -133,8 +162,10 @@ mod tests {
             ("00:00", "24:00", "always open"),
         ];
         for (start, end, expected) in cases {
-            let window = DailyWindow::parse(start, end).unwrap().in_zone(Zone::utc());
-            assert_eq!(window.describe_without_zone(), expected);
+            let window = DailyWindow::parse(start, end).unwrap();
+            assert_eq!(window.describe(), expected);
+            let in_zone = window.in_zone(Zone::utc()).describe();
+            assert_eq!(in_zone, format!("{expected} (UTC)"));
         }
     }
 }

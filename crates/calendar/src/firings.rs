@@ -128,8 +128,8 @@ impl Firings {
     /// ```
     #[must_use]
     pub fn smallest_gap(&self, from: Timestamp, to: Timestamp) -> Option<SignedDuration> {
-        let (from, to) = (instant::ceiling(from), instant::ceiling(to));
         let around_changes = self.smallest_gap_at_clock_changes(from, to);
+        let (from, to) = (instant::ceiling(from), instant::ceiling(to));
         // Away from clock changes no two firings are closer than their times of day allow.
         let floor = self.smallest_civil_gap();
         let mut smallest = i64::MAX;
@@ -267,8 +267,9 @@ impl Firings {
     }
 
     /// The shortest time between two firings of which a clock change lies between, or on one.
-    fn smallest_gap_at_clock_changes(&self, from: i64, to: i64) -> Option<i64> {
-        let changes = self.zone.changes(instant::at(from)?, instant::at(to)?);
+    fn smallest_gap_at_clock_changes(&self, from: Timestamp, to: Timestamp) -> Option<i64> {
+        let changes = self.zone.changes(from, to);
+        let (from, to) = (instant::ceiling(from), instant::ceiling(to));
         changes
             .filter_map(|change| {
                 let at = instant::floor(change.at);
@@ -290,4 +291,20 @@ fn minute(civil: i64) -> i64 {
 /// The first civil minute that begins at or after a civil second.
 fn first_minute(civil: i64) -> i64 {
     minute(civil + SECONDS_A_MINUTE - 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_smallest_gap_is_found_beside_a_clock_change_to_the_end_of_time() {
+        let zone = Zone::named("America/New_York").unwrap();
+        let firings = Cron::parse("30 2,3 * * *").unwrap().in_zone(zone);
+        let from = "2026-01-01T00:00:00Z".parse().unwrap();
+        for to in ["2027-01-01T00:00:00Z".parse().unwrap(), Timestamp::MAX] {
+            // On 8 March the first of the two runs comes at 03:00.
+            assert_eq!(firings.smallest_gap(from, to), Some(SignedDuration::from_mins(30)));
+        }
+    }
 }

@@ -53,3 +53,21 @@ pub use pattern::{
 };
 pub use windows::{Transition, Windows};
 pub use zone::{ClockChange, Zone, ZoneError, ZoneErrorKind, tzdata_version};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn schedules_and_errors_may_cross_threads() {
+        fn may_cross_threads<T: Send + Sync + 'static>() {}
+        may_cross_threads::<Zone>();
+        may_cross_threads::<Firings>();
+        may_cross_threads::<Windows>();
+        may_cross_threads::<ZoneError>();
+        may_cross_threads::<CronError>();
+        may_cross_threads::<DailyWindowError>();
+        may_cross_threads::<PatternError>();
+        may_cross_threads::<PatternWindowError>();
+    }
+}

@@ -76,7 +76,7 @@ impl Pattern {
         parse::parse(text)
     }
 
-    /// What the pattern means, in one English line.
+    /// What the pattern means, in one English line without a zone.
     ///
     /// ```
     /// use almanac_calendar::{Pattern, PatternText};
@@ -124,6 +124,21 @@ impl PatternWindow {
             return Err(PatternWindowError);
         }
         Ok(PatternWindow { start, end })
+    }
+
+    /// What the window means, in one English line without a zone.
+    ///
+    /// ```
+    /// use almanac_calendar::{Pattern, PatternText, PatternWindow};
+    ///
+    /// let on = |weekday| Pattern::parse(PatternText { weekdays: Some(weekday), ..PatternText::default() });
+    /// let window = PatternWindow::new(on("Sat")?, on("Mon")?).unwrap();
+    /// assert_eq!(window.describe(), "opens at 00:00 every Saturday; closes at 00:00 every Monday");
+    /// # Ok::<(), almanac_calendar::PatternError>(())
+    /// ```
+    #[must_use]
+    pub fn describe(&self) -> String {
+        describe::window(&self.start, &self.end)
     }
 
     /// When the window is open, in a zone.

@@ -46,7 +46,7 @@ pub struct Windows {
 /// let opening = Transition { at: "2026-01-01T00:00:00Z".parse().unwrap(), opens: true };
 /// assert!(opening.opens);
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Transition {
     /// The first instant of the new state.
     pub at: Timestamp,
@@ -164,19 +164,6 @@ impl Windows {
         })
     }
 
-    /// What the schedule means, in one English line without its zone.
-    ///
-    /// ```
-    /// use almanac_calendar::{DailyWindow, Zone};
-    ///
-    /// let day = DailyWindow::parse("08:00", "24:00").unwrap().in_zone(Zone::utc());
-    /// assert_eq!(day.describe_without_zone(), "open from 08:00 to 24:00 every day");
-    /// ```
-    #[must_use]
-    pub fn describe_without_zone(&self) -> String {
-        describe::window(&self.start, &self.end)
-    }
-
     /// What the schedule means, in one English line with its zone.
     ///
     /// ```
@@ -187,7 +174,7 @@ impl Windows {
     /// ```
     #[must_use]
     pub fn describe(&self) -> String {
-        format!("{} ({})", self.describe_without_zone(), self.zone)
+        format!("{} ({})", describe::window(&self.start, &self.end), self.zone)
     }
 
     /// The clock changes in `[from, to)` that touch the window, each with what becomes of it.

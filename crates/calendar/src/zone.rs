@@ -6,10 +6,13 @@
 //!
 //! The data is the IANA database that is bundled with the program; the host's is never read, so the
 //! same input gives the same output on every machine. [`name`] decides which names are accepted,
-//! [`table`] answers the questions fast.
+//! [`table`] answers the questions fast, [`change`] says what happens at a clock change.
 
+mod change;
 mod name;
 mod table;
+#[cfg(test)]
+mod tests;
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -19,6 +22,7 @@ use jiff::civil::DateTime;
 use jiff::tz::{Offset, TimeZone};
 use jiff::{SignedDuration, Timestamp};
 
+pub use self::change::ClockChange;
 pub use self::name::{ZoneError, ZoneErrorKind};
 use self::table::OffsetTable;
 pub(crate) use self::table::Segment;
@@ -151,8 +155,7 @@ impl Zone {
     /// The first instant at which the wall clock has reached a civil time.
     ///
     /// In a gap that is the first instant after it; in a fold it is the first occurrence. `None`
-    /// when it would lie outside the years that a [`Timestamp`] can hold. Fractions of a second
-    /// are cut off.
+    /// when it would lie outside the years that a [`Timestamp`] can hold.
     ///
     /// ```
     /// use almanac_calendar::Zone;
@@ -165,7 +168,13 @@ impl Zone {
     /// ```
     #[must_use]
     pub fn resolve(self, time: DateTime) -> Option<Timestamp> {
-        instant::at(self.first_instant(civil::second_of(time)))
+        let second = civil::second_of(time);
+        let first = self.first_instant(second);
+        let at = instant::at(first)?;
+        // When a gap ends, the clock has reached more than the second and its fraction.
+        let is_shown = first + self.segment_at(first).offset == second;
+        let fraction = if is_shown { time.subsec_nanosecond() } else { 0 };
+        at.checked_add(SignedDuration::from_nanos(fraction.into())).ok()
     }
 
     /// The clock changes in `[from, to)`, in order.
@@ -280,140 +289,5 @@ impl std::str::FromStr for Zone {
 
     fn from_str(name: &str) -> Result<Zone, ZoneError> {
         Zone::named(name)
-    }
-}
-
-/// An instant at which a zone's wall clocks are set forward or back.
-///
-/// ```
-/// use almanac_calendar::Zone;
-///
-/// let zone = Zone::named("Pacific/Apia").unwrap();
-/// let (from, to) = ("2011-12-01T00:00:00Z".parse().unwrap(), "2012-01-01T00:00:00Z".parse().unwrap());
-/// let change = zone.changes(from, to).next().unwrap();
-/// assert!(change.is_gap());
-/// assert_eq!(change.shift().as_hours(), 24);
-/// assert_eq!(change.shown_before().to_string(), "2011-12-30T00:00:00");
-/// assert_eq!(change.shown_after().to_string(), "2011-12-31T00:00:00");
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ClockChange {
-    /// The first instant with the new offset.
-    pub at: Timestamp,
-    /// The offset until then.
-    pub before: Offset,
-    /// The offset from then on.
-    pub after: Offset,
-}
-
-impl ClockChange {
-    /// Whether the clock jumps forward, so that some civil times are never shown.
-    #[must_use]
-    pub fn is_gap(&self) -> bool {
-        self.after > self.before
-    }
-
-    /// By how much the clock is set forward; negative when it is set back.
-    #[must_use]
-    pub fn shift(&self) -> SignedDuration {
-        SignedDuration::from_secs(i64::from(self.after.seconds() - self.before.seconds()))
-    }
-
-    /// What the clock would have shown at [`ClockChange::at`] without the change.
-    #[must_use]
-    pub fn shown_before(&self) -> DateTime {
-        self.before.to_datetime(self.at)
-    }
-
-    /// What the clock does show at [`ClockChange::at`].
-    #[must_use]
-    pub fn shown_after(&self) -> DateTime {
-        self.after.to_datetime(self.at)
-    }
-
-    /// The civil seconds `[first, end)` that are skipped, or shown twice.
-    pub(crate) fn affected(&self) -> (i64, i64) {
-        let at = instant::floor(self.at);
-        let (before, after) =
-            (at + i64::from(self.before.seconds()), at + i64::from(self.after.seconds()));
-        (before.min(after), before.max(after))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_zone_agrees_with_jiff_before_at_and_after_every_clock_change() {
-        for zone in Zone::all() {
-            let jiff_zone = bundled(zone.name());
-            let until: Timestamp = "2150-01-01T00:00:00Z".parse().unwrap();
-            let changes: Vec<ClockChange> = zone.changes(Timestamp::MIN, until).collect();
-            for change in &changes {
-                for seconds in [-86_400, -1, 0, 1, 86_400] {
-                    let at = change.at + SignedDuration::from_secs(seconds);
-                    assert_eq!(zone.offset(at), jiff_zone.to_offset(at), "{zone} at {at}");
-                }
-            }
-            let theirs = jiff_zone
-                .following(Timestamp::MIN)
-                .take_while(|transition| transition.timestamp() < until)
-                .fold((0, jiff_zone.to_offset(Timestamp::MIN)), |(count, offset), transition| {
-                    (count + usize::from(transition.offset() != offset), transition.offset())
-                });
-            assert_eq!(changes.len(), theirs.0, "{zone}");
-        }
-    }
-
-    #[test]
-    fn a_zone_with_yearly_changes_is_right_long_after_its_table_ends() {
-        for name in ["Europe/Berlin", "America/Santiago", "Africa/Cairo", "America/Nuuk"] {
-            let (zone, jiff_zone) = (Zone::named(name).unwrap(), bundled(name));
-            for year in [2499, 2500, 2501, 2899, 2901, 5000, 9990] {
-                let from: Timestamp = format!("{year}-01-01T00:00:00Z").parse().unwrap();
-                let to: Timestamp = format!("{}-01-01T00:00:00Z", year + 2).parse().unwrap();
-                let ours: Vec<Timestamp> = zone.changes(from, to).map(|change| change.at).collect();
-                let theirs: Vec<Timestamp> = jiff_zone
-                    .following(from)
-                    .map(|transition| transition.timestamp())
-                    .take_while(|at| *at < to)
-                    .collect();
-                assert_eq!(ours, theirs, "{name} {year}");
-            }
-        }
-    }
-
-    #[test]
-    fn a_later_civil_time_never_resolves_to_an_earlier_instant() {
-        for zone in Zone::all() {
-            let (from, to) =
-                ("1969-12-01T00:00:00Z".parse().unwrap(), "2040-01-01T00:00:00Z".parse().unwrap());
-            for change in zone.changes(from, to) {
-                let (first, end) = change.affected();
-                let mut last = i64::MIN;
-                for civil in (first - 7_200..end + 7_200).step_by(60) {
-                    let at = zone.first_instant(civil);
-                    assert!(at >= last, "{zone} {change:?}");
-                    assert!(zone.reached_at(at) >= civil, "{zone} {change:?}: not reached");
-                    assert!(zone.reached_at(at - 1) < civil, "{zone} {change:?}: not the first");
-                    last = at;
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn the_extremes_of_time_have_an_answer() {
-        for zone in
-            ["UTC", "Europe/Berlin", "Pacific/Kiritimati"].map(|it| Zone::named(it).unwrap())
-        {
-            for at in [Timestamp::MIN, Timestamp::MAX] {
-                let _ = zone.offset(at);
-                let _ = zone.civil(at);
-            }
-            assert!(zone.resolve(DateTime::MIN).is_none() || zone.name() != "Pacific/Kiritimati");
-            let _ = zone.resolve(DateTime::MAX);
-        }
     }
 }

@@ -36,6 +36,21 @@ impl Complaint {
     ) -> Complaint {
         Complaint::new(argument, text, 0..text.len(), message)
     }
+
+    #[cfg(test)]
+    pub(crate) fn span(&self) -> Range<usize> {
+        self.span.clone()
+    }
+}
+
+/// Something typed, in backticks for a message: cut when it is long, and with control characters
+/// escaped, which must not reach a terminal.
+pub(crate) fn quoted(given: &str) -> String {
+    const LONGEST: usize = 40;
+    let mut characters = given.chars();
+    let start: String = characters.by_ref().take(LONGEST).flat_map(char::escape_debug).collect();
+    let rest = if characters.next().is_some() { "…" } else { "" };
+    format!("`{start}{rest}`")
 }
 
 impl fmt::Display for Complaint {

@@ -15,7 +15,7 @@ mod validate;
 mod wall_clock;
 mod when;
 
-use std::io::{self, Write};
+use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -65,8 +65,34 @@ fn main() -> ExitCode {
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    let kind = error.downcast_ref::<io::Error>().map(io::Error::kind).or_else(|| {
-        error.downcast_ref::<serde_json::Error>().and_then(serde_json::Error::io_error_kind)
-    });
-    kind == Some(io::ErrorKind::BrokenPipe)
+    let kind = |cause: &(dyn std::error::Error + 'static)| {
+        let of_json = || cause.downcast_ref().and_then(serde_json::Error::io_error_kind);
+        cause.downcast_ref().map(io::Error::kind).or_else(of_json)
+    };
+    error.chain().any(|cause| kind(cause) == Some(io::ErrorKind::BrokenPipe))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn an_argument_that_would_be_passed_over_is_an_error() {
+        for arguments in [
+            ["--cron", "@daily", "--end", "hours=3"],
+            ["--daily", "09:00-17:00", "--end", "hours=3"],
+            ["--cron", "@daily", "--daily", "09:00-17:00"],
+            ["--cron", "@daily", "--start", "hours=3"],
+        ] {
+            let line = ["almanac", "when"].into_iter().chain(arguments);
+            assert!(Arguments::try_parse_from(line).is_err(), "{arguments:?}");
+        }
+    }
 }

@@ -12,22 +12,22 @@ pub(crate) fn instant(
     text: &str,
     zone: Zone,
 ) -> Result<Timestamp, Complaint> {
-    let unreadable = || {
-        Complaint::whole(
-            argument,
-            text,
-            "not an instant; write RFC 3339 such as 2026-03-06T12:00:00Z, or a date or time in the \
-             zone such as 2026-03-06 or 2026-03-06T12:00",
-        )
-    };
+    let wrong = |message| Complaint::whole(argument, text, message);
+    let unreadable = "not an instant; write RFC 3339 such as 2026-03-06T12:00:00Z, or a date or \
+                      time in the zone such as 2026-03-06 or 2026-03-06T12:00";
+    if text.contains('[') {
+        return Err(wrong("an instant has no zone in brackets; give the zone with --zone"));
+    }
     if let Ok(instant) = text.parse::<Timestamp>() {
         return Ok(instant);
     }
     let civil = text
         .parse::<DateTime>()
         .or_else(|_| text.parse::<Date>().map(|date| date.at(0, 0, 0, 0)))
-        .map_err(|_| unreadable())?;
-    zone.resolve(civil).ok_or_else(unreadable)
+        .map_err(|_| wrong(unreadable))?;
+    zone.resolve(civil).ok_or_else(|| {
+        wrong("beyond the instants that can be told, which are those of the years -9999 to 9999")
+    })
 }
 
 /// Reads a period such as `7d` or `1mo 12h`, and finds its end in `zone`: days and longer units are
@@ -39,9 +39,11 @@ pub(crate) fn end_of_period(
     zone: Zone,
 ) -> Result<Timestamp, Complaint> {
     let wrong = |message| Complaint::whole(argument, text, message);
-    let span: Span = text
-        .parse()
-        .map_err(|_| wrong("not a period; write a number and a unit, such as 7d, 36h or 1y"))?;
+    let too_long = "a period must end before the year 9999 does";
+    let span: Span = text.parse().map_err(|error: jiff::Error| {
+        let unreadable = "not a period; write a number and a unit, such as 7d, 36h or 1y";
+        wrong(if error.is_range() { too_long } else { unreadable })
+    })?;
     if !span.is_positive() {
         return Err(wrong("a period must be longer than nothing; write such as 7d"));
     }
@@ -50,7 +52,6 @@ pub(crate) fn end_of_period(
         .months(span.get_months())
         .weeks(span.get_weeks())
         .days(span.get_days());
-    let too_long = "a period must end before the year 9999";
     let mut end = from;
     if !calendar.is_zero() {
         let civil = zone.civil(from).checked_add(calendar).map_err(|_| wrong(too_long))?;

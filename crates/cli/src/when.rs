@@ -1,13 +1,16 @@
 //! `almanac when`: what a schedule typed on the command line means, and when it happens next.
 
 mod json;
+mod pattern;
 mod schedule;
 mod text;
+mod touched;
 
 use std::io::Write;
 use std::process::ExitCode;
 
-use almanac_calendar::{ClockEffect, Effect, Zone};
+use almanac_calendar::Zone;
+use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 use jiff::{Span, Timestamp};
 
@@ -46,19 +49,19 @@ pub(crate) struct WhenArguments {
     start: Option<String>,
 
     /// The pattern that closes the window
-    #[arg(long, value_name = "PATTERN", requires = "start")]
+    #[arg(long, value_name = "PATTERN", requires = "start", conflicts_with_all = ["cron", "daily"])]
     end: Option<String>,
 
     /// The IANA time zone whose wall clock the schedule follows
-    #[arg(long, value_name = "ZONE", default_value = "UTC")]
+    #[arg(long, value_name = "ZONE", default_value = "UTC", allow_hyphen_values = true)]
     zone: String,
 
     /// Where to begin: RFC 3339, or a date or time in the zone [default: now]
-    #[arg(long, value_name = "INSTANT")]
+    #[arg(long, value_name = "INSTANT", allow_hyphen_values = true)]
     from: Option<String>,
 
     /// How long a period to list, such as 7d, 36h or 1y
-    #[arg(long = "for", value_name = "PERIOD")]
+    #[arg(long = "for", value_name = "PERIOD", allow_hyphen_values = true)]
     period: Option<String>,
 
     /// How many instants to list at most [default: 5, or all of the period]
@@ -96,10 +99,11 @@ pub(crate) fn run(
     output: &mut impl Write,
 ) -> anyhow::Result<ExitCode> {
     let question = check(arguments, now)?;
-    match arguments.output {
-        Output::Text => text::write(&question, output)?,
-        Output::Json => json::write(&question, output)?,
-    }
+    let printed = match arguments.output {
+        Output::Text => text::write(&question, output),
+        Output::Json => json::write(&question, output),
+    };
+    printed.and_then(|()| output.flush()).context("failed to print the answer")?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -129,17 +133,4 @@ fn check(arguments: &WhenArguments, now: Timestamp) -> Result<Question, Complain
         .unwrap_or(Timestamp::MAX);
     let watch_to = in_a_year.max(end.unwrap_or(Timestamp::MIN));
     Ok(Question { schedule, from, to, count, watch_to })
-}
-
-/// Whether an instant of the schedule is one that a clock change has moved, or shows twice.
-fn touches(effect: &ClockEffect, at: Timestamp) -> bool {
-    let change = effect.change;
-    match effect.effect {
-        Effect::Shorter { .. } | Effect::Longer { .. } | Effect::Skipped { .. } => false,
-        _ if change.is_gap() => at == change.at,
-        _ => {
-            let twice = change.shift().abs();
-            (change.at - twice..change.at + twice).contains(&at)
-        }
-    }
 }

@@ -391,3 +391,22 @@ fn what_comes_next_is_in_order_of_time() {
     assert_eq!(items[0]["what"], "closes");
     assert_eq!((&items[0]["from"], &items[0]["to"]), (&5.into(), &1.into()));
 }
+
+#[test]
+fn whoever_has_read_enough_may_close_the_pipe() {
+    let folder = folder_with("pipe", &[("a.yaml", SHOP)]);
+    for arguments in [
+        &["forecast", "-f", ".", "--for", "50y", "-o", "json"][..],
+        &["forecast", "-f", ".", "--for", "50y", "-o", "svg"],
+        &["next", "-f", ".", "--for", "50y", "-o", "json"],
+    ] {
+        let mut child = command(&folder, arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", text(&output.stderr));
+    }
+}

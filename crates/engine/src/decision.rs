@@ -12,7 +12,8 @@ pub struct Decision<Because, Memory> {
     /// Why: what won.
     pub reasons: Vec<Reason<Because>>,
     /// When time alone could next change the decision, if ever: always later than the instant it
-    /// was made for, never later than the true next change, and not needlessly early.
+    /// was made for, never later than the true next change, and not needlessly early. It holds when
+    /// there is nothing to do; when there is, the outcomes decide (see [`crate::turn`]).
     pub wake_at: Option<Timestamp>,
     /// What is remembered if nothing has to be done; otherwise the outcomes settle it.
     pub memory: Memory,

@@ -25,6 +25,7 @@ pub fn check_cron_scaling(
         let before = known.iter().find(|it| it.name == rule.name);
         RuleCheck { input, rule, before, after, now }.check(&mut violations);
     }
+    check_superseded(&mut violations, input, now, &decision.memory);
     for name in &input.policy.unusable_rules {
         let history = |memory: &Memory| {
             let found = memory.rules.iter().find(|it| *it.name == **name);
@@ -212,6 +213,37 @@ impl RuleCheck<'_> {
         violations.unless(is_own, || {
             format!("{} applies {applied:?}, which is not its setting", rule.name)
         });
+    }
+}
+
+/// Who supersedes another fired after it, or at the same instant and further down in the spec.
+fn check_superseded(
+    violations: &mut Violations,
+    input: &Input<'_>,
+    now: Timestamp,
+    memory: &Memory,
+) {
+    let latest = |name: &str| {
+        let index = input.policy.rules.iter().position(|rule| *rule.name == *name)?;
+        let memory = memory.rules.get(index)?;
+        let tried = memory.pending.as_ref().map(|pending| pending.at);
+        Some((tried.unwrap_or(memory.handled), index))
+    };
+    for (index, rule) in memory.rules.iter().enumerate() {
+        for execution in rule.executions.iter().filter(|it| it.executed == now) {
+            let Ending::Superseded { by } = &execution.ending else { continue };
+            let is_later = latest(by).is_some_and(|latest| latest > (execution.scheduled, index));
+            // At one `now` the rules may have been edited in between.
+            let is_old = input.memory.is_some_and(|before| {
+                before
+                    .rules
+                    .iter()
+                    .any(|it| it.name == rule.name && it.executions.contains(execution))
+            });
+            violations.unless(is_later || is_old, || {
+                format!("{by} supersedes {} of {}, which is later", execution.scheduled, rule.name)
+            });
+        }
     }
 }
 

@@ -23,16 +23,10 @@ const NODES: usize = 50;
 
 fn main() -> TestResult {
     on_own_control_plane(&ControlPlaneOptions::whole(), async |test| {
-        println!(
-            "ready after {:.1} s",
-            test.plane.ready_after().as_secs_f64()
-        );
+        println!("ready after {:.1} s", test.plane.ready_after().as_secs_f64());
         let began = Instant::now();
         let _nodes = test.nodes(&[NodeSpec::named("node").count(NODES)]).await?;
-        println!(
-            "{NODES} nodes registered after {:.1} s",
-            began.elapsed().as_secs_f64()
-        );
+        println!("{NODES} nodes registered after {:.1} s", began.elapsed().as_secs_f64());
         measure(test).await
     })
 }
@@ -53,9 +47,7 @@ async fn measure(test: &OwnTest) -> TestResult {
         },
     }))?;
     let deployments: Api<Deployment> = Api::default_namespaced(test.client());
-    deployments
-        .create(&PostParams::default(), &deployment)
-        .await?;
+    deployments.create(&PostParams::default(), &deployment).await?;
     let [created, scheduled, ready] = watch_phases(test, began).await?;
     println!("{PODS} pods, from the Deployment on:");
     println!("  all created   {:6.1} s", created.as_secs_f64());
@@ -63,10 +55,7 @@ async fn measure(test: &OwnTest) -> TestResult {
     println!("  all ready     {:6.1} s", ready.as_secs_f64());
 
     let cores = std::thread::available_parallelism()?;
-    println!(
-        "processor time in these {:.1} s, on {cores} processors:",
-        ready.as_secs_f64()
-    );
+    println!("processor time in these {:.1} s, on {cores} processors:", ready.as_secs_f64());
     let mut all = 0.0;
     for ((name, before), (_, after)) in before.into_iter().zip(processor_times(test)?) {
         println!("  {name:24} {:6.1} s", after - before);
@@ -80,25 +69,14 @@ async fn measure(test: &OwnTest) -> TestResult {
 async fn watch_phases(test: &OwnTest, began: Instant) -> Result<[Duration; 3]> {
     let pods: Api<Pod> = Api::default_namespaced(test.client());
     let config = watcher::Config::default().streaming_lists();
-    let mut events = watcher(pods, config)
-        .default_backoff()
-        .applied_objects()
-        .boxed();
+    let mut events = watcher(pods, config).default_backoff().applied_objects().boxed();
     let mut seen: [BTreeSet<String>; 3] = Default::default();
     let mut times = [None; 3];
     while let Some(pod) = events.next().await {
         let pod = pod?;
-        let bound = pod
-            .spec
-            .as_ref()
-            .is_some_and(|spec| spec.node_name.is_some());
-        let conditions = pod
-            .status
-            .iter()
-            .flat_map(|status| status.conditions.iter().flatten());
-        let ready = conditions
-            .into_iter()
-            .any(|one| one.type_ == "Ready" && one.status == "True");
+        let bound = pod.spec.as_ref().is_some_and(|spec| spec.node_name.is_some());
+        let conditions = pod.status.iter().flat_map(|status| status.conditions.iter().flatten());
+        let ready = conditions.into_iter().any(|one| one.type_ == "Ready" && one.status == "True");
         for (phase, reached) in [true, bound, ready].into_iter().enumerate() {
             if reached {
                 seen[phase].insert(pod.name_any());
@@ -119,16 +97,10 @@ async fn watch_phases(test: &OwnTest, began: Instant) -> Result<[Duration; 3]> {
 fn processor_times(test: &OwnTest) -> Result<Vec<(String, f64)>> {
     let mut times = Vec::new();
     for component in Component::ALL {
-        let id = test
-            .plane
-            .process_id(component)
-            .context("a component is down")?;
+        let id = test.plane.process_id(component).context("a component is down")?;
         times.push((component.to_string(), processor_time(id)?));
     }
-    times.push((
-        "nodes and this watch".into(),
-        processor_time(std::process::id())?,
-    ));
+    times.push(("nodes and this watch".into(), processor_time(std::process::id())?));
     Ok(times)
 }
 

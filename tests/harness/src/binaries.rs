@@ -29,15 +29,11 @@ impl Binaries {
 
     /// The same without blocking the runtime.
     pub(crate) async fn provide_async() -> Result<Self> {
-        tokio::task::spawn_blocking(Self::provide)
-            .await
-            .context("failed to wait for the build")?
+        tokio::task::spawn_blocking(Self::provide).await.context("failed to wait for the build")?
     }
 
     pub(crate) fn in_folder(folder: &Path) -> Result<Self> {
-        let binaries = Self {
-            folder: folder.to_owned(),
-        };
+        let binaries = Self { folder: folder.to_owned() };
         for needed in [Component::Etcd, Component::ApiServer] {
             if binaries.find(needed.program()).is_none() {
                 bail!(
@@ -65,8 +61,7 @@ impl Binaries {
 
     /// The program of that name, or an error that says where it was looked for.
     pub fn program(&self, name: &str) -> Result<PathBuf> {
-        self.find(name)
-            .with_context(|| format!("there is no {name} in {}", self.folder.display()))
+        self.find(name).with_context(|| format!("there is no {name} in {}", self.folder.display()))
     }
 
     fn find(&self, name: &str) -> Option<PathBuf> {

@@ -17,12 +17,8 @@ pub enum Component {
 
 impl Component {
     /// All four, in the order in which they need each other.
-    pub const ALL: [Self; 4] = [
-        Self::Etcd,
-        Self::ApiServer,
-        Self::ControllerManager,
-        Self::Scheduler,
-    ];
+    pub const ALL: [Self; 4] =
+        [Self::Etcd, Self::ApiServer, Self::ControllerManager, Self::Scheduler];
 
     /// The name of its program.
     #[must_use]

@@ -29,20 +29,14 @@ impl ControlPlaneOptions {
     /// All four programs.
     #[must_use]
     pub fn whole() -> Self {
-        Self {
-            components: Component::ALL.to_vec(),
-            extra_flags: Vec::new(),
-        }
+        Self { components: Component::ALL.to_vec(), extra_flags: Vec::new() }
     }
 
     /// etcd and the API server: no controllers, nothing is scheduled. It is ready sooner, and any
     /// folder in `KUBEBUILDER_ASSETS` has these two.
     #[must_use]
     pub fn api_only() -> Self {
-        Self {
-            components: vec![Component::Etcd, Component::ApiServer],
-            extra_flags: Vec::new(),
-        }
+        Self { components: vec![Component::Etcd, Component::ApiServer], extra_flags: Vec::new() }
     }
 
     /// One more flag for one of the programs. Where a flag is given twice, the later one counts.
@@ -118,35 +112,22 @@ impl ControlPlane {
                 pki::CONTROLLER_MANAGER,
                 Layout::kubeconfig_of(folder.path(), pki::CONTROLLER_MANAGER),
             ),
-            (
-                pki::SCHEDULER,
-                Layout::kubeconfig_of(folder.path(), pki::SCHEDULER),
-            ),
+            (pki::SCHEDULER, Layout::kubeconfig_of(folder.path(), pki::SCHEDULER)),
         ] {
             pki.write_kubeconfig(&file, &ports.url(Component::ApiServer), client)?;
         }
-        let mut plane = Self {
-            processes: BTreeMap::new(),
-            ports,
-            folder,
-            ready_after: Duration::ZERO,
-        };
+        let mut plane =
+            Self { processes: BTreeMap::new(), ports, folder, ready_after: Duration::ZERO };
         // The API server looks for etcd until it is there; the other two give up on the API
         // server after a while. So two go together, and then the other two.
         for together in [
             [Component::Etcd, Component::ApiServer],
             [Component::ControllerManager, Component::Scheduler],
         ] {
-            for component in together
-                .into_iter()
-                .filter(|component| options.has(*component))
-            {
+            for component in together.into_iter().filter(|component| options.has(*component)) {
                 plane.launch(component, &binaries, &pki, options)?;
             }
-            for component in together
-                .into_iter()
-                .filter(|component| options.has(*component))
-            {
+            for component in together.into_iter().filter(|component| options.has(*component)) {
                 plane.await_ready(component).await?;
             }
         }
@@ -277,10 +258,7 @@ impl ControlPlane {
             Component::ControllerManager => layout.controller_manager_flags(),
             Component::Scheduler => layout.scheduler_flags(),
         };
-        let extra = options
-            .extra_flags
-            .iter()
-            .filter(|(of, _)| *of == component);
+        let extra = options.extra_flags.iter().filter(|(of, _)| *of == component);
         flags.extend(extra.map(|(_, flag)| flag.clone()));
         let program = binaries.program(component.program())?;
         let process = Process::start(component.program(), &program, flags, self.folder.path())?;

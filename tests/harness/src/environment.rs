@@ -30,10 +30,7 @@ pub fn cache_folder() -> Result<PathBuf> {
         bail!("no cache folder is known: set {CACHE}, XDG_CACHE_HOME or HOME to an absolute path");
     };
     if !folder.is_absolute() {
-        bail!(
-            "{name} gives {}, which is not an absolute path",
-            folder.display()
-        );
+        bail!("{name} gives {}, which is not an absolute path", folder.display());
     }
     Ok(folder)
 }
@@ -44,10 +41,7 @@ pub fn foreign_kubeconfig() -> Result<Option<PathBuf>> {
         return Ok(None);
     };
     if !file.is_file() {
-        bail!(
-            "{KUBECONFIG_TEST} names {}, which is not a file",
-            file.display()
-        );
+        bail!("{KUBECONFIG_TEST} names {}, which is not a file", file.display());
     }
     Ok(Some(file))
 }
@@ -57,15 +51,9 @@ pub fn assets_folder() -> Result<Option<PathBuf>> {
     let Some(folder) = path(KUBEBUILDER_ASSETS) else {
         return Ok(None);
     };
-    let folder = folder
-        .canonicalize()
-        .ok()
-        .filter(|folder| folder.is_dir())
-        .with_context(|| {
-            format!(
-                "{KUBEBUILDER_ASSETS} names {}, which is not a folder",
-                folder.display()
-            )
+    let folder =
+        folder.canonicalize().ok().filter(|folder| folder.is_dir()).with_context(|| {
+            format!("{KUBEBUILDER_ASSETS} names {}, which is not a folder", folder.display())
         })?;
     Ok(Some(folder))
 }
@@ -94,7 +82,5 @@ pub fn program_on_path(name: &str) -> Option<PathBuf> {
 
 /// An empty variable counts as one that is not set.
 fn path(name: &str) -> Option<PathBuf> {
-    env::var_os(name)
-        .filter(|value| !value.is_empty())
-        .map(PathBuf::from)
+    env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
 }

@@ -54,31 +54,19 @@ impl Layout<'_> {
             "--endpoint-reconciler-type=none".into(),
             "--service-cluster-ip-range=10.0.0.0/16".into(),
             "--service-account-issuer=https://kubernetes.default.svc".into(),
-            format!(
-                "--service-account-key-file={}",
-                pki.public_key(pki::SERVICE_ACCOUNTS)
-            ),
-            format!(
-                "--service-account-signing-key-file={}",
-                pki.key(pki::SERVICE_ACCOUNTS)
-            ),
+            format!("--service-account-key-file={}", pki.public_key(pki::SERVICE_ACCOUNTS)),
+            format!("--service-account-signing-key-file={}", pki.key(pki::SERVICE_ACCOUNTS)),
             format!("--client-ca-file={}", pki.certificate(pki::AUTHORITY)),
             format!("--tls-cert-file={}", pki.certificate(pki::SERVING)),
             format!("--tls-private-key-file={}", pki.key(pki::SERVING)),
             // For aggregated APIs. An APIService that names an ExternalName service `localhost`
             // reaches a server of the test: there is no kube-proxy, and none is needed.
-            format!(
-                "--requestheader-client-ca-file={}",
-                pki.certificate(pki::AUTHORITY)
-            ),
+            format!("--requestheader-client-ca-file={}", pki.certificate(pki::AUTHORITY)),
             format!("--requestheader-allowed-names={}", pki::FRONT_PROXY),
             "--requestheader-username-headers=X-Remote-User".into(),
             "--requestheader-group-headers=X-Remote-Group".into(),
             "--requestheader-extra-headers-prefix=X-Remote-Extra-".into(),
-            format!(
-                "--proxy-client-cert-file={}",
-                pki.certificate(pki::FRONT_PROXY)
-            ),
+            format!("--proxy-client-cert-file={}", pki.certificate(pki::FRONT_PROXY)),
             format!("--proxy-client-key-file={}", pki.key(pki::FRONT_PROXY)),
             "--authorization-mode=Node,RBAC".into(),
             "--allow-privileged=true".into(),
@@ -98,15 +86,9 @@ impl Layout<'_> {
         let mut flags = self.client_flags(pki::CONTROLLER_MANAGER, self.controller_manager);
         flags.extend([
             "--use-service-account-credentials=true".into(),
-            format!(
-                "--service-account-private-key-file={}",
-                pki.key(pki::SERVICE_ACCOUNTS)
-            ),
+            format!("--service-account-private-key-file={}", pki.key(pki::SERVICE_ACCOUNTS)),
             format!("--root-ca-file={}", pki.certificate(pki::AUTHORITY)),
-            format!(
-                "--cluster-signing-cert-file={}",
-                pki.certificate(pki::AUTHORITY)
-            ),
+            format!("--cluster-signing-cert-file={}", pki.certificate(pki::AUTHORITY)),
             format!("--cluster-signing-key-file={}", pki.key(pki::AUTHORITY)),
             // An autoscaler looks every 15 seconds otherwise, and tests wait for it.
             "--horizontal-pod-autoscaler-sync-period=1s".into(),
@@ -124,9 +106,7 @@ impl Layout<'_> {
     }
 
     fn client_flags(&self, client: &str, port: u16) -> Vec<String> {
-        let kubeconfig = Self::kubeconfig_of(self.folder, client)
-            .display()
-            .to_string();
+        let kubeconfig = Self::kubeconfig_of(self.folder, client).display().to_string();
         let mut flags = vec![
             format!("--kubeconfig={kubeconfig}"),
             format!("--authentication-kubeconfig={kubeconfig}"),

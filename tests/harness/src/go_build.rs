@@ -15,13 +15,8 @@ use sha2::{Digest as _, Sha256};
 use crate::environment;
 
 /// The names under which the one binary can be called; see `tests/cluster/main.go`.
-const PROGRAMS: [&str; 5] = [
-    "etcd",
-    "kube-apiserver",
-    "kube-controller-manager",
-    "kube-scheduler",
-    "kubectl",
-];
+const PROGRAMS: [&str; 5] =
+    ["etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl"];
 /// How often the progress of a long build is shown.
 const PROGRESS: Duration = Duration::from_secs(5);
 
@@ -70,8 +65,7 @@ impl GoBuild {
         if folder.is_dir() {
             return Ok(Built { folder, now: false });
         }
-        self.build(&version, &folder)
-            .context("failed to build the control plane")?;
+        self.build(&version, &folder).context("failed to build the control plane")?;
         Ok(Built { folder, now: true })
     }
 
@@ -117,9 +111,7 @@ impl GoBuild {
             .with_context(|| format!("failed to read {}", self.sources.display()))?;
         for entry in entries {
             let file = entry?.path();
-            let counts = file
-                .file_name()
-                .is_some_and(|name| name == "go.mod" || name == "go.sum")
+            let counts = file.file_name().is_some_and(|name| name == "go.mod" || name == "go.sum")
                 || file.extension().is_some_and(|extension| extension == "go");
             if counts {
                 files.push(file);
@@ -140,15 +132,9 @@ impl GoBuild {
                 environment::KUBECONFIG_TEST
             );
         };
-        let output = Command::new(go)
-            .arg("version")
-            .current_dir(&self.sources)
-            .output()?;
+        let output = Command::new(go).arg("version").current_dir(&self.sources).output()?;
         if !output.status.success() {
-            bail!(
-                "`go version` failed: {}",
-                String::from_utf8_lossy(&output.stderr).trim()
-            );
+            bail!("`go version` failed: {}", String::from_utf8_lossy(&output.stderr).trim());
         }
         Ok(output.stdout)
     }
@@ -159,17 +145,14 @@ impl GoBuild {
         let (Some(major), Some(minor)) = (parts.next(), parts.next()) else {
             bail!("go.mod requires k8s.io/kubernetes v{version}, which is not MAJOR.MINOR.PATCH");
         };
-        Ok([
-            "k8s.io/component-base/version",
-            "k8s.io/client-go/pkg/version",
-        ]
-        .map(|package| {
-            format!(
-                "-X {package}.gitVersion=v{version} -X {package}.gitMajor={major} \
+        Ok(["k8s.io/component-base/version", "k8s.io/client-go/pkg/version"]
+            .map(|package| {
+                format!(
+                    "-X {package}.gitVersion=v{version} -X {package}.gitMajor={major} \
                      -X {package}.gitMinor={minor}"
-            )
-        })
-        .join(" "))
+                )
+            })
+            .join(" "))
     }
 
     fn build(&self, version: &str, folder: &Path) -> Result<()> {
@@ -204,10 +187,7 @@ impl GoBuild {
         // Complete or not there: nobody ever sees half a build.
         fs::rename(&unfinished, folder)
             .with_context(|| format!("failed to move it to {}", folder.display()))?;
-        say(&format!(
-            "built the control plane in {:.0} s",
-            started.elapsed().as_secs_f64()
-        ));
+        say(&format!("built the control plane in {:.0} s", started.elapsed().as_secs_f64()));
         Ok(())
     }
 }
@@ -223,10 +203,7 @@ fn run_with_progress(mut command: Command) -> Result<()> {
     let output = go.stderr.take().context("go has no standard error")?;
     let (sender, receiver) = mpsc::channel();
     let reader = std::thread::spawn(move || {
-        for line in BufReader::new(output)
-            .lines()
-            .map_while(std::io::Result::ok)
-        {
+        for line in BufReader::new(output).lines().map_while(std::io::Result::ok) {
             if sender.send(line).is_err() {
                 break;
             }
@@ -243,14 +220,8 @@ fn run_with_progress(mut command: Command) -> Result<()> {
         }
         if shown.elapsed() >= PROGRESS {
             shown = Instant::now();
-            let now = lines
-                .last()
-                .map_or("reading modules, or linking", String::as_str);
-            say(&format!(
-                "{:4} s, {} packages: {now}",
-                started.elapsed().as_secs(),
-                lines.len()
-            ));
+            let now = lines.last().map_or("reading modules, or linking", String::as_str);
+            say(&format!("{:4} s, {} packages: {now}", started.elapsed().as_secs(), lines.len()));
         }
     }
     let status = go.wait()?;

@@ -42,11 +42,7 @@ impl Kubectl {
         // Beside the kubeconfig, so that discovery is neither read from nor left in the user's home.
         let cache = self.kubeconfig.with_file_name("kubectl-cache");
         let mut command = Command::new(&self.program);
-        command
-            .arg("--kubeconfig")
-            .arg(&self.kubeconfig)
-            .arg("--cache-dir")
-            .arg(cache);
+        command.arg("--kubeconfig").arg(&self.kubeconfig).arg("--cache-dir").arg(cache);
         if let Some(namespace) = &self.namespace {
             command.args(["--namespace", namespace]);
         }

@@ -18,13 +18,7 @@ pub(crate) fn tails_of(folder: &Path, lines: usize) -> String {
         .collect();
     logs.sort();
     logs.iter()
-        .map(|log| {
-            format!(
-                "---- the last lines of {}\n{}",
-                log.display(),
-                tail_of(log, lines)
-            )
-        })
+        .map(|log| format!("---- the last lines of {}\n{}", log.display(), tail_of(log, lines)))
         .collect::<Vec<_>>()
         .concat()
 }

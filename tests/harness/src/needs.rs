@@ -50,9 +50,7 @@ impl Needs {
     /// What a test file of that name needs; nothing, when it needs no real cluster.
     #[must_use]
     pub fn of_file(name: &str) -> Option<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|needs| name.starts_with(needs.prefix()))
+        Self::ALL.into_iter().find(|needs| name.starts_with(needs.prefix()))
     }
 
     /// Looks whether it is there. It builds nothing.
@@ -112,19 +110,11 @@ pub(crate) fn of_running_file(own: bool, whole: bool) -> Result<Option<Needs>> {
     if !is_test_program(&program) {
         return Ok(None);
     }
-    let file = program
-        .file_stem()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .into_owned();
+    let file = program.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let fits = |needs: &Needs| needs.is_own() == own && (needs.is_whole() || !whole);
     let found = Needs::of_file(&file).filter(fits);
     if found.is_none() {
-        let right: Vec<_> = Needs::ALL
-            .into_iter()
-            .filter(fits)
-            .map(Needs::prefix)
-            .collect();
+        let right: Vec<_> = Needs::ALL.into_iter().filter(fits).map(Needs::prefix).collect();
         bail!(
             "this test belongs in a file whose name begins with {}, and stands in {file}",
             right.join(" or ")
@@ -135,10 +125,7 @@ pub(crate) fn of_running_file(own: bool, whole: bool) -> Result<Option<Needs>> {
 
 /// cargo puts test programs into `deps`, and examples and binaries elsewhere.
 fn is_test_program(program: &Path) -> bool {
-    program
-        .parent()
-        .and_then(Path::file_name)
-        .is_some_and(|folder| folder == "deps")
+    program.parent().and_then(Path::file_name).is_some_and(|folder| folder == "deps")
 }
 
 #[cfg(test)]

@@ -48,11 +48,8 @@ impl Pki {
     pub(crate) fn create(folder: &Path) -> Result<Self> {
         fs::create_dir_all(folder)
             .with_context(|| format!("failed to create {}", folder.display()))?;
-        let pki = Self {
-            folder: folder.to_owned(),
-        };
-        pki.write_all()
-            .context("failed to make the certificates of the control plane")?;
+        let pki = Self { folder: folder.to_owned() };
+        pki.write_all().context("failed to make the certificates of the control plane")?;
         Ok(pki)
     }
 
@@ -89,14 +86,9 @@ impl Pki {
 
     fn write_all(&self) -> Result<()> {
         let mut params = CertificateParams::default();
-        params
-            .distinguished_name
-            .push(DnType::CommonName, "almanac-test-authority");
+        params.distinguished_name.push(DnType::CommonName, "almanac-test-authority");
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        params.key_usages = vec![
-            KeyUsagePurpose::KeyCertSign,
-            KeyUsagePurpose::DigitalSignature,
-        ];
+        params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::DigitalSignature];
         let key = KeyPair::generate()?;
         let certificate = params.self_signed(&key)?;
         self.write(AUTHORITY, &certificate.pem(), &key)?;
@@ -104,9 +96,7 @@ impl Pki {
 
         let served_as: Vec<String> = SERVED_AS.map(String::from).to_vec();
         let mut serving = CertificateParams::new(served_as)?;
-        serving
-            .distinguished_name
-            .push(DnType::CommonName, "kube-apiserver");
+        serving.distinguished_name.push(DnType::CommonName, "kube-apiserver");
         serving.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
         self.issue(SERVING, serving, &authority)?;
 
@@ -114,9 +104,7 @@ impl Pki {
             let mut client = CertificateParams::default();
             client.distinguished_name.push(DnType::CommonName, name);
             if let Some(organisation) = organisation {
-                client
-                    .distinguished_name
-                    .push(DnType::OrganizationName, organisation);
+                client.distinguished_name.push(DnType::OrganizationName, organisation);
             }
             client.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
             self.issue(file, client, &authority)?;
@@ -124,10 +112,7 @@ impl Pki {
 
         let tokens = KeyPair::generate()?;
         write_private(&self.file(SERVICE_ACCOUNTS, "key"), &tokens.serialize_pem())?;
-        write_private(
-            &self.file(SERVICE_ACCOUNTS, "pub"),
-            &tokens.public_key_pem(),
-        )
+        write_private(&self.file(SERVICE_ACCOUNTS, "pub"), &tokens.public_key_pem())
     }
 
     fn issue(

@@ -26,14 +26,8 @@ impl ReservedPort {
         let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
         socket.set_reuse_port(true)?;
         socket.bind(&SocketAddr::from((Ipv4Addr::LOCALHOST, 0)).into())?;
-        let bound = socket
-            .local_addr()?
-            .as_socket()
-            .context("the socket has no address")?;
-        Ok(Self {
-            number: bound.port(),
-            _socket: socket,
-        })
+        let bound = socket.local_addr()?.as_socket().context("the socket has no address")?;
+        Ok(Self { number: bound.port(), _socket: socket })
     }
 
     pub(crate) fn number(&self) -> u16 {
@@ -56,9 +50,7 @@ mod tests {
 
     #[test]
     fn reserved_ports_differ() {
-        let ports: Vec<_> = (0..200)
-            .map(|_| ReservedPort::take().expect("a port"))
-            .collect();
+        let ports: Vec<_> = (0..200).map(|_| ReservedPort::take().expect("a port")).collect();
         let numbers: BTreeSet<_> = ports.iter().map(ReservedPort::number).collect();
         assert_eq!(numbers.len(), ports.len());
     }

@@ -83,23 +83,13 @@ impl Process {
             .process_group(0)
             .spawn()
             .with_context(|| format!("failed to start {}", self.program.display()))?;
-        let watcher = child
-            .stdin
-            .take()
-            .context("the process has no standard input")?;
-        let said = child
-            .stdout
-            .take()
-            .context("the process has no standard output")?;
+        let watcher = child.stdin.take().context("the process has no standard input")?;
+        let said = child.stdout.take().context("the process has no standard output")?;
         *running = Some(Running { child, watcher });
         // It takes the shell a moment, and is not worth the runtime's while.
         let mut line = String::new();
         BufReader::new(said).read_line(&mut line)?;
-        ensure!(
-            line == "watched\n",
-            "failed to have {} watched: {line:?}",
-            self.name
-        );
+        ensure!(line == "watched\n", "failed to have {} watched: {line:?}", self.name);
         Ok(())
     }
 
@@ -114,14 +104,8 @@ impl Process {
         let Some(mut running) = self.lock().take() else {
             return Ok(());
         };
-        running
-            .child
-            .kill()
-            .with_context(|| format!("failed to kill {}", self.name))?;
-        running
-            .child
-            .wait()
-            .with_context(|| format!("failed to wait for {}", self.name))?;
+        running.child.kill().with_context(|| format!("failed to kill {}", self.name))?;
+        running.child.wait().with_context(|| format!("failed to wait for {}", self.name))?;
         dismiss(running.watcher);
         Ok(())
     }
@@ -178,12 +162,8 @@ impl Process {
 
     fn signal(&self, signal: Signal) -> Result<Pid> {
         let running = self.lock();
-        let process = running
-            .as_ref()
-            .with_context(|| format!("{} is not running", self.name))?;
-        let id = i32::try_from(process.child.id())
-            .ok()
-            .and_then(Pid::from_raw);
+        let process = running.as_ref().with_context(|| format!("{} is not running", self.name))?;
+        let id = i32::try_from(process.child.id()).ok().and_then(Pid::from_raw);
         let id = id.with_context(|| format!("{} has no process id", self.name))?;
         kill_process(id, signal)
             .with_context(|| format!("failed to send {signal:?} to {}", self.name))?;

@@ -42,9 +42,7 @@ impl Prometheus {
 
     async fn attempt(program: &std::path::Path, targets: &[String]) -> Result<Self> {
         let folder = RunFolder::create()?;
-        let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?
-            .local_addr()?
-            .port();
+        let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port();
         let own = format!("127.0.0.1:{port}");
         let config = json!({
             "global": {"scrape_interval": "1s", "scrape_timeout": "1s"},
@@ -58,10 +56,7 @@ impl Prometheus {
         std::fs::write(&file, config.to_string())?;
         let flags = vec![
             format!("--config.file={}", file.display()),
-            format!(
-                "--storage.tsdb.path={}",
-                folder.path().join("data").display()
-            ),
+            format!("--storage.tsdb.path={}", folder.path().join("data").display()),
             format!("--web.listen-address={own}"),
             // Nothing may reach back further than the test, or be kept longer.
             "--storage.tsdb.retention.time=1d".into(),
@@ -69,12 +64,7 @@ impl Prometheus {
         let process = Process::start("prometheus", program, flags, folder.path())?;
         // A client for plain HTTP: it is used for its connections, not for Kubernetes.
         let client = Client::try_from(kube::Config::new(format!("http://{own}").parse()?))?;
-        let prometheus = Self {
-            process,
-            folder,
-            client,
-            port,
-        };
+        let prometheus = Self { process, folder, client, port };
         prometheus.await_ready().await?;
         Ok(prometheus)
     }
@@ -95,17 +85,11 @@ impl Prometheus {
         let samples = answer["data"]["result"]
             .as_array()
             .with_context(|| format!("Prometheus answered {promql:?} with {answer}"))?;
-        ensure!(
-            samples.len() < 2,
-            "{promql:?} yields {} samples, not one",
-            samples.len()
-        );
+        ensure!(samples.len() < 2, "{promql:?} yields {} samples, not one", samples.len());
         let Some(sample) = samples.first() else {
             return Ok(None);
         };
-        let value = sample["value"][1]
-            .as_str()
-            .context("a sample without a value")?;
+        let value = sample["value"][1].as_str().context("a sample without a value")?;
         Ok(Some(value.parse()?))
     }
 

@@ -49,11 +49,8 @@ fn unpack_package(apt: &Path, cache: &Path, folder: &Path) -> Result<()> {
         fs::remove_dir_all(&unfinished)?;
     }
     fs::create_dir_all(&unfinished)?;
-    let download = || {
-        run(Command::new(apt)
-            .args(["download", "prometheus"])
-            .current_dir(&unfinished))
-    };
+    let download =
+        || run(Command::new(apt).args(["download", "prometheus"]).current_dir(&unfinished));
     if let Err(first) = download() {
         // Fresh images have no package lists.
         run(Command::new(apt).args(["update", "--quiet"])).context(first)?;
@@ -63,19 +60,14 @@ fn unpack_package(apt: &Path, cache: &Path, folder: &Path) -> Result<()> {
         .filter_map(|entry| Some(entry.ok()?.path()))
         .find(|path| path.extension().is_some_and(|extension| extension == "deb"))
         .context("apt-get downloaded no package")?;
-    run(Command::new("dpkg-deb")
-        .arg("--extract")
-        .arg(&package)
-        .arg(&unfinished))?;
+    run(Command::new("dpkg-deb").arg("--extract").arg(&package).arg(&unfinished))?;
     fs::remove_file(package)?;
     fs::rename(&unfinished, folder)
         .with_context(|| format!("failed to move it to {}", folder.display()))
 }
 
 fn run(command: &mut Command) -> Result<()> {
-    let output = command
-        .output()
-        .with_context(|| format!("failed to start {command:?}"))?;
+    let output = command.output().with_context(|| format!("failed to start {command:?}"))?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
         bail!("{command:?} failed: {}", said.trim());

@@ -35,13 +35,10 @@ impl RunFolder {
             .with_context(|| format!("failed to create {}", runs.display()))?;
         // Held until the new folder has its own lock, or another run might clear it away between.
         let gate = File::create(runs.join(LOCK))?;
-        gate.lock()
-            .with_context(|| format!("failed to lock {}", runs.display()))?;
+        gate.lock().with_context(|| format!("failed to lock {}", runs.display()))?;
         sweep(&runs)?;
         // The time in it, because process ids come again and kept folders stay.
-        let since = SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .unwrap_or_default();
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let name = format!("{}-{}-{number}", since.as_millis(), std::process::id());
         let path = runs.join(name);
@@ -92,9 +89,6 @@ fn has_no_owner(folder: &Path) -> bool {
 
 fn is_wanted(folder: &Path) -> bool {
     let marked = fs::metadata(folder.join(KEEP)).and_then(|mark| mark.modified());
-    marked.is_ok_and(|since| {
-        SystemTime::now()
-            .duration_since(since)
-            .is_ok_and(|age| age < KEPT_FOR)
-    })
+    marked
+        .is_ok_and(|since| SystemTime::now().duration_since(since).is_ok_and(|age| age < KEPT_FOR))
 }

@@ -143,10 +143,7 @@ impl SharedTest {
         let simulator =
             NodeSimulator::for_namespace(client, specs, &self.namespace, self.is_fenced).await?;
         let simulator = Arc::new(simulator);
-        self.simulators
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(Arc::clone(&simulator));
+        self.simulators.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&simulator));
         Ok(simulator)
     }
 
@@ -181,13 +178,7 @@ impl SharedTest {
             .await?;
         }
         let is_fenced = cluster.is_ours() || is_fenced(&client).await?;
-        Ok(Self {
-            cluster,
-            client,
-            namespace,
-            is_fenced,
-            simulators: Mutex::default(),
-        })
+        Ok(Self { cluster, client, namespace, is_fenced, simulators: Mutex::default() })
     }
 
     /// The events of the namespace and the ends of the logs.
@@ -224,26 +215,18 @@ impl SharedTest {
     /// A cluster of ours goes with the run, so there it is enough to have asked.
     async fn clear_away(&self) -> Result<()> {
         let namespaces: Api<Namespace> = Api::all(self.client.clone());
-        namespaces
-            .delete(&self.namespace, &DeleteParams::default())
-            .await?;
+        namespaces.delete(&self.namespace, &DeleteParams::default()).await?;
         if !self.cluster.is_ours() {
             let what = format!("namespace {} to go", self.namespace);
             await_condition(&what, PATIENCE, async || {
                 let left = namespaces.get_opt(&self.namespace).await?;
-                let phase = left
-                    .as_ref()
-                    .and_then(|left| left.status.as_ref()?.phase.clone());
+                let phase = left.as_ref().and_then(|left| left.status.as_ref()?.phase.clone());
                 Ok(Observation::of(left.is_none(), phase.unwrap_or_default()))
             })
             .await?;
         }
-        let simulators = std::mem::take(
-            &mut *self
-                .simulators
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner),
-        );
+        let simulators =
+            std::mem::take(&mut *self.simulators.lock().unwrap_or_else(PoisonError::into_inner));
         for simulator in simulators {
             simulator.remove_all().await?;
         }
@@ -271,15 +254,9 @@ impl OwnTest {
 
 /// Different in every process and for every test, also on a cluster that outlives them.
 fn unused_name() -> String {
-    let since = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-    format!(
-        "test-{:x}-{:x}-{number}",
-        std::process::id(),
-        since.as_millis() & 0xff_ffff
-    )
+    format!("test-{:x}-{:x}-{number}", std::process::id(), since.as_millis() & 0xff_ffff)
 }
 
 /// Asks a cluster we did not start whether it heeds the annotations of our namespace.
@@ -288,17 +265,10 @@ async fn is_fenced(client: &Client) -> Result<bool> {
         "metadata": {"name": "probe"},
         "spec": {"containers": [{"name": "probe", "image": "probe"}]},
     }))?;
-    let dry_run = PostParams {
-        dry_run: true,
-        ..PostParams::default()
-    };
-    let seen = Api::<Pod>::default_namespaced(client.clone())
-        .create(&dry_run, &pod)
-        .await?;
+    let dry_run = PostParams { dry_run: true, ..PostParams::default() };
+    let seen = Api::<Pod>::default_namespaced(client.clone()).create(&dry_run, &pod).await?;
     let spec = seen.spec.unwrap_or_default();
-    Ok(spec
-        .node_selector
-        .is_some_and(|selector| selector.contains_key(OWNER))
+    Ok(spec.node_selector.is_some_and(|selector| selector.contains_key(OWNER))
         && spec
             .tolerations
             .iter()

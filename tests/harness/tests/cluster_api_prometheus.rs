@@ -28,20 +28,11 @@ async fn serve(metric: &'static str) -> anyhow::Result<String> {
 async fn prometheus_scrapes_what_a_test_serves_and_ends_with_it() -> TestResult {
     let target = serve("tide_level{port=\"hamburg\"} 3.5\n").await?;
     let prometheus = Prometheus::start(&[target]).await?;
-    let level = prometheus
-        .await_sample("sum(tide_level{job=\"test\"})", PATIENCE)
-        .await?;
+    let level = prometheus.await_sample("sum(tide_level{job=\"test\"})", PATIENCE).await?;
     assert!((level - 3.5).abs() < f64::EPSILON, "{level}");
-    assert_eq!(
-        prometheus.query("tide_level{port=\"atlantis\"}").await?,
-        None
-    );
+    assert_eq!(prometheus.query("tide_level{port=\"atlantis\"}").await?, None);
 
-    let address = prometheus
-        .url()
-        .strip_prefix("http://")
-        .context("an http address")?
-        .to_owned();
+    let address = prometheus.url().strip_prefix("http://").context("an http address")?.to_owned();
     drop(prometheus);
     let refused = tokio::net::TcpStream::connect(&address).await;
     assert!(refused.is_err(), "somebody still listens on {address}");

@@ -10,10 +10,7 @@ fn kubectl_of_the_same_minor_version_works() -> TestResult {
         let versions: Value =
             serde_json::from_str(&kubectl.run(&["version", "-o", "json"]).await?)?;
         let minor = |side: &str| versions[side]["minor"].as_str().map(str::to_owned);
-        assert!(
-            minor("clientVersion").is_some_and(|minor| !minor.is_empty()),
-            "{versions}"
-        );
+        assert!(minor("clientVersion").is_some_and(|minor| !minor.is_empty()), "{versions}");
         assert_eq!(minor("clientVersion"), minor("serverVersion"));
 
         let manifest = json!({
@@ -21,13 +18,9 @@ fn kubectl_of_the_same_minor_version_works() -> TestResult {
             "metadata": {"name": "from-kubectl"}, "data": {"answer": "42"},
         })
         .to_string();
-        kubectl
-            .run_with_input(&["apply", "--server-side", "-f", "-"], &manifest)
-            .await?;
+        kubectl.run_with_input(&["apply", "--server-side", "-f", "-"], &manifest).await?;
         let path = "jsonpath={.data.answer}";
-        let answer = kubectl
-            .run(&["get", "configmap", "from-kubectl", "-o", path])
-            .await?;
+        let answer = kubectl.run(&["get", "configmap", "from-kubectl", "-o", path]).await?;
         assert_eq!(answer, "42");
         let missing = kubectl.run(&["get", "configmap", "nowhere"]).await;
         let message = missing.expect_err("there is none").to_string();

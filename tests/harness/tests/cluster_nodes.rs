@@ -17,9 +17,7 @@ async fn create_pod(test: &SharedTest, name: &str, more: &Value) -> Result<()> {
         spec[key] = value.clone();
     }
     let pod = serde_json::from_value(json!({"metadata": {"name": name}, "spec": spec}))?;
-    Api::<Pod>::default_namespaced(test.client())
-        .create(&PostParams::default(), &pod)
-        .await?;
+    Api::<Pod>::default_namespaced(test.client()).create(&PostParams::default(), &pod).await?;
     Ok(())
 }
 
@@ -40,27 +38,17 @@ async fn await_ready(test: &SharedTest, name: &str) -> Result<String> {
 /// Waits until the scheduler has said that there is no node for a pod.
 async fn await_refusal(test: &SharedTest, name: &str) -> Result<()> {
     let pods: Api<Pod> = Api::default_namespaced(test.client());
-    await_condition(
-        &format!("no node to be found for pod {name}"),
-        PATIENCE,
-        async || {
-            let pod = pods.get(name).await?;
-            let scheduled = condition(&pod, "PodScheduled");
-            Ok(Observation::of(
-                scheduled == Some("False"),
-                format!("scheduled: {scheduled:?}"),
-            ))
-        },
-    )
+    await_condition(&format!("no node to be found for pod {name}"), PATIENCE, async || {
+        let pod = pods.get(name).await?;
+        let scheduled = condition(&pod, "PodScheduled");
+        Ok(Observation::of(scheduled == Some("False"), format!("scheduled: {scheduled:?}")))
+    })
     .await
 }
 
 fn condition<'a>(pod: &'a Pod, kind: &str) -> Option<&'a str> {
     let conditions = pod.status.as_ref()?.conditions.as_ref()?;
-    conditions
-        .iter()
-        .find(|one| one.type_ == kind)
-        .map(|one| one.status.as_str())
+    conditions.iter().find(|one| one.type_ == kind).map(|one| one.status.as_str())
 }
 
 /// Waits until a taint stands on a node, or does not.
@@ -69,12 +57,7 @@ async fn await_taint(test: &SharedTest, node: &str, key: &str, is_there: bool) -
     let what = format!("taint {key} on {node}: {is_there}");
     await_condition(&what, PATIENCE, async || {
         let spec = nodes.get(node).await?.spec.unwrap_or_default();
-        let keys: Vec<_> = spec
-            .taints
-            .into_iter()
-            .flatten()
-            .map(|taint| taint.key)
-            .collect();
+        let keys: Vec<_> = spec.taints.into_iter().flatten().map(|taint| taint.key).collect();
         let found = keys.iter().any(|found| found == key);
         Ok(Observation::of(found == is_there, format!("{keys:?}")))
     })
@@ -86,13 +69,7 @@ fn a_cordoned_node_gets_no_new_pods_until_it_is_uncordoned() -> TestResult {
     on_shared_cluster(async |test| {
         let nodes = test.nodes(&[NodeSpec::named("only")]).await?;
         nodes.cordon(&nodes.names()[0]).await?;
-        await_taint(
-            test,
-            &nodes.names()[0],
-            "node.kubernetes.io/unschedulable",
-            true,
-        )
-        .await?;
+        await_taint(test, &nodes.names()[0], "node.kubernetes.io/unschedulable", true).await?;
         create_pod(test, "late", &json!({})).await?;
         await_refusal(test, "late").await?;
         nodes.uncordon(&nodes.names()[0]).await?;
@@ -104,14 +81,10 @@ fn a_cordoned_node_gets_no_new_pods_until_it_is_uncordoned() -> TestResult {
 #[test]
 fn a_relabelled_node_gets_the_pods_that_select_its_new_label() -> TestResult {
     on_shared_cluster(async |test| {
-        let nodes = test
-            .nodes(&[NodeSpec::named("node").count(2).label("tide", "ebb")])
-            .await?;
+        let nodes = test.nodes(&[NodeSpec::named("node").count(2).label("tide", "ebb")]).await?;
         create_pod(test, "picky", &json!({"nodeSelector": {"tide": "flood"}})).await?;
         await_refusal(test, "picky").await?;
-        nodes
-            .relabel(&nodes.names()[1], "tide", Some("flood"))
-            .await?;
+        nodes.relabel(&nodes.names()[1], "tide", Some("flood")).await?;
         assert_eq!(await_ready(test, "picky").await?, nodes.names()[1]);
         Ok(())
     })
@@ -142,10 +115,7 @@ fn a_deleted_pod_goes_and_its_name_can_be_used_again() -> TestResult {
         // With its grace period, so that it takes the node's word for the pod to go.
         pods.delete("again", &DeleteParams::default()).await?;
         await_condition("the pod to be gone", PATIENCE, async || {
-            Ok(Observation::of(
-                pods.get_opt("again").await?.is_none(),
-                "there",
-            ))
+            Ok(Observation::of(pods.get_opt("again").await?.is_none(), "there"))
         })
         .await?;
         create_pod(test, "again", &json!({})).await?;
@@ -176,10 +146,7 @@ fn a_node_that_is_down_serves_no_pods_and_catches_up_when_it_is_back() -> TestRe
         nodes.bring_up(node).await?;
         await_taint(test, node, "node.kubernetes.io/not-ready", false).await?;
         await_condition("the deleted pod to be gone", PATIENCE, async || {
-            Ok(Observation::of(
-                pods.get_opt("sailor").await?.is_none(),
-                "there",
-            ))
+            Ok(Observation::of(pods.get_opt("sailor").await?.is_none(), "there"))
         })
         .await?;
         await_ready(test, "ashore").await?;

@@ -17,17 +17,11 @@ use serde_json::json;
 async fn create(client: &Client, name: &str) -> kube::Result<ConfigMap> {
     let map: ConfigMap = serde_json::from_value(json!({"metadata": {"name": name}}))
         .map_err(kube::Error::SerdeError)?;
-    Api::default_namespaced(client.clone())
-        .create(&PostParams::default(), &map)
-        .await
+    Api::default_namespaced(client.clone()).create(&PostParams::default(), &map).await
 }
 
 async fn uid_of(test: &OwnTest, name: &str) -> Result<Option<String>> {
-    Ok(Api::<ConfigMap>::default_namespaced(test.client())
-        .get(name)
-        .await?
-        .metadata
-        .uid)
+    Ok(Api::<ConfigMap>::default_namespaced(test.client()).get(name).await?.metadata.uid)
 }
 
 #[test]
@@ -59,10 +53,7 @@ fn an_api_server_killed_and_restarted_serves_the_same_data_and_watches_go_on() -
         let before = create(&test.client(), "before").await?.uid();
         let maps: Api<ConfigMap> = Api::default_namespaced(test.client());
         let config = watcher::Config::default().streaming_lists();
-        let mut seen = watcher(maps.clone(), config)
-            .default_backoff()
-            .applied_objects()
-            .boxed();
+        let mut seen = watcher(maps.clone(), config).default_backoff().applied_objects().boxed();
         await_object(&mut seen, "before").await?;
 
         test.plane.kill(Component::ApiServer)?;
@@ -81,22 +72,14 @@ fn etcd_killed_and_restarted_has_lost_nothing_that_was_answered() -> TestResult 
     on_own_control_plane(&ControlPlaneOptions::api_only(), async |test| {
         let mut written = Vec::new();
         for number in 0..50 {
-            written.push(
-                create(&test.client(), &format!("entry-{number}"))
-                    .await?
-                    .uid(),
-            );
+            written.push(create(&test.client(), &format!("entry-{number}")).await?.uid());
         }
         test.plane.kill(Component::Etcd)?;
         test.plane.restart(Component::Etcd).await?;
-        await_condition(
-            "the API server to have found etcd again",
-            PATIENCE,
-            async || {
-                create(&test.client(), "after").await?;
-                Ok(Observation::Holds(()))
-            },
-        )
+        await_condition("the API server to have found etcd again", PATIENCE, async || {
+            create(&test.client(), "after").await?;
+            Ok(Observation::Holds(()))
+        })
         .await?;
         for (number, uid) in written.into_iter().enumerate() {
             assert_eq!(uid_of(test, &format!("entry-{number}")).await?, uid);
@@ -113,12 +96,7 @@ fn the_logs_of_a_test_that_failed_are_kept() -> TestResult {
         assert!(test.plane.log_tails(3).contains("the last lines of"));
         bail!("a failure on purpose");
     });
-    assert!(
-        failed
-            .expect_err("it fails")
-            .to_string()
-            .contains("on purpose")
-    );
+    assert!(failed.expect_err("it fails").to_string().contains("on purpose"));
     let folder = folder.expect("it began");
     assert!(std::fs::read_to_string(folder.join("kube-apiserver.log"))?.contains("Serving"));
     std::fs::remove_dir_all(folder)?;

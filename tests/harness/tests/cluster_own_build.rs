@@ -14,15 +14,9 @@ fn module(name: &str) -> Result<GoBuild> {
     if folder.exists() {
         fs::remove_dir_all(&folder)?;
     }
-    let build = GoBuild {
-        sources: folder.join("sources"),
-        kept_in: folder.join("kept"),
-    };
+    let build = GoBuild { sources: folder.join("sources"), kept_in: folder.join("kept") };
     fs::create_dir_all(build.sources.join("kubernetes"))?;
-    fs::write(
-        build.sources.join("kubernetes/go.mod"),
-        "module k8s.io/kubernetes\n\ngo 1.21\n",
-    )?;
+    fs::write(build.sources.join("kubernetes/go.mod"), "module k8s.io/kubernetes\n\ngo 1.21\n")?;
     let requirements = "module m\n\ngo 1.21\n\nrequire k8s.io/kubernetes v1.2.3\n\n\
                         replace k8s.io/kubernetes => ./kubernetes\n";
     fs::write(build.sources.join("go.mod"), requirements)?;
@@ -54,11 +48,7 @@ fn of_runs_that_build_at_the_same_time_one_builds_and_the_others_use_it() -> Tes
     for thread in builds {
         outcomes.push(thread.join().map_err(|_| anyhow!("a build panicked"))??);
     }
-    assert_eq!(
-        outcomes.iter().filter(|one| one.now).count(),
-        1,
-        "{outcomes:?}"
-    );
+    assert_eq!(outcomes.iter().filter(|one| one.now).count(), 1, "{outcomes:?}");
     for one in &outcomes {
         assert_eq!(one.folder, outcomes[0].folder);
         assert_eq!(run(one)?, "ahoy");
@@ -70,31 +60,19 @@ fn of_runs_that_build_at_the_same_time_one_builds_and_the_others_use_it() -> Tes
 fn a_changed_source_is_built_anew_beside_the_old_one() -> TestResult {
     let build = module("changed")?;
     let before = build.provide()?;
-    assert_eq!(
-        build.provide()?,
-        Built {
-            now: false,
-            ..before.clone()
-        }
-    );
+    assert_eq!(build.provide()?, Built { now: false, ..before.clone() });
     write_program(&build, "farewell")?;
     let after = build.provide()?;
     assert!(after.now);
     assert_ne!(before.folder, after.folder);
-    assert_eq!(
-        (run(&before)?.as_str(), run(&after)?.as_str()),
-        ("ahoy", "farewell")
-    );
+    assert_eq!((run(&before)?.as_str(), run(&after)?.as_str()), ("ahoy", "farewell"));
     Ok(())
 }
 
 #[test]
 fn a_build_that_fails_says_why_and_leaves_nothing_that_looks_built() -> TestResult {
     let build = module("failing")?;
-    fs::write(
-        build.sources.join("main.go"),
-        "package main\n\nfunc main() { undefined() }\n",
-    )?;
+    fs::write(build.sources.join("main.go"), "package main\n\nfunc main() { undefined() }\n")?;
     let error = format!("{:#}", build.provide().expect_err("it cannot be built"));
     assert!(error.contains("undefined: undefined"), "{error}");
     write_program(&build, "mended")?;

@@ -34,10 +34,7 @@ impl Run {
             process.kill()?;
             process.wait()?;
         }
-        Ok(Self {
-            process,
-            ready: ready?,
-        })
+        Ok(Self { process, ready: ready? })
     }
 
     fn folder(&self) -> PathBuf {
@@ -57,9 +54,7 @@ impl Run {
 
     fn process_of(&self, component: Component) -> Result<i32> {
         let id = self.ready["processes"][component.program()].as_i64();
-        Ok(i32::try_from(
-            id.with_context(|| format!("no process of {component}"))?,
-        )?)
+        Ok(i32::try_from(id.with_context(|| format!("no process of {component}"))?)?)
     }
 }
 
@@ -90,23 +85,16 @@ fn processes_in(folder: &Path) -> Result<Vec<String>> {
 async fn a_run_that_is_killed_leaves_no_process() -> TestResult {
     let mut run = Run::start()?;
     let folder = run.folder();
-    ensure!(
-        processes_in(&folder)?.len() >= 2,
-        "the processes of the run are not found"
-    );
+    ensure!(processes_in(&folder)?.len() >= 2, "the processes of the run are not found");
     // The hardest case: a stopped process notices nothing by itself.
     let etcd = rustix::process::Pid::from_raw(run.process_of(Component::Etcd)?).context("no id")?;
     rustix::process::kill_process(etcd, rustix::process::Signal::STOP)?;
 
     run.kill()?;
-    await_condition(
-        "the processes of the killed run to be gone",
-        PATIENCE,
-        async || {
-            let left = processes_in(&folder)?;
-            Ok(Observation::of(left.is_empty(), format!("{left:?}")))
-        },
-    )
+    await_condition("the processes of the killed run to be gone", PATIENCE, async || {
+        let left = processes_in(&folder)?;
+        Ok(Observation::of(left.is_empty(), format!("{left:?}")))
+    })
     .await?;
     // The next run clears away what the killed one could not.
     drop(ControlPlane::start(&ControlPlaneOptions::api_only()).await?);
@@ -116,16 +104,10 @@ async fn a_run_that_is_killed_leaves_no_process() -> TestResult {
 
 #[tokio::test]
 async fn two_runs_side_by_side_do_not_meet() -> TestResult {
-    let starting = [
-        std::thread::spawn(Run::start),
-        std::thread::spawn(Run::start),
-    ];
+    let starting = [std::thread::spawn(Run::start), std::thread::spawn(Run::start)];
     let mut runs = Vec::new();
     for run in starting {
-        runs.push(
-            run.join()
-                .map_err(|_| anyhow::anyhow!("a run panicked"))??,
-        );
+        runs.push(run.join().map_err(|_| anyhow::anyhow!("a run panicked"))??);
     }
     let mut namespaces: Vec<Api<Namespace>> = Vec::new();
     for run in &runs {
@@ -140,10 +122,7 @@ async fn two_runs_side_by_side_do_not_meet() -> TestResult {
 
     // The end of one is nothing to the other.
     runs[0].kill()?;
-    assert_eq!(
-        namespaces[1].get("same").await?.metadata.uid,
-        second.metadata.uid
-    );
+    assert_eq!(namespaces[1].get("same").await?.metadata.uid, second.metadata.uid);
     assert!(runs[1].folder().exists());
     Ok(())
 }
@@ -169,10 +148,7 @@ fn pods_wait_for_a_killed_scheduler_and_go_on_when_it_is_back() -> TestResult {
         await_condition("the pod to run", PATIENCE, async || {
             let pod = pods.get("waiting").await?;
             let node = pod.spec.and_then(|spec| spec.node_name);
-            let phase = pod
-                .status
-                .and_then(|status| status.phase)
-                .unwrap_or_default();
+            let phase = pod.status.and_then(|status| status.phase).unwrap_or_default();
             let runs = phase == "Running" && node.as_ref() == nodes.names().first();
             Ok(Observation::of(runs, format!("{phase} on {node:?}")))
         })

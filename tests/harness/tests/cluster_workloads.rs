@@ -33,36 +33,21 @@ fn deployment(name: &str, replicas: u32) -> Result<Deployment> {
 /// Creates a Deployment and waits until all its pods are ready.
 async fn create_ready(test: &SharedTest, name: &str, replicas: u32) -> Result<Vec<Pod>> {
     let deployments: Api<Deployment> = Api::default_namespaced(test.client());
-    deployments
-        .create(&PostParams::default(), &deployment(name, replicas)?)
-        .await?;
+    deployments.create(&PostParams::default(), &deployment(name, replicas)?).await?;
     await_ready_replicas(test, name, replicas).await?;
     let pods: Api<Pod> = Api::default_namespaced(test.client());
-    Ok(pods
-        .list(&ListParams::default().labels(&format!("app={name}")))
-        .await?
-        .items)
+    Ok(pods.list(&ListParams::default().labels(&format!("app={name}"))).await?.items)
 }
 
 /// Waits until a Deployment has exactly so many pods and all of them are ready.
 async fn await_ready_replicas(test: &SharedTest, name: &str, replicas: u32) -> Result<()> {
     let deployments: Api<Deployment> = Api::default_namespaced(test.client());
     let wanted = i32::try_from(replicas)?;
-    await_condition(
-        &format!("{replicas} ready pods of {name}"),
-        PATIENCE,
-        async || {
-            let status = deployments.get(name).await?.status.unwrap_or_default();
-            let (all, ready) = (
-                status.replicas.unwrap_or(0),
-                status.ready_replicas.unwrap_or(0),
-            );
-            Ok(Observation::of(
-                all == wanted && ready == wanted,
-                format!("{ready} of {all} ready"),
-            ))
-        },
-    )
+    await_condition(&format!("{replicas} ready pods of {name}"), PATIENCE, async || {
+        let status = deployments.get(name).await?.status.unwrap_or_default();
+        let (all, ready) = (status.replicas.unwrap_or(0), status.ready_replicas.unwrap_or(0));
+        Ok(Observation::of(all == wanted && ready == wanted, format!("{ready} of {all} ready")))
+    })
     .await
 }
 
@@ -74,8 +59,7 @@ where
         + serde::de::DeserializeOwned,
 {
     let api: Api<K> = Api::default_namespaced(test.client());
-    api.patch(name, &PatchParams::default(), &Patch::Merge(patch))
-        .await?;
+    api.patch(name, &PatchParams::default(), &Patch::Merge(patch)).await?;
     Ok(())
 }
 
@@ -86,25 +70,14 @@ fn node_of(pod: &Pod) -> Option<&str> {
 #[test]
 fn a_deployments_pods_are_scheduled_to_simulated_nodes_and_become_ready() -> TestResult {
     on_shared_cluster(async |test| {
-        let nodes = test
-            .nodes(&[NodeSpec::named("small").count(3).size("1", "2Gi")])
-            .await?;
+        let nodes = test.nodes(&[NodeSpec::named("small").count(3).size("1", "2Gi")]).await?;
         let pods = create_ready(test, "web", 6).await?;
         assert_eq!(pods.len(), 6);
         for pod in &pods {
             let node = node_of(pod).context("a ready pod without a node")?;
-            assert!(
-                nodes.names().iter().any(|name| name == node),
-                "{node} is not one of ours"
-            );
-            let address = pod
-                .status
-                .as_ref()
-                .and_then(|status| status.pod_ip.as_deref());
-            assert!(
-                address.is_some_and(|address| address.starts_with("10.")),
-                "{address:?}"
-            );
+            assert!(nodes.names().iter().any(|name| name == node), "{node} is not one of ours");
+            let address = pod.status.as_ref().and_then(|status| status.pod_ip.as_deref());
+            assert!(address.is_some_and(|address| address.starts_with("10.")), "{address:?}");
         }
         Ok(())
     })
@@ -113,26 +86,16 @@ fn a_deployments_pods_are_scheduled_to_simulated_nodes_and_become_ready() -> Tes
 #[test]
 fn pods_that_do_not_fit_stay_pending_until_there_is_a_node_for_them() -> TestResult {
     on_shared_cluster(async |test| {
-        test.nodes(&[NodeSpec::named("tiny").size("300m", "1Gi")])
-            .await?;
+        test.nodes(&[NodeSpec::named("tiny").size("300m", "1Gi")]).await?;
         let deployments: Api<Deployment> = Api::default_namespaced(test.client());
-        deployments
-            .create(&PostParams::default(), &deployment("crowd", 5)?)
-            .await?;
-        await_condition(
-            "three pods to run and two to be refused",
-            PATIENCE,
-            async || {
-                let pods: Api<Pod> = Api::default_namespaced(test.client());
-                let pods = pods.list(&ListParams::default()).await?.items;
-                let bound = pods.iter().filter(|pod| node_of(pod).is_some()).count();
-                let refused = pods.iter().filter(|pod| is_unschedulable(pod)).count();
-                Ok(Observation::of(
-                    (bound, refused) == (3, 2),
-                    format!("{bound} and {refused}"),
-                ))
-            },
-        )
+        deployments.create(&PostParams::default(), &deployment("crowd", 5)?).await?;
+        await_condition("three pods to run and two to be refused", PATIENCE, async || {
+            let pods: Api<Pod> = Api::default_namespaced(test.client());
+            let pods = pods.list(&ListParams::default()).await?.items;
+            let bound = pods.iter().filter(|pod| node_of(pod).is_some()).count();
+            let refused = pods.iter().filter(|pod| is_unschedulable(pod)).count();
+            Ok(Observation::of((bound, refused) == (3, 2), format!("{bound} and {refused}")))
+        })
         .await?;
         test.nodes(&[NodeSpec::named("more")]).await?;
         await_ready_replicas(test, "crowd", 5).await
@@ -140,13 +103,8 @@ fn pods_that_do_not_fit_stay_pending_until_there_is_a_node_for_them() -> TestRes
 }
 
 fn is_unschedulable(pod: &Pod) -> bool {
-    let conditions = pod
-        .status
-        .iter()
-        .flat_map(|status| status.conditions.iter().flatten());
-    conditions
-        .into_iter()
-        .any(|condition| condition.reason.as_deref() == Some("Unschedulable"))
+    let conditions = pod.status.iter().flat_map(|status| status.conditions.iter().flatten());
+    conditions.into_iter().any(|condition| condition.reason.as_deref() == Some("Unschedulable"))
 }
 
 #[test]
@@ -168,19 +126,12 @@ fn scale_in_removes_the_pod_with_the_lowest_deletion_cost() -> TestResult {
         let mut expected: Vec<_> = pods.iter().map(ResourceExt::name_any).collect();
         expected.retain(|name| *name != cheapest);
         expected.sort();
-        await_condition(
-            "the cheapest pod to be gone, and only that",
-            PATIENCE,
-            async || {
-                let list = left.list(&ListParams::default()).await?;
-                let mut names: Vec<_> = list.iter().map(ResourceExt::name_any).collect();
-                names.sort();
-                Ok(Observation::of(
-                    names == expected,
-                    format!("{names:?}, not {expected:?}"),
-                ))
-            },
-        )
+        await_condition("the cheapest pod to be gone, and only that", PATIENCE, async || {
+            let list = left.list(&ListParams::default()).await?;
+            let mut names: Vec<_> = list.iter().map(ResourceExt::name_any).collect();
+            names.sort();
+            Ok(Observation::of(names == expected, format!("{names:?}, not {expected:?}")))
+        })
         .await
     })
 }
@@ -219,16 +170,10 @@ fn a_disruption_budget_refuses_the_second_eviction() -> TestResult {
         assert_eq!(status.code, 429, "{status:?}");
         assert!(status.message.contains("disruption budget"), "{status:?}");
         await_condition("the first pod to be gone", PATIENCE, async || {
-            Ok(Observation::of(
-                pods.get_opt("first").await?.is_none(),
-                "there",
-            ))
+            Ok(Observation::of(pods.get_opt("first").await?.is_none(), "there"))
         })
         .await?;
-        ensure!(
-            pods.get_opt("second").await?.is_some(),
-            "the second pod was evicted after all"
-        );
+        ensure!(pods.get_opt("second").await?.is_some(), "the second pod was evicted after all");
         Ok(())
     })
 }
@@ -249,9 +194,7 @@ fn an_autoscalers_bounds_move_a_deployment_both_ways() -> TestResult {
                 }}],
             },
         }))?;
-        autoscalers
-            .create(&PostParams::default(), &autoscaler)
-            .await?;
+        autoscalers.create(&PostParams::default(), &autoscaler).await?;
         await_ready_replicas(test, "web", 3).await?;
         let lower = json!({"spec": {"minReplicas": 1, "maxReplicas": 2}});
         change::<HorizontalPodAutoscaler>(test, "web", &lower).await?;

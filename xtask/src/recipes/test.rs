@@ -29,58 +29,87 @@ const FOREIGN_CLUSTER: &str = "KUBECONFIG_TEST";
 
 fn run(run: &mut Run) -> anyhow::Result<()> {
     let (cluster, plain) = integration_tests(&run.workspace);
-    let kinds = cargo_test(run, &["--lib", "--bins", "--examples"], &plain);
-    run.step("unit and integration tests", &kinds);
-    let examples = cargo_test(run, &["--doc"], &BTreeSet::new());
-    run.step("documentation examples", &examples);
-    if cluster.is_empty() {
-        return Ok(());
-    }
     if run.arguments.quick {
+        run_without_cluster(run, &plain);
         let left_out = list(&run.workspace, &cluster, "--quick")?;
         run.leave_out(left_out);
         return Ok(());
     }
-    run_on_cluster(run, cluster)
+    let Some((harness, can_run)) = what_can_run(run, &cluster)? else {
+        run_without_cluster(run, &plain);
+        return Ok(());
+    };
+    if can_run != cluster {
+        run_without_cluster(run, &plain);
+    }
+    if can_run.is_empty() {
+        return Ok(());
+    }
+    // When nothing is left out, one call of cargo runs it all: each further call with other kinds
+    // of targets would compile the dependencies anew, with other features.
+    let all = can_run == cluster;
+    let step = cargo_test(run, &[], if all { &[] } else { &can_run });
+    let title = if all { "all tests" } else { "real-cluster tests" };
+    run_on_cluster(run, &harness, title, &step, &can_run)
 }
 
-/// Runs the real-cluster tests that can run here, and names the others.
-fn run_on_cluster(run: &mut Run, mut tests: BTreeSet<String>) -> anyhow::Result<()> {
+/// Runs everything that needs no cluster.
+fn run_without_cluster(run: &mut Run, plain: &[String]) {
+    let kinds = cargo_test(run, &["--lib", "--bins", "--examples"], plain);
+    run.step("unit and integration tests", &kinds);
+    let examples = cargo_test(run, &["--doc"], &[]);
+    run.step("documentation examples", &examples);
+}
+
+/// The harness, and the real-cluster tests that can run here; the others are named. `None` when
+/// there is no harness to ask.
+fn what_can_run(run: &mut Run, tests: &[String]) -> anyhow::Result<Option<(Harness, Vec<String>)>> {
     println!("\n== real-cluster tests: what can run here?");
-    let harness = Harness::build(&run.workspace);
+    let harness = Harness::build(&run.workspace, tests);
     let verdicts = harness.and_then(|harness| Ok((harness.check()?, harness)));
     let (verdicts, harness) = match verdicts {
         Ok(both) => both,
-        Err(error) => return not_run(run, &tests, &format!("{error:#}")),
+        Err(error) => {
+            not_run(run, tests, &format!("{error:#}"))?;
+            return Ok(None);
+        }
     };
-    for test in tests.clone() {
-        if let Some(because) = harness::why_not(&verdicts, &test) {
-            tests.remove(&test);
-            not_run(run, &BTreeSet::from([test]), &because)?;
+    let mut can_run = Vec::new();
+    for test in tests {
+        match harness::why_not(&verdicts, test) {
+            Some(because) => not_run(run, std::slice::from_ref(test), &because)?,
+            None => can_run.push(test.clone()),
         }
     }
-    if tests.is_empty() {
-        return Ok(());
-    }
-    let step = cargo_test(run, &[], &tests);
+    Ok(Some((harness, can_run)))
+}
+
+/// Runs a step with a control plane held up for all its tests to share.
+fn run_on_cluster(
+    run: &mut Run,
+    harness: &Harness,
+    title: &str,
+    step: &Step,
+    tests: &[String],
+) -> anyhow::Result<()> {
     if env::var_os(FOREIGN_CLUSTER).is_some_and(|file| !file.is_empty()) {
-        run.step("real-cluster tests", &step);
+        run.step(title, step);
         return Ok(());
     }
     if !run.step("control plane", &harness.build_control_plane()) {
-        return not_run(run, &tests, "the control plane could not be built");
+        return not_run(run, tests, "the control plane could not be built");
     }
     match harness.start_control_plane() {
         Ok(plane) => {
-            run.step("real-cluster tests", &step.environment(&plane.environment));
+            run.step(title, &step.clone().environment(&plane.environment));
             Ok(())
         }
-        Err(error) => not_run(run, &tests, &format!("{error:#}")),
+        Err(error) => not_run(run, tests, &format!("{error:#}")),
     }
 }
 
 /// Lists tests that should have run, and records that they did not: a failure.
-fn not_run(run: &mut Run, tests: &BTreeSet<String>, because: &str) -> anyhow::Result<()> {
+fn not_run(run: &mut Run, tests: &[String], because: &str) -> anyhow::Result<()> {
     let count = list(&run.workspace, tests, because)?;
     let what = format!("{count} real-cluster tests not run ({because})");
     run.fail(&what, "cargo xtask test; or leave them out: cargo xtask test --quick");
@@ -88,7 +117,7 @@ fn not_run(run: &mut Run, tests: &BTreeSet<String>, because: &str) -> anyhow::Re
 }
 
 /// `cargo test` for some kinds of targets and some integration tests, by name.
-fn cargo_test(run: &Run, kinds: &[&str], tests: &BTreeSet<String>) -> Step {
+fn cargo_test(run: &Run, kinds: &[&str], tests: &[String]) -> Step {
     let step = Step::cargo(&["test", "--workspace", "--no-fail-fast"]).with(kinds);
     let step = step.with(tests.iter().flat_map(|test| ["--test", test]));
     match &run.arguments.filter {
@@ -98,13 +127,15 @@ fn cargo_test(run: &Run, kinds: &[&str], tests: &BTreeSet<String>) -> Step {
 }
 
 /// The names of the integration tests: those that need a real cluster, and the others.
-fn integration_tests(workspace: &Workspace) -> (BTreeSet<String>, BTreeSet<String>) {
+fn integration_tests(workspace: &Workspace) -> (Vec<String>, Vec<String>) {
     let names = workspace.targets("test").map(|(_, target)| target.name.clone());
-    names.partition(|name| name.starts_with(CLUSTER))
+    // In order, and each once: two packages may have a file of the same name.
+    let names: BTreeSet<String> = names.collect();
+    names.into_iter().partition(|name| name.starts_with(CLUSTER))
 }
 
 /// Prints every test of some files by its name, as not run, and returns how many there are.
-fn list(workspace: &Workspace, files: &BTreeSet<String>, why: &str) -> anyhow::Result<usize> {
+fn list(workspace: &Workspace, files: &[String], why: &str) -> anyhow::Result<usize> {
     let mut tests = Vec::new();
     for (member, target) in workspace.targets("test") {
         if !files.contains(&target.name) {
@@ -143,7 +174,7 @@ mod tests {
     fn a_real_cluster_test_is_known_by_its_file_name() {
         let (cluster, plain) =
             integration_tests(&workspace(&["cluster_lease", "clusters", "readme"]));
-        assert_eq!(cluster, BTreeSet::from(["cluster_lease".to_owned()]));
-        assert_eq!(plain, BTreeSet::from(["clusters".to_owned(), "readme".to_owned()]));
+        assert_eq!(cluster, ["cluster_lease"]);
+        assert_eq!(plain, ["clusters", "readme"]);
     }
 }

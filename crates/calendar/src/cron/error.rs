@@ -45,18 +45,36 @@ pub struct CronError {
 
 impl CronError {
     /// What is wrong.
+    ///
+    /// ```
+    /// use almanac_calendar::{Cron, CronErrorKind};
+    ///
+    /// let error = Cron::parse("0 0 L * *").unwrap_err();
+    /// assert_eq!(error.kind(), &CronErrorKind::LastDay);
+    /// ```
     #[must_use]
     pub fn kind(&self) -> &CronErrorKind {
         &self.kind
     }
 
     /// The field that is wrong, when it is a single one.
+    ///
+    /// ```
+    /// use almanac_calendar::{Cron, CronField};
+    ///
+    /// assert_eq!(Cron::parse("0 0 L * *").unwrap_err().field(), Some(CronField::DayOfMonth));
+    /// assert_eq!(Cron::parse("0 0 * *").unwrap_err().field(), None);
+    /// ```
     #[must_use]
     pub fn field(&self) -> Option<CronField> {
         self.field
     }
 
     /// The bytes of the text that are wrong.
+    ///
+    /// ```
+    /// assert_eq!(almanac_calendar::Cron::parse("0 0 L * *").unwrap_err().span(), 4..5);
+    /// ```
     #[must_use]
     pub fn span(&self) -> Range<usize> {
         self.span.clone()

@@ -9,7 +9,7 @@ use crate::quoted::excerpt;
 /// What one field says.
 #[derive(Clone, Copy)]
 pub(super) struct FieldSet {
-    /// One bit a value.
+    /// One bit for each value as written: Sunday may be 0 or 7.
     pub(super) bits: u64,
     /// Whether it contains `*` or `?` without a step, and so is no restriction.
     pub(super) free: bool,
@@ -63,10 +63,6 @@ impl<'a> FieldText<'a> {
             item.add_to(&mut set)?;
             at += item.text.len() + 1;
         }
-        // Sunday is bit 0, whichever number was written.
-        if self.field == CronField::Weekday && set.bits >> 7 & 1 == 1 {
-            set.bits = set.bits & 0b111_1111 | 1;
-        }
         Ok(set)
     }
 
@@ -86,6 +82,8 @@ impl<'a> FieldText<'a> {
             set.rhythm = true;
             set.free |= step.is_none_or(|step| step == 1);
             (self.field.bounds().0, self.field.last())
+        } else if base.text.contains(['*', '?']) {
+            return Err(base.error(CronErrorKind::StarWithMore(excerpt(base.text))));
         } else if let Some((from, to)) = base.text.split_once('-') {
             let (from_text, to_text) = (base.part(0, from), base.part(from.len() + 1, to));
             let (from, to) = (from_text.value()?, to_text.value()?);
@@ -146,9 +144,6 @@ impl<'a> FieldText<'a> {
         }
         if days && (upper == "W" || upper.strip_suffix('W').is_some_and(digits)) {
             return CronErrorKind::NearestWeekday;
-        }
-        if self.text.contains(['*', '?']) {
-            return CronErrorKind::StarWithMore(given());
         }
         let names: &[&'static str] = match self.field {
             CronField::Month => &MONTHS,

@@ -54,36 +54,23 @@ pub(super) fn parse(text: &str) -> Result<Cron, CronError> {
             span: day.1..month.1 + month.0.len(),
         });
     }
-    let times = TimeSet { minutes: minutes.bits, hours: low_32(hours.bits) };
+    let times = TimeSet::of(minutes.bits, hours.bits);
     Ok(Cron { recurrence: Recurrence { dates, times }, fixed: !minutes.rhythm && !hours.rhythm })
 }
 
 fn dates(days: FieldSet, months: FieldSet, weekdays: FieldSet) -> DateSet {
-    let rule = if days.free || weekdays.free { DayRule::Both } else { DayRule::Either };
-    let everything = DateSet::EVERY_DAY;
     // A free field may list other values beside its star; they say nothing more.
-    DateSet {
-        years: None,
-        days: if days.free { everything.days } else { low_32(days.bits) },
-        months: if months.free { everything.months } else { low_16(months.bits) },
-        weekdays: if weekdays.free { everything.weekdays } else { low_8(weekdays.bits) },
-        rule,
+    let bits = |field: FieldSet| (!field.free).then_some(field.bits);
+    let both = DateSet::of(bits(days), bits(months), bits(weekdays));
+    let everything = DateSet::EVERY_DAY;
+    if days.free || weekdays.free {
+        both
+    } else if both.days == everything.days || both.weekdays == everything.weekdays {
+        // A date needs only one of the two, and every date has it: `1-31 * 5` is every day.
+        DateSet { months: both.months, ..everything }
+    } else {
+        DateSet { rule: DayRule::Either, ..both }
     }
-}
-
-#[expect(clippy::cast_possible_truncation, reason = "hours and days are below 32")]
-fn low_32(bits: u64) -> u32 {
-    bits as u32
-}
-
-#[expect(clippy::cast_possible_truncation, reason = "months are below 16")]
-fn low_16(bits: u64) -> u16 {
-    bits as u16
-}
-
-#[expect(clippy::cast_possible_truncation, reason = "weekdays are below 8")]
-fn low_8(bits: u64) -> u8 {
-    bits as u8
 }
 
 fn wrong_macro(given: &str) -> CronErrorKind {

@@ -1,98 +1,113 @@
 //! Dates in English.
 
-use super::lists::{and, members, ordinal, run};
+use super::lists::{joined, listed, members, ordinal, run, step};
 use crate::names::{MONTHS, WEEKDAYS, capitalised};
 use crate::recurrence::{DateSet, DayRule};
 
+/// So many days of the month are listed before they are called every second or third.
+const MOST_LISTED: usize = 4;
+
 /// ` on 1 January`, `, Monday to Friday`, ` every day from June to August` and the like, with what
-/// separates it from the time before it; `None` for every day there is.
-pub(super) fn date_phrase(dates: &DateSet) -> Option<String> {
+/// separates it from the time before it. After a rhythm, which says "every" already, it is shorter.
+pub(super) fn date_phrase(dates: &DateSet, after_rhythm: bool) -> String {
     let everything = DateSet::EVERY_DAY;
     let days = (dates.days != everything.days).then(|| members(u64::from(dates.days)));
     let weekdays =
         (dates.weekdays != everything.weekdays).then(|| week_from_monday(dates.weekdays));
-    let months = (dates.months != everything.months).then(|| members(u64::from(dates.months)));
-    let years = dates
-        .years
-        .as_deref()
-        .map(|years| and(&years.iter().map(i16::to_string).collect::<Vec<_>>()));
-    let months = months.as_deref();
-    let phrase = match (days, weekdays, months) {
-        (None, None, None) => return years.map(|years| format!(" every day of {years}")),
-        (None, None, Some(months)) => format!(" every day{}", in_months(months)),
-        (None, Some(weekdays), None) => weekday_phrase(&weekdays),
-        (None, Some(weekdays), Some(months)) => weekday_phrase(&weekdays) + &in_months(months),
-        (Some(days), None, months) => days_of_months(&days, months),
-        (Some(days), Some(weekdays), months) => both(&days, &weekdays, dates.rule, months),
+    let period = Period {
+        months: (dates.months != everything.months).then(|| members(u64::from(dates.months))),
+        years: dates.years.as_deref(),
     };
-    Some(match years {
-        None => phrase,
-        Some(years) if phrase.ends_with("every month") => format!("{phrase} of {years}"),
-        Some(years) => format!("{phrase} {years}"),
-    })
+    match (days, weekdays) {
+        (None, None) if after_rhythm => period.within(),
+        (None, None) => format!(" every day{}", period.within()),
+        (None, Some(weekdays)) => weekday_phrase(&weekdays, after_rhythm) + &period.within(),
+        (Some(days), None) => match (days.as_slice(), period.months.as_deref()) {
+            (&[day], Some(&[_])) => format!(" on {day} {}", period.of()),
+            (days, _) => format!(" on {} of {}", day_list(days), period.of()),
+        },
+        (Some(days), Some(weekdays)) => match dates.rule {
+            DayRule::Either => either(&days, &weekdays, &period),
+            DayRule::Both => both(&days, &weekdays, &period),
+        },
+    }
 }
 
-/// Days and weekdays together.
-fn both(days: &[u8], weekdays: &[u8], rule: DayRule, months: Option<&[u8]>) -> String {
-    match rule {
-        DayRule::Either => {
-            let names = and(&weekdays.iter().map(|it| weekday_name(*it)).collect::<Vec<_>>());
-            match months {
-                None => format!(" on {} of every month and on every {names}", day_list(days)),
-                Some(months) => {
-                    format!(" on {} and on every {names},{}", day_list(days), in_months(months))
-                }
-            }
-        }
-        DayRule::Both => {
-            let names: Vec<String> = weekdays.iter().map(|it| weekday_name(*it)).collect();
-            let of = months.map_or("every month".to_owned(), month_names);
-            format!(" on {} of {of} where it is a {}", day_list(days), names.join(" or "))
+/// The months and years that dates lie in.
+struct Period<'a> {
+    months: Option<Vec<u8>>,
+    years: Option<&'a [i16]>,
+}
+
+impl Period<'_> {
+    /// ` in December`, ` from June to August 2026`, ` in 2026`; empty when it is all of time.
+    fn within(&self) -> String {
+        let months = self.months.as_deref().map(|months| match run(months) {
+            Some((first, last)) => format!(" from {} to {}", month_name(first), month_name(last)),
+            None => format!(" in {}", listed(months, month_name)),
+        });
+        months.unwrap_or_default() + &self.in_years()
+    }
+
+    /// `every month`, `January and July`, `November 2026`, `each month from June to August`.
+    fn of(&self) -> String {
+        let months = match self.months.as_deref() {
+            None => "every month".to_owned(),
+            Some(months) if run(months).is_some() => return format!("each month{}", self.within()),
+            Some(months) => listed(months, month_name),
+        };
+        months + &self.in_years()
+    }
+
+    /// ` 2026` after the name of a month, else ` in 2026`, ` in 2026 and 2027`.
+    fn in_years(&self) -> String {
+        match (self.years, &self.months) {
+            (None, _) => String::new(),
+            (Some([year]), Some(_)) => format!(" {year}"),
+            (Some(years), _) => format!(" in {}", listed(years, |year| year.to_string())),
         }
     }
 }
 
-fn days_of_months(days: &[u8], months: Option<&[u8]>) -> String {
-    match (days, months) {
-        (days, None) => format!(" on {} of every month", day_list(days)),
-        (&[day], Some(&[month])) => format!(" on {day} {}", month_name(month)),
-        (days, Some(months)) => format!(" on {} of {}", day_list(days), month_names(months)),
+/// Days of the month or weekdays: one of them is enough.
+fn either(days: &[u8], weekdays: &[u8], period: &Period<'_>) -> String {
+    let weekdays = match run(weekdays) {
+        Some((first, last)) => format!("from {} to {}", weekday_name(first), weekday_name(last)),
+        None => format!("on every {}", listed(weekdays, weekday_name)),
+    };
+    if period.months.is_none() {
+        format!(" on {} of {} and {weekdays}", day_list(days), period.of())
+    } else {
+        format!(" on {} and {weekdays},{}", day_list(days), period.within())
     }
 }
 
-/// `the 1st and 15th`, `the 1st to 7th`.
+/// Days of the month that are also one of the weekdays.
+fn both(days: &[u8], weekdays: &[u8], period: &Period<'_>) -> String {
+    let names: Vec<String> = weekdays.iter().map(|it| weekday_name(*it)).collect();
+    format!(" on {} of {} where it is a {}", day_list(days), period.of(), joined(&names, "or"))
+}
+
+/// `the 1st and 15th`, `the 1st to 7th`, `every 2nd day from the 1st to the 31st`.
 fn day_list(days: &[u8]) -> String {
-    match run(days) {
-        Some((first, last)) => format!("the {} to {}", ordinal(first), ordinal(last)),
-        None => format!("the {}", and(&days.iter().map(|it| ordinal(*it)).collect::<Vec<_>>())),
+    match (step(days), days) {
+        (Some(step @ 2..), [first, .., last]) if days.len() > MOST_LISTED => {
+            let (step, first, last) = (ordinal(step), ordinal(*first), ordinal(*last));
+            format!("every {step} day from the {first} to the {last}")
+        }
+        _ => format!("the {}", listed(days, ordinal)),
     }
 }
 
-fn weekday_phrase(weekdays: &[u8]) -> String {
-    let names = || weekdays.iter().map(|it| weekday_name(*it)).collect::<Vec<_>>();
+fn weekday_phrase(weekdays: &[u8], after_rhythm: bool) -> String {
     match (run(weekdays), weekdays) {
         (Some((first, last)), _) => format!(", {} to {}", weekday_name(first), weekday_name(last)),
-        (None, [day]) => format!(" every {}", weekday_name(*day)),
-        (None, _) => format!(" on {}", and(&names())),
+        (None, [day]) => {
+            let comma = if after_rhythm { "," } else { "" };
+            format!("{comma} every {}", weekday_name(*day))
+        }
+        (None, _) => format!(" on {}", listed(weekdays, weekday_name)),
     }
-}
-
-/// ` in December`, ` from June to August`.
-fn in_months(months: &[u8]) -> String {
-    match month_phrase(months) {
-        Some(run) => format!(" {run}"),
-        None => format!(" in {}", month_names(months)),
-    }
-}
-
-/// `from June to August`.
-fn month_phrase(months: &[u8]) -> Option<String> {
-    let (first, last) = run(months)?;
-    Some(format!("from {} to {}", month_name(first), month_name(last)))
-}
-
-fn month_names(months: &[u8]) -> String {
-    and(&months.iter().map(|it| month_name(*it)).collect::<Vec<_>>())
 }
 
 /// The weekdays in the order of a working week: 1 for Monday to 7 for Sunday.

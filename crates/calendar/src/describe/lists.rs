@@ -1,12 +1,25 @@
 //! Lists and runs of values, as a sentence has them.
 
-/// `a`, `a and b`, `a, b and c`.
-pub(super) fn and(items: &[String]) -> String {
+/// `a`, `a and b`, `a, b and c`; or with another word than "and".
+pub(super) fn joined(items: &[String], word: &str) -> String {
     match items {
         [] => String::new(),
         [only] => only.clone(),
-        [most @ .., last] => format!("{} and {last}", most.join(", ")),
+        [most @ .., last] => format!("{} {word} {last}", most.join(", ")),
     }
+}
+
+/// The values by name, with a run of three or more neighbours as `a to c`: `a, b, f to k and z`.
+pub(super) fn listed<T: Copy + Into<i32>>(values: &[T], name: impl Fn(T) -> String) -> String {
+    let follows = |one: &T, next: &T| (*one).into() + 1 == (*next).into();
+    let items: Vec<String> = values
+        .chunk_by(follows)
+        .flat_map(|run| match run {
+            [first, _, .., last] => vec![format!("{} to {}", name(*first), name(*last))],
+            few => few.iter().map(|it| name(*it)).collect(),
+        })
+        .collect();
+    joined(&items, "and")
 }
 
 /// The positions of the bits that are set.
@@ -19,8 +32,16 @@ pub(super) fn run(values: &[u8]) -> Option<(u8, u8)> {
     let (&[first, ..], &[.., last]) = (values, values) else {
         return None;
     };
-    let unbroken = usize::from(last - first) + 1 == values.len();
-    (values.len() > 2 && unbroken).then_some((first, last))
+    (step(values) == Some(1)).then_some((first, last))
+}
+
+/// The step between three or more values that are evenly spread.
+pub(super) fn step(values: &[u8]) -> Option<u8> {
+    let &[first, second, _, ..] = values else {
+        return None;
+    };
+    let step = second - first;
+    values.is_sorted_by(|one, next| next - one == step).then_some(step)
 }
 
 /// The step between values that are evenly spread from 0 to just below `end`, such as 15 for

@@ -30,6 +30,10 @@ pub enum PatternField {
 
 impl PatternField {
     /// The field's name, as it is written.
+    ///
+    /// ```
+    /// assert_eq!(almanac_calendar::PatternField::Days.name(), "days");
+    /// ```
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -94,18 +98,42 @@ impl PatternError {
     }
 
     /// What is wrong.
+    ///
+    /// ```
+    /// use almanac_calendar::{Pattern, PatternErrorKind, PatternText};
+    ///
+    /// let text = PatternText { hours: Some("8,*"), ..PatternText::default() };
+    /// let error = Pattern::parse(text).unwrap_err();
+    /// assert_eq!(error.kind(), &PatternErrorKind::Star);
+    /// ```
     #[must_use]
     pub fn kind(&self) -> &PatternErrorKind {
         &self.kind
     }
 
     /// The field that is wrong; `None` when only the fields together are.
+    ///
+    /// ```
+    /// use almanac_calendar::{Pattern, PatternField, PatternText};
+    ///
+    /// let text = PatternText { hours: Some("8,*"), ..PatternText::default() };
+    /// let error = Pattern::parse(text).unwrap_err();
+    /// assert_eq!(error.field(), Some(PatternField::Hours));
+    /// ```
     #[must_use]
     pub fn field(&self) -> Option<PatternField> {
         (self.kind != PatternErrorKind::NeverFires).then_some(self.field)
     }
 
     /// The bytes of the field's text that are wrong.
+    ///
+    /// ```
+    /// use almanac_calendar::{Pattern, PatternText};
+    ///
+    /// let text = PatternText { hours: Some("8,*"), ..PatternText::default() };
+    /// let error = Pattern::parse(text).unwrap_err();
+    /// assert_eq!(error.span(), 2..3);
+    /// ```
     #[must_use]
     pub fn span(&self) -> Range<usize> {
         self.span.clone()

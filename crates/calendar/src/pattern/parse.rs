@@ -4,29 +4,27 @@ use super::error::{PatternError, PatternErrorKind, PatternField};
 use super::{Pattern, PatternText};
 use crate::names::{MONTHS, WEEKDAYS, position_of_name, position_of_short_name};
 use crate::quoted::excerpt;
-use crate::recurrence::{DateSet, DayRule, Recurrence, TimeSet};
+use crate::recurrence::{DateSet, Recurrence, TimeSet};
 
 pub(super) fn parse(text: PatternText<'_>) -> Result<Pattern, PatternError> {
-    let bits = |field, text| field_bits(field, text);
-    let times = TimeSet {
-        minutes: bits(PatternField::Minutes, text.minutes)?.unwrap_or(1),
-        hours: bits(PatternField::Hours, text.hours)?.map_or(1, low_32),
-    };
-    let everything = DateSet::EVERY_DAY;
-    let dates = DateSet {
-        days: bits(PatternField::Days, text.days)?.map_or(everything.days, low_32),
-        months: bits(PatternField::Months, text.months)?.map_or(everything.months, low_16),
-        weekdays: bits(PatternField::Weekdays, text.weekdays)?.map_or(everything.weekdays, week),
-        years: text.years.map(years).transpose()?,
-        rule: DayRule::Both,
-    };
+    let times = TimeSet::of(
+        bits(PatternField::Minutes, text.minutes)?.unwrap_or(1),
+        bits(PatternField::Hours, text.hours)?.unwrap_or(1),
+    );
+    let any_year = DateSet::of(
+        bits(PatternField::Days, text.days)?,
+        bits(PatternField::Months, text.months)?,
+        bits(PatternField::Weekdays, text.weekdays)?,
+    );
+    let dates = DateSet { years: text.years.map(years).transpose()?, ..any_year };
     if dates.is_empty() {
         return Err(PatternError::new(PatternErrorKind::NeverFires, PatternField::Days, 0..0));
     }
     Ok(Pattern { recurrence: Recurrence { dates, times } })
 }
 
-fn field_bits(field: PatternField, text: Option<&str>) -> Result<Option<u64>, PatternError> {
+/// The values of a field, as one bit each.
+fn bits(field: PatternField, text: Option<&str>) -> Result<Option<u64>, PatternError> {
     let Some(text) = text else { return Ok(None) };
     let mut bits = 0;
     for item in items(field, text) {
@@ -140,20 +138,4 @@ impl Item<'_> {
 
 fn short(name: &str) -> String {
     crate::names::capitalised(&name[..3])
-}
-
-#[expect(clippy::cast_possible_truncation, reason = "values are below 32")]
-fn low_32(bits: u64) -> u32 {
-    bits as u32
-}
-
-#[expect(clippy::cast_possible_truncation, reason = "months are below 13")]
-fn low_16(bits: u64) -> u16 {
-    bits as u16
-}
-
-/// Weekdays as bits 0 to 6: 7 is Sunday, which is 0.
-#[expect(clippy::cast_possible_truncation, reason = "weekdays are below 8")]
-fn week(bits: u64) -> u8 {
-    (bits & 0b111_1111 | bits >> 7) as u8
 }

@@ -42,6 +42,19 @@ impl DateSet {
         rule: DayRule::Both,
     };
 
+    /// The dates with these days of the month, months and weekdays, as one bit each; `None` is any.
+    /// Weekdays are 0 to 7, where 7 is Sunday as 0 is.
+    #[expect(clippy::cast_possible_truncation, reason = "no day, month or weekday is over 31")]
+    pub(crate) fn of(days: Option<u64>, months: Option<u64>, weekdays: Option<u64>) -> DateSet {
+        let week = |bits: u64| (bits | bits >> 7) as u8 & ALL_WEEKDAYS;
+        DateSet {
+            days: days.map_or(ALL_DAYS, |bits| bits as u32),
+            months: months.map_or(ALL_MONTHS, |bits| bits as u16),
+            weekdays: weekdays.map_or(ALL_WEEKDAYS, week),
+            ..DateSet::EVERY_DAY
+        }
+    }
+
     /// Whether a day, of which `date` is the date, is in the set.
     pub(crate) fn contains(&self, day: i64, date: Date) -> bool {
         let by_day = self.days >> date.day & 1 == 1;

@@ -13,6 +13,12 @@ pub(crate) struct TimeSet {
 impl TimeSet {
     pub(crate) const EMPTY: TimeSet = TimeSet { minutes: 0, hours: 0 };
 
+    /// These minutes of these hours, as one bit each.
+    #[expect(clippy::cast_possible_truncation, reason = "no hour is over 23")]
+    pub(crate) fn of(minutes: u64, hours: u64) -> TimeSet {
+        TimeSet { minutes, hours: hours as u32 }
+    }
+
     /// A single time of day.
     pub(crate) fn single(hour: u8, minute: u8) -> TimeSet {
         TimeSet { minutes: 1 << minute, hours: 1 << hour }

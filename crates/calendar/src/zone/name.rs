@@ -88,12 +88,26 @@ impl ZoneError {
     }
 
     /// What is wrong with the text.
+    ///
+    /// ```
+    /// use almanac_calendar::{Zone, ZoneErrorKind};
+    ///
+    /// assert_eq!(Zone::named("CST").unwrap_err().kind(), ZoneErrorKind::Abbreviation);
+    /// ```
     #[must_use]
     pub fn kind(&self) -> ZoneErrorKind {
         self.kind
     }
 
     /// The name that was probably meant, when there is exactly one.
+    ///
+    /// ```
+    /// use almanac_calendar::Zone;
+    ///
+    /// assert_eq!(Zone::named("Asia/Tokio").unwrap_err().nearest(), Some("Asia/Tokyo"));
+    /// // An abbreviation has several.
+    /// assert_eq!(Zone::named("CST").unwrap_err().nearest(), None);
+    /// ```
     #[must_use]
     pub fn nearest(&self) -> Option<&str> {
         match self.kind {
@@ -103,6 +117,10 @@ impl ZoneError {
     }
 
     /// The bytes of the text that are wrong: all of it.
+    ///
+    /// ```
+    /// assert_eq!(almanac_calendar::Zone::named("Local").unwrap_err().span(), 0..5);
+    /// ```
     #[must_use]
     pub fn span(&self) -> Range<usize> {
         0..self.length
@@ -128,6 +146,7 @@ impl fmt::Display for ZoneError {
                      IANA name such as Asia/Shanghai",
                 )?;
                 match instead {
+                    Some("UTC") => f.write_str(", or UTC"),
                     Some(fixed) => {
                         write!(f, ", or {fixed} for this offset all year (its sign is reversed)")
                     }

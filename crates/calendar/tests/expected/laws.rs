@@ -1,6 +1,8 @@
 //! What holds of every schedule at every instant, whatever it says.
 
-use almanac_calendar::{Firings, Windows, Zone};
+use almanac_calendar::{ClockChange, DailyWindow, Firings, Windows, Zone};
+use jiff::civil::DateTime;
+use jiff::tz::Offset;
 use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -43,7 +45,44 @@ fn windows() -> impl Strategy<Value = Windows> {
         })
 }
 
+/// A gap of any zone.
+fn gap() -> impl Strategy<Value = (Zone, ClockChange)> {
+    let (from, to) = (at("1970-01-01T00:00Z"), at("2040-01-01T00:00Z"));
+    let gaps = move |zone: Zone| {
+        zone.changes(from, to).filter(ClockChange::is_gap).map(move |change| (zone, change))
+    };
+    select(Zone::all().flat_map(gaps).collect::<Vec<_>>())
+}
+
+/// A window of which both ends lie in or near a gap.
+fn gap_and_window() -> impl Strategy<Value = (Zone, ClockChange, DailyWindow)> {
+    (gap(), -6_i64..=10, -6_i64..=10)
+        .prop_filter("an empty window", |(_, start, end)| start != end)
+        .prop_map(|((zone, change), start, end)| {
+            let quarters_later = |quarters: i64| {
+                let time = change.shown_before() + SignedDuration::from_mins(15 * quarters);
+                format!("{:02}:{:02}", time.hour(), time.minute())
+            };
+            let window = DailyWindow::parse(&quarters_later(start), &quarters_later(end));
+            (zone, change, window.unwrap())
+        })
+}
+
 proptest! {
+    #[test]
+    fn a_gap_is_named_when_a_window_would_be_open_or_change_in_it(
+        (zone, change, window) in gap_and_window()
+    ) {
+        // A clock that is never set shows what would have been.
+        let unset = window.in_zone(Zone::utc());
+        let on_unset = |time: DateTime| Offset::UTC.to_timestamp(time).unwrap();
+        let (from, to) = (on_unset(change.shown_before()), on_unset(change.shown_after()));
+        let meets = unset.is_open(from) || unset.between(from, to).next().is_some();
+        let windows = window.in_zone(zone);
+        let named = windows.clock_effects(change.at, change.at + NANOSECOND).next().is_some();
+        prop_assert_eq!(named, meets, "{} {:?} {}", zone, change, window.describe());
+    }
+
     #[test]
     fn the_run_before_the_next_one_is_no_later_than_now(firings in firings(), now in instant()) {
         let next = firings.next(now).unwrap();

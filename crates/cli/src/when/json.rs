@@ -1,21 +1,22 @@
 //! The answer of `almanac when` for a program: the documented contract `almanac/when/v1`.
 
-use std::io::Write;
+use std::io::{self, Write};
 
 use almanac_calendar::{ClockEffect, tzdata_version};
 use jiff::Timestamp;
 use serde::ser::{Serialize, Serializer};
 
-use super::{Question, touches};
+use super::Question;
+use super::touched::Touches;
 
-pub(super) fn write(question: &Question, output: &mut impl Write) -> anyhow::Result<()> {
+pub(super) fn write(question: &Question, output: &mut impl Write) -> io::Result<()> {
     let effects: Vec<ClockEffect> =
         question.schedule.clock_effects(question.from, question.watch_to).collect();
     let answer = Answer {
         schema: "almanac/when/v1",
         zone: question.schedule.zone().name(),
         tzdata: tzdata_version(),
-        describes: question.schedule.describe(),
+        describes: &question.schedule.meaning,
         items: Items { question, effects: &effects },
         clock_changes: effects
             .iter()
@@ -23,8 +24,7 @@ pub(super) fn write(question: &Question, output: &mut impl Write) -> anyhow::Res
             .collect(),
     };
     serde_json::to_writer_pretty(&mut *output, &answer)?;
-    writeln!(output)?;
-    Ok(())
+    writeln!(output)
 }
 
 #[derive(serde::Serialize)]
@@ -33,7 +33,7 @@ struct Answer<'a> {
     schema: &'static str,
     zone: &'static str,
     tzdata: &'static str,
-    describes: String,
+    describes: &'a str,
     items: Items<'a>,
     clock_changes: Vec<ClockChange>,
 }
@@ -61,8 +61,9 @@ struct Items<'a> {
 impl Serialize for Items<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Question { schedule, from, to, count, .. } = self.question;
+        let mut touches = Touches::among(self.effects);
         serializer.collect_seq(schedule.between(*from, *to).take(*count).map(|(at, happening)| {
-            let note = self.effects.iter().find(|effect| touches(effect, at));
+            let note = touches.at(at, happening);
             Item { at, what: happening.verb(), note: note.map(ToString::to_string) }
         }))
     }

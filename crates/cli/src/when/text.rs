@@ -6,8 +6,9 @@ use almanac_calendar::{ClockEffect, Zone};
 use anstyle::{AnsiColor, Style};
 use jiff::Timestamp;
 
-use super::schedule::{Happening, Schedule};
-use super::{Question, touches};
+use super::Question;
+use super::schedule::{Happening, Schedule, Shape};
+use super::touched::Touches;
 use crate::wall_clock::civil;
 
 const STRONG: Style = Style::new().bold();
@@ -17,9 +18,9 @@ const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 pub(super) fn write(question: &Question, output: &mut impl Write) -> io::Result<()> {
     let Question { schedule, from, to, count, watch_to } = question;
     let zone = schedule.zone();
-    let meaning = capitalised(&schedule.describe());
+    let meaning = capitalised(&schedule.meaning);
     writeln!(output, "{STRONG}{meaning}{STRONG:#} ({zone})")?;
-    if let Schedule::Windows(windows) = schedule {
+    if let Shape::Windows(windows) = &schedule.shape {
         let state = if windows.is_open(*from) { "open" } else { "closed" };
         let since = windows
             .previous_transition(*from)
@@ -29,14 +30,15 @@ pub(super) fn write(question: &Question, output: &mut impl Write) -> io::Result<
     writeln!(output)?;
 
     let effects: Vec<ClockEffect> = schedule.clock_effects(*from, *watch_to).collect();
-    let mut listed = 0;
-    for (at, happening) in schedule.between(*from, *to).take(*count) {
-        let touched = effects.iter().any(|effect| touches(effect, at));
-        write_line(output, schedule, at, happening, touched)?;
-        listed += 1;
+    let mut clock_changes = Touches::among(&effects);
+    let mut happenings = schedule.between(*from, *to).take(*count).peekable();
+    if happenings.peek().is_none() {
+        let when = if *to == Timestamp::MAX { "from then on" } else { "in this time" };
+        writeln!(output, "  nothing happens {when}")?;
     }
-    if listed == 0 {
-        writeln!(output, "  nothing happens in this time")?;
+    for (at, happening) in happenings {
+        let touched = clock_changes.at(at, happening).is_some();
+        write_line(output, schedule, at, happening, touched)?;
     }
     if !effects.is_empty() {
         writeln!(output)?;
@@ -55,9 +57,9 @@ fn write_line(
     touched: bool,
 ) -> io::Result<()> {
     let zone = schedule.zone();
-    let verb = match schedule {
-        Schedule::Firings(_) => String::new(),
-        Schedule::Windows(_) => format!("{:<6}  ", happening.verb()),
+    let verb = match schedule.shape {
+        Shape::Firings(_) => String::new(),
+        Shape::Windows(_) => format!("{:<6}  ", happening.verb()),
     };
     write!(output, "  {verb}{}", civil(zone, at))?;
     if zone != Zone::utc() {

@@ -24,11 +24,13 @@ pub fn decide(input: &Input<'_>, now: Timestamp) -> Decision<Because, Memory> {
     decision
 }
 
-/// The whole chain of reasons of [`decide`]: every rule, and what became of it.
+/// The whole chain of reasons of [`decide`]: every rule in the order of the spec, and what became of
+/// it.
 #[must_use]
 pub fn explain(input: &Input<'_>, now: Timestamp) -> Vec<Reason<Because>> {
     let mut reasons = WholeChain(Vec::new());
     decide_with(input, now, &mut reasons);
+    reasons.0.sort_by_key(|reason| reason.rule);
     reasons.0
 }
 

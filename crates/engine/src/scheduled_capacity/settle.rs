@@ -26,7 +26,9 @@ pub struct Change {
 
 /// What is remembered after the decided number was published, or was not.
 ///
-/// It is all decided anew each time, so a failure only means that the old number still stands.
+/// It is all decided anew each time, so a failure only means that the old number still stands, and
+/// that the next turn wants the same again. Time alone changes nothing about that, so when to try
+/// again is up to whoever publishes.
 #[must_use]
 pub fn settle(
     before: Option<Published>,

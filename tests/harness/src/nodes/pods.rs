@@ -32,20 +32,13 @@ pub(crate) fn report(pod: &Pod, address: impl FnOnce() -> String, now: Timestamp
 
 /// A pod is ready when its containers are and every readiness gate it names is open.
 fn gates_are_open(pod: &Pod) -> bool {
-    let gates = pod
-        .spec
-        .iter()
-        .flat_map(|spec| spec.readiness_gates.iter().flatten());
-    gates
-        .into_iter()
-        .all(|gate| condition(pod, &gate.condition_type) == Some(true))
+    let gates = pod.spec.iter().flat_map(|spec| spec.readiness_gates.iter().flatten());
+    gates.into_iter().all(|gate| condition(pod, &gate.condition_type) == Some(true))
 }
 
 fn condition(pod: &Pod, kind: &str) -> Option<bool> {
     let conditions = pod.status.as_ref()?.conditions.as_ref()?;
-    let found = conditions
-        .iter()
-        .find(|condition| condition.type_ == kind)?;
+    let found = conditions.iter().find(|condition| condition.type_ == kind)?;
     Some(found.status == "True")
 }
 
@@ -67,11 +60,8 @@ fn conditions(pod: &Pod, now: Timestamp) -> Value {
 
 fn running(pod: &Pod, address: &str, now: Timestamp) -> Value {
     let spec = pod.spec.clone().unwrap_or_default();
-    let containers: Vec<_> = spec
-        .containers
-        .iter()
-        .map(|container| started(container, now))
-        .collect();
+    let containers: Vec<_> =
+        spec.containers.iter().map(|container| started(container, now)).collect();
     let init: Vec<_> = spec
         .init_containers
         .iter()
@@ -138,18 +128,9 @@ mod tests {
     }
 
     fn ready_of(report: &Report) -> Value {
-        let Report::Status(patch) = report else {
-            panic!("no status in {report:?}")
-        };
-        let conditions = patch["status"]["conditions"]
-            .as_array()
-            .expect("conditions")
-            .clone();
-        conditions
-            .into_iter()
-            .find(|one| one["type"] == "Ready")
-            .expect("Ready")["status"]
-            .clone()
+        let Report::Status(patch) = report else { panic!("no status in {report:?}") };
+        let conditions = patch["status"]["conditions"].as_array().expect("conditions").clone();
+        conditions.into_iter().find(|one| one["type"] == "Ready").expect("Ready")["status"].clone()
     }
 
     #[test]
@@ -168,10 +149,7 @@ mod tests {
             {"type": "Ready", "status": "False"},
         ]}}));
         assert_eq!(reported(&same), Report::Nothing);
-        assert_eq!(
-            reported(&pod(&json!({"status": {"phase": "Failed"}}))),
-            Report::Nothing
-        );
+        assert_eq!(reported(&pod(&json!({"status": {"phase": "Failed"}}))), Report::Nothing);
     }
 
     #[test]

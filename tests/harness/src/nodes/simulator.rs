@@ -68,10 +68,7 @@ impl NodeSimulator {
         namespace: &str,
         is_fenced: bool,
     ) -> Result<Self> {
-        let owned = specs
-            .iter()
-            .map(|spec| spec.owned_by(namespace, is_fenced))
-            .collect();
+        let owned = specs.iter().map(|spec| spec.owned_by(namespace, is_fenced)).collect();
         // Without a fence, pods of other namespaces may come, and somebody has to serve them.
         let pods = if is_fenced {
             Api::namespaced(client.clone(), namespace)
@@ -107,13 +104,7 @@ impl NodeSimulator {
             tokio::spawn(heartbeat::keep_renewing(client.clone(), up.clone())),
             tokio::spawn(kubelet.clone().serve(pods)),
         ];
-        Ok(Self {
-            client: client.clone(),
-            up,
-            names,
-            kubelet,
-            tasks,
-        })
+        Ok(Self { client: client.clone(), up, names, kubelet, tasks })
     }
 
     /// The names of all its nodes, in the order of the description.
@@ -124,47 +115,36 @@ impl NodeSimulator {
 
     /// Keeps new pods off a node.
     pub async fn cordon(&self, node: &str) -> Result<()> {
-        self.patch(node, json!({"spec": {"unschedulable": true}}))
-            .await
+        self.patch(node, json!({"spec": {"unschedulable": true}})).await
     }
 
     /// Lets new pods on a node again.
     pub async fn uncordon(&self, node: &str) -> Result<()> {
-        self.patch(node, json!({"spec": {"unschedulable": null}}))
-            .await
+        self.patch(node, json!({"spec": {"unschedulable": null}})).await
     }
 
     /// Gives a label a value, or takes it away.
     pub async fn relabel(&self, node: &str, key: &str, value: Option<&str>) -> Result<()> {
-        self.patch(node, json!({"metadata": {"labels": {key: value}}}))
-            .await
+        self.patch(node, json!({"metadata": {"labels": {key: value}}})).await
     }
 
     /// Shuts a node down in good order: it says that it is not ready, and falls silent.
     pub async fn take_down(&self, node: &str) -> Result<()> {
         self.cut_off(node)?;
-        self.report_conditions(node, false, "simulated, and shutting down")
-            .await
+        self.report_conditions(node, false, "simulated, and shutting down").await
     }
 
     /// Cuts a node off: it falls silent, and the controller manager finds out in its own time.
     pub fn cut_off(&self, node: &str) -> Result<()> {
-        ensure!(
-            self.up.with(|up| up.remove(node)),
-            "{node} is not a node that is up"
-        );
+        ensure!(self.up.with(|up| up.remove(node)), "{node} is not a node that is up");
         Ok(())
     }
 
     /// Brings a node back, with whatever pods it still has.
     pub async fn bring_up(&self, node: &str) -> Result<()> {
-        ensure!(
-            self.names.iter().any(|name| name == node),
-            "{node} is not one of these nodes"
-        );
+        ensure!(self.names.iter().any(|name| name == node), "{node} is not one of these nodes");
         heartbeat::renew(&self.client, vec![node.to_owned()]).await?;
-        self.report_conditions(node, true, "simulated and well")
-            .await?;
+        self.report_conditions(node, true, "simulated and well").await?;
         self.up.with(|up| up.insert(node.to_owned()));
         // What happened to its pods meanwhile went by unseen.
         let here = ListParams::default().fields(&format!("spec.nodeName={node}"));
@@ -258,13 +238,8 @@ struct Kubelet {
 impl Kubelet {
     async fn serve(self, pods: Api<Pod>) {
         // Only what has been bound to some node.
-        let config = watcher::Config::default()
-            .fields("spec.nodeName!=")
-            .streaming_lists();
-        let mut pods = watcher(pods, config)
-            .default_backoff()
-            .applied_objects()
-            .boxed();
+        let config = watcher::Config::default().fields("spec.nodeName!=").streaming_lists();
+        let mut pods = watcher(pods, config).default_backoff().applied_objects().boxed();
         while let Some(event) = pods.next().await {
             // The watcher starts anew by itself after an error.
             if let Ok(pod) = event {
@@ -305,11 +280,7 @@ impl Kubelet {
 
     /// A report that fails is repeated as long as the node is up: a kubelet does the same.
     async fn work_on(&self, pod: &Pod) {
-        let node = pod
-            .spec
-            .as_ref()
-            .and_then(|spec| spec.node_name.as_deref())
-            .unwrap_or_default();
+        let node = pod.spec.as_ref().and_then(|spec| spec.node_name.as_deref()).unwrap_or_default();
         while self.up.has(node) {
             let Ok(permit) = self.limit.acquire().await else {
                 return;
@@ -334,9 +305,7 @@ impl Kubelet {
             Report::Gone => pods.delete(&name, &at_once(pod)).await.map(drop),
             Report::Status(patch) => {
                 let patch = Patch::Strategic(with_uid(patch, pod));
-                pods.patch_status(&name, &PatchParams::default(), &patch)
-                    .await
-                    .map(drop)
+                pods.patch_status(&name, &PatchParams::default(), &patch).await.map(drop)
             }
         }
     }
@@ -350,13 +319,8 @@ impl Kubelet {
 }
 
 fn at_once(pod: &Pod) -> DeleteParams {
-    let only_this = Preconditions {
-        uid: pod.uid(),
-        resource_version: None,
-    };
-    DeleteParams::default()
-        .grace_period(0)
-        .preconditions(only_this)
+    let only_this = Preconditions { uid: pod.uid(), resource_version: None };
+    DeleteParams::default().grace_period(0).preconditions(only_this)
 }
 
 /// A status for one pod must not reach another of the same name.

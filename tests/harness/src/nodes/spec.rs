@@ -99,11 +99,7 @@ impl NodeSpec {
     pub(crate) fn owned_by(&self, namespace: &str, is_fenced: bool) -> Self {
         let mut owned = self.clone().label(OWNER, namespace);
         owned.name = format!("{namespace}-{}", self.name);
-        if is_fenced {
-            owned.taint(OWNER, namespace, TaintEffect::NoSchedule)
-        } else {
-            owned
-        }
+        if is_fenced { owned.taint(OWNER, namespace, TaintEffect::NoSchedule) } else { owned }
     }
 
     /// The objects, as a kubelet registers them: status and all.
@@ -119,15 +115,9 @@ impl NodeSpec {
 
     fn object(&self, name: &str) -> Value {
         let mut labels = self.labels.clone();
-        labels
-            .entry("kubernetes.io/hostname".into())
-            .or_insert_with(|| name.to_owned());
-        labels
-            .entry("kubernetes.io/os".into())
-            .or_insert_with(|| "linux".into());
-        labels
-            .entry("kubernetes.io/arch".into())
-            .or_insert_with(|| "amd64".into());
+        labels.entry("kubernetes.io/hostname".into()).or_insert_with(|| name.to_owned());
+        labels.entry("kubernetes.io/os".into()).or_insert_with(|| "linux".into());
+        labels.entry("kubernetes.io/arch".into()).or_insert_with(|| "amd64".into());
         let taints: Vec<_> = self
             .taints
             .iter()
@@ -171,24 +161,10 @@ pub(crate) fn conditions(is_ready: bool, because: &str) -> Value {
             "lastTransitionTime": now,
         })
     };
-    let ready = if is_ready {
-        "KubeletReady"
-    } else {
-        "KubeletNotReady"
-    };
+    let ready = if is_ready { "KubeletReady" } else { "KubeletNotReady" };
     json!([
-        one(
-            "MemoryPressure",
-            false,
-            "KubeletHasSufficientMemory",
-            "simulated"
-        ),
-        one(
-            "DiskPressure",
-            false,
-            "KubeletHasNoDiskPressure",
-            "simulated"
-        ),
+        one("MemoryPressure", false, "KubeletHasSufficientMemory", "simulated"),
+        one("DiskPressure", false, "KubeletHasNoDiskPressure", "simulated"),
         one("PIDPressure", false, "KubeletHasSufficientPID", "simulated"),
         one("Ready", is_ready, ready, because),
     ])

@@ -41,11 +41,13 @@ struct Ready {
 }
 
 impl Harness {
-    pub(super) fn build(workspace: &Workspace) -> anyhow::Result<Self> {
+    /// Builds the program, and with it the tests of these names: so the dependencies are compiled
+    /// with the features that the tests need, and not once more without them.
+    pub(super) fn build(workspace: &Workspace, tests: &[String]) -> anyhow::Result<Self> {
         let is_there = workspace.members.iter().any(|member| member.name == PACKAGE);
         ensure!(is_there, "failed to find the package {PACKAGE}, which starts a real cluster");
-        // For the whole workspace, so that its dependencies are built as they are for the tests.
         let step = Step::cargo(&["build", "--workspace", "--bin", PROGRAM])
+            .with(tests.iter().flat_map(|test| ["--test", test]))
             .with(["--message-format", "json-render-diagnostics"]);
         let mut command = step.command();
         let output = command.current_dir(&workspace.root).stderr(Stdio::inherit()).output()?;
@@ -53,6 +55,8 @@ impl Harness {
         let program = String::from_utf8_lossy(&output.stdout)
             .lines()
             .filter_map(|line| serde_json::from_str::<Value>(line).ok())
+            .filter(|message| message["target"]["name"] == PROGRAM)
+            .filter(|message| message["profile"]["test"] == false)
             .find_map(|message| message["executable"].as_str().map(str::to_owned));
         Ok(Self { program: program.context("failed to find what cargo built of the harness")? })
     }

@@ -1,0 +1,147 @@
+//! A pattern as it is typed on the command line: `weekdays=Mon, Tue hours=9`.
+//!
+//! This file takes the text apart into fields; what a field's list means is the calendar's affair.
+
+use std::ops::Range;
+
+use almanac_calendar::{Pattern, PatternError, PatternField, PatternText};
+
+use crate::complaint::{Complaint, quoted};
+
+const FIELDS: &str = "minutes, hours, days, months, weekdays and years";
+
+/// A field of a pattern: where in the text its name stands, and where its list.
+#[derive(Debug, PartialEq, Eq)]
+struct Assignment {
+    name: Range<usize>,
+    list: Range<usize>,
+}
+
+/// Reads a pattern: each field's name, an equals sign and its list.
+pub(super) fn pattern(argument: &'static str, text: &str) -> Result<Pattern, Complaint> {
+    let wrong = |span: Range<usize>, message: String| Complaint::new(argument, text, span, message);
+    let Some(assignments) = assignments(text) else {
+        let message = format!(
+            "a pattern is fields with their lists, such as 'weekdays=Mon,Tue hours=9'; there are \
+             {FIELDS}"
+        );
+        return Err(wrong(0..text.len(), message));
+    };
+    let mut fields = PatternText::default();
+    let mut lists: Vec<(PatternField, usize)> = Vec::new();
+    for Assignment { name, list } in assignments {
+        let (field, slot) = match &text[name.clone()] {
+            "minutes" => (PatternField::Minutes, &mut fields.minutes),
+            "hours" => (PatternField::Hours, &mut fields.hours),
+            "days" => (PatternField::Days, &mut fields.days),
+            "months" => (PatternField::Months, &mut fields.months),
+            "weekdays" => (PatternField::Weekdays, &mut fields.weekdays),
+            "years" => (PatternField::Years, &mut fields.years),
+            "" => {
+                let message = format!("a field's name is missing before `=`; there are {FIELDS}");
+                return Err(wrong(name.start..list.start, message));
+            }
+            given => {
+                let given = quoted(given);
+                let message = format!("{given} is not a field of a pattern; there are {FIELDS}");
+                return Err(wrong(name, message));
+            }
+        };
+        if slot.replace(&text[list.clone()]).is_some() {
+            let message = format!("{} is given twice; write one list", field.name());
+            return Err(wrong(name, message));
+        }
+        lists.push((field, list.start));
+    }
+    Pattern::parse(fields).map_err(|error| {
+        let span = span_in(text, &error, &lists);
+        Complaint::new(argument, text, span, error)
+    })
+}
+
+/// Where in the whole text an error about one field's list is.
+fn span_in(text: &str, error: &PatternError, lists: &[(PatternField, usize)]) -> Range<usize> {
+    let list = error.field().and_then(|field| lists.iter().find(|(it, _)| *it == field));
+    match list {
+        Some((_, start)) => error.span().start + start..error.span().end + start,
+        None => 0..text.len(),
+    }
+}
+
+/// The fields of a pattern, in the order they are written; `None` when there is none.
+///
+/// The word before an equals sign is a name, and all from there to the next name is its list. The
+/// first name is all that stands before the first equals sign, so nothing is passed over.
+fn assignments(text: &str) -> Option<Vec<Assignment>> {
+    let mut equals = text.match_indices('=').map(|(at, _)| at);
+    let first = equals.next()?;
+    let mut assignments = Vec::new();
+    let mut name = trimmed(text, 0..first);
+    let mut list_start = first + 1;
+    for next in equals {
+        let next_name = last_word(text, list_start..next);
+        assignments.push(Assignment { name, list: list_start..next_name.start });
+        (name, list_start) = (next_name, next + 1);
+    }
+    assignments.push(Assignment { name, list: list_start..text.len() });
+    Some(assignments)
+}
+
+/// A part of the text without the spaces around it.
+fn trimmed(text: &str, part: Range<usize>) -> Range<usize> {
+    let given = &text[part.clone()];
+    let start = part.start + given.len() - given.trim_start().len();
+    start..start + given.trim().len()
+}
+
+/// The last word of a part of the text.
+fn last_word(text: &str, part: Range<usize>) -> Range<usize> {
+    let given = text[part.clone()].trim_end();
+    let word = given.rsplit(char::is_whitespace).next().unwrap_or_default();
+    part.start + given.len() - word.len()..part.start + given.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(text: &str) -> String {
+        pattern("--start", text).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_pattern_is_read_whatever_the_spaces() {
+        let plain = pattern("--start", "weekdays=Mon,Tue hours=9").unwrap();
+        for text in [
+            "weekdays = Mon, Tue hours = 9",
+            "  weekdays=Mon ,Tue\thours=9  ",
+            "weekdays=Mon,Tue\u{3000}hours=9",
+        ] {
+            assert_eq!(pattern("--start", text).unwrap(), plain, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn no_word_is_passed_over() {
+        assert!(message("garbage hours=9").contains("`garbage hours` is not a field"));
+        assert!(message("hours=9 garbage").contains("`9 garbage` is not one of the hours"));
+        assert!(message("hours=9=10").contains("`9` is not a field"));
+        assert!(message("hours=9 hours=10").contains("hours is given twice"));
+    }
+
+    #[test]
+    fn a_missing_name_is_named_as_such() {
+        for text in ["=", "=9", "hours==9", "hours=9 = 10 ="] {
+            assert!(pattern("--start", text).is_err(), "{text:?}");
+        }
+        assert!(message("=9").contains("name is missing before `=`"));
+        assert!(message("").contains("a pattern is fields with their lists"));
+        assert!(message("hours").contains("a pattern is fields with their lists"));
+    }
+
+    #[test]
+    fn an_error_in_a_list_points_into_the_whole_text() {
+        let error = pattern("--start", "weekdays=Mon hours=9, 24").unwrap_err();
+        assert_eq!(error.span(), 22..24);
+    }
+}
