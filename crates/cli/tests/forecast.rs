@@ -126,6 +126,15 @@ fn each_output_is_as_it_is_written_down() {
 }
 
 #[test]
+fn the_picture_in_the_readme_is_what_is_printed() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let example = ["forecast", "-f", "examples/cron-scaling/two-mornings.yaml"];
+    let period = ["--from", "2026-11-23", "--for", "2d", "-o", "svg"];
+    let output = almanac(&root, &[example.as_slice(), &period].concat());
+    assert_written_down("../../../../docs/forecast.svg", &output);
+}
+
+#[test]
 fn the_order_of_the_files_makes_no_difference() {
     let folder = folder_with("order", &[("a.yaml", SHOP), ("b.yaml", NIGHT), ("c.yaml", NODES)]);
     for output in ["text", "json", "svg", "html"] {
