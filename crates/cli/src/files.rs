@@ -103,6 +103,8 @@ impl Files {
                 let object = PolicyObject { policy, created: None, memory: None };
                 self.world.scheduled_capacities.insert(identity, object);
             }
+            // Of a policy without a usable rule there is nothing to say but its findings.
+            Meaning::CronScaling(policy) if policy.rules.is_empty() => {}
             Meaning::CronScaling(policy) => {
                 let written = text_at(node, &["spec", "scaleTargetRef", "apiVersion"]);
                 let target = policy.target.identity().clone();

@@ -238,7 +238,7 @@ fn what_is_good_is_forecast_and_what_is_bad_is_told_with_its_place() {
     let told = json(&output);
     let names: Vec<_> =
         told["series"].as_array().unwrap().iter().map(|it| &it["target"]["name"]).collect();
-    assert!(names.contains(&&Value::from("nodes")), "{names:?}");
+    assert_eq!(names, [&Value::from("nodes")]);
     let finding = &told["findings"][0];
     assert_eq!((&finding["file"], &finding["line"]), (&"./broken.yaml".into(), &8.into()));
     assert_eq!(finding["field"], "spec.rules[0].schedule");
