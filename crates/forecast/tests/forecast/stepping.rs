@@ -1,6 +1,7 @@
 //! The forecast against stepping: what the engine says when it is asked at every minute, by a loop
 //! that knows nothing of `wake_at`, of replaying or of parts.
 
+use almanac_checker::{check_cron_scaling, check_scheduled_capacity};
 use almanac_engine::cron_scaling::{CronRule, Memory, RuleMemory};
 use almanac_engine::scheduled_capacity::Behaviour;
 use almanac_engine::{Identity, World, cron_scaling, scheduled_capacity, turn};
@@ -83,16 +84,19 @@ fn behaviours() -> impl Strategy<Value = Vec<Behaviour>> {
 }
 
 fn worlds() -> impl Strategy<Value = World> {
-    (rules(), rules(), bound_rules(), behaviours(), any::<bool>()).prop_map(
-        |(one, two, bounds, behaviours, contested)| {
+    (rules(), rules(), [bound_rules(), bound_rules()], behaviours(), any::<bool>()).prop_map(
+        |(one, two, [bounds, further], behaviours, contested)| {
             let second = if contested { "shop" } else { "other" };
+            let second_autoscaler = if contested { "web" } else { "api" };
             Building::default()
                 .workload("shop", 7)
                 .workload("other", 8)
                 .autoscaler("web", 2, 6)
+                .autoscaler("api", 1, 9)
                 .scaling("one", to_workload("shop"), one)
                 .scaling("two", to_workload(second), two)
                 .scaling("bounds", to_autoscaler("web"), bounds)
+                .scaling("further", to_autoscaler(second_autoscaler), further)
                 .schedule("nodes", 1, behaviours)
                 .world()
         },
@@ -116,6 +120,11 @@ fn stepped(mut world: World, period: Period, mut each: impl FnMut(Timestamp, &Wo
     let policies: Vec<Identity> = world.cron_scalings.keys().cloned().collect();
     while now < period.to() {
         for policy in &policies {
+            let input = cron_scaling::gather(&world, policy).unwrap();
+            let decision = cron_scaling::decide(&input, now);
+            if !decision.actions.is_empty() || is_looked_at(now) {
+                check_cron_scaling(&input, now, &decision).stop();
+            }
             turn::take(&mut world, policy, now).unwrap();
         }
         if now >= period.from() {
@@ -125,10 +134,19 @@ fn stepped(mut world: World, period: Period, mut each: impl FnMut(Timestamp, &Wo
     }
 }
 
+/// Checking every minute would take longer than everything else.
+fn is_looked_at(now: Timestamp) -> bool {
+    now.as_second() % 3600 == 0
+}
+
 fn field_at(world: &World, target: &Identity, field: Field, now: Timestamp) -> Option<u32> {
     if field == Field::Value {
         let input = scheduled_capacity::gather(world, target).unwrap();
-        return Some(scheduled_capacity::decide(&input, now).memory.value);
+        let decision = scheduled_capacity::decide(&input, now);
+        if is_looked_at(now) {
+            check_scheduled_capacity(&input, now, &decision).stop();
+        }
+        return Some(decision.memory.value);
     }
     field.read(world, target)
 }
