@@ -5,11 +5,17 @@
 
 mod complaint;
 mod crds;
+mod explain;
+mod files;
+mod forecast;
 mod moment;
+mod next;
+mod subject;
 mod validate;
+mod wall_clock;
 mod when;
 
-use std::io;
+use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -25,6 +31,9 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
+    Forecast(forecast::ForecastArguments),
+    Explain(explain::ExplainArguments),
+    Next(next::NextArguments),
     When(when::WhenArguments),
     Validate(validate::ValidateArguments),
     Crds(crds::CrdsArguments),
@@ -37,11 +46,14 @@ fn main() -> ExitCode {
     let now = Timestamp::now();
     let mut output = io::BufWriter::new(anstream::stdout().lock());
     let done = match &arguments.command {
+        Command::Forecast(arguments) => forecast::run(arguments, now, &mut output),
+        Command::Explain(arguments) => explain::run(arguments, now, &mut output),
+        Command::Next(arguments) => next::run(arguments, now, &mut output),
         Command::When(arguments) => when::run(arguments, now, &mut output),
         Command::Validate(arguments) => validate::run(arguments, now, &mut output),
         Command::Crds(arguments) => crds::run(arguments, &mut output),
     };
-    match done {
+    match done.and_then(|code| Ok(output.flush().map(|()| code)?)) {
         Ok(code) => code,
         // Whoever reads our output has seen enough.
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
@@ -53,8 +65,11 @@ fn main() -> ExitCode {
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    let cause = error.downcast_ref::<io::Error>();
-    cause.is_some_and(|cause| cause.kind() == io::ErrorKind::BrokenPipe)
+    let kind = |cause: &(dyn std::error::Error + 'static)| {
+        let of_json = || cause.downcast_ref().and_then(serde_json::Error::io_error_kind);
+        cause.downcast_ref().map(io::Error::kind).or_else(of_json)
+    };
+    error.chain().any(|cause| kind(cause) == Some(io::ErrorKind::BrokenPipe))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! `almanac validate`: the checks of the webhook, offline.
 
-mod json;
-mod text;
+pub(crate) mod json;
+pub(crate) mod text;
 
 use std::io::{self, Write};
 use std::process::ExitCode;

@@ -26,11 +26,12 @@ impl Agenda {
         if before == wake_at {
             return;
         }
-        if let Some(before) = before {
-            self.in_order.remove(&(before, policy.clone()));
-        }
+        // Added before it is removed, so that a set of few never lets go of its memory.
         if let Some(wake_at) = wake_at {
             self.in_order.insert((wake_at, policy.clone()));
+        }
+        if let Some(before) = before {
+            self.in_order.remove(&(before, policy.clone()));
         }
     }
 
@@ -38,6 +39,12 @@ impl Agenda {
     #[must_use]
     pub fn next(&self) -> Option<Timestamp> {
         self.in_order.first().map(|(at, _)| *at)
+    }
+
+    /// The next turn of anybody, and whose it is.
+    #[must_use]
+    pub fn first(&self) -> Option<(Timestamp, &Identity)> {
+        self.in_order.first().map(|(at, policy)| (*at, policy))
     }
 
     /// Takes a policy whose turn has come at `now`, the longest overdue first.

@@ -6,15 +6,26 @@
 
 use jiff::Timestamp;
 
-use crate::{Action, Identity, Outcome, World, cron_scaling, scheduled_capacity};
+use crate::{Action, Identity, Outcome, Reason, World, cron_scaling, scheduled_capacity};
 
 /// What a turn came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Turn {
     /// What was done, and what became of it.
     pub done: Vec<(Action, Outcome)>,
+    /// Why: what won.
+    pub reasons: Reasons,
     /// When the policy wants its next turn.
     pub wake_at: Option<Timestamp>,
+}
+
+/// What won in a turn, in the terms of the policy's family.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reasons {
+    /// Of a policy that publishes a number by schedule.
+    ScheduledCapacity(Vec<Reason<scheduled_capacity::Because>>),
+    /// Of a policy that sets replicas or bounds by cron rules.
+    CronScaling(Vec<Reason<cron_scaling::Because>>),
 }
 
 /// Lets a policy act on the world at `now`. `None` when the world has no such policy.
@@ -34,7 +45,8 @@ pub fn take_with(
         let outcomes = apply_all(world, &decision.actions, &mut apply);
         let object = world.scheduled_capacities.get_mut(policy)?;
         object.memory = scheduled_capacity::settle(object.memory, decision.memory, &outcomes);
-        return Some(Turn::new(decision.actions, outcomes, decision.wake_at));
+        let reasons = Reasons::ScheduledCapacity(decision.reasons);
+        return Some(Turn::new(decision.actions, outcomes, reasons, decision.wake_at));
     }
     let input = cron_scaling::gather(world, policy)?;
     let decision = cron_scaling::decide(&input, now);
@@ -43,7 +55,8 @@ pub fn take_with(
     let memory = cron_scaling::settle(&object.policy, decision.memory, &outcomes, now);
     let wake_at = cron_scaling::wake_at(&object.policy, &memory, now);
     object.memory = Some(memory);
-    Some(Turn::new(decision.actions, outcomes, wake_at))
+    let reasons = Reasons::CronScaling(decision.reasons);
+    Some(Turn::new(decision.actions, outcomes, reasons, wake_at))
 }
 
 fn apply_all(
@@ -55,7 +68,12 @@ fn apply_all(
 }
 
 impl Turn {
-    fn new(actions: Vec<Action>, outcomes: Vec<Outcome>, wake_at: Option<Timestamp>) -> Turn {
-        Turn { done: actions.into_iter().zip(outcomes).collect(), wake_at }
+    fn new(
+        actions: Vec<Action>,
+        outcomes: Vec<Outcome>,
+        reasons: Reasons,
+        wake_at: Option<Timestamp>,
+    ) -> Turn {
+        Turn { done: actions.into_iter().zip(outcomes).collect(), reasons, wake_at }
     }
 }

@@ -15,8 +15,9 @@ struct Report<'a> {
     findings: Vec<Item<'a>>,
 }
 
+/// A finding, as every command tells it.
 #[derive(Serialize)]
-struct Item<'a> {
+pub(crate) struct Item<'a> {
     code: Code,
     severity: Severity,
     file: &'a str,
@@ -36,24 +37,25 @@ pub(super) fn write(
     reading: &Reading,
     findings: &[PlacedFinding],
 ) -> anyhow::Result<()> {
-    let findings = findings
-        .iter()
-        .map(|placed| {
-            let source = &reading.sources[placed.source];
-            let finding = &placed.finding;
-            Item {
-                code: finding.code,
-                severity: finding.severity(),
-                file: source.name(),
-                line: placed.span.map_or(1, |span| source.position(span.start).line),
-                field: finding.field.to_string(),
-                message: &finding.message,
-                fix: finding.fix.as_deref(),
-                at: &finding.at,
-            }
-        })
-        .collect();
+    let findings = findings.iter().map(|placed| Item::new(reading, placed)).collect();
     serde_json::to_writer_pretty(&mut *output, &Report { schema: SCHEMA, findings })?;
     writeln!(output)?;
     Ok(())
+}
+
+impl<'a> Item<'a> {
+    pub(crate) fn new(reading: &'a Reading, placed: &'a PlacedFinding) -> Item<'a> {
+        let source = &reading.sources[placed.source];
+        let finding = &placed.finding;
+        Item {
+            code: finding.code,
+            severity: finding.severity(),
+            file: source.name(),
+            line: placed.span.map_or(1, |span| source.position(span.start).line),
+            field: finding.field.to_string(),
+            message: &finding.message,
+            fix: finding.fix.as_deref(),
+            at: &finding.at,
+        }
+    }
 }

@@ -32,7 +32,7 @@ pub(super) fn write(
     Ok(())
 }
 
-fn write_finding(
+pub(crate) fn write_finding(
     output: &mut impl Write,
     source: &Source,
     placed: &PlacedFinding,

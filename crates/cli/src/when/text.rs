@@ -5,11 +5,11 @@ use std::io::{self, Write};
 use almanac_calendar::{ClockEffect, Zone};
 use anstyle::{AnsiColor, Style};
 use jiff::Timestamp;
-use jiff::fmt::strtime;
 
 use super::Question;
 use super::schedule::{Happening, Schedule, Shape};
 use super::touched::Touches;
+use crate::wall_clock::civil;
 
 const STRONG: Style = Style::new().bold();
 const QUIET: Style = Style::new().dimmed();
@@ -69,22 +69,6 @@ fn write_line(
         write!(output, "  {WARNING}!{WARNING:#}")?;
     }
     writeln!(output)
-}
-
-/// `Sun 2026-03-08 03:00 -04:00`, or with `UTC` for the offset.
-fn civil(zone: Zone, at: Timestamp) -> String {
-    let civil = zone.civil(at);
-    let format = if civil.second() == 0 { "%a %Y-%m-%d %H:%M" } else { "%a %Y-%m-%d %H:%M:%S" };
-    // The format has nothing that a civil time lacks.
-    let time = strtime::format(format, civil).unwrap_or_default();
-    if zone == Zone::utc() { format!("{time} UTC") } else { format!("{time} {}", offset(zone, at)) }
-}
-
-fn offset(zone: Zone, at: Timestamp) -> String {
-    let seconds = zone.offset(at).seconds();
-    let (sign, seconds) = (if seconds < 0 { '-' } else { '+' }, seconds.abs());
-    let rest = if seconds % 60 == 0 { String::new() } else { format!(":{:02}", seconds % 60) };
-    format!("{sign}{:02}:{:02}{rest}", seconds / 3600, seconds / 60 % 60)
 }
 
 fn capitalised(sentence: &str) -> String {

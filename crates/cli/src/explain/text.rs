@@ -1,0 +1,90 @@
+//! An explanation for a person.
+
+use std::io::{self, Write};
+
+use almanac_engine::Verdict;
+use almanac_forecast::{Because, Field, Holder};
+use anstyle::{AnsiColor, Style};
+
+use super::Answer;
+use crate::wall_clock::civil;
+
+const STRONG: Style = Style::new().bold();
+const QUIET: Style = Style::new().dimmed();
+const WON: Style = AnsiColor::Green.on_default().bold();
+const ERROR: Style = AnsiColor::Red.on_default().bold();
+
+pub(super) fn write(answer: &Answer<'_>, output: &mut impl Write) -> io::Result<()> {
+    let explanation = &answer.explanation;
+    let at = civil(answer.zone, explanation.at);
+    writeln!(output, "{STRONG}{}{STRONG:#} at {at}", explanation.policy)?;
+    let is_own_target = explanation.policy == explanation.target;
+    let target = if is_own_target { String::new() } else { format!(" of {}", explanation.target) };
+    for (field, holder) in &explanation.values {
+        write_value(answer, *field, &target, holder, output)?;
+    }
+    writeln!(output)?;
+    for reason in &explanation.reasons {
+        write_reason(answer, reason, output)?;
+    }
+    writeln!(output)?;
+    match &explanation.next {
+        None => writeln!(output, "Nothing changes within a year.")?,
+        Some(next) => {
+            let before = explanation.values.iter().map(|(_, holder)| holder.value);
+            let changed: Vec<String> = next
+                .values
+                .iter()
+                .zip(before)
+                .filter(|((_, after), before)| after != before)
+                .map(|((field, after), before)| {
+                    format!("{field} {} → {}", known(before), known(*after))
+                })
+                .collect();
+            let at = civil(answer.zone, next.at);
+            writeln!(output, "{STRONG}Next{STRONG:#} {at}: {}", changed.join(", "))?;
+        }
+    }
+    for assumption in &explanation.assumptions {
+        writeln!(output, "{QUIET}Taken for granted: {assumption}{QUIET:#}")?;
+    }
+    Ok(())
+}
+
+fn write_value(
+    answer: &Answer<'_>,
+    field: Field,
+    target: &str,
+    holder: &Holder,
+    output: &mut impl Write,
+) -> io::Result<()> {
+    let since = holder
+        .since
+        .filter(|_| field != Field::Value)
+        .map_or(String::new(), |at| format!(", since {}", civil(answer.zone, at)));
+    writeln!(output, "{field}{target} is {STRONG}{}{STRONG:#}{since}", known(holder.value))
+}
+
+fn write_reason(answer: &Answer<'_>, reason: &Because, output: &mut impl Write) -> io::Result<()> {
+    let (mark, style, verdict) = match reason.verdict {
+        Verdict::Won => ('✓', WON, "won"),
+        Verdict::Lost => ('✗', QUIET, "lost"),
+        Verdict::Inactive => ('·', QUIET, "inactive"),
+        Verdict::Excluded => ('-', QUIET, "excluded"),
+        Verdict::Error => ('!', ERROR, "error"),
+    };
+    let rule = reason.rule.as_deref().unwrap_or("default");
+    writeln!(output, "  {style}{mark} {verdict:<8}{style:#}  {STRONG}{rule}{STRONG:#}")?;
+    writeln!(output, "              {}", reason.because)?;
+    let since = reason.since.map(|at| format!("since {}", civil(answer.zone, at)));
+    let until = reason.until.map(|at| format!("until {}", civil(answer.zone, at)));
+    let span: Vec<String> = since.into_iter().chain(until).collect();
+    if !span.is_empty() {
+        writeln!(output, "              {QUIET}{}{QUIET:#}", span.join(", "))?;
+    }
+    Ok(())
+}
+
+fn known(value: Option<u32>) -> String {
+    value.map_or_else(|| "unknown".to_owned(), |value| value.to_string())
+}

@@ -1,0 +1,59 @@
+//! Reading `--assume`: what holds at the beginning.
+
+use almanac_engine::World;
+use almanac_forecast::{Assumed, Field};
+
+use crate::complaint::Complaint;
+use crate::subject::Subject;
+
+const ARGUMENT: &str = "--assume";
+
+pub(super) fn read(texts: &[String], world: &World) -> Result<Assumed, Complaint> {
+    let mut assumed = Assumed::new();
+    for text in texts {
+        let (subject, field, value) = parse(text)?;
+        let before = assumed.len();
+        for object in world.cron_scalings.values() {
+            let target = object.policy.target.identity();
+            if subject.fits(target) && Field::of_target(&object.policy.target).contains(&field) {
+                assumed.insert((target.clone(), field), value);
+            }
+        }
+        if assumed.len() == before {
+            let message = format!("no policy sets {field} of {}", subject.text());
+            return Err(Complaint::whole(ARGUMENT, text, message));
+        }
+    }
+    Ok(assumed)
+}
+
+fn parse(text: &str) -> Result<(Subject, Field, u32), Complaint> {
+    let wrong = || {
+        let message = "write an object, a field and a number, such as deployment/shop.replicas=3; \
+                       the fields are replicas, minReplicas and maxReplicas";
+        Complaint::whole(ARGUMENT, text, message)
+    };
+    let (place, number) = text.rsplit_once('=').ok_or_else(wrong)?;
+    let (object, field) = place.rsplit_once('.').ok_or_else(wrong)?;
+    let settable = Field::ALL.iter().filter(|field| **field != Field::Value);
+    let field = settable.copied().find(|it| it.name() == field).ok_or_else(wrong)?;
+    let value: i32 = number.parse().map_err(|_| wrong())?;
+    let value = u32::try_from(value).map_err(|_| wrong())?;
+    Ok((Subject::parse(ARGUMENT, object)?, field, value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_assumption_is_an_object_a_field_and_a_number() {
+        let (subject, field, value) = parse("deployment/shop.v2.replicas=3").unwrap();
+        assert_eq!((subject.text(), field, value), ("deployment/shop.v2", Field::Replicas, 3));
+        for wrong in
+            ["", "shop=3", "shop.replicas", "shop.size=3", "shop.replicas=-1", "shop.value=3"]
+        {
+            assert!(parse(wrong).is_err(), "{wrong}");
+        }
+    }
+}

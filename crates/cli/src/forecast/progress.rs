@@ -1,0 +1,50 @@
+//! How far we are, on a terminal, when it takes a while.
+
+use std::io::{self, IsTerminal, Write};
+use std::time::{Duration, Instant};
+
+/// Before that nobody has begun to wonder.
+const SILENT: Duration = Duration::from_secs(1);
+const BETWEEN: Duration = Duration::from_millis(100);
+
+/// A line on standard error, written over and over, and taken away at the end.
+pub(super) struct Progress {
+    all: usize,
+    done: usize,
+    next: Option<Instant>,
+    shown: bool,
+}
+
+impl Progress {
+    pub(super) fn new(all: usize) -> Progress {
+        let next = io::stderr().is_terminal().then(|| Instant::now() + SILENT);
+        Progress { all, done: 0, next, shown: false }
+    }
+
+    /// One more is done.
+    pub(super) fn advance(&mut self) {
+        self.done += 1;
+        let Some(next) = self.next else { return };
+        let now = Instant::now();
+        if now >= next {
+            self.next = Some(now + BETWEEN);
+            self.shown = true;
+            let percent = self.done * 100 / self.all.max(1);
+            // Nothing is lost when this line is.
+            let _ = write!(
+                io::stderr(),
+                "\r\x1b[Kforecasting: {} of {} targets ({percent} %)",
+                self.done,
+                self.all
+            );
+        }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if self.shown {
+            let _ = write!(io::stderr(), "\r\x1b[K");
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! `almanac next`: what comes next, of everything, in order.
+
+mod json;
+mod text;
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use almanac_calendar::Zone;
+use almanac_forecast::{Assumed, Coming, Event, Period};
+use clap::{Args, ValueEnum};
+use jiff::Timestamp;
+
+use crate::complaint::Complaint;
+use crate::files::{FileArguments, Files};
+use crate::moment;
+use crate::subject::Subject;
+
+/// List the next firings and boundaries of everything, in order
+///
+/// Each is shown on the wall clock of its policy and on yours.
+#[derive(Args)]
+#[command(
+    arg_required_else_help = true,
+    after_help = "Examples:
+  almanac next -f policies/ --zone Europe/Berlin
+  almanac next -f policies/ --for 24h -o json
+  almanac next -f policies/ deployment/shop --count 3"
+)]
+pub(crate) struct NextArguments {
+    /// Only these targets or policies: NAME, KIND/NAME or KIND/NAMESPACE/NAME
+    #[arg(value_name = "NAME")]
+    only: Vec<String>,
+
+    #[command(flatten)]
+    files: FileArguments,
+
+    /// Where to begin: RFC 3339, or a date or time in the zone [default: now]
+    #[arg(long, value_name = "INSTANT")]
+    from: Option<String>,
+
+    /// How long a period to list, such as 36h or 7d [default: a year]
+    #[arg(long = "for", value_name = "PERIOD")]
+    period: Option<String>,
+
+    /// How many to list at most [default: 10, or all of the period]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    count: Option<u32>,
+
+    /// Your zone
+    #[arg(long, value_name = "ZONE", default_value = "UTC")]
+    zone: String,
+
+    /// How to print it
+    #[arg(short, long, value_enum, default_value_t = Output::Text)]
+    output: Output,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Output {
+    Text,
+    Json,
+}
+
+const USUAL_COUNT: usize = 10;
+
+/// What was asked, read and checked.
+struct Question<'a> {
+    files: &'a Files,
+    zone: Zone,
+    period: Period,
+    count: usize,
+    only: Vec<Subject>,
+}
+
+pub(crate) fn run(
+    arguments: &NextArguments,
+    now: Timestamp,
+    output: &mut impl Write,
+) -> anyhow::Result<ExitCode> {
+    let zone = crate::forecast::zone("--zone", &arguments.zone)?;
+    let from = match &arguments.from {
+        Some(text) => moment::instant("--from", text, zone)?,
+        None => now,
+    };
+    let text = arguments.period.as_deref().unwrap_or("1y");
+    let to = moment::end_of_period("--for", text, from, zone)?;
+    let empty = || Complaint::whole("--for", text, "a period must be longer than nothing");
+    let period = Period::new(from, to).ok_or_else(empty)?;
+    let count = match arguments.count {
+        Some(count) => usize::try_from(count).unwrap_or(usize::MAX),
+        None if arguments.period.is_some() => usize::MAX,
+        None => USUAL_COUNT,
+    };
+    let files = arguments.files.load(from)?;
+    let only = arguments.only.iter().map(|text| Subject::parse("NAME", text));
+    let only: Vec<Subject> = only.collect::<Result<_, _>>()?;
+    if let Some(unknown) = only.iter().find(|it| it.policies(&files.world).is_empty()) {
+        return Err(unknown.not_found("NAME", &files.world).into());
+    }
+    let question = Question { files: &files, zone, period, count, only };
+    match arguments.output {
+        Output::Text => text::write(&question, output)?,
+        Output::Json => json::write(&question, output)?,
+    }
+    Ok(ExitCode::from(u8::from(files.has_findings())))
+}
+
+impl Question<'_> {
+    /// The events, found one by one as they are asked for.
+    fn events(&self) -> impl Iterator<Item = Event> {
+        let coming = Coming::new(self.files.world.clone(), self.period, &Assumed::new());
+        let wanted = |event: &Event| {
+            self.only.is_empty()
+                || self.only.iter().any(|it| it.fits(&event.policy) || it.fits(&event.target))
+        };
+        coming.filter(wanted).take(self.count)
+    }
+
+    /// The zone an event's schedule is written in.
+    fn zone_of(&self, event: &Event) -> Zone {
+        let world = &self.files.world;
+        if let Some(object) = world.scheduled_capacities.get(&event.policy) {
+            return object.policy.zone;
+        }
+        let rules = world.cron_scalings.get(&event.policy).map(|object| &object.policy.rules);
+        let mut rules = rules.into_iter().flatten();
+        let rule = rules.find(|rule| Some(&rule.name) == event.rule.as_ref());
+        rule.map_or(Zone::utc(), |rule| rule.firings.zone())
+    }
+}

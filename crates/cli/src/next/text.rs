@@ -1,0 +1,57 @@
+//! What comes next for a person.
+
+use std::io::{self, Write};
+
+use almanac_forecast::{Event, What};
+use anstyle::Style;
+
+use super::Question;
+use crate::validate;
+use crate::wall_clock::civil;
+
+const STRONG: Style = Style::new().bold();
+const QUIET: Style = Style::new().dimmed();
+
+pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> io::Result<()> {
+    let mut listed = 0;
+    for event in question.events() {
+        write_event(question, &event, output)?;
+        listed += 1;
+    }
+    if listed == 0 {
+        writeln!(output, "nothing happens in this time")?;
+    }
+    for placed in &question.files.findings {
+        writeln!(output)?;
+        let source = &question.files.reading.sources[placed.source];
+        validate::text::write_finding(output, source, placed)?;
+    }
+    Ok(())
+}
+
+fn write_event(question: &Question<'_>, event: &Event, output: &mut impl Write) -> io::Result<()> {
+    let zone = question.zone_of(event);
+    let there = civil(zone, event.at);
+    let yours = civil(question.zone, event.at);
+    let both = if there == yours { there } else { format!("{there}  {QUIET}{yours}{QUIET:#}") };
+    let (policy, what) = (event.policy.name(), event.what.name());
+    let rule = event.rule.as_deref().unwrap_or_default();
+    writeln!(output, "{STRONG}{both}{STRONG:#}")?;
+    let known =
+        |value: Option<u32>| value.map_or_else(|| "unknown".to_owned(), |it| it.to_string());
+    let sets = event.sets.iter().map(|(field, before, after)| {
+        if *before == Some(*after) {
+            format!("{field} stays {after}")
+        } else {
+            format!("{field} {} → {after}", known(*before))
+        }
+    });
+    let sets: Vec<String> = sets.collect();
+    let sets = match event.what {
+        What::Superseded => "another rule of the same instant takes its place".to_owned(),
+        _ => sets.join(", "),
+    };
+    let of =
+        if event.policy == event.target { String::new() } else { format!("{}: ", event.target) };
+    writeln!(output, "  {policy} {rule} {what}; {of}{sets}")
+}

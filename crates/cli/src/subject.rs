@@ -1,0 +1,134 @@
+//! Objects as people call them on the command line: `shop`, `deployment/shop`, `cronfhpa/prod/shop`.
+
+use almanac_engine::{Identity, World};
+
+use crate::complaint::Complaint;
+
+/// Short names, as kubectl has them.
+const SHORT: &[(&str, &str)] = &[
+    ("cronfhpa", "CronFederatedHPA"),
+    ("deploy", "Deployment"),
+    ("fhpa", "FederatedHPA"),
+    ("hpa", "HorizontalPodAutoscaler"),
+    ("mp", "MetricsProducer"),
+    ("rc", "ReplicationController"),
+    ("rs", "ReplicaSet"),
+    ("sng", "ScalableNodeGroup"),
+    ("sts", "StatefulSet"),
+];
+
+/// A name that may fit several objects.
+#[derive(Clone, Debug)]
+pub(crate) struct Subject {
+    text: String,
+    kind: Option<String>,
+    namespace: Option<String>,
+    name: String,
+}
+
+impl Subject {
+    /// Reads `NAME`, `KIND/NAME` or `KIND/NAMESPACE/NAME`.
+    pub(crate) fn parse(argument: &'static str, text: &str) -> Result<Subject, Complaint> {
+        let parts: Vec<&str> = text.split('/').collect();
+        let (kind, namespace, name) = match parts[..] {
+            [name] => (None, None, name),
+            [kind, name] => (Some(kind), None, name),
+            [kind, namespace, name] => (Some(kind), Some(namespace), name),
+            _ => ("".into(), None, ""),
+        };
+        if name.is_empty() || kind == Some("") || namespace == Some("") {
+            let message = "an object is called by NAME, KIND/NAME or KIND/NAMESPACE/NAME, such as \
+                           deployment/shop";
+            return Err(Complaint::whole(argument, text, message));
+        }
+        Ok(Subject {
+            text: text.to_owned(),
+            kind: kind.map(whole_kind),
+            namespace: namespace.map(str::to_owned),
+            name: name.to_owned(),
+        })
+    }
+
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether an object may be meant.
+    pub(crate) fn fits(&self, identity: &Identity) -> bool {
+        let kind = self.kind.as_ref().is_none_or(|kind| kind.eq_ignore_ascii_case(identity.kind()));
+        let namespace = self.namespace.as_ref().is_none_or(|it| it == identity.namespace());
+        kind && namespace && self.name == identity.name()
+    }
+
+    /// The policies that are meant, by their own names or by those of their targets.
+    pub(crate) fn policies<'a>(&self, world: &'a World) -> Vec<&'a Identity> {
+        let schedules = world.scheduled_capacities.keys().filter(|it| self.fits(it));
+        let scalings = world.cron_scalings.iter().filter(|(identity, object)| {
+            self.fits(identity) || self.fits(object.policy.target.identity())
+        });
+        schedules.chain(scalings.map(|(identity, _)| identity)).collect()
+    }
+
+    /// An error for a name that fits nothing.
+    pub(crate) fn not_found(&self, argument: &'static str, world: &World) -> Complaint {
+        let known = world.scheduled_capacities.keys().chain(world.cron_scalings.keys());
+        let mut known: Vec<String> = known.take(9).map(called).collect();
+        if known.len() == 9 {
+            "…".clone_into(&mut known[8]);
+        }
+        let message = if known.is_empty() {
+            "no policy in the files is called so, or changes what is called so; there is none"
+                .to_owned()
+        } else {
+            format!(
+                "no policy in the files is called so, or changes what is called so; there are {}",
+                known.join(", ")
+            )
+        };
+        Complaint::whole(argument, &self.text, message)
+    }
+}
+
+/// `MetricsProducer/default/nodes`: what can be typed to mean this object.
+pub(crate) fn called(identity: &Identity) -> String {
+    match identity.namespace() {
+        "" => format!("{}/{}", identity.kind(), identity.name()),
+        namespace => format!("{}/{namespace}/{}", identity.kind(), identity.name()),
+    }
+}
+
+fn whole_kind(typed: &str) -> String {
+    let lower = typed.to_ascii_lowercase();
+    // `deployments.apps` is what kubectl prints.
+    let lower = lower.split('.').next().unwrap_or_default();
+    let singular = lower.strip_suffix('s').filter(|_| lower.len() > 4).unwrap_or(lower);
+    let short = SHORT.iter().find(|(short, _)| *short == lower || *short == singular);
+    short.map_or_else(|| singular.to_owned(), |(_, whole)| (*whole).to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fits(text: &str) -> bool {
+        let shop = Identity::new("apps", "Deployment", "prod", "shop");
+        Subject::parse("NAME", text).unwrap().fits(&shop)
+    }
+
+    #[test]
+    fn an_object_is_called_by_name_kind_and_namespace_as_far_as_is_needed() {
+        for text in ["shop", "deploy/shop", "Deployments/shop", "deployment.apps/prod/shop"] {
+            assert!(fits(text), "{text}");
+        }
+        for text in ["shopp", "sts/shop", "deploy/test/shop"] {
+            assert!(!fits(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_name_is_an_error() {
+        for text in ["", "/", "deploy/", "/shop", "a/b/c/d", "deploy//shop"] {
+            assert!(Subject::parse("NAME", text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! The page of `almanac forecast -o html` in a real browser: it opens from a file, tells its
+//! reasons, zooms to an hour, follows the reader's colours, asks for nothing from a network and
+//! has nothing to complain of.
+//!
+//! Chromium is driven over its own debugging protocol through two pipes. Where it is missing and
+//! apt-get may install it, it is installed; elsewhere the test fails and says what to do.
+
+#![cfg(target_os = "linux")]
+#![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
+
+#[path = "browser_forecast/chromium.rs"]
+mod chromium;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use self::chromium::Page;
+
+/// The page of the examples, written to a file.
+fn page_file(folder: &Path) -> PathBuf {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let path = folder.join("forecast.html");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_almanac"));
+    command.current_dir(root).args(["forecast", "-f", "examples", "-o", "html"]);
+    command.args(["--from", "2026-11-20T12:00:00Z", "--for", "9d", "--zone", "Europe/Berlin"]);
+    let output = command.arg("--out").arg(&path).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    path
+}
+
+#[test]
+fn the_page_tells_reasons_zooms_and_follows_the_colour_scheme() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("browser_forecast");
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).unwrap();
+    let url = format!("file://{}", page_file(&folder).display());
+    let mut page = Page::open(&folder, &url);
+
+    let series =
+        page.evaluate("JSON.parse(document.getElementById('forecast').textContent).series.length");
+    let rows = page.evaluate("document.querySelectorAll('section').length");
+    assert_eq!(rows, series);
+
+    hovering_tells_the_reason(&mut page);
+    for scheme in ["light", "dark"] {
+        page.prefer(scheme);
+        page.screenshot(&folder.join(format!("{scheme}.png")));
+    }
+    colours_follow_the_reader(&mut page);
+    zooming_ends_at_an_hour(&mut page);
+    the_filter_leaves_what_is_named(&mut page);
+
+    assert_eq!(page.complaints(), [""; 0], "complaints of the browser");
+    let foreign: Vec<_> =
+        page.requests().into_iter().filter(|it| *it != url && !it.starts_with("data:")).collect();
+    assert!(foreign.is_empty(), "the page asks for {foreign:?}");
+}
+
+fn hovering_tells_the_reason(page: &mut Page) {
+    let hidden = page.evaluate("document.getElementById('tip').hidden");
+    assert_eq!(hidden, true);
+    let place = "(() => { const it = document.querySelector('rect').getBoundingClientRect(); \
+                 return [it.x + it.width / 2, it.y + it.height / 2]; })()";
+    let place = page.evaluate(place);
+    page.move_pointer(place[0].as_f64().unwrap(), place[1].as_f64().unwrap());
+    let tip = page.evaluate("document.getElementById('tip').innerText");
+    let tip = tip.as_str().unwrap();
+    assert!(tip.contains("at 11:00 every day (Europe/Berlin): fired"), "{tip}");
+    assert!(tip.contains("CronFederatedHPA default/shop-morning-peak after-the-rush"), "{tip}");
+    assert!(tip.contains("Fri 2026-11-20 13:00 +01:00 to Sat 2026-11-21 08:00 +01:00"), "{tip}");
+}
+
+fn colours_follow_the_reader(page: &mut Page) {
+    let background = "getComputedStyle(document.body).backgroundColor";
+    page.prefer("light");
+    let light = page.evaluate(background);
+    page.prefer("dark");
+    assert_ne!(page.evaluate(background), light);
+}
+
+fn zooming_ends_at_an_hour(page: &mut Page) {
+    for _ in 0..12 {
+        page.evaluate("document.getElementById('closer').click()");
+    }
+    let span = page.evaluate("document.getElementById('span').textContent");
+    // The middle of the nine days.
+    assert_eq!(span, "Wed 2026-11-25 00:30 +01:00 to Wed 2026-11-25 01:30 +01:00 (Europe/Berlin)");
+    page.evaluate("document.getElementById('whole').click()");
+    let span = page.evaluate("document.getElementById('span').textContent");
+    assert_eq!(span, "Fri 2026-11-20 13:00 +01:00 to Sun 2026-11-29 13:00 +01:00 (Europe/Berlin)");
+}
+
+fn the_filter_leaves_what_is_named(page: &mut Page) {
+    page.evaluate(
+        "(() => { const it = document.getElementById('filter'); it.value = 'SHOP'; \
+         it.dispatchEvent(new Event('input')); })()",
+    );
+    let left = page.evaluate("document.querySelectorAll('section:not([hidden])').length");
+    assert_eq!(left, 1);
+}

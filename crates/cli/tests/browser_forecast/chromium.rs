@@ -1,0 +1,182 @@
+//! As much of a browser's debugging protocol as the tests need.
+//!
+//! Messages are JSON, each closed by a zero byte; the browser reads them from its file descriptor 3
+//! and writes them to 4. The shell connects these to the pipes of the child's standard streams.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use serde_json::{Value, json};
+
+const BROWSER: &str = "chromium";
+const OPTIONS: &str = "--headless --no-sandbox --disable-gpu --disable-background-networking \
+                       --disable-component-update --disable-sync --no-first-run \
+                       --window-size=1280,900 --hide-scrollbars --remote-debugging-pipe";
+
+/// A page in a browser of its own.
+pub(crate) struct Page {
+    browser: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+    session: String,
+    last: u64,
+    events: Vec<Value>,
+}
+
+impl Drop for Page {
+    fn drop(&mut self) {
+        // It may have ended by itself; then there is nothing to do.
+        let _ = self.browser.kill();
+        let _ = self.browser.wait();
+    }
+}
+
+impl Page {
+    /// Opens a page and waits until it has drawn itself.
+    pub(crate) fn open(folder: &Path, url: &str) -> Page {
+        install_where_that_is_possible();
+        let profile = folder.join("profile");
+        let script = format!(
+            "exec {BROWSER} {OPTIONS} --user-data-dir='{}' 3<&0 4>&1 </dev/null >/dev/null 2>&1",
+            profile.display()
+        );
+        let mut browser = Command::new("sh")
+            .args(["-c", &script])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let input = browser.stdin.take().unwrap();
+        let output = BufReader::new(browser.stdout.take().unwrap());
+        let (session, last, events) = (String::new(), 0, Vec::new());
+        let mut page = Page { browser, input, output, session, last, events };
+        let target = page.call("Target.createTarget", &json!({ "url": "about:blank" }));
+        let target = &target["targetId"];
+        let attach = json!({ "targetId": target, "flatten": true });
+        let attached = page.call("Target.attachToTarget", &attach);
+        attached["sessionId"].as_str().unwrap().clone_into(&mut page.session);
+        for domain in ["Runtime.enable", "Log.enable", "Page.enable", "Network.enable"] {
+            page.call(domain, &json!({}));
+        }
+        page.call("Page.navigate", &json!({ "url": url }));
+        page.wait_for_event("Page.loadEventFired");
+        page
+    }
+
+    /// What an expression is, once everything that was asked to be drawn is drawn.
+    pub(crate) fn evaluate(&mut self, expression: &str) -> Value {
+        let settled = format!(
+            "(async () => {{ const frame = () => new Promise(requestAnimationFrame); \
+             const value = () => ({expression}); \
+             await frame(); await frame(); const it = value(); await frame(); await frame(); \
+             return it; }})()"
+        );
+        let asked = json!({ "expression": settled, "awaitPromise": true, "returnByValue": true });
+        let answer = self.call("Runtime.evaluate", &asked);
+        assert!(answer["exceptionDetails"].is_null(), "{expression}: {answer}");
+        answer["result"]["value"].clone()
+    }
+
+    pub(crate) fn move_pointer(&mut self, x: f64, y: f64) {
+        let moved = json!({ "type": "mouseMoved", "x": x, "y": y });
+        self.call("Input.dispatchMouseEvent", &moved);
+    }
+
+    /// Lets the page think that its reader prefers a colour scheme.
+    pub(crate) fn prefer(&mut self, scheme: &str) {
+        let feature = json!({ "name": "prefers-color-scheme", "value": scheme });
+        self.call("Emulation.setEmulatedMedia", &json!({ "features": [feature] }));
+    }
+
+    pub(crate) fn screenshot(&mut self, path: &Path) {
+        let answer = self.call("Page.captureScreenshot", &json!({ "format": "png" }));
+        let picture = from_base64(answer["data"].as_str().unwrap());
+        fs::write(path, picture).unwrap();
+    }
+
+    /// Errors and exceptions so far.
+    pub(crate) fn complaints(&self) -> Vec<String> {
+        let is_complaint = |event: &&Value| match event["method"].as_str() {
+            Some("Runtime.exceptionThrown") => true,
+            Some("Runtime.consoleAPICalled") => event["params"]["type"] == "error",
+            Some("Log.entryAdded") => event["params"]["entry"]["level"] == "error",
+            _ => false,
+        };
+        self.events.iter().filter(is_complaint).map(ToString::to_string).collect()
+    }
+
+    /// Everything the page has asked for so far.
+    pub(crate) fn requests(&self) -> Vec<String> {
+        let sent = self.events.iter().filter(|it| it["method"] == "Network.requestWillBeSent");
+        sent.filter_map(|it| it["params"]["request"]["url"].as_str().map(str::to_owned)).collect()
+    }
+
+    fn call(&mut self, method: &str, parameters: &Value) -> Value {
+        self.last += 1;
+        let id = self.last;
+        let mut message = json!({ "id": id, "method": method, "params": parameters });
+        if !self.session.is_empty() {
+            message["sessionId"] = Value::from(self.session.as_str());
+        }
+        self.input.write_all(message.to_string().as_bytes()).unwrap();
+        self.input.write_all(&[0]).unwrap();
+        self.input.flush().unwrap();
+        loop {
+            let message = self.read();
+            if message["id"] == id {
+                assert!(message["error"].is_null(), "{method}: {message}");
+                return message["result"].clone();
+            }
+            self.events.push(message);
+        }
+    }
+
+    fn wait_for_event(&mut self, method: &str) {
+        while !self.events.iter().any(|event| event["method"] == method) {
+            let message = self.read();
+            self.events.push(message);
+        }
+    }
+
+    fn read(&mut self) -> Value {
+        let mut message = Vec::new();
+        let read = self.output.read_until(0, &mut message).unwrap();
+        assert!(read > 0, "{BROWSER} has ended");
+        message.pop();
+        serde_json::from_slice(&message).unwrap()
+    }
+}
+
+fn is_there() -> bool {
+    let mut version = Command::new(BROWSER);
+    version.arg("--version").stdout(Stdio::null()).stderr(Stdio::null());
+    version.status().is_ok_and(|status| status.success())
+}
+
+/// A test that needs a browser and finds none fails; it is never passed over.
+fn install_where_that_is_possible() {
+    if is_there() {
+        return;
+    }
+    let install = format!("apt-get update -qq && apt-get install -y -qq {BROWSER}");
+    let installed = Command::new("sh").args(["-c", &install]).output();
+    assert!(
+        is_there(),
+        "this test needs {BROWSER} on the PATH, and `{install}` failed: {installed:?}"
+    );
+}
+
+fn from_base64(text: &str) -> Vec<u8> {
+    const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let sextet = |letter| LETTERS.iter().position(|it| *it == letter);
+    let sextets: Vec<usize> = text.bytes().filter_map(sextet).collect();
+    let bytes = sextets.chunks(4).flat_map(|group| {
+        let joined = group.iter().fold(0, |joined, sextet| joined << 6 | sextet);
+        let joined = joined << (6 * (4 - group.len()));
+        let bytes = [joined >> 16, joined >> 8, joined].map(|it| u8::try_from(it & 0xff).unwrap());
+        bytes.into_iter().take(group.len() * 3 / 4)
+    });
+    bytes.collect()
+}

@@ -1,0 +1,62 @@
+//! What the world does not say, and what is taken for granted instead.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use almanac_engine::Identity;
+use jiff::Timestamp;
+
+use crate::Field;
+
+/// Values that whoever asks for a forecast says hold at its beginning.
+pub type Assumed = BTreeMap<(Identity, Field), u32>;
+
+/// Something that was taken for granted.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Assumption {
+    /// Rules that fired before the beginning are taken to have been in force then.
+    InForceBefore {
+        /// The beginning.
+        from: Timestamp,
+    },
+    /// A policy changes an object that the world lacks; it is taken to exist.
+    TargetExists {
+        /// The object.
+        target: Identity,
+    },
+    /// Nobody says what a field is at the beginning.
+    UnknownAtStart {
+        /// The object.
+        target: Identity,
+        /// Its field.
+        field: Field,
+    },
+    /// A field is what whoever asked says.
+    Given {
+        /// The object.
+        target: Identity,
+        /// Its field.
+        field: Field,
+        /// What it is.
+        value: u32,
+    },
+}
+
+impl fmt::Display for Assumption {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Assumption::InForceBefore { from } => {
+                write!(formatter, "the rules were in force before {from} as they are written now")
+            }
+            Assumption::TargetExists { target } => {
+                write!(formatter, "{target} exists, though it is not given")
+            }
+            Assumption::UnknownAtStart { target, field } => {
+                write!(formatter, "{field} of {target} is unknown until a rule sets it")
+            }
+            Assumption::Given { target, field, value } => {
+                write!(formatter, "{field} of {target} is {value} at the beginning, as you say")
+            }
+        }
+    }
+}

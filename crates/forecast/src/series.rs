@@ -1,0 +1,92 @@
+//! A field over time: segments that follow each other without a gap.
+
+use std::sync::Arc;
+
+use almanac_engine::Identity;
+use jiff::Timestamp;
+
+use crate::{Field, Holder, Origin, Period};
+
+/// One field of one object over a period.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Series {
+    /// The object.
+    pub target: Identity,
+    /// The field.
+    pub field: Field,
+    /// Adjacent, and covering the period; neighbours differ in their value or in who set it.
+    pub segments: Vec<Segment>,
+}
+
+/// A stretch of time with one value.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Segment {
+    /// Its first instant.
+    pub from: Timestamp,
+    /// The first instant after it.
+    pub to: Timestamp,
+    /// The value; `None` when nobody knows.
+    pub value: Option<u32>,
+    /// Who set it, and why.
+    pub origin: Arc<Origin>,
+}
+
+impl Series {
+    /// A series that begins with what holds at the beginning, and lasts to the end unless it is
+    /// changed.
+    pub(crate) fn start(target: Identity, field: Field, holder: &Holder, period: Period) -> Series {
+        let segment = Segment {
+            from: period.from(),
+            to: period.to(),
+            value: holder.value,
+            origin: Arc::clone(&holder.origin),
+        };
+        Series { target, field, segments: vec![segment] }
+    }
+
+    /// Lets the field be something else from an instant on, not earlier than the last one.
+    pub(crate) fn change(&mut self, at: Timestamp, value: u32, origin: &Arc<Origin>) {
+        let same = |segment: &Segment| {
+            segment.value == Some(value)
+                && (Arc::ptr_eq(&segment.origin, origin) || segment.origin.writer == origin.writer)
+        };
+        let Some(last) = self.segments.last_mut() else { return };
+        if same(last) {
+            return;
+        }
+        let to = last.to;
+        if last.from < at {
+            last.to = at;
+        } else {
+            // Set twice at one instant: only the last one ever shows.
+            self.segments.pop();
+            if let Some(before) = self.segments.last_mut().filter(|before| same(before)) {
+                before.to = to;
+                return;
+            }
+        }
+        let origin = Arc::clone(origin);
+        self.segments.push(Segment { from: at, to, value: Some(value), origin });
+    }
+
+    /// The segment in which an instant lies.
+    #[must_use]
+    pub fn at(&self, at: Timestamp) -> Option<&Segment> {
+        let after = self.segments.partition_point(|segment| segment.from <= at);
+        self.segments[..after].last().filter(|segment| at < segment.to)
+    }
+
+    /// Everybody who sets the field in the period, in the order of their first segments.
+    #[must_use]
+    pub fn policies(&self) -> Vec<&Identity> {
+        let mut policies: Vec<&Identity> = Vec::new();
+        for segment in &self.segments {
+            if let Some(writer) = &segment.origin.writer
+                && !policies.contains(&&writer.policy)
+            {
+                policies.push(&writer.policy);
+            }
+        }
+        policies
+    }
+}

@@ -1,0 +1,167 @@
+//! Worlds, built in a line or two.
+
+use std::sync::Arc;
+
+use almanac_calendar::{Cron, Pattern, PatternText, PatternWindow, Zone};
+use almanac_engine::cron_scaling::{Bounds, CronRule, CronScaling, Setting, Target};
+use almanac_engine::scheduled_capacity::{Behaviour, ScheduledCapacity};
+use almanac_engine::{Autoscaler, Fingerprint, Identity, PolicyObject, Workload, World};
+use almanac_forecast::{Assumed, Field, Forecast, Period, Series};
+use jiff::Timestamp;
+
+pub(crate) fn deployment(name: &str) -> Identity {
+    Identity::new("apps", "Deployment", "default", name)
+}
+
+pub(crate) fn autoscaler(name: &str) -> Identity {
+    Identity::new("autoscaling", "HorizontalPodAutoscaler", "default", name)
+}
+
+pub(crate) fn cron_policy(name: &str) -> Identity {
+    Identity::new("autoscaling.karmada.io", "CronFederatedHPA", "default", name)
+}
+
+pub(crate) fn schedule(name: &str) -> Identity {
+    Identity::new("autoscaling.karpenter.sh", "MetricsProducer", "default", name)
+}
+
+pub(crate) fn at(text: &str) -> Timestamp {
+    text.parse().unwrap()
+}
+
+pub(crate) fn period(from: &str, to: &str) -> Period {
+    Period::new(at(from), at(to)).unwrap()
+}
+
+/// A rule that sets replicas, in UTC.
+pub(crate) fn rule(name: &str, cron: &str, replicas: u32) -> CronRule {
+    setting_rule(name, cron, Setting::Replicas(replicas))
+}
+
+/// A rule that sets bounds, in UTC.
+pub(crate) fn bounds(name: &str, cron: &str, min: Option<u32>, max: Option<u32>) -> CronRule {
+    setting_rule(name, cron, Setting::Bounds(Bounds::new(min, max).unwrap()))
+}
+
+fn setting_rule(name: &str, cron: &str, setting: Setting) -> CronRule {
+    CronRule {
+        name: Arc::from(name),
+        position: 0,
+        firings: Cron::parse(cron).unwrap().in_zone(Zone::utc()),
+        suspended: false,
+        setting,
+        max_delay_seconds: 30,
+        successful_history_limit: 3,
+        failed_history_limit: 3,
+        fingerprint: Fingerprint::of([name, cron]),
+    }
+}
+
+pub(crate) fn in_zone(mut rule: CronRule, zone: &str) -> CronRule {
+    rule.firings = rule.firings.cron().clone().in_zone(Zone::named(zone).unwrap());
+    rule
+}
+
+pub(crate) fn suspended(mut rule: CronRule) -> CronRule {
+    rule.suspended = true;
+    rule
+}
+
+/// A behaviour between two times of every day, in UTC; hours as in `"9"`.
+pub(crate) fn daily(start: &str, end: &str, value: u32, priority: i32) -> Behaviour {
+    let hour = |hour| PatternText { hours: Some(hour), ..PatternText::default() };
+    behaviour(hour(start), hour(end), "UTC", value, priority)
+}
+
+pub(crate) fn behaviour(
+    start: PatternText<'_>,
+    end: PatternText<'_>,
+    zone: &str,
+    value: u32,
+    priority: i32,
+) -> Behaviour {
+    let parse = |text| Pattern::parse(text).unwrap();
+    let window = PatternWindow::new(parse(start), parse(end)).unwrap();
+    Behaviour { windows: window.in_zone(Zone::named(zone).unwrap()), value, priority }
+}
+
+/// A world that is added to.
+#[derive(Default)]
+pub(crate) struct Building(World);
+
+impl Building {
+    pub(crate) fn workload(mut self, name: &str, replicas: u32) -> Building {
+        self.0.workloads.insert(deployment(name), Workload { replicas: Some(replicas) });
+        self
+    }
+
+    pub(crate) fn autoscaler(mut self, name: &str, min: u32, max: u32) -> Building {
+        let bounds = Autoscaler { min_replicas: Some(min), max_replicas: Some(max) };
+        self.0.autoscalers.insert(autoscaler(name), bounds);
+        self
+    }
+
+    pub(crate) fn scaling(mut self, name: &str, target: Target, rules: Vec<CronRule>) -> Building {
+        let rules = (0..).zip(rules).map(|(position, rule)| CronRule { position, ..rule });
+        let policy = CronScaling { target, rules: rules.collect(), unusable_rules: Box::default() };
+        let object = PolicyObject { policy, created: None, memory: None };
+        self.0.cron_scalings.insert(cron_policy(name), object);
+        self
+    }
+
+    pub(crate) fn schedule(
+        mut self,
+        name: &str,
+        default_value: u32,
+        behaviours: Vec<Behaviour>,
+    ) -> Building {
+        let policy =
+            ScheduledCapacity { zone: Zone::utc(), default_value, behaviours: behaviours.into() };
+        let object = PolicyObject { policy, created: None, memory: None };
+        self.0.scheduled_capacities.insert(schedule(name), object);
+        self
+    }
+
+    pub(crate) fn world(self) -> World {
+        self.0
+    }
+}
+
+pub(crate) fn to_workload(name: &str) -> Target {
+    Target::Workload(deployment(name))
+}
+
+pub(crate) fn to_autoscaler(name: &str) -> Target {
+    Target::Autoscaler(autoscaler(name))
+}
+
+/// All series of a forecast.
+pub(crate) fn all_series(world: &World, period: Period) -> Vec<Series> {
+    let forecast = Forecast::new(world, period, Assumed::new());
+    forecast.parts().flat_map(|part| part.series).collect()
+}
+
+/// The only series of a field.
+pub(crate) fn series(world: &World, period: Period, field: Field) -> Series {
+    let mut series = all_series(world, period);
+    series.retain(|series| series.field == field);
+    assert_eq!(series.len(), 1, "series of {field}");
+    series.remove(0)
+}
+
+/// A series as text: `Thu 00:00 2 (as given), Thu 08:00 10 by shop/open`.
+pub(crate) fn told(series: &Series) -> Vec<String> {
+    let tell = |segment: &almanac_forecast::Segment| {
+        let civil = Zone::utc().civil(segment.from);
+        let value = segment.value.map_or("?".to_owned(), |value| value.to_string());
+        let by = match &segment.origin.writer {
+            None => "nobody".to_owned(),
+            Some(writer) => {
+                let rule = writer.rule.as_deref().unwrap_or("default");
+                format!("{}/{rule}", writer.policy.name())
+            }
+        };
+        format!("{:02} {:02}:{:02} {value} {by}", civil.day(), civil.hour(), civil.minute())
+    };
+    series.segments.iter().map(tell).collect()
+}

@@ -1,0 +1,62 @@
+//! What comes next: firings and boundaries, in order.
+
+use almanac_forecast::{Assumed, Coming, Event, What};
+
+use crate::builders::*;
+
+fn told(event: &Event) -> String {
+    let sets: Vec<_> = event
+        .sets
+        .iter()
+        .map(|(field, before, after)| format!("{field} {before:?}->{after}"))
+        .collect();
+    let rule = event.rule.as_deref().unwrap_or("-");
+    let (what, policy) = (event.what.name(), event.policy.name());
+    format!("{} {policy}/{rule} {what} {}", event.at, sets.join(" "))
+}
+
+#[test]
+fn firings_and_boundaries_of_everything_come_in_order_of_time() {
+    let rules = vec![rule("open", "0 8 * * *", 10), rule("close", "0 17 * * *", 3)];
+    let world = Building::default()
+        .scaling("s", to_workload("shop"), rules)
+        .schedule("nodes", 1, vec![daily("9", "17", 5, 0), daily("12", "13", 7, 1)])
+        .world();
+    let day = period("2026-03-02T00:00:00Z", "2026-03-03T00:00:00Z");
+    let events: Vec<_> = Coming::new(world, day, &Assumed::new()).map(|it| told(&it)).collect();
+    assert_eq!(
+        events,
+        [
+            "2026-03-02T08:00:00Z s/open fires replicas Some(3)->10",
+            "2026-03-02T09:00:00Z nodes/behaviors[0] opens value Some(1)->5",
+            "2026-03-02T12:00:00Z nodes/behaviors[1] opens value Some(5)->7",
+            "2026-03-02T13:00:00Z nodes/behaviors[1] closes value Some(7)->5",
+            "2026-03-02T17:00:00Z s/close fires replicas Some(10)->3",
+            "2026-03-02T17:00:00Z nodes/behaviors[0] closes value Some(5)->1",
+        ]
+    );
+}
+
+#[test]
+fn a_boundary_at_the_very_beginning_is_told() {
+    let world = Building::default().schedule("nodes", 1, vec![daily("9", "17", 5, 0)]).world();
+    let nine = period("2026-03-02T09:00:00Z", "2026-03-02T10:00:00Z");
+    let events: Vec<_> = Coming::new(world, nine, &Assumed::new()).collect();
+    assert_eq!(events.len(), 1);
+    assert_eq!(events[0].what, What::Opens);
+}
+
+#[test]
+fn a_firing_that_changes_nothing_is_told_and_so_is_one_of_which_nothing_is_left() {
+    let rules = vec![rule("a", "0 8 * * *", 10), rule("b", "0 8 * * *", 11)];
+    let world = Building::default().scaling("s", to_workload("shop"), rules).world();
+    let day = period("2026-03-02T00:00:00Z", "2026-03-03T00:00:00Z");
+    let events: Vec<_> = Coming::new(world, day, &Assumed::new()).map(|it| told(&it)).collect();
+    assert_eq!(
+        events,
+        [
+            "2026-03-02T08:00:00Z s/a superseded ",
+            "2026-03-02T08:00:00Z s/b fires replicas Some(11)->11",
+        ]
+    );
+}

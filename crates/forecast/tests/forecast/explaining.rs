@@ -1,0 +1,106 @@
+//! Why a value holds: every rule, what became of it, and what changes next.
+
+use almanac_engine::Verdict;
+use almanac_forecast::{Explanation, Field, explain};
+
+use crate::builders::*;
+
+/// Every rule as `name verdict since until`.
+fn told(explanation: &Explanation) -> Vec<String> {
+    let time = |at: Option<jiff::Timestamp>| at.map_or("-".to_owned(), |at| at.to_string());
+    let line = |it: &almanac_forecast::Because| {
+        let rule = it.rule.as_deref().unwrap_or("default");
+        format!("{rule} {:?} {} {}", it.verdict, time(it.since), time(it.until))
+    };
+    explanation.reasons.iter().map(line).collect()
+}
+
+fn value(explanation: &Explanation, field: Field) -> Option<u32> {
+    let found = explanation.values.iter().find(|(it, _)| *it == field);
+    found.and_then(|(_, holder)| holder.value)
+}
+
+#[test]
+fn the_rule_that_fired_last_has_won_and_the_others_wait() {
+    let rules = vec![
+        rule("open", "0 8 * * *", 10),
+        rule("close", "0 20 * * *", 3),
+        suspended(rule("off", "0 0 * * *", 0)),
+    ];
+    let world = Building::default().scaling("s", to_workload("shop"), rules).world();
+    let explanation = explain(&world, &cron_policy("s"), at("2026-03-02T12:00:00Z")).unwrap();
+    assert_eq!(value(&explanation, Field::Replicas), Some(10));
+    assert_eq!(
+        told(&explanation),
+        [
+            "open Won 2026-03-02T08:00:00Z 2026-03-02T20:00:00Z",
+            "close Inactive - 2026-03-02T20:00:00Z",
+            "off Excluded - -",
+        ]
+    );
+    let next = explanation.next.unwrap();
+    assert_eq!(
+        (next.at, next.values),
+        (at("2026-03-02T20:00:00Z"), vec![(Field::Replicas, Some(3))])
+    );
+}
+
+#[test]
+fn an_instant_at_which_a_rule_fires_is_explained_by_that_firing() {
+    let rules = vec![rule("open", "0 8 * * *", 10), rule("close", "0 20 * * *", 3)];
+    let world = Building::default().scaling("s", to_workload("shop"), rules).world();
+    let explanation = explain(&world, &cron_policy("s"), at("2026-03-02T20:00:00Z")).unwrap();
+    assert_eq!(value(&explanation, Field::Replicas), Some(3));
+    assert_eq!(explanation.reasons[1].verdict, Verdict::Won);
+}
+
+#[test]
+fn rules_that_hold_one_bound_each_have_both_won() {
+    let rules = vec![
+        bounds("floor", "0 6 * * *", Some(4), None),
+        bounds("ceiling", "0 7 * * *", None, Some(8)),
+    ];
+    let world = Building::default().autoscaler("shop", 1, 10);
+    let world = world.scaling("s", to_autoscaler("shop"), rules).world();
+    let explanation = explain(&world, &cron_policy("s"), at("2026-03-02T12:00:00Z")).unwrap();
+    assert_eq!(
+        told(&explanation),
+        ["floor Won 2026-03-02T06:00:00Z -", "ceiling Won 2026-03-02T07:00:00Z -"]
+    );
+    assert_eq!(explanation.next, None);
+}
+
+#[test]
+fn a_rule_whose_value_another_policy_has_replaced_has_lost() {
+    let world = Building::default()
+        .scaling("day", to_workload("shop"), vec![rule("up", "0 8 * * *", 10)])
+        .scaling("night", to_workload("shop"), vec![rule("down", "0 20 * * *", 2)])
+        .world();
+    let explanation = explain(&world, &cron_policy("day"), at("2026-03-02T21:00:00Z")).unwrap();
+    assert_eq!(value(&explanation, Field::Replicas), Some(2));
+    assert_eq!(explanation.reasons[0].verdict, Verdict::Lost);
+    assert!(explanation.reasons[0].because.contains("CronFederatedHPA"), "{explanation:?}");
+}
+
+#[test]
+fn a_schedule_tells_who_won_who_lost_and_who_is_closed() {
+    let behaviours = vec![daily("9", "17", 5, 0), daily("8", "12", 9, 1), daily("20", "22", 2, 0)];
+    let world = Building::default().schedule("nodes", 1, behaviours).world();
+    let explanation = explain(&world, &schedule("nodes"), at("2026-03-02T10:00:00Z")).unwrap();
+    assert_eq!(value(&explanation, Field::Value), Some(9));
+    assert_eq!(
+        told(&explanation),
+        [
+            "behaviors[0] Lost 2026-03-02T09:00:00Z 2026-03-02T17:00:00Z",
+            "behaviors[1] Won 2026-03-02T08:00:00Z 2026-03-02T12:00:00Z",
+            "behaviors[2] Inactive 2026-03-01T22:00:00Z 2026-03-02T20:00:00Z",
+        ]
+    );
+    assert_eq!(explanation.next.unwrap().at, at("2026-03-02T12:00:00Z"));
+}
+
+#[test]
+fn a_policy_that_is_not_there_has_no_explanation() {
+    let world = Building::default().world();
+    assert_eq!(explain(&world, &schedule("nodes"), at("2026-03-02T10:00:00Z")), None);
+}

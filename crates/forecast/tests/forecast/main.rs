@@ -1,0 +1,10 @@
+//! What a forecast must be: of hand-built worlds, and of random ones against a loop of its own.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking, in its builders too")]
+
+mod builders;
+mod coming;
+mod explaining;
+mod series;
+mod starting;
+mod stepping;
