@@ -241,14 +241,14 @@ fn applied(world: &World, policy: &Identity, at: Timestamp) -> Vec<(u32, Field, 
     let memory = world.cron_scalings.get(policy).and_then(|object| object.memory.as_ref());
     let mut set = Vec::new();
     for (rule, memory) in (0..).zip(memory.map_or(&[][..], |memory| &memory.rules)) {
-        let Some(execution) = memory.executions.first().filter(|it| it.executed == at) else {
+        let Some(execution) = memory.executions.first().filter(|it| it.executed() == at) else {
             continue;
         };
         let Ending::Done(applied) = execution.ending else { continue };
         let fields = [
-            (Field::Replicas, applied.replicas),
-            (Field::MinReplicas, applied.min),
-            (Field::MaxReplicas, applied.max),
+            (Field::Replicas, applied.replicas()),
+            (Field::MinReplicas, applied.min()),
+            (Field::MaxReplicas, applied.max()),
         ];
         set.extend(fields.into_iter().filter_map(|(field, value)| Some((rule, field, value?))));
     }
