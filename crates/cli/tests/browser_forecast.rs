@@ -93,7 +93,7 @@ fn zooming_ends_at_an_hour(page: &mut Page) {
 
 fn the_filter_leaves_what_is_named(page: &mut Page) {
     page.evaluate(
-        "(() => { const it = document.getElementById('filter'); it.value = 'SHOP'; \
+        "(() => { const it = document.getElementById('filter'); it.value = 'OFFICE'; \
          it.dispatchEvent(new Event('input')); })()",
     );
     let left = page.evaluate("document.querySelectorAll('section:not([hidden])').length");
