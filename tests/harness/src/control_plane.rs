@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, bail, ensure};
 use kube::Client;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 
+use crate::audit_log::AuditLog;
 use crate::await_condition::{Observation, PATIENCE, await_condition};
 use crate::binaries::Binaries;
 use crate::component::Component;
@@ -23,20 +24,36 @@ use crate::{log_tail, run_folder};
 pub struct ControlPlaneOptions {
     components: Vec<Component>,
     extra_flags: Vec<(Component, String)>,
+    is_audited: bool,
+    reads_of: Option<String>,
 }
 
 impl ControlPlaneOptions {
     /// All four programs.
     #[must_use]
     pub fn whole() -> Self {
-        Self { components: Component::ALL.to_vec(), extra_flags: Vec::new() }
+        Self::of(&Component::ALL)
     }
 
     /// etcd and the API server: no controllers, nothing is scheduled. It is ready sooner, and any
     /// folder in `KUBEBUILDER_ASSETS` has these two.
     #[must_use]
     pub fn api_only() -> Self {
-        Self { components: vec![Component::Etcd, Component::ApiServer], extra_flags: Vec::new() }
+        Self::of(&[Component::Etcd, Component::ApiServer])
+    }
+
+    /// With an API server that writes down who changes what: see [`ControlPlane::audit_log`].
+    #[must_use]
+    pub fn audited(mut self) -> Self {
+        self.is_audited = true;
+        self
+    }
+
+    /// The same, and what this user looks at beside what it changes.
+    #[must_use]
+    pub fn audited_with_reads_of(mut self, user: impl Into<String>) -> Self {
+        self.reads_of = Some(user.into());
+        self.audited()
     }
 
     /// One more flag for one of the programs. Where a flag is given twice, the later one counts.
@@ -49,6 +66,15 @@ impl ControlPlaneOptions {
     /// Whether it is more than etcd and the API server.
     pub(crate) fn is_whole(&self) -> bool {
         self.has(Component::ControllerManager) || self.has(Component::Scheduler)
+    }
+
+    fn of(components: &[Component]) -> Self {
+        Self {
+            components: components.to_vec(),
+            extra_flags: Vec::new(),
+            is_audited: false,
+            reads_of: None,
+        }
     }
 
     fn has(&self, component: Component) -> bool {
@@ -64,6 +90,7 @@ pub struct ControlPlane {
     ports: Ports,
     folder: RunFolder,
     ready_after: Duration,
+    is_audited: bool,
 }
 
 /// The ports of a control plane, ours even while a component is down.
@@ -116,8 +143,16 @@ impl ControlPlane {
         ] {
             pki.write_kubeconfig(&file, &ports.url(Component::ApiServer), client)?;
         }
-        let mut plane =
-            Self { processes: BTreeMap::new(), ports, folder, ready_after: Duration::ZERO };
+        if options.is_audited {
+            AuditLog::write_policy(folder.path(), options.reads_of.as_deref())?;
+        }
+        let mut plane = Self {
+            processes: BTreeMap::new(),
+            ports,
+            folder,
+            ready_after: Duration::ZERO,
+            is_audited: options.is_audited,
+        };
         // The API server looks for etcd until it is there; the other two give up on the API
         // server after a while. So two go together, and then the other two.
         for together in [
@@ -162,6 +197,12 @@ impl ControlPlane {
     /// A new client with the rights of an administrator.
     pub async fn client(&self) -> Result<Client> {
         client_for(&self.kubeconfig()).await
+    }
+
+    /// Who changed what, where that was asked for with [`ControlPlaneOptions::audited`].
+    pub fn audit_log(&self) -> Result<AuditLog> {
+        ensure!(self.is_audited, "this control plane was started without an audit log");
+        Ok(AuditLog::in_folder(self.folder()))
     }
 
     /// The process id of a component that runs.
@@ -251,6 +292,7 @@ impl ControlPlane {
             controller_manager: self.ports.controller_manager.number(),
             scheduler: self.ports.scheduler.number(),
             has_controllers: options.has(Component::ControllerManager),
+            is_audited: options.is_audited,
         };
         let mut flags = match component {
             Component::Etcd => layout.etcd_flags(),

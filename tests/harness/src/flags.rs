@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::audit_log::AuditLog;
 use crate::pki::{self, Pki};
 
 /// Where things are in one control plane.
@@ -16,6 +17,8 @@ pub(crate) struct Layout<'a> {
     pub(crate) scheduler: u16,
     /// False where no controller manager makes the service accounts that pods are given.
     pub(crate) has_controllers: bool,
+    /// Whether the API server writes down who changes what.
+    pub(crate) is_audited: bool,
 }
 
 /// What the clients of the API server may ask a second. Upstream's 20 to 50 protects a production
@@ -77,6 +80,9 @@ impl Layout<'_> {
         ];
         if !self.has_controllers {
             flags.push("--disable-admission-plugins=ServiceAccount".into());
+        }
+        if self.is_audited {
+            flags.extend(AuditLog::flags(self.folder));
         }
         flags
     }

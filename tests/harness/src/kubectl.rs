@@ -32,6 +32,12 @@ impl Kubectl {
         })
     }
 
+    /// The program itself, for those who run it in a shell.
+    #[must_use]
+    pub fn program(&self) -> &Path {
+        &self.program
+    }
+
     /// Runs it and returns what it printed; its own words are the error when it fails.
     pub async fn run(&self, arguments: &[&str]) -> Result<String> {
         self.run_with_input(arguments, "").await

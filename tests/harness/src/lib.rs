@@ -13,11 +13,14 @@
 //!
 //! The harness starts things and reports; it decides nothing about Almanac.
 
+mod audit_log;
 mod await_condition;
+mod belongings;
 mod binaries;
 mod component;
 mod control_plane;
 pub mod environment;
+mod fault_proxy;
 mod flags;
 mod go_build;
 mod kubectl;
@@ -27,20 +30,27 @@ mod nodes;
 mod pki;
 mod ports;
 mod process;
+mod program;
+mod program_port;
 mod prometheus;
 mod prometheus_program;
 mod run_folder;
+mod service_account;
 mod shared;
 mod test_run;
 
+pub use audit_log::{AuditLog, AuditedRequest};
 pub use await_condition::{Observation, PATIENCE, await_condition};
 pub use binaries::Binaries;
 pub use component::Component;
 pub use control_plane::{ControlPlane, ControlPlaneOptions, client_for};
+pub use fault_proxy::{Answer, Fault, FaultProxy, Injected, Recorded};
 pub use go_build::{Built, GoBuild};
 pub use kubectl::Kubectl;
 pub use needs::{Needs, Verdict};
 pub use nodes::{NodeSimulator, NodeSpec, TaintEffect};
+pub use program::Program;
 pub use prometheus::Prometheus;
 pub use prometheus_program::provide_prometheus;
+pub use service_account::ServiceAccountAccess;
 pub use test_run::{OwnTest, SharedTest, TestResult, on_own_control_plane, on_shared_cluster};

@@ -137,7 +137,8 @@ impl Pki {
     }
 }
 
-fn write_private(file: &Path, text: &str) -> Result<()> {
+/// Writes a file that nobody else may read.
+pub(crate) fn write_private(file: &Path, text: &str) -> Result<()> {
     use std::io::Write as _;
     fs::File::options()
         .create(true)

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
@@ -28,8 +28,11 @@ pub(crate) struct Process {
     name: String,
     program: PathBuf,
     arguments: Vec<String>,
+    environment: Vec<(String, String)>,
     folder: PathBuf,
     running: Mutex<Option<Running>>,
+    /// How it ended by itself the last time; nothing while it runs and after it was killed.
+    end: Mutex<Option<ExitStatus>>,
 }
 
 #[derive(Debug)]
@@ -47,12 +50,25 @@ impl Process {
         arguments: Vec<String>,
         folder: &Path,
     ) -> Result<Self> {
+        Self::start_in_environment(name, program, arguments, Vec::new(), folder)
+    }
+
+    /// The same with variables beside those of the test process.
+    pub(crate) fn start_in_environment(
+        name: &str,
+        program: &Path,
+        arguments: Vec<String>,
+        environment: Vec<(String, String)>,
+        folder: &Path,
+    ) -> Result<Self> {
         let process = Self {
             name: name.to_owned(),
             program: program.to_owned(),
             arguments,
+            environment,
             folder: folder.to_owned(),
             running: Mutex::new(None),
+            end: Mutex::new(None),
         };
         process.start_again()?;
         Ok(process)
@@ -76,6 +92,7 @@ impl Process {
             .args(&self.arguments)
             .current_dir(&self.folder)
             .env("HOME", &self.folder)
+            .envs(self.environment.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(log)
@@ -86,6 +103,7 @@ impl Process {
         let watcher = child.stdin.take().context("the process has no standard input")?;
         let said = child.stdout.take().context("the process has no standard output")?;
         *running = Some(Running { child, watcher });
+        self.note_end(None);
         // It takes the shell a moment, and is not worth the runtime's while.
         let mut line = String::new();
         BufReader::new(said).read_line(&mut line)?;
@@ -131,18 +149,33 @@ impl Process {
         self.signal(Signal::CONT).map(drop)
     }
 
-    /// An error, with the end of its log, when it should be running and is not.
-    pub(crate) fn check_alive(&self) -> Result<()> {
+    /// Asks it to end (SIGTERM), and does not wait until it does.
+    pub(crate) fn ask_to_end(&self) -> Result<()> {
+        self.signal(Signal::TERM).map(drop)
+    }
+
+    /// How it ended by itself, if it has. One that was killed is not running, which is an error.
+    pub(crate) fn check_end(&self) -> Result<Option<ExitStatus>> {
         let mut running = self.lock();
         let Some(process) = running.as_mut() else {
-            bail!("{} is not running", self.name);
+            let end = *self.end.lock().unwrap_or_else(PoisonError::into_inner);
+            return end.map(Some).with_context(|| format!("{} is not running", self.name));
         };
-        let Some(status) = process.child.try_wait()? else {
+        let end = process.child.try_wait()?;
+        if end.is_some() {
+            self.note_end(end);
+            if let Some(ended) = running.take() {
+                dismiss(ended.watcher);
+            }
+        }
+        Ok(end)
+    }
+
+    /// An error, with the end of its log, when it should be running and is not.
+    pub(crate) fn check_alive(&self) -> Result<()> {
+        let Some(status) = self.check_end()? else {
             return Ok(());
         };
-        if let Some(ended) = running.take() {
-            dismiss(ended.watcher);
-        }
         let how = match (status.code(), status.signal()) {
             (Some(code), _) => format!("exited with {code}"),
             (None, Some(signal)) => format!("was ended by signal {signal}"),
@@ -168,6 +201,10 @@ impl Process {
         kill_process(id, signal)
             .with_context(|| format!("failed to send {signal:?} to {}", self.name))?;
         Ok(id)
+    }
+
+    fn note_end(&self, end: Option<ExitStatus>) {
+        *self.end.lock().unwrap_or_else(PoisonError::into_inner) = end;
     }
 
     /// A test that panicked while it held the lock left a whole value behind.

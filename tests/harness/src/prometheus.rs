@@ -29,10 +29,20 @@ impl Prometheus {
     /// Starts one that scrapes each target (`127.0.0.1:PORT`, path `/metrics`) every second, and
     /// itself under the job `prometheus`. The targets are under the job `test`.
     pub async fn start(targets: &[String]) -> Result<Self> {
+        Self::start_with(targets, false).await
+    }
+
+    /// The same with `honor_labels`: where a target's own labels `job` and `instance` meet those of
+    /// the scrape, the target's stay, instead of becoming `exported_job` and `exported_instance`.
+    pub async fn start_honoring_labels(targets: &[String]) -> Result<Self> {
+        Self::start_with(targets, true).await
+    }
+
+    async fn start_with(targets: &[String], honor_labels: bool) -> Result<Self> {
         let program = tokio::task::spawn_blocking(provide_prometheus).await??;
         let mut last = None;
         for _ in 0..ATTEMPTS {
-            match Self::attempt(&program, targets).await {
+            match Self::attempt(&program, targets, honor_labels).await {
                 Ok(prometheus) => return Ok(prometheus),
                 Err(error) => last = Some(error),
             }
@@ -40,7 +50,11 @@ impl Prometheus {
         Err(last.context("no attempt was made")?).context("failed to start Prometheus")
     }
 
-    async fn attempt(program: &std::path::Path, targets: &[String]) -> Result<Self> {
+    async fn attempt(
+        program: &std::path::Path,
+        targets: &[String],
+        honor_labels: bool,
+    ) -> Result<Self> {
         let folder = RunFolder::create()?;
         let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port();
         let own = format!("127.0.0.1:{port}");
@@ -48,7 +62,12 @@ impl Prometheus {
             "global": {"scrape_interval": "1s", "scrape_timeout": "1s"},
             "scrape_configs": [
                 {"job_name": "prometheus", "static_configs": [{"targets": [own]}]},
-                {"job_name": "test", "static_configs": [{"targets": targets}]},
+                {
+                    "job_name": "test",
+                    "metrics_path": "/metrics",
+                    "honor_labels": honor_labels,
+                    "static_configs": [{"targets": targets}],
+                },
             ],
         });
         // JSON is YAML too.
@@ -77,20 +96,34 @@ impl Prometheus {
 
     /// The value of an instant query that yields one sample; nothing when it yields none.
     pub async fn query(&self, promql: &str) -> Result<Option<f64>> {
-        let path: String = std::iter::once("/api/v1/query?query=".to_owned())
-            .chain(promql.bytes().map(|byte| format!("%{byte:02X}")))
-            .collect();
-        let request = http::Request::get(path).body(Vec::new())?;
-        let answer: Value = self.client.request(request).await?;
-        let samples = answer["data"]["result"]
-            .as_array()
-            .with_context(|| format!("Prometheus answered {promql:?} with {answer}"))?;
+        let result = self.ask(promql).await?;
+        let samples = result.as_array().map(Vec::as_slice).unwrap_or_default();
         ensure!(samples.len() < 2, "{promql:?} yields {} samples, not one", samples.len());
         let Some(sample) = samples.first() else {
             return Ok(None);
         };
-        let value = sample["value"][1].as_str().context("a sample without a value")?;
-        Ok(Some(value.parse()?))
+        Ok(Some(number(&sample["value"])?.1))
+    }
+
+    /// What was scraped of one series in the last minutes: when, in seconds since 1970, and which
+    /// value. The selector names no range.
+    pub async fn scraped(&self, selector: &str, minutes: u32) -> Result<Vec<(f64, f64)>> {
+        let result = self.ask(&format!("{selector}[{minutes}m]")).await?;
+        let series = result.as_array().map(Vec::as_slice).unwrap_or_default();
+        ensure!(series.len() < 2, "{selector:?} selects {} series, not one", series.len());
+        let samples = series.first().and_then(|series| series["values"].as_array());
+        samples.into_iter().flatten().map(number).collect()
+    }
+
+    async fn ask(&self, promql: &str) -> Result<Value> {
+        let path: String = std::iter::once("/api/v1/query?query=".to_owned())
+            .chain(promql.bytes().map(|byte| format!("%{byte:02X}")))
+            .collect();
+        let request = http::Request::get(path).body(Vec::new())?;
+        let mut answer: Value = self.client.request(request).await?;
+        let result = answer["data"]["result"].take();
+        ensure!(result.is_array(), "Prometheus answered {promql:?} with {answer}");
+        Ok(result)
     }
 
     /// Waits until a query yields a sample. The first one takes seconds after a scrape begins.
@@ -119,6 +152,13 @@ impl Prometheus {
             Err(error) => bail!("{error:#}\n{}", log_tail::tail_of(&self.process.log(), 20)),
         }
     }
+}
+
+/// A pair of an instant and a value, which Prometheus writes as text.
+fn number(sample: &Value) -> Result<(f64, f64)> {
+    let at = sample[0].as_f64().context("a sample without an instant")?;
+    let value = sample[1].as_str().context("a sample without a value")?;
+    Ok((at, value.parse()?))
 }
 
 impl Drop for Prometheus {

@@ -15,10 +15,12 @@ use serde_json::json;
 use tokio::sync::Semaphore;
 
 use crate::await_condition::{Observation, PATIENCE, await_condition};
+use crate::belongings;
 use crate::control_plane::{ControlPlane, ControlPlaneOptions, client_for, client_from};
 use crate::kubectl::Kubectl;
 use crate::needs::{self, Needs};
 use crate::nodes::{NodeSimulator, NodeSpec, OWNER};
+use crate::service_account::ServiceAccountAccess;
 use crate::shared::SharedCluster;
 
 /// What a test returns.
@@ -26,8 +28,8 @@ pub type TestResult = Result<()>;
 
 /// How many lines of each log a failed test shows.
 const LINES: usize = 15;
-/// No test takes longer: it hangs.
-const AT_MOST: Duration = Duration::from_mins(10);
+/// No test takes longer, not even one that is asked to watch ten minutes pass: it hangs.
+const AT_MOST: Duration = Duration::from_mins(15);
 const REPORT_WITHIN: Duration = Duration::from_secs(5);
 
 static NUMBER: AtomicU32 = AtomicU32::new(0);
@@ -59,6 +61,7 @@ pub struct OwnTest {
 /// other pods do, so tests run in parallel without meeting.
 pub fn on_shared_cluster(test: impl AsyncFnOnce(&SharedTest) -> TestResult) -> TestResult {
     let needs = needs::of_running_file(false, false)?;
+    belongings::forget();
     run(async {
         let cluster = SharedCluster::get().await?;
         if needs.is_some_and(Needs::is_whole) && !cluster.has_controllers() {
@@ -68,7 +71,9 @@ pub fn on_shared_cluster(test: impl AsyncFnOnce(&SharedTest) -> TestResult) -> T
         let outcome = contained(test(&shared)).await;
         if !matches!(outcome, Ok(Ok(()))) {
             eprintln!("{}", shared.report().await);
+            eprintln!("{}", belongings::report(LINES));
         }
+        belongings::forget();
         let cleared = tokio::time::timeout(PATIENCE, shared.clear_away()).await;
         outcome.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
         cleared.context("failed to clear away after the test: no answer in time")?
@@ -81,6 +86,7 @@ pub fn on_own_control_plane(
     test: impl AsyncFnOnce(&OwnTest) -> TestResult,
 ) -> TestResult {
     needs::of_running_file(true, options.is_whole())?;
+    belongings::forget();
     run(async {
         let _turn = OWN_AT_ONCE.acquire().await?;
         let plane = ControlPlane::start(options).await?;
@@ -90,7 +96,9 @@ pub fn on_own_control_plane(
         if !matches!(outcome, Ok(Ok(()))) {
             own.plane.keep_logs();
             eprintln!("{}", own.plane.log_tails(LINES));
+            eprintln!("{}", belongings::report(LINES));
         }
+        belongings::forget();
         outcome.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
 }
@@ -150,6 +158,11 @@ impl SharedTest {
     /// kubectl for this namespace.
     pub async fn kubectl(&self) -> Result<Kubectl> {
         Kubectl::provide(&self.kubeconfig(), Some(&self.namespace)).await
+    }
+
+    /// Access as a service account of this namespace, with its rights and no others.
+    pub async fn service_account(&self, name: &str) -> Result<ServiceAccountAccess> {
+        ServiceAccountAccess::grant(&self.kubeconfig(), &self.namespace, name).await
     }
 
     async fn prepare(cluster: &'static SharedCluster) -> Result<Self> {
@@ -244,6 +257,15 @@ impl OwnTest {
     /// Nodes for any pod of this control plane.
     pub async fn nodes(&self, specs: &[NodeSpec]) -> Result<NodeSimulator> {
         NodeSimulator::start(&self.client, specs).await
+    }
+
+    /// Access as a service account, with its rights and no others.
+    pub async fn service_account(
+        &self,
+        namespace: &str,
+        name: &str,
+    ) -> Result<ServiceAccountAccess> {
+        ServiceAccountAccess::grant(&self.plane.kubeconfig(), namespace, name).await
     }
 
     /// kubectl for this control plane.

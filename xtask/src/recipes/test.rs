@@ -9,6 +9,7 @@ mod harness;
 use std::collections::BTreeSet;
 use std::env;
 use std::fs;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
@@ -26,6 +27,14 @@ const CLUSTER: &str = "cluster_";
 
 /// The variable that names a cluster somebody else keeps for the tests.
 const FOREIGN_CLUSTER: &str = "KUBECONFIG_TEST";
+
+/// How many tests of one file run at a time.
+const THREADS: &str = "RUST_TEST_THREADS";
+
+/// Two for each processor.
+fn threads() -> usize {
+    2 * std::thread::available_parallelism().map_or(2, usize::from)
+}
 
 fn run(run: &mut Run) -> anyhow::Result<()> {
     let (cluster, plain) = integration_tests(&run.workspace);
@@ -101,7 +110,12 @@ fn run_on_cluster(
     }
     match harness.start_control_plane() {
         Ok(plane) => {
-            run.step(title, &step.clone().environment(&plane.environment));
+            let mut environment = plane.environment.clone();
+            // Most of a real-cluster test is waiting, for a boundary or for a lease to run out.
+            if env::var_os(THREADS).is_none() {
+                environment.insert(THREADS.to_owned(), threads().to_string());
+            }
+            run.step(title, &step.clone().environment(&environment));
             Ok(())
         }
         Err(error) => not_run(run, tests, &format!("{error:#}")),
@@ -141,16 +155,40 @@ fn list(workspace: &Workspace, files: &[String], why: &str) -> anyhow::Result<us
         if !files.contains(&target.name) {
             continue;
         }
-        let failed = || format!("failed to read {}", target.source.display());
-        let text = fs::read_to_string(&target.source).with_context(failed)?;
-        let names = source::test_names(&text).with_context(failed)?;
-        tests.extend(names.iter().map(|name| format!("{} {}: {name}", member.name, target.name)));
+        for file in files_of(&target.source)? {
+            let failed = || format!("failed to read {}", file.display());
+            let text = fs::read_to_string(&file).with_context(failed)?;
+            let found = source::test_names(&text).with_context(failed)?;
+            tests.extend(found.iter().map(|it| format!("{} {}: {it}", member.name, target.name)));
+        }
     }
     println!("\n== real-cluster tests: {} NOT RUN ({why})", tests.len());
     for test in &tests {
         println!("   not run: {test}");
     }
     Ok(tests.len())
+}
+
+/// The file of an integration test and those of its modules: beside a `main.rs`, or in a folder of
+/// the file's own name.
+fn files_of(source: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let is_main = source.file_name().is_some_and(|name| name == "main.rs");
+    let folder = if is_main { source.with_file_name("") } else { source.with_extension("") };
+    let mut files = vec![source.to_owned()];
+    let mut folders = vec![folder];
+    while let Some(folder) = folders.pop().filter(|folder| folder.is_dir()) {
+        let failed = || format!("failed to read {}", folder.display());
+        for entry in fs::read_dir(&folder).with_context(failed)? {
+            let path = entry.with_context(failed)?.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path != source && path.extension().is_some_and(|it| it == "rs") {
+                files.push(path);
+            }
+        }
+    }
+    files.sort();
+    Ok(files)
 }
 
 #[cfg(test)]
@@ -168,6 +206,21 @@ mod tests {
             "targets": tests.iter().map(target).collect::<Vec<_>>(),
         });
         serde_json::from_value(json!({ "workspace_root": "/w", "packages": [package] })).unwrap()
+    }
+
+    #[test]
+    fn the_tests_in_the_modules_of_a_test_are_its_tests() {
+        let folder = env::temp_dir().join(format!("almanac-xtask-{}", std::process::id()));
+        fs::create_dir_all(folder.join("cluster_x/inner")).unwrap();
+        for file in ["cluster_x/main.rs", "cluster_x/one.rs", "cluster_x/inner/two.rs", "y.rs"] {
+            fs::write(folder.join(file), "").unwrap();
+        }
+        let found = files_of(&folder.join("cluster_x/main.rs")).unwrap();
+        let alone = files_of(&folder.join("y.rs")).unwrap();
+        fs::remove_dir_all(&folder).unwrap();
+        let names: Vec<_> = found.iter().map(|it| it.file_name().unwrap()).collect();
+        assert_eq!(names, ["two.rs", "main.rs", "one.rs"]);
+        assert_eq!(alone.len(), 1);
     }
 
     #[test]

@@ -1,0 +1,256 @@
+//! Who changed what at an API server, and what one user looked at, from its own audit log. The API
+//! server's counters know no names, and its own upkeep (roles, leases, priorities) is in them; the
+//! log tells them apart.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use anyhow::{Context as _, Result};
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::Client;
+use kube::api::{Api, ObjectMeta, PostParams};
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::await_condition::{Observation, PATIENCE, await_condition};
+
+const WRITES: [&str; 5] = ["create", "update", "patch", "delete", "deletecollection"];
+/// What the name of every mark begins with.
+const MARK: &str = "almanac-audit-mark-";
+static NUMBER: AtomicU32 = AtomicU32::new(0);
+
+/// The audit log of one API server. It goes with the control plane.
+#[derive(Clone, Debug)]
+pub struct AuditLog {
+    file: PathBuf,
+}
+
+/// A request, as the API server answered it. Empty is what it does not have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AuditedRequest {
+    /// When it was answered, as the log has it (RFC 3339 with microseconds).
+    pub at: String,
+    /// Who asked, such as `system:serviceaccount:harbour:almanac`.
+    pub user: String,
+    /// The program that asked, as it calls itself.
+    pub user_agent: String,
+    /// `create`, `update`, `patch`, `delete` or `deletecollection`, and of those whose reads are
+    /// written down `get`, `list` or `watch`. Server-side apply is a `patch`.
+    pub verb: String,
+    /// The API group; empty is the core group.
+    pub group: String,
+    /// The resource, such as `deployments`.
+    pub resource: String,
+    /// The subresource, such as `scale`.
+    pub subresource: String,
+    /// The namespace.
+    pub namespace: String,
+    /// The object's name.
+    pub name: String,
+    /// The path and the query.
+    pub uri: String,
+    /// The status it was answered with.
+    pub code: u16,
+}
+
+impl AuditedRequest {
+    /// Whether it is about a lease.
+    #[must_use]
+    pub fn is_for_lease(&self) -> bool {
+        self.group == "coordination.k8s.io" && self.resource == "leases"
+    }
+
+    /// Whether it only asks, though it is a `create`: who somebody is, and what they may do.
+    #[must_use]
+    pub fn is_review(&self) -> bool {
+        ["authentication.k8s.io", "authorization.k8s.io"].contains(&self.group.as_str())
+    }
+
+    /// Whether it asks for a change.
+    #[must_use]
+    pub fn is_write(&self) -> bool {
+        WRITES.contains(&self.verb.as_str())
+    }
+
+    /// Whether it was not to be kept.
+    #[must_use]
+    pub fn is_dry_run(&self) -> bool {
+        self.uri.split(['?', '&']).any(|part| part == "dryRun=All")
+    }
+
+    fn what(&self) -> String {
+        let mut what = self.resource.clone();
+        for (mark, part) in [('.', &self.group), ('/', &self.subresource)] {
+            if !part.is_empty() {
+                what.push(mark);
+                what.push_str(part);
+            }
+        }
+        what
+    }
+}
+
+impl fmt::Display for AuditedRequest {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { at, user, user_agent, verb, namespace, name, code, .. } = self;
+        let what = self.what();
+        write!(formatter, "{at} {user} ({user_agent}) {verb} {what} {namespace}/{name}: {code}")
+    }
+}
+
+impl AuditLog {
+    /// All writes that were answered before this was called, in the order of the log.
+    ///
+    /// What a later call returns begins with what an earlier one did: the rest is what came between.
+    ///
+    /// To know that the log has them all, a mark is written: a `ConfigMap` that is not kept. Marks
+    /// are left out. The client needs the right to create one in the namespace `default`.
+    pub async fn writes(&self, client: &Client) -> Result<Vec<AuditedRequest>> {
+        let mut requests = self.requests(client).await?;
+        requests.retain(AuditedRequest::is_write);
+        Ok(requests)
+    }
+
+    /// The same with the reads of the user whose reads are written down: see
+    /// `ControlPlaneOptions::audited_with_reads_of`. A watch is in the log once it has ended.
+    pub async fn requests(&self, client: &Client) -> Result<Vec<AuditedRequest>> {
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let name = format!("{MARK}{}-{number}", std::process::id());
+        let metadata = ObjectMeta { name: Some(name.clone()), ..ObjectMeta::default() };
+        let mark = ConfigMap { metadata, ..ConfigMap::default() };
+        let dry_run = PostParams { dry_run: true, ..PostParams::default() };
+        let maps: Api<ConfigMap> = Api::namespaced(client.clone(), "default");
+        maps.create(&dry_run, &mark).await.context("failed to mark the audit log")?;
+        let mut requests =
+            await_condition("the audit log to show its mark", PATIENCE, async || {
+                let requests = self.read()?;
+                Ok(match requests.iter().position(|request| request.name == name) {
+                    Some(mark) => Observation::Holds(requests[..mark].to_vec()),
+                    None => Observation::NotYet(format!("{} requests without it", requests.len())),
+                })
+            })
+            .await?;
+        requests.retain(|request| !request.name.starts_with(MARK));
+        Ok(requests)
+    }
+
+    /// How many there are of each kind, by whom: a line for each, for the message of a test.
+    #[must_use]
+    pub fn tally(writes: &[AuditedRequest]) -> String {
+        let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+        for write in writes {
+            let AuditedRequest { user, user_agent, verb, .. } = write;
+            let line = format!("{verb} {} by {user} ({user_agent})", write.what());
+            *counts.entry(line).or_default() += 1;
+        }
+        let lines: Vec<_> =
+            counts.iter().map(|(line, count)| format!("{count} x {line}\n")).collect();
+        lines.concat()
+    }
+
+    pub(crate) fn in_folder(folder: &Path) -> Self {
+        Self { file: folder.join("audit.jsonl") }
+    }
+
+    /// What the API server needs to write it.
+    pub(crate) fn flags(folder: &Path) -> [String; 2] {
+        let log = Self::in_folder(folder).file;
+        [
+            format!("--audit-policy-file={}", policy_in(folder).display()),
+            format!("--audit-log-path={}", log.display()),
+        ]
+    }
+
+    pub(crate) fn write_policy(folder: &Path, reads_of: Option<&str>) -> Result<()> {
+        let mut rules =
+            vec![json!({"level": "Metadata", "verbs": WRITES}), json!({"level": "None"})];
+        if let Some(user) = reads_of {
+            rules.insert(0, json!({"level": "Metadata", "users": [user]}));
+        }
+        let policy = json!({
+            "apiVersion": "audit.k8s.io/v1",
+            "kind": "Policy",
+            "omitStages": ["RequestReceived", "ResponseStarted"],
+            "rules": rules,
+        });
+        let file = policy_in(folder);
+        std::fs::write(&file, policy.to_string())
+            .with_context(|| format!("failed to write {}", file.display()))
+    }
+
+    fn read(&self) -> Result<Vec<AuditedRequest>> {
+        let text = std::fs::read_to_string(&self.file)
+            .with_context(|| format!("failed to read {}", self.file.display()))?;
+        // A line that is just being written is not whole.
+        let whole = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
+        whole
+            .map(|line| {
+                let event: Event = serde_json::from_str(line)
+                    .with_context(|| format!("the audit log has a strange line: {line}"))?;
+                Ok(AuditedRequest::from(event))
+            })
+            .collect()
+    }
+}
+
+fn policy_in(folder: &Path) -> PathBuf {
+    folder.join("audit-policy.json")
+}
+
+/// A line of the log, as far as it matters.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Event {
+    stage_timestamp: String,
+    verb: String,
+    #[serde(rename = "requestURI")]
+    request_uri: String,
+    user: User,
+    #[serde(default)]
+    user_agent: String,
+    #[serde(default)]
+    object_ref: ObjectReference,
+    #[serde(default)]
+    response_status: ResponseStatus,
+}
+
+#[derive(Deserialize)]
+struct User {
+    username: String,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct ObjectReference {
+    api_group: String,
+    resource: String,
+    subresource: String,
+    namespace: String,
+    name: String,
+}
+
+#[derive(Default, Deserialize)]
+struct ResponseStatus {
+    #[serde(default)]
+    code: u16,
+}
+
+impl From<Event> for AuditedRequest {
+    fn from(event: Event) -> Self {
+        Self {
+            at: event.stage_timestamp,
+            user: event.user.username,
+            user_agent: event.user_agent,
+            verb: event.verb,
+            group: event.object_ref.api_group,
+            resource: event.object_ref.resource,
+            subresource: event.object_ref.subresource,
+            namespace: event.object_ref.namespace,
+            name: event.object_ref.name,
+            uri: event.request_uri,
+            code: event.response_status.code,
+        }
+    }
+}

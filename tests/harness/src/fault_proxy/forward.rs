@@ -1,0 +1,93 @@
+//! One request through the proxy: recorded, perhaps spoilt, handed on, and its answer handed back.
+
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result, bail};
+use http::{HeaderMap, Request, Response, header};
+use http_body_util::BodyExt as _;
+use hyper::body::Incoming;
+use kube::client::Body;
+
+use super::Service;
+use super::fault::Effect;
+
+/// What belongs to one connection and not to the request, and the credentials: the proxy has its
+/// own for the API server.
+const OF_THE_CONNECTION: [header::HeaderName; 6] = [
+    header::HOST,
+    header::AUTHORIZATION,
+    header::CONNECTION,
+    header::TRANSFER_ENCODING,
+    header::TE,
+    header::UPGRADE,
+];
+
+/// Answers a request. An error cuts the connection without an answer.
+pub(super) async fn answer(
+    service: Arc<Service>,
+    request: Request<Incoming>,
+) -> Result<Response<Body>> {
+    let (number, recorded) = service.records.take_down(&request);
+    let Some(taken) = service.faults.take_for(&recorded) else {
+        return hand_on(&service, number, request).await;
+    };
+    service.records.amend(number, |recorded| recorded.injected = true);
+    match &taken.effect {
+        Effect::Answer(answer) => {
+            let response = answer.response()?;
+            let code = answer.code().as_u16();
+            service.records.amend(number, |recorded| recorded.status = Some(code));
+            Ok(response)
+        }
+        Effect::Refuse => bail!("refused on purpose"),
+        Effect::LoseAnswer => {
+            // The API server begins its answer once the work is done.
+            let lost = ask_api_server(&service, number, request).await?;
+            drop(lost);
+            bail!("the answer was lost on purpose")
+        }
+        Effect::Hang => {
+            taken.released().await?;
+            hand_on(&service, number, request).await
+        }
+        Effect::Delay(by) => {
+            tokio::time::sleep(*by).await;
+            hand_on(&service, number, request).await
+        }
+    }
+}
+
+async fn hand_on(
+    service: &Service,
+    number: u64,
+    request: Request<Incoming>,
+) -> Result<Response<Body>> {
+    let mut response = ask_api_server(service, number, request).await?;
+    remove_of_the_connection(response.headers_mut());
+    let code = response.status().as_u16();
+    service.records.amend(number, |recorded| recorded.status = Some(code));
+    Ok(response)
+}
+
+/// When the program hangs up meanwhile, this is dropped, and the request with it.
+async fn ask_api_server(
+    service: &Service,
+    number: u64,
+    request: Request<Incoming>,
+) -> Result<Response<Body>> {
+    let (mut head, body) = request.into_parts();
+    remove_of_the_connection(&mut head.headers);
+    let body = body.collect().await.context("the program did not finish its request")?.to_bytes();
+    let request = Request::from_parts(head, Body::from(body));
+    let response = service.api_server.send(request).await;
+    let response = response.context("the API server gave no answer")?;
+    let code = response.status().as_u16();
+    service.records.amend(number, |recorded| recorded.api_server_status = Some(code));
+    Ok(response)
+}
+
+fn remove_of_the_connection(headers: &mut HeaderMap) {
+    for name in &OF_THE_CONNECTION {
+        headers.remove(name);
+    }
+}

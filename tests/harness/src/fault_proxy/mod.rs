@@ -1,0 +1,230 @@
+//! A server between a program and the API server that goes wrong on request: it listens, cuts
+//! connections and goes away. What becomes of a single request is in `forward`, what is to go wrong
+//! in `fault`, what was asked in `record`.
+
+mod fault;
+mod forward;
+mod record;
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use anyhow::{Context as _, Result};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use kube::Client;
+use serde_json::json;
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::task::JoinHandle;
+
+pub use self::fault::{Answer, Fault, Injected};
+pub use self::record::Recorded;
+
+use self::fault::Faults;
+use self::record::Records;
+use crate::ports::ReservedPort;
+use crate::run_folder::RunFolder;
+
+/// As many connections as an API server would let wait.
+const BACKLOG: u32 = 1024;
+
+/// A plain HTTP server on loopback that hands every request on to an API server, with the rights
+/// of the client it was started with, unless a [`Fault`] says otherwise.
+///
+/// Answers are handed back as they come, so a watch is a watch. When the program hangs up, its
+/// request to the API server ends too. Connections that change their protocol (exec, attach,
+/// port-forward) do not pass.
+#[derive(Debug)]
+pub struct FaultProxy {
+    service: Arc<Service>,
+    listening: Mutex<Option<JoinHandle<()>>>,
+    port: ReservedPort,
+    folder: RunFolder,
+}
+
+/// What the connections have in common.
+struct Service {
+    api_server: Client,
+    faults: Faults,
+    records: Records,
+    connections: Mutex<Vec<JoinHandle<()>>>,
+}
+
+impl FaultProxy {
+    /// Starts one. What comes through it is asked with the client's rights.
+    ///
+    /// It lives on the runtime it is started on.
+    pub fn start(api_server: Client) -> Result<Self> {
+        let folder = RunFolder::create()?;
+        let port = ReservedPort::take()?;
+        let namespace = api_server.default_namespace().to_owned();
+        let config = json!({
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": [{"name": "proxy", "cluster": {
+                "server": format!("http://127.0.0.1:{}", port.number()),
+            }}],
+            "users": [{"name": "proxy", "user": {}}],
+            "contexts": [{"name": "proxy", "context": {
+                "cluster": "proxy", "user": "proxy", "namespace": namespace,
+            }}],
+            "current-context": "proxy",
+        });
+        let service = Service {
+            api_server,
+            faults: Faults::default(),
+            records: Records::default(),
+            connections: Mutex::default(),
+        };
+        let proxy = Self { service: Arc::new(service), listening: Mutex::default(), port, folder };
+        let file = proxy.kubeconfig();
+        std::fs::write(&file, config.to_string())
+            .with_context(|| format!("failed to write {}", file.display()))?;
+        proxy.unblock()?;
+        Ok(proxy)
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("http://127.0.0.1:{}", self.port.number())
+    }
+
+    /// A kubeconfig that names it as the server. It holds no credentials; its default namespace is
+    /// that of the client the proxy was started with.
+    #[must_use]
+    pub fn kubeconfig(&self) -> PathBuf {
+        self.folder.path().join("proxy.kubeconfig")
+    }
+
+    /// Has something go wrong. Of several faults that fit a request, the one that was injected
+    /// first counts, until it has had its number of requests.
+    #[must_use = "a fault that nobody asks about may never have happened"]
+    pub fn inject(&self, fault: Fault) -> Injected {
+        self.service.faults.add(fault)
+    }
+
+    /// All that was asked since the start, or since it was last cleared, in the order of arrival.
+    #[must_use]
+    pub fn requests(&self) -> Vec<Recorded> {
+        self.service.records.all()
+    }
+
+    /// Those of them that ask for a change, but for the upkeep of leases.
+    #[must_use]
+    pub fn writes(&self) -> Vec<Recorded> {
+        let mut requests = self.requests();
+        requests.retain(|request| request.is_write() && !request.is_for_lease());
+        requests
+    }
+
+    /// Forgets what was asked. What is still unanswered is not recorded again.
+    pub fn clear(&self) {
+        self.service.records.clear();
+    }
+
+    /// How many connections are open.
+    #[must_use]
+    pub fn connections(&self) -> usize {
+        self.service.connections().iter().filter(|connection| !connection.is_finished()).count()
+    }
+
+    /// Cuts every connection there is, watches and half-given answers too, and waits until they are
+    /// gone. New ones are welcome. Returns how many there were.
+    pub async fn cut_all(&self) -> usize {
+        let connections = std::mem::take(&mut *self.service.connections());
+        let mut cut = 0;
+        for connection in &connections {
+            cut += usize::from(!connection.is_finished());
+            connection.abort();
+        }
+        for connection in connections {
+            // That it was cut is all it could say.
+            let _ = connection.await;
+        }
+        cut
+    }
+
+    /// Is away, as an API server that does not run: every connection is cut, and new ones are
+    /// refused. The port stays its own.
+    pub async fn block(&self) {
+        let listening = self.listening().take();
+        if let Some(listening) = listening {
+            listening.abort();
+            let _ = listening.await;
+        }
+        self.cut_all().await;
+    }
+
+    /// Is back after [`Self::block`].
+    pub fn unblock(&self) -> Result<()> {
+        let mut listening = self.listening();
+        if listening.is_none() {
+            let listener = self.listen().context("failed to listen on 127.0.0.1")?;
+            *listening = Some(tokio::spawn(accept(listener, Arc::clone(&self.service))));
+        }
+        Ok(())
+    }
+
+    fn listen(&self) -> Result<TcpListener> {
+        let socket = TcpSocket::new_v4()?;
+        socket.set_reuseport(true)?;
+        socket.bind(SocketAddr::from((Ipv4Addr::LOCALHOST, self.port.number())))?;
+        Ok(socket.listen(BACKLOG)?)
+    }
+
+    fn listening(&self) -> MutexGuard<'_, Option<JoinHandle<()>>> {
+        self.listening.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for FaultProxy {
+    fn drop(&mut self) {
+        if let Some(listening) = self.listening().take() {
+            listening.abort();
+        }
+        for connection in &*self.service.connections() {
+            connection.abort();
+        }
+    }
+}
+
+impl Service {
+    fn connections(&self) -> MutexGuard<'_, Vec<JoinHandle<()>>> {
+        self.connections.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl std::fmt::Debug for Service {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Service").finish_non_exhaustive()
+    }
+}
+
+/// Each connection is a task of its own: to end the task is to cut the connection.
+async fn accept(listener: TcpListener, service: Arc<Service>) {
+    loop {
+        match listener.accept().await {
+            Ok((stream, _)) => {
+                let connection = tokio::spawn(serve(stream, Arc::clone(&service)));
+                let mut connections = service.connections();
+                connections.retain(|connection| !connection.is_finished());
+                connections.push(connection);
+            }
+            Err(error) => {
+                eprintln!("the proxy listens no more: {error}");
+                return;
+            }
+        }
+    }
+}
+
+async fn serve(stream: TcpStream, service: Arc<Service>) {
+    // Small answers are not to wait for more.
+    let _ = stream.set_nodelay(true);
+    let answer = service_fn(|request| forward::answer(Arc::clone(&service), request));
+    // A connection that ends badly is what this is for: the program sees it, the test asks it.
+    let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), answer).await;
+}

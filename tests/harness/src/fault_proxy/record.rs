@@ -1,0 +1,145 @@
+//! What was asked of the proxy, and what came of it.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use http::{Method, Request, header};
+
+/// A request that came to the proxy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recorded {
+    /// When it came.
+    pub at: Instant,
+    /// Its method.
+    pub method: Method,
+    /// Its path, without the query.
+    pub path: String,
+    /// What follows the question mark; empty where there is none.
+    pub query: String,
+    /// What the program calls itself; empty where it does not say.
+    pub user_agent: String,
+    /// The status the program was answered with; nothing while it waits, and when it was cut off.
+    pub status: Option<u16>,
+    /// The status the API server answered with, whether or not the program learnt of it.
+    pub api_server_status: Option<u16>,
+    /// Whether a fault took it.
+    pub injected: bool,
+}
+
+impl Recorded {
+    /// Whether it asks for a change: POST, PUT, PATCH or DELETE. Reviews of access are POSTs too.
+    #[must_use]
+    pub fn is_write(&self) -> bool {
+        [Method::POST, Method::PUT, Method::PATCH, Method::DELETE].contains(&self.method)
+    }
+
+    /// Whether it is about a lease.
+    #[must_use]
+    pub fn is_for_lease(&self) -> bool {
+        self.path.starts_with("/apis/coordination.k8s.io/")
+            && self.path.split('/').any(|part| part == "leases")
+    }
+
+    /// Whether it is a watch.
+    #[must_use]
+    pub fn is_watch(&self) -> bool {
+        self.query.split('&').any(|part| part == "watch=true" || part == "watch=1")
+    }
+
+    fn of<T>(request: &Request<T>) -> Self {
+        let agent = request.headers().get(header::USER_AGENT);
+        let agent = agent.map(|agent| String::from_utf8_lossy(agent.as_bytes()).into_owned());
+        Self {
+            at: Instant::now(),
+            method: request.method().clone(),
+            path: request.uri().path().to_owned(),
+            query: request.uri().query().unwrap_or_default().to_owned(),
+            user_agent: agent.unwrap_or_default(),
+            status: None,
+            api_server_status: None,
+            injected: false,
+        }
+    }
+}
+
+/// All requests, each under the number it was given on arrival.
+#[derive(Debug, Default)]
+pub(super) struct Records {
+    list: Mutex<List>,
+}
+
+#[derive(Debug, Default)]
+struct List {
+    next: u64,
+    entries: Vec<(u64, Recorded)>,
+}
+
+impl Records {
+    /// Takes a request down. The number is for what comes of it.
+    pub(super) fn take_down<T>(&self, request: &Request<T>) -> (u64, Recorded) {
+        let mut list = self.lock();
+        let number = list.next;
+        list.next += 1;
+        let recorded = Recorded::of(request);
+        list.entries.push((number, recorded.clone()));
+        (number, recorded)
+    }
+
+    /// Adds to what was taken down. Whoever cleared the list meanwhile does not want to know.
+    pub(super) fn amend(&self, number: u64, change: impl FnOnce(&mut Recorded)) {
+        let mut list = self.lock();
+        if let Ok(index) = list.entries.binary_search_by_key(&number, |(number, _)| *number) {
+            change(&mut list.entries[index].1);
+        }
+    }
+
+    pub(super) fn all(&self) -> Vec<Recorded> {
+        self.lock().entries.iter().map(|(_, recorded)| recorded.clone()).collect()
+    }
+
+    pub(super) fn clear(&self) {
+        self.lock().entries.clear();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, List> {
+        self.list.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn recorded(method: Method, uri: &str) -> Recorded {
+        Recorded::of(&Request::builder().method(method).uri(uri).body(()).expect("a request"))
+    }
+
+    #[test]
+    fn a_lease_is_told_by_its_group_and_kind_and_not_by_a_name() {
+        let leases = "/apis/coordination.k8s.io/v1/namespaces/x/leases";
+        assert!(recorded(Method::POST, leases).is_for_lease());
+        assert!(recorded(Method::PUT, &format!("{leases}/almanac?a=b")).is_for_lease());
+        let map = recorded(Method::PUT, "/api/v1/namespaces/x/configmaps/leases");
+        assert!(map.is_write() && !map.is_for_lease());
+    }
+
+    #[test]
+    fn a_watch_is_told_by_its_query_and_is_no_write() {
+        let watch = recorded(Method::GET, "/api/v1/pods?resourceVersion=0&watch=true");
+        assert!(watch.is_watch() && !watch.is_write());
+        assert!(!recorded(Method::GET, "/api/v1/pods?labelSelector=watch").is_watch());
+    }
+
+    #[test]
+    fn what_comes_of_a_request_is_added_to_that_request_even_after_a_clearing() {
+        let records = Records::default();
+        let request = Request::get("/a").body(()).expect("a request");
+        let (early, _) = records.take_down(&request);
+        records.clear();
+        let (late, _) = records.take_down(&request);
+        records.amend(early, |recorded| recorded.status = Some(500));
+        records.amend(late, |recorded| recorded.status = Some(200));
+        let statuses: Vec<_> = records.all().into_iter().map(|recorded| recorded.status).collect();
+        assert_eq!(statuses, [Some(200)]);
+    }
+}

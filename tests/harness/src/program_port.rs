@@ -1,0 +1,55 @@
+//! A port on loopback for a program under test, which binds it without `SO_REUSEPORT`, so that
+//! nothing can hold it in the program's stead.
+//!
+//! It is taken from below the ports that the kernel gives to those who do not care, and a lock file
+//! keeps other tests off it: it is the program's while it runs, and while it is down.
+
+use std::fs::{self, File};
+use std::net::{Ipv4Addr, TcpListener};
+
+use anyhow::{Context as _, Result, bail};
+
+use crate::environment;
+
+/// Below Linux' 32768 and above the well-known ones.
+const FIRST: u16 = 21_000;
+const LAST: u16 = 29_999;
+
+/// A port that no other test is given while this lives.
+#[derive(Debug)]
+pub(crate) struct ProgramPort {
+    number: u16,
+    _lock: File,
+}
+
+impl ProgramPort {
+    pub(crate) fn take() -> Result<Self> {
+        let folder = environment::cache_folder()?.join("ports");
+        fs::create_dir_all(&folder)
+            .with_context(|| format!("failed to create {}", folder.display()))?;
+        for number in FIRST..=LAST {
+            let lock = File::create(folder.join(number.to_string()))?;
+            if lock.try_lock().is_ok() && TcpListener::bind((Ipv4Addr::LOCALHOST, number)).is_ok() {
+                return Ok(Self { number, _lock: lock });
+            }
+        }
+        bail!("no port from {FIRST} to {LAST} is free on 127.0.0.1")
+    }
+
+    pub(crate) fn number(&self) -> u16 {
+        self.number
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_is_given_once_while_it_is_held_and_can_be_bound_plainly() {
+        let first = ProgramPort::take().expect("a port");
+        let second = ProgramPort::take().expect("a port");
+        assert_ne!(first.number(), second.number());
+        assert!(TcpListener::bind((Ipv4Addr::LOCALHOST, first.number())).is_ok());
+    }
+}

@@ -1,0 +1,84 @@
+//! Access to a cluster as one of its service accounts, with a token from the real API. Which rights
+//! the account has is for the test to say, in roles.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
+use k8s_openapi::api::core::v1::ServiceAccount;
+use kube::Client;
+use kube::api::{Api, PostParams};
+use kube::config::Kubeconfig;
+use serde_json::json;
+
+use crate::control_plane::client_for;
+use crate::pki::write_private;
+use crate::run_folder::RunFolder;
+
+/// Longer than any test.
+const VALID_FOR_SECONDS: i64 = 3600;
+
+/// A kubeconfig with a service account's token and nothing else to be let in with. It goes when
+/// this is dropped.
+#[derive(Debug)]
+pub struct ServiceAccountAccess {
+    folder: RunFolder,
+}
+
+impl ServiceAccountAccess {
+    /// Asks for a token with an administrator's kubeconfig, whose server and authority are taken
+    /// over. The account must be there.
+    pub async fn grant(administrator: &Path, namespace: &str, name: &str) -> Result<Self> {
+        let client = client_for(administrator).await?;
+        let accounts: Api<ServiceAccount> = Api::namespaced(client, namespace);
+        let request = TokenRequest {
+            spec: Some(TokenRequestSpec {
+                expiration_seconds: Some(VALID_FOR_SECONDS),
+                ..TokenRequestSpec::default()
+            }),
+            ..TokenRequest::default()
+        };
+        let answer = accounts.create_token_request(name, &PostParams::default(), &request).await;
+        let account = || format!("service account {namespace}/{name}");
+        let answer = answer.with_context(|| format!("failed to get a token for {}", account()))?;
+        let token = answer.status.with_context(|| format!("no token for {}", account()))?.token;
+        let config = json!({
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": [{"name": "test", "cluster": cluster_of(administrator)?}],
+            "users": [{"name": name, "user": {"token": token}}],
+            "contexts": [{"name": "test", "context": {
+                "cluster": "test", "user": name, "namespace": namespace,
+            }}],
+            "current-context": "test",
+        });
+        let access = Self { folder: RunFolder::create()? };
+        write_private(&access.kubeconfig(), &config.to_string())?;
+        Ok(access)
+    }
+
+    /// The kubeconfig; its default namespace is the account's.
+    #[must_use]
+    pub fn kubeconfig(&self) -> PathBuf {
+        self.folder.path().join("service-account.kubeconfig")
+    }
+
+    /// A client that is the account.
+    pub async fn client(&self) -> Result<Client> {
+        client_for(&self.kubeconfig()).await
+    }
+}
+
+/// The cluster of the current context: its server and authority, with absolute paths.
+fn cluster_of(kubeconfig: &Path) -> Result<serde_json::Value> {
+    let read = Kubeconfig::read_from(kubeconfig)
+        .with_context(|| format!("failed to read {}", kubeconfig.display()))?;
+    let current = read.current_context.as_deref();
+    let context = read.contexts.iter().find(|context| Some(context.name.as_str()) == current);
+    let name = context.and_then(|context| Some(context.context.as_ref()?.cluster.as_str()));
+    let cluster = read.clusters.iter().find(|cluster| Some(cluster.name.as_str()) == name);
+    let cluster = cluster.and_then(|cluster| cluster.cluster.as_ref());
+    let cluster = cluster
+        .with_context(|| format!("{} has no cluster in its context", kubeconfig.display()))?;
+    Ok(serde_json::to_value(cluster)?)
+}

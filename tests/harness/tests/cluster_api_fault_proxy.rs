@@ -1,0 +1,277 @@
+//! A client behind the proxy that goes wrong on request, and what of it reaches the API server.
+
+use std::time::{Duration, Instant};
+
+use almanac_harness::{
+    Answer, Fault, FaultProxy, Observation, PATIENCE, Recorded, SharedTest, TestResult,
+    await_condition, client_for, on_shared_cluster,
+};
+use anyhow::{Context as _, Result, bail, ensure};
+use futures::StreamExt as _;
+use http::{Method, StatusCode};
+use k8s_openapi::api::coordination::v1::Lease;
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::Client;
+use kube::api::{Api, Patch, PatchParams, PostParams, WatchEvent, WatchParams};
+use serde_json::json;
+
+/// The same namespace from both sides of a proxy.
+struct Sides {
+    proxy: FaultProxy,
+    behind: Api<ConfigMap>,
+    direct: Api<ConfigMap>,
+}
+
+impl Sides {
+    async fn of(test: &SharedTest) -> Result<Self> {
+        let proxy = FaultProxy::start(test.client())?;
+        let behind = Api::default_namespaced(client_for(&proxy.kubeconfig()).await?);
+        Ok(Self { proxy, behind, direct: Api::default_namespaced(test.client()) })
+    }
+
+    async fn create_behind(&self, name: &str) -> kube::Result<ConfigMap> {
+        self.behind.create(&PostParams::default(), &map(name)).await
+    }
+
+    /// Whether the API server has it.
+    async fn is_there(&self, name: &str) -> Result<bool> {
+        Ok(self.direct.get_opt(name).await?.is_some())
+    }
+}
+
+fn map(name: &str) -> ConfigMap {
+    let metadata = kube::api::ObjectMeta { name: Some(name.into()), ..Default::default() };
+    ConfigMap { metadata, ..ConfigMap::default() }
+}
+
+/// What the API server, or who answers for it, said against a request.
+fn refusal<T: std::fmt::Debug>(answer: kube::Result<T>) -> Result<kube::core::Status> {
+    match answer {
+        Err(kube::Error::Api(status)) => Ok(*status),
+        other => bail!("not a refusal but {other:?}"),
+    }
+}
+
+#[test]
+fn requests_pass_with_method_query_body_and_name_and_are_recorded_in_order() -> TestResult {
+    on_shared_cluster(async |test| {
+        let sides = Sides::of(test).await?;
+        sides.create_behind("passes").await?;
+        let patch = Patch::Merge(json!({"data": {"tide": "high"}}));
+        let params = PatchParams { field_manager: Some("pilot".into()), ..Default::default() };
+        sides.behind.patch("passes", &params, &patch).await?;
+        // Only the query says that this one is not to be kept.
+        let params = PatchParams { dry_run: true, ..params };
+        let patch = Patch::Merge(json!({"data": {"tide": "low"}}));
+        sides.behind.patch("passes", &params, &patch).await?;
+        let missing = refusal(sides.behind.get("missing").await)?;
+        assert_eq!(missing.reason, "NotFound");
+
+        let seen = sides.direct.get("passes").await?;
+        assert_eq!(seen.data.context("no data")?["tide"], "high");
+        let requests = sides.proxy.requests();
+        let told: Vec<_> = requests
+            .iter()
+            .map(|request| (request.method.as_str(), request.status.unwrap_or_default()))
+            .collect();
+        assert_eq!(told, [("POST", 201), ("PATCH", 200), ("PATCH", 200), ("GET", 404)]);
+        assert!(requests[1].path.ends_with("/configmaps/passes"), "{}", requests[1].path);
+        assert!(requests[1].query.contains("fieldManager=pilot"), "{}", requests[1].query);
+        assert!(requests.iter().all(|request| !request.injected));
+        assert_eq!(sides.proxy.writes(), requests[..3]);
+        sides.proxy.clear();
+        assert_eq!(sides.proxy.requests(), []);
+        Ok(())
+    })
+}
+
+#[test]
+fn the_upkeep_of_a_lease_is_no_write_and_the_program_is_named() -> TestResult {
+    on_shared_cluster(async |test| {
+        let sides = Sides::of(test).await?;
+        let lease: Lease = serde_json::from_value(json!({"metadata": {"name": "held"}}))?;
+        let mut config = kube::Config::new(sides.proxy.url().parse()?);
+        config
+            .headers
+            .push((http::header::USER_AGENT, http::HeaderValue::from_static("almanac/harbour")));
+        let client = Client::try_from(config)?;
+        let leases: Api<Lease> = Api::namespaced(client, test.namespace());
+        leases.create(&PostParams::default(), &lease).await?;
+        let requests = sides.proxy.requests();
+        assert_eq!(requests.len(), 1);
+        assert_eq!(requests[0].user_agent, "almanac/harbour");
+        assert!(requests[0].is_write());
+        assert_eq!(sides.proxy.writes(), []);
+        Ok(())
+    })
+}
+
+#[test]
+fn an_injected_answer_is_given_so_often_and_never_reaches_the_api_server() -> TestResult {
+    on_shared_cluster(async |test| {
+        let sides = Sides::of(test).await?;
+        let answer = Answer::with(StatusCode::TOO_MANY_REQUESTS)
+            .message("the harbour is full")
+            .retry_after(Duration::from_secs(7));
+        let busy = sides.proxy.inject(Fault::answer(answer).method(Method::POST).times(2));
+        let other = Fault::answer(Answer::with(StatusCode::CONFLICT)).path_contains("/configmaps");
+        let conflict = sides.proxy.inject(other);
+
+        for _ in 0..2 {
+            let status = refusal(sides.create_behind("late").await)?;
+            assert_eq!((status.code, status.reason.as_str()), (429, "TooManyRequests"));
+            assert_eq!(status.message, "the harbour is full");
+            let details = status.details.context("no details")?;
+            assert_eq!(details.retry_after_seconds, 7);
+        }
+        // The first fault is used up; the second one fits too.
+        assert_eq!(refusal(sides.create_behind("late").await)?.code, 409);
+        assert!(!sides.is_there("late").await?);
+        sides.create_behind("late").await?;
+        assert_eq!((busy.taken(), conflict.taken()), (2, 1));
+        let requests = sides.proxy.requests();
+        let injected: Vec<_> = requests.iter().map(|request| request.injected).collect();
+        assert_eq!(injected, [true, true, true, false]);
+        assert_eq!(requests[0].api_server_status, None);
+        assert_eq!(requests[3].api_server_status, Some(201));
+        Ok(())
+    })
+}
+
+#[test]
+fn a_lost_answer_is_work_done_and_a_refused_request_is_not() -> TestResult {
+    on_shared_cluster(async |test| {
+        let sides = Sides::of(test).await?;
+        let lost = sides.proxy.inject(Fault::lose_answer().method(Method::POST));
+        ensure!(sides.create_behind("done").await.is_err(), "an answer came");
+        assert!(sides.is_there("done").await?);
+        assert_eq!(lost.taken(), 1);
+
+        let refused = sides.proxy.inject(Fault::refuse().matching(Recorded::is_write));
+        // Another request passes by, though it came first.
+        assert!(sides.behind.get("done").await.is_ok());
+        ensure!(sides.create_behind("undone").await.is_err(), "an answer came");
+        assert!(!sides.is_there("undone").await?);
+        assert_eq!(refused.taken(), 1);
+
+        let requests = sides.proxy.requests();
+        let told: Vec<_> =
+            requests.iter().map(|request| (request.status, request.api_server_status)).collect();
+        assert_eq!(told, [(None, Some(201)), (Some(200), Some(200)), (None, None)]);
+        Ok(())
+    })
+}
+
+#[test]
+fn a_request_that_hangs_is_unheard_of_until_it_is_released() -> TestResult {
+    on_shared_cluster(async |test| {
+        let sides = Sides::of(test).await?;
+        let hanging = sides.proxy.inject(Fault::hang().method(Method::POST).always());
+        let (created, meanwhile) = tokio::join!(sides.create_behind("patient"), async {
+            hanging.await_taken(1).await?;
+            let was_there = sides.is_there("patient").await?;
+            hanging.release();
+            anyhow::Ok(was_there)
+        });
+        assert!(!meanwhile?, "it was carried out while it hung");
+        created?;
+        assert!(sides.is_there("patient").await?);
+        // Released for good: the next one does not hang.
+        sides.create_behind("next").await?;
+        Ok(())
+    })
+}
+
+#[test]
+fn a_request_hangs_on_when_its_fault_is_used_up_and_forgotten() -> TestResult {
+    on_shared_cluster(async |test| {
+        let sides = Sides::of(test).await?;
+        let hanging = sides.proxy.inject(Fault::hang().method(Method::POST));
+        let mut creating = Box::pin(sides.create_behind("patient"));
+        tokio::select! {
+            answer = &mut creating => bail!("an answer came: {answer:?}"),
+            taken = hanging.await_taken(1) => taken?,
+        }
+        drop(hanging);
+        // The list lets go of the fault with the next request.
+        tokio::select! {
+            answer = &mut creating => bail!("an answer came: {answer:?}"),
+            created = sides.create_behind("next") => created?,
+        };
+        assert_eq!(sides.proxy.requests()[0].status, None);
+        sides.proxy.cut_all().await;
+        ensure!(creating.await.is_err(), "an answer came");
+        assert!(!sides.is_there("patient").await?);
+        Ok(())
+    })
+}
+
+#[test]
+fn a_delayed_request_comes_late_and_whole() -> TestResult {
+    on_shared_cluster(async |test| {
+        let sides = Sides::of(test).await?;
+        let by = Duration::from_millis(400);
+        let delayed = sides.proxy.inject(Fault::delay(by));
+        let asked = Instant::now();
+        sides.create_behind("late").await?;
+        assert!(asked.elapsed() >= by, "{:?}", asked.elapsed());
+        assert_eq!(delayed.taken(), 1);
+        Ok(())
+    })
+}
+
+#[test]
+fn events_of_a_watch_pass_one_by_one_until_all_connections_are_cut() -> TestResult {
+    on_shared_cluster(async |test| {
+        let sides = Sides::of(test).await?;
+        let since = sides.direct.list(&kube::api::ListParams::default()).await?;
+        let version = since.metadata.resource_version.context("no version")?;
+        let mut watch = sides.behind.watch(&WatchParams::default(), &version).await?.boxed();
+        // Each is created after the one before was seen: an answer held back would hang here.
+        for name in ["first", "second"] {
+            sides.direct.create(&PostParams::default(), &map(name)).await?;
+            let event = tokio::time::timeout(PATIENCE, watch.next()).await?;
+            match event.context("the watch ended")?? {
+                WatchEvent::Added(seen) => assert_eq!(seen.metadata.name.as_deref(), Some(name)),
+                other => bail!("not the object but {other:?}"),
+            }
+        }
+        let requests = sides.proxy.requests();
+        assert!(requests.iter().any(|request| request.is_watch() && request.status == Some(200)));
+
+        assert!(sides.proxy.connections() > 0);
+        assert!(sides.proxy.cut_all().await > 0);
+        assert_eq!(sides.proxy.connections(), 0);
+        let end = tokio::time::timeout(PATIENCE, watch.next()).await?;
+        ensure!(!matches!(end, Some(Ok(_))), "an event came after the cut: {end:?}");
+        sides.behind.get("first").await.context("a new connection was not welcome")?;
+        Ok(())
+    })
+}
+
+#[test]
+fn a_blocked_proxy_refuses_connections_and_is_back_on_the_same_port() -> TestResult {
+    on_shared_cluster(async |test| {
+        let sides = Sides::of(test).await?;
+        sides.create_behind("before").await?;
+        let hanging = sides.proxy.inject(Fault::hang());
+        let (cut, ()) = tokio::join!(sides.behind.get("before"), async {
+            let taken = hanging.await_taken(1).await;
+            sides.proxy.block().await;
+            assert!(taken.is_ok(), "{taken:?}");
+        });
+        ensure!(cut.is_err(), "a request outlived the block");
+        let address = sides.proxy.url().replace("http://", "");
+        let refused = tokio::net::TcpStream::connect(&address).await;
+        let kind = refused.err().map(|error| error.kind());
+        assert_eq!(kind, Some(std::io::ErrorKind::ConnectionRefused));
+        assert!(sides.behind.get("before").await.is_err());
+
+        sides.proxy.unblock()?;
+        await_condition("the client to find the proxy again", PATIENCE, async || {
+            sides.behind.get("before").await?;
+            Ok(Observation::Holds(()))
+        })
+        .await
+    })
+}

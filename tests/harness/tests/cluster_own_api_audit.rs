@@ -1,0 +1,130 @@
+//! Who changed what, from the API server's audit log.
+
+use almanac_harness::{
+    AuditLog, AuditedRequest, ControlPlaneOptions, OwnTest, TestResult, on_own_control_plane,
+};
+use anyhow::Result;
+use http::{HeaderValue, header};
+use k8s_openapi::api::coordination::v1::Lease;
+use k8s_openapi::api::core::v1::{ConfigMap, ServiceAccount};
+use kube::Client;
+use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams};
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use serde_json::json;
+
+/// An administrator's client that calls itself as it is told.
+async fn client_named(test: &OwnTest, name: &'static str) -> Result<Client> {
+    let kubeconfig = Kubeconfig::read_from(test.plane.kubeconfig())?;
+    let options = KubeConfigOptions::default();
+    let mut config = kube::Config::from_custom_kubeconfig(kubeconfig, &options).await?;
+    config.headers.push((header::USER_AGENT, HeaderValue::from_static(name)));
+    Ok(Client::try_from(config)?)
+}
+
+fn told(write: &AuditedRequest) -> (&str, &str, &str, u16) {
+    (&write.verb, &write.resource, &write.name, write.code)
+}
+
+#[test]
+fn the_writes_of_a_program_are_told_from_those_of_others_and_from_reads() -> TestResult {
+    on_own_control_plane(&ControlPlaneOptions::api_only().audited(), async |test| {
+        let named = client_named(test, "almanac/harbour").await?;
+        let maps: Api<ConfigMap> = Api::default_namespaced(named.clone());
+        let leases: Api<Lease> = Api::default_namespaced(named);
+        let map: ConfigMap = serde_json::from_value(json!({"metadata": {"name": "tides"}}))?;
+        let lease: Lease = serde_json::from_value(json!({"metadata": {"name": "held"}}))?;
+        let params = PostParams::default();
+        maps.create(&params, &map).await?;
+        assert!(maps.create(&params, &map).await.is_err());
+        maps.list(&ListParams::default()).await?;
+        leases.create(&params, &lease).await?;
+        let patch = Patch::Merge(json!({"data": {"tide": "high"}}));
+        let dry_run = PatchParams { dry_run: true, ..PatchParams::default() };
+        maps.patch("tides", &dry_run, &patch).await?;
+        let direct: Api<ConfigMap> = Api::default_namespaced(test.client());
+        direct.patch("tides", &PatchParams::default(), &patch).await?;
+
+        let log = test.plane.audit_log()?;
+        let all = log.writes(&test.client()).await?;
+        let ours: Vec<_> =
+            all.iter().filter(|write| write.user_agent.starts_with("almanac/")).collect();
+        let said: Vec<_> = ours.iter().map(|write| told(write)).collect();
+        assert_eq!(
+            said,
+            [
+                ("create", "configmaps", "tides", 201),
+                ("create", "configmaps", "tides", 409),
+                ("create", "leases", "held", 201),
+                ("patch", "configmaps", "tides", 200),
+            ]
+        );
+        let leases: Vec<_> = ours.iter().map(|write| write.is_for_lease()).collect();
+        assert_eq!(leases, [false, false, true, false]);
+        let dry: Vec<_> = ours.iter().map(|write| write.is_dry_run()).collect();
+        assert_eq!(dry, [false, false, false, true]);
+        assert!(ours.iter().all(|write| write.user == "almanac-test-admin"));
+        assert!(ours.iter().all(|write| write.namespace == "default"));
+
+        // The API server writes for itself, whenever it likes.
+        let administrators = |write: &&AuditedRequest| write.user == "almanac-test-admin";
+        let last = all.iter().rfind(administrators).expect("there are some");
+        assert_eq!(told(last), ("patch", "configmaps", "tides", 200));
+        let tally = AuditLog::tally(&all);
+        let line = "2 x create configmaps by almanac-test-admin (almanac/harbour)\n";
+        assert!(tally.contains(line), "{tally}");
+        direct.delete("tides", &DeleteParams::default()).await?;
+        let later = log.writes(&test.client()).await?;
+        assert_eq!(later[..all.len()], all);
+        let since: Vec<_> = later[all.len()..].iter().filter(administrators).map(told).collect();
+        assert_eq!(since, [("delete", "configmaps", "tides", 200)]);
+        Ok(())
+    })
+}
+
+#[test]
+fn all_that_is_written_in_a_plane_nobody_uses_is_the_api_servers_own() -> TestResult {
+    on_own_control_plane(&ControlPlaneOptions::api_only().audited(), async |test| {
+        let log = test.plane.audit_log()?;
+        let writes = log.writes(&test.client()).await?;
+        let (own, others): (Vec<_>, Vec<_>) =
+            writes.into_iter().partition(|write| write.user == "system:apiserver");
+        assert!(own.iter().any(|write| write.resource == "namespaces"), "{own:#?}");
+        assert!(others.is_empty(), "{}", AuditLog::tally(&others));
+        assert!(own.iter().all(|write| !write.user_agent.starts_with("almanac")));
+        Ok(())
+    })
+}
+
+#[test]
+fn a_plane_without_an_audit_log_says_so() -> TestResult {
+    on_own_control_plane(&ControlPlaneOptions::api_only(), async |test| {
+        let error = test.plane.audit_log().expect_err("there is none");
+        assert!(error.to_string().contains("without an audit log"), "{error}");
+        Ok(())
+    })
+}
+
+#[test]
+fn the_reads_of_one_user_are_told_and_those_of_others_are_not() -> TestResult {
+    const READER: &str = "system:serviceaccount:default:reader";
+    let options = ControlPlaneOptions::api_only().audited_with_reads_of(READER);
+    on_own_control_plane(&options, async |test| {
+        let account = serde_json::from_value(json!({"metadata": {"name": "reader"}}))?;
+        let accounts: Api<ServiceAccount> = Api::namespaced(test.client(), "default");
+        accounts.create(&PostParams::default(), &account).await?;
+        let reader = test.service_account("default", "reader").await?.client().await?;
+        let by_reader: Api<ConfigMap> = Api::namespaced(reader, "default");
+        let by_admin: Api<ConfigMap> = Api::namespaced(test.client(), "default");
+        assert!(by_reader.get("tides").await.is_err(), "nobody gave it the right");
+        by_admin.list(&ListParams::default()).await?;
+
+        let log = test.plane.audit_log()?;
+        let requests = log.requests(&test.client()).await?;
+        let reads: Vec<_> = requests.iter().filter(|request| !request.is_write()).collect();
+        let said: Vec<_> = reads.iter().map(|read| told(read)).collect();
+        assert_eq!(said, [("get", "configmaps", "tides", 403)]);
+        assert!(reads.iter().all(|read| read.user == READER));
+        assert!(log.writes(&test.client()).await?.iter().all(AuditedRequest::is_write));
+        Ok(())
+    })
+}

@@ -1,0 +1,54 @@
+//! How many watches the API server holds for a program behind the proxy.
+
+use almanac_harness::{
+    ControlPlaneOptions, FaultProxy, Observation, PATIENCE, TestResult, await_condition,
+    client_for, on_own_control_plane,
+};
+use anyhow::Result;
+use k8s_openapi::api::core::v1::PodTemplate;
+use kube::Client;
+use kube::api::{Api, WatchParams};
+
+/// The watches of pod templates, which nobody in the control plane cares for but the API server's
+/// own cache, which asks etcd.
+async fn watches(client: &Client) -> Result<f64> {
+    let request = http::Request::get("/metrics").body(Vec::new())?;
+    let metrics = client.request_text(request).await?;
+    let counts = metrics.lines().filter(|line| {
+        line.starts_with("apiserver_longrunning_requests{")
+            && line.contains("resource=\"podtemplates\"")
+            && line.contains("verb=\"WATCH\"")
+    });
+    let mut sum = 0.0;
+    for count in counts.filter_map(|line| line.rsplit(' ').next()) {
+        sum += count.parse::<f64>()?;
+    }
+    Ok(sum)
+}
+
+async fn await_watches(client: &Client, wanted: f64) -> Result<()> {
+    await_condition(&format!("{wanted} watches"), PATIENCE, async || {
+        let held = watches(client).await?;
+        Ok(Observation::of((held - wanted).abs() < 0.5, held))
+    })
+    .await
+}
+
+#[test]
+fn a_program_that_hangs_up_or_is_cut_leaves_no_watch_at_the_api_server() -> TestResult {
+    on_own_control_plane(&ControlPlaneOptions::api_only(), async |test| {
+        let proxy = FaultProxy::start(test.client())?;
+        let client = client_for(&proxy.kubeconfig()).await?;
+        let behind: Api<PodTemplate> = Api::default_namespaced(client);
+        let before = watches(&test.client()).await?;
+        let first = behind.watch(&WatchParams::default(), "0").await?;
+        let second = behind.watch(&WatchParams::default(), "0").await?;
+        await_watches(&test.client(), before + 2.0).await?;
+        drop(first);
+        await_watches(&test.client(), before + 1.0).await?;
+        proxy.cut_all().await;
+        await_watches(&test.client(), before).await?;
+        drop(second);
+        Ok(())
+    })
+}
