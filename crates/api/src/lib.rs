@@ -3,10 +3,12 @@
 //! From text to checked policies: `reading` turns files into trees that know their positions,
 //! `objects` are the types and their schemas, `checking` turns an object into what the engine
 //! decides over, and whatever is wrong on the way becomes a [`finding::Finding`].
+//! The way back is `status`: what the engine remembers, as the object's status keeps it.
 
 pub mod checking;
 pub mod finding;
 pub mod kinds;
 pub mod objects;
 pub mod reading;
+pub mod status;
 pub mod writing;

@@ -13,6 +13,6 @@ pub use decide::{decide, explain, next_firing, wake_at};
 pub use execution::{Applied, Ending, Execution};
 pub use gather::{Input, TargetState, gather};
 pub use memory::{Memory, Pending, RuleMemory};
-pub use policy::{Bounds, CronRule, CronScaling, InvalidBounds, Setting, Target};
+pub use policy::{Bounds, CronRule, CronScaling, InvalidBounds, Setting, Target, UnusableRule};
 pub use reasons::{Because, render};
 pub use settle::settle;

@@ -6,7 +6,7 @@ mod policy;
 mod reasons;
 mod settle;
 
-pub use decide::{LOOKS_AHEAD, decide, explain};
+pub use decide::{LOOKS_AHEAD, decide, explain, value_at};
 pub use gather::{Input, gather};
 pub use policy::{Behaviour, ScheduledCapacity};
 pub use reasons::{Because, render};

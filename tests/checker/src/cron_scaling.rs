@@ -27,7 +27,8 @@ pub fn check_cron_scaling(
         RuleCheck { input, rule, before, after, now }.check(&mut violations);
     }
     check_superseded(&mut violations, input, now, &decision.memory);
-    for name in &input.policy.unusable_rules {
+    for unusable in &input.policy.unusable_rules {
+        let name = &unusable.name;
         let history = |memory: &Memory| {
             let found = memory.rules.iter().find(|it| *it.name == **name);
             found.map(|it| it.executions.iter().filter(|it| it.executed() < now).count())

@@ -5,7 +5,9 @@
 use std::collections::BTreeSet;
 
 use almanac_calendar::{Cron, Firings, Zone};
-use almanac_engine::cron_scaling::{Bounds, CronRule, CronScaling, InvalidBounds, Setting, Target};
+use almanac_engine::cron_scaling::{
+    Bounds, CronRule, CronScaling, InvalidBounds, Setting, Target, UnusableRule,
+};
 use almanac_engine::{Fingerprint, Identity};
 use jiff::{SignedDuration, Timestamp};
 
@@ -40,7 +42,10 @@ pub fn check(object: &CronFederatedHPA, namespace: &str, now: Timestamp) -> Chec
         match checked.filter(|_| !named_twice) {
             Some(checked) => rules.push(checked),
             None if rule.name.is_empty() || named_twice => {}
-            None => unusable.push(rule.name.as_str().into()),
+            None => unusable.push(UnusableRule {
+                name: rule.name.as_str().into(),
+                position: u32::try_from(position).unwrap_or(u32::MAX),
+            }),
         }
         findings.extend(of_rule);
     }

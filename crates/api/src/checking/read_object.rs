@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use almanac_engine::cron_scaling::{CronScaling, Target};
+use almanac_engine::cron_scaling::{CronScaling, Target, UnusableRule};
 use almanac_engine::scheduled_capacity::ScheduledCapacity;
 use almanac_engine::{Autoscaler, Identity, Workload};
 use jiff::Timestamp;
@@ -103,8 +103,11 @@ fn without_what_is_broken(meaning: Meaning, findings: &[Finding]) -> Option<Mean
         .into_iter()
         .partition(|rule| errors().any(|finding| of_a_rule(&finding, rule.position as usize)));
     let mut unusable = policy.unusable_rules.into_vec();
-    let names = broken.iter().map(|rule| &*rule.name).filter(|name| !name.is_empty());
-    unusable.extend(names.map(Box::from));
+    let named = broken.iter().filter(|rule| !rule.name.is_empty());
+    unusable.extend(
+        named.map(|rule| UnusableRule { name: (&*rule.name).into(), position: rule.position }),
+    );
+    unusable.sort_by_key(|rule| rule.position);
     policy.rules = kept.into();
     policy.unusable_rules = unusable.into();
     Some(Meaning::CronScaling(policy))

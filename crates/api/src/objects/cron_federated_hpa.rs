@@ -159,7 +159,7 @@ pub struct ExecutionHistory {
     /// The firings up to this instant are settled: carried out, missed or superseded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_handled_time: Option<Time>,
-    /// When the rule fires next. Absent while the rule is suspended.
+    /// When the rule fires next. Absent while the rule is suspended or can't be used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_execution_time: Option<Time>,
     /// What was carried out, newest first.
@@ -189,6 +189,10 @@ pub struct SuccessfulExecution {
     /// The lower bound that was set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub applied_min_replicas: Option<i32>,
+    /// What else there is to say: that a bound the rule doesn't name had to make way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 4096))]
+    pub message: Option<String>,
 }
 
 /// A firing that was not carried out.

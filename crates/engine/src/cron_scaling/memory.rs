@@ -70,8 +70,8 @@ impl Memory {
             of_rule(index, &rule.name)
                 .map_or_else(|| RuleMemory::beginning(rule, start), |it| it.carried_over(rule, now))
         }));
-        for name in &policy.unusable_rules {
-            rules.extend(of_rule(rules.len(), name).map(|it| it.laid_aside(now)));
+        for unusable in &policy.unusable_rules {
+            rules.extend(of_rule(rules.len(), &unusable.name).map(|it| it.laid_aside(now)));
         }
         Memory { rules }
     }

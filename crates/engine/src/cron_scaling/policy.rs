@@ -18,9 +18,18 @@ pub struct CronScaling {
     /// In the order of the spec. Rules that could not be used are left out, so a position here is
     /// not a position in the spec: that is [`CronRule::position`].
     pub rules: Box<[CronRule]>,
-    /// The names of rules that could not be used as they are written. They do nothing, and their
-    /// histories are kept.
-    pub unusable_rules: Box<[Box<str>]>,
+    /// The rules that could not be used as they are written. They do nothing, and their histories
+    /// are kept.
+    pub unusable_rules: Box<[UnusableRule]>,
+}
+
+/// What is left of a rule that cannot be used as it is written.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct UnusableRule {
+    /// Its name, under which its history is kept.
+    pub name: Box<str>,
+    /// Its position in the spec as written, counted from 0.
+    pub position: u32,
 }
 
 /// What the rules change, and so which fields they may set.

@@ -32,6 +32,12 @@ pub fn explain(input: &Input<'_>, now: Timestamp) -> Vec<Reason<Because>> {
     reasons.0
 }
 
+/// The number that holds at an instant, and nothing else about it.
+#[must_use]
+pub fn value_at(policy: &ScheduledCapacity, at: Timestamp) -> u32 {
+    value_of(policy, winner_at(policy, at))
+}
+
 fn decide_with(
     input: &Input<'_>,
     now: Timestamp,

@@ -4,7 +4,7 @@ use almanac_calendar::{Cron, Zone};
 use almanac_checker::{check_cron_scaling, check_cron_settled};
 use almanac_engine::cron_scaling::{
     self, Applied, Because, Bounds, CronRule, CronScaling, Ending, Execution, Input, Memory,
-    RuleMemory, Setting, Target, decide, gather, next_firing, settle, wake_at,
+    RuleMemory, Setting, Target, UnusableRule, decide, gather, next_firing, settle, wake_at,
 };
 use almanac_engine::{
     Action, Autoscaler, Decision, Fingerprint, Identity, Outcome, PolicyObject, Workload, World,
@@ -273,9 +273,16 @@ impl Scaling {
 }
 
 fn checked(target: Target, rules: &[Rule], unusable: &[&str]) -> CronScaling {
+    let after = rules.len();
+    let unusable_rules = (after..).zip(unusable);
+    let unusable_rules = unusable_rules
+        .map(|(position, name)| UnusableRule {
+            name: Box::from(*name),
+            position: u32::try_from(position).unwrap(),
+        })
+        .collect();
     let rules =
         rules.iter().enumerate().map(|(index, rule)| rule.checked(index, &target)).collect();
-    let unusable_rules = unusable.iter().map(|name| Box::from(*name)).collect();
     CronScaling { target, rules, unusable_rules }
 }
 

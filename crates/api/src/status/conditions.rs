@@ -1,0 +1,174 @@
+//! The conditions of a status, after the Kubernetes convention, and what stands in them.
+//!
+//! What is to be said of an object is a [`Statement`]; when it last changed is looked up in the
+//! conditions as they were.
+
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use serde_json::Value;
+
+use super::lenient;
+use crate::finding::{Finding, Severity};
+
+/// The most characters the message of a condition has.
+const MESSAGE_CHARACTERS: usize = 32_768;
+
+/// How many findings a message tells; the others are counted.
+const FINDINGS_TOLD: usize = 5;
+
+/// The most characters one finding takes in a message.
+const FINDING_CHARACTERS: usize = 1_000;
+
+/// What a condition is about. A status has its conditions in this order.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum ConditionType {
+    /// The object is carried out, at least in part.
+    Active,
+    /// Nothing about the object needs its user's attention.
+    Ready,
+}
+
+/// Why a condition is as it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ConditionReason {
+    /// Rules wait for their time.
+    Armed,
+    /// Every rule is suspended.
+    Suspended,
+    /// Some rules cannot be used as they are written.
+    RulesInvalid,
+    /// No rule can be used.
+    NoUsableRule,
+    /// There is no object of the target's name.
+    TargetNotFound,
+    /// The target has nothing to scale.
+    TargetNotScalable,
+    /// The target may not be read or changed.
+    TargetForbidden,
+    /// The cluster does not know the target's kind.
+    TargetUnknownKind,
+    /// The target is in no namespace, and that was not allowed.
+    ClusterScopedTarget,
+    /// The schedule is published.
+    Scheduled,
+    /// The schedule cannot be used as it is written.
+    ScheduleInvalid,
+    /// A part of the design that is not carried out here.
+    Unsupported,
+}
+
+impl ConditionType {
+    /// The `type` of the condition.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Active => "Active",
+            Self::Ready => "Ready",
+        }
+    }
+}
+
+impl ConditionReason {
+    /// The `reason` of the condition.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Armed => "Armed",
+            Self::Suspended => "Suspended",
+            Self::RulesInvalid => "RulesInvalid",
+            Self::NoUsableRule => "NoUsableRule",
+            Self::TargetNotFound => "TargetNotFound",
+            Self::TargetNotScalable => "TargetNotScalable",
+            Self::TargetForbidden => "TargetForbidden",
+            Self::TargetUnknownKind => "TargetUnknownKind",
+            Self::ClusterScopedTarget => "ClusterScopedTarget",
+            Self::Scheduled => "Scheduled",
+            Self::ScheduleInvalid => "ScheduleInvalid",
+            Self::Unsupported => "Unsupported",
+        }
+    }
+}
+
+/// What is to be said of an object now.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Statement {
+    /// What it is about.
+    pub about: ConditionType,
+    /// Whether it is so.
+    pub holds: bool,
+    /// Why, in a word.
+    pub reason: ConditionReason,
+    /// Why, and what to do about it.
+    pub message: String,
+}
+
+/// Turns statements into conditions. `previous` is the status as it was: a condition whose status is
+/// as before keeps the time of its last transition. Of two statements about the same the first
+/// counts. Conditions that nobody makes a statement about are not kept.
+#[must_use]
+pub fn conditions(
+    previous: &Value,
+    statements: &[Statement],
+    observed_generation: Option<i64>,
+    now: Timestamp,
+) -> Vec<Condition> {
+    let mut statements: Vec<&Statement> = statements.iter().collect();
+    statements.sort_by_key(|it| it.about);
+    statements.dedup_by_key(|it| it.about);
+    let condition = |statement: &Statement| {
+        let status = if statement.holds { "True" } else { "False" };
+        let since = last_transition(previous, statement.about.name(), status).unwrap_or(now);
+        Condition {
+            type_: statement.about.name().to_owned(),
+            status: status.to_owned(),
+            reason: statement.reason.name().to_owned(),
+            message: lenient::cut(&statement.message, MESSAGE_CHARACTERS),
+            observed_generation: observed_generation.filter(|generation| *generation >= 0),
+            last_transition_time: lenient::time(since),
+        }
+    };
+    statements.into_iter().map(condition).collect()
+}
+
+/// Since when a condition has been as it is to be again, as far as the status tells.
+fn last_transition(previous: &Value, type_name: &str, status: &str) -> Option<Timestamp> {
+    let known = previous["conditions"].as_array()?;
+    let same = known.iter().find(|it| it["type"] == type_name)?;
+    if same["status"] != status {
+        return None;
+    }
+    lenient::instant(&same["lastTransitionTime"])
+}
+
+/// The errors among the findings as one message; `None` when there is none. Warnings are left out:
+/// they do not keep an object from being carried out.
+#[must_use]
+pub fn errors(findings: &[Finding]) -> Option<String> {
+    listed(findings.iter().filter(|finding| finding.severity() == Severity::Error))
+}
+
+/// Findings as one message: the first few of them, each with what to do about it.
+pub(super) fn listed<'a>(findings: impl Iterator<Item = &'a Finding>) -> Option<String> {
+    let all: Vec<&Finding> = findings.collect();
+    match all.as_slice() {
+        [] => None,
+        [only] => Some(told(only)),
+        several => {
+            let numbered = several.iter().take(FINDINGS_TOLD).enumerate();
+            let numbered = numbered.map(|(index, it)| format!("({}) {}", index + 1, told(it)));
+            let list = numbered.collect::<Vec<_>>().join(" ");
+            let more = several.len().saturating_sub(FINDINGS_TOLD);
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            Some(format!("{} problems: {list}{more}", several.len()))
+        }
+    }
+}
+
+fn told(finding: &Finding) -> String {
+    let mut text = finding.to_string();
+    if let Some(fix) = finding.fix.as_ref().filter(|fix| !text.contains(fix.as_str())) {
+        text.push_str("; ");
+        text.push_str(fix);
+    }
+    lenient::cut(&text, FINDING_CHARACTERS)
+}

@@ -1,0 +1,141 @@
+//! Single executions, between memory and status.
+
+use std::cmp::Ordering;
+
+use almanac_engine::cron_scaling::{Applied, Ending, Execution, Setting};
+use jiff::SignedDuration;
+use serde_json::Value;
+
+use super::MOST_EXECUTIONS;
+use crate::objects::{FailedExecution, SuccessfulExecution};
+use crate::status::lenient;
+
+/// The most characters the message of an execution has.
+const MESSAGE_CHARACTERS: usize = 4_096;
+
+/// Reads the executions of one entry, newest first. What is mangled is left out alone.
+pub(super) fn read(entry: &Value) -> Vec<Execution> {
+    let mut executions = read_list(&entry["successfulExecutions"], read_applied);
+    executions.extend(read_list(&entry["failedExecutions"], read_failure));
+    executions.sort_by(newest_first);
+    executions
+}
+
+fn read_list(list: &Value, read_ending: fn(&Value) -> Option<Ending>) -> Vec<Execution> {
+    let read_one = |execution: &Value| {
+        let scheduled = lenient::instant(&execution["scheduleTime"])?;
+        let executed = lenient::instant(&execution["executionTime"])?;
+        Some(Execution::new(scheduled, executed, read_ending(execution)?))
+    };
+    let mut executions: Vec<Execution> =
+        list.as_array().into_iter().flatten().filter_map(read_one).collect();
+    executions.sort_by(newest_first);
+    executions.truncate(MOST_EXECUTIONS);
+    executions
+}
+
+fn read_applied(execution: &Value) -> Option<Ending> {
+    // Absent is one thing, mangled another: half of what was applied would be a wrong account.
+    let field = |name: &str| match &execution[name] {
+        Value::Null => Some(None),
+        value => lenient::count(value).map(Some),
+    };
+    let replicas = field("appliedReplicas")?;
+    let (min, max) = (field("appliedMinReplicas")?, field("appliedMaxReplicas")?);
+    if min == Some(0) || max == Some(0) {
+        return None;
+    }
+    let moved_other = execution["message"].is_string();
+    let bounds = || Applied::bounds(min, max, moved_other);
+    Some(Ending::Done(replicas.map_or_else(bounds, Applied::Replicas)))
+}
+
+/// What failed, in the words that were written. How often it was tried is part of them.
+fn read_failure(execution: &Value) -> Option<Ending> {
+    let message = lenient::cut(execution["message"].as_str()?, MESSAGE_CHARACTERS);
+    Some(Ending::Failed { attempts: 0, message: message.into() })
+}
+
+fn newest_first(one: &Execution, other: &Execution) -> Ordering {
+    let key = |it: &Execution| (it.scheduled(), it.executed());
+    key(other).cmp(&key(one))
+}
+
+/// The successful executions, newest first. `setting` is what the rule sets, if it can be used.
+pub(super) fn write_successes(
+    executions: &[Execution],
+    setting: Option<Setting>,
+    limit: usize,
+) -> Vec<SuccessfulExecution> {
+    let write = |execution: &Execution| {
+        let Ending::Done(applied) = execution.ending else { return None };
+        Some(SuccessfulExecution {
+            schedule_time: lenient::time(execution.scheduled()),
+            execution_time: lenient::time(execution.executed()),
+            applied_replicas: applied.replicas().map(lenient::number),
+            applied_max_replicas: applied.max().map(lenient::number),
+            applied_min_replicas: applied.min().map(lenient::number),
+            message: applied.moved_other_bound().then(|| what_was_moved(applied, setting)),
+        })
+    };
+    write_list(executions, write, limit)
+}
+
+/// The executions that came to nothing, newest first.
+pub(super) fn write_failures(executions: &[Execution], limit: usize) -> Vec<FailedExecution> {
+    let write = |execution: &Execution| {
+        Some(FailedExecution {
+            schedule_time: lenient::time(execution.scheduled()),
+            execution_time: lenient::time(execution.executed()),
+            message: lenient::cut(&why_it_failed(execution)?, MESSAGE_CHARACTERS),
+        })
+    };
+    write_list(executions, write, limit)
+}
+
+fn write_list<T>(
+    executions: &[Execution],
+    write: impl Fn(&Execution) -> Option<T>,
+    limit: usize,
+) -> Vec<T> {
+    let mut ordered: Vec<&Execution> = executions.iter().collect();
+    ordered.sort_by(|one, other| newest_first(one, other));
+    ordered.into_iter().filter_map(write).take(limit.min(MOST_EXECUTIONS)).collect()
+}
+
+fn why_it_failed(execution: &Execution) -> Option<String> {
+    Some(match &execution.ending {
+        Ending::Done(_) => return None,
+        Ending::Failed { attempts: 0, message } => message.to_string(),
+        Ending::Failed { attempts: 1, message } => format!("gave up after 1 attempt: {message}"),
+        Ending::Failed { attempts, message } => {
+            format!("gave up after {attempts} attempts: {message}")
+        }
+        Ending::Missed => {
+            let late = SignedDuration::from_secs(execution.later().as_secs());
+            format!("missed by {late:#}")
+        }
+        Ending::Superseded { by } => {
+            format!("superseded by rule {by:?}, which fired later and sets the same")
+        }
+    })
+}
+
+/// Says which bound had to make way. The memory knows only that one had to, so it is told from the
+/// rule; but not when the rule has been changed since and does not fit what was applied.
+fn what_was_moved(applied: Applied, setting: Option<Setting>) -> String {
+    let named = match setting {
+        Some(Setting::Bounds(bounds)) => (bounds.min(), bounds.max()),
+        _ => (None, None),
+    };
+    let moved_max = |max| format!("maxReplicas was moved to {max} to make way for minReplicas");
+    let moved_min = |min| format!("minReplicas was moved to {min} to make way for maxReplicas");
+    match (applied.min(), applied.max()) {
+        // The rule's own bound was set by a later firing; what it had moved before is left.
+        (None, Some(max)) => moved_max(max),
+        (Some(min), None) => moved_min(min),
+        (Some(min), Some(max)) if named == (Some(min), None) => moved_max(max),
+        (Some(min), Some(max)) if named == (None, Some(max)) => moved_min(min),
+        _ => "one bound was moved to make way for the other".to_owned(),
+    }
+}

@@ -1,0 +1,71 @@
+//! From a status as it is found to the memory of the rules. Nothing in it is ever an error.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use almanac_engine::Fingerprint;
+use almanac_engine::cron_scaling::{CronScaling, Memory, RuleMemory};
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::{MOST_RULES, can_be_a_name, executions};
+use crate::status::lenient;
+
+/// Reads the memory of an object's rules, as much of it as can be read.
+///
+/// `None` means that the object never had a status, and so is new. A status that is there but says
+/// nothing of a rule means that the rule's past is forgotten: it starts when it is next looked at,
+/// and never fires for the past. So it is with a rule whose fingerprint or last handled time is
+/// mangled, but that keeps its history. Of two entries for a rule the first counts; entries for
+/// rules that are not in the policy are dropped.
+#[must_use]
+pub fn read(policy: &CronScaling, status: &Value) -> Option<Memory> {
+    if status.is_null() {
+        return None;
+    }
+    let entries: BTreeMap<&str, &Value> = entries(status).rev().collect();
+    let usable = policy.rules.iter().map(|rule| Arc::clone(&rule.name));
+    let unusable = policy.unusable_rules.iter().map(|rule| Arc::from(&*rule.name));
+    let read_one = |name: Arc<str>| entries.get(&*name).map(|entry| read_entry(name, entry));
+    Some(Memory { rules: usable.chain(unusable).filter_map(read_one).collect() })
+}
+
+/// Reads the memory of an object that cannot be used at all, so that mending it does not cost the
+/// histories: one entry for each name, in the order of the status.
+#[must_use]
+pub fn read_without_policy(status: &Value) -> Option<Memory> {
+    if status.is_null() {
+        return None;
+    }
+    let mut rules: Vec<RuleMemory> = Vec::new();
+    for (name, entry) in entries(status) {
+        if rules.len() < MOST_RULES && !rules.iter().any(|known| *known.name == *name) {
+            rules.push(read_entry(name.into(), entry));
+        }
+    }
+    Some(Memory { rules })
+}
+
+/// The entries that have a rule's name.
+fn entries(status: &Value) -> impl DoubleEndedIterator<Item = (&str, &Value)> {
+    let list = status["executionHistories"].as_array().map_or(&[][..], Vec::as_slice);
+    list.iter()
+        .filter_map(|entry| Some((entry["ruleName"].as_str()?, entry)))
+        .filter(|(name, _)| can_be_a_name(name))
+}
+
+fn read_entry(name: Arc<str>, entry: &Value) -> RuleMemory {
+    let fingerprint = entry["fingerprint"].as_str().and_then(|text| text.parse().ok());
+    let handled = lenient::instant(&entry["lastHandledTime"]);
+    // Until when a rule was handled means nothing without the rule as it was then, nor the other
+    // way round. No rule has the fingerprint of nothing, so this one begins anew.
+    let fingerprint = fingerprint.filter(|_| handled.is_some());
+    RuleMemory {
+        name,
+        fingerprint: fingerprint.unwrap_or_else(Fingerprint::of_nothing),
+        handled: handled.unwrap_or(Timestamp::UNIX_EPOCH),
+        pending: None,
+        executions: Arc::default(),
+    }
+    .with_executions(executions::read(entry))
+}

@@ -1,0 +1,129 @@
+//! From the memory of the rules to the status.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use almanac_engine::Fingerprint;
+use almanac_engine::cron_scaling::{CronRule, CronScaling, Memory, RuleMemory, next_firing};
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+
+use super::{MOST_EXECUTIONS, MOST_RULES, can_be_a_name, executions};
+use crate::objects::{CronFederatedHPAStatus, ExecutionHistory};
+use crate::status::lenient;
+
+/// Writes the status of an object: one history a rule, in the order of the spec, each within the
+/// limits of its rule.
+///
+/// `now` only tells which firing is the next, so the same memory gives the same status at any
+/// instant between two firings. A rule that is suspended or unusable has no next one. A usable rule
+/// that the memory does not know has an entry with its next firing only, which reads back as a rule
+/// that was forgotten; an unusable one has none.
+#[must_use]
+pub fn write(
+    policy: &CronScaling,
+    memory: &Memory,
+    now: Timestamp,
+    conditions: Vec<Condition>,
+    observed_generation: Option<i64>,
+) -> CronFederatedHPAStatus {
+    let known: BTreeMap<&str, &RuleMemory> =
+        memory.rules.iter().rev().map(|it| (&*it.name, it)).collect();
+    let usable = policy.rules.iter().map(|rule| (rule.position, &*rule.name, Some(rule)));
+    let unusable = policy.unusable_rules.iter().map(|rule| (rule.position, &*rule.name, None));
+    let mut rules: Vec<(u32, &str, Option<&CronRule>)> = usable.chain(unusable).collect();
+    rules.sort_by_key(|(position, ..)| *position);
+    let histories = rules.into_iter().filter_map(|(_, name, rule)| {
+        let memory = known.get(name).copied();
+        match rule {
+            Some(rule) => Some(history_of(rule, memory, now)),
+            None => memory.map(laid_aside),
+        }
+    });
+    status(histories, conditions, observed_generation)
+}
+
+/// Writes the status of an object that cannot be used at all: the histories as they are, and nothing
+/// that comes next. Once it is mended, none of its rules fires for the time it was not usable.
+#[must_use]
+pub fn write_without_policy(
+    memory: &Memory,
+    conditions: Vec<Condition>,
+    observed_generation: Option<i64>,
+) -> CronFederatedHPAStatus {
+    status(memory.rules.iter().map(laid_aside), conditions, observed_generation)
+}
+
+/// The status of these histories. No name is in it twice: the API server would refuse that.
+fn status(
+    histories: impl Iterator<Item = ExecutionHistory>,
+    conditions: Vec<Condition>,
+    observed_generation: Option<i64>,
+) -> CronFederatedHPAStatus {
+    let mut names = BTreeSet::new();
+    let histories: Vec<ExecutionHistory> = histories
+        .filter(|it| can_be_a_name(&it.rule_name) && names.insert(it.rule_name.clone()))
+        .take(MOST_RULES)
+        .collect();
+    let executed = histories.iter().flat_map(|it| &it.successful_executions);
+    CronFederatedHPAStatus {
+        observed_generation,
+        next_execution_time: histories.iter().filter_map(|it| it.next_execution_time.clone()).min(),
+        last_execution_time: executed.map(|it| it.execution_time.clone()).max(),
+        execution_histories: histories,
+        conditions,
+    }
+}
+
+fn history_of(rule: &CronRule, memory: Option<&RuleMemory>, now: Timestamp) -> ExecutionHistory {
+    let Some(memory) = memory else {
+        let next = next_firing(rule, &RuleMemory::beginning(rule, now), now);
+        return ExecutionHistory {
+            rule_name: rule.name.to_string(),
+            next_execution_time: next.map(lenient::time),
+            ..ExecutionHistory::default()
+        };
+    };
+    // A fingerprint and a last handled time that is not known would read back as something else.
+    let fingerprint = (handled(memory).is_some()
+        && memory.fingerprint != Fingerprint::of_nothing())
+    .then_some(memory.fingerprint);
+    let successful = usize::from(rule.successful_history_limit);
+    let failed = usize::from(rule.failed_history_limit);
+    ExecutionHistory {
+        rule_name: rule.name.to_string(),
+        fingerprint: fingerprint.map(|it| it.to_string()),
+        last_handled_time: handled(memory).map(lenient::time),
+        next_execution_time: next_firing(rule, memory, now).map(lenient::time),
+        successful_executions: executions::write_successes(
+            &memory.executions,
+            Some(rule.setting),
+            successful,
+        ),
+        failed_executions: executions::write_failures(&memory.executions, failed),
+    }
+}
+
+/// The history of a rule that cannot be used. Without a fingerprint it begins anew once mended. The
+/// last handled time is kept: after the clock was set back, it still keeps what was handled from
+/// coming again.
+fn laid_aside(memory: &RuleMemory) -> ExecutionHistory {
+    ExecutionHistory {
+        rule_name: memory.name.to_string(),
+        fingerprint: None,
+        last_handled_time: handled(memory).map(lenient::time),
+        next_execution_time: None,
+        successful_executions: executions::write_successes(
+            &memory.executions,
+            None,
+            MOST_EXECUTIONS,
+        ),
+        failed_executions: executions::write_failures(&memory.executions, MOST_EXECUTIONS),
+    }
+}
+
+/// Until when a rule was handled, if that is known. It is brought down to a whole second: firings are
+/// at whole seconds, so none lies between that and what is cut off, and none is forgotten or done
+/// twice.
+fn handled(memory: &RuleMemory) -> Option<Timestamp> {
+    Some(lenient::whole_second(memory.handled)).filter(|at| *at > Timestamp::UNIX_EPOCH)
+}

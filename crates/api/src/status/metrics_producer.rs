@@ -1,0 +1,65 @@
+//! The status of a `MetricsProducer`: what it publishes, and whether it does.
+
+use almanac_engine::scheduled_capacity::{Change, Published};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use serde_json::Value;
+
+use super::conditions::{ConditionReason, ConditionType, Statement, errors, listed};
+use super::lenient;
+use crate::finding::{Code, Finding};
+use crate::objects::{MetricsProducerStatus, ScheduledCapacityStatus};
+
+/// Reads what was published last, as much of it as can be read: without a number there is nothing,
+/// and a next number without its time is none.
+#[must_use]
+pub fn read(status: &Value) -> Option<Published> {
+    let capacity = &status["scheduledCapacity"];
+    let value = lenient::count(&capacity["currentValue"])?;
+    let at = lenient::instant(&capacity["nextValueTime"]);
+    let next = at.zip(lenient::count(&capacity["nextValue"]));
+    Some(Published {
+        value,
+        winner: lenient::count(&capacity["behaviorIndex"]),
+        next: next.map(|(at, value)| Change { at, value }),
+    })
+}
+
+/// Writes the status. `published` is `None` while nothing is: then no number is shown either.
+#[must_use]
+pub fn write(
+    published: Option<&Published>,
+    conditions: Vec<Condition>,
+    observed_generation: Option<i64>,
+) -> MetricsProducerStatus {
+    let capacity = |published: &Published| ScheduledCapacityStatus {
+        current_value: Some(lenient::number(published.value)),
+        next_value_time: published.next.map(|next| lenient::time(next.at)),
+        next_value: published.next.map(|next| lenient::number(next.value)),
+        behavior_index: published.winner.map(lenient::number),
+    };
+    MetricsProducerStatus {
+        observed_generation,
+        scheduled_capacity: published.map(capacity),
+        conditions,
+    }
+}
+
+/// Says whether an object with these findings is active and ready: it is both or neither, for a
+/// schedule is carried out as a whole.
+#[must_use]
+pub fn statements(findings: &[Finding]) -> [Statement; 2] {
+    let unsupported = || listed(findings.iter().filter(|it| it.code == Code::Unsupported));
+    let (holds, reason, message) = if let Some(message) = errors(findings) {
+        (false, ConditionReason::ScheduleInvalid, message)
+    } else if let Some(message) = unsupported() {
+        (false, ConditionReason::Unsupported, message)
+    } else {
+        (true, ConditionReason::Scheduled, "the schedule is published".to_owned())
+    };
+    [ConditionType::Active, ConditionType::Ready].map(|about| Statement {
+        about,
+        holds,
+        reason,
+        message: message.clone(),
+    })
+}

@@ -1,0 +1,97 @@
+//! Why nothing can be done with the target of an object, and what to do about it.
+//!
+//! Finding it out is the affair of who asks the API server; here it is put into words.
+
+use almanac_engine::Identity;
+
+use super::conditions::ConditionReason;
+use super::lenient;
+
+/// The most characters of the API server's own words that are repeated.
+const REPEATED_CHARACTERS: usize = 2_000;
+
+/// Why nothing can be done with a target.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum TargetProblem {
+    /// There is no object of its name.
+    NotFound,
+    /// It has no `scale` subresource.
+    NotScalable,
+    /// It may not be read or changed; in the API server's own words.
+    Forbidden(String),
+    /// The cluster does not know its kind.
+    UnknownKind,
+    /// It is in no namespace, and that was not allowed.
+    ClusterScoped,
+}
+
+impl TargetProblem {
+    /// The reason of the conditions it leads to.
+    #[must_use]
+    pub fn reason(&self) -> ConditionReason {
+        match self {
+            Self::NotFound => ConditionReason::TargetNotFound,
+            Self::NotScalable => ConditionReason::TargetNotScalable,
+            Self::Forbidden(_) => ConditionReason::TargetForbidden,
+            Self::UnknownKind => ConditionReason::TargetUnknownKind,
+            Self::ClusterScoped => ConditionReason::ClusterScopedTarget,
+        }
+    }
+
+    /// What is wrong, and what to do.
+    #[must_use]
+    pub fn message(&self, target: &Identity) -> String {
+        match self {
+            Self::NotFound => {
+                format!("{target} was not found: create it, or correct spec.scaleTargetRef")
+            }
+            Self::NotScalable => {
+                format!("{target} has no scale subresource; a rule can only scale what has one")
+            }
+            Self::Forbidden(words) => forbidden(target, words),
+            Self::UnknownKind => {
+                let (kind, group) = (target.kind(), target.group());
+                let group = if group.is_empty() {
+                    "the core group".to_owned()
+                } else {
+                    format!("group {group}")
+                };
+                format!("the cluster has no kind {kind} in {group}: is its definition installed?")
+            }
+            Self::ClusterScoped => format!(
+                "{} is in no namespace; start the controller with \
+                 --allow-cluster-scoped-targets to allow it",
+                Identity::new(target.group(), target.kind(), "", target.name())
+            ),
+        }
+    }
+}
+
+fn forbidden(target: &Identity, words: &str) -> String {
+    if let Some(grant) = missing_grant(words) {
+        return lenient::cut(&format!("{target} is out of reach: {grant}"), REPEATED_CHARACTERS);
+    }
+    // Quotas and admission refuse with the same code as access control does, so what was said
+    // matters more than any advice.
+    let words = lenient::cut(words, REPEATED_CHARACTERS);
+    format!("the API server refuses to let {target} be read or changed: {words}")
+}
+
+/// What to grant to whom, from the words of Kubernetes' access control: `… is forbidden: User "u"
+/// cannot patch resource "deployments/scale" in API group "apps" in the namespace "shop"`.
+fn missing_grant(words: &str) -> Option<String> {
+    let (_, rest) = words.split_once("User \"")?;
+    let (user, rest) = rest.split_once("\" cannot ")?;
+    let (verb, rest) = rest.split_once(" resource \"")?;
+    let (resource, rest) = rest.split_once("\" in API group \"")?;
+    let (group, rest) = rest.split_once('"')?;
+    let namespace = rest.strip_prefix(" in the namespace \"");
+    let place = match namespace.and_then(|rest| rest.split_once('"')) {
+        Some((namespace, _)) => format!("in the namespace {namespace:?}"),
+        None => "in the whole cluster".to_owned(),
+    };
+    Some(format!(
+        "grant {user} the verb {verb:?} on the resource {resource:?} of the API group {group:?} \
+         {place}"
+    ))
+}

@@ -1,0 +1,231 @@
+//! What the conditions say, and since when.
+
+use almanac_api::finding::{Code, Finding, Path};
+use almanac_api::status::TargetProblem;
+use almanac_api::status::conditions::{
+    ConditionReason, ConditionType, Statement, conditions, errors,
+};
+use almanac_api::status::cron_federated_hpa::statements;
+use almanac_engine::Identity;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use serde_json::{Value, json};
+
+use crate::support::{at, now, policy_and_findings};
+use crate::written::{cron_for, cron_for_workload};
+
+fn statement(about: ConditionType, holds: bool) -> Statement {
+    Statement { about, holds, reason: ConditionReason::Armed, message: "so it is".into() }
+}
+
+fn lines(statements: &[Statement]) -> Vec<String> {
+    let line = |it: &Statement| {
+        format!("{}={} {}: {}", it.about.name(), it.holds, it.reason.name(), it.message)
+    };
+    statements.iter().map(line).collect()
+}
+
+/// What is said of an object for a Deployment with these rules.
+fn said(rules: &str, problem: Option<&TargetProblem>) -> Vec<String> {
+    let (policy, findings) = policy_and_findings(&cron_for_workload(rules));
+    lines(&statements(policy.as_ref(), &findings, problem))
+}
+
+const GOOD: &str = "  - {name: up, schedule: '0 9 * * *', targetReplicas: 5}\n";
+const BAD: &str = "  - {name: down, schedule: '0 18 * * *', targetReplicas: -1}\n";
+const WHY: &str =
+    "spec.rules[1].targetReplicas: Invalid value: -1: must be greater than or equal to 0";
+
+#[test]
+fn the_conditions_stand_in_a_fixed_order_and_say_all_that_kubernetes_wants() {
+    let statements =
+        [statement(ConditionType::Ready, false), statement(ConditionType::Active, true)];
+    let made = conditions(&Value::Null, &statements, Some(3), at("2026-01-05T10:00:30.9Z"));
+    assert_eq!(
+        serde_json::to_value(made).expect("JSON"),
+        json!([
+            {
+                "type": "Active", "status": "True", "reason": "Armed", "message": "so it is",
+                "observedGeneration": 3, "lastTransitionTime": "2026-01-05T10:00:30Z"
+            },
+            {
+                "type": "Ready", "status": "False", "reason": "Armed", "message": "so it is",
+                "observedGeneration": 3, "lastTransitionTime": "2026-01-05T10:00:30Z"
+            },
+        ])
+    );
+}
+
+#[test]
+fn a_transition_is_a_change_of_the_status_and_of_nothing_else() {
+    let previous = json!({ "conditions": [
+        { "type": "Active", "status": "True", "reason": "Other", "message": "other",
+          "lastTransitionTime": "2025-01-01T00:00:00Z" },
+        { "type": "Ready", "status": "True", "lastTransitionTime": "2025-01-01T00:00:00Z" },
+    ]});
+    let statements =
+        [statement(ConditionType::Active, true), statement(ConditionType::Ready, false)];
+    let made = conditions(&previous, &statements, Some(4), now());
+    let since = |it: &Condition| it.last_transition_time.0;
+    assert_eq!(since(&made[0]), at("2025-01-01T00:00:00Z"));
+    assert_eq!((&*made[0].reason, made[0].observed_generation), ("Armed", Some(4)));
+    assert_eq!(since(&made[1]), now());
+    let again = json!({ "conditions": made });
+    let later = conditions(&again, &statements, Some(4), at("2027-01-01T00:00:00Z"));
+    assert_eq!(later, made, "nothing has changed");
+}
+
+#[test]
+fn conditions_that_make_no_sense_begin_anew() {
+    for mangled in [
+        json!({ "conditions": "none" }),
+        json!({ "conditions": [1, { "type": 1 }] }),
+        json!({ "conditions": [{ "type": "Active", "status": true, "lastTransitionTime": "2025-01-01T00:00:00Z" }] }),
+        json!({ "conditions": [{ "type": "Active", "status": "True", "lastTransitionTime": "then" }] }),
+        json!({ "conditions": [{ "type": "Active", "status": "True" }] }),
+    ] {
+        let made = conditions(&mangled, &[statement(ConditionType::Active, true)], Some(-1), now());
+        assert_eq!(made[0].last_transition_time.0, now(), "{mangled}");
+        assert_eq!(made[0].observed_generation, None);
+    }
+}
+
+#[test]
+fn a_message_is_cut_and_nothing_is_said_twice() {
+    let long = Statement { message: "ü".repeat(40_000), ..statement(ConditionType::Ready, true) };
+    let made =
+        conditions(&Value::Null, &[long, statement(ConditionType::Ready, false)], None, now());
+    assert_eq!(made.len(), 1);
+    assert_eq!((&*made[0].status, made[0].message.chars().count()), ("True", 32_768));
+}
+
+#[test]
+fn findings_are_told_with_what_to_do_the_first_of_them_and_without_warnings() {
+    let spec = Path::Root.key("spec");
+    let error = |name: &str| {
+        let field = spec.key(name);
+        Finding::invalid(Code::Schedule, &field, "x", "is wrong").with_fix("write y")
+    };
+    let warning = Finding::new(Code::SameMinute, spec, "twice");
+    assert_eq!(errors(std::slice::from_ref(&warning)), None);
+    let one = "spec.a: Invalid value: \"x\": is wrong; write y";
+    assert_eq!(errors(&[warning, error("a")]).as_deref(), Some(one));
+    let names = ["a", "b", "c", "d", "e", "f", "g"];
+    let all = errors(&names.map(error)).expect("errors");
+    assert!(all.starts_with(&format!("7 problems: (1) {one} (2) spec.b: ")), "{all}");
+    assert!(
+        all.ends_with("(5) spec.e: Invalid value: \"x\": is wrong; write y and 2 more"),
+        "{all}"
+    );
+    let said_already = Finding::new(Code::Target, spec, "write y").with_fix("write y");
+    assert_eq!(errors(&[said_already]).as_deref(), Some("spec: write y"));
+    let endless = Finding::new(Code::Target, spec, "ü".repeat(90_000));
+    assert!(errors(&vec![endless; 90]).expect("errors").chars().count() < 6_000);
+}
+
+#[test]
+fn rules_that_are_all_in_order_are_armed() {
+    assert_eq!(
+        said(GOOD, None),
+        ["Active=true Armed: 1 rule is armed", "Ready=true Armed: nothing needs attention"]
+    );
+    let suspended = "  - {name: lunch, schedule: '0 12 * * *', targetReplicas: 3, suspend: true}\n";
+    assert_eq!(
+        said(&(GOOD.to_owned() + suspended), None)[0],
+        "Active=true Armed: 1 rule is armed, 1 is suspended"
+    );
+    assert_eq!(
+        said(suspended, None),
+        [
+            "Active=false Suspended: no rule is armed, 1 is suspended",
+            "Ready=true Suspended: nothing needs attention"
+        ]
+    );
+}
+
+#[test]
+fn a_bad_rule_leaves_the_others_active_and_the_object_not_ready() {
+    assert_eq!(
+        said(&(GOOD.to_owned() + BAD), None),
+        [
+            "Active=true Armed: 1 rule is armed, 1 cannot be used".to_owned(),
+            format!("Ready=false RulesInvalid: {WHY}")
+        ]
+    );
+}
+
+#[test]
+fn without_a_usable_rule_nothing_is_active() {
+    let why = WHY.replace("[1]", "[0]");
+    assert_eq!(
+        said(BAD, None),
+        [format!("Active=false NoUsableRule: {why}"), format!("Ready=false NoUsableRule: {why}")]
+    );
+    let bad_target = cron_for("{apiVersion: apps/v1, kind: DaemonSet, name: shop}", GOOD);
+    let (policy, findings) = policy_and_findings(&bad_target);
+    assert!(policy.is_none());
+    let said_of_it = lines(&statements(None, &findings, None));
+    assert!(said_of_it[0].starts_with("Active=false NoUsableRule: "), "{said_of_it:?}");
+    assert!(said_of_it[1].contains("spec.scaleTargetRef.kind"), "{said_of_it:?}");
+    let none = lines(&statements(None, &[], None));
+    assert!(none[1].starts_with("Ready=false NoUsableRule: there are no rules"), "{none:?}");
+}
+
+#[test]
+fn a_target_out_of_reach_outweighs_bad_rules_and_the_message_tells_both() {
+    let missing =
+        "Deployment.apps default/shop was not found: create it, or correct spec.scaleTargetRef";
+    assert_eq!(
+        said(&(GOOD.to_owned() + BAD), Some(&TargetProblem::NotFound)),
+        [
+            format!("Active=false TargetNotFound: {missing}"),
+            format!("Ready=false TargetNotFound: {missing}. Besides, {WHY}")
+        ]
+    );
+}
+
+#[test]
+fn every_problem_with_a_target_says_what_to_do() {
+    let target = Identity::new("apps.example", "Shop", "default", "a");
+    let forbidden = |words: &str| TargetProblem::Forbidden(words.to_owned());
+    let denied = "shops.apps.example \"a\" is forbidden: User \"system:serviceaccount:almanac:almanac\" \
+                  cannot patch resource \"shops/scale\" in API group \"apps.example\"";
+    let grant = "Shop.apps.example default/a is out of reach: grant system:serviceaccount:almanac:almanac \
+                 the verb \"patch\" on the resource \"shops/scale\" of the API group \"apps.example\"";
+    for (problem, reason, message) in [
+        (
+            TargetProblem::NotScalable,
+            "TargetNotScalable",
+            "Shop.apps.example default/a has no scale subresource; a rule can only scale what has one".to_owned(),
+        ),
+        (
+            TargetProblem::UnknownKind,
+            "TargetUnknownKind",
+            "the cluster has no kind Shop in group apps.example: is its definition installed?".to_owned(),
+        ),
+        (
+            TargetProblem::ClusterScoped,
+            "ClusterScopedTarget",
+            "Shop.apps.example a is in no namespace; start the controller with --allow-cluster-scoped-targets to allow it".to_owned(),
+        ),
+        (
+            forbidden(&format!("{denied} in the namespace \"default\": RBAC: more words")),
+            "TargetForbidden",
+            format!("{grant} in the namespace \"default\""),
+        ),
+        (
+            forbidden(&format!("{denied} at the cluster scope")),
+            "TargetForbidden",
+            format!("{grant} in the whole cluster"),
+        ),
+        (
+            forbidden("exceeded quota"),
+            "TargetForbidden",
+            "the API server refuses to let Shop.apps.example default/a be read or changed: exceeded quota".to_owned(),
+        ),
+    ] {
+        assert_eq!((problem.reason().name(), problem.message(&target)), (reason, message));
+    }
+    let core = Identity::new("", "Shop", "default", "a");
+    assert!(TargetProblem::UnknownKind.message(&core).contains("no kind Shop in the core group"));
+    assert!(forbidden(&"x".repeat(50_000)).message(&target).chars().count() < 3_000);
+}
