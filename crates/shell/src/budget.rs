@@ -1,0 +1,236 @@
+//! How many writes go at once and how fast, and which of those that wait go first.
+//!
+//! At the top of the hour thousands of writes are wanted in the same second. What changes capacity
+//! goes before what records it, and that before what merely tells of it.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+
+/// What a write is for. The first goes first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Urgency {
+    /// It changes capacity.
+    Capacity,
+    /// It records what was done.
+    Record,
+    /// It tells somebody.
+    Notice,
+}
+
+/// How much may be written.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct WriteLimits {
+    /// How many writes may be under way at once.
+    pub at_once: usize,
+    /// How many may begin in a second, in the long run; `None` for as many as go.
+    pub per_second: Option<f64>,
+    /// How many may begin at once after a quiet time, if there is a limit in the long run.
+    pub burst: u32,
+}
+
+impl Default for WriteLimits {
+    /// No limit but how many are under way at once: the API server has its own way of saying that
+    /// it is too much, and is asked again later when it does.
+    fn default() -> Self {
+        Self { at_once: 32, per_second: None, burst: 1 }
+    }
+}
+
+/// Gives out permits to write.
+#[derive(Clone)]
+pub struct WriteBudget {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    limits: WriteLimits,
+    state: Mutex<State>,
+}
+
+struct State {
+    under_way: usize,
+    tokens: f64,
+    counted_at: Instant,
+    /// By urgency, then in the order in which they came.
+    waiting: BTreeMap<(Urgency, u64), oneshot::Sender<Permit>>,
+    came: u64,
+    /// Whether somebody is there to give out permits when there are tokens again.
+    is_awaited: bool,
+}
+
+/// One write may be under way. Gives its place back when it is dropped.
+pub struct Permit {
+    /// `None` once there is nothing to give back.
+    place: Option<Arc<Shared>>,
+}
+
+impl WriteBudget {
+    /// A budget with these limits.
+    #[must_use]
+    pub fn new(limits: WriteLimits) -> Self {
+        let state = State {
+            under_way: 0,
+            tokens: f64::from(limits.burst.max(1)),
+            counted_at: Instant::now(),
+            waiting: BTreeMap::new(),
+            came: 0,
+            is_awaited: false,
+        };
+        Self { shared: Arc::new(Shared { limits, state: Mutex::new(state) }) }
+    }
+
+    /// Waits for its turn.
+    pub async fn permit(&self, urgency: Urgency) -> Permit {
+        loop {
+            let (sender, receiver) = oneshot::channel();
+            {
+                let mut state = self.shared.lock();
+                state.came += 1;
+                let place = (urgency, state.came);
+                state.waiting.insert(place, sender);
+                self.shared.give_out(&mut state);
+            }
+            // The sender is only ever dropped after it has sent.
+            if let Ok(permit) = receiver.await {
+                return permit;
+            }
+        }
+    }
+
+    /// How many wait for their turn.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        self.shared.lock().waiting.len()
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Gives permits to those who wait, as far as the limits allow.
+    fn give_out(self: &Arc<Self>, state: &mut State) {
+        self.count_tokens(state);
+        while state.under_way < self.limits.at_once.max(1) && !state.waiting.is_empty() {
+            if self.limits.per_second.is_some() {
+                if state.tokens < 1.0 {
+                    self.await_token(state);
+                    return;
+                }
+                state.tokens -= 1.0;
+            }
+            let Some((_, sender)) = state.waiting.pop_first() else { return };
+            state.under_way += 1;
+            if let Err(mut unwanted) = sender.send(Permit { place: Some(Arc::clone(self)) }) {
+                // Whoever wanted it waits no more.
+                unwanted.give_nothing_back();
+                state.under_way -= 1;
+                state.tokens += 1.0;
+            }
+        }
+    }
+
+    fn count_tokens(&self, state: &mut State) {
+        let Some(per_second) = self.limits.per_second else { return };
+        let now = Instant::now();
+        let gained = now.duration_since(state.counted_at).as_secs_f64() * per_second;
+        state.tokens = (state.tokens + gained).min(f64::from(self.limits.burst.max(1)));
+        state.counted_at = now;
+    }
+
+    fn await_token(self: &Arc<Self>, state: &mut State) {
+        if std::mem::replace(&mut state.is_awaited, true) {
+            return;
+        }
+        let per_second = self.limits.per_second.unwrap_or(1.0).max(0.001);
+        let pause = Duration::from_secs_f64((1.0 - state.tokens).max(0.0) / per_second);
+        let shared = Arc::clone(self);
+        tokio::spawn(async move {
+            tokio::time::sleep(pause).await;
+            let mut state = shared.lock();
+            state.is_awaited = false;
+            shared.give_out(&mut state);
+        });
+    }
+}
+
+impl Permit {
+    fn give_nothing_back(&mut self) {
+        self.place = None;
+    }
+}
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        let Some(shared) = self.place.take() else { return };
+        let mut state = shared.lock();
+        state.under_way -= 1;
+        shared.give_out(&mut state);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn limits(at_once: usize, per_second: Option<f64>, burst: u32) -> WriteBudget {
+        WriteBudget::new(WriteLimits { at_once, per_second, burst })
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn capacity_goes_before_records_and_these_before_notices() {
+        let budget = limits(1, None, 1);
+        let first = budget.permit(Urgency::Notice).await;
+        let (sender, mut order) = tokio::sync::mpsc::unbounded_channel();
+        for urgency in [Urgency::Notice, Urgency::Record, Urgency::Capacity, Urgency::Record] {
+            let (budget, sender) = (budget.clone(), sender.clone());
+            tokio::spawn(async move {
+                let _permit = budget.permit(urgency).await;
+                sender.send(urgency).expect("somebody listens");
+            });
+            tokio::task::yield_now().await;
+        }
+        drop((first, sender));
+        let mut came = Vec::new();
+        while let Some(urgency) = order.recv().await {
+            came.push(urgency);
+        }
+        let expected = [Urgency::Capacity, Urgency::Record, Urgency::Record, Urgency::Notice];
+        assert_eq!(came, expected);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn after_the_burst_writes_begin_at_the_rate() {
+        let budget = limits(1000, Some(40.0), 60);
+        let begin = Instant::now();
+        for _ in 0..1000 {
+            drop(budget.permit(Urgency::Capacity).await);
+        }
+        let took = begin.elapsed().as_secs_f64();
+        assert!((took - 23.5).abs() < 0.2, "(1000 - 60) / 40 seconds, and it took {took}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn no_more_are_under_way_than_may_be() {
+        let budget = limits(3, None, 1);
+        let held = [
+            budget.permit(Urgency::Record).await,
+            budget.permit(Urgency::Record).await,
+            budget.permit(Urgency::Record).await,
+        ];
+        let short = Duration::from_secs(1);
+        let fourth = tokio::time::timeout(short, budget.permit(Urgency::Capacity)).await;
+        assert!(fourth.is_err(), "there was no place");
+        drop(held);
+        // The one that gave up has not kept a place.
+        for _ in 0..10 {
+            drop(budget.permit(Urgency::Capacity).await);
+        }
+        assert_eq!(budget.waiting(), 0);
+    }
+}

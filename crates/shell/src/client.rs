@@ -1,0 +1,174 @@
+//! The client: which cluster, as whom, and how long a request may take.
+//!
+//! It retries nothing by itself. Whoever writes has to look at the lease again before another
+//! attempt, and whoever watches has a backoff of its own.
+
+use std::io::ErrorKind;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use http::HeaderValue;
+use http::header::USER_AGENT;
+use kube::Client;
+use kube::config::{Config, KubeConfigOptions, Kubeconfig, KubeconfigError};
+
+/// Which cluster is meant. Empty: what `KUBECONFIG` or `~/.kube/config` say, or else the cluster
+/// that the process runs in.
+#[derive(Clone, Debug, Default)]
+pub struct ClientOptions {
+    /// A kubeconfig file to use instead of the usual ones.
+    pub kubeconfig: Option<PathBuf>,
+    /// The context of the kubeconfig to use instead of its current one.
+    pub context: Option<String>,
+}
+
+/// Why there is no client. Causes are told here as far as people need them: those of the library
+/// repeat themselves at every step, and do not say which file they are about.
+#[derive(Debug, thiserror::Error)]
+pub enum ClientError {
+    /// The kubeconfig cannot be used.
+    #[error("failed to use the kubeconfig {files}: {cause}")]
+    Kubeconfig {
+        /// Where it is; more than one when several are read as one.
+        files: String,
+        /// What is wrong with it.
+        cause: String,
+    },
+    /// There is neither a kubeconfig nor a cluster around us.
+    #[error(
+        "failed to find a cluster: there is no kubeconfig at {files}, and this is no pod of one"
+    )]
+    Nowhere {
+        /// Where one was looked for.
+        files: String,
+    },
+    /// What the configuration says does not make a client.
+    #[error("failed to make a client for {server}: {cause}")]
+    Unusable {
+        /// The address of the API server.
+        server: String,
+        /// Why not.
+        cause: String,
+    },
+}
+
+/// A client, and what it was made from.
+#[derive(Clone)]
+pub struct Connection {
+    /// Speaks to the API server.
+    pub client: Client,
+    /// The namespace of objects that name none.
+    pub namespace: String,
+    /// The address of the API server, for messages.
+    pub server: String,
+}
+
+/// To wait longer for a connection is of no use: another address or another attempt is.
+const CONNECT_WITHIN: Duration = Duration::from_secs(10);
+
+/// See [`crate::following`], whose watches are shorter.
+const SILENT_AT_MOST: Duration = Duration::from_secs(90);
+
+/// Under this name an audit log has our requests.
+const OUR_NAME: &str = concat!("almanac/", env!("CARGO_PKG_VERSION"));
+
+/// Makes a client. Nothing is sent yet.
+pub async fn connect(options: &ClientOptions) -> Result<Connection, ClientError> {
+    let mut config = configuration(options).await?;
+    config.connect_timeout = Some(CONNECT_WITHIN);
+    // A connection that says nothing for so long is dead. A watch is never that quiet: the API
+    // server is asked to end it sooner.
+    config.read_timeout = Some(SILENT_AT_MOST);
+    config.reset_reader_on_write = true;
+    config.default_retry = false;
+    config.headers.push((USER_AGENT, HeaderValue::from_static(OUR_NAME)));
+    let server = config.cluster_url.to_string();
+    let namespace = config.default_namespace.clone();
+    let client = Client::try_from(config).map_err(|error| {
+        let cause = match error {
+            kube::Error::Auth(error) => error.to_string(),
+            other => other.to_string(),
+        };
+        ClientError::Unusable { server: server.clone(), cause }
+    })?;
+    Ok(Connection { client, namespace, server })
+}
+
+async fn configuration(options: &ClientOptions) -> Result<Config, ClientError> {
+    let files = match &options.kubeconfig {
+        Some(file) => vec![file.clone()],
+        None => usual_files(),
+    };
+    let names: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
+    let files = names.join(" and ");
+    let read = match &options.kubeconfig {
+        Some(file) => Kubeconfig::read_from(file),
+        None => Kubeconfig::read(),
+    };
+    let contexts: Vec<String> =
+        read.iter().flat_map(|read| &read.contexts).map(|context| context.name.clone()).collect();
+    let chosen =
+        KubeConfigOptions { context: options.context.clone(), ..KubeConfigOptions::default() };
+    let made = match read {
+        Ok(read) => Config::from_custom_kubeconfig(read, &chosen).await,
+        Err(error) => Err(error),
+    };
+    let error = match made {
+        Ok(config) => return Ok(config),
+        Err(error) => error,
+    };
+    if options.kubeconfig.is_none() && options.context.is_none() {
+        if let Ok(config) = Config::incluster() {
+            return Ok(config);
+        }
+        if is_missing(&error) {
+            return Err(ClientError::Nowhere { files });
+        }
+    }
+    Err(ClientError::Kubeconfig { files, cause: cause_of(&error, &contexts) })
+}
+
+/// Where kubectl looks.
+fn usual_files() -> Vec<PathBuf> {
+    let named = std::env::var_os("KUBECONFIG").unwrap_or_default();
+    let named: Vec<PathBuf> =
+        std::env::split_paths(&named).filter(|path| !path.as_os_str().is_empty()).collect();
+    if !named.is_empty() {
+        return named;
+    }
+    let home = std::env::home_dir().unwrap_or_else(|| PathBuf::from("~"));
+    vec![home.join(".kube/config")]
+}
+
+fn is_missing(error: &KubeconfigError) -> bool {
+    match error {
+        KubeconfigError::ReadConfig(error, _) => error.kind() == ErrorKind::NotFound,
+        KubeconfigError::FindPath => true,
+        _ => false,
+    }
+}
+
+fn cause_of(error: &KubeconfigError, contexts: &[String]) -> String {
+    match error {
+        KubeconfigError::ReadConfig(error, _) => error.to_string(),
+        KubeconfigError::Parse(error) => {
+            // The lines that follow show a part of the file, which may hold a secret.
+            let error = error.to_string();
+            let first = error.lines().next().unwrap_or_default();
+            format!("it is not a kubeconfig: {}", first.trim_start_matches("error: "))
+        }
+        KubeconfigError::LoadContext(name) if contexts.is_empty() => {
+            format!("there is no context {name:?} in it, and no other")
+        }
+        KubeconfigError::LoadContext(name) => {
+            format!("there is no context {name:?} in it; there are {}", contexts.join(", "))
+        }
+        KubeconfigError::LoadClusterOfContext(name) => {
+            format!("its context names the cluster {name:?}, which is not in it")
+        }
+        KubeconfigError::CurrentContextNotSet => {
+            "it has no current context, and none was asked for".to_owned()
+        }
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,100 @@
+//! The clock that policies follow.
+//!
+//! It is handed to whoever needs it, so that a test can choose the time. Leases have a clock of
+//! their own, see [`crate::monotonic`].
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+
+/// The wall clock may be set while somebody sleeps. It is looked at again after this long.
+const LOOKS_AGAIN_AFTER: Duration = Duration::from_secs(1);
+
+/// Tells the present, and sleeps until an instant.
+#[derive(Clone)]
+pub struct Clock {
+    source: Arc<dyn Fn() -> Timestamp + Send + Sync>,
+    /// How far this clock is ahead of the API server's.
+    ahead: SignedDuration,
+}
+
+impl Clock {
+    /// The clock of the machine, shifted by so much.
+    #[must_use]
+    pub fn of_the_machine(ahead: SignedDuration) -> Self {
+        let source =
+            move || Timestamp::now().saturating_add(ahead).unwrap_or_else(|_| Timestamp::now());
+        Self { source: Arc::new(source), ahead }
+    }
+
+    /// A clock that shows what the function says.
+    pub fn of(source: impl Fn() -> Timestamp + Send + Sync + 'static) -> Self {
+        Self { source: Arc::new(source), ahead: SignedDuration::ZERO }
+    }
+
+    /// The present.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        (self.source)()
+    }
+
+    /// What this clock showed when the API server's showed that.
+    #[must_use]
+    pub fn when_server_showed(&self, at: Timestamp) -> Timestamp {
+        at.saturating_add(self.ahead).unwrap_or(at)
+    }
+
+    /// Waits until the clock shows the instant, or has been set past it.
+    pub async fn sleep_until(&self, at: Timestamp) {
+        loop {
+            let left = at.duration_since(self.now());
+            let Ok(left) = Duration::try_from(left) else { return };
+            if left.is_zero() {
+                return;
+            }
+            tokio::time::sleep(left.min(LOOKS_AGAIN_AFTER)).await;
+        }
+    }
+}
+
+impl std::fmt::Debug for Clock {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "Clock at {}", self.now())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicI64, Ordering};
+
+    use super::*;
+
+    fn settable() -> (Clock, Arc<AtomicI64>) {
+        let shown = Arc::new(AtomicI64::new(0));
+        let read = Arc::clone(&shown);
+        let source =
+            move || Timestamp::from_second(read.load(Ordering::SeqCst)).expect("it is in range");
+        (Clock::of(source), shown)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_sleeper_wakes_soon_after_the_clock_was_set_past_its_instant() {
+        let (clock, shown) = settable();
+        let an_hour = Timestamp::from_second(3600).expect("it is in range");
+        let sleeper = tokio::spawn(async move { clock.sleep_until(an_hour).await });
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        assert!(!sleeper.is_finished());
+        shown.store(3601, Ordering::SeqCst);
+        tokio::time::timeout(2 * LOOKS_AGAIN_AFTER, sleeper)
+            .await
+            .expect("it wakes")
+            .expect("whole");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_instant_that_has_passed_is_not_waited_for() {
+        let (clock, _) = settable();
+        clock.sleep_until(Timestamp::from_second(-1).expect("it is in range")).await;
+    }
+}

@@ -1,0 +1,193 @@
+//! Events: what people see below `kubectl describe`.
+//!
+//! They tell, and nothing depends on them. So they wait behind all other writes, no more than so
+//! many wait, and what is too much is counted and left out.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::registry::Registry;
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+
+use crate::budget::{Urgency, WriteBudget, WriteLimits};
+use crate::writer::{WriteError, Writer};
+
+/// Whom an Event is about.
+#[derive(Clone, Debug)]
+pub struct Regarding {
+    /// Such as `autoscaling.karmada.io/v1alpha1`.
+    pub api_version: &'static str,
+    /// The kind.
+    pub kind: &'static str,
+    /// The namespace.
+    pub namespace: String,
+    /// The name.
+    pub name: String,
+    /// The object's own id, by which describing it finds its Events.
+    pub uid: String,
+}
+
+/// One happening.
+#[derive(Clone, Debug)]
+pub struct Happening {
+    /// Whom it is about.
+    pub regarding: Regarding,
+    /// Whether somebody should look into it.
+    pub is_warning: bool,
+    /// What happened, in one word: `ScaledByRule`.
+    pub reason: &'static str,
+    /// What was being done, in one word: `Scale`.
+    pub action: &'static str,
+    /// The whole sentence.
+    pub note: String,
+}
+
+/// As many may wait of either kind. Warnings wait by themselves, so that they are not left out for
+/// thousands who tell that all went well.
+const WAITING: usize = 500;
+/// The longest note the API takes.
+const LONGEST_NOTE: usize = 1024;
+/// Many objects with the same to tell in the same minute are not worth a request each.
+const PACE: WriteLimits = WriteLimits { at_once: 1, per_second: Some(10.0), burst: 100 };
+
+/// Where happenings go.
+#[derive(Clone)]
+pub struct EventLog {
+    warnings: mpsc::Sender<Happening>,
+    others: mpsc::Sender<Happening>,
+    left_out: Counter,
+}
+
+/// Counts of Events.
+#[derive(Clone, Debug, Default)]
+pub struct EventMetrics {
+    left_out: Counter,
+}
+
+impl EventMetrics {
+    /// Adds them to what is exported.
+    pub fn register(&self, registry: &mut Registry) {
+        let help = "Events that were left out because too many were waiting, or were refused";
+        registry.register("almanac_events_left_out", help, self.left_out.clone());
+    }
+}
+
+impl EventLog {
+    /// A log that is written by [`EventLogWriter::run`].
+    #[must_use]
+    pub fn new(writer: Writer, identity: &str, metrics: &EventMetrics) -> (Self, EventLogWriter) {
+        let (warnings, told_warnings) = mpsc::channel(WAITING);
+        let (others, told_others) = mpsc::channel(WAITING);
+        let left_out = metrics.left_out.clone();
+        let log = Self { warnings, others, left_out: left_out.clone() };
+        let identity = Arc::from(identity);
+        let writer = EventLogWriter {
+            writer,
+            warnings: told_warnings,
+            others: told_others,
+            identity,
+            left_out,
+        };
+        (log, writer)
+    }
+
+    /// Tells something. Never waits.
+    pub fn tell(&self, happening: Happening) {
+        let sender = if happening.is_warning { &self.warnings } else { &self.others };
+        if sender.try_send(happening).is_err() {
+            self.left_out.inc();
+        }
+    }
+}
+
+/// Writes Events one after the other.
+pub struct EventLogWriter {
+    writer: Writer,
+    warnings: mpsc::Receiver<Happening>,
+    others: mpsc::Receiver<Happening>,
+    identity: Arc<str>,
+    left_out: Counter,
+}
+
+impl EventLogWriter {
+    /// Writes until nobody is left who could tell something, and everything told is written.
+    pub async fn run(mut self) {
+        let pace = WriteBudget::new(PACE);
+        let mut written: u64 = 0;
+        while let Some(happening) = self.next().await {
+            drop(pace.permit(Urgency::Notice).await);
+            written += 1;
+            let namespace = happening.regarding.namespace.clone();
+            let collection = format!("/apis/events.k8s.io/v1/namespaces/{namespace}/events");
+            let event = event(&happening, &self.identity, Timestamp::now(), written);
+            match self.writer.create_notice(&collection, &event).await {
+                Ok(()) => {}
+                Err(WriteError::Fenced(_)) => return,
+                Err(error) => {
+                    self.left_out.inc();
+                    tracing::debug!(%error, "failed to write an event");
+                }
+            }
+        }
+    }
+}
+
+impl EventLogWriter {
+    async fn next(&mut self) -> Option<Happening> {
+        tokio::select! {
+            biased;
+            Some(warning) = self.warnings.recv() => Some(warning),
+            Some(other) = self.others.recv() => Some(other),
+            else => None,
+        }
+    }
+}
+
+fn event(happening: &Happening, identity: &str, now: Timestamp, number: u64) -> Value {
+    let Happening { regarding, is_warning, reason, action, note } = happening;
+    let note = cut(note, LONGEST_NOTE);
+    // The name has to be one of its own; the object's name in front makes it readable.
+    let unique = format!("{:x}{number:x}", now.as_nanosecond());
+    let start = cut(&regarding.name, 200).trim_end_matches(['-', '.']);
+    json!({
+        "apiVersion": "events.k8s.io/v1",
+        "kind": "Event",
+        "metadata": { "name": format!("{start}.{unique}"), "namespace": regarding.namespace },
+        "eventTime": format!("{now:.6}"),
+        "reportingController": crate::writer::FIELD_MANAGER,
+        "reportingInstance": cut(identity, 128),
+        "action": action,
+        "reason": reason,
+        "type": if *is_warning { "Warning" } else { "Normal" },
+        "note": note,
+        "regarding": BTreeMap::from([
+            ("apiVersion", regarding.api_version),
+            ("kind", regarding.kind),
+            ("namespace", &regarding.namespace),
+            ("name", &regarding.name),
+            ("uid", &regarding.uid),
+        ]),
+    })
+}
+
+fn cut(text: &str, longest: usize) -> &str {
+    let mut end = text.len().min(longest);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_note_is_cut_between_characters() {
+        assert_eq!(cut("für", 2), "f");
+        assert_eq!(cut("short", 100), "short");
+    }
+}

@@ -1,0 +1,13 @@
+//! Who leads: one of the replicas, by a Lease that it renews.
+//!
+//! A [`Candidate`] wins the Lease and keeps it; the [`Fence`] it holds meanwhile says, by the
+//! monotonic clock, how long it may still write. The fence shuts earlier than anybody else may take
+//! the Lease, so a leader that was paused, cut off or starved finds it shut before it writes
+//! anything that is stale. What a leader does is not known here.
+
+mod candidate;
+mod fence;
+mod record;
+
+pub use candidate::{Candidate, LeaseOptions, Lost};
+pub use fence::{Fence, Fenced};

@@ -1,0 +1,255 @@
+//! Winning the Lease, keeping it, and noticing that it is lost.
+
+use std::time::Duration;
+
+use k8s_openapi::api::coordination::v1::Lease;
+use kube::{Api, Client};
+use tokio_util::sync::CancellationToken;
+
+use super::Fence;
+use super::record::{Mark, Record};
+use crate::backoff::Backoff;
+use crate::endpoints::Health;
+use crate::monotonic;
+
+/// Which Lease it is, and its times.
+#[derive(Clone, Debug)]
+pub struct LeaseOptions {
+    /// The namespace of the Lease.
+    pub namespace: String,
+    /// The name of the Lease.
+    pub name: String,
+    /// The name of this process, different from all others.
+    pub identity: String,
+    /// How long the others wait after the last renewal they saw.
+    pub lasts: Duration,
+    /// How long after its last renewal the holder may still write. Shorter than `lasts`: what lies
+    /// between is for writes that are on their way.
+    pub writes_for: Duration,
+    /// How often the holder renews, and how often the others look.
+    pub every: Duration,
+}
+
+impl LeaseOptions {
+    /// The usual times: those that Kubernetes' own components have.
+    #[must_use]
+    pub fn new(namespace: String, name: String, identity: String) -> Self {
+        let [lasts, writes_for, every] = [15, 10, 2].map(Duration::from_secs);
+        Self { namespace, name, identity, lasts, writes_for, every }
+    }
+}
+
+/// Somebody who wants to lead.
+pub struct Candidate {
+    options: LeaseOptions,
+    api: Api<Lease>,
+    health: Health,
+    chance: fastrand::Rng,
+}
+
+/// The Lease, won.
+pub(crate) struct Won {
+    record: Record,
+    fence: Fence,
+}
+
+/// Why a leader leads no more.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Lost {
+    /// Another one has the Lease.
+    To(String),
+    /// It could not be renewed in time.
+    NotRenewed,
+}
+
+impl std::fmt::Display for Lost {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::To(holder) => write!(formatter, "the lease is held by {holder}"),
+            Self::NotRenewed => formatter.write_str("the lease could not be renewed in time"),
+        }
+    }
+}
+
+impl Candidate {
+    /// A candidate; the seed decides by how much its attempts are spread. It is ready when it can
+    /// see the Lease: it has all it needs to wait for its turn then.
+    #[must_use]
+    pub fn new(client: Client, options: LeaseOptions, health: Health, seed: u64) -> Self {
+        let api = Api::namespaced(client, &options.namespace);
+        Self { options, api, health, chance: fastrand::Rng::with_seed(seed) }
+    }
+
+    /// Waits until the Lease is ours, then leads: runs what `term` makes of the fence, and keeps
+    /// renewing meanwhile. Ends when the term has ended by itself (`Ok`; the Lease is released) or
+    /// the Lease is lost (the fence is shut, and the term is dropped). Does nothing when the token
+    /// ends before that.
+    pub async fn lead(
+        &mut self,
+        end: &CancellationToken,
+        term: impl AsyncFnOnce(Fence),
+    ) -> Result<(), Lost> {
+        let Won { record, fence } = tokio::select! {
+            won = self.win() => won,
+            () = end.cancelled() => return Ok(()),
+        };
+        let term = term(fence.clone());
+        tokio::pin!(term);
+        let mut latest = record;
+        let lost = tokio::select! {
+            () = &mut term => None,
+            lost = self.keep(&mut latest, &fence) => Some(lost),
+        };
+        let Some(lost) = lost else {
+            self.release(&latest, &fence).await;
+            return Ok(());
+        };
+        fence.shut();
+        Err(lost)
+    }
+
+    /// Waits until the Lease is ours.
+    async fn win(&mut self) -> Won {
+        let mut seen: Option<(Mark, Duration)> = None;
+        let mut failures =
+            Backoff::new(self.options.every, self.options.lasts, self.chance.u64(..));
+        loop {
+            let attempt = tokio::time::timeout(self.options.writes_for, self.attempt(&mut seen));
+            match attempt.await {
+                Ok(Ok(Some(won))) => return won,
+                Ok(Ok(None)) => {
+                    failures.reset();
+                    self.health.is_ready();
+                }
+                // Somebody else was faster, which is no failure.
+                Ok(Err(kube::Error::Api(status))) if status.code == 409 => {}
+                Ok(Err(error)) => {
+                    self.waits_because(&in_short(&error));
+                    tokio::time::sleep(failures.next_pause()).await;
+                }
+                Err(_) => self.waits_because("no answer in time"),
+            }
+            let spread = 1.0 + 0.2 * self.chance.f64();
+            tokio::time::sleep(self.options.every.mul_f64(spread)).await;
+        }
+    }
+
+    fn waits_because(&self, why: &str) {
+        tracing::warn!(error = why, "failed to look at the lease");
+        self.health.await_what(format!("the lease: {why}"));
+    }
+
+    async fn attempt(&self, seen: &mut Option<(Mark, Duration)>) -> kube::Result<Option<Won>> {
+        let LeaseOptions { name, identity, lasts, .. } = &self.options;
+        let found = Record::find(&self.api, name).await?;
+        // What counts is when the request was sent: others count from when they see its effect.
+        let sent = monotonic::now();
+        let record = match found {
+            // Deleted under its holder's hands: it does not know yet.
+            None if seen.as_ref().is_some_and(|(_, since)| sent < *since + *lasts) => {
+                return Ok(None);
+            }
+            None => Record::create(&self.api, name, identity, *lasts).await?,
+            Some(record) if self.may_be_taken(&record, seen) => {
+                record.take(&self.api, identity, *lasts).await?
+            }
+            Some(_) => return Ok(None),
+        };
+        let fence = Fence::open_until(sent + self.options.writes_for);
+        Ok(Some(Won { record, fence }))
+    }
+
+    /// Whether nobody holds the Lease, or its holder has not renewed it for as long as it lasts: by
+    /// our own monotonic clock, since we first saw it as it is now.
+    fn may_be_taken(&self, record: &Record, seen: &mut Option<(Mark, Duration)>) -> bool {
+        // Our own name is no exception: it may be another process that was given the same.
+        if record.holder().is_none() {
+            return true;
+        }
+        let mark = record.mark();
+        let now = monotonic::now();
+        match seen {
+            Some((before, since)) if *before == mark => {
+                now.saturating_sub(*since) > record.lasts().max(self.options.lasts)
+            }
+            _ => {
+                *seen = Some((mark, now));
+                false
+            }
+        }
+    }
+
+    /// Renews until that is no longer possible.
+    async fn keep(&mut self, latest: &mut Record, fence: &Fence) -> Lost {
+        loop {
+            tokio::time::sleep(self.options.every).await;
+            let Ok(left) = fence.check() else { return Lost::NotRenewed };
+            let sent = monotonic::now();
+            // A request that hangs must not take the time in which another one could succeed.
+            let patience = left.min(2 * self.options.every);
+            match tokio::time::timeout(patience, latest.renew(&self.api)).await {
+                Ok(Ok(renewed)) => {
+                    *latest = renewed;
+                    if fence.extend(sent + self.options.writes_for).is_err() {
+                        return Lost::NotRenewed;
+                    }
+                }
+                Ok(Err(kube::Error::Api(status))) if status.code == 409 => {
+                    if let Some(lost) = self.look_again(latest, fence).await {
+                        return lost;
+                    }
+                }
+                Ok(Err(error)) => {
+                    tracing::warn!(error = %in_short(&error), "failed to renew the lease");
+                }
+                Err(_) => tracing::warn!("failed to renew the lease: no answer in time"),
+            }
+        }
+    }
+
+    /// Somebody has changed the Lease. It may still be ours: an answer of ours may have been lost.
+    async fn look_again(&self, latest: &mut Record, fence: &Fence) -> Option<Lost> {
+        let left = fence.check().unwrap_or_default();
+        let found = tokio::time::timeout(left, Record::find(&self.api, &self.options.name)).await;
+        match found {
+            Ok(Ok(Some(record))) if record.is_of_the_same_term(latest) => {
+                *latest = record;
+                None
+            }
+            Ok(Ok(Some(record))) => Some(Lost::To(record.holder().unwrap_or("nobody").to_owned())),
+            Ok(Ok(None)) => Some(Lost::To("nobody".to_owned())),
+            Ok(Err(_)) => None,
+            Err(_) => Some(Lost::NotRenewed),
+        }
+    }
+
+    async fn release(&self, latest: &Record, fence: &Fence) {
+        let Ok(left) = fence.check() else { return };
+        fence.shut();
+        let released = async {
+            match latest.release(&self.api).await {
+                // A renewal was under way, and its answer was not waited for.
+                Err(kube::Error::Api(status)) if status.code == 409 => {
+                    match Record::find(&self.api, &self.options.name).await? {
+                        Some(found) if found.is_of_the_same_term(latest) => {
+                            found.release(&self.api).await.map(|_| ())
+                        }
+                        _ => Ok(()),
+                    }
+                }
+                released => released.map(|_| ()),
+            }
+        };
+        match tokio::time::timeout(left.min(self.options.every), released).await {
+            Ok(Ok(())) => tracing::info!("released the lease"),
+            Ok(Err(error)) => {
+                tracing::warn!(error = %in_short(&error), "failed to release the lease");
+            }
+            Err(_) => tracing::warn!("failed to release the lease: no answer in time"),
+        }
+    }
+}
+
+fn in_short(error: &kube::Error) -> String {
+    crate::writer::in_short(error)
+}

@@ -1,0 +1,109 @@
+//! The fence between a leader and the API server.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use crate::monotonic;
+
+/// Says until when its holder may write. Copies of it shut together, and once it has shut it stays
+/// so: whoever has found it shut has given up for good.
+#[derive(Clone, Debug)]
+pub struct Fence {
+    /// In nanoseconds of the monotonic clock.
+    open_until: Arc<AtomicU64>,
+}
+
+/// The fence is shut: the Lease is lost, or could not be renewed in time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("this process does not lead any more")]
+pub struct Fenced;
+
+const FOR_EVER: u64 = u64::MAX;
+
+impl Fence {
+    /// A fence that never shuts by itself, for a process that has no other beside it.
+    #[must_use]
+    pub fn open() -> Self {
+        Self { open_until: Arc::new(AtomicU64::new(FOR_EVER)) }
+    }
+
+    /// A fence that is open until then, by the monotonic clock.
+    #[must_use]
+    pub fn open_until(until: Duration) -> Self {
+        Self { open_until: Arc::new(AtomicU64::new(nanoseconds(until))) }
+    }
+
+    /// Leaves it open for longer. Fails when it has shut already.
+    pub fn extend(&self, until: Duration) -> Result<(), Fenced> {
+        let now = nanoseconds(monotonic::now());
+        let longer =
+            |open_until: u64| (open_until > now).then(|| open_until.max(nanoseconds(until)));
+        let extended = self.open_until.fetch_update(Ordering::SeqCst, Ordering::SeqCst, longer);
+        extended.map(|_| ()).map_err(|_| Fenced)
+    }
+
+    /// Shuts it.
+    pub fn shut(&self) {
+        self.open_until.store(0, Ordering::SeqCst);
+    }
+
+    /// How long it is still open.
+    pub fn check(&self) -> Result<Duration, Fenced> {
+        let now = nanoseconds(monotonic::now());
+        let open_until = self.open_until.load(Ordering::SeqCst);
+        if open_until == FOR_EVER {
+            return Ok(Duration::MAX);
+        }
+        if open_until > now {
+            return Ok(Duration::from_nanos(open_until - now));
+        }
+        // An extension that comes at this very moment comes too late, or in time for everybody.
+        let shut =
+            self.open_until.compare_exchange(open_until, 0, Ordering::SeqCst, Ordering::SeqCst);
+        if shut.is_ok() { Err(Fenced) } else { self.check() }
+    }
+
+    /// Whether it is open.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.check().is_ok()
+    }
+}
+
+fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(FOR_EVER - 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fence_is_open_only_until_its_deadline() {
+        let fence = Fence::open_until(monotonic::now() + Duration::from_mins(1));
+        assert!(fence.is_open());
+        assert!(fence.extend(monotonic::now() + Duration::from_mins(2)).is_ok());
+        assert!(fence.check().is_ok_and(|left| left > Duration::from_mins(1)));
+        assert_eq!(Fence::open_until(monotonic::now()).check(), Err(Fenced));
+    }
+
+    #[test]
+    fn a_fence_that_has_shut_stays_shut() {
+        let later = monotonic::now() + Duration::from_mins(1);
+        let past = Fence::open_until(monotonic::now());
+        assert_eq!(past.extend(later), Err(Fenced));
+        let shut = Fence::open_until(later);
+        shut.shut();
+        assert_eq!(shut.extend(later), Err(Fenced));
+        assert_eq!((past.check(), shut.check()), (Err(Fenced), Err(Fenced)));
+    }
+
+    #[test]
+    fn copies_shut_together() {
+        let fence = Fence::open();
+        let copy = fence.clone();
+        fence.shut();
+        assert!(!copy.is_open());
+    }
+}

@@ -1,0 +1,130 @@
+//! The Lease object: how it is read and written.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
+use kube::Api;
+use kube::api::PostParams;
+
+use crate::writer::FIELD_MANAGER;
+
+/// The Lease as somebody found it.
+#[derive(Clone, Debug)]
+pub(super) struct Record {
+    lease: Lease,
+}
+
+/// What changes whenever a holder renews.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Mark {
+    holder: Option<String>,
+    renewed: Option<Timestamp>,
+    version: Option<String>,
+}
+
+impl Record {
+    pub(super) async fn find(api: &Api<Lease>, name: &str) -> kube::Result<Option<Record>> {
+        Ok(api.get_opt(name).await?.map(|lease| Record { lease }))
+    }
+
+    pub(super) async fn create(
+        api: &Api<Lease>,
+        name: &str,
+        holder: &str,
+        lasts: Duration,
+    ) -> kube::Result<Record> {
+        let mut lease = Lease::default();
+        lease.metadata.name = Some(name.to_owned());
+        lease.spec = Some(taken(None, holder, lasts));
+        let lease = api.create(&by_us(), &lease).await?;
+        Ok(Record { lease })
+    }
+
+    /// Who holds it; `None` when it was released.
+    pub(super) fn holder(&self) -> Option<&str> {
+        let spec = self.lease.spec.as_ref()?;
+        spec.holder_identity.as_deref().filter(|holder| !holder.is_empty())
+    }
+
+    /// Whether it is in the same hands without interruption: the same holder, since the same instant.
+    pub(super) fn is_of_the_same_term(&self, other: &Record) -> bool {
+        let acquired = |record: &Record| record.lease.spec.as_ref()?.acquire_time.clone();
+        self.holder() == other.holder()
+            && self.holder().is_some()
+            && acquired(self) == acquired(other)
+    }
+
+    /// How long its holder asks others to wait after a renewal.
+    pub(super) fn lasts(&self) -> Duration {
+        let seconds = self.lease.spec.as_ref().and_then(|spec| spec.lease_duration_seconds);
+        Duration::from_secs(seconds.and_then(|it| u64::try_from(it).ok()).unwrap_or(0))
+    }
+
+    pub(super) fn mark(&self) -> Mark {
+        let spec = self.lease.spec.as_ref();
+        Mark {
+            holder: self.holder().map(str::to_owned),
+            renewed: spec.and_then(|spec| spec.renew_time.as_ref()).map(|time| time.0),
+            version: self.lease.metadata.resource_version.clone(),
+        }
+    }
+
+    /// Takes the Lease from whoever held it. Fails when it has changed since it was found.
+    pub(super) async fn take(
+        &self,
+        api: &Api<Lease>,
+        holder: &str,
+        lasts: Duration,
+    ) -> kube::Result<Record> {
+        self.replace(api, taken(self.lease.spec.as_ref(), holder, lasts)).await
+    }
+
+    /// Renews the Lease, which is ours. Fails when it has changed since it was found.
+    pub(super) async fn renew(&self, api: &Api<Lease>) -> kube::Result<Record> {
+        let spec = self.lease.spec.clone().unwrap_or_default();
+        self.replace(api, LeaseSpec { renew_time: Some(MicroTime(Timestamp::now())), ..spec }).await
+    }
+
+    /// Lets go of the Lease, which is ours, so that nobody has to wait.
+    pub(super) async fn release(&self, api: &Api<Lease>) -> kube::Result<Record> {
+        let spec = self.lease.spec.clone().unwrap_or_default();
+        let released = LeaseSpec {
+            holder_identity: None,
+            lease_duration_seconds: Some(1),
+            renew_time: Some(MicroTime(Timestamp::now())),
+            ..spec
+        };
+        self.replace(api, released).await
+    }
+
+    async fn replace(&self, api: &Api<Lease>, spec: LeaseSpec) -> kube::Result<Record> {
+        // The resourceVersion it was found with goes along: the API server refuses it when somebody
+        // was faster.
+        let mut lease = self.lease.clone();
+        lease.spec = Some(spec);
+        lease.metadata.managed_fields = None;
+        let name = lease.metadata.name.clone().unwrap_or_default();
+        let lease = api.replace(&name, &by_us(), &lease).await?;
+        Ok(Record { lease })
+    }
+}
+
+fn taken(before: Option<&LeaseSpec>, holder: &str, lasts: Duration) -> LeaseSpec {
+    let now = MicroTime(Timestamp::now());
+    let transitions =
+        before.map_or(0, |spec| spec.lease_transitions.unwrap_or(0).saturating_add(1));
+    LeaseSpec {
+        holder_identity: Some(holder.to_owned()),
+        lease_duration_seconds: Some(i32::try_from(lasts.as_secs()).unwrap_or(i32::MAX)),
+        acquire_time: Some(now.clone()),
+        renew_time: Some(now),
+        lease_transitions: Some(transitions),
+        ..LeaseSpec::default()
+    }
+}
+
+fn by_us() -> PostParams {
+    PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() }
+}

@@ -1,0 +1,30 @@
+//! What every process that talks to a cluster needs once, whatever it does there.
+//!
+//! | module | what it gives |
+//! |---|---|
+//! | [`client`] | the connection to the API server |
+//! | [`clock`] | the policies' clock, which a test can shift |
+//! | [`lease`] | who leads, and the fence that every write has to pass |
+//! | [`writer`] | every write there is: fenced, within the budget, with a precondition |
+//! | [`budget`] | how many writes go at once, and which go first |
+//! | [`following`] | a kind of objects, listed and watched |
+//! | [`event_log`] | Events, bounded |
+//! | [`endpoints`] | metrics and health over HTTP |
+//! | [`log`] | one line a happening, for machines or for people |
+//! | [`shutdown`] | a signal, and everybody who waits for it |
+//! | [`backoff`] | how long to wait before another attempt |
+//!
+//! What is to be written, and when, is decided elsewhere.
+
+pub mod backoff;
+pub mod budget;
+pub mod client;
+pub mod clock;
+pub mod endpoints;
+pub mod event_log;
+pub mod following;
+pub mod lease;
+pub mod log;
+pub mod monotonic;
+pub mod shutdown;
+pub mod writer;

@@ -1,0 +1,26 @@
+//! A signal to end, and everybody who waits for it.
+
+use tokio_util::sync::CancellationToken;
+
+/// Ends the token at the first SIGTERM or SIGINT, so that everybody finishes what is under way. A
+/// second signal ends the process at once.
+pub fn on_signal(token: CancellationToken) -> std::io::Result<()> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    tokio::spawn(async move {
+        let mut either = async || {
+            tokio::select! {
+                _ = terminate.recv() => "SIGTERM",
+                _ = interrupt.recv() => "SIGINT",
+            }
+        };
+        let name = either().await;
+        tracing::info!(signal = name, "ending; what is under way is finished first");
+        token.cancel();
+        let name = either().await;
+        tracing::warn!(signal = name, "ending at once");
+        std::process::exit(130);
+    });
+    Ok(())
+}

@@ -1,0 +1,280 @@
+//! Every write but the lease's own, in one place: behind the fence and within the budget.
+//!
+//! Whatever changes an object says which version of it was decided over, and the API server refuses
+//! it when the object has changed since. So nothing stale is written, even by a process that was
+//! stopped between its last look at the lease and the request.
+//!
+//! Too busy an API server is asked again a few times; anything else is reported as it is. Whether to
+//! try again is for those who decide.
+
+mod refusal;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::Client;
+use kube::api::{Patch, PatchParams, PostParams};
+use kube::core::Request;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::registry::Registry;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use crate::budget::{Urgency, WriteBudget};
+use crate::lease::{Fence, Fenced};
+
+pub use refusal::{Refusal, in_short};
+
+/// The name under which all our writes are recorded in the objects' managed fields.
+pub const FIELD_MANAGER: &str = "almanac";
+
+/// An answer that takes longer is not waited for.
+const ANSWER_WITHIN: Duration = Duration::from_secs(10);
+/// How often an API server that is too busy is asked again, and how long it may ask us to wait.
+const ASKS_AGAIN: u32 = 3;
+const WAITS_AT_MOST: Duration = Duration::from_secs(5);
+
+/// Why a write did not happen, or may not have.
+#[derive(Debug, thiserror::Error)]
+pub enum WriteError {
+    /// We do not lead any more. Nothing was sent.
+    #[error(transparent)]
+    Fenced(#[from] Fenced),
+    /// The API server said no. Nothing was written.
+    #[error("{0}")]
+    Refused(Refusal),
+    /// Nobody knows whether it was written.
+    #[error("{0}")]
+    Unknown(String),
+}
+
+/// Where an object is: the path of its collection, and its name.
+#[derive(Clone, Copy, Debug)]
+pub struct Place<'a> {
+    /// Such as `/apis/apps/v1/namespaces/default/deployments`.
+    pub collection: &'a str,
+    /// The object's name.
+    pub name: &'a str,
+}
+
+/// What is left of an object after a write.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub struct Written {
+    /// Its metadata.
+    #[serde(default)]
+    pub metadata: ObjectMeta,
+}
+
+/// How many requests were sent, by what they were for and what became of them.
+#[derive(Clone, Debug, Default)]
+pub struct WriteMetrics {
+    requests: Family<[(&'static str, String); 2], Counter>,
+}
+
+impl WriteMetrics {
+    /// Adds them to what is exported.
+    pub fn register(&self, registry: &mut Registry) {
+        registry.register(
+            "almanac_writes",
+            "Write requests sent to the API server, by purpose and by the code of the answer",
+            self.requests.clone(),
+        );
+    }
+
+    fn count(&self, urgency: Urgency, code: &str) {
+        let purpose = match urgency {
+            Urgency::Capacity => "capacity",
+            Urgency::Record => "status",
+            Urgency::Notice => "event",
+        };
+        let labels = [("purpose", purpose.to_owned()), ("code", code.to_owned())];
+        self.requests.get_or_create(&labels).inc();
+    }
+}
+
+/// Writes, as long as the fence is open.
+#[derive(Clone)]
+pub struct Writer {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    client: Client,
+    fence: Fence,
+    budget: WriteBudget,
+    metrics: WriteMetrics,
+}
+
+impl Writer {
+    /// A writer behind this fence.
+    #[must_use]
+    pub fn new(client: Client, fence: Fence, budget: WriteBudget, metrics: WriteMetrics) -> Self {
+        Self { inner: Arc::new(Inner { client, fence, budget, metrics }) }
+    }
+
+    /// The fence it writes behind.
+    #[must_use]
+    pub fn fence(&self) -> &Fence {
+        &self.inner.fence
+    }
+
+    /// Sets the replicas in an object's scale, if it still has this version.
+    pub async fn patch_scale(
+        &self,
+        place: Place<'_>,
+        version: &str,
+        replicas: u32,
+    ) -> Result<Written, WriteError> {
+        let patch = json!({
+            "metadata": { "resourceVersion": version },
+            "spec": { "replicas": replicas },
+        });
+        self.patch(Urgency::Capacity, place, Some("scale"), &patch).await
+    }
+
+    /// Sets fields in an object's spec, if it still has this version. Fields that are not named stay.
+    pub async fn patch_spec(
+        &self,
+        place: Place<'_>,
+        version: &str,
+        fields: Value,
+    ) -> Result<Written, WriteError> {
+        let patch = json!({ "metadata": { "resourceVersion": version }, "spec": fields });
+        self.patch(Urgency::Capacity, place, None, &patch).await
+    }
+
+    /// Replaces an object's status, if the object still has this version. The status is a merge
+    /// patch: what is to go has to be null in it. It costs the API server less than applying.
+    pub async fn patch_status(
+        &self,
+        place: Place<'_>,
+        version: &str,
+        status: Value,
+    ) -> Result<Written, WriteError> {
+        let patch = json!({ "metadata": { "resourceVersion": version }, "status": status });
+        self.patch(Urgency::Record, place, Some("status"), &patch).await
+    }
+
+    /// Applies what of an object's status is ours, if the object still has this version. What we
+    /// applied before and do not now goes; what others have added stays. `kind` is its `apiVersion`
+    /// and its kind.
+    pub async fn apply_status(
+        &self,
+        place: Place<'_>,
+        kind: (&str, &str),
+        version: &str,
+        status: &Value,
+    ) -> Result<Written, WriteError> {
+        let (api_version, kind) = kind;
+        let object = json!({
+            "apiVersion": api_version,
+            "kind": kind,
+            "metadata": { "name": place.name, "resourceVersion": version },
+            "status": status,
+        });
+        // By force, for the object is of a kind of ours, and so are these fields of its status.
+        let parameters = PatchParams::apply(FIELD_MANAGER).force();
+        let patch = Patch::Apply(&object);
+        self.send(Urgency::Record, || {
+            let request = Request::new(place.collection);
+            let mut request =
+                request.patch_subresource("status", place.name, &parameters, &patch)?;
+            request.headers_mut().insert(http::header::ACCEPT, METADATA_ONLY);
+            Ok(request)
+        })
+        .await
+    }
+
+    /// Creates an object that nobody waits for.
+    pub async fn create_notice(&self, collection: &str, object: &Value) -> Result<(), WriteError> {
+        let body = object.to_string().into_bytes();
+        let parameters =
+            PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() };
+        let request = || Request::new(collection).create(&parameters, body.clone());
+        self.send::<Written>(Urgency::Notice, request).await.map(|_| ())
+    }
+
+    async fn patch(
+        &self,
+        urgency: Urgency,
+        place: Place<'_>,
+        subresource: Option<&str>,
+        patch: &Value,
+    ) -> Result<Written, WriteError> {
+        let parameters =
+            PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
+        let patch = Patch::Merge(patch);
+        self.send(urgency, || {
+            let request = Request::new(place.collection);
+            match subresource {
+                // Of the object only its metadata is of use, and so only they are sent.
+                Some("status") => {
+                    let mut request =
+                        request.patch_subresource("status", place.name, &parameters, &patch)?;
+                    request.headers_mut().insert(http::header::ACCEPT, METADATA_ONLY);
+                    Ok(request)
+                }
+                Some(subresource) => {
+                    request.patch_subresource(subresource, place.name, &parameters, &patch)
+                }
+                None => request.patch_metadata(place.name, &parameters, &patch),
+            }
+        })
+        .await
+    }
+
+    async fn send<T: DeserializeOwned>(
+        &self,
+        urgency: Urgency,
+        request: impl Fn() -> Result<http::Request<Vec<u8>>, kube::core::request::Error>,
+    ) -> Result<T, WriteError> {
+        let Inner { client, fence, budget, metrics } = &*self.inner;
+        let mut asked = 0;
+        loop {
+            let permit = budget.permit(urgency).await;
+            let request = request().map_err(|error| {
+                WriteError::Refused(Refusal::unsent(format!("failed to make a request: {error}")))
+            })?;
+            // The last thing before the request: whatever was waited for, the lease may be over.
+            let left = fence.check()?;
+            let answer =
+                tokio::time::timeout(left.min(ANSWER_WITHIN), client.request::<T>(request)).await;
+            drop(permit);
+            let error = match answer {
+                Ok(Ok(written)) => {
+                    let code = if urgency == Urgency::Notice { "201" } else { "200" };
+                    metrics.count(urgency, code);
+                    return Ok(written);
+                }
+                Ok(Err(error)) => error,
+                Err(_) => {
+                    metrics.count(urgency, "timeout");
+                    let seconds = left.min(ANSWER_WITHIN).as_secs();
+                    return Err(WriteError::Unknown(format!("no answer within {seconds} s")));
+                }
+            };
+            let kube::Error::Api(status) = error else {
+                metrics.count(urgency, "lost");
+                return Err(WriteError::Unknown(in_short(&error)));
+            };
+            metrics.count(urgency, &status.code.to_string());
+            let refusal = Refusal::from(*status);
+            match refusal.asks_to_wait() {
+                Some(pause) if asked < ASKS_AGAIN => {
+                    asked += 1;
+                    tokio::time::sleep(pause.min(WAITS_AT_MOST)).await;
+                }
+                _ if refusal.may_have_been_carried_out() => {
+                    return Err(WriteError::Unknown(refusal.to_string()));
+                }
+                _ => return Err(WriteError::Refused(refusal)),
+            }
+        }
+    }
+}
+
+const METADATA_ONLY: http::HeaderValue =
+    http::HeaderValue::from_static("application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1");
