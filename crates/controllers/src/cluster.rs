@@ -1,0 +1,39 @@
+//! What is known of the cluster: the world that is decided over, and what the API server wants to be
+//! told about each object when it is written.
+//!
+//! Filled by watches, read by everybody. It is one value behind one lock; nobody keeps the lock
+//! while waiting for anything.
+
+mod held;
+mod target_table;
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use almanac_engine::{Identity, World};
+
+pub(crate) use held::{Held, Recorded, is_older};
+pub(crate) use target_table::{Found, TargetTable};
+
+/// What one term of leading knows.
+#[derive(Default)]
+pub(crate) struct Cluster {
+    known: Mutex<Known>,
+}
+
+/// The same, in hand.
+#[derive(Default)]
+pub(crate) struct Known {
+    /// What is decided over.
+    pub(crate) world: World,
+    /// What is needed besides to write a policy's status.
+    pub(crate) policies: BTreeMap<Identity, Held>,
+    /// What is needed besides to write a target, and whose target it is.
+    pub(crate) targets: TargetTable,
+}
+
+impl Cluster {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,160 @@
+//! What is held of a policy besides what it says.
+
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::sync::Arc;
+
+use almanac_api::finding::{Code, Finding, Severity};
+use almanac_api::status::TargetProblem;
+use almanac_api::status::conditions::{ConditionType, Statement};
+use almanac_engine::cron_scaling::Memory;
+use jiff::Timestamp;
+use kube::api::DynamicObject;
+use serde_json::{Value, json};
+
+/// A policy object, but for what it says.
+pub(crate) struct Held {
+    /// Tells it from another object of the same name.
+    pub(crate) uid: Box<str>,
+    /// The version of the object that is known.
+    pub(crate) version: Box<str>,
+    /// The version of its spec that is known.
+    pub(crate) generation: i64,
+    /// In which listing it was last told.
+    pub(crate) listing: u32,
+    /// What is wrong with it.
+    pub(crate) findings: Box<[Finding]>,
+    /// The `apiVersion` in which its target is written.
+    pub(crate) target_version: Arc<str>,
+    /// What stood between it and its target when that was last looked at.
+    pub(crate) problem: Option<Box<TargetProblem>>,
+    /// Whether that was found out by trying to change it. Then reading it proves nothing.
+    pub(crate) is_not_writable: bool,
+    /// What is remembered of its rules while nothing of it can be used.
+    pub(crate) laid_aside: Option<Box<Memory>>,
+    /// Its status, as the API server has it.
+    pub(crate) recorded: Recorded,
+    /// Whether everything that is remembered of it is in there.
+    pub(crate) is_recorded: bool,
+}
+
+impl Held {
+    /// What a listing or a watch has told of an object.
+    pub(crate) fn of(object: &DynamicObject, listing: u32) -> Self {
+        let metadata = &object.metadata;
+        Self {
+            uid: metadata.uid.as_deref().unwrap_or_default().into(),
+            version: metadata.resource_version.as_deref().unwrap_or_default().into(),
+            generation: metadata.generation.unwrap_or_default(),
+            listing,
+            findings: Box::default(),
+            target_version: Arc::default(),
+            problem: None,
+            is_not_writable: false,
+            laid_aside: None,
+            recorded: Recorded::of(&object.data["status"]),
+            is_recorded: true,
+        }
+    }
+
+    /// Notes what stands between the object and its target.
+    pub(crate) fn note_problem(&mut self, problem: Option<TargetProblem>, is_not_writable: bool) {
+        self.problem = problem.map(Box::new);
+        self.is_not_writable = is_not_writable;
+    }
+
+    /// Keeps those of the findings that its conditions tell.
+    pub(crate) fn keep_what_matters(&mut self, findings: Vec<Finding>) {
+        let matters = |finding: &Finding| {
+            finding.severity() == Severity::Error || finding.code == Code::Unsupported
+        };
+        self.findings = findings.into_iter().filter(matters).collect();
+    }
+}
+
+/// A status as the API server has it: not all of it, but enough to see whether another one is
+/// different, and since when its conditions have been as they are.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Recorded {
+    mark: u64,
+    conditions: Box<[(&'static str, bool, Timestamp)]>,
+}
+
+impl Recorded {
+    /// From the status itself; null for an object that has none.
+    pub(crate) fn of(status: &Value) -> Self {
+        let mut conditions = Vec::new();
+        for about in [ConditionType::Active, ConditionType::Ready] {
+            let known = status["conditions"].as_array().map(Vec::as_slice).unwrap_or_default();
+            let Some(condition) = known.iter().find(|it| it["type"] == about.name()) else {
+                continue;
+            };
+            let since = condition["lastTransitionTime"].as_str().and_then(|it| it.parse().ok());
+            if let Some(since) = since {
+                conditions.push((about.name(), condition["status"] == "True", since));
+            }
+        }
+        Self { mark: mark_of(status), conditions: conditions.into() }
+    }
+
+    /// Whether it is this one.
+    pub(crate) fn is(&self, status: &Value) -> bool {
+        self.mark == mark_of(status)
+    }
+
+    /// The conditions, in the form of a status.
+    pub(crate) fn conditions(&self) -> Value {
+        let conditions = self.conditions.iter().map(|(about, holds, since)| {
+            let status = if *holds { "True" } else { "False" };
+            json!({ "type": about, "status": status, "lastTransitionTime": since.to_string() })
+        });
+        json!({ "conditions": conditions.collect::<Vec<_>>() })
+    }
+
+    /// Those of the statements that were not so before, or were not said.
+    pub(crate) fn news<'a>(&self, statements: &'a [Statement]) -> Vec<&'a Statement> {
+        let was_so = |statement: &&Statement| {
+            let mut known = self.conditions.iter();
+            known.any(|(about, holds, _)| {
+                *about == statement.about.name() && *holds == statement.holds
+            })
+        };
+        statements.iter().filter(|statement| !was_so(statement)).collect()
+    }
+}
+
+/// Two statuses with the same mark are taken for the same. Objects are maps in the order of their
+/// keys, so that equal ones read the same.
+fn mark_of(status: &Value) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    status.to_string().hash(&mut hasher);
+    hasher.finish()
+}
+
+/// Whether one version of an object is older than another. They are numbers that grow; if they ever
+/// are not, nothing is taken for old.
+pub(crate) fn is_older(version: &str, than: &str) -> bool {
+    match (version.parse::<u64>(), than.parse::<u64>()) {
+        (Ok(version), Ok(than)) => version < than,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_compared_as_numbers() {
+        assert!(is_older("99", "100"));
+        assert!(!is_older("100", "100"));
+        assert!(!is_older("abc", "100"));
+    }
+
+    #[test]
+    fn a_status_is_the_same_whatever_the_order_it_was_written_in() {
+        let one: Value = serde_json::from_str(r#"{"a": 1, "b": [2]}"#).expect("it is JSON");
+        let other: Value = serde_json::from_str(r#"{"b": [2], "a": 1}"#).expect("it is JSON");
+        assert!(Recorded::of(&one).is(&other));
+        assert!(!Recorded::of(&one).is(&Value::Null));
+    }
+}

@@ -1,0 +1,80 @@
+//! What is known of targets besides their numbers, and whose targets they are.
+
+use std::collections::BTreeMap;
+
+use almanac_engine::Identity;
+
+/// Targets, and who has them.
+#[derive(Default)]
+pub(crate) struct TargetTable {
+    found: BTreeMap<Identity, Found>,
+    targeted_by: BTreeMap<Identity, Vec<Identity>>,
+}
+
+/// A target that is there.
+#[derive(Clone, Debug)]
+pub(crate) struct Found {
+    /// Its version.
+    pub(crate) version: Box<str>,
+    /// In which listing it was last told; 0 for one that was asked for by itself.
+    pub(crate) listing: u32,
+}
+
+impl TargetTable {
+    /// What is known of a target.
+    pub(crate) fn get(&self, target: &Identity) -> Option<&Found> {
+        self.found.get(target)
+    }
+
+    /// Notes that a target is there. Whether that is news.
+    pub(crate) fn insert(&mut self, target: Identity, found: Found) -> bool {
+        self.found.insert(target, found).is_none()
+    }
+
+    /// Notes that a target is gone. Whether that is news.
+    pub(crate) fn remove(&mut self, target: &Identity) -> bool {
+        self.found.remove(target).is_some()
+    }
+
+    /// Targets of a kind that were last told before a listing.
+    pub(crate) fn told_before(&self, group: &str, kind: &str, listing: u32) -> Vec<Identity> {
+        // The order of identities keeps those of one kind together.
+        let first = Identity::new(group, kind, "", "");
+        let of_kind = self.found.range(first..);
+        of_kind
+            .take_while(|(target, _)| target.group() == group && target.kind() == kind)
+            .filter(|(_, found)| found.listing != listing)
+            .map(|(target, _)| target.clone())
+            .collect()
+    }
+
+    /// Notes which target a policy has now, and which it had.
+    pub(crate) fn aim(
+        &mut self,
+        policy: &Identity,
+        before: Option<&Identity>,
+        now: Option<&Identity>,
+    ) {
+        if before == now {
+            return;
+        }
+        if let Some(before) = before
+            && let Some(policies) = self.targeted_by.get_mut(before)
+        {
+            policies.retain(|it| it != policy);
+            if policies.is_empty() {
+                self.targeted_by.remove(before);
+            }
+        }
+        if let Some(now) = now {
+            let policies =
+                self.targeted_by.entry(now.clone()).or_insert_with(|| Vec::with_capacity(1));
+            policies.push(policy.clone());
+        }
+    }
+
+    /// The policies that have a target.
+    pub(crate) fn aimed_at(&self, target: &Identity) -> &[Identity] {
+        self.targeted_by.get(target).map(Vec::as_slice).unwrap_or_default()
+    }
+}

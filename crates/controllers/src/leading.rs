@@ -1,0 +1,46 @@
+//! What this process knows while it leads, for those who answer questions: nothing when it does not.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use almanac_shell::lease::Fence;
+
+use crate::cluster::Cluster;
+
+/// Whether we lead, and what is known if we do.
+#[derive(Clone, Default)]
+pub(crate) struct Leading {
+    term: Arc<Mutex<Option<Term>>>,
+}
+
+struct Term {
+    fence: Fence,
+    cluster: Arc<Cluster>,
+}
+
+impl Leading {
+    /// A term has begun, and everything is known.
+    pub(crate) fn begin(&self, fence: Fence, cluster: Arc<Cluster>) {
+        *self.lock() = Some(Term { fence, cluster });
+    }
+
+    /// It is over. What was known then.
+    pub(crate) fn end(&self) -> Option<Arc<Cluster>> {
+        self.lock().take().map(|term| term.cluster)
+    }
+
+    /// What is known, as long as we lead.
+    pub(crate) fn cluster(&self) -> Option<Arc<Cluster>> {
+        let term = self.lock();
+        term.as_ref().filter(|term| term.fence.is_open()).map(|term| Arc::clone(&term.cluster))
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Option<Term>> {
+        self.term.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl std::fmt::Debug for Leading {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "Leading({})", self.cluster().is_some())
+    }
+}

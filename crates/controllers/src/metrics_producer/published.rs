@@ -1,0 +1,60 @@
+//! The numbers of all schedules, evaluated at the instant they are asked for.
+//!
+//! Only the leader has any: two answers to one query would be counted twice.
+
+use almanac_engine::{Identity, scheduled_capacity};
+use almanac_shell::clock::Clock;
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric as _};
+use prometheus_client::metrics::gauge::ConstGauge;
+
+use crate::leading::Leading;
+
+/// The series of all schedules.
+#[derive(Debug)]
+pub(crate) struct PublishedNumbers {
+    leading: Leading,
+    clock: Clock,
+}
+
+/// The name the design gives the series, and the one its first releases gave it.
+const NAMES: [&str; 2] = ["karpenter_scheduled_capacity", "karpenter_scheduled_replicas_value"];
+
+impl PublishedNumbers {
+    pub(crate) fn new(leading: Leading, clock: Clock) -> Self {
+        Self { leading, clock }
+    }
+
+    fn numbers(&self) -> Vec<(Identity, u32)> {
+        let Some(cluster) = self.leading.cluster() else { return Vec::new() };
+        let now = self.clock.now();
+        let known = cluster.lock();
+        let schedules = known.world.scheduled_capacities.keys();
+        schedules
+            .filter_map(|policy| {
+                let input = scheduled_capacity::gather(&known.world, policy)?;
+                Some((policy.clone(), scheduled_capacity::value_at(input.policy, now)))
+            })
+            .collect()
+    }
+}
+
+impl Collector for PublishedNumbers {
+    fn encode(&self, mut encoder: DescriptorEncoder) -> Result<(), std::fmt::Error> {
+        let numbers = self.numbers();
+        if numbers.is_empty() {
+            return Ok(());
+        }
+        for name in NAMES {
+            let gauge = ConstGauge::new(0_i64);
+            let help = "The number a schedule asks for now";
+            let mut family = encoder.encode_descriptor(name, help, None, gauge.metric_type())?;
+            for (policy, value) in &numbers {
+                let labels = [("name", policy.name()), ("namespace", policy.namespace())];
+                let metric = family.encode_family(&labels)?;
+                ConstGauge::new(i64::from(*value)).encode(metric)?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,230 @@
+//! The rules of following, told to a follower as a watch would.
+
+use std::sync::Arc;
+
+use almanac_engine::Identity;
+use almanac_engine::cron_scaling::{Memory, RuleMemory};
+use almanac_shell::clock::Clock;
+use almanac_shell::following::Follower as _;
+use jiff::{SignedDuration, Timestamp};
+use kube::api::DynamicObject;
+use serde_json::{Value, json};
+
+use super::{PolicyFollower, Unrecorded};
+use crate::cluster::Cluster;
+use crate::cron_federated_hpa::CronFederatedHpas;
+use crate::turns::Turns;
+
+/// A follower of `CronFederatedHPA`s, and what it fills.
+struct Watched {
+    follower: PolicyFollower<CronFederatedHpas>,
+    cluster: Arc<Cluster>,
+    turns: Arc<Turns>,
+    records: Arc<Turns>,
+}
+
+impl Watched {
+    fn new() -> Self {
+        Self::going_on_from(Unrecorded::default())
+    }
+
+    /// As at the beginning of another term.
+    fn going_on_from(unrecorded: Unrecorded) -> Self {
+        let clock = Clock::of_the_machine(SignedDuration::ZERO);
+        let family = CronFederatedHpas::new(clock.clone(), unrecorded);
+        let cluster = Arc::new(Cluster::default());
+        let [turns, records] = [(); 2].map(|()| Arc::new(Turns::new(clock.clone())));
+        let (mut follower, _) = PolicyFollower::new(
+            Arc::new(family),
+            Arc::clone(&cluster),
+            Arc::clone(&turns),
+            Arc::clone(&records),
+        );
+        follower.begin();
+        Self { follower, cluster, turns, records }
+    }
+
+    /// The replicas the first rule sets, if the object is in the world.
+    fn replicas(&self, name: &str) -> Option<u32> {
+        let known = self.cluster.lock();
+        let object = known.world.cron_scalings.get(&identity(name))?;
+        match object.policy.rules.first()?.setting {
+            almanac_engine::cron_scaling::Setting::Replicas(replicas) => Some(replicas),
+            almanac_engine::cron_scaling::Setting::Bounds(_) => None,
+        }
+    }
+
+    fn handled(&self, name: &str) -> Option<Timestamp> {
+        let known = self.cluster.lock();
+        let memory = known.world.cron_scalings.get(&identity(name))?.memory.as_ref()?;
+        Some(memory.rules.first()?.handled)
+    }
+}
+
+fn identity(name: &str) -> Identity {
+    Identity::new("autoscaling.karmada.io", "CronFederatedHPA", "default", name)
+}
+
+/// An object as the API server tells it.
+fn object(name: &str, uid: &str, version: u64, replicas: i64) -> Value {
+    json!({
+        "apiVersion": "autoscaling.karmada.io/v1alpha1",
+        "kind": "CronFederatedHPA",
+        "metadata": {
+            "name": name, "namespace": "default", "uid": uid,
+            "resourceVersion": version.to_string(), "generation": replicas,
+            "creationTimestamp": "2026-11-20T08:00:00Z",
+        },
+        "spec": {
+            "scaleTargetRef": { "apiVersion": "apps/v1", "kind": "Deployment", "name": "shop" },
+            "rules": [{ "name": "a", "schedule": "0 9 * * *", "targetReplicas": replicas }],
+        },
+    })
+}
+
+fn told(object: Value) -> DynamicObject {
+    serde_json::from_value(object).expect("it has the shape of an object")
+}
+
+#[test]
+fn an_object_that_is_older_than_what_is_known_is_no_news() {
+    let mut watched = Watched::new();
+    watched.follower.present(told(object("shop", "1", 20, 5)));
+    watched.follower.present(told(object("shop", "1", 10, 3)));
+    assert_eq!(watched.replicas("shop"), Some(5));
+    watched.follower.present(told(object("shop", "1", 30, 7)));
+    assert_eq!(watched.replicas("shop"), Some(7));
+}
+
+#[test]
+fn whoever_is_not_told_in_a_listing_is_gone() {
+    let mut watched = Watched::new();
+    for name in ["stays", "goes"] {
+        watched.follower.present(told(object(name, name, 1, 5)));
+    }
+    watched.follower.complete();
+    watched.follower.begin();
+    watched.follower.present(told(object("stays", "stays", 1, 5)));
+    assert_eq!(watched.replicas("goes"), Some(5), "not before the listing is complete");
+    watched.follower.complete();
+    assert_eq!((watched.replicas("stays"), watched.replicas("goes")), (Some(5), None));
+}
+
+#[test]
+fn what_is_being_deleted_is_as_good_as_gone() {
+    let mut watched = Watched::new();
+    watched.follower.present(told(object("shop", "1", 1, 5)));
+    let mut deleted = object("shop", "1", 2, 5);
+    deleted["metadata"]["deletionTimestamp"] = json!("2026-11-20T09:00:00Z");
+    watched.follower.present(told(deleted));
+    assert_eq!(watched.replicas("shop"), None);
+    assert!(watched.turns.is_quiet());
+}
+
+#[test]
+fn a_new_object_of_an_old_name_knows_nothing_of_the_old_one() {
+    let mut watched = Watched::new();
+    let mut old = object("shop", "1", 1, 5);
+    old["status"] = json!({ "executionHistories": [{
+        "ruleName": "a", "fingerprint": "0123456789abcdef",
+        "lastHandledTime": "2026-11-20T09:00:00Z",
+    }] });
+    watched.follower.present(told(old));
+    assert!(watched.handled("shop").is_some());
+    watched.follower.present(told(object("shop", "2", 2, 5)));
+    assert_eq!(watched.handled("shop"), None);
+}
+
+#[test]
+fn what_we_remember_counts_more_than_what_a_status_says_later() {
+    let mut watched = Watched::new();
+    let status = |handled: &str| {
+        json!({ "executionHistories": [{
+            "ruleName": "a", "fingerprint": "0123456789abcdef", "lastHandledTime": handled,
+        }] })
+    };
+    let mut first = object("shop", "1", 1, 5);
+    first["status"] = status("2026-11-20T09:00:00Z");
+    watched.follower.present(told(first));
+    let before = watched.handled("shop");
+    let mut edited = object("shop", "1", 2, 6);
+    edited["status"] = status("2001-01-01T00:00:00Z");
+    watched.follower.present(told(edited));
+    assert_eq!((watched.handled("shop"), watched.replicas("shop")), (before, Some(6)));
+    assert!(!watched.records.is_quiet(), "and the status is mended");
+}
+
+#[test]
+fn an_object_that_cannot_be_used_keeps_its_history_and_forgets_what_it_was() {
+    let mut watched = Watched::new();
+    let mut good = object("shop", "1", 1, 5);
+    good["status"] = json!({ "executionHistories": [{
+        "ruleName": "a", "fingerprint": "0123456789abcdef",
+        "lastHandledTime": "2026-11-20T09:00:00Z",
+    }] });
+    watched.follower.present(told(good));
+    let handled = watched.handled("shop");
+    let mut broken = object("shop", "1", 2, 6);
+    broken["spec"]["scaleTargetRef"]["kind"] = json!("");
+    watched.follower.present(told(broken));
+    assert_eq!(watched.replicas("shop"), None);
+    watched.follower.present(told(object("shop", "1", 3, 7)));
+    assert_eq!(watched.handled("shop"), handled);
+    let known = watched.cluster.lock();
+    let memory = known.world.cron_scalings[&identity("shop")].memory.clone();
+    let fingerprint = memory.expect("it is remembered").rules[0].fingerprint;
+    assert_eq!(fingerprint, almanac_engine::Fingerprint::of_nothing());
+}
+
+#[test]
+fn what_was_not_recorded_survives_two_terms_in_a_row_without_a_turn() {
+    let unrecorded = Unrecorded::default();
+    let mut first = Watched::going_on_from(unrecorded.clone());
+    first.follower.present(told(object("shop", "1", 1, 5)));
+    let rule = {
+        let mut known = first.cluster.lock();
+        let object = known.world.cron_scalings.get_mut(&identity("shop")).expect("it is there");
+        let rule = RuleMemory::beginning(&object.policy.rules[0], Timestamp::UNIX_EPOCH);
+        object.memory = Some(Memory { rules: vec![rule.clone()] });
+        rule
+    };
+    unrecorded.keep(&first.cluster);
+    for _ in 0..2 {
+        let mut next = Watched::going_on_from(unrecorded.clone());
+        next.follower.present(told(object("shop", "1", 1, 5)));
+        assert_eq!(next.handled("shop"), Some(rule.handled));
+        unrecorded.keep(&next.cluster);
+    }
+}
+
+#[test]
+fn a_spec_that_is_no_spec_at_all_harms_nobody_else() {
+    let mut watched = Watched::new();
+    let mut odd = object("odd", "1", 1, 5);
+    odd["spec"] = json!({ "rules": 7 });
+    watched.follower.present(told(odd));
+    watched.follower.present(told(object("shop", "2", 2, 5)));
+    assert_eq!((watched.replicas("odd"), watched.replicas("shop")), (None, Some(5)));
+    let known = watched.cluster.lock();
+    assert_eq!(known.policies[&identity("odd")].findings.len(), 1);
+}
+
+#[test]
+fn policies_are_found_by_their_target() {
+    let mut watched = Watched::new();
+    watched.follower.present(told(object("one", "1", 1, 5)));
+    watched.follower.present(told(object("two", "2", 2, 5)));
+    let target = Identity::new("apps", "Deployment", "default", "shop");
+    let aimed = |watched: &Watched| {
+        let known = watched.cluster.lock();
+        let policies = known.targets.aimed_at(&target);
+        policies.iter().map(|it| it.name().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(aimed(&watched), ["one", "two"]);
+    let mut moved = object("one", "1", 3, 6);
+    moved["spec"]["scaleTargetRef"]["name"] = json!("other");
+    watched.follower.present(told(moved));
+    assert_eq!(aimed(&watched), ["two"]);
+    watched.follower.gone(told(object("two", "2", 4, 5)));
+    assert!(aimed(&watched).is_empty());
+}

@@ -1,0 +1,128 @@
+//! Recording statuses: one write for whatever has happened to a policy since the last one.
+//!
+//! A write that fails is tried again, later each time, with whatever is to be recorded by then; so a
+//! write that fails costs nothing of a history. What stands in a status is the affair of
+//! each kind.
+
+use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use almanac_engine::Identity;
+use almanac_shell::backoff::Backoff;
+use almanac_shell::clock::Clock;
+use almanac_shell::writer::{Place, WriteError, Writer};
+use jiff::{SignedDuration, Timestamp};
+use serde_json::Value;
+
+use crate::cluster::{Cluster, Recorded, is_older};
+
+/// A status that is not the one the API server has.
+pub(crate) struct Record {
+    /// The path of the object's collection.
+    pub(crate) collection: String,
+    /// The version of the object it was made for.
+    pub(crate) version: Box<str>,
+    /// The status as it is to be.
+    pub(crate) status: Value,
+    /// How it is written.
+    pub(crate) way: Way,
+}
+
+/// How a status is written.
+pub(crate) enum Way {
+    /// Replaced, with this patch that leaves nothing else: for histories, which many rules write in
+    /// the same minute.
+    Replaced(Value),
+    /// Applied, so that conditions which others add to it stay. With the kind's `apiVersion` and
+    /// name.
+    Applied(&'static str, &'static str),
+}
+
+/// What became of a record.
+pub(crate) enum Written {
+    /// The API server has it.
+    AsWanted,
+    /// It has not.
+    Not {
+        /// When to try again, if that is of any use.
+        again: Option<Timestamp>,
+    },
+}
+
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_mins(1);
+
+/// Writes statuses.
+pub(crate) struct Records {
+    writer: Writer,
+    clock: Clock,
+    seed: u64,
+    failures: Mutex<BTreeMap<Identity, Backoff>>,
+}
+
+impl Records {
+    pub(crate) fn new(writer: Writer, clock: Clock, seed: u64) -> Self {
+        Self { writer, clock, seed, failures: Mutex::default() }
+    }
+
+    /// Many who failed together do not come back together.
+    fn seed_of(&self, policy: &Identity) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        (self.seed, policy).hash(&mut hasher);
+        hasher.finish()
+    }
+
+    /// Writes a record.
+    pub(crate) async fn write(
+        &self,
+        cluster: &Cluster,
+        policy: &Identity,
+        record: Record,
+    ) -> Written {
+        let Record { collection, version, status, way } = record;
+        let place = Place { collection: &collection, name: policy.name() };
+        let written = match way {
+            Way::Replaced(patch) => self.writer.patch_status(place, &version, patch).await,
+            Way::Applied(api_version, kind) => {
+                let kind = (api_version, kind);
+                self.writer.apply_status(place, kind, &version, &status).await
+            }
+        };
+        let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
+        match written {
+            Ok(written) => {
+                failures.remove(policy);
+                let mut known = cluster.lock();
+                let version = written.metadata.resource_version.unwrap_or_default();
+                if let Some(held) = known.policies.get_mut(policy)
+                    && !is_older(&version, &held.version)
+                {
+                    held.version = version.into();
+                    held.recorded = Recorded::of(&status);
+                }
+                Written::AsWanted
+            }
+            Err(WriteError::Fenced(_)) => Written::Not { again: None },
+            Err(_) if !cluster.lock().policies.contains_key(policy) => {
+                failures.remove(policy);
+                Written::Not { again: None }
+            }
+            Err(error) => {
+                // Somebody changed the object: what they changed is about to be told.
+                let is_conflict =
+                    matches!(&error, WriteError::Refused(refusal) if refusal.is_conflict());
+                let pause = if is_conflict {
+                    FIRST_PAUSE
+                } else {
+                    tracing::warn!(%error, "failed to record the status");
+                    let begin = || Backoff::new(FIRST_PAUSE, LONGEST_PAUSE, self.seed_of(policy));
+                    failures.entry(policy.clone()).or_insert_with(begin).next_pause()
+                };
+                let pause = SignedDuration::try_from(pause).unwrap_or_default();
+                Written::Not { again: self.clock.now().saturating_add(pause).ok() }
+            }
+        }
+    }
+}

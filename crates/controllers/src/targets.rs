@@ -1,0 +1,213 @@
+//! What policies change: finding it, knowing its state, and writing it.
+//!
+//! The kinds that are usual targets are followed as soon as a policy names one of them, so that a
+//! decision has their state at hand. Any other kind with a `scale` subresource is found by discovery
+//! and asked for when a decision needs it, so that no right to list it is needed.
+
+mod followed;
+mod kind;
+mod reading;
+mod writing;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use almanac_api::status::TargetProblem;
+use almanac_engine::cron_scaling::Target;
+use almanac_engine::{Autoscaler, Identity};
+use almanac_shell::writer::Writer;
+use kube::Client;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+use crate::cluster::{Cluster, Known};
+use crate::turns::Turns;
+use followed::Following;
+use kind::{Kind, Resolved};
+
+/// Why a target's state is not known.
+#[derive(Clone, Debug)]
+pub(crate) enum Unknown {
+    /// Something the user has to mend.
+    Problem(TargetProblem),
+    /// Something that may pass: an API server that does not answer, say.
+    Passing(String),
+}
+
+/// What a decision was made over: the version and the numbers of the target then.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Seen {
+    version: Option<Box<str>>,
+    numbers: (Option<u32>, Option<Autoscaler>),
+}
+
+impl Seen {
+    /// A target as it is known now.
+    pub(crate) fn of(target: &Identity, known: &Known) -> Self {
+        let replicas = known.world.workloads.get(target).and_then(|it| it.replicas);
+        Self {
+            version: known.targets.get(target).map(|it| it.version.clone()),
+            numbers: (replicas, known.world.autoscalers.get(target).copied()),
+        }
+    }
+}
+
+/// A kind that the cluster does not have, or not with a scale, is looked for again after so long.
+const UNKNOWN_FOR: Duration = Duration::from_secs(30);
+
+/// The targets of all policies.
+pub(crate) struct Targets {
+    client: Client,
+    writer: Writer,
+    cluster: Arc<Cluster>,
+    turns: Arc<Turns>,
+    allow_cluster_scoped: bool,
+    kinds: Mutex<Kinds>,
+    /// Held while a kind is asked for: whoever else wants it waits for the answer instead of asking.
+    asking: tokio::sync::Mutex<()>,
+    /// Whoever follows a kind. They end with this.
+    followers: Mutex<JoinSet<()>>,
+}
+
+#[derive(Default)]
+struct Kinds {
+    /// By group and kind.
+    found: BTreeMap<(String, String), Arc<Kind>>,
+    /// By group, kind and version; with the instant they were asked for.
+    missing: BTreeMap<(String, String, String), (Unknown, Instant)>,
+}
+
+impl Targets {
+    pub(crate) fn new(
+        client: Client,
+        writer: Writer,
+        cluster: Arc<Cluster>,
+        turns: Arc<Turns>,
+        allow_cluster_scoped: bool,
+    ) -> Self {
+        Self {
+            client,
+            writer,
+            cluster,
+            turns,
+            allow_cluster_scoped,
+            kinds: Mutex::default(),
+            asking: tokio::sync::Mutex::default(),
+            followers: Mutex::new(JoinSet::new()),
+        }
+    }
+
+    /// Sees to it that the world has a target's state as it is now, as far as that can be known. Of
+    /// followed kinds it has; others are asked for.
+    pub(crate) async fn fetch(&self, target: &Target, api_version: &str) -> Result<(), Unknown> {
+        let kind = self.kind_of(target, api_version).await?;
+        if kind.is_cluster_scoped && !self.allow_cluster_scoped {
+            return Err(Unknown::Problem(TargetProblem::ClusterScoped));
+        }
+        if let Some(following) = &kind.following
+            && following.is_whole().await
+        {
+            return match self.cluster.lock().targets.get(target.identity()) {
+                Some(_) => Ok(()),
+                None => Err(Unknown::Problem(TargetProblem::NotFound)),
+            };
+        }
+        self.ask(&kind, target).await
+    }
+
+    /// Whether changes of a target are told, so that nobody has to ask again.
+    pub(crate) fn is_followed(&self, target: &Identity) -> bool {
+        let kind = self.found(target);
+        kind.is_some_and(|kind| kind.following.as_ref().is_some_and(Following::is_whole_now))
+    }
+
+    fn found(&self, target: &Identity) -> Option<Arc<Kind>> {
+        let name = (target.group().to_owned(), target.kind().to_owned());
+        self.kinds().found.get(&name).map(Arc::clone)
+    }
+
+    /// A kind that is asked for is not known any more. One that is followed stays: its watch goes on.
+    fn forget_kind(&self, target: &Identity) {
+        let name = (target.group().to_owned(), target.kind().to_owned());
+        let mut kinds = self.kinds();
+        if kinds.found.get(&name).is_some_and(|kind| kind.following.is_none()) {
+            kinds.found.remove(&name);
+        }
+    }
+
+    fn kinds(&self) -> MutexGuard<'_, Kinds> {
+        self.kinds.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What is known of a kind without asking, if that is enough for somebody who wants to know it
+    /// since then.
+    fn known(
+        &self,
+        target: &Identity,
+        api_version: &str,
+        wanted_at: Instant,
+    ) -> Option<Result<Arc<Kind>, Unknown>> {
+        if let Some(kind) = self.found(target) {
+            return Some(Ok(kind));
+        }
+        let kinds = self.kinds();
+        let (unknown, since) = kinds.missing.get(&written(target, api_version))?;
+        let is_enough = match unknown {
+            Unknown::Problem(_) => since.elapsed() < UNKNOWN_FOR,
+            Unknown::Passing(_) => *since >= wanted_at,
+        };
+        is_enough.then(|| Err(unknown.clone()))
+    }
+
+    async fn kind_of(&self, target: &Target, api_version: &str) -> Result<Arc<Kind>, Unknown> {
+        let identity = target.identity();
+        let wanted_at = Instant::now();
+        if let Some(known) = self.known(identity, api_version, wanted_at) {
+            return known;
+        }
+        let _asking = self.asking.lock().await;
+        // Whoever asked before may have had the answer.
+        if let Some(known) = self.known(identity, api_version, wanted_at) {
+            return known;
+        }
+        match kind::resolve(&self.client, target, api_version).await {
+            Ok(resolved) => {
+                let kind = Arc::new(self.begin(resolved));
+                let name = (identity.group().to_owned(), identity.kind().to_owned());
+                self.kinds().found.insert(name, Arc::clone(&kind));
+                Ok(kind)
+            }
+            Err(unknown) => {
+                let asked = (unknown.clone(), Instant::now());
+                self.kinds().missing.insert(written(identity, api_version), asked);
+                Err(unknown)
+            }
+        }
+    }
+
+    /// Begins to follow the kind, if it is one of the usual ones.
+    fn begin(&self, resolved: Resolved) -> Kind {
+        let following = followed::Numbers::of(&resolved).map(|numbers| {
+            let (following, follower) = followed::follower(
+                &resolved,
+                numbers,
+                Arc::clone(&self.cluster),
+                Arc::clone(&self.turns),
+            );
+            let client = self.client.clone();
+            let resource = resolved.resource.clone();
+            let mut followers = self.followers.lock().unwrap_or_else(PoisonError::into_inner);
+            followers.spawn(async move {
+                let mut follower = follower;
+                almanac_shell::following::follow(client, &resource, &mut follower).await;
+            });
+            following
+        });
+        Kind::new(resolved, following)
+    }
+}
+
+fn written(target: &Identity, api_version: &str) -> (String, String, String) {
+    (target.group().to_owned(), target.kind().to_owned(), api_version.to_owned())
+}

@@ -1,0 +1,204 @@
+//! The kinds of targets that are followed: what is kept of their objects.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use almanac_engine::{Autoscaler, Identity, Workload};
+use almanac_shell::following::{Follower, Unseen};
+use kube::api::DynamicObject;
+use serde_json::Value;
+use tokio::sync::watch;
+
+use super::kind::Resolved;
+use super::reading::count;
+use crate::cluster::{Cluster, Found, is_older};
+use crate::turns::Turns;
+
+/// Which numbers an object of a followed kind has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Numbers {
+    /// `spec.replicas`; an object without it has so many.
+    Replicas {
+        /// How many an object without the field has; `None` if that is not known.
+        absent: Option<u32>,
+    },
+    /// `spec.minReplicas` and `spec.maxReplicas`.
+    Bounds,
+}
+
+impl Numbers {
+    /// Those of a kind, if it is followed.
+    pub(super) fn of(resolved: &Resolved) -> Option<Numbers> {
+        let resource = &resolved.resource;
+        match (resource.group.as_str(), resource.kind.as_str()) {
+            ("apps", "Deployment" | "StatefulSet") => Some(Numbers::Replicas { absent: Some(1) }),
+            ("autoscaling.karpenter.sh", "ScalableNodeGroup") => {
+                Some(Numbers::Replicas { absent: None })
+            }
+            ("autoscaling", "HorizontalPodAutoscaler")
+            | ("autoscaling.karmada.io", "FederatedHPA") => Some(Numbers::Bounds),
+            _ => None,
+        }
+    }
+}
+
+/// How far the following of a kind has come.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Stage {
+    /// Not all objects have been told yet.
+    Beginning,
+    /// All objects are known, and changes are told.
+    Whole,
+    /// It does not work at present.
+    Failing,
+}
+
+/// Tells how far the following of a kind has come.
+#[derive(Clone)]
+pub(super) struct Following {
+    stage: watch::Receiver<Stage>,
+}
+
+/// To wait longer than that for a first listing would hold up others.
+const BEGINS_WITHIN: Duration = Duration::from_secs(30);
+
+impl Following {
+    /// Whether all objects are known; waits while the first listing is under way.
+    pub(super) async fn is_whole(&self) -> bool {
+        let mut stage = self.stage.clone();
+        let begun = stage.wait_for(|stage| *stage != Stage::Beginning);
+        match tokio::time::timeout(BEGINS_WITHIN, begun).await {
+            Ok(Ok(stage)) => *stage == Stage::Whole,
+            _ => false,
+        }
+    }
+
+    /// The same without waiting.
+    pub(super) fn is_whole_now(&self) -> bool {
+        *self.stage.borrow() == Stage::Whole
+    }
+}
+
+/// Fills the world with the objects of a kind, and wakes the policies whose targets come or go.
+pub(super) struct TargetFollower {
+    group: String,
+    kind: String,
+    numbers: Numbers,
+    listing: u32,
+    /// Whether the last listing was told to its end.
+    is_whole: bool,
+    cluster: Arc<Cluster>,
+    turns: Arc<Turns>,
+    stage: watch::Sender<Stage>,
+}
+
+pub(super) fn follower(
+    resolved: &Resolved,
+    numbers: Numbers,
+    cluster: Arc<Cluster>,
+    turns: Arc<Turns>,
+) -> (Following, TargetFollower) {
+    let (sender, receiver) = watch::channel(Stage::Beginning);
+    let follower = TargetFollower {
+        group: resolved.resource.group.clone(),
+        kind: resolved.resource.kind.clone(),
+        numbers,
+        listing: 0,
+        is_whole: false,
+        cluster,
+        turns,
+        stage: sender,
+    };
+    (Following { stage: receiver }, follower)
+}
+
+impl TargetFollower {
+    fn identity(&self, object: &DynamicObject) -> Identity {
+        let namespace = object.metadata.namespace.as_deref().unwrap_or_default();
+        let name = object.metadata.name.as_deref().unwrap_or_default();
+        Identity::new(&self.group, &self.kind, namespace, name)
+    }
+
+    /// A watch that was interrupted goes on, from where it was.
+    fn goes_on(&self) {
+        if self.is_whole && *self.stage.borrow() == Stage::Failing {
+            self.stage.send_replace(Stage::Whole);
+        }
+    }
+
+    fn remove(&self, target: &Identity) {
+        let mut known = self.cluster.lock();
+        if known.targets.remove(target) {
+            known.world.workloads.remove(target);
+            known.world.autoscalers.remove(target);
+            for policy in known.targets.aimed_at(target) {
+                self.turns.wake(policy);
+            }
+        }
+    }
+}
+
+impl Follower for TargetFollower {
+    fn begin(&mut self) {
+        self.is_whole = false;
+        self.listing = self.listing.wrapping_add(1).max(1);
+    }
+
+    fn present(&mut self, object: DynamicObject) {
+        self.goes_on();
+        let target = self.identity(&object);
+        let version = object.metadata.resource_version.unwrap_or_default();
+        let mut known = self.cluster.lock();
+        if let Some(found) = known.targets.get(&target)
+            && is_older(&version, &found.version)
+        {
+            // We have written since, and know better. It is there, all the same.
+            let found = Found { listing: self.listing, ..found.clone() };
+            known.targets.insert(target, found);
+            return;
+        }
+        let spec = &object.data["spec"];
+        match self.numbers {
+            Numbers::Replicas { absent } => {
+                let replicas = count(&spec["replicas"]).or(absent);
+                known.world.workloads.insert(target.clone(), Workload { replicas });
+            }
+            Numbers::Bounds => {
+                known.world.autoscalers.insert(target.clone(), bounds(spec));
+            }
+        }
+        let found = Found { version: version.into(), listing: self.listing };
+        if known.targets.insert(target.clone(), found) {
+            for policy in known.targets.aimed_at(&target) {
+                self.turns.wake(policy);
+            }
+        }
+    }
+
+    fn gone(&mut self, object: DynamicObject) {
+        self.goes_on();
+        self.remove(&self.identity(&object));
+    }
+
+    fn complete(&mut self) {
+        let gone = self.cluster.lock().targets.told_before(&self.group, &self.kind, self.listing);
+        for target in gone {
+            self.remove(&target);
+        }
+        self.is_whole = true;
+        self.stage.send_replace(Stage::Whole);
+    }
+
+    fn failed(&mut self, _: &Unseen) {
+        // What was told may not be so any more. Until the next news, whoever needs a target asks.
+        self.stage.send_replace(Stage::Failing);
+    }
+}
+
+/// An autoscaler that is written without a lower bound has 1.
+pub(super) fn bounds(spec: &Value) -> Autoscaler {
+    Autoscaler {
+        min_replicas: count(&spec["minReplicas"]).or(Some(1)),
+        max_replicas: count(&spec["maxReplicas"]),
+    }
+}

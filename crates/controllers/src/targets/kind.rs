@@ -1,0 +1,95 @@
+//! A kind of targets: what the cluster calls it, and how it can be scaled.
+
+use std::time::Duration;
+
+use almanac_api::status::TargetProblem;
+use almanac_engine::Identity;
+use almanac_engine::cron_scaling::Target;
+use almanac_shell::writer::in_short;
+use kube::Client;
+use kube::core::{ApiResource, GroupVersion};
+use kube::discovery;
+
+use super::Unknown;
+use super::followed::Following;
+
+/// What discovery says of a kind.
+pub(super) struct Resolved {
+    pub(super) resource: ApiResource,
+    pub(super) is_cluster_scoped: bool,
+}
+
+/// A kind of targets.
+pub(super) struct Kind {
+    resource: ApiResource,
+    pub(super) is_cluster_scoped: bool,
+    /// Whether all its objects are told to us, or `None` if they are asked for.
+    pub(super) following: Option<Following>,
+}
+
+impl Kind {
+    pub(super) fn new(resolved: Resolved, following: Option<Following>) -> Self {
+        let Resolved { resource, is_cluster_scoped } = resolved;
+        Self { resource, is_cluster_scoped, following }
+    }
+
+    /// The path of the collection a target is in.
+    pub(super) fn collection(&self, target: &Identity) -> String {
+        let ApiResource { group, version, plural, .. } = &self.resource;
+        let root = if group.is_empty() {
+            format!("/api/{version}")
+        } else {
+            format!("/apis/{group}/{version}")
+        };
+        if self.is_cluster_scoped {
+            format!("{root}/{plural}")
+        } else {
+            format!("{root}/namespaces/{}/{plural}", target.namespace())
+        }
+    }
+}
+
+/// An answer that takes longer is not waited for: others wait for it, too.
+const ANSWER_WITHIN: Duration = Duration::from_secs(10);
+
+/// Asks the cluster for a kind that can be scaled, in the version its user has written.
+pub(super) async fn resolve(
+    client: &Client,
+    target: &Target,
+    api_version: &str,
+) -> Result<Resolved, Unknown> {
+    let identity = target.identity();
+    // Its bounds are read and written in the version that has them as the rules have.
+    let version = match (identity.group(), identity.kind()) {
+        ("autoscaling", "HorizontalPodAutoscaler") => "v2",
+        _ => api_version.rsplit_once('/').map_or(api_version, |(_, version)| version),
+    };
+    let group_version = GroupVersion::gv(identity.group(), version);
+    let unknown = || Unknown::Problem(TargetProblem::UnknownKind);
+    let api = group_version.api_version();
+    let asked = discovery::pinned_group(client, &group_version);
+    let group = match tokio::time::timeout(ANSWER_WITHIN, asked).await {
+        Ok(Ok(group)) => group,
+        Ok(Err(kube::Error::Api(status))) if status.code == 404 => return Err(unknown()),
+        Ok(Err(kube::Error::Discovery(_))) => return Err(unknown()),
+        Ok(Err(error)) => {
+            return Err(Unknown::Passing(format!("failed to ask for {api}: {}", in_short(&error))));
+        }
+        Err(_) => {
+            let seconds = ANSWER_WITHIN.as_secs();
+            return Err(Unknown::Passing(format!(
+                "failed to ask for {api}: no answer within {seconds} s"
+            )));
+        }
+    };
+    let found = group.versioned_resources(version);
+    let found = found.into_iter().find(|(resource, _)| resource.kind == identity.kind());
+    let (resource, capabilities) = found.ok_or_else(unknown)?;
+    let has_scale = || capabilities.subresources.iter().any(|(sub, _)| sub.plural == "scale");
+    // An autoscaler has bounds.
+    if !matches!(target, Target::Autoscaler(_)) && !has_scale() {
+        return Err(Unknown::Problem(TargetProblem::NotScalable));
+    }
+    let is_cluster_scoped = capabilities.scope == discovery::Scope::Cluster;
+    Ok(Resolved { resource, is_cluster_scoped })
+}

@@ -1,0 +1,96 @@
+//! Asking for one target by itself.
+
+use std::time::Duration;
+
+use almanac_api::status::TargetProblem;
+use almanac_engine::cron_scaling::Target;
+use almanac_engine::{Identity, Workload};
+use almanac_shell::writer::in_short;
+use kube::api::GetParams;
+use kube::core::Request;
+use serde_json::Value;
+
+use super::followed::bounds;
+use super::kind::Kind;
+use super::{Targets, Unknown};
+use crate::cluster::{Found, is_older};
+
+/// An answer that takes longer is not waited for.
+pub(super) const ANSWER_WITHIN: Duration = Duration::from_secs(10);
+
+impl Targets {
+    /// Asks for a target as it is now, and puts it into the world.
+    pub(super) async fn ask(&self, kind: &Kind, target: &Target) -> Result<(), Unknown> {
+        let identity = target.identity();
+        let asked = self.get(kind, target);
+        let object = match tokio::time::timeout(ANSWER_WITHIN, asked).await {
+            Ok(Ok(object)) => object,
+            Ok(Err(kube::Error::Api(status))) => {
+                return Err(match status.code {
+                    404 if self.is_followed(identity) => {
+                        // The watch will tell.
+                        Unknown::Passing(status.message)
+                    }
+                    404 => {
+                        // An object that is missing is named. If it is the kind that is missing,
+                        // it is looked for anew: in another version, say.
+                        if status.details.as_ref().is_none_or(|it| it.name.is_empty()) {
+                            self.forget_kind(identity);
+                        }
+                        self.forget(identity);
+                        Unknown::Problem(TargetProblem::NotFound)
+                    }
+                    403 => Unknown::Problem(TargetProblem::Forbidden(status.message)),
+                    _ => Unknown::Passing(status.message),
+                });
+            }
+            Ok(Err(error)) => return Err(Unknown::Passing(in_short(&error))),
+            Err(_) => {
+                let seconds = ANSWER_WITHIN.as_secs();
+                return Err(Unknown::Passing(format!("no answer within {seconds} s")));
+            }
+        };
+        let version = object["metadata"]["resourceVersion"].as_str().unwrap_or_default();
+        let mut known = self.cluster.lock();
+        let listing = match known.targets.get(identity) {
+            Some(found) if is_older(version, &found.version) => return Ok(()),
+            Some(found) => found.listing,
+            None => 0,
+        };
+        let spec = &object["spec"];
+        match target {
+            // A scale leaves out a zero.
+            Target::Workload(_) => {
+                let replicas = count(&spec["replicas"]).or(Some(0));
+                known.world.workloads.insert(identity.clone(), Workload { replicas });
+            }
+            Target::Autoscaler(_) => {
+                known.world.autoscalers.insert(identity.clone(), bounds(spec));
+            }
+        }
+        known.targets.insert(identity.clone(), Found { version: version.into(), listing });
+        Ok(())
+    }
+
+    async fn get(&self, kind: &Kind, target: &Target) -> kube::Result<Value> {
+        let collection = Request::new(kind.collection(target.identity()));
+        let name = target.identity().name();
+        let request = match target {
+            Target::Workload(_) => collection.get_subresource("scale", name),
+            Target::Autoscaler(_) => collection.get(name, &GetParams::default()),
+        };
+        self.client.request(request.map_err(kube::Error::BuildRequest)?).await
+    }
+
+    fn forget(&self, target: &Identity) {
+        let mut known = self.cluster.lock();
+        known.targets.remove(target);
+        known.world.workloads.remove(target);
+        known.world.autoscalers.remove(target);
+    }
+}
+
+/// A count as the API has it.
+pub(super) fn count(value: &Value) -> Option<u32> {
+    value.as_u64().and_then(|count| u32::try_from(count).ok())
+}

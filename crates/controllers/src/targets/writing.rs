@@ -1,0 +1,153 @@
+//! Changing a target, and what becomes of it.
+
+use std::sync::Arc;
+
+use almanac_api::status::TargetProblem;
+use almanac_engine::cron_scaling::Target;
+use almanac_engine::{Action, Identity, Outcome, World};
+use almanac_shell::lease::Fenced;
+use almanac_shell::writer::{Place, WriteError, Written};
+use serde_json::{Map, Value, json};
+
+use super::kind::Kind;
+use super::{Seen, Targets, Unknown};
+use crate::cluster::{Found, is_older};
+
+/// A target that changes all the time is left to a later attempt.
+const ATTEMPTS: usize = 4;
+
+/// What became of an action, and what the user has to mend if it failed for that.
+pub(crate) struct Applied {
+    pub(crate) outcome: Outcome,
+    pub(crate) problem: Option<TargetProblem>,
+}
+
+impl Applied {
+    fn of(outcome: Outcome) -> Self {
+        Self { outcome, problem: None }
+    }
+
+    fn refused(target: &Identity, problem: TargetProblem) -> Self {
+        let message = Arc::from(problem.message(target));
+        Self { outcome: Outcome::Refused(message), problem: Some(problem) }
+    }
+}
+
+impl Targets {
+    /// Carries out an action on a target, if it still is as it was decided over. Nothing is said when we do
+    /// not lead any more: then it is not ours to know.
+    pub(crate) async fn apply(
+        &self,
+        target: &Target,
+        action: &Action,
+        over: &Seen,
+    ) -> Result<Applied, Fenced> {
+        let identity = target.identity();
+        let Some(kind) = self.found(identity) else {
+            return Ok(Applied::refused(identity, TargetProblem::UnknownKind));
+        };
+        let mut seen = over.clone();
+        for _ in 0..ATTEMPTS {
+            let Some(version) = &seen.version else {
+                return Ok(Applied::refused(identity, TargetProblem::NotFound));
+            };
+            match self.write(&kind, identity, version, action).await {
+                Ok(written) => {
+                    self.note(identity, action, written);
+                    return Ok(Applied::of(Outcome::Done));
+                }
+                Err(WriteError::Refused(refusal)) if refusal.is_conflict() => {}
+                Err(WriteError::Refused(refusal)) if refusal.is_not_found() => {
+                    return Ok(Applied::refused(identity, TargetProblem::NotFound));
+                }
+                Err(WriteError::Refused(refusal)) if refusal.is_forbidden() => {
+                    let problem = TargetProblem::Forbidden(refusal.to_string());
+                    return Ok(Applied::refused(identity, problem));
+                }
+                Err(WriteError::Refused(refusal)) => {
+                    return Ok(Applied::of(Outcome::Refused(Arc::from(refusal.to_string()))));
+                }
+                Err(WriteError::Unknown(why)) => {
+                    return Ok(Applied::of(Outcome::Unknown(Arc::from(why))));
+                }
+                Err(WriteError::Fenced(fenced)) => return Err(fenced),
+            }
+            // Somebody has changed it. Mostly that is its own controller, which leaves the numbers
+            // alone; then they can be written all the same.
+            match self.ask(&kind, target).await {
+                Ok(()) => {}
+                Err(Unknown::Problem(problem)) => return Ok(Applied::refused(identity, problem)),
+                Err(Unknown::Passing(why)) => {
+                    return Ok(Applied::of(Outcome::Unknown(Arc::from(why))));
+                }
+            }
+            seen = Seen::of(identity, &self.cluster.lock());
+            if self.is_so(action) {
+                return Ok(Applied::of(Outcome::Unchanged));
+            }
+            if seen.numbers != over.numbers {
+                return Ok(Applied::of(Outcome::Conflict));
+            }
+        }
+        Ok(Applied::of(Outcome::Conflict))
+    }
+
+    async fn write(
+        &self,
+        kind: &Kind,
+        target: &Identity,
+        version: &str,
+        action: &Action,
+    ) -> Result<Written, WriteError> {
+        let collection = kind.collection(target);
+        let place = Place { collection: &collection, name: target.name() };
+        match action {
+            Action::SetReplicas { replicas, .. } => {
+                self.writer.patch_scale(place, version, *replicas).await
+            }
+            Action::SetBounds { min, max, .. } => {
+                let mut fields = Map::new();
+                for (name, bound) in [("minReplicas", min), ("maxReplicas", max)] {
+                    if let Some(bound) = bound {
+                        fields.insert(name.to_owned(), json!(bound));
+                    }
+                }
+                self.writer.patch_spec(place, version, Value::Object(fields)).await
+            }
+            // A published number is evaluated when it is asked for.
+            Action::Publish { .. } => Ok(Written::default()),
+        }
+    }
+
+    /// Notes in the world what was written, before a watch tells it.
+    fn note(&self, target: &Identity, action: &Action, written: Written) {
+        let version = written.metadata.resource_version.unwrap_or_default();
+        let mut known = self.cluster.lock();
+        let listing = match known.targets.get(target) {
+            Some(found) if is_older(&version, &found.version) => return,
+            Some(found) => found.listing,
+            // It is gone already.
+            None => return,
+        };
+        known.world.apply(action);
+        known.targets.insert(target.clone(), Found { version: version.into(), listing });
+    }
+
+    /// Whether the world is as the action wants it.
+    fn is_so(&self, action: &Action) -> bool {
+        let known = self.cluster.lock();
+        let mut alone = World::default();
+        match action {
+            Action::SetReplicas { target, .. } => {
+                let workload = known.world.workloads.get(target).copied();
+                alone.workloads.extend(workload.map(|it| (target.clone(), it)));
+            }
+            Action::SetBounds { target, .. } => {
+                let autoscaler = known.world.autoscalers.get(target).copied();
+                alone.autoscalers.extend(autoscaler.map(|it| (target.clone(), it)));
+            }
+            Action::Publish { .. } => return true,
+        }
+        alone.apply(action) == Outcome::Unchanged
+    }
+}

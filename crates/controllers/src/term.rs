@@ -1,0 +1,311 @@
+//! One term of leading: everything is listed anew, so that nothing is decided over what was so
+//! before; then everybody gets their turns, until the process is to end.
+//!
+//! Whatever runs here ends when the term is dropped, and writes nothing once the fence is shut.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use almanac_api::status::conditions::Statement;
+use almanac_engine::Identity;
+use almanac_shell::budget::WriteBudget;
+use almanac_shell::endpoints::{Health, Heart};
+use almanac_shell::event_log::{EventLog, Happening, Regarding};
+use almanac_shell::following::follow;
+use almanac_shell::lease::Fence;
+use almanac_shell::writer::Writer;
+use jiff::Timestamp;
+use kube::Client;
+use kube::core::ApiResource;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use crate::cluster::Cluster;
+use crate::cron_federated_hpa::{CronFederatedHpaController, CronFederatedHpas};
+use crate::leading::Leading;
+use crate::metrics_producer::{MetricsProducerController, MetricsProducers};
+use crate::policies::{Family, Listed, PolicyFollower, Unrecorded};
+use crate::process::{Controller, Metrics, Options};
+use crate::records::{Record, Records, Written};
+use crate::targets::Targets;
+use crate::turns::Turns;
+
+/// How many policies may have their turns at the same time. Most of a turn is waiting for the API
+/// server, and how many requests go at once is limited elsewhere.
+const TURNS_AT_ONCE: usize = 256;
+
+/// How long the end of a term may take: what is under way, the statuses, the Events.
+const ENDS_WITHIN: Duration = Duration::from_secs(10);
+
+/// How long the Events may take of that.
+const TELLS_WITHIN: Duration = Duration::from_secs(1);
+
+/// What a term needs.
+pub(crate) struct Term {
+    pub(crate) client: Client,
+    pub(crate) options: Options,
+    pub(crate) fence: Fence,
+    pub(crate) budget: WriteBudget,
+    pub(crate) health: Health,
+    pub(crate) metrics: Metrics,
+    pub(crate) leading: Leading,
+    pub(crate) unrecorded: Unrecorded,
+}
+
+/// What all parts of a term share.
+struct Shared {
+    cluster: Arc<Cluster>,
+    turns: Arc<Turns>,
+    records: Arc<Turns>,
+    writing: Arc<Records>,
+    events: EventLog,
+    schedules: Arc<MetricsProducerController>,
+    scalings: Arc<CronFederatedHpaController>,
+}
+
+impl Term {
+    /// Runs the term until the token ends.
+    pub(crate) async fn run(self, end: &CancellationToken) {
+        // Everything is in these sets, and goes with them when the term is dropped.
+        let (mut following, mut working) = (JoinSet::new(), JoinSet::new());
+        let (shared, writing_events) = self.begin();
+        let shared = Arc::new(shared);
+        let telling = tokio::spawn(writing_events);
+        let telling = AbortOnDrop(telling);
+        for (kind, listed) in self.follow_policies(&shared, &mut following) {
+            tokio::select! {
+                () = self.await_listing(kind, listed) => {}
+                _ = following.join_next() => return self.a_follower_fell_over(),
+                () = end.cancelled() => return,
+            }
+        }
+        self.leading.begin(self.fence.clone(), Arc::clone(&shared.cluster));
+        self.health.is_ready();
+        tracing::info!(policies = shared.cluster.lock().policies.len(), "all policies are listed");
+
+        let (end_turns, end_records) = (CancellationToken::new(), CancellationToken::new());
+        working.spawn(give_turns(Arc::clone(&shared), self.health.heart(), end_turns.clone()));
+        let mut recording = JoinSet::new();
+        // Each has its status at hand while it waits for its turn to write. So that somebody always
+        // waits, there are twice as many as may write.
+        let at_once = 2 * self.options.limits.at_once.clamp(1, TURNS_AT_ONCE);
+        recording.spawn(give_records(Arc::clone(&shared), at_once, end_records.clone()));
+
+        tokio::select! {
+            () = end.cancelled() => {}
+            _ = following.join_next() => return self.a_follower_fell_over(),
+        }
+        let orderly = async {
+            end_turns.cancel();
+            while working.join_next().await.is_some() {}
+            drop(following);
+            // Whatever is to be recorded is recorded now, or not at all.
+            shared.records.hurry();
+            while !shared.records.is_quiet() {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+            end_records.cancel();
+            while recording.join_next().await.is_some() {}
+            drop(self.leading.end());
+            drop(shared);
+            // Others wait for the lease; it is not worth much more time to tell of what was done.
+            let _in_time = tokio::time::timeout(TELLS_WITHIN, telling.join()).await;
+        };
+        if tokio::time::timeout(ENDS_WITHIN, orderly).await.is_err() {
+            tracing::warn!("not everything was finished in time");
+        }
+    }
+
+    fn begin(&self) -> (Shared, impl Future<Output = ()> + Send + 'static) {
+        let clock = self.options.clock.clone();
+        let cluster = Arc::new(Cluster::default());
+        let turns = Arc::new(Turns::new(clock.clone()));
+        let records = Arc::new(Turns::new(clock.clone()));
+        let writer = Writer::new(
+            self.client.clone(),
+            self.fence.clone(),
+            self.budget.clone(),
+            self.metrics.writes.clone(),
+        );
+        let (events, telling) =
+            EventLog::new(writer.clone(), &self.options.identity, &self.metrics.events);
+        let targets = Arc::new(Targets::new(
+            self.client.clone(),
+            writer.clone(),
+            Arc::clone(&cluster),
+            Arc::clone(&turns),
+            self.options.allow_cluster_scoped_targets,
+        ));
+        let schedules = Arc::new(MetricsProducerController {
+            cluster: Arc::clone(&cluster),
+            records: Arc::clone(&records),
+            clock: clock.clone(),
+        });
+        let scalings = Arc::new(CronFederatedHpaController {
+            cluster: Arc::clone(&cluster),
+            targets,
+            records: Arc::clone(&records),
+            events: events.clone(),
+            metrics: self.metrics.cron.clone(),
+            clock: clock.clone(),
+        });
+        let writing = Arc::new(Records::new(writer, clock, self.options.seed));
+        (Shared { cluster, turns, records, writing, events, schedules, scalings }, telling.run())
+    }
+
+    fn follow_policies(
+        &self,
+        shared: &Shared,
+        following: &mut JoinSet<()>,
+    ) -> Vec<(&'static str, watch::Receiver<Listed>)> {
+        let mut listings = Vec::new();
+        for controller in &self.options.controllers {
+            listings.push(match controller {
+                Controller::MetricsProducer => {
+                    let resource = MetricsProducers::resource();
+                    let listed = self.follow(MetricsProducers, resource, shared, following);
+                    ("MetricsProducers", listed)
+                }
+                Controller::CronFederatedHpa => {
+                    let family =
+                        CronFederatedHpas::new(self.options.clock.clone(), self.unrecorded.clone());
+                    let resource = CronFederatedHpas::resource();
+                    ("CronFederatedHPAs", self.follow(family, resource, shared, following))
+                }
+            });
+        }
+        listings
+    }
+
+    /// Waits until all objects of a kind are known, and says meanwhile what is waited for. Nobody
+    /// waits for a kind that the cluster does not have.
+    async fn await_listing(&self, kind: &str, mut listed: watch::Receiver<Listed>) {
+        loop {
+            let now = listed.borrow_and_update().clone();
+            match &now {
+                Listed::Failing(unseen) if unseen.is_absent => {
+                    tracing::warn!(kind, "the cluster does not have this kind yet");
+                }
+                Listed::Failing(unseen) => {
+                    self.health.await_what(format!("all {kind} to be listed: {}", unseen.reason));
+                }
+                _ => self.health.await_what(format!("all {kind} to be listed")),
+            }
+            if now.is_settled() {
+                return;
+            }
+            if listed.changed().await.is_err() {
+                // Whoever would tell has fallen over, which ends the term.
+                std::future::pending::<()>().await;
+            }
+        }
+    }
+
+    /// Nothing can be relied on any more that is known of the cluster.
+    fn a_follower_fell_over(&self) {
+        tracing::error!("whoever follows a kind fell over; everything begins anew");
+        self.health.await_what("everything to begin anew");
+    }
+
+    fn follow(
+        &self,
+        family: impl Family,
+        resource: ApiResource,
+        shared: &Shared,
+        following: &mut JoinSet<()>,
+    ) -> watch::Receiver<Listed> {
+        let [turns, records] = [&shared.turns, &shared.records].map(Arc::clone);
+        let cluster = Arc::clone(&shared.cluster);
+        let (mut follower, whole) = PolicyFollower::new(Arc::new(family), cluster, turns, records);
+        let client = self.client.clone();
+        following.spawn(async move { follow(client, &resource, &mut follower).await });
+        whole
+    }
+}
+
+async fn give_turns(shared: Arc<Shared>, heart: Heart, end: CancellationToken) {
+    let turns = Arc::clone(&shared.turns);
+    let turn = |policy: Identity| {
+        let shared = Arc::clone(&shared);
+        async move {
+            match policy.kind() {
+                "MetricsProducer" => shared.schedules.take_turn(&policy),
+                _ => shared.scalings.take_turn(&policy).await,
+            }
+        }
+    };
+    turns.run(TURNS_AT_ONCE, Some(&heart), end, turn).await;
+}
+
+async fn give_records(shared: Arc<Shared>, at_once: usize, end: CancellationToken) {
+    let records = Arc::clone(&shared.records);
+    let turn = |policy: Identity| {
+        let shared = Arc::clone(&shared);
+        async move { shared.record(&policy).await }
+    };
+    records.run(at_once, None, end, turn).await;
+}
+
+impl Shared {
+    /// Writes an object's status if it is another one than the API server has. When to try again,
+    /// if that failed.
+    async fn record(&self, policy: &Identity) -> Option<Timestamp> {
+        // What has come meanwhile is recorded at once.
+        while let Some((record, news)) = self.composed(policy) {
+            match self.writing.write(&self.cluster, policy, record).await {
+                Written::AsWanted => self.tell(policy, &news),
+                Written::Not { again } => return again,
+            }
+        }
+        None
+    }
+
+    fn composed(&self, policy: &Identity) -> Option<(Record, Vec<Statement>)> {
+        match policy.kind() {
+            "MetricsProducer" => self.schedules.record(policy),
+            _ => self.scalings.record(policy),
+        }
+    }
+
+    /// Tells what somebody has to look after, when that begins.
+    fn tell(&self, policy: &Identity, news: &[Statement]) {
+        let Some(worst) = news.iter().rfind(|statement| !statement.holds) else { return };
+        let uid = self.cluster.lock().policies.get(policy).map(|held| held.uid.to_string());
+        let Some(uid) = uid else { return };
+        let (api_version, kind) = match policy.kind() {
+            "MetricsProducer" => ("autoscaling.karpenter.sh/v1alpha1", "MetricsProducer"),
+            _ => ("autoscaling.karmada.io/v1alpha1", "CronFederatedHPA"),
+        };
+        tracing::warn!(reason = worst.reason.name(), "{}", worst.message);
+        self.events.tell(Happening {
+            regarding: Regarding {
+                api_version,
+                kind,
+                namespace: policy.namespace().to_owned(),
+                name: policy.name().to_owned(),
+                uid,
+            },
+            is_warning: true,
+            reason: worst.reason.name(),
+            action: "Check",
+            note: worst.message.clone(),
+        });
+    }
+}
+
+/// A task that ends with whoever waits for it.
+struct AbortOnDrop(tokio::task::JoinHandle<()>);
+
+impl AbortOnDrop {
+    async fn join(mut self) {
+        // It neither panics nor is aborted before this is dropped.
+        let _ended = (&mut self.0).await;
+    }
+}
+
+impl Drop for AbortOnDrop {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
