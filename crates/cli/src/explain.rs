@@ -5,6 +5,7 @@ mod text;
 
 use std::io::Write;
 use std::process::ExitCode;
+use std::slice;
 
 use almanac_calendar::Zone;
 use almanac_engine::Identity;
@@ -13,15 +14,18 @@ use clap::{Args, ValueEnum};
 use jiff::Timestamp;
 
 use crate::complaint::Complaint;
-use crate::files::{FileArguments, Files};
+use crate::given::{Given, GivenArguments};
 use crate::moment;
 use crate::subject::{Subject, called};
 
 /// Explain one decision: what won, what lost and why, and what changes next
+///
+/// Without files, a cluster is asked; nothing is written to it.
 #[derive(Args)]
 #[command(
     arg_required_else_help = true,
     after_help = "Examples:
+  almanac explain -n prod deployment/shop
   almanac explain -f policies/ cronfhpa/shop
   almanac explain -f policies/ deployment/shop --at 2026-11-27T06:00 --zone America/New_York"
 )]
@@ -31,7 +35,7 @@ pub(crate) struct ExplainArguments {
     subject: String,
 
     #[command(flatten)]
-    files: FileArguments,
+    given: GivenArguments,
 
     /// The instant: RFC 3339, or a date or time in the zone [default: now]
     #[arg(long, value_name = "INSTANT")]
@@ -54,9 +58,17 @@ enum Output {
 
 /// What was asked, and the answer.
 struct Answer<'a> {
-    files: &'a Files,
+    given: &'a Given,
     zone: Zone,
     explanation: Explanation,
+}
+
+impl Answer<'_> {
+    /// Everything that is taken for granted.
+    fn assumptions(&self) -> impl Iterator<Item = String> {
+        let assumed = self.explanation.assumptions.iter().map(ToString::to_string);
+        assumed.chain(self.given.unseen.iter().cloned())
+    }
 }
 
 pub(crate) fn run(
@@ -68,18 +80,18 @@ pub(crate) fn run(
         Some(name) => Some(crate::forecast::zone("--zone", name)?),
         None => None,
     };
-    let files = arguments.files.load(now)?;
-    let zone = zone.or_else(|| files.only_zone()).unwrap_or(Zone::utc());
+    let subject = Subject::parse("NAME", &arguments.subject)?;
+    let given = arguments.given.load(now, slice::from_ref(&subject))?;
+    let zone = zone.or_else(|| given.only_zone()).unwrap_or(Zone::utc());
     let at = match &arguments.at {
         Some(text) => moment::instant("--at", text, zone)?,
         None => now,
     };
-    let policy = choose(&arguments.subject, &files, at)?;
-    let Some(explanation) = explain(&files.world, policy, at) else {
-        let subject = Subject::parse("NAME", &arguments.subject)?;
-        return Err(subject.not_found("NAME", &files.world).into());
+    let policy = choose(&subject, &given, at)?;
+    let Some(explanation) = explain(&given.world, policy, at) else {
+        return Err(subject.not_found("NAME", &given.world).into());
     };
-    let answer = Answer { files: &files, zone, explanation };
+    let answer = Answer { given: &given, zone, explanation };
     match arguments.output {
         Output::Text => text::write(&answer, output)?,
         Output::Json => json::write(&answer, output)?,
@@ -88,9 +100,12 @@ pub(crate) fn run(
 }
 
 /// The policy that is meant. Of several that write the same target, the one that wrote it last.
-fn choose<'a>(text: &str, files: &'a Files, at: Timestamp) -> Result<&'a Identity, Complaint> {
-    let subject = Subject::parse("NAME", text)?;
-    let world = &files.world;
+fn choose<'a>(
+    subject: &Subject,
+    given: &'a Given,
+    at: Timestamp,
+) -> Result<&'a Identity, Complaint> {
+    let world = &given.world;
     let found = subject.policies(world);
     let (first, others) = found.split_first().ok_or_else(|| subject.not_found("NAME", world))?;
     if others.is_empty() {
@@ -105,7 +120,7 @@ fn choose<'a>(text: &str, files: &'a Files, at: Timestamp) -> Result<&'a Identit
     if same_target.is_none() {
         let names: Vec<String> = found.iter().map(|it| called(it)).collect();
         let message = format!("it may mean {}; write which", names.join(" or "));
-        return Err(Complaint::whole("NAME", text, message));
+        return Err(Complaint::whole("NAME", subject.text(), message));
     }
     let explanation = explain(world, first, at);
     let last = explanation.and_then(|it| {

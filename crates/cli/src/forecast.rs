@@ -22,33 +22,32 @@ use jiff::Timestamp;
 use self::destination::Destination;
 use self::progress::Progress;
 use crate::complaint::Complaint;
-use crate::files::{FileArguments, Files};
+use crate::given::{Given, GivenArguments};
 use crate::moment;
 use crate::subject::Subject;
 use crate::wall_clock::civil;
 
 /// Show what will happen, before it does
 ///
-/// Runs the policies in the files under a virtual clock, by the same decisions that the controllers
-/// make, and shows every value over time: exactly, with who sets it and why. No cluster is needed.
-/// Ends with 0 when all is well, with 1 when something in the files is wrong or there is nothing to
-/// forecast, and with 2 when it cannot run.
+/// Runs the policies in files or, when none are named, those of a cluster under a virtual clock, by
+/// the same decisions that the controllers make, and shows every value over time: exactly, with who
+/// sets it and why. Nothing is written to the cluster. Ends with 0 when all is well, with 1 when
+/// something in the policies is wrong or there is nothing to forecast, and with 2 when it cannot
+/// run.
 #[derive(Args)]
-#[command(
-    arg_required_else_help = true,
-    after_help = "Examples:
+#[command(after_help = "Examples:
+  almanac forecast -n shop
   almanac forecast -f policies/
   almanac forecast -f policies/ --for 30d -o html --out month.html
   almanac forecast -f shop.yaml deployment/shop --from 2026-11-27 --zone America/New_York
-  kubectl get cronfhpa,deploy -A -o yaml | almanac forecast -f - -o json"
-)]
+  kubectl get cronfhpa,deploy -A -o yaml | almanac forecast -f - -o json")]
 pub(crate) struct ForecastArguments {
     /// Only these targets or policies: NAME, KIND/NAME or KIND/NAMESPACE/NAME
     #[arg(value_name = "NAME")]
     only: Vec<String>,
 
     #[command(flatten)]
-    files: FileArguments,
+    given: GivenArguments,
 
     /// Where to begin: RFC 3339, or a date or time in the zone [default: now]
     #[arg(long, value_name = "INSTANT")]
@@ -88,12 +87,12 @@ enum Output {
 }
 
 const USUAL_PERIOD: &str = "7d";
-const WHY_EMPTY: &str = "nothing to forecast: the files hold no usable CronFederatedHPA, and no \
-                         usable MetricsProducer with a schedule";
+const WHY_EMPTY: &str = "nothing to forecast: there is no usable CronFederatedHPA, and no usable \
+                         MetricsProducer with a schedule";
 
 /// What was asked, read and checked.
 struct Question<'a> {
-    files: &'a Files,
+    given: &'a Given,
     forecast: Forecast<'a>,
     /// Whose wall clock is shown.
     zone: Zone,
@@ -109,18 +108,20 @@ pub(crate) fn run(
         Some(text) => Some(moment::instant("--from", text, zone.unwrap_or(Zone::utc()))?),
         None => None,
     };
-    let files = arguments.files.load(from.unwrap_or(now))?;
-    let shown_in = zone.or_else(|| files.only_zone()).unwrap_or(Zone::utc());
+    let only = arguments.only.iter().map(|text| Subject::parse("NAME", text));
+    let only: Vec<Subject> = only.collect::<Result<_, _>>()?;
+    let given = arguments.given.load(from.unwrap_or(now), &only)?;
+    let shown_in = zone.or_else(|| given.only_zone()).unwrap_or(Zone::utc());
     // A civil time means the zone that is shown.
     let from = match &arguments.from {
         Some(text) => moment::instant("--from", text, shown_in)?,
         None => now,
     };
     let period = period(arguments, from, shown_in)?;
-    let assumed = assume::read(&arguments.assume, &files.world)?;
-    let mut forecast = Forecast::new(&files.world, period, assumed);
-    narrow(&mut forecast, &arguments.only, &files)?;
-    let question = Question { files: &files, forecast, zone: shown_in };
+    let assumed = assume::read(&arguments.assume, &given.world)?;
+    let mut forecast = Forecast::new(&given.world, period, assumed);
+    narrow(&mut forecast, &only, &given)?;
+    let question = Question { given: &given, forecast, zone: shown_in };
     match &arguments.out {
         None => write(&question, arguments.output, output)?,
         Some(path) => {
@@ -133,7 +134,7 @@ pub(crate) fn run(
     if !told_already {
         tell_findings(&question)?;
     }
-    Ok(ExitCode::from(u8::from(files.has_findings() || question.is_empty())))
+    Ok(ExitCode::from(u8::from(given.has_findings() || question.is_empty())))
 }
 
 fn write(question: &Question<'_>, how: Output, output: &mut impl Write) -> anyhow::Result<()> {
@@ -150,6 +151,9 @@ fn tell_findings(question: &Question<'_>) -> io::Result<()> {
     let mut standard_error = anstream::stderr().lock();
     if question.is_empty() {
         writeln!(standard_error, "{WHY_EMPTY}")?;
+    }
+    for unseen in &question.given.unseen {
+        writeln!(standard_error, "note: {unseen}")?;
     }
     text::write_findings(question, &mut standard_error)
 }
@@ -175,12 +179,14 @@ fn period(arguments: &ForecastArguments, from: Timestamp, zone: Zone) -> Result<
     Period::new(from, to).ok_or_else(empty)
 }
 
-fn narrow(forecast: &mut Forecast<'_>, only: &[String], files: &Files) -> Result<(), Complaint> {
-    let subjects: Vec<Subject> =
-        only.iter().map(|text| Subject::parse("NAME", text)).collect::<Result<_, _>>()?;
-    for subject in &subjects {
-        if subject.policies(&files.world).is_empty() {
-            return Err(subject.not_found("NAME", &files.world));
+fn narrow(
+    forecast: &mut Forecast<'_>,
+    subjects: &[Subject],
+    given: &Given,
+) -> Result<(), Complaint> {
+    for subject in subjects {
+        if subject.policies(&given.world).is_empty() {
+            return Err(subject.not_found("NAME", &given.world));
         }
     }
     if !subjects.is_empty() {
@@ -210,6 +216,7 @@ impl Question<'_> {
     /// Everything that is taken for granted, for a person.
     fn assumptions(&self, found: &BTreeSet<Assumption>) -> Vec<String> {
         let found = found.iter().map(ToString::to_string);
-        found.chain(self.files.left_out.iter().cloned()).collect()
+        let given = self.given.left_out.iter().chain(&self.given.unseen);
+        found.chain(given.cloned()).collect()
     }
 }

@@ -12,28 +12,27 @@ use clap::{Args, ValueEnum};
 use jiff::Timestamp;
 
 use crate::complaint::Complaint;
-use crate::files::{FileArguments, Files};
+use crate::given::{Given, GivenArguments};
 use crate::moment;
 use crate::subject::Subject;
 
 /// List the next firings and boundaries of everything, in order
 ///
-/// Each is shown on the wall clock of its policy and on yours.
+/// Each is shown on the wall clock of its policy and on yours. Without files, those of a cluster are
+/// listed; nothing is written to it.
 #[derive(Args)]
-#[command(
-    arg_required_else_help = true,
-    after_help = "Examples:
+#[command(after_help = "Examples:
+  almanac next -A
   almanac next -f policies/ --zone Europe/Berlin
   almanac next -f policies/ --for 24h -o json
-  almanac next -f policies/ deployment/shop --count 3"
-)]
+  almanac next -f policies/ deployment/shop --count 3")]
 pub(crate) struct NextArguments {
     /// Only these targets or policies: NAME, KIND/NAME or KIND/NAMESPACE/NAME
     #[arg(value_name = "NAME")]
     only: Vec<String>,
 
     #[command(flatten)]
-    files: FileArguments,
+    given: GivenArguments,
 
     /// Where to begin: RFC 3339, or a date or time in the zone [default: now]
     #[arg(long, value_name = "INSTANT")]
@@ -66,7 +65,7 @@ const USUAL_COUNT: usize = 10;
 
 /// What was asked, read and checked.
 struct Question<'a> {
-    files: &'a Files,
+    given: &'a Given,
     zone: Zone,
     period: Period,
     count: usize,
@@ -92,24 +91,27 @@ pub(crate) fn run(
         None if arguments.period.is_some() => usize::MAX,
         None => USUAL_COUNT,
     };
-    let files = arguments.files.load(from)?;
     let only = arguments.only.iter().map(|text| Subject::parse("NAME", text));
     let only: Vec<Subject> = only.collect::<Result<_, _>>()?;
-    if let Some(unknown) = only.iter().find(|it| it.policies(&files.world).is_empty()) {
-        return Err(unknown.not_found("NAME", &files.world).into());
+    let given = arguments.given.load(from, &only)?;
+    if let Some(unknown) = only.iter().find(|it| it.policies(&given.world).is_empty()) {
+        return Err(unknown.not_found("NAME", &given.world).into());
     }
-    let question = Question { files: &files, zone, period, count, only };
+    for unseen in &given.unseen {
+        anstream::eprintln!("note: {unseen}");
+    }
+    let question = Question { given: &given, zone, period, count, only };
     match arguments.output {
         Output::Text => text::write(&question, output)?,
         Output::Json => json::write(&question, output)?,
     }
-    Ok(ExitCode::from(u8::from(files.has_findings())))
+    Ok(ExitCode::from(u8::from(given.has_findings())))
 }
 
 impl Question<'_> {
     /// The events, found one by one as they are asked for.
     fn events(&self) -> impl Iterator<Item = Event> {
-        let coming = Coming::new(self.files.world.clone(), self.period, &Assumed::new());
+        let coming = Coming::new(self.given.world.clone(), self.period, &Assumed::new());
         let wanted = |event: &Event| {
             self.only.is_empty()
                 || self.only.iter().any(|it| it.fits(&event.policy) || it.fits(&event.target))
@@ -119,7 +121,7 @@ impl Question<'_> {
 
     /// The zone an event's schedule is written in.
     fn zone_of(&self, event: &Event) -> Zone {
-        let world = &self.files.world;
+        let world = &self.given.world;
         if let Some(object) = world.scheduled_capacities.get(&event.policy) {
             return object.policy.zone;
         }

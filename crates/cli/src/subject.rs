@@ -49,6 +49,14 @@ impl Subject {
         })
     }
 
+    /// The namespace that is named, if all names are in one.
+    pub(crate) fn only_namespace(subjects: &[Subject]) -> Option<&str> {
+        let (first, others) = subjects.split_first()?;
+        let namespace = first.namespace.as_deref()?;
+        let all = others.iter().all(|other| other.namespace.as_deref() == Some(namespace));
+        all.then_some(namespace)
+    }
+
     pub(crate) fn text(&self) -> &str {
         &self.text
     }
@@ -77,11 +85,10 @@ impl Subject {
             "…".clone_into(&mut known[8]);
         }
         let message = if known.is_empty() {
-            "no policy in the files is called so, or changes what is called so; there is none"
-                .to_owned()
+            "no policy is called so, or changes what is called so; there is none".to_owned()
         } else {
             format!(
-                "no policy in the files is called so, or changes what is called so; there are {}",
+                "no policy is called so, or changes what is called so; there are {}",
                 known.join(", ")
             )
         };
@@ -123,6 +130,19 @@ mod tests {
         for text in ["shopp", "sts/shop", "deploy/test/shop"] {
             assert!(!fits(text), "{text}");
         }
+    }
+
+    #[test]
+    fn names_mean_a_namespace_when_all_of_them_name_the_same() {
+        let of = |texts: &[&str]| {
+            let parsed = texts.iter().map(|text| Subject::parse("NAME", text).unwrap());
+            Subject::only_namespace(&parsed.collect::<Vec<_>>()).map(str::to_owned)
+        };
+        assert_eq!(of(&["deploy/prod/shop", "mp/prod/nodes"]).as_deref(), Some("prod"));
+        assert_eq!(of(&["deploy/prod/shop", "mp/test/nodes"]), None);
+        assert_eq!(of(&["deploy/prod/shop", "shop"]), None);
+        assert_eq!(of(&["shop"]), None);
+        assert_eq!(of(&[]), None);
     }
 
     #[test]

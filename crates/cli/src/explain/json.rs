@@ -55,7 +55,7 @@ pub(super) fn write(answer: &Answer<'_>, output: &mut impl Write) -> anyhow::Res
         value: value(&values),
         reasons: reasons.collect(),
         next,
-        assumptions: explanation.assumptions.iter().map(ToString::to_string).collect(),
+        assumptions: answer.assumptions().collect(),
     };
     serde_json::to_writer_pretty(&mut *output, &report)?;
     writeln!(output)?;
@@ -64,7 +64,7 @@ pub(super) fn write(answer: &Answer<'_>, output: &mut impl Write) -> anyhow::Res
 
 fn object(answer: &Answer<'_>, identity: &Identity) -> Value {
     json!({
-        "apiVersion": answer.files.api_version(identity),
+        "apiVersion": answer.given.api_version(identity),
         "kind": identity.kind(),
         "namespace": identity.namespace(),
         "name": identity.name(),

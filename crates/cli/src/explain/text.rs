@@ -45,7 +45,7 @@ pub(super) fn write(answer: &Answer<'_>, output: &mut impl Write) -> io::Result<
             writeln!(output, "{STRONG}Next{STRONG:#} {at}: {}", changed.join(", "))?;
         }
     }
-    for assumption in &explanation.assumptions {
+    for assumption in answer.assumptions() {
         writeln!(output, "{QUIET}Taken for granted: {assumption}{QUIET:#}")?;
     }
     Ok(())

@@ -35,9 +35,9 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
         }
     }
     let assumptions = question.assumptions(&assumptions);
-    let findings = question.files.findings.iter();
+    let findings = question.given.findings.iter();
     let findings: Vec<Item<'_>> =
-        findings.map(|placed| Item::new(&question.files.reading, placed)).collect();
+        findings.map(|placed| Item::new(&question.given.reading, placed)).collect();
     let (assumptions, findings) =
         (serde_json::to_string(&assumptions)?, serde_json::to_string(&findings)?);
     writeln!(output, "\n],\n\"assumptions\":{assumptions},\n\"findings\":{findings}}}")?;
@@ -50,7 +50,7 @@ fn write_series(
     output: &mut impl Write,
 ) -> anyhow::Result<()> {
     let target = json!({
-        "apiVersion": question.files.api_version(&series.target),
+        "apiVersion": question.given.api_version(&series.target),
         "kind": series.target.kind(),
         "namespace": series.target.namespace(),
         "name": series.target.name(),

@@ -169,7 +169,7 @@ fn place(question: &Question<'_>, at: Timestamp) -> f64 {
 
 /// How many series there are, known before they are found.
 fn rows(question: &Question<'_>) -> u32 {
-    let scalings = &question.files.world.cron_scalings;
+    let scalings = &question.given.world.cron_scalings;
     let fields = question.forecast.targets().map(|(_, writers)| {
         let scaling = writers.iter().find_map(|writer| scalings.get(*writer));
         scaling.map_or(1, |object| Field::of_target(&object.policy.target).len())

@@ -45,20 +45,20 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
             }
         }
     }
-    if !question.files.findings.is_empty() {
+    if !question.given.findings.is_empty() {
         writeln!(output)?;
     }
     write_findings(question, output)?;
     Ok(())
 }
 
-/// What is wrong with the files, each with its place.
+/// What is wrong with what is given, each with its place.
 pub(super) fn write_findings(question: &Question<'_>, output: &mut impl Write) -> io::Result<()> {
-    for (index, placed) in question.files.findings.iter().enumerate() {
+    for (index, placed) in question.given.findings.iter().enumerate() {
         if index > 0 {
             writeln!(output)?;
         }
-        let source = &question.files.reading.sources[placed.source];
+        let source = &question.given.reading.sources[placed.source];
         validate::text::write_finding(output, source, placed)?;
     }
     Ok(())

@@ -52,7 +52,7 @@ fn item(question: &Question<'_>, event: &Event) -> Value {
 
 fn object(question: &Question<'_>, identity: &Identity) -> Value {
     json!({
-        "apiVersion": question.files.api_version(identity),
+        "apiVersion": question.given.api_version(identity),
         "kind": identity.kind(),
         "namespace": identity.namespace(),
         "name": identity.name(),

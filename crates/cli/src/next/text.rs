@@ -21,9 +21,9 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> io::Res
     if listed == 0 {
         writeln!(output, "nothing happens in this time")?;
     }
-    for placed in &question.files.findings {
+    for placed in &question.given.findings {
         writeln!(output)?;
-        let source = &question.files.reading.sources[placed.source];
+        let source = &question.given.reading.sources[placed.source];
         validate::text::write_finding(output, source, placed)?;
     }
     Ok(())

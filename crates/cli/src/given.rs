@@ -1,7 +1,8 @@
-//! The world of the files a user names.
+//! The world of what a user gives: files, or a cluster.
 //!
 //! What is in order is taken; what is not becomes a finding. The order in which files are named or
-//! found makes no difference to anything that follows.
+//! found makes no difference to anything that follows, and neither does it whether an object was
+//! read from a file or from a cluster.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -15,59 +16,87 @@ use almanac_engine::{Identity, PolicyObject, World};
 use clap::Args;
 use jiff::Timestamp;
 
-/// Which files are read, and how.
+use crate::cluster::{ClusterArguments, Fetched, Seen};
+use crate::subject::Subject;
+
+/// Where the objects come from.
 #[derive(Args)]
-pub(crate) struct FileArguments {
-    /// A file, a folder and all below it, a pattern such as 'teams/*.yaml', or - for standard input
-    #[arg(short, long = "filename", value_name = "PATH", required = true)]
+pub(crate) struct GivenArguments {
+    /// A file, a folder and all below it, a pattern such as 'teams/*.yaml', or - for standard
+    /// input [default: none, and the cluster is asked]
+    #[arg(short, long = "filename", value_name = "PATH")]
     file: Vec<String>,
 
-    /// The namespace of objects that name none
-    #[arg(short, long, value_name = "NAMESPACE", default_value = "default")]
-    namespace: String,
+    /// With files: the namespace of objects that name none [default: default]. Without: the
+    /// namespace to look into [default: the one all names say, or the context's]
+    #[arg(short, long, value_name = "NAMESPACE")]
+    namespace: Option<String>,
+
+    #[command(flatten)]
+    cluster: ClusterArguments,
 }
 
-/// Everything the files say.
-pub(crate) struct Files {
+/// Everything that is given, by files or by a cluster.
+pub(crate) struct Given {
     pub(crate) world: World,
     pub(crate) reading: Reading,
-    /// In the order of the files' names, and of the places in each.
+    /// In the order of the sources' names, and of the places in each.
     pub(crate) findings: Vec<PlacedFinding>,
     /// What is not forecast, though it is written: autoscalers that follow a query.
-    pub(crate) left_out: Vec<String>,
+    pub(crate) left_out: BTreeSet<String>,
+    /// What may matter and could not be looked at, for want of a right.
+    pub(crate) unseen: BTreeSet<String>,
     api_versions: BTreeMap<Identity, String>,
 }
 
-impl FileArguments {
-    /// Reads the files. `now` is where checks that look ahead begin.
-    pub(crate) fn load(&self, now: Timestamp) -> anyhow::Result<Files> {
-        let mut reading = files::read(&self.file, io::stdin())?;
+impl GivenArguments {
+    /// Reads the files, or else asks the cluster. `now` is where checks that look ahead begin, and
+    /// `subjects` is what is asked about: in a cluster they say where to look when nothing else does.
+    pub(crate) fn load(&self, now: Timestamp, subjects: &[Subject]) -> anyhow::Result<Given> {
+        let (reading, seen) = if self.file.is_empty() {
+            let named = || Subject::only_namespace(subjects);
+            let namespace = self.namespace.as_deref().or_else(named);
+            let Fetched { reading, seen, .. } = self.cluster.fetch(namespace)?;
+            (reading, seen)
+        } else {
+            (files::read(&self.file, io::stdin())?, Seen::default())
+        };
+        let namespace = self.namespace.as_deref().unwrap_or("default");
+        let mut given = Given::check(reading, Setting { namespace, now });
+        // Last, because these have no text that a finding could be about.
+        given.world.workloads.extend(seen.scales);
+        given.unseen = seen.unseen;
+        Ok(given)
+    }
+}
+
+impl Given {
+    /// Checks what was read. Files and clusters meet here, and are treated alike from here on.
+    fn check(mut reading: Reading, setting: Setting<'_>) -> Given {
         put_in_order(&mut reading);
-        let setting = Setting { namespace: &self.namespace, now };
         let (checked, findings) = check_everything(&reading, setting);
-        let mut loaded = Files {
+        let mut given = Given {
             world: World::default(),
             findings,
-            left_out: Vec::new(),
+            left_out: BTreeSet::new(),
+            unseen: BTreeSet::new(),
             api_versions: BTreeMap::new(),
             reading: Reading::default(),
         };
         let given_twice = given_twice(&checked);
         for (object, checked) in reading.objects.iter().zip(checked) {
             let Some(identity) = checked.identity else { continue };
-            loaded.note_api_version(&identity, object);
+            given.note_api_version(&identity, object);
             if let Some(meaning) = checked.meaning
                 && !given_twice.contains(&identity)
             {
-                loaded.add(identity, meaning, &object.node);
+                given.add(identity, meaning, &object.node);
             }
         }
-        loaded.reading = reading;
-        Ok(loaded)
+        given.reading = reading;
+        given
     }
-}
 
-impl Files {
     /// Whether something was found that somebody should know.
     pub(crate) fn has_findings(&self) -> bool {
         self.findings.iter().any(|placed| placed.finding.severity() != Severity::Info)
@@ -115,7 +144,7 @@ impl Files {
                 self.world.cron_scalings.insert(identity, object);
             }
             Meaning::HorizontalAutoscaler(target) => {
-                self.left_out.push(follows_a_query(&identity, &target));
+                self.left_out.insert(follows_a_query(&identity, &target));
             }
             Meaning::Autoscaler(autoscaler, _) => {
                 self.world.autoscalers.insert(identity, autoscaler);
@@ -148,7 +177,7 @@ fn given_twice(checked: &[CheckedObject]) -> BTreeSet<Identity> {
     checked.iter().filter(is_second).filter_map(|object| object.identity.clone()).collect()
 }
 
-/// Orders files by their names and objects by their places, whatever order they were given in.
+/// Orders sources by their names and objects by their places, whatever order they were given in.
 fn put_in_order(reading: &mut Reading) {
     let mut order: Vec<usize> = (0..reading.sources.len()).collect();
     order.sort_by(|one, other| reading.sources[*one].name().cmp(reading.sources[*other].name()));

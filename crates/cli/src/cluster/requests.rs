@@ -1,0 +1,239 @@
+//! Asking the API server, and what its answers mean. Only `get` and `list` are here.
+
+use std::error::Error;
+use std::io;
+use std::time::Duration;
+
+use almanac_shell::client::Connection;
+use anyhow::{Context as _, anyhow};
+use kube::api::{Api, ApiResource, DynamicObject, ListParams};
+use kube::client::AuthError;
+use kube::core::discovery::Scope as ResourceScope;
+use kube::core::gvk::GroupVersionKind;
+use kube::discovery::pinned_kind;
+use tokio::time::error::Elapsed;
+
+use super::kinds::KnownKind;
+
+/// How many requests are under way at once.
+pub(super) const AT_ONCE: usize = 8;
+/// How many objects a page of a list holds, as kubectl asks for them.
+const PAGE: u32 = 500;
+/// Nobody waits longer before a terminal.
+const ANSWERED_WITHIN: Duration = Duration::from_secs(30);
+
+/// Where is looked.
+pub(super) enum Scope {
+    /// Into all namespaces.
+    Cluster,
+    /// Into one.
+    Namespace(String),
+}
+
+/// What came of a request that the server has understood.
+pub(super) enum Answer<T> {
+    Found(T),
+    /// There is no such object, or no such kind.
+    Absent,
+    /// It may be there, and we may not look. The server's own words.
+    Forbidden(String),
+}
+
+/// A kind found by asking the cluster.
+pub(super) struct Discovered {
+    pub(super) resource: ApiResource,
+    is_namespaced: bool,
+}
+
+/// Everything that is asked.
+pub(super) struct Requests {
+    connection: Connection,
+    scope: Scope,
+}
+
+impl Requests {
+    pub(super) fn new(connection: Connection, scope: Scope) -> Requests {
+        Requests { connection, scope }
+    }
+
+    /// Where is looked, for messages.
+    pub(super) fn place(&self) -> String {
+        match &self.scope {
+            Scope::Cluster => "all namespaces".to_owned(),
+            Scope::Namespace(namespace) => format!("namespace {namespace}"),
+        }
+    }
+
+    /// That there is nothing where is looked, and what else could be tried.
+    pub(super) fn why_empty(&self) -> String {
+        let place = self.place();
+        let elsewhere = match self.scope {
+            Scope::Cluster => "",
+            Scope::Namespace(_) => "; -n looks into another, -A into all",
+        };
+        format!("there is no policy in {place}{elsewhere}")
+    }
+
+    /// All objects of a kind where is looked.
+    pub(super) async fn list(
+        &self,
+        kind: &KnownKind,
+    ) -> anyhow::Result<Answer<Vec<DynamicObject>>> {
+        let what = format!("list {} in {}", kind.resource_name(), self.place());
+        let (client, resource) = (self.connection.client.clone(), kind.resource());
+        let api: Api<DynamicObject> = match &self.scope {
+            Scope::Cluster => Api::all_with(client, &resource),
+            Scope::Namespace(namespace) => Api::namespaced_with(client, namespace, &resource),
+        };
+        let mut found = Vec::new();
+        let mut asked = ListParams::default().limit(PAGE);
+        loop {
+            let page = match self.answered(api.list(&asked)).await {
+                Err(error) if is_expired(&error) && asked.limit.is_some() => {
+                    // The pages took so long that the next one is gone. In one piece, then.
+                    found.clear();
+                    asked = ListParams::default();
+                    continue;
+                }
+                answer => self.answer(answer, &what)?,
+            };
+            let page = match page {
+                Answer::Found(page) => page,
+                Answer::Absent => return Ok(Answer::Absent),
+                // A server says so of kinds that it does not have, too.
+                Answer::Forbidden(_) if !self.serves(kind).await => return Ok(Answer::Absent),
+                Answer::Forbidden(said) => return Ok(Answer::Forbidden(said)),
+            };
+            found.extend(page.items);
+            match page.metadata.continue_.filter(|next| !next.is_empty()) {
+                Some(next) => asked = asked.continue_token(&next),
+                None => return Ok(Answer::Found(found)),
+            }
+        }
+    }
+
+    /// One object.
+    pub(super) async fn get(
+        &self,
+        kind: &KnownKind,
+        namespace: &str,
+        name: &str,
+    ) -> anyhow::Result<Answer<DynamicObject>> {
+        let client = self.connection.client.clone();
+        let api: Api<DynamicObject> = Api::namespaced_with(client, namespace, &kind.resource());
+        let answer = self.answered(api.get(name)).await;
+        self.answer(answer, &format!("get {} {namespace}/{name}", kind.resource_name()))
+    }
+
+    /// The replicas that the `scale` subresource of an object tells.
+    pub(super) async fn get_replicas(
+        &self,
+        kind: &Discovered,
+        namespace: &str,
+        name: &str,
+    ) -> anyhow::Result<Answer<Option<u32>>> {
+        let (client, resource) = (self.connection.client.clone(), &kind.resource);
+        let api: Api<DynamicObject> = if kind.is_namespaced {
+            Api::namespaced_with(client, namespace, resource)
+        } else {
+            Api::all_with(client, resource)
+        };
+        let answer = self.answered(api.get_scale(name)).await;
+        let answer = answer.map(|scale| scale.spec.and_then(|spec| spec.replicas));
+        let answer = answer.map(|replicas| replicas.and_then(|count| u32::try_from(count).ok()));
+        self.answer(answer, &format!("get the scale of {} {namespace}/{name}", resource.plural))
+    }
+
+    /// What the cluster calls a kind.
+    pub(super) async fn discover(
+        &self,
+        group: &str,
+        version: &str,
+        kind: &str,
+    ) -> anyhow::Result<Answer<Discovered>> {
+        let asked = GroupVersionKind::gvk(group, version, kind);
+        let found = self.answered(pinned_kind(&self.connection.client, &asked)).await;
+        if let Err(Unanswered::Kube(kube::Error::Discovery(_))) = found {
+            return Ok(Answer::Absent);
+        }
+        let found = found.map(|(resource, capabilities)| Discovered {
+            resource,
+            is_namespaced: capabilities.scope == ResourceScope::Namespaced,
+        });
+        self.answer(found, &format!("ask for the kinds of {group}/{version}"))
+    }
+
+    /// Whether the cluster has a kind. When it does not say, it may have it.
+    async fn serves(&self, kind: &KnownKind) -> bool {
+        let (client, version) = (&self.connection.client, kind.api_version());
+        let listed = if kind.group.is_empty() {
+            self.answered(client.list_core_api_resources(&version)).await
+        } else {
+            self.answered(client.list_api_group_resources(&version)).await
+        };
+        match listed {
+            Ok(list) => list.resources.iter().any(|resource| resource.name == kind.plural()),
+            Err(Unanswered::Kube(kube::Error::Api(status))) => status.code != 404,
+            Err(_) => true,
+        }
+    }
+
+    async fn answered<T>(
+        &self,
+        request: impl Future<Output = kube::Result<T>>,
+    ) -> Result<T, Unanswered> {
+        match tokio::time::timeout(ANSWERED_WITHIN, request).await {
+            Ok(answer) => answer.map_err(Unanswered::Kube),
+            Err(_) => Err(Unanswered::TooLate),
+        }
+    }
+
+    fn answer<T>(&self, answer: Result<T, Unanswered>, what: &str) -> anyhow::Result<Answer<T>> {
+        let server = self.connection.server.trim_end_matches('/');
+        match answer {
+            Ok(found) => Ok(Answer::Found(found)),
+            Err(Unanswered::Kube(kube::Error::Api(status))) => match status.code {
+                403 => Ok(Answer::Forbidden(status.message)),
+                404 => Ok(Answer::Absent),
+                401 => Err(anyhow!("the server does not know who asks (401 {})", status.message))
+                    .with_context(|| format!("failed to {what} of {server}")),
+                code => Err(anyhow!("the server said {code} {}", status.message))
+                    .with_context(|| format!("failed to {what} of {server}")),
+            },
+            Err(Unanswered::Kube(error @ kube::Error::SerdeError(_))) => {
+                Err(anyhow!(error)).with_context(|| format!("failed to {what} of {server}"))
+            }
+            Err(Unanswered::Kube(error)) => {
+                Err(anyhow!(cause_of(&error))).with_context(|| format!("failed to reach {server}"))
+            }
+            Err(Unanswered::TooLate) => {
+                Err(anyhow!("no answer within {} seconds", ANSWERED_WITHIN.as_secs()))
+                    .with_context(|| format!("failed to reach {server}"))
+            }
+        }
+    }
+}
+
+/// Why there is no answer.
+enum Unanswered {
+    Kube(kube::Error),
+    TooLate,
+}
+
+/// Whether the token of the next page is too old.
+fn is_expired(error: &Unanswered) -> bool {
+    matches!(error, Unanswered::Kube(kube::Error::Api(status)) if status.code == 410)
+}
+
+/// The one cause in a chain that repeats itself at every step: what went wrong with the user's
+/// credentials, or else the last one, which is what the network said.
+fn cause_of(error: &kube::Error) -> String {
+    let mut last: &(dyn Error + 'static) = error;
+    while let Some(cause) = last.source()
+        && !last.is::<AuthError>()
+    {
+        last = cause;
+    }
+    let is_late = last.downcast_ref().map(io::Error::kind) == Some(io::ErrorKind::TimedOut);
+    if is_late || last.is::<Elapsed>() { "no answer in time".to_owned() } else { last.to_string() }
+}

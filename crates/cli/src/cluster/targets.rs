@@ -1,0 +1,164 @@
+//! What the policies act on: which objects that is, and fetching those and no others.
+
+use std::collections::BTreeMap;
+
+use almanac_engine::{Identity, Workload};
+use futures::{StreamExt as _, stream};
+use kube::api::DynamicObject;
+
+use super::Seen;
+use super::kinds::{KnownKind, qualified};
+use super::requests::{AT_ONCE, Answer, Requests};
+
+/// Up to so many objects of a kind are asked for one by one; of more, a list is cheaper.
+const ONE_BY_ONE: usize = 20;
+
+/// The targets by the version of the API they are named in, which only kinds we do not know need.
+pub(super) type Targets = BTreeMap<Identity, String>;
+
+/// What the rules of the policies name. A name that could not be one is left out: it would be put
+/// into the path of a request, and checking the policy finds it anyway.
+pub(super) fn of_policies(listed: &[(&KnownKind, Vec<DynamicObject>)]) -> Targets {
+    let policies = listed.iter().filter(|(kind, _)| kind.kind == "CronFederatedHPA");
+    policies.flat_map(|(_, objects)| objects).filter_map(target_of).collect()
+}
+
+fn target_of(policy: &DynamicObject) -> Option<(Identity, String)> {
+    let reference = &policy.data["spec"]["scaleTargetRef"];
+    let text = |field: &str| reference[field].as_str();
+    let api_version = text("apiVersion")?;
+    let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+    let (kind, name) = (text("kind")?, text("name")?);
+    let namespace = policy.metadata.namespace.as_deref()?;
+    let group_is_sound = group.is_empty() || is_one_segment(group);
+    let is_sound = group_is_sound && is_one_segment(version) && is_one_segment(name);
+    is_sound.then(|| (Identity::new(group, kind, namespace, name), version.to_owned()))
+}
+
+/// Whether a text is one part of a path, and nothing but that.
+fn is_one_segment(text: &str) -> bool {
+    let is_allowed = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '.');
+    text.chars().all(is_allowed) && text.chars().any(|letter| letter != '.')
+}
+
+/// Fetches the targets but for those of kinds that were fetched as a whole.
+pub(super) async fn fetch(
+    requests: &Requests,
+    targets: Targets,
+    complete: &[&KnownKind],
+    seen: &mut Seen,
+) -> anyhow::Result<Vec<(&'static KnownKind, Vec<DynamicObject>)>> {
+    let (known, others): (Targets, Targets) =
+        targets.into_iter().partition(|(target, _)| KnownKind::of_target(target).is_some());
+    let mut found = Vec::new();
+    // Identities are ordered by their kinds.
+    let known: Vec<Identity> = known.into_keys().collect();
+    for wanted in known.chunk_by(is_of_same_kind) {
+        let kind = wanted.first().and_then(KnownKind::of_target);
+        if let Some(kind) = kind.filter(|kind| !complete.contains(kind)) {
+            found.push((kind, fetch_known(requests, kind, wanted, seen).await?));
+        }
+    }
+    let others: Vec<(Identity, String)> = others.into_iter().collect();
+    for wanted in others.chunk_by(|(one, _), (other, _)| is_of_same_kind(one, other)) {
+        fetch_scales(requests, wanted, seen).await?;
+    }
+    Ok(found)
+}
+
+fn is_of_same_kind(one: &Identity, other: &Identity) -> bool {
+    (one.group(), one.kind()) == (other.group(), other.kind())
+}
+
+async fn fetch_known(
+    requests: &Requests,
+    kind: &KnownKind,
+    wanted: &[Identity],
+    seen: &mut Seen,
+) -> anyhow::Result<Vec<DynamicObject>> {
+    let right = format!("get {}", kind.resource_name());
+    if wanted.len() > ONE_BY_ONE {
+        match requests.list(kind).await? {
+            Answer::Found(mut objects) => {
+                objects.retain(|object| wanted.contains(&kind.identity_of(object)));
+                return Ok(objects);
+            }
+            Answer::Absent => return Ok(Vec::new()),
+            // Whoever may not list may still get.
+            Answer::Forbidden(_) => {}
+        }
+    }
+    let gets = wanted.iter().map(|target| async move {
+        (target, requests.get(kind, target.namespace(), target.name()).await)
+    });
+    let answers: Vec<_> = stream::iter(gets).buffered(AT_ONCE).collect().await;
+    let mut found = Vec::new();
+    for (target, answer) in answers {
+        match answer? {
+            Answer::Found(object) => found.push(object),
+            Answer::Absent => {}
+            Answer::Forbidden(_) => {
+                seen.unseen.insert(unseen(target, &right));
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Asks for the `scale` of objects of a kind that only the cluster knows.
+async fn fetch_scales(
+    requests: &Requests,
+    wanted: &[(Identity, String)],
+    seen: &mut Seen,
+) -> anyhow::Result<()> {
+    let Some((first, version)) = wanted.first() else { return Ok(()) };
+    let (group, kind) = (first.group(), first.kind());
+    let kind = match requests.discover(group, version, kind).await? {
+        Answer::Found(kind) => kind,
+        Answer::Absent => return Ok(()),
+        Answer::Forbidden(_) => {
+            let right = format!("see the kinds of {group}/{version}");
+            let missing = wanted.iter().map(|(target, _)| unseen(target, &right));
+            seen.unseen.extend(missing);
+            return Ok(());
+        }
+    };
+    let kind = &kind;
+    let gets = wanted.iter().map(|(target, _)| async move {
+        (target, requests.get_replicas(kind, target.namespace(), target.name()).await)
+    });
+    let answers: Vec<_> = stream::iter(gets).buffered(AT_ONCE).collect().await;
+    for (target, answer) in answers {
+        match answer? {
+            Answer::Found(replicas) => {
+                seen.scales.insert(target.clone(), Workload { replicas });
+            }
+            Answer::Absent => {}
+            Answer::Forbidden(_) => {
+                let scale = format!("{}/scale", kind.resource.plural);
+                let right = format!("get {}", qualified(&scale, group));
+                seen.unseen.insert(unseen(target, &right));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn unseen(target: &Identity, right: &str) -> String {
+    format!("{target} was not looked at: the right to {right} is missing")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_would_lead_a_request_elsewhere_is_not_asked_for() {
+        for sound in ["shop", "shop.v2", "argoproj.io", "v1alpha1"] {
+            assert!(is_one_segment(sound), "{sound}");
+        }
+        for other in ["", ".", "..", "../secrets", "a/b", "shop?watch=1", "shop#", "%2e%2e", "ü"] {
+            assert!(!is_one_segment(other), "{other}");
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! A word on a terminal while a cluster takes its time.
+
+use std::io::{self, IsTerminal, Write as _};
+use std::pin::pin;
+use std::time::Duration;
+
+/// Before that nobody has begun to wonder.
+const SILENT: Duration = Duration::from_secs(1);
+
+/// Does the work, and says on a terminal that it goes on when it does.
+pub(super) async fn shown<T>(work: impl Future<Output = T>) -> T {
+    let mut work = pin!(work);
+    if let Ok(done) = tokio::time::timeout(SILENT, &mut work).await {
+        return done;
+    }
+    let _line = io::stderr().is_terminal().then(Line::write);
+    work.await
+}
+
+/// A line on standard error that goes when this does.
+struct Line;
+
+impl Line {
+    fn write() -> Line {
+        // Nothing is lost when this line is.
+        let _ = write!(io::stderr(), "\r\x1b[Kasking the cluster …");
+        Line
+    }
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        let _ = write!(io::stderr(), "\r\x1b[K");
+    }
+}

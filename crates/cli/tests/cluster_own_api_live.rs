@@ -1,0 +1,168 @@
+//! `almanac next`, `explain` and `forecast` over a cluster: the same answers as over what kubectl
+//! exports of it.
+
+mod live;
+
+use std::fs;
+use std::path::Path;
+
+use almanac_harness::{ControlPlaneOptions, Kubectl, OwnTest, TestResult, on_own_control_plane};
+use anyhow::Context as _;
+use live::{PRESENT, ROLLOUT, almanac, answer, apply, prepare, stderr, stdout};
+use serde_json::{Value, json};
+
+/// Everything that can matter to an answer, as somebody would export it.
+const EXPORTED: &str = "metricsproducers,horizontalautoscalers,scalablenodegroups,\
+                        cronfederatedhpas,federatedhpas,hpa,deployments,statefulsets,replicasets,\
+                        replicationcontrollers";
+
+/// Every form that has no place in it, which would be another in a file than in a cluster.
+const QUESTIONS: &[&[&str]] = &[
+    &["next", "--from", PRESENT, "--for", "3d"],
+    &["next", "--from", PRESENT, "--for", "3d", "-o", "json"],
+    &["forecast", "--from", PRESENT, "--for", "3d"],
+    &["forecast", "--from", PRESENT, "--for", "3d", "-o", "json"],
+    &["forecast", "--from", PRESENT, "--for", "3d", "-o", "svg"],
+];
+
+/// Exports with kubectl, and asks the cluster and the export the same.
+async fn assert_same_answers(
+    test: &OwnTest,
+    kubectl: &Kubectl,
+    scope: &[&str],
+    further: &[&[&str]],
+) -> TestResult {
+    let exported = kubectl.run(&[&["get", EXPORTED, "-o", "yaml"], scope].concat()).await?;
+    let file = test.plane.folder().join("exported.yaml");
+    fs::write(&file, exported)?;
+    let file = file.display().to_string();
+    let kubeconfig = test.plane.kubeconfig();
+    for question in QUESTIONS.iter().chain(further) {
+        let live = almanac(&kubeconfig, &[question, scope].concat()).await?;
+        let of_file = [question, &["-f", &file][..]].concat();
+        let of_file = almanac(Path::new("/dev/null"), &of_file).await?;
+        assert_eq!(stdout(&live), stdout(&of_file), "{question:?} {scope:?}");
+        assert_eq!((stderr(&live), live.status), (stderr(&of_file), of_file.status));
+        assert!(!live.stdout.is_empty() && live.status.success(), "{}", stderr(&live));
+    }
+    Ok(())
+}
+
+#[test]
+fn a_cluster_and_what_kubectl_exports_of_it_give_the_same_answers() -> TestResult {
+    on_own_control_plane(&ControlPlaneOptions::api_only(), async |test| {
+        let kubectl = test.kubectl().await?;
+        without_definitions_nothing_is_missing(test).await?;
+        prepare(&kubectl).await?;
+        let explain = |name| ["explain", name, "--at", PRESENT];
+        let (shop, checkout, store) =
+            (explain("deployment/shop"), explain("checkout"), explain("sts/store"));
+        let shop_json = [&shop[..], &["-o", "json"]].concat();
+        let scope = ["-n", "default"];
+        assert_same_answers(test, &kubectl, &scope, &[&shop, &shop_json, &checkout]).await?;
+        assert_same_answers(test, &kubectl, &["-n", "designs"], &[&shop, &store]).await?;
+        assert_same_answers(test, &kubectl, &["-A"], &[&checkout, &store]).await?;
+        let kubeconfig = test.plane.kubeconfig();
+        // A target that no rule has set has the replicas it has in the cluster.
+        let told = answer(&kubeconfig, &[&store[..], &["-n", "designs"]].concat()).await?;
+        assert!(told.contains("StatefulSet.apps designs/store is 5\n"), "{told}");
+        // A name says where to look when nothing else does.
+        let named = ["explain", "sts/designs/store", "--at", PRESENT];
+        assert_eq!(answer(&kubeconfig, &named).await?, told);
+        the_context_says_where_to_look(test).await?;
+        many_policies_are_read_in_pages(test, &kubectl).await?;
+        apply(&kubectl, "default", ROLLOUT).await?;
+        let told = answer(&kubeconfig, &explain("rollout/front")).await?;
+        assert!(told.contains("replicas of Rollout.example.org default/front is 7\n"), "{told}");
+        findings_show_the_text_of_the_object(test, &kubectl).await
+    })
+}
+
+/// Neither is it an error, nor is anything said of kinds that the cluster does not have.
+async fn without_definitions_nothing_is_missing(test: &OwnTest) -> TestResult {
+    let output = almanac(&test.plane.kubeconfig(), &["next", "--from", PRESENT]).await?;
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert_eq!(stdout(&output), "nothing happens in this time\n");
+    let note =
+        "note: there is no policy in namespace default; -n looks into another, -A into all\n";
+    assert_eq!(stderr(&output), note);
+    Ok(())
+}
+
+async fn the_context_says_where_to_look(test: &OwnTest) -> TestResult {
+    let admin = test.plane.kubeconfig();
+    let mut kubeconfig: Value = serde_json::from_str(&fs::read_to_string(&admin)?)?;
+    let mut context = kubeconfig["contexts"][0].clone();
+    context["name"] = json!("elsewhere");
+    context["context"]["namespace"] = json!("designs");
+    let contexts = kubeconfig["contexts"].as_array_mut().context("there are no contexts")?;
+    contexts.push(context);
+    let path = test.plane.folder().join("elsewhere.kubeconfig");
+    fs::write(&path, kubeconfig.to_string())?;
+    let question = ["next", "--from", PRESENT, "--for", "3d"];
+    let by_flag = answer(&admin, &[&question[..], &["-n", "designs"]].concat()).await?;
+    let by_context = answer(&path, &[&question[..], &["--context", "elsewhere"]].concat()).await?;
+    let path = path.display().to_string();
+    let flags = ["--kubeconfig", &path, "--context", "elsewhere"];
+    let by_file = answer(Path::new("/dev/null"), &[&question[..], &flags].concat()).await?;
+    assert_eq!((&by_context, &by_file), (&by_flag, &by_flag));
+    assert_ne!(answer(&admin, &question).await?, by_flag);
+    Ok(())
+}
+
+/// More policies than a page holds, more targets than are asked for one by one, and most of the
+/// targets not there.
+async fn many_policies_are_read_in_pages(test: &OwnTest, kubectl: &Kubectl) -> TestResult {
+    let policies = (0..520).map(|number| {
+        json!({
+            "apiVersion": "autoscaling.karmada.io/v1alpha1", "kind": "CronFederatedHPA",
+            "metadata": {"name": format!("policy-{number}")},
+            "spec": {
+                "scaleTargetRef":
+                    {"apiVersion": "apps/v1", "kind": "Deployment", "name": format!("shop-{number}")},
+                "rules": [{"name": "a", "schedule": "0 8 * * *", "targetReplicas": 3, "suspend": true}],
+            },
+        })
+    });
+    let mut items: Vec<Value> = policies.collect();
+    for number in [3, 300] {
+        let labels = json!({"app": "shop"});
+        let containers = json!([{"name": "shop", "image": "registry.k8s.io/pause:3.10"}]);
+        items.push(json!({
+            "apiVersion": "apps/v1", "kind": "Deployment",
+            "metadata": {"name": format!("shop-{number}")},
+            "spec": {
+                "replicas": 6, "selector": {"matchLabels": labels},
+                "template": {"metadata": {"labels": labels}, "spec": {"containers": containers}},
+            },
+        }));
+    }
+    kubectl.run(&["create", "namespace", "many"]).await?;
+    let list = json!({"apiVersion": "v1", "kind": "List", "items": items});
+    apply(kubectl, "many", &list.to_string()).await?;
+    let explain = ["explain", "deployment/shop-300", "--at", PRESENT];
+    assert_same_answers(test, kubectl, &["-n", "many"], &[&explain]).await?;
+    let told = answer(&test.plane.kubeconfig(), &[&explain[..], &["-n", "many"]].concat()).await?;
+    assert!(told.contains("Deployment.apps many/shop-300 is 6\n"), "{told}");
+    kubectl.run(&["delete", "namespace", "many", "--wait=false"]).await?;
+    Ok(())
+}
+
+/// What only the schedules themselves can say, the API server lets pass.
+async fn findings_show_the_text_of_the_object(test: &OwnTest, kubectl: &Kubectl) -> TestResult {
+    let bad = ROLLOUT.split("---").nth(1).context("there are two objects")?;
+    let bad = bad.replace("0 8 * * *", "0 8 * *").replace("front-hours", "broken");
+    apply(kubectl, "designs", &bad).await?;
+    let question = ["next", "--from", PRESENT, "-n", "designs"];
+    let output = almanac(&test.plane.kubeconfig(), &question).await?;
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    let shown = stdout(&output);
+    let export = kubectl.run(&["get", "cronfhpa", "broken", "-n", "designs", "-o", "yaml"]).await?;
+    let line = export
+        .lines()
+        .position(|line| line.contains("0 8 * *\"") || line.contains("schedule: 0 8"));
+    let line = line.context("the schedule is in a line of its own")? + 1;
+    let place = format!("--> CronFederatedHPA/designs/broken:{line}:");
+    assert!(shown.contains(&place) && shown.contains("schedule: 0 8 * *"), "{place}\n{shown}");
+    Ok(())
+}

@@ -1,0 +1,145 @@
+//! Over a cluster, no right but to look is needed; and what could not be looked at is said.
+
+mod live;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use almanac_harness::{
+    ControlPlaneOptions, Kubectl, Observation, OwnTest, PATIENCE, TestResult, await_condition,
+    on_own_control_plane,
+};
+use anyhow::Context as _;
+use live::{PRESENT, ROLLOUT, almanac, answer, apply, prepare, stderr, stdout};
+use serde_json::{Value, json};
+
+/// A kubeconfig of a new service account, which nobody has given a right yet.
+async fn service_account(test: &OwnTest, name: &str) -> anyhow::Result<PathBuf> {
+    let kubectl = test.kubectl().await?;
+    kubectl.run(&["create", "serviceaccount", name]).await?;
+    let token = kubectl.run(&["create", "token", name]).await?;
+    // The harness writes JSON.
+    let admin = fs::read_to_string(test.plane.kubeconfig())?;
+    let mut kubeconfig: Value = serde_json::from_str(&admin)?;
+    let user = kubeconfig["users"][0]["name"].clone();
+    kubeconfig["users"] = json!([{"name": user, "user": {"token": token.trim()}}]);
+    let path = test.plane.folder().join(format!("{name}.kubeconfig"));
+    fs::write(&path, kubeconfig.to_string())?;
+    Ok(path)
+}
+
+/// Gives a service account rights in the namespace `default`, in place of those it had.
+async fn allow(kubectl: &Kubectl, name: &str, rules: &Value) -> TestResult {
+    let role = json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role",
+        "metadata": {"name": name, "namespace": "default"}, "rules": rules,
+    });
+    let binding = json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding",
+        "metadata": {"name": name, "namespace": "default"},
+        "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": "default"}],
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": name},
+    });
+    let both = json!({"apiVersion": "v1", "kind": "List", "items": [role, binding]});
+    kubectl.run_with_input(&["apply", "-f", "-"], &both.to_string()).await?;
+    Ok(())
+}
+
+fn rule(group: &str, resources: &[&str], verbs: &[&str]) -> Value {
+    json!({"apiGroups": [group], "resources": resources, "verbs": verbs})
+}
+
+const KARMADA: &str = "autoscaling.karmada.io";
+const KARPENTER: &str = "autoscaling.karpenter.sh";
+const QUESTION: [&str; 6] = ["forecast", "--from", PRESENT, "--for", "2d", "-ojson"];
+
+#[test]
+fn the_right_to_look_is_enough_and_what_was_not_looked_at_is_said() -> TestResult {
+    on_own_control_plane(&ControlPlaneOptions::api_only(), async |test| {
+        let kubectl = test.kubectl().await?;
+        let reader = service_account(test, "reader").await?;
+        // Before there is a definition a server forbids what it does not have.
+        let output = almanac(&reader, &["next", "--from", PRESENT]).await?;
+        assert!(output.status.success(), "{}", stderr(&output));
+        prepare(&kubectl).await?;
+        apply(&kubectl, "default", ROLLOUT).await?;
+        what_policies_need_is_named(&kubectl, &reader).await?;
+        the_rest_is_taken_for_granted(&kubectl, &reader).await?;
+        let all = json!([
+            rule(KARMADA, &["cronfederatedhpas", "federatedhpas"], &["list"]),
+            rule(KARPENTER, &["metricsproducers", "horizontalautoscalers"], &["list"]),
+            rule("autoscaling", &["horizontalpodautoscalers"], &["list"]),
+            rule("apps", &["deployments"], &["get"]),
+            rule("example.org", &["rollouts/scale"], &["get"]),
+        ]);
+        allow(&kubectl, "reader", &all).await?;
+        let by_admin = answer(&test.plane.kubeconfig(), &QUESTION).await?;
+        await_answer(&reader, &by_admin).await
+    })
+}
+
+/// Rights take effect a moment after they are written.
+async fn await_answer(reader: &Path, expected: &str) -> TestResult {
+    await_condition("the reader sees what the administrator sees", PATIENCE, async || {
+        let output = almanac(reader, &QUESTION).await?;
+        let same = stdout(&output) == expected && output.stderr.is_empty();
+        Ok(Observation::of(same && output.status.success(), stdout(&output) + &stderr(&output)))
+    })
+    .await
+}
+
+async fn what_policies_need_is_named(kubectl: &Kubectl, reader: &Path) -> TestResult {
+    for (granted, missing) in [
+        (json!([]), "cronfederatedhpas.autoscaling.karmada.io"),
+        (
+            json!([rule(KARMADA, &["cronfederatedhpas"], &["list"])]),
+            "metricsproducers.autoscaling.karpenter.sh",
+        ),
+    ] {
+        allow(kubectl, "reader", &granted).await?;
+        let named = format!("the right to list {missing} in namespace default is missing: ");
+        await_condition("the missing right is named", PATIENCE, async || {
+            let output = almanac(reader, &QUESTION).await?;
+            let (code, said) = (output.status.code(), stderr(&output));
+            let whole = code == Some(2) && said.contains(&named) && said.contains("cannot list");
+            Ok(Observation::of(whole && output.stdout.is_empty(), said))
+        })
+        .await?;
+    }
+    Ok(())
+}
+
+async fn the_rest_is_taken_for_granted(kubectl: &Kubectl, reader: &Path) -> TestResult {
+    let policies = json!([
+        rule(KARMADA, &["cronfederatedhpas", "federatedhpas"], &["list"]),
+        rule(KARPENTER, &["metricsproducers"], &["list"]),
+    ]);
+    allow(kubectl, "reader", &policies).await?;
+    let expected = [
+        "Deployment.apps default/shop exists, though it is not given",
+        "Deployment.apps default/shop was not looked at: the right to get deployments.apps is missing",
+        "Rollout.example.org default/front was not looked at: the right to get \
+         rollouts/scale.example.org is missing",
+        "no HorizontalAutoscaler.autoscaling.karpenter.sh in namespace default was looked at: the \
+         right to list horizontalautoscalers.autoscaling.karpenter.sh is missing",
+        "no HorizontalPodAutoscaler.autoscaling in namespace default was looked at: the right to \
+         list horizontalpodautoscalers.autoscaling is missing",
+    ];
+    await_condition("what was not looked at is listed", PATIENCE, async || {
+        let output = almanac(reader, &QUESTION).await?;
+        let told: Value =
+            serde_json::from_slice(&output.stdout).with_context(|| stderr(&output))?;
+        let told: Vec<_> = told["assumptions"].as_array().into_iter().flatten().collect();
+        let all = expected.iter().all(|line| told.iter().any(|it| it.as_str() == Some(line)));
+        Ok(Observation::of(all && output.status.success(), format!("{told:#?}")))
+    })
+    .await?;
+    let next = almanac(reader, &["next", "--from", PRESENT]).await?;
+    for line in &expected[1..] {
+        assert!(stderr(&next).contains(&format!("note: {line}\n")), "{}", stderr(&next));
+    }
+    let explain = almanac(reader, &["explain", "deployment/shop", "--at", PRESENT]).await?;
+    let told = stdout(&explain);
+    assert!(told.contains(&format!("Taken for granted: {}\n", expected[1])), "{told}");
+    Ok(())
+}

@@ -1,0 +1,170 @@
+//! Which cluster is meant, and what is said when there is none to reach. What a cluster answers is
+//! for the tests that have one.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "what fails here fails the test")]
+
+use std::fs;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::json;
+
+const POLICY: &str = r#"
+apiVersion: autoscaling.karmada.io/v1alpha1
+kind: CronFederatedHPA
+metadata: {name: shop-hours}
+spec:
+  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: shop}
+  rules:
+  - {name: open, schedule: "0 8 * * *", targetReplicas: 10}
+"#;
+
+/// A folder of its own for a test, empty; also its home.
+fn folder(name: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("kubeconfig").join(name);
+    let _ = fs::remove_dir_all(&path);
+    fs::create_dir_all(&path).unwrap();
+    path
+}
+
+fn command(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_almanac"));
+    command.current_dir(folder).stdin(Stdio::null()).args(arguments);
+    command.env("NO_COLOR", "1").env("HOME", folder);
+    for variable in ["KUBECONFIG", "KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT"] {
+        command.env_remove(variable);
+    }
+    command
+}
+
+/// What is said by a command that could not run, after the words that all these errors begin with.
+#[track_caller]
+fn error_of(mut command: Command) -> String {
+    let Output { status, stdout, stderr } = command.output().unwrap();
+    let said = String::from_utf8(stderr).unwrap();
+    assert_eq!((status.code(), &*stdout), (Some(2), &b""[..]), "{said}");
+    let all = "error: failed to read from a cluster (to read files, name them with -f): ";
+    said.strip_prefix(all).unwrap_or_else(|| panic!("{said}")).trim_end().to_owned()
+}
+
+/// A kubeconfig with the contexts `here`, which is current, and `there`.
+fn kubeconfig(server: &str) -> String {
+    let user = json!({ "name": "me", "user": { "token": "t" } });
+    let context = |name: &str| json!({ "name": name, "context": { "cluster": "a", "user": "me" } });
+    let cluster = json!({ "name": "a", "cluster": { "server": server } });
+    let all = json!({
+        "apiVersion": "v1", "kind": "Config", "current-context": "here",
+        "clusters": [cluster], "users": [user], "contexts": [context("here"), context("there")],
+    });
+    all.to_string()
+}
+
+/// An address at which nobody listens any more.
+fn closed() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    format!("https://{}", listener.local_addr().unwrap())
+}
+
+const COMMANDS: [&[&str]; 3] = [&["next"], &["forecast"], &["explain", "shop"]];
+
+#[test]
+fn without_files_and_without_a_kubeconfig_it_is_said_where_one_was_looked_for() {
+    let folder = folder("none");
+    let home = folder.join(".kube/config");
+    for arguments in COMMANDS {
+        assert_eq!(
+            error_of(command(&folder, arguments)),
+            format!(
+                "failed to find a cluster: there is no kubeconfig at {}, and this is no pod of one",
+                home.display()
+            )
+        );
+    }
+}
+
+#[test]
+fn a_server_that_cannot_be_reached_is_named() {
+    let folder = folder("unreachable");
+    let server = closed();
+    fs::write(folder.join("config"), kubeconfig(&server)).unwrap();
+    for arguments in COMMANDS {
+        let asked = [arguments, &["--kubeconfig", "config"]].concat();
+        assert_eq!(
+            error_of(command(&folder, &asked)),
+            format!("failed to reach {server}: Connection refused (os error 111)")
+        );
+    }
+}
+
+#[test]
+fn the_usual_places_of_a_kubeconfig_are_heeded() {
+    let folder = folder("usual");
+    let (by_variable, at_home) = (closed(), closed());
+    fs::write(folder.join("named"), kubeconfig(&by_variable)).unwrap();
+    fs::create_dir(folder.join(".kube")).unwrap();
+    fs::write(folder.join(".kube/config"), kubeconfig(&at_home)).unwrap();
+    let said = error_of(command(&folder, &["next"]));
+    assert!(said.starts_with(&format!("failed to reach {at_home}: ")), "{said}");
+    let mut with_variable = command(&folder, &["next"]);
+    with_variable.env("KUBECONFIG", "named");
+    let said = error_of(with_variable);
+    assert!(said.starts_with(&format!("failed to reach {by_variable}: ")), "{said}");
+}
+
+#[test]
+fn a_kubeconfig_that_cannot_be_used_is_named_and_none_of_its_secrets() {
+    let folder = folder("unusable");
+    fs::write(folder.join("mangled"), "users: [\n- token: {s3cret\n").unwrap();
+    let failed = "failed to use the kubeconfig";
+    let with = |file: &str| error_of(command(&folder, &["next", "--kubeconfig", file]));
+    assert_eq!(with("absent"), format!("{failed} absent: No such file or directory (os error 2)"));
+    let said = with("mangled");
+    assert!(
+        said.starts_with(&format!("{failed} mangled: it is not a kubeconfig: line ")),
+        "{said}"
+    );
+    assert!(!said.contains("s3cret"), "{said}");
+    let mut by_variable = command(&folder, &["next"]);
+    by_variable.env("KUBECONFIG", "mangled");
+    let said = error_of(by_variable);
+    assert!(said.starts_with(&format!("{failed} mangled: it is not a kubeconfig: ")), "{said}");
+}
+
+#[test]
+fn a_context_that_is_not_there_is_named_with_those_that_are() {
+    let folder = folder("context");
+    fs::write(folder.join("config"), kubeconfig("https://127.0.0.1:1")).unwrap();
+    let asked = ["next", "--kubeconfig", "config", "--context", "elsewhere"];
+    assert_eq!(
+        error_of(command(&folder, &asked)),
+        "failed to use the kubeconfig config: there is no context \"elsewhere\" in it; there are \
+         here, there"
+    );
+}
+
+#[test]
+fn a_cluster_is_not_named_beside_files_and_not_asked_when_there_are_files() {
+    let folder = folder("both");
+    fs::write(folder.join("shop.yaml"), POLICY).unwrap();
+    for further in [&["--kubeconfig", "config"][..], &["--context", "here"], &["-A"]] {
+        for arguments in COMMANDS {
+            let asked = [arguments, &["-f", "shop.yaml"], further].concat();
+            let output = command(&folder, &asked).output().unwrap();
+            let said = String::from_utf8(output.stderr).unwrap();
+            assert_eq!(output.status.code(), Some(2), "{said}");
+            assert!(said.contains("'--filename <PATH>' cannot be used with"), "{said}");
+        }
+    }
+    let output = command(&folder, &["next", "-f", "shop.yaml", "-n", "prod"]).output().unwrap();
+    let listed = String::from_utf8(output.stdout).unwrap();
+    assert!(listed.contains("Deployment.apps prod/shop"), "{listed}");
+}
+
+#[test]
+fn one_namespace_and_all_of_them_are_not_asked_for_together() {
+    let output = command(&folder("all"), &["next", "-A", "-n", "prod"]).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("cannot be used with"), "{said}");
+}

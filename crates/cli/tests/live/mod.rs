@@ -1,0 +1,183 @@
+//! The binary over a cluster, and what the cluster holds in the tests of it.
+
+use std::path::Path;
+use std::process::{Output, Stdio};
+
+use almanac_harness::{Kubectl, Observation, PATIENCE, TestResult, await_condition};
+use anyhow::ensure;
+use tokio::process::Command;
+
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+pub(crate) const PRESENT: &str = "2026-11-26T12:00:00Z";
+
+/// The examples of the published designs, with what is wrong with them put right, and kinds of
+/// targets that the examples do not have.
+const DESIGNS: &str = r#"
+apiVersion: autoscaling.karpenter.sh/v1alpha1
+kind: MetricsProducer
+metadata: {name: scheduling}
+spec:
+  schedule:
+    timezone: America/Los_Angeles
+    defaultReplicas: 2
+    behaviors:
+    - {replicas: 1, start: {weekdays: Fri, hours: 17}, end: {weekdays: Mon, hours: 9}}
+    - replicas: 3
+      start: {weekdays: "Mon,Tue,Wed,Thu,Fri", hours: 9}
+      end: {weekdays: "Mon,Tue,Wed,Thu,Fri", hours: 17}
+---
+apiVersion: autoscaling.karmada.io/v1alpha1
+kind: CronFederatedHPA
+metadata: {name: cron-federated-hpa}
+spec:
+  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: shop}
+  rules:
+  - {name: Scale-Up, schedule: "30 08 * * *", targetReplicas: 1000}
+  - {name: Scale-Down, schedule: "0 11 * * *", targetReplicas: 1}
+---
+apiVersion: autoscaling.karmada.io/v1alpha1
+kind: CronFederatedHPA
+metadata: {name: bounds}
+spec:
+  scaleTargetRef: {apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, name: web}
+  rules:
+  - {name: up, schedule: "30 07 * * *", targetMinReplicas: 10, timeZone: Asia/Shanghai}
+  - {name: down, schedule: "30 20 * * *", targetMinReplicas: 1, timeZone: Asia/Shanghai}
+---
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: web}
+spec:
+  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}
+  minReplicas: 2
+  maxReplicas: 30
+  metrics:
+  - {type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 60}}}
+---
+apiVersion: autoscaling.karmada.io/v1alpha1
+kind: CronFederatedHPA
+metadata:
+  name: paused
+  annotations:
+    # What would not survive a careless writer.
+    marks: "---\nx: [\n...\n"
+    ends: "\ttab\r\n \n\n"
+    begins: "  # no comment: \n  either\n"
+    odd: "\u0007\u0085\u2028\uFEFF ü \U0001F552"
+    boolean: "yes"
+    number: "0x1F"
+    exponent: "1e3"
+    nothing: "~"
+    empty: ""
+    quotes: "'\"`{}[]&*!|>%@"
+    long: "a very long text with many words that a writer may want to break into several lines, \
+      which is fine as long as a reader puts them together again: as one line, with one space"
+spec:
+  scaleTargetRef: {apiVersion: apps/v1, kind: StatefulSet, name: store}
+  rules:
+  - {name: never, schedule: "0 0 1 * *", targetReplicas: 9, suspend: true}
+---
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: store}
+spec:
+  replicas: 5
+  serviceName: store
+  selector: {matchLabels: {app: store}}
+  template:
+    metadata: {labels: {app: store}}
+    spec: {containers: [{name: store, image: "registry.k8s.io/pause:3.10"}]}
+---
+apiVersion: autoscaling.karmada.io/v1alpha1
+kind: CronFederatedHPA
+metadata: {name: groups}
+spec:
+  scaleTargetRef: {apiVersion: autoscaling.karpenter.sh/v1alpha1, kind: ScalableNodeGroup, name: spot}
+  rules:
+  - {name: night, schedule: "0 1 * * *", targetReplicas: 0, suspend: true}
+---
+apiVersion: autoscaling.karpenter.sh/v1alpha1
+kind: ScalableNodeGroup
+metadata: {name: spot}
+spec: {type: AWSEKSNodeGroup, id: arn, replicas: 4}
+"#;
+
+/// A kind that only this cluster knows, and something of it that is scaled.
+const ROLLOUTS: &str = r"
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: rollouts.example.org}
+spec:
+  group: example.org
+  scope: Namespaced
+  names: {kind: Rollout, plural: rollouts, singular: rollout}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+    subresources: {scale: {specReplicasPath: .spec.replicas, statusReplicasPath: .status.replicas}}
+";
+
+pub(crate) const ROLLOUT: &str = r#"
+apiVersion: example.org/v1
+kind: Rollout
+metadata: {name: front}
+spec: {replicas: 7}
+---
+apiVersion: autoscaling.karmada.io/v1alpha1
+kind: CronFederatedHPA
+metadata: {name: front-hours}
+spec:
+  scaleTargetRef: {apiVersion: example.org/v1, kind: Rollout, name: front}
+  rules:
+  - {name: up, schedule: "0 8 * * *", targetReplicas: 20, suspend: true}
+"#;
+
+/// Runs the binary as the owner of a kubeconfig.
+pub(crate) async fn almanac(kubeconfig: &Path, arguments: &[&str]) -> anyhow::Result<Output> {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_almanac"));
+    command.args(arguments).env("KUBECONFIG", kubeconfig).stdin(Stdio::null());
+    Ok(command.env("NO_COLOR", "1").env("COLUMNS", "100").output().await?)
+}
+
+pub(crate) fn stdout(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+pub(crate) fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// What a question is answered over a cluster, when all is well and nothing is left unseen.
+pub(crate) async fn answer(kubeconfig: &Path, arguments: &[&str]) -> anyhow::Result<String> {
+    let output = almanac(kubeconfig, arguments).await?;
+    ensure!(output.status.success(), "{arguments:?}: {}{}", stdout(&output), stderr(&output));
+    ensure!(output.stderr.is_empty(), "{arguments:?}: {}", stderr(&output));
+    Ok(stdout(&output))
+}
+
+async fn install_definitions(kubectl: &Kubectl) -> TestResult {
+    let folder = format!("{ROOT}/deploy/crds");
+    kubectl.run(&["apply", "--server-side", "-f", &folder]).await?;
+    kubectl.run_with_input(&["apply", "--server-side", "-f", "-"], ROLLOUTS).await?;
+    await_condition("the definitions are established", PATIENCE, async || {
+        let path =
+            "jsonpath={range .items[*]}{.status.conditions[?(@.type=='Established')].status} {end}";
+        let found = kubectl.run(&["get", "crd", "-o", path]).await?;
+        Ok(Observation::of(found.matches("True").count() == 6, found))
+    })
+    .await
+}
+
+pub(crate) async fn apply(kubectl: &Kubectl, namespace: &str, text: &str) -> TestResult {
+    kubectl.run_with_input(&["-n", namespace, "create", "-f", "-"], text).await?;
+    Ok(())
+}
+
+pub(crate) async fn prepare(kubectl: &Kubectl) -> TestResult {
+    install_definitions(kubectl).await?;
+    kubectl.run(&["create", "namespace", "designs"]).await?;
+    kubectl.run(&["apply", "--server-side", "-R", "-f", &format!("{ROOT}/examples")]).await?;
+    apply(kubectl, "designs", DESIGNS).await
+}
