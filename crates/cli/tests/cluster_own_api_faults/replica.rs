@@ -1,0 +1,282 @@
+//! Replicas of the program, each behind a proxy of its own, so that who wrote what is known and a
+//! single request can be made to go wrong; and rules that are about to fire.
+
+use almanac_harness::{
+    Fault, FaultProxy, Injected, Observation, OwnTest, PATIENCE, Recorded, TestResult,
+    await_condition,
+};
+use anyhow::{Context as _, Result, ensure};
+use http::Method;
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Value, json};
+
+use crate::controller::{CRON, Cluster, Controller, DEPLOYMENT, LEASE, cron, deployment, target};
+
+/// The namespace of everything.
+pub(crate) const NAMESPACE: &str = "default";
+/// The one firing that these tests are about.
+pub(crate) const FIRING: &str = "2026-11-26T09:00:00Z";
+/// The replicas that every target has at first, and those that its rule sets.
+pub(crate) const BEFORE: u32 = 1;
+pub(crate) const AFTER: u32 = 5;
+/// For a process that has no other beside it.
+pub(crate) const ALONE: &[&str] = &["--leader-elect=false"];
+
+/// A run of the program behind a proxy.
+pub(crate) struct Replica {
+    // Before the proxy, so that it ends first.
+    pub(crate) controller: Controller,
+    pub(crate) proxy: FaultProxy,
+}
+
+/// A policy, and the Deployment of the same name that its one rule scales.
+pub(crate) async fn prepare(cluster: &Cluster, name: &str, max_delay: Option<u32>) -> TestResult {
+    cluster.create(DEPLOYMENT, NAMESPACE, &deployment(name, BEFORE)).await?;
+    prepare_policy(cluster, name, max_delay).await
+}
+
+async fn prepare_policy(cluster: &Cluster, name: &str, max_delay: Option<u32>) -> TestResult {
+    let mut rule = json!({"name": "up", "schedule": "0 9 * * *", "targetReplicas": AFTER});
+    if let Some(seconds) = max_delay {
+        rule["maxDelaySeconds"] = json!(seconds);
+    }
+    let target = target("apps/v1", "Deployment", name);
+    cluster.create(CRON, NAMESPACE, &cron(name, &target, &json!([rule]))).await?;
+    Ok(())
+}
+
+impl Replica {
+    /// Starts one whose policy clock is so many seconds before the firing.
+    pub(crate) fn start(test: &OwnTest, seconds_before: i64, further: &[&str]) -> Result<Self> {
+        let firing: Timestamp = FIRING.parse()?;
+        Self::start_at(test, firing - SignedDuration::from_secs(seconds_before), further)
+    }
+
+    /// Starts another one that has the same time.
+    pub(crate) fn start_beside(&self, test: &OwnTest, further: &[&str]) -> Result<Self> {
+        Self::start_at(test, self.controller.now(), further)
+    }
+
+    fn start_at(test: &OwnTest, instant: Timestamp, further: &[&str]) -> Result<Self> {
+        Self::start_behind(FaultProxy::start(test.client())?, instant, further)
+    }
+
+    /// Starts one behind a proxy that may be in trouble already.
+    pub(crate) fn start_behind(
+        proxy: FaultProxy,
+        instant: Timestamp,
+        further: &[&str],
+    ) -> Result<Self> {
+        let controller = Controller::start(&proxy.kubeconfig(), &instant.to_string(), further)?;
+        Ok(Self { controller, proxy })
+    }
+
+    /// Starts two that share a lease: the first leads, the second stands by.
+    pub(crate) async fn start_two(
+        test: &OwnTest,
+        cluster: &Cluster,
+        seconds_before: i64,
+    ) -> Result<(Self, Self)> {
+        let first = Self::start(test, seconds_before, &["--identity", "first"])?;
+        await_holder(cluster, "first").await?;
+        let second = first.start_beside(test, &["--identity", "second"])?;
+        second.controller.program.await_ready().await?;
+        Ok((first, second))
+    }
+
+    /// Whether the firing lies ahead; a test that wants to be there before has to be.
+    pub(crate) fn is_before_firing(&self) -> Result<bool> {
+        Ok(self.controller.now() < FIRING.parse()?)
+    }
+
+    pub(crate) fn ensure_before_firing(&self) -> TestResult {
+        ensure!(
+            self.is_before_firing()?,
+            "this machine was too slow to be there before the firing"
+        );
+        Ok(())
+    }
+
+    /// Waits until the policy clock shows so many seconds after the firing.
+    pub(crate) async fn await_after_firing(&self, seconds: i64) -> TestResult {
+        let until = FIRING.parse::<Timestamp>()? + SignedDuration::from_secs(seconds);
+        await_condition(&format!("the clock to show {until}"), PATIENCE, async || {
+            let now = self.controller.now();
+            Ok(Observation::of(now > until, now))
+        })
+        .await
+    }
+
+    /// Whether it says that it leads.
+    pub(crate) async fn leads(&self) -> Result<bool> {
+        Ok(self.controller.scrape("almanac_leader ").await? == ["almanac_leader 1"])
+    }
+
+    pub(crate) async fn await_leading(&self) -> TestResult {
+        await_condition("the replica to lead", PATIENCE, async || {
+            Ok(Observation::of(self.leads().await?, "it does not"))
+        })
+        .await
+    }
+
+    /// What it has sent to change the replicas of a Deployment.
+    pub(crate) fn scalings(&self, name: &str) -> Vec<Recorded> {
+        self.requests(&scale_of(name), |path, wanted| path.ends_with(wanted))
+    }
+
+    /// What it has sent about an object with this in its path, to change something.
+    pub(crate) fn writes_about(&self, part: &str) -> Vec<Recorded> {
+        self.requests(part, |path, wanted| path.contains(wanted))
+    }
+
+    fn requests(&self, part: &str, fits: fn(&str, &str) -> bool) -> Vec<Recorded> {
+        let mut requests = self.proxy.writes();
+        requests.retain(|request| fits(&request.path, part));
+        requests
+    }
+
+    /// Something goes wrong with the requests that scale a Deployment.
+    pub(crate) fn spoil_scaling(&self, name: &str, fault: Fault) -> Injected {
+        self.proxy.inject(fault.method(Method::PATCH).path_contains(scale_of(name)))
+    }
+
+    /// Something goes wrong with the requests that record a policy's status.
+    pub(crate) fn spoil_status(&self, name: &str, fault: Fault) -> Injected {
+        let path = format!("/cronfederatedhpas/{name}/status");
+        self.proxy.inject(fault.method(Method::PATCH).path_contains(path))
+    }
+}
+
+fn scale_of(name: &str) -> String {
+    format!("/deployments/{name}/scale")
+}
+
+/// Waits until somebody holds the lease.
+pub(crate) async fn await_holder(cluster: &Cluster, identity: &str) -> TestResult {
+    let what = format!("{identity} to hold it");
+    let holds = |lease: &Value| lease["spec"]["holderIdentity"] == identity;
+    cluster.await_object(LEASE, (NAMESPACE, "almanac"), &what, holds).await?;
+    Ok(())
+}
+
+/// Waits until the status tells when the rule fires.
+pub(crate) async fn await_armed(cluster: &Cluster, name: &str) -> TestResult {
+    let is_armed = |status: &Value| status["nextExecutionTime"] == FIRING;
+    cluster.await_status(NAMESPACE, name, "to be armed", is_armed).await?;
+    Ok(())
+}
+
+/// The executions in a status, successful and failed.
+fn executions(status: &Value) -> [&[Value]; 2] {
+    let history = &status["executionHistories"][0];
+    ["successfulExecutions", "failedExecutions"]
+        .map(|list| history[list].as_array().map_or(&[][..], Vec::as_slice))
+}
+
+/// Waits for the record of the firing, and holds to it that there is no other.
+pub(crate) async fn await_record(cluster: &Cluster, name: &str) -> Result<Record> {
+    let is_there = |status: &Value| executions(status).iter().any(|list| !list.is_empty());
+    let status = cluster.await_status(NAMESPACE, name, "to have a record", is_there).await?;
+    only_record(name, &status)
+}
+
+/// What a history has of the firing.
+#[derive(Debug)]
+pub(crate) struct Record {
+    execution: Value,
+    is_success: bool,
+}
+
+fn only_record(name: &str, status: &Value) -> Result<Record> {
+    let [successes, failures] = executions(status);
+    ensure!(successes.len() + failures.len() == 1, "{name} has not one record: {status:#}");
+    let execution = successes.first().or(failures.first()).context("there is one")?.clone();
+    ensure!(execution["scheduleTime"] == FIRING, "{name}: another firing: {status:#}");
+    Ok(Record { execution, is_success: !successes.is_empty() })
+}
+
+impl Record {
+    /// How much later than its time the firing was carried out, or given up.
+    fn delay(&self) -> Result<SignedDuration> {
+        let executed = self.execution["executionTime"].as_str().context("no executionTime")?;
+        Ok(executed.parse::<Timestamp>()?.duration_since(FIRING.parse()?))
+    }
+
+    /// What the record says of a firing that came to nothing.
+    pub(crate) fn failure(&self) -> Result<&str> {
+        ensure!(!self.is_success, "it was carried out: {}", self.execution);
+        self.execution["message"].as_str().context("a failure without a message")
+    }
+}
+
+/// Waits until the rule has been carried out; and holds to it that the target was changed just
+/// once, by a single request, in time, and that there is a single record.
+pub(crate) async fn await_carried_out_once(cluster: &Cluster, name: &str) -> TestResult {
+    await_record(cluster, name).await?;
+    ensure_carried_out_once(cluster, name, 1).await
+}
+
+/// The same without waiting, when so many changes were made to the spec, ours and those of users.
+pub(crate) async fn ensure_carried_out_once(
+    cluster: &Cluster,
+    name: &str,
+    changes: u64,
+) -> TestResult {
+    ensure_changed_and_recorded_once(cluster, name, changes).await?;
+    let carried_out = effective_scalings(cluster, name).await?;
+    ensure!(carried_out == 1, "{name} was scaled {carried_out} times");
+    Ok(())
+}
+
+/// The same when the API server or its store were away: a write may have been carried out all the
+/// same that the audit log has as failed, or not at all.
+pub(crate) async fn await_changed_and_recorded_once(cluster: &Cluster, name: &str) -> TestResult {
+    await_record(cluster, name).await?;
+    ensure_changed_and_recorded_once(cluster, name, 1).await
+}
+
+async fn ensure_changed_and_recorded_once(
+    cluster: &Cluster,
+    name: &str,
+    changes: u64,
+) -> TestResult {
+    let policy = cluster.get(CRON, NAMESPACE, name).await?;
+    let record = only_record(name, &policy["status"])?;
+    ensure!(record.is_success, "{name} failed: {}", record.execution);
+    ensure!(record.execution["appliedReplicas"] == AFTER, "{name}: {}", record.execution);
+    let allowed = policy["spec"]["rules"][0]["maxDelaySeconds"].as_i64().unwrap_or(300);
+    let delay = record.delay()?;
+    ensure!(!delay.is_negative(), "{name} was carried out {delay:#} after its time");
+    ensure!(delay <= SignedDuration::from_secs(allowed), "{name} came late by {delay:#}");
+    let target = cluster.get(DEPLOYMENT, NAMESPACE, name).await?;
+    let generation = target["metadata"]["generation"].as_u64().context("no generation")?;
+    ensure!(generation == 1 + changes, "{name} was changed {} times", generation - 1);
+    Ok(())
+}
+
+/// How many requests of the program to scale a Deployment the API server has carried out.
+pub(crate) async fn effective_scalings(cluster: &Cluster, name: &str) -> Result<usize> {
+    let writes = cluster.target_writes().await?;
+    let of_it = writes.iter().filter(|write| write.name == name && write.subresource == "scale");
+    Ok(of_it.filter(|write| write.code == 200).count())
+}
+
+pub(crate) async fn replicas(cluster: &Cluster, name: &str) -> Result<u64> {
+    let target = cluster.get(DEPLOYMENT, NAMESPACE, name).await?;
+    target["spec"]["replicas"].as_u64().context("no replicas")
+}
+
+/// Sees to it that a firing was recorded as missed, told as missed, and not carried out.
+pub(crate) async fn await_missed(cluster: &Cluster, name: &str) -> TestResult {
+    let record = await_record(cluster, name).await?;
+    let message = record.failure()?;
+    ensure!(message.starts_with("missed by "), "{name}: {message}");
+    await_condition("an Event that it was missed", PATIENCE, async || {
+        let events = cluster.events(NAMESPACE, name).await?;
+        let told = events.iter().filter(|event| event.starts_with("Warning RuleMissed: ")).count();
+        Ok(Observation::of(told == 1, format!("{events:?}")))
+    })
+    .await?;
+    ensure!(replicas(cluster, name).await? == u64::from(BEFORE), "{name} was scaled");
+    Ok(())
+}

@@ -1,0 +1,89 @@
+//! Starting where something is missing: the right to the lease, the server, the kubeconfig.
+
+use std::path::Path;
+use std::process::Command;
+
+use almanac_harness::{
+    Answer, Fault, FaultProxy, Observation, OwnTest, PATIENCE, Recorded, TestResult,
+    await_condition,
+};
+use anyhow::ensure;
+use http::StatusCode;
+
+use crate::controller::{ALMANAC, on_cluster};
+use crate::replica::{ALONE, FIRING, Replica, prepare};
+
+/// Waits until it says what it waits for, and sees to it that it is not taken for stuck.
+async fn await_waiting(replica: &Replica, words: &str) -> TestResult {
+    let program = &replica.controller.program;
+    await_condition(&format!("it to say that it waits for {words:?}"), PATIENCE, async || {
+        let (status, said) = program.get("/readyz").await?;
+        let is_said = said.contains(words);
+        Ok(Observation::of(status == 503 && is_said, format!("{status}: {said}")))
+    })
+    .await?;
+    let (status, said) = program.get("/healthz").await?;
+    ensure!(status == 200, "/healthz: {status}: {said}");
+    program.check_running()
+}
+
+#[test]
+fn whoever_may_not_touch_the_lease_says_so_and_goes_on_when_the_right_is_given() -> TestResult {
+    on_cluster(async |test, cluster| {
+        prepare(cluster, "shop", None).await?;
+        let proxy = FaultProxy::start(test.client())?;
+        let forbidden = Answer::with(StatusCode::FORBIDDEN).message("leases is forbidden");
+        let forbidden = Fault::answer(forbidden).matching(Recorded::is_for_lease).always();
+        let forbidden = proxy.inject(forbidden);
+        let replica = Replica::start_behind(proxy, FIRING.parse()?, &["--identity", "only"])?;
+        await_waiting(&replica, "waiting for the lease: leases is forbidden\n").await?;
+        forbidden.await_taken(2).await?;
+        forbidden.withdraw();
+        replica.await_leading().await?;
+        replica.controller.program.await_ready().await
+    })
+}
+
+async fn starts_without_server(test: &OwnTest, further: &[&str], says: &str) -> TestResult {
+    let proxy = FaultProxy::start(test.client())?;
+    proxy.block().await;
+    let replica = Replica::start_behind(proxy, FIRING.parse()?, further)?;
+    await_waiting(&replica, says).await?;
+    replica.proxy.unblock()?;
+    replica.await_leading().await?;
+    replica.controller.program.await_ready().await
+}
+
+#[test]
+fn whoever_finds_no_server_says_what_it_waits_for_and_goes_on_when_there_is_one() -> TestResult {
+    on_cluster(async |test, cluster| {
+        prepare(cluster, "shop", None).await?;
+        tokio::try_join!(
+            starts_without_server(test, ALONE, "waiting for all MetricsProducers to be listed"),
+            starts_without_server(test, &["--identity", "only"], "waiting for the lease: "),
+        )?;
+        Ok(())
+    })
+}
+
+#[test]
+fn a_kubeconfig_that_cannot_be_used_ends_it_with_a_word_about_it() -> TestResult {
+    let folder = std::env::temp_dir().join(format!("almanac-faults-{}", std::process::id()));
+    std::fs::create_dir_all(&folder)?;
+    let file = folder.join("kubeconfig");
+    std::fs::write(&file, "apiVersion: v1\nkind: Config\nclusters: tides\n")?;
+    let run = |file: &Path| {
+        Command::new(ALMANAC).arg("controller").arg("--kubeconfig").arg(file).output()
+    };
+    let outputs = [run(&file)?, run(&folder.join("none"))?];
+    std::fs::remove_dir_all(&folder)?;
+    for output in outputs {
+        let said = String::from_utf8_lossy(&output.stderr);
+        ensure!(output.status.code() == Some(2), "{}: {said}", output.status);
+        ensure!(
+            said.contains("failed to use the kubeconfig") && said.contains("almanac-faults-"),
+            "{said}"
+        );
+    }
+    Ok(())
+}
