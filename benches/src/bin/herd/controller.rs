@@ -1,0 +1,151 @@
+//! The controller under measurement: started, and asked how far it is.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use almanac_harness::Program;
+use anyhow::{Context as _, Result, bail, ensure};
+use clap::Args;
+use jiff::{SignedDuration, Timestamp};
+
+use crate::exposition::Exposition;
+use crate::figures::{count, megabytes};
+use crate::objects::offset_to_show;
+
+/// Longer than anything here takes on a busy machine.
+const PATIENCE: Duration = Duration::from_mins(5);
+/// Between two looks at the metrics, which are counted out when they are asked for.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
+
+/// What is handed on to the controller.
+#[derive(Args, Clone)]
+pub(crate) struct WriteLimits {
+    /// How many writes the controller may have under way at once
+    #[arg(long, value_name = "N", default_value_t = 32)]
+    pub(crate) writes_at_once: usize,
+
+    /// How many it may begin in a second
+    #[arg(long, value_name = "N")]
+    pub(crate) writes_per_second: Option<f64>,
+
+    /// How many it may begin at once after a quiet time
+    #[arg(long, value_name = "N", requires = "writes_per_second")]
+    pub(crate) write_burst: Option<u32>,
+}
+
+pub(crate) struct Controller {
+    program: Program,
+    began: Instant,
+    offset: SignedDuration,
+}
+
+impl Controller {
+    /// Starts it with a clock that shows that instant now.
+    pub(crate) fn start(
+        program: &Path,
+        kubeconfig: &Path,
+        shown: Timestamp,
+        limits: &WriteLimits,
+    ) -> Result<Self> {
+        let offset = offset_to_show(shown);
+        let mut arguments = vec![
+            "controller".to_owned(),
+            format!("--kubeconfig={}", kubeconfig.display()),
+            "--leader-elect=false".to_owned(),
+            format!("--clock-offset={offset}"),
+            format!("--writes-at-once={}", limits.writes_at_once),
+        ];
+        if let Some(rate) = limits.writes_per_second {
+            arguments.push(format!("--writes-per-second={rate}"));
+        }
+        if let Some(burst) = limits.write_burst {
+            arguments.push(format!("--write-burst={burst}"));
+        }
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        let began = Instant::now();
+        let program = Program::start_listening(program, &arguments, &[])?;
+        Ok(Self { program, began, offset })
+    }
+
+    /// How long ago it was started.
+    pub(crate) fn age(&self) -> Duration {
+        self.began.elapsed()
+    }
+
+    pub(crate) fn id(&self) -> Result<u32> {
+        self.program.id().context("the controller does not run")
+    }
+
+    /// When the machine's clock shows what the policies' clock shows at that instant.
+    pub(crate) fn on_this_machine(&self, instant: Timestamp) -> Result<Timestamp> {
+        Ok(instant.checked_sub(self.offset)?)
+    }
+
+    /// Its metrics now.
+    pub(crate) async fn metrics(&self) -> Result<Exposition> {
+        let (status, body) = self.program.get("/metrics").await?;
+        ensure!(status == 200, "the controller answered {status}: {body}");
+        Ok(Exposition::read(&body, &["almanac_"]))
+    }
+
+    /// Waits until its metrics are so; returns how long after the start that was.
+    pub(crate) async fn await_metrics(
+        &self,
+        what: &str,
+        mut are_so: impl FnMut(&Exposition) -> bool,
+    ) -> Result<Duration> {
+        let until = Instant::now() + PATIENCE;
+        loop {
+            // It does not listen at once.
+            if let Ok(metrics) = self.metrics().await
+                && are_so(&metrics)
+            {
+                return Ok(self.age());
+            }
+            self.program.check_running()?;
+            if Instant::now() > until {
+                bail!("waited {PATIENCE:?} in vain for: {what}");
+            }
+            tokio::time::sleep(BETWEEN_LOOKS).await;
+        }
+    }
+
+    /// Waits until so many rules wait for their firing.
+    pub(crate) async fn await_armed(&self, rules: usize) -> Result<Duration> {
+        let all = count(rules);
+        self.await_metrics("all rules to be armed", |metrics| {
+            metrics.sum("almanac_cron_rules_armed", &[]) >= all
+        })
+        .await
+    }
+
+    /// Waits until so many statuses have been written in all.
+    pub(crate) async fn await_statuses(&self, statuses: f64) -> Result<Duration> {
+        self.await_metrics("all statuses to be written", |metrics| {
+            writes(metrics, "status") >= statuses
+        })
+        .await
+    }
+
+    pub(crate) fn resident_memory(&self) -> Result<u64> {
+        self.program.resident_memory()
+    }
+
+    /// `41.2 MB, at most 50.1 MB`.
+    pub(crate) fn memory(&self) -> Result<String> {
+        let (now, most) = (self.program.resident_memory()?, self.program.peak_resident_memory()?);
+        Ok(format!("{:.1} MB, at most {:.1} MB", megabytes(now), megabytes(most)))
+    }
+
+    /// Asks it to end, and waits until it has.
+    pub(crate) async fn stop(self) -> Result<()> {
+        let ended = self.program.stop().await?;
+        ensure!(ended.success(), "the controller ended with {ended}");
+        Ok(())
+    }
+}
+
+/// How many writes of a purpose have succeeded.
+pub(crate) fn writes(metrics: &Exposition, purpose: &str) -> f64 {
+    metrics.sum("almanac_writes_total", &[("purpose", purpose), ("code", "200")])
+}

@@ -1,0 +1,78 @@
+//! A herd: many cron rules, each with a target of its own, due in the same minute. What
+//! `almanac controller` takes for them, in time, memory, requests and processor time.
+//!
+//! It prints figures and passes no judgement; it fails when something was not carried out. It runs
+//! the `almanac` that was built beside it:
+//!
+//! `cargo build --release -p almanac && cargo run --release -p almanac-benches --bin herd -- cluster`
+
+mod cluster;
+mod cluster_objects;
+mod controller;
+mod exposition;
+mod figures;
+mod memory;
+mod objects;
+mod processes;
+mod stub;
+mod stubbed;
+mod write_costs;
+
+use std::path::PathBuf;
+
+use anyhow::{Context as _, Result, ensure};
+use clap::{Parser, Subcommand};
+
+/// Many cron rules due in the same minute
+#[derive(Parser)]
+struct Arguments {
+    #[command(subcommand)]
+    against: Against,
+
+    /// The release binary to measure [default: the `almanac` beside this program]
+    #[arg(long, value_name = "FILE", global = true)]
+    almanac: Option<PathBuf>,
+}
+
+#[derive(Subcommand)]
+enum Against {
+    /// Against a real etcd and API server
+    Cluster(cluster::Cluster),
+    /// Against a server that answers at once
+    Stub(stubbed::Stubbed),
+    /// The memory that armed rules take, against a server that answers at once
+    Memory(memory::Memory),
+    /// What each way to write costs a real API server
+    Writes(write_costs::WriteCosts),
+}
+
+fn main() -> Result<()> {
+    let arguments = Arguments::parse();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .context("failed to start")?;
+    runtime.block_on(async {
+        match &arguments.against {
+            Against::Cluster(it) => it.run(&program(arguments.almanac.as_ref())?).await,
+            Against::Stub(it) => it.run(&program(arguments.almanac.as_ref())?).await,
+            Against::Memory(it) => it.run(&program(arguments.almanac.as_ref())?).await,
+            Against::Writes(it) => it.run().await,
+        }
+    })
+}
+
+fn program(chosen: Option<&PathBuf>) -> Result<PathBuf> {
+    let program = match chosen {
+        Some(program) => program.clone(),
+        None => std::env::current_exe()?.with_file_name("almanac"),
+    };
+    let program = std::path::absolute(&program)?;
+    ensure!(
+        program.is_file(),
+        "{} is not there: build it with `cargo build --release -p almanac`",
+        program.display()
+    );
+    Ok(program)
+}
