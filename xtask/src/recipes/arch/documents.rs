@@ -14,7 +14,8 @@ const RUNNER: &str = "cargo xtask";
 
 pub(super) fn check(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
     let mut findings = Vec::new();
-    for folder in [workspace.root.clone(), workspace.root.join("docs")] {
+    let folders = [".", "docs", "docs/failures"].map(|folder| workspace.root.join(folder));
+    for folder in folders {
         if !folder.is_dir() {
             continue;
         }

@@ -1,0 +1,303 @@
+//! The rights in the manifests are those that the controllers need: with them nothing is refused,
+//! and none is there that is not used.
+
+mod harbour;
+mod manifests;
+mod running;
+
+use std::collections::BTreeSet;
+
+use almanac_harness::{
+    Answer, AuditedRequest, ControlPlaneOptions, Fault, FaultProxy, Kubectl, TestResult,
+    on_own_control_plane,
+};
+use anyhow::{Context as _, ensure};
+use harbour::{HARBOUR, create, cron, metrics_producer, prepare, workload};
+use http::{Method, StatusCode};
+use jiff::SignedDuration;
+use manifests::{NAMESPACE, arguments_of_the_deployment, await_value, get};
+use running::{BOUNDARY, ROOT, await_metric, start};
+use serde_json::{Value, json};
+
+/// Who the controllers are.
+const ACCOUNT: &str = "system:serviceaccount:almanac-system:almanac";
+
+/// A verb, an API group, and a resource of it.
+type Right = (String, String, String);
+
+const KARMADA: &str = "autoscaling.karmada.io/v1alpha1";
+const KARPENTER: &str = "autoscaling.karpenter.sh/v1alpha1";
+
+/// Targets of every kind that the manifests speak of: name, `apiVersion`, kind, resource.
+const TARGETS: [(&str, &str, &str, &str); 7] = [
+    ("web", "apps/v1", "Deployment", "deployments.apps"),
+    ("store", "apps/v1", "StatefulSet", "statefulsets.apps"),
+    ("bare", "apps/v1", "ReplicaSet", "replicasets.apps"),
+    ("old", "v1", "ReplicationController", "replicationcontrollers"),
+    ("spot", KARPENTER, "ScalableNodeGroup", "scalablenodegroups.autoscaling.karpenter.sh"),
+    (
+        "bounds",
+        "autoscaling/v2",
+        "HorizontalPodAutoscaler",
+        "horizontalpodautoscalers.v2.autoscaling",
+    ),
+    ("fleet", KARMADA, "FederatedHPA", "federatedhpas.autoscaling.karmada.io"),
+];
+
+fn is_autoscaler(kind: &str) -> bool {
+    kind.ends_with("HPA") || kind.ends_with("Autoscaler")
+}
+
+fn target(name: &str, api_version: &str, kind: &str) -> Value {
+    match kind {
+        "ScalableNodeGroup" => json!({
+            "apiVersion": api_version, "kind": kind, "metadata": {"name": name},
+            "spec": {"type": "AWSEKSNodeGroup", "id": "arn", "replicas": 1},
+        }),
+        _ if is_autoscaler(kind) => json!({
+            "apiVersion": api_version, "kind": kind, "metadata": {"name": name},
+            "spec": {
+                "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "other"},
+                "minReplicas": 1,
+                "maxReplicas": 9,
+                "metrics": [{"type": "Resource", "resource": {
+                    "name": "cpu", "target": {"type": "Utilization", "averageUtilization": 60},
+                }}],
+            },
+        }),
+        _ => workload(name, api_version, kind),
+    }
+}
+
+async fn create_everything(kubectl: &Kubectl) -> TestResult {
+    let mut objects = vec![metrics_producer("hours")];
+    for (name, api_version, kind, _) in TARGETS {
+        objects.push(target(name, api_version, kind));
+        let setting = if is_autoscaler(kind) {
+            json!({"targetMinReplicas": 4})
+        } else {
+            json!({"targetReplicas": 4})
+        };
+        objects.push(cron(name, api_version, kind, &setting));
+    }
+    create(kubectl, &objects).await
+}
+
+/// Waits until the boundary has brought everything that there is to do.
+async fn await_everything(kubectl: &Kubectl) -> TestResult {
+    for (name, _, kind, resource) in TARGETS {
+        let field = if is_autoscaler(kind) { "/spec/minReplicas" } else { "/spec/replicas" };
+        await_value(kubectl, &["-n", HARBOUR, resource, name], field, &json!(4)).await?;
+        let policy = ["-n", HARBOUR, "cronfederatedhpa", name];
+        let execution = "/status/executionHistories/0/successfulExecutions/0/scheduleTime";
+        await_value(kubectl, &policy, execution, &json!(BOUNDARY)).await?;
+    }
+    let producer = ["-n", HARBOUR, "metricsproducer", "hours"];
+    let published = "/status/scheduledCapacity/currentValue";
+    await_value(kubectl, &producer, published, &json!(7)).await?;
+    for (name, ..) in TARGETS {
+        let selector = format!("reason=ScaledByRule,regarding.name={name}");
+        let events = ["-n", HARBOUR, "events.events.k8s.io", "--field-selector", &selector];
+        await_value(kubectl, &events, "/items/0/action", &json!("Scale")).await?;
+    }
+    Ok(())
+}
+
+/// What the roles in the cluster grant.
+async fn granted(kubectl: &Kubectl) -> anyhow::Result<BTreeSet<Right>> {
+    let mut rights = BTreeSet::new();
+    let roles: [&[&str]; 2] =
+        [&["clusterrole", "almanac"], &["-n", NAMESPACE, "role", "almanac-lease"]];
+    for role in roles {
+        let role = get(kubectl, role).await?;
+        for rule in role["rules"].as_array().context("a role without rules")? {
+            let texts = |field: &str| -> anyhow::Result<Vec<String>> {
+                Ok(serde_json::from_value(rule[field].clone())?)
+            };
+            for group in texts("apiGroups")? {
+                for resource in texts("resources")? {
+                    for verb in texts("verbs")? {
+                        let is_plain = ![&group, &resource, &verb].iter().any(|it| *it == "*");
+                        ensure!(is_plain, "{rule} grants more than it names");
+                        rights.insert((verb, group.clone(), resource.clone()));
+                    }
+                }
+            }
+        }
+    }
+    Ok(rights)
+}
+
+/// What a request took; nothing for what everybody may ask, such as which kinds there are.
+fn right(request: &AuditedRequest) -> Option<Right> {
+    if request.resource.is_empty() {
+        return None;
+    }
+    let mut resource = request.resource.clone();
+    if !request.subresource.is_empty() {
+        resource = format!("{resource}/{}", request.subresource);
+    }
+    Some((request.verb.clone(), request.group.clone(), resource))
+}
+
+#[test]
+fn every_right_is_used_and_no_other_is_needed() -> TestResult {
+    let options = ControlPlaneOptions::api_only().audited_with_reads_of(ACCOUNT);
+    on_own_control_plane(&options, async |test| {
+        let kubectl = test.kubectl().await?;
+        prepare(&kubectl).await?;
+        kubectl.run(&["apply", "-f", &format!("{ROOT}/deploy")]).await?;
+        create_everything(&kubectl).await?;
+        let account = test.service_account(NAMESPACE, "almanac").await?;
+        let proxy = FaultProxy::start(account.client().await?)?;
+        // Somebody else is always faster once, so that each target has to be looked at again.
+        let conflicts = TARGETS.map(|(name, _, kind, _)| {
+            let subresource = if is_autoscaler(kind) { "" } else { "/scale" };
+            let end = format!("/{name}{subresource}");
+            let fault = Fault::answer(Answer::with(StatusCode::CONFLICT)).method(Method::PATCH);
+            proxy.inject(fault.matching(move |request| {
+                request.path.ends_with(&end) && !request.path.contains("cronfederatedhpas")
+            }))
+        });
+
+        let arguments = arguments_of_the_deployment(&kubectl).await?;
+        let controller = start(&arguments, &proxy.kubeconfig(), SignedDuration::from_secs(5))?;
+        await_everything(&kubectl).await?;
+        for (conflict, (name, ..)) in conflicts.iter().zip(TARGETS) {
+            ensure!(conflict.taken() == 1, "{name} was written at the first attempt");
+        }
+        await_metric(&controller, "almanac_cron_fired_total 7").await?;
+        await_metric(&controller, "almanac_leader 1").await?;
+        let lease = ["-n", NAMESPACE, "lease", "almanac"];
+        let transitions = get(&kubectl, &lease).await?["spec"]["leaseTransitions"].clone();
+        ensure!(transitions == json!(0), "the lease was lost meanwhile: {transitions}");
+        // It is renewed before it is let go of, and a watch is in the log once it has ended.
+        let renewals = proxy.requests().iter().filter(|it| it.is_for_lease()).count();
+        ensure!(renewals > 2, "the lease was never renewed");
+        ensure!(controller.stop().await?.success(), "it did not end well");
+        drop(controller);
+
+        let requests = test.plane.audit_log()?.requests(&test.client()).await?;
+        let ours: Vec<_> = requests.iter().filter(|request| request.user == ACCOUNT).collect();
+        let refused: Vec<_> = ours.iter().filter(|it| it.code == 403).collect();
+        ensure!(refused.is_empty(), "refused: {refused:#?}");
+        for request in ours.iter().filter(|request| request.is_for_lease()) {
+            assert_eq!(request.namespace, NAMESPACE, "{request}");
+        }
+        let used: BTreeSet<Right> = ours.iter().filter_map(|request| right(request)).collect();
+        let granted = granted(&kubectl).await?;
+        let unused: Vec<_> = granted.difference(&used).collect();
+        assert!(unused.is_empty(), "granted and never used: {unused:#?}");
+        let elsewhere: Vec<_> = used.difference(&granted).collect();
+        assert!(elsewhere.is_empty(), "used, though these roles do not grant it: {elsewhere:#?}");
+        what_is_not_granted_is_denied(&kubectl).await
+    })
+}
+
+async fn what_is_not_granted_is_denied(kubectl: &Kubectl) -> TestResult {
+    let may = async |what: &[&str]| {
+        let question = ["auth", "can-i", "--as", ACCOUNT];
+        let arguments: Vec<&str> = question.iter().chain(what).copied().collect();
+        kubectl.run(&arguments).await.is_ok_and(|answer| answer.trim() == "yes")
+    };
+    for granted in [
+        &["list", "deployments.apps", "-A"][..],
+        &["patch", "deployments.apps/web", "--subresource=scale", "-n", HARBOUR],
+        &["update", "leases.coordination.k8s.io/almanac", "-n", NAMESPACE],
+    ] {
+        assert!(may(granted).await, "{granted:?} is denied");
+    }
+    for denied in [
+        &["get", "secrets", "-A"][..],
+        &["list", "secrets", "-n", NAMESPACE],
+        &["list", "pods", "-A"],
+        &["delete", "deployments.apps", "-n", HARBOUR],
+        &["patch", "deployments.apps", "-n", HARBOUR],
+        &["update", "deployments.apps/web", "--subresource=scale", "-n", HARBOUR],
+        &["patch", "cronfederatedhpas.autoscaling.karmada.io", "-n", HARBOUR],
+        &["delete", "cronfederatedhpas.autoscaling.karmada.io", "-n", HARBOUR],
+        &["update", "leases.coordination.k8s.io/other", "-n", NAMESPACE],
+        &["create", "leases.coordination.k8s.io", "-n", HARBOUR],
+        &["create", "pods", "-n", NAMESPACE],
+        &["escalate", "clusterroles.rbac.authorization.k8s.io"],
+        &["impersonate", "users"],
+    ] {
+        assert!(!may(denied).await, "{denied:?} is allowed");
+    }
+    Ok(())
+}
+
+/// A kind that the manifests do not speak of.
+fn definition(kind: &str) -> Value {
+    let plural = format!("{}s", kind.to_lowercase());
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": format!("{plural}.argoproj.io")},
+        "spec": {
+            "group": "argoproj.io",
+            "scope": "Namespaced",
+            "names": {"kind": kind, "plural": plural},
+            "versions": [{
+                "name": "v1alpha1", "served": true, "storage": true,
+                "schema": {"openAPIV3Schema": {
+                    "type": "object", "x-kubernetes-preserve-unknown-fields": true,
+                }},
+                "subresources": {"scale": {
+                    "specReplicasPath": ".spec.replicas",
+                    "statusReplicasPath": ".status.replicas",
+                }},
+            }],
+        },
+    })
+}
+
+/// The first YAML block behind a heading of a document.
+fn yaml_behind<'a>(document: &'a str, heading: &str) -> Option<&'a str> {
+    let (_, section) = document.split_once(&format!("\n## {heading}\n"))?;
+    let (_, block) = section.split_once("```yaml\n")?;
+    Some(block.split_once("```")?.0)
+}
+
+#[test]
+fn a_kind_of_ones_own_is_scaled_with_the_documented_rights_and_another_says_what_is_missing()
+-> TestResult {
+    on_own_control_plane(&ControlPlaneOptions::api_only(), async |test| {
+        let kubectl = test.kubectl().await?;
+        create(&kubectl, &["Rollout", "Sail"].map(definition)).await?;
+        prepare(&kubectl).await?;
+        kubectl.run(&["apply", "-f", &format!("{ROOT}/deploy")]).await?;
+        let document = std::fs::read_to_string(format!("{ROOT}/docs/controller.md"))?;
+        let rights =
+            yaml_behind(&document, "Scale your own kinds").context("no rights in there")?;
+        kubectl.run_with_input(&["apply", "-f", "-"], rights).await?;
+        let setting = json!({"targetReplicas": 4});
+        let mut objects = Vec::new();
+        for (name, kind) in [("front", "Rollout"), ("jib", "Sail")] {
+            let spec = json!({"replicas": 1});
+            let api_version = "argoproj.io/v1alpha1";
+            objects.push(json!({
+                "apiVersion": api_version, "kind": kind, "metadata": {"name": name}, "spec": spec,
+            }));
+            objects.push(cron(name, api_version, kind, &setting));
+        }
+        create(&kubectl, &objects).await?;
+
+        let account = test.service_account(NAMESPACE, "almanac").await?;
+        let arguments = arguments_of_the_deployment(&kubectl).await?;
+        let before = SignedDuration::from_secs(2);
+        let _controller = start(&arguments, &account.kubeconfig(), before)?;
+        let rollout = ["-n", HARBOUR, "rollouts.argoproj.io", "front"];
+        await_value(&kubectl, &rollout, "/spec/replicas", &json!(4)).await?;
+        let policy = ["-n", HARBOUR, "cronfederatedhpa", "jib"];
+        let reason = "/status/conditions/1/reason";
+        await_value(&kubectl, &policy, reason, &json!("TargetForbidden")).await?;
+        let message = get(&kubectl, &policy).await?["status"]["conditions"][1]["message"].clone();
+        let advice = format!(
+            "grant {ACCOUNT} the verb \"get\" on the resource \"sails/scale\" of the API group \
+             \"argoproj.io\" in the namespace \"{HARBOUR}\""
+        );
+        ensure!(message.as_str().is_some_and(|it| it.contains(&advice)), "{message}");
+        Ok(())
+    })
+}

@@ -1,0 +1,169 @@
+//! A real Prometheus scrapes running controllers: a boundary is met at the boundary, each number is
+//! there once, and what is gone is gone.
+
+mod harbour;
+mod running;
+
+use std::collections::BTreeSet;
+
+use almanac_harness::{
+    ControlPlaneOptions, Kubectl, Observation, OwnTest, PATIENCE, Program, Prometheus, TestResult,
+    await_condition, on_own_control_plane,
+};
+use anyhow::{Context as _, ensure};
+use harbour::{HARBOUR, create, cron, metrics_producer, prepare, workload};
+use jiff::{SignedDuration, Timestamp};
+use running::{BOUNDARY, ROOT, await_metric, start};
+use serde_json::json;
+
+const SERIES: [&str; 2] = ["karpenter_scheduled_capacity", "karpenter_scheduled_replicas_value"];
+/// Prometheus is to have seen the old value before the boundary.
+const BEFORE: SignedDuration = SignedDuration::from_secs(25);
+/// A scrape is stamped with its beginning, and answered a moment later.
+const A_SCRAPE: f64 = 1.0;
+
+/// Two replicas with one lease and one clock; the first one leads.
+async fn two_replicas(test: &OwnTest) -> anyhow::Result<(Program, Program, Timestamp)> {
+    let arguments = ["controller", "--lease-namespace=default"].map(String::from);
+    let kubeconfig = test.plane.kubeconfig();
+    let leader = start(&arguments, &kubeconfig, BEFORE)?;
+    let boundary = Timestamp::now() + BEFORE;
+    await_metric(&leader, "almanac_leader 1").await?;
+    let before = boundary.duration_since(Timestamp::now());
+    let standby = start(&arguments, &kubeconfig, before)?;
+    standby.await_ready().await?;
+    Ok((leader, standby, boundary))
+}
+
+fn seconds(at: Timestamp) -> f64 {
+    at.duration_since(Timestamp::UNIX_EPOCH).as_secs_f64()
+}
+
+async fn await_query(prometheus: &Prometheus, promql: &str, expected: Option<f64>) -> TestResult {
+    await_condition(&format!("{promql} to be {expected:?}"), PATIENCE, async || {
+        let found = prometheus.query(promql).await?;
+        Ok(Observation::of(found == expected, format!("{found:?}")))
+    })
+    .await
+}
+
+#[test]
+fn a_scrape_after_a_boundary_never_has_the_old_value_and_each_number_is_there_once() -> TestResult {
+    on_own_control_plane(&ControlPlaneOptions::api_only(), async |test| {
+        let kubectl = test.kubectl().await?;
+        prepare(&kubectl).await?;
+        let setting = json!({"targetReplicas": 3});
+        create(
+            &kubectl,
+            &[
+                metrics_producer("boundary"),
+                metrics_producer("passing"),
+                workload("web", "apps/v1", "Deployment"),
+                cron("web", "apps/v1", "Deployment", &setting),
+            ],
+        )
+        .await?;
+        let (leader, standby, boundary) = two_replicas(test).await?;
+        let targets = [leader.address()?, standby.address()?];
+        let prometheus = Prometheus::start_honoring_labels(&targets).await?;
+
+        the_number_changes_at_the_boundary(&prometheus, boundary).await?;
+        each_number_is_there_once(&prometheus, &standby).await?;
+        await_query(&prometheus, "sum(almanac_cron_fired_total)", Some(1.0)).await?;
+        the_documents_list_what_is_exported(&leader).await?;
+        a_deleted_schedule_has_no_number(&kubectl, &prometheus).await?;
+        the_next_leader_has_the_numbers(&prometheus, &leader).await
+    })
+}
+
+fn selector(series: &str) -> String {
+    format!("{series}{{name=\"boundary\",namespace=\"{HARBOUR}\"}}")
+}
+
+async fn the_number_changes_at_the_boundary(
+    prometheus: &Prometheus,
+    boundary: Timestamp,
+) -> TestResult {
+    for series in SERIES {
+        await_query(prometheus, &selector(series), Some(2.0)).await?;
+    }
+    ensure!(Timestamp::now() < boundary, "the machine was too slow to see the old value in time");
+    let is = |value: f64, expected: f64| (value - expected).abs() < 0.5;
+    for series in SERIES {
+        await_query(prometheus, &selector(series), Some(7.0)).await?;
+        let boundary = seconds(boundary);
+        let scraped = prometheus.scraped(&selector(series), 5).await?;
+        for (at, value) in &scraped {
+            let late = at - boundary;
+            ensure!(late < 0.0 || is(*value, 7.0), "{value} at {BOUNDARY} and {late} s");
+            ensure!(late >= -A_SCRAPE || is(*value, 2.0), "{value} at {BOUNDARY} and {late} s");
+        }
+        let first = scraped.iter().find(|(at, _)| *at >= boundary).context("none since")?;
+        // It scrapes every second.
+        ensure!(first.0 - boundary < 10.0, "the first scrape came late: {scraped:?}");
+    }
+    Ok(())
+}
+
+/// Two replicas are scraped, and one of them has the numbers.
+async fn each_number_is_there_once(prometheus: &Prometheus, standby: &Program) -> TestResult {
+    await_query(prometheus, r#"sum(up{job="test"})"#, Some(2.0)).await?;
+    await_query(prometheus, "count(almanac_leader)", Some(2.0)).await?;
+    await_query(prometheus, "sum(almanac_leader)", Some(1.0)).await?;
+    for series in SERIES {
+        await_query(prometheus, &format!("count({})", selector(series)), Some(1.0)).await?;
+    }
+    let (status, text) = standby.get("/metrics").await?;
+    ensure!(status == 200 && text.contains("almanac_leader 0"), "{status}: {text}");
+    ensure!(!text.contains("karpenter_"), "a standby has numbers of schedules: {text}");
+    Ok(())
+}
+
+async fn a_deleted_schedule_has_no_number(
+    kubectl: &Kubectl,
+    prometheus: &Prometheus,
+) -> TestResult {
+    let all = "count(karpenter_scheduled_capacity)";
+    await_query(prometheus, all, Some(2.0)).await?;
+    kubectl.run(&["-n", HARBOUR, "delete", "metricsproducer", "passing"]).await?;
+    // Far sooner than the five minutes for which a series that merely ends is still shown.
+    await_query(prometheus, all, Some(1.0)).await?;
+    await_query(prometheus, r#"karpenter_scheduled_capacity{name="passing"}"#, None).await
+}
+
+async fn the_next_leader_has_the_numbers(prometheus: &Prometheus, leader: &Program) -> TestResult {
+    ensure!(leader.stop().await?.success(), "it did not end well");
+    await_query(prometheus, "sum(almanac_leader)", Some(1.0)).await?;
+    await_query(prometheus, r#"sum(up{job="test"})"#, Some(1.0)).await?;
+    await_query(prometheus, &format!("count({})", selector(SERIES[0])), Some(1.0)).await?;
+    await_query(prometheus, &selector(SERIES[0]), Some(7.0)).await
+}
+
+/// The names in the first columns of the tables.
+fn listed(document: &str) -> BTreeSet<&str> {
+    let rows = document.lines().filter_map(|line| line.strip_prefix("| `"));
+    rows.filter_map(|row| row.split('`').next()).collect()
+}
+
+/// The names of what an answer has, as queries have them.
+fn exported(text: &str) -> BTreeSet<String> {
+    let types = text.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split_once(' '));
+    types
+        .map(|(name, kind)| if kind == "counter" { format!("{name}_total") } else { name.into() })
+        .collect()
+}
+
+async fn the_documents_list_what_is_exported(leader: &Program) -> TestResult {
+    let document = std::fs::read_to_string(format!("{ROOT}/docs/metrics.md"))?;
+    let listed: BTreeSet<String> = listed(&document).into_iter().map(String::from).collect();
+    let (status, text) = leader.get("/metrics").await?;
+    ensure!(status == 200, "{status}: {text}");
+    assert_eq!(exported(&text), listed, "left: exported; right: listed in docs/metrics.md");
+    for label in text.lines().filter_map(|line| line.split_once('{')) {
+        let names = label.1.split('}').next().unwrap_or_default().split(',');
+        for name in names.filter_map(|pair| pair.split('=').next()).filter(|name| *name != "le") {
+            assert!(document.contains(&format!("`{name}`")), "the label {name} is not explained");
+        }
+    }
+    Ok(())
+}

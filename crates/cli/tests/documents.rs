@@ -1,0 +1,89 @@
+//! The documents speak of what is there: flags that the binary has, all of them, and files that
+//! exist. That commands print what is shown is tested in `readme`.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context as _, ensure};
+
+fn root() -> anyhow::Result<PathBuf> {
+    Ok(Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize()?)
+}
+
+#[test]
+fn the_page_about_the_controllers_lists_their_flags() -> anyhow::Result<()> {
+    let page = fs::read_to_string(root()?.join("docs/controller.md"))?;
+    let rows = page.lines().filter_map(|line| line.strip_prefix("| `--"));
+    let listed: BTreeSet<&str> = rows.filter_map(|row| row.split('`').next()).collect();
+    let help = Command::new(env!("CARGO_BIN_EXE_almanac")).args(["controller", "--help"]).output();
+    let help = String::from_utf8(help?.stdout)?;
+    let flags = help.lines().filter_map(|line| line.trim_start().strip_prefix("--"));
+    let there: BTreeSet<&str> = flags.filter_map(|flag| flag.split([' ', '[']).next()).collect();
+    assert!(there.len() > 10, "{there:?}");
+    assert_eq!(listed, there, "left: docs/controller.md; right: --help");
+    Ok(())
+}
+
+/// Every document of the repository's own.
+fn documents(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).with_context(|| format!("{}", folder.display()))? {
+        let path = entry?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if path.is_dir() && name != "target" && !name.starts_with('.') {
+            found.extend(documents(&path)?);
+        } else if path.extension().is_some_and(|extension| extension == "md") {
+            found.push(path);
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// What a document's links point at, without what lies outside the repository.
+fn links(document: &str) -> impl Iterator<Item = &str> {
+    let targets = document.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+    targets.filter(|target| !target.contains("://") && !target.contains(char::is_whitespace))
+}
+
+/// The anchors of a document's headings, as GitHub makes them.
+fn anchors(document: &str) -> BTreeSet<String> {
+    let headings = document.lines().filter(|line| line.starts_with('#'));
+    let keep = |letter: &char| letter.is_alphanumeric() || " -_".contains(*letter);
+    headings
+        .map(|line| line.trim_start_matches('#').trim().to_lowercase())
+        .map(|title| title.chars().filter(keep).collect::<String>().replace(' ', "-"))
+        .collect()
+}
+
+#[test]
+fn every_link_in_the_documents_leads_somewhere() -> anyhow::Result<()> {
+    let documents = documents(&root()?)?;
+    ensure!(documents.len() > 10, "{documents:?}");
+    let mut astray = Vec::new();
+    for path in documents {
+        let text = fs::read_to_string(&path)?;
+        for link in links(&text) {
+            let (file, anchor) = link.split_once('#').unwrap_or((link, ""));
+            let target = match file {
+                "" => path.clone(),
+                _ => path.parent().context("it is in a folder")?.join(file),
+            };
+            let is_there = target.exists()
+                && (anchor.is_empty() || anchors(&fs::read_to_string(&target)?).contains(anchor));
+            if !is_there {
+                astray.push(format!("{}: {link}", path.display()));
+            }
+        }
+    }
+    assert!(astray.is_empty(), "{astray:#?}");
+    Ok(())
+}
+
+#[test]
+fn an_anchor_is_a_heading_without_what_is_no_letter() {
+    let anchors = anchors("# What happens if …\n\ntext\n## `a`, b\n");
+    assert_eq!(anchors, ["a-b", "what-happens-if-"].map(String::from).into());
+}

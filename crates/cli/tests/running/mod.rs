@@ -1,0 +1,36 @@
+//! The controllers as programs beside the control plane, on a clock that is just before a boundary.
+
+use std::path::Path;
+
+use almanac_harness::{Observation, PATIENCE, Program, TestResult, await_condition};
+use anyhow::ensure;
+use jiff::{SignedDuration, Timestamp};
+
+pub(crate) const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+/// When everything in these tests happens, on the policies' clock.
+pub(crate) const BOUNDARY: &str = "2027-03-02T09:00:00Z";
+
+/// Starts the binary with these arguments, on a clock that shows the boundary so much later.
+pub(crate) fn start(
+    arguments: &[String],
+    kubeconfig: &Path,
+    before_boundary: SignedDuration,
+) -> anyhow::Result<Program> {
+    let boundary: Timestamp = BOUNDARY.parse()?;
+    let offset = boundary.duration_since(Timestamp::now()) - before_boundary;
+    let kubeconfig = kubeconfig.display().to_string();
+    let offset = format!("--clock-offset={offset:#}");
+    let mut all: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    all.extend(["--kubeconfig", &kubeconfig, &offset]);
+    Program::start_listening(env!("CARGO_BIN_EXE_almanac").as_ref(), &all, &[])
+}
+
+/// Waits until the binary answers with a metric of this value.
+pub(crate) async fn await_metric(program: &Program, line: &str) -> TestResult {
+    await_condition(&format!("the metric {line:?}"), PATIENCE, async || {
+        let (status, text) = program.get("/metrics").await?;
+        ensure!(status == 200, "{status}: {text}");
+        Ok(Observation::of(text.lines().any(|it| it == line), text))
+    })
+    .await
+}
