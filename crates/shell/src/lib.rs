@@ -5,7 +5,7 @@
 //! | [`client`] | the connection to the API server |
 //! | [`clock`] | the policies' clock, which a test can shift |
 //! | [`lease`] | who leads, and the fence that every write has to pass |
-//! | [`writer`] | every write there is: fenced, within the budget, with a precondition |
+//! | [`writer`] | every write but the lease's: fenced, within the budget, changes with a precondition |
 //! | [`budget`] | how many writes go at once, and which go first |
 //! | [`following`] | a kind of objects, listed and watched |
 //! | [`event_log`] | Events, bounded |
