@@ -11,12 +11,14 @@ mod map;
 mod mistakes;
 mod objects;
 mod scalar;
+mod scannable;
 mod source;
 mod stream;
 mod text_finding;
 mod tree;
 mod yaml;
 
+pub(crate) use map::MERGE_KEY;
 pub use objects::{PlacedFinding, ReadObject, Reading, read_objects};
 pub use source::{Position, Source, Span};
 pub use tree::{Entry, Node, Value};

@@ -3,7 +3,7 @@
 use libyaml_safer::{Emitter, Encoding, Event, MappingStyle, ScalarStyle, SequenceStyle};
 use serde_json::Value;
 
-use crate::reading::reads_as_text;
+use crate::reading::{MERGE_KEY, reads_as_text};
 
 /// Why nothing could be written.
 #[derive(Debug, thiserror::Error)]
@@ -65,7 +65,7 @@ fn emit_value(emitter: &mut Emitter<'_>, value: &Value) -> Result<(), libyaml_sa
 fn emit_text(emitter: &mut Emitter<'_>, text: &str) -> Result<(), libyaml_safer::Error> {
     let style = if text.contains('\n') {
         ScalarStyle::Literal
-    } else if reads_as_text(text) {
+    } else if reads_as_text(text) && text != MERGE_KEY {
         ScalarStyle::Plain
     } else {
         ScalarStyle::DoubleQuoted

@@ -252,7 +252,10 @@ fn odd_yaml_is_read_as_kubectl_reads_it() -> TestResult {
         let documents = DOCUMENTS.iter().map(|fields| with_fields(fields));
         let mut differences = Vec::new();
         let mut read = 0;
-        for text in values.chain(documents) {
+        // A text need not end its last line; block text then shows what is taken for its end.
+        let unended = ["|\n    x", ">\n    x", "|+\n    x", "\"x\\", "x"]
+            .map(|value| with_value(value).trim_end().to_owned());
+        for text in values.chain(documents).chain(unended) {
             let theirs = normal(as_kubectl_reads(&kubectl, &text).await);
             let (ours, told) = as_we_read(&text);
             let ours = normal(ours);

@@ -42,10 +42,31 @@ fn deep_nesting_is_refused_in_yaml_and_in_json() {
             &text[..8]
         );
     }
+    // Text that has to be looked at twice is no slower to refuse.
+    for opening in ["[", "{a: ", "- "] {
+        let text = format!("- \"!,\"\n- {}", opening.repeat(300_000));
+        let found = codes(&text);
+        assert!(matches!(found[..], [Code::TooLarge | Code::Syntax]), "{found:?} for {opening}…");
+    }
     assert_eq!(
         findings(&format!("a: {}", "[".repeat(200))),
         ["1:131 too-large a document is nested at most 128 levels deep, this goes on"]
     );
+}
+
+#[test]
+fn a_text_that_ends_anywhere_or_tags_anything_gives_findings_and_never_a_panic() {
+    assert_eq!(findings("a: \"b\\"), ["1:7 syntax the text ends inside quotes"]);
+    assert_eq!(findings("'!,"), ["1:4 syntax the text ends inside quotes"]);
+    let tagged = findings("a: [!,b]");
+    assert_eq!(tagged, ["1:5 syntax a ',' can't stand directly behind a tag"]);
+    let marked = findings("---\n\u{feff}a: [!,b]");
+    assert_eq!(marked, ["2:6 syntax a ',' can't stand directly behind a tag"]);
+    let earlier = findings("a: [b]\n c: d\ne: [!,b]\n");
+    assert_eq!(earlier, ["2:2 syntax a key was expected here"]);
+    let schedule = cron_for_workload("    - {name: a, schedule: '0 7 * * *', targetReplicas: 1}\n");
+    let described = format!("{schedule}  description: |\n    not the end of a line");
+    assert_eq!(findings(&described).len(), 1, "{:?}", findings(&described));
 }
 
 #[test]

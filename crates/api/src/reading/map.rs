@@ -7,6 +7,9 @@ use super::text_finding::TextFinding;
 use super::tree::{Entry, Node, Value};
 use crate::finding::Code;
 
+/// As a key without quotes, it takes over the fields of other maps.
+pub(crate) const MERGE_KEY: &str = "<<";
+
 /// The entries so far.
 #[derive(Default)]
 pub(super) struct MapInProgress {

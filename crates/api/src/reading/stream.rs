@@ -87,11 +87,17 @@ fn yaml_document(
 /// Splits a text at lines that begin with `---`, and tells where each piece begins.
 fn split<'a>(text: &'a str, findings: &mut Vec<TextFinding>) -> Vec<(usize, &'a str)> {
     let mut pieces = Vec::new();
+    // The parser drops a byte order mark and does not count it.
+    let piece = |begin: usize, end: usize| {
+        let piece = &text[begin..end];
+        let piece = piece.strip_prefix('\u{feff}').unwrap_or(piece);
+        (end - piece.len(), piece)
+    };
     let mut begin = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
     let mut byte = begin;
     for line in text[begin..].split_inclusive('\n') {
         if let Some(rest) = line.strip_prefix("---") {
-            pieces.push((begin, &text[begin..byte]));
+            pieces.push(piece(begin, byte));
             let rest = rest.trim();
             if !rest.is_empty() && !rest.starts_with('#') {
                 let span = Span::new(byte..byte + line.trim_end().len());
@@ -104,6 +110,6 @@ fn split<'a>(text: &'a str, findings: &mut Vec<TextFinding>) -> Vec<(usize, &'a 
         }
         byte += line.len();
     }
-    pieces.push((begin, &text[begin..]));
+    pieces.push(piece(begin, text.len()));
     pieces
 }

@@ -7,8 +7,9 @@ use std::collections::BTreeMap;
 
 use libyaml_safer::{EventData, Parser, ScalarStyle};
 
-use super::map::{Key, MapInProgress, merge};
+use super::map::{Key, MERGE_KEY, MapInProgress, merge};
 use super::scalar::{Scalar, as_key, resolve, resolve_tagged};
+use super::scannable::Scannable;
 use super::source::Span;
 use super::text_finding::TextFinding;
 use super::tree::{Entry, Node, Value};
@@ -22,14 +23,26 @@ pub(super) fn read(
     offset: usize,
     findings: &mut Vec<TextFinding>,
 ) -> Result<Option<Node>, TextFinding> {
-    let mut input = text.as_bytes();
+    let scannable = Scannable::new(text, offset);
+    let read = read_events(&scannable.text, text, offset, findings);
+    scannable.conclude(read)
+}
+
+/// `scannable` is what the parser gets, `text` what stands in the file.
+fn read_events(
+    scannable: &str,
+    text: &str,
+    offset: usize,
+    findings: &mut Vec<TextFinding>,
+) -> Result<Option<Node>, TextFinding> {
+    let mut input = scannable.as_bytes();
     let mut parser = Parser::new();
     parser.set_input_string(&mut input);
     let mut builder = Builder::new(text, offset, findings);
     loop {
         let event = parser.parse().map_err(|error| mistakes::syntax(&error, text, offset))?;
-        let start = usize::try_from(event.start_mark.index).unwrap_or(text.len());
-        let end = usize::try_from(event.end_mark.index).unwrap_or(text.len());
+        let within = |index: u64| usize::try_from(index).map_or(text.len(), |i| i.min(text.len()));
+        let (start, end) = (within(event.start_mark.index), within(event.end_mark.index));
         let span = Span::new(offset + start..offset + end);
         match event.data {
             EventData::Alias { anchor } => builder.alias(&anchor, span)?,
@@ -226,7 +239,7 @@ impl<'a> Builder<'a> {
             mistakes::comment_inside_plain_text(self.text, self.offset, span, self.findings);
         }
         if self.awaits_key() {
-            if written.plain_implicit && written.value == "<<" {
+            if written.plain_implicit && written.value == MERGE_KEY {
                 self.merge_key(span);
                 return Ok(());
             }
