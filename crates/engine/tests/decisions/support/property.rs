@@ -37,6 +37,8 @@ pub(crate) fn holds<S: Strategy>(
     let _ = writeln!(std::io::stderr(), "ALMANAC_ENGINE_SEED={seed} {name}, {cases} cases");
     let config = Config {
         cases,
+        // Some strategies draw again; how often grows with the number of cases.
+        max_local_rejects: cases.saturating_mul(100).max(65_536),
         rng_seed: RngSeed::Fixed(seed),
         failure_persistence: Some(Box::new(FileFailurePersistence::Direct(REGRESSIONS))),
         source_file: Some(file!()),
