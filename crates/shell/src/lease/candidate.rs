@@ -82,17 +82,19 @@ impl Candidate {
 
     /// Waits until the Lease is ours, then leads: runs what `term` makes of the fence, and keeps
     /// renewing meanwhile. Ends when the term has ended by itself (`Ok`; the Lease is released) or
-    /// the Lease is lost (the fence is shut, and the term is dropped). Does nothing when the token
-    /// ends before that.
+    /// the Lease is lost (the fence is shut, and the term is dropped). There is no term when the
+    /// token ends before that.
     pub async fn lead(
         &mut self,
         end: &CancellationToken,
         term: impl AsyncFnOnce(Fence),
     ) -> Result<(), Lost> {
-        let Won { record, fence } = tokio::select! {
-            won = self.win() => won,
-            () = end.cancelled() => return Ok(()),
-        };
+        let Some(Won { record, fence }) = self.win(end).await else { return Ok(()) };
+        if end.is_cancelled() {
+            fence.shut();
+            self.release(&record, self.options.every).await;
+            return Ok(());
+        }
         let term = term(fence.clone());
         tokio::pin!(term);
         let mut latest = record;
@@ -101,22 +103,29 @@ impl Candidate {
             lost = self.keep(&mut latest, &fence) => Some(lost),
         };
         let Some(lost) = lost else {
-            self.release(&latest, &fence).await;
+            // Beyond the fence it may be another's already, and there is nothing to give back.
+            if let Ok(left) = fence.check() {
+                fence.shut();
+                self.release(&latest, left.min(self.options.every)).await;
+            }
             return Ok(());
         };
         fence.shut();
         Err(lost)
     }
 
-    /// Waits until the Lease is ours.
-    async fn win(&mut self) -> Won {
+    /// Waits until the Lease is ours, or the token ends. Taking it is seen through even then, for as
+    /// long as a write may take: it could be taken and nobody know.
+    async fn win(&mut self, end: &CancellationToken) -> Option<Won> {
         let mut seen: Option<(Mark, Duration)> = None;
         let mut failures =
             Backoff::new(self.options.every, self.options.lasts, self.chance.u64(..));
-        loop {
-            let attempt = tokio::time::timeout(self.options.writes_for, self.attempt(&mut seen));
-            match attempt.await {
-                Ok(Ok(Some(won))) => return won,
+        while !end.is_cancelled() {
+            let mut pause = self.options.every.mul_f64(1.0 + 0.2 * self.chance.f64());
+            let attempt = self.attempt(&mut seen, end);
+            match tokio::time::timeout(self.options.writes_for, attempt).await {
+                Ok(Ok(Some(won))) => return Some(won),
+                Ok(Ok(None)) if end.is_cancelled() => {}
                 Ok(Ok(None)) => {
                     failures.reset();
                     self.health.is_ready();
@@ -125,13 +134,16 @@ impl Candidate {
                 Ok(Err(kube::Error::Api(status))) if status.code == 409 => {}
                 Ok(Err(error)) => {
                     self.waits_because(&in_short(&error));
-                    tokio::time::sleep(failures.next_pause()).await;
+                    pause += failures.next_pause();
                 }
                 Err(_) => self.waits_because("no answer in time"),
             }
-            let spread = 1.0 + 0.2 * self.chance.f64();
-            tokio::time::sleep(self.options.every.mul_f64(spread)).await;
+            tokio::select! {
+                () = tokio::time::sleep(pause) => {}
+                () = end.cancelled() => {}
+            }
         }
+        None
     }
 
     fn waits_because(&self, why: &str) {
@@ -139,9 +151,17 @@ impl Candidate {
         self.health.await_what(format!("the lease: {why}"));
     }
 
-    async fn attempt(&self, seen: &mut Option<(Mark, Duration)>) -> kube::Result<Option<Won>> {
+    async fn attempt(
+        &self,
+        seen: &mut Option<(Mark, Duration)>,
+        end: &CancellationToken,
+    ) -> kube::Result<Option<Won>> {
         let LeaseOptions { name, identity, lasts, .. } = &self.options;
-        let found = Record::find(&self.api, name).await?;
+        let found = tokio::select! {
+            biased;
+            () = end.cancelled() => return Ok(None),
+            found = Record::find(&self.api, name) => found?,
+        };
         // What counts is when the request was sent: others count from when they see its effect.
         let sent = monotonic::now();
         let record = match found {
@@ -223,9 +243,7 @@ impl Candidate {
         }
     }
 
-    async fn release(&self, latest: &Record, fence: &Fence) {
-        let Ok(left) = fence.check() else { return };
-        fence.shut();
+    async fn release(&self, latest: &Record, patience: Duration) {
         let released = async {
             match latest.release(&self.api).await {
                 // A renewal was under way, and its answer was not waited for.
@@ -240,7 +258,7 @@ impl Candidate {
                 released => released.map(|_| ()),
             }
         };
-        match tokio::time::timeout(left.min(self.options.every), released).await {
+        match tokio::time::timeout(patience, released).await {
             Ok(Ok(())) => tracing::info!("released the lease"),
             Ok(Err(error)) => {
                 tracing::warn!(error = %in_short(&error), "failed to release the lease");
