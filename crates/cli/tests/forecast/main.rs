@@ -4,102 +4,21 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "what fails here fails the test")]
 
+mod output;
+mod running;
+
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::path::Path;
+use std::process::Output;
 
+use running::{
+    BROKEN, NIGHT, NODES, PRESENT, SHOP, almanac, command, folder_with, forecast, json, text,
+};
 use serde_json::Value;
-
-const PRESENT: &str = "2026-11-20T12:00:00Z";
-
-const SHOP: &str = r#"
-apiVersion: autoscaling.karmada.io/v1alpha1
-kind: CronFederatedHPA
-metadata: {name: shop-hours}
-spec:
-  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: shop}
-  rules:
-  - {name: open, schedule: "0 8 * * *", timeZone: Europe/Berlin, targetReplicas: 10}
-  - {name: close, schedule: "0 20 * * *", timeZone: Europe/Berlin, targetReplicas: 2}
-"#;
-
-const NIGHT: &str = r#"
-apiVersion: autoscaling.karmada.io/v1alpha1
-kind: CronFederatedHPA
-metadata: {name: night-watch}
-spec:
-  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: shop}
-  rules:
-  - {name: "sle</script>ep", schedule: "0 22 * * *", targetReplicas: 0}
-"#;
-
-const NODES: &str = r"
-apiVersion: autoscaling.karpenter.sh/v1alpha1
-kind: MetricsProducer
-metadata: {name: nodes}
-spec:
-  schedule:
-    defaultReplicas: 1
-    behaviors:
-    - {replicas: 5, start: {hours: 9}, end: {hours: 17}}
-";
-
-const BROKEN: &str = r#"
-apiVersion: autoscaling.karmada.io/v1alpha1
-kind: CronFederatedHPA
-metadata: {name: broken}
-spec:
-  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: other}
-  rules:
-  - {name: never, schedule: "0 8 * *", targetReplicas: 10}
-"#;
-
-/// A folder of its own for a test, empty.
-fn folder(name: &str) -> PathBuf {
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("forecast").join(name);
-    let _ = fs::remove_dir_all(&path);
-    fs::create_dir_all(&path).unwrap();
-    path
-}
-
-fn folder_with(name: &str, files: &[(&str, &str)]) -> PathBuf {
-    let path = folder(name);
-    for (file, text) in files {
-        fs::write(path.join(file), text).unwrap();
-    }
-    path
-}
-
-fn command(folder: &Path, arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_almanac"));
-    command.current_dir(folder).stdin(Stdio::null()).args(arguments);
-    command.env("NO_COLOR", "1").env("COLUMNS", "100");
-    command
-}
-
-fn almanac(folder: &Path, arguments: &[&str]) -> Output {
-    command(folder, arguments).output().unwrap()
-}
-
-fn text(output: &[u8]) -> String {
-    String::from_utf8(output.to_vec()).unwrap()
-}
-
-fn json(output: &Output) -> Value {
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| {
-        panic!("{error}: {} {}", text(&output.stdout), text(&output.stderr))
-    })
-}
-
-/// What a forecast of the present week prints.
-fn forecast(folder: &Path, arguments: &[&str]) -> Output {
-    let usual = ["forecast", "-f", ".", "--from", PRESENT];
-    almanac(folder, &[&usual[..], arguments].concat())
-}
 
 #[track_caller]
 fn assert_written_down(name: &str, output: &Output) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/forecast").join(name);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/forecast/expected").join(name);
     let found = text(&output.stdout);
     if std::env::var_os("ALMANAC_UPDATE").is_some() {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -131,7 +50,7 @@ fn the_picture_in_the_readme_is_what_is_printed() {
     let example = ["forecast", "-f", "examples/cron-scaling/two-mornings.yaml"];
     let period = ["--from", "2026-11-23", "--for", "2d", "-o", "svg"];
     let output = almanac(&root, &[example.as_slice(), &period].concat());
-    assert_written_down("../../../../docs/forecast.svg", &output);
+    assert_written_down("../../../../../docs/forecast.svg", &output);
 }
 
 #[test]
@@ -323,54 +242,6 @@ fn the_timeline_is_as_wide_as_the_terminal() {
 }
 
 #[test]
-fn a_file_is_written_whole_and_replaces_the_one_before() {
-    let folder = folder_with("out", &[("a.yaml", SHOP)]);
-    let out = self::folder("out-written").join("out.json");
-    fs::write(&out, "old").unwrap();
-    let output = forecast(&folder, &["-o", "json", "--out", out.to_str().unwrap()]);
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    assert_eq!(text(&output.stdout), "");
-    assert_eq!(fs::read(&out).unwrap(), forecast(&folder, &["-o", "json"]).stdout);
-    assert_eq!(fs::read_dir(out.parent().unwrap()).unwrap().count(), 1);
-    let output = forecast(&folder, &["--out", "no/such/folder/out.txt"]);
-    assert_eq!(output.status.code(), Some(2));
-}
-
-#[test]
-#[cfg(unix)]
-fn an_interruption_leaves_no_half_file_and_keeps_the_old_one() {
-    // Many targets with a change a minute, for a century: far longer than anybody waits.
-    let many: Vec<String> = (0..50)
-        .map(|number| {
-            let rules =
-                SHOP.replace("0 8 * * *", "*/2 * * * *").replace("0 20 * * *", "1-59/2 * * * *");
-            rules.replace("name: shop", &format!("name: shop-{number}"))
-        })
-        .collect();
-    let folder = folder_with("interrupt", &[("a.yaml", &many.join("---"))]);
-    fs::write(folder.join("out.json"), "old").unwrap();
-    let arguments = ["forecast", "-f", "a.yaml", "--from", PRESENT, "--for", "3y", "-o", "json"];
-    let mut command = command(&folder, &[&arguments[..], &["--out", "out.json"]].concat());
-    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-    let unfinished = || {
-        fs::read_dir(&folder)
-            .unwrap()
-            .map(|entry| entry.unwrap().path())
-            .any(|path| path.to_string_lossy().ends_with(".unfinished"))
-    };
-    while !unfinished() {
-        assert_eq!(child.try_wait().unwrap(), None, "it ended by itself");
-        std::thread::yield_now();
-    }
-    let kill = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
-    assert!(kill.success());
-    let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
-    assert_eq!(fs::read_to_string(folder.join("out.json")).unwrap(), "old");
-    assert!(!unfinished());
-}
-
-#[test]
 fn a_target_is_explained_by_who_wrote_it_last() {
     let folder = folder_with("explain", &[("a.yaml", SHOP), ("b.yaml", NIGHT)]);
     let explain = |at| {
@@ -399,23 +270,4 @@ fn what_comes_next_is_in_order_of_time() {
     assert!(times.is_sorted() && times.len() == 10, "{times:?}");
     assert_eq!(items[0]["what"], "closes");
     assert_eq!((&items[0]["from"], &items[0]["to"]), (&5.into(), &1.into()));
-}
-
-#[test]
-fn whoever_has_read_enough_may_close_the_pipe() {
-    let folder = folder_with("pipe", &[("a.yaml", SHOP)]);
-    for arguments in [
-        &["forecast", "-f", ".", "--for", "50y", "-o", "json"][..],
-        &["forecast", "-f", ".", "--for", "50y", "-o", "svg"],
-        &["next", "-f", ".", "--for", "50y", "-o", "json"],
-    ] {
-        let mut child = command(&folder, arguments)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        drop(child.stdout.take());
-        let output = child.wait_with_output().unwrap();
-        assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", text(&output.stderr));
-    }
 }

@@ -1,0 +1,73 @@
+//! Where the output goes: a file, and a pipe that somebody closes.
+
+use std::fs;
+use std::process::{Command, Stdio};
+
+use crate::running::{PRESENT, SHOP, command, empty_folder, folder_with, forecast, text};
+
+#[test]
+fn a_file_is_written_whole_and_replaces_the_one_before() {
+    let folder = folder_with("out", &[("a.yaml", SHOP)]);
+    let out = empty_folder("out-written").join("out.json");
+    fs::write(&out, "old").unwrap();
+    let output = forecast(&folder, &["-o", "json", "--out", out.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert_eq!(text(&output.stdout), "");
+    assert_eq!(fs::read(&out).unwrap(), forecast(&folder, &["-o", "json"]).stdout);
+    assert_eq!(fs::read_dir(out.parent().unwrap()).unwrap().count(), 1);
+    let output = forecast(&folder, &["--out", "no/such/folder/out.txt"]);
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+#[cfg(unix)]
+fn an_interruption_leaves_no_half_file_and_keeps_the_old_one() {
+    // Many targets with a change a minute, for a century: far longer than anybody waits.
+    let many: Vec<String> = (0..50)
+        .map(|number| {
+            let rules =
+                SHOP.replace("0 8 * * *", "*/2 * * * *").replace("0 20 * * *", "1-59/2 * * * *");
+            rules.replace("name: shop", &format!("name: shop-{number}"))
+        })
+        .collect();
+    let folder = folder_with("interrupt", &[("a.yaml", &many.join("---"))]);
+    fs::write(folder.join("out.json"), "old").unwrap();
+    let arguments = ["forecast", "-f", "a.yaml", "--from", PRESENT, "--for", "3y", "-o", "json"];
+    let mut command = command(&folder, &[&arguments[..], &["--out", "out.json"]].concat());
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let unfinished = || {
+        fs::read_dir(&folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .any(|path| path.to_string_lossy().ends_with(".unfinished"))
+    };
+    while !unfinished() {
+        assert_eq!(child.try_wait().unwrap(), None, "it ended by itself");
+        std::thread::yield_now();
+    }
+    let kill = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(kill.success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
+    assert_eq!(fs::read_to_string(folder.join("out.json")).unwrap(), "old");
+    assert!(!unfinished());
+}
+
+#[test]
+fn whoever_has_read_enough_may_close_the_pipe() {
+    let folder = folder_with("pipe", &[("a.yaml", SHOP)]);
+    for arguments in [
+        &["forecast", "-f", ".", "--for", "50y", "-o", "json"][..],
+        &["forecast", "-f", ".", "--for", "50y", "-o", "svg"],
+        &["next", "-f", ".", "--for", "50y", "-o", "json"],
+    ] {
+        let mut child = command(&folder, arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", text(&output.stderr));
+    }
+}
