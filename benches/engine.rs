@@ -16,10 +16,13 @@ use std::time::{Duration, Instant};
 
 use almanac_calendar::{Cron, Pattern, PatternText, PatternWindow, Zone};
 use almanac_engine::cron_scaling::{
-    self, Applied, CronRule, CronScaling, Ending, Execution, Memory, RuleMemory, Setting, Target,
+    self, Applied, CronRule, CronScaling, Ending, Execution, Memory, RuleMemory, Setting,
 };
 use almanac_engine::scheduled_capacity::{self, Behaviour, ScheduledCapacity};
-use almanac_engine::{Agenda, Fingerprint, Identity, PolicyObject, Workload, World, turn};
+use almanac_engine::{
+    Agenda, Family, Fingerprint, Identity, PolicyName, PolicyObject, Reach, Target, Workload,
+    World, turn,
+};
 use criterion::Criterion;
 use jiff::{SignedDuration, Timestamp};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
@@ -42,9 +45,10 @@ fn noon() -> Timestamp {
     "2026-03-02T12:00:00Z".parse().unwrap()
 }
 
-fn policy_name(index: usize) -> Identity {
+fn policy_name(index: usize) -> PolicyName {
     let name = format!("shop-{index:06}");
-    Identity::new("autoscaling.karmada.io", "CronFederatedHPA", "production", name)
+    let object = Identity::new("autoscaling.karmada.io", "CronFederatedHPA", "production", name);
+    PolicyName::new(Family::CronScaling, object)
 }
 
 fn target_name(index: usize) -> Identity {
@@ -83,15 +87,14 @@ fn object(index: usize, is_due: bool, executions: i64) -> PolicyObject<CronScali
         fingerprint,
     };
     let memory = RuleMemory::beginning(&rule, yesterday).with_executions(history);
-    PolicyObject {
-        policy: CronScaling {
-            target: Target::Workload(target_name(index)),
-            rules: Box::new([rule]),
-            unusable_rules: Box::default(),
-        },
-        created: Some(yesterday),
-        memory: Some(Memory { rules: vec![memory] }),
-    }
+    let policy = CronScaling {
+        target: Target::Workload(target_name(index)),
+        target_version: Arc::from("apps/v1"),
+        rules: Box::new([rule]),
+        unusable_rules: Box::default(),
+    };
+    let memory = Some(Memory { rules: vec![memory] });
+    PolicyObject { created: Some(yesterday), memory, ..PolicyObject::new(policy) }
 }
 
 /// A world of [`RULES`] rules, of which every `RULES / due`th is due at noon, and its agenda.
@@ -107,9 +110,9 @@ fn world(due: usize) -> (World, Agenda) {
 fn add_policy(world: &mut World, agenda: &mut Agenda, index: usize, is_due: bool, executions: i64) {
     let (name, object) = (policy_name(index), object(index, is_due, executions));
     let before_noon = noon() - SignedDuration::from_secs(1);
-    let memory = object.memory.as_ref().unwrap();
-    agenda.set(&name, cron_scaling::wake_at(&object.policy, memory, before_noon));
-    world.cron_scalings.insert(name, object);
+    let (policy, memory) = (object.policy.as_ref().unwrap(), object.memory.as_ref().unwrap());
+    agenda.set(&name, cron_scaling::wake_at(policy, memory, before_noon));
+    world.cron_scalings.insert(name.identity, object);
 }
 
 /// The bytes of a rule with so many executions, and of a workload.
@@ -139,15 +142,14 @@ struct TurnFigures {
 
 fn measure_turns(due: usize) -> TurnFigures {
     let (world, agenda) = world(due);
-    let now = noon();
+    let (now, reach) = (noon(), Reach::everything());
     let (mut decided, mut whole) = (Vec::new(), Vec::new());
     for _ in 0..TURNS {
         let mut agenda_now = agenda.clone();
         let started = Instant::now();
         let mut writes = 0;
         while let Some(policy) = agenda_now.take_due(now) {
-            let input = cron_scaling::gather(&world, &policy).unwrap();
-            writes += black_box(cron_scaling::decide(&input, now)).actions.len();
+            writes += black_box(turn::open(&world, &policy, &reach, now)).unwrap().actions().len();
         }
         decided.push(started.elapsed());
         assert_eq!(writes, due);

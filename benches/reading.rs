@@ -52,7 +52,7 @@ fn read_and_check(folder: &Path) -> (Duration, Duration, Duration) {
     let reading = files::read(&names, std::io::empty()).expect("the folder is there");
     let read = begun.elapsed();
     let now = Timestamp::constant(1_767_571_200, 0);
-    let (checked, findings) = check_everything(&reading, Setting { namespace: "default", now });
+    let (checked, findings) = check_everything(&reading, Setting::new("default", now));
     let total = begun.elapsed();
     assert_eq!(
         (checked.len(), findings.len()),
@@ -60,7 +60,7 @@ fn read_and_check(folder: &Path) -> (Duration, Duration, Duration) {
         "{:?}",
         findings.first()
     );
-    assert!(checked.iter().all(|object| object.meaning.is_some()));
+    assert!(checked.iter().all(|object| object.slim.is_some() || object.scales.is_some()));
     (total, read, total.saturating_sub(read))
 }
 

@@ -4,28 +4,31 @@
 //! so does this, for files. Its meaning is what only the schedules themselves can say; the same
 //! functions serve files, admission and the controllers.
 
+mod closest_firings;
 mod coincidence;
-pub mod cron_federated_hpa;
+mod cron_federated_hpa;
 mod envelope;
 mod everything;
-pub mod horizontal_autoscaler;
-pub mod metrics_producer;
-mod read_object;
+mod horizontal_autoscaler;
+mod max_delay;
+mod meaning;
+mod metrics_producer;
+mod object;
 mod shape;
+mod shapes;
 mod target;
 mod together;
 
 use crate::finding::Finding;
 
 pub use everything::check_everything;
-pub use read_object::{CheckedObject, Meaning, Setting, check};
+pub use object::{CheckedObject, Setting, check, check_json};
 pub use together::check_together;
 
-/// The outcome of checking: what can be used, and what is to be said.
-#[derive(Clone, Debug)]
-pub struct Checked<T> {
+/// The outcome of checking a part: what can be used, and what is to be said.
+struct Checked<T> {
     /// What can be used; `None` when nothing of it can.
-    pub value: Option<T>,
+    value: Option<T>,
     /// What is wrong, or worth knowing.
-    pub findings: Vec<Finding>,
+    findings: Vec<Finding>,
 }

@@ -1,173 +1,222 @@
-//! The kinds we read, and what to say about those that are nearly one of them.
+//! The kinds we know: what each is called, and what it is to us.
+//!
+//! One row a kind, and no other place says how one of them is called. What people write that is
+//! nearly one of them is the affair of `recognition`.
 
-/// Which of the kinds we know an object is.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Kind {
-    /// A number over time.
-    MetricsProducer,
-    /// Scales anything with a `scale` subresource by a query.
-    HorizontalAutoscaler,
-    /// A group of nodes with a `scale` subresource.
-    ScalableNodeGroup,
-    /// Cron rules that set replicas or bounds.
-    CronFederatedHPA,
-    /// An autoscaler over clusters; data that cron rules change.
-    FederatedHPA,
-    /// Kubernetes' own autoscaler; data that cron rules change.
-    HorizontalPodAutoscaler,
-    /// Anything of Kubernetes' own that has replicas.
-    Workload,
+mod names;
+mod recognition;
+mod requests;
+
+use almanac_engine::{Family, Identity};
+
+pub(crate) use names::nearest;
+pub use recognition::group_and_version;
+pub(crate) use recognition::{
+    APPS_MISTYPED, Recognised, is_group_of_kubernetes, is_group_of_ours, recognise,
+};
+
+/// What a kind is to us.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Role {
+    /// Its objects say the policies of a family.
+    Policy(Family),
+    /// Its objects scale by the answer to a query. Nobody can tell beforehand what they do.
+    QueryScaler,
+    /// Its objects have bounds, which policies set.
+    Bounds,
+    /// Its objects have replicas, which policies set.
+    Workload {
+        /// How many an object has that says nothing of it; `None` if that is not known.
+        absent_replicas: Option<u32>,
+    },
 }
 
+/// What the table says of one kind.
 struct Row {
-    kind: Kind,
     group: &'static str,
     versions: &'static [&'static str],
     name: &'static str,
+    plural: &'static str,
+    short_names: &'static [&'static str],
+    namespaced: bool,
+    role: Role,
+}
+
+/// Writes the table once: the enum, the list of all, and the row of each.
+macro_rules! kinds {
+    ($($(#[doc = $what:literal])+ $kind:ident {
+        group: $group:expr, versions: $versions:expr, plural: $plural:literal,
+        short: $short:expr, namespaced: $namespaced:literal, role: $role:expr $(,)?
+    })+) => {
+        /// Which of the kinds we know an object is.
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        pub enum Kind {
+            $($(#[doc = $what])+ $kind,)+
+        }
+
+        impl Kind {
+            /// All of them.
+            pub const ALL: &[Kind] = &[$(Kind::$kind,)+];
+
+            fn row(self) -> &'static Row {
+                match self {
+                    $(Kind::$kind => const {
+                        &Row {
+                            group: $group,
+                            versions: &$versions,
+                            name: stringify!($kind),
+                            plural: $plural,
+                            short_names: &$short,
+                            namespaced: $namespaced,
+                            role: $role,
+                        }
+                    },)+
+                }
+            }
+        }
+    };
 }
 
 const KARPENTER: &str = "autoscaling.karpenter.sh";
 const KARMADA: &str = "autoscaling.karmada.io";
+const ONE_UNLESS_SAID: Role = Role::Workload { absent_replicas: Some(1) };
 
-const TABLE: &[Row] = &[
-    Row {
-        kind: Kind::MetricsProducer,
-        group: KARPENTER,
-        versions: &["v1alpha1"],
-        name: "MetricsProducer",
-    },
-    Row {
-        kind: Kind::HorizontalAutoscaler,
-        group: KARPENTER,
-        versions: &["v1alpha1"],
-        name: "HorizontalAutoscaler",
-    },
-    Row {
-        kind: Kind::ScalableNodeGroup,
-        group: KARPENTER,
-        versions: &["v1alpha1"],
-        name: "ScalableNodeGroup",
-    },
-    Row {
-        kind: Kind::CronFederatedHPA,
-        group: KARMADA,
-        versions: &["v1alpha1"],
-        name: "CronFederatedHPA",
-    },
-    Row { kind: Kind::FederatedHPA, group: KARMADA, versions: &["v1alpha1"], name: "FederatedHPA" },
-    Row {
-        kind: Kind::HorizontalPodAutoscaler,
-        group: "autoscaling",
-        versions: &["v2", "v1"],
-        name: "HorizontalPodAutoscaler",
-    },
-    Row { kind: Kind::Workload, group: "apps", versions: &["v1"], name: "Deployment" },
-    Row { kind: Kind::Workload, group: "apps", versions: &["v1"], name: "StatefulSet" },
-    Row { kind: Kind::Workload, group: "apps", versions: &["v1"], name: "ReplicaSet" },
-    Row { kind: Kind::Workload, group: "", versions: &["v1"], name: "ReplicationController" },
-];
-
-/// What the table says about an `apiVersion` and a `kind`.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Recognised {
-    /// One of ours.
-    Known(Kind),
-    /// None of ours, and not meant to be as far as one can tell.
-    Other,
-    /// Nearly one of ours: the field that is wrong, and what it should be.
-    Mistyped {
-        /// `apiVersion` or `kind`.
-        field: &'static str,
-        /// What it should say.
-        meant: String,
-    },
+kinds! {
+    /// A number over time.
+    MetricsProducer {
+        group: KARPENTER, versions: ["v1alpha1"], plural: "metricsproducers",
+        short: ["mp"], namespaced: true, role: Role::Policy(Family::ScheduledCapacity),
+    }
+    /// Scales anything with a `scale` subresource by a query.
+    HorizontalAutoscaler {
+        group: KARPENTER, versions: ["v1alpha1"], plural: "horizontalautoscalers",
+        short: ["ha"], namespaced: true, role: Role::QueryScaler,
+    }
+    /// A group of nodes with a `scale` subresource. One without a number keeps the nodes it has.
+    ScalableNodeGroup {
+        group: KARPENTER, versions: ["v1alpha1"], plural: "scalablenodegroups",
+        short: ["sng"], namespaced: true, role: Role::Workload { absent_replicas: None },
+    }
+    /// Cron rules that set replicas or bounds.
+    CronFederatedHPA {
+        group: KARMADA, versions: ["v1alpha1"], plural: "cronfederatedhpas",
+        short: ["cronfhpa"], namespaced: true, role: Role::Policy(Family::CronScaling),
+    }
+    /// An autoscaler over clusters; data that cron rules change.
+    FederatedHPA {
+        group: KARMADA, versions: ["v1alpha1"], plural: "federatedhpas",
+        short: ["fhpa"], namespaced: true, role: Role::Bounds,
+    }
+    /// Kubernetes' own autoscaler; data that cron rules change.
+    HorizontalPodAutoscaler {
+        group: "autoscaling", versions: ["v2", "v1"], plural: "horizontalpodautoscalers",
+        short: ["hpa"], namespaced: true, role: Role::Bounds,
+    }
+    /// Kubernetes' own, for what runs all the time.
+    Deployment {
+        group: "apps", versions: ["v1"], plural: "deployments",
+        short: ["deploy"], namespaced: true, role: ONE_UNLESS_SAID,
+    }
+    /// Kubernetes' own, for what has a name and a volume of its own.
+    StatefulSet {
+        group: "apps", versions: ["v1"], plural: "statefulsets",
+        short: ["sts"], namespaced: true, role: ONE_UNLESS_SAID,
+    }
+    /// Kubernetes' own, mostly made by a Deployment.
+    ReplicaSet {
+        group: "apps", versions: ["v1"], plural: "replicasets",
+        short: ["rs"], namespaced: true, role: ONE_UNLESS_SAID,
+    }
+    /// What Kubernetes had before there were `ReplicaSets`.
+    ReplicationController {
+        group: "", versions: ["v1"], plural: "replicationcontrollers",
+        short: ["rc"], namespaced: true, role: ONE_UNLESS_SAID,
+    }
 }
 
-/// Splits `apps/v1` into group and version; the core group is `""`.
-pub(crate) fn group_and_version(api_version: &str) -> (&str, &str) {
-    api_version.rsplit_once('/').unwrap_or(("", api_version))
-}
-
-/// Looks a kind up.
-pub(crate) fn recognise(api_version: &str, kind: &str) -> Recognised {
-    let (group, version) = group_and_version(api_version);
-    let api = |row: &Row| match row.group {
-        "" => row.versions[0].to_owned(),
-        group => format!("{group}/{}", row.versions[0]),
-    };
-    if let Some(row) = TABLE.iter().find(|row| row.group == group && row.name == kind) {
-        return if row.versions.contains(&version) {
-            Recognised::Known(row.kind)
-        } else {
-            Recognised::Mistyped { field: "apiVersion", meant: api(row) }
-        };
-    }
-    let ours = |group: &str| group == KARPENTER || group == KARMADA;
-    if ours(group) {
-        let rows = TABLE.iter().filter(|row| row.group == group);
-        let meant = nearest(kind, rows.map(|row| row.name));
-        let meant = meant.map_or_else(|| kinds_of(group), str::to_owned);
-        return Recognised::Mistyped { field: "kind", meant };
-    }
-    let same_name = TABLE.iter().find(|row| row.name == kind);
-    if let Some(row) = same_name
-        && (ours(row.group) || api_version == "app/v1" || group.is_empty())
-        && row.group != group
-    {
-        return Recognised::Mistyped { field: "apiVersion", meant: api(row) };
-    }
-    Recognised::Other
-}
-
-fn kinds_of(group: &str) -> String {
-    let names: Vec<_> = TABLE.iter().filter(|row| row.group == group).map(|row| row.name).collect();
-    names.join(" or ")
-}
-
-/// The name that was probably meant: few slips away, and nearer than any other.
-pub(crate) fn nearest<'a>(written: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let lower = written.to_lowercase();
-    names
-        .map(|name| (strsim::damerau_levenshtein(&lower, &name.to_lowercase()), name))
-        .filter(|(slips, name)| *slips <= (name.len() / 3).clamp(1, 4))
-        .min()
-        .map(|(_, name)| name)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn mistyped(field: &'static str, meant: &str) -> Recognised {
-        Recognised::Mistyped { field, meant: meant.to_owned() }
+impl Kind {
+    /// The kind of this name in this group, whatever version it is written in.
+    #[must_use]
+    pub fn of(group: &str, kind: &str) -> Option<Kind> {
+        Kind::ALL.iter().copied().find(|it| it.name() == kind && it.group() == group)
     }
 
-    #[test]
-    fn kinds_are_recognised_by_group_version_and_name() {
-        assert_eq!(recognise("apps/v1", "Deployment"), Recognised::Known(Kind::Workload));
-        assert_eq!(recognise("batch/v1", "CronJob"), Recognised::Other);
-        assert_eq!(recognise("v1", "ConfigMap"), Recognised::Other);
-        assert_eq!(recognise("extensions/v1beta1", "Deployment"), Recognised::Other);
+    /// The kind of an object.
+    #[must_use]
+    pub fn of_object(object: &Identity) -> Option<Kind> {
+        Kind::of(object.group(), object.kind())
     }
 
-    #[test]
-    fn what_is_nearly_a_kind_of_ours_is_told_apart_from_others() {
-        assert_eq!(
-            recognise("autoscaling.karmada.io/v1", "CronFederatedHPA"),
-            mistyped("apiVersion", "autoscaling.karmada.io/v1alpha1")
-        );
-        assert_eq!(
-            recognise("autoscaling.karmada.io/v1alpha1", "CronFederatedHpa"),
-            mistyped("kind", "CronFederatedHPA")
-        );
-        assert_eq!(
-            recognise("autoscaling.karmada.com/v1alpha1", "FederatedHPA"),
-            mistyped("apiVersion", "autoscaling.karmada.io/v1alpha1")
-        );
-        assert_eq!(recognise("app/v1", "Deployment"), mistyped("apiVersion", "apps/v1"));
-        assert_eq!(
-            recognise("autoscaling.karmada.io/v1alpha1", "Gadget"),
-            mistyped("kind", "CronFederatedHPA or FederatedHPA")
-        );
+    /// The kind whose objects say the policies of a family.
+    #[must_use]
+    pub fn of_family(family: Family) -> Kind {
+        match family {
+            Family::ScheduledCapacity => Kind::MetricsProducer,
+            Family::CronScaling => Kind::CronFederatedHPA,
+        }
+    }
+
+    /// What it is to us.
+    #[must_use]
+    pub fn role(self) -> Role {
+        self.row().role
+    }
+
+    /// Its API group, `""` for the core group.
+    #[must_use]
+    pub fn group(self) -> &'static str {
+        self.row().group
+    }
+
+    /// Its versions that we read, the usual one first.
+    #[must_use]
+    pub fn versions(self) -> &'static [&'static str] {
+        self.row().versions
+    }
+
+    /// Its usual version.
+    #[must_use]
+    pub fn version(self) -> &'static str {
+        self.versions().first().copied().unwrap_or_default()
+    }
+
+    /// `apps/v1`, or `v1` for the core group: its group and its usual version.
+    #[must_use]
+    pub fn api_version(self) -> String {
+        match (self.group(), self.version()) {
+            ("", version) => version.to_owned(),
+            (group, version) => format!("{group}/{version}"),
+        }
+    }
+
+    /// The kind as it is written in manifests: `Deployment`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.row().name
+    }
+
+    /// What the API server calls its objects: `deployments`.
+    #[must_use]
+    pub fn plural(self) -> &'static str {
+        self.row().plural
+    }
+
+    /// What kubectl takes instead of the name: `deploy`.
+    #[must_use]
+    pub fn short_names(self) -> &'static [&'static str] {
+        self.row().short_names
+    }
+
+    /// Whether its objects are in namespaces.
+    #[must_use]
+    pub fn is_namespaced(self) -> bool {
+        self.row().namespaced
+    }
+
+    /// Names an object of the kind.
+    #[must_use]
+    pub fn identity(self, namespace: &str, name: &str) -> Identity {
+        let namespace = if self.is_namespaced() { namespace } else { "" };
+        Identity::new(self.group(), self.name(), namespace, name)
     }
 }

@@ -1,14 +1,17 @@
 //! The objects as users write them.
 //!
 //! From text to checked policies: `reading` turns files into trees that know their positions,
-//! `objects` are the types and their schemas, `checking` turns an object into what the engine
-//! decides over, and whatever is wrong on the way becomes a [`finding::Finding`].
+//! `kinds` says which objects are of interest, `objects` are the types and their schemas, `checking`
+//! turns an object into the slim form that the engine decides over (with `slim` for what policies
+//! act on), and whatever is wrong on the way becomes a [`finding::Finding`].
 //! The way back is `status`: what the engine remembers, as the object's status keeps it.
 
 pub mod checking;
 pub mod finding;
 pub mod kinds;
+mod lenient;
 pub mod objects;
 pub mod reading;
+pub mod slim;
 pub mod status;
 pub mod writing;

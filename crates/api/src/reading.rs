@@ -10,6 +10,7 @@ mod limits;
 mod map;
 mod mistakes;
 mod objects;
+mod other_object;
 mod scalar;
 mod scannable;
 mod source;
@@ -20,6 +21,7 @@ mod yaml;
 
 pub(crate) use map::MERGE_KEY;
 pub use objects::{PlacedFinding, ReadObject, Reading, read_objects};
+pub use other_object::OtherObject;
 pub use source::{Position, Source, Span};
 pub use tree::{Entry, Node, Value};
 

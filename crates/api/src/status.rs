@@ -7,7 +7,6 @@
 
 pub mod conditions;
 pub mod cron_federated_hpa;
-mod lenient;
 pub mod metrics_producer;
 mod patch;
 mod target_problem;

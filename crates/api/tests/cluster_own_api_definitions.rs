@@ -219,7 +219,7 @@ fn autoscaler_cases() -> Vec<(String, Server)> {
 fn we_refuse(text: &str) -> Vec<String> {
     let mut reading = Reading::default();
     read_objects(&mut reading, Source::new("f", text));
-    let (_, findings) = check_everything(&reading, Setting { namespace: "default", now: now() });
+    let (_, findings) = check_everything(&reading, Setting::new("default", now()));
     findings
         .iter()
         .filter(|placed| placed.finding.severity() == Severity::Error)

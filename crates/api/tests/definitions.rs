@@ -4,14 +4,17 @@
 //! Run with `ALMANAC_UPDATE=1` to write them anew; `almanac crds --out deploy/crds` does the same.
 
 #![expect(clippy::disallowed_methods, reason = "golden files are files")]
+#![allow(clippy::panic, reason = "what fails here fails the test")]
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use almanac_api::kinds::{Kind, Role};
 use almanac_api::objects::custom_resources;
 use almanac_api::reading::{Reading, Source, read_objects};
 use almanac_api::writing::to_yaml;
-use serde_json::Value;
+use almanac_engine::Family;
+use serde_json::{Value, json};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/crds")
@@ -129,8 +132,35 @@ fn names_columns_and_subresources_are_those_of_the_designs() {
 }
 
 #[test]
+fn the_table_of_kinds_says_what_the_definitions_say() {
+    for resource in custom_resources() {
+        let kind = resource.known_kind().unwrap_or_else(|| panic!("{}", resource.kind()));
+        let spec = &resource.manifest()["spec"];
+        assert_eq!(kind.plural(), spec["names"]["plural"]);
+        assert_eq!(json!(kind.short_names()), spec["names"]["shortNames"]);
+        assert_eq!(kind.is_namespaced(), spec["scope"] == "Namespaced");
+        let versions = spec["versions"].as_array().expect("a list").iter();
+        let versions: Vec<_> = versions.map(|version| version["name"].clone()).collect();
+        assert_eq!(json!(kind.versions()), json!(versions));
+    }
+}
+
+#[test]
+fn every_family_has_one_kind_that_says_its_policies() {
+    for family in Family::ALL {
+        let says = |kind: &&Kind| kind.role() == Role::Policy(family);
+        let kinds: Vec<&Kind> = Kind::ALL.iter().filter(says).collect();
+        assert_eq!(kinds, [&Kind::of_family(family)], "{family:?}");
+    }
+    for kind in Kind::ALL {
+        assert_eq!(Kind::of_object(&kind.identity("shop", "web")), Some(*kind));
+    }
+    assert_eq!(Kind::of("extensions", "Deployment"), None);
+}
+
+#[test]
 fn what_is_written_reads_back_the_same() {
-    let odd = serde_json::json!({
+    let odd = json!({
         "apiVersion": "v1", "kind": "Deployment",
         "texts": ["yes", "010", "1e3", "", "null", "~", "a: b", "- a", "#", "'", "\"", "a\nb\n", "ü\u{1f600}", " x ", "<<", "12:30", "*a", "@"],
         "numbers": [0, -1, 1.5, 9_007_199_254_740_993_i64], "truths": [true, false, null],

@@ -5,17 +5,17 @@
 
 mod written;
 
-use almanac_api::checking::Meaning;
 use almanac_engine::cron_scaling::{CronRule, Setting};
 use almanac_engine::scheduled_capacity::ScheduledCapacity;
-use written::{check, cron_for_autoscaler, cron_for_workload, messages, producer};
+use written::{
+    check, check_one, cron_for_autoscaler, cron_for_workload, cron_rules_of, messages, producer,
+    schedule_of,
+};
 
 fn rule_of(text: &str) -> CronRule {
-    let (_, checked, findings) = check(text);
-    let Some(Meaning::CronScaling(policy)) = &checked[0].meaning else {
-        panic!("{text}\n{findings:#?}")
-    };
-    policy.rules[0].clone()
+    let object = check_one(text);
+    let policy = cron_rules_of(&object);
+    policy.unwrap_or_else(|| panic!("{text}\n{:#?}", object.findings)).rules[0].clone()
 }
 
 fn rule(fields: &str) -> CronRule {
@@ -24,12 +24,10 @@ fn rule(fields: &str) -> CronRule {
     )))
 }
 
-fn schedule_of(text: &str) -> ScheduledCapacity {
-    let (_, checked, findings) = check(text);
-    let Some(Meaning::ScheduledCapacity(policy)) = &checked[0].meaning else {
-        panic!("{text}\n{findings:#?}")
-    };
-    policy.clone()
+fn schedule(text: &str) -> ScheduledCapacity {
+    let object = check_one(text);
+    let policy = schedule_of(&object);
+    policy.unwrap_or_else(|| panic!("{text}\n{:#?}", object.findings)).clone()
 }
 
 #[test]
@@ -101,7 +99,7 @@ fn an_empty_text_is_no_absent_field() {
 fn an_absent_or_null_field_of_a_schedule_has_its_documented_meaning() {
     for fields in ["", ", timezone: null", ", timezone: ~"] {
         let behaviour = "{replicas: 2, start: {hours: 9, days: null}, end: {hours: 17, minutes: }, priority: null}";
-        let schedule = schedule_of(&producer(&format!(
+        let schedule = schedule(&producer(&format!(
             "{{defaultReplicas: 0, behaviors: [{behaviour}]{fields}}}"
         )));
         assert_eq!((schedule.zone.name(), schedule.default_value), ("UTC", 0));
@@ -109,14 +107,14 @@ fn an_absent_or_null_field_of_a_schedule_has_its_documented_meaning() {
         let opens = schedule.behaviours[0].windows.next_transition(written::now());
         assert_eq!(opens.map(|it| it.at.to_string()).as_deref(), Some("2026-01-05T09:00:00Z"));
     }
-    assert!(schedule_of(&producer("{defaultReplicas: 1, behaviors: []}")).behaviours.is_empty());
+    assert!(schedule(&producer("{defaultReplicas: 1, behaviors: []}")).behaviours.is_empty());
 }
 
 #[test]
 fn an_absent_minute_and_hour_are_zero_and_an_absent_day_is_any() {
     let text =
         producer("{defaultReplicas: 0, behaviors: [{replicas: 1, start: {}, end: {hours: 1}}]}");
-    let schedule = schedule_of(&text);
+    let schedule = schedule(&text);
     assert!(schedule.behaviours[0].windows.is_open(written::now()));
     assert!(schedule.behaviours[0].windows.describe().contains("00:00"));
 }
@@ -127,7 +125,7 @@ fn the_extremes_of_a_priority_are_taken_as_they_are() {
         let text = producer(&format!(
             "{{defaultReplicas: 0, behaviors: [{{replicas: 1, start: {{hours: 1}}, end: {{hours: 2}}, priority: {priority}}}]}}"
         ));
-        assert_eq!(schedule_of(&text).behaviours[0].priority, priority);
+        assert_eq!(schedule(&text).behaviours[0].priority, priority);
     }
 }
 

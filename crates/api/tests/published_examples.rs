@@ -3,7 +3,7 @@
 
 mod written;
 
-use written::{check, findings};
+use written::{check, findings, is_usable};
 
 const WEEK: &str = "\
 apiVersion: autoscaling.karpenter.sh/v1alpha1
@@ -129,7 +129,7 @@ fn cured(text: &str) -> String {
 fn assert_usable(text: &str) {
     let (_, checked, findings) = check(text);
     assert!(findings.is_empty(), "{findings:#?}");
-    assert!(checked.iter().all(|object| object.meaning.is_some()));
+    assert!(checked.iter().all(is_usable));
 }
 
 #[test]

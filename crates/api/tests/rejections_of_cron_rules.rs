@@ -2,8 +2,9 @@
 
 mod written;
 
-use almanac_api::checking::Meaning;
-use written::{autoscaler, check, cron_for, cron_for_autoscaler, cron_for_workload, messages};
+use written::{
+    autoscaler, check, cron_for, cron_for_autoscaler, cron_for_workload, cron_rules_of, messages,
+};
 
 /// A rule of the list `rules`, complete but for what is given.
 fn rule(fields: &str) -> String {
@@ -200,29 +201,6 @@ fn history_limits_have_their_bounds() {
 }
 
 #[test]
-fn a_delay_is_shorter_than_the_time_between_two_firings() {
-    let delayed = |cron: &str, delay: &str| {
-        cron_for_workload(&format!(
-            "  - {{name: up, schedule: '{cron}', targetReplicas: 1, maxDelaySeconds: {delay}}}\n"
-        ))
-    };
-    passes(&delayed("*/5 * * * *", "299"));
-    passes(&delayed("0 0 29 2 *", "2147483647"));
-    fails(
-        &delayed("*/5 * * * *", "300"),
-        &[
-            "max-delay spec.rules[0].maxDelaySeconds: Invalid value: 300: must be smaller than 300, the shortest time between two firings of this rule",
-        ],
-    );
-    fails(
-        &delayed("0 8 * * *", "0"),
-        &[
-            "out-of-range spec.rules[0].maxDelaySeconds: Invalid value: 0: must be greater than or equal to 1",
-        ],
-    );
-}
-
-#[test]
 fn what_is_scaled_has_a_kind_a_name_and_an_api_that_fit() {
     let target = |reference: &str| cron_for(reference, &rule("targetReplicas: 1"));
     passes(&target("{apiVersion: example.com/v1, kind: Gadget, name: g}"));
@@ -280,26 +258,9 @@ fn a_bad_rule_never_stops_the_others() {
                  \x20 - {name: d, schedule: '0 11 * * *', targetReplicas: 4}\n";
     let (_, checked, findings) = check(&cron_for_workload(rules));
     assert_eq!(findings.len(), 2, "{findings:#?}");
-    let Some(Meaning::CronScaling(policy)) = &checked[0].meaning else { panic!("{checked:?}") };
+    let policy = cron_rules_of(&checked[0]).expect("two of the rules can be used");
     let left: Vec<_> = policy.rules.iter().map(|rule| (&*rule.name, rule.position)).collect();
     assert_eq!(left, [("a", 0), ("d", 3)]);
-}
-
-#[test]
-fn rules_that_meet_with_different_values_are_warned_of() {
-    let rules = |first: &str, second: &str, other: u32| {
-        cron_for_workload(&format!(
-            "  - {{name: a, schedule: '{first}', targetReplicas: 1}}\n  - {{name: b, schedule: '{second}', targetReplicas: {other}}}\n"
-        ))
-    };
-    passes(&rules("0 8 * * *", "0 9 * * *", 2));
-    passes(&rules("0 8 * * *", "0 8 * * 1", 1));
-    fails(
-        &rules("0 8 * * *", "0 8 * * 3", 2),
-        &[
-            "same-minute spec.rules[1].schedule: fires at the same minute as the rule \"a\" but sets something else, first at 2026-01-07T08:00:00Z; this rule wins, being later in the list",
-        ],
-    );
 }
 
 #[test]

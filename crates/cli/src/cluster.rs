@@ -1,10 +1,9 @@
-//! The objects of a cluster, as if they had been exported to files.
+//! The objects of a cluster, as they would be if they had been exported to files.
 //!
-//! Each object becomes a source of its own, with the text that `kubectl get -o yaml` shows, so that
-//! everything after this is the same for files and for clusters. Nothing is ever written: there are
+//! Each is taken as the JSON it is. Only of an object with a finding a text is made, the one that
+//! `kubectl get -o yaml` shows, so that the finding has a place. Nothing is ever written: there are
 //! `get` and `list`, and the cluster's own list of its kinds.
 
-mod kinds;
 mod requests;
 mod targets;
 mod waiting;
@@ -12,16 +11,19 @@ mod waiting;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use almanac_api::reading::{Reading, Source, read_objects};
+use almanac_api::checking::{CheckedObject, Setting, check_json, check_together};
+use almanac_api::finding::Finding;
+use almanac_api::kinds::{Kind, Role};
+use almanac_api::reading::{PlacedFinding, Reading, Source, read_objects};
 use almanac_api::writing::to_yaml;
 use almanac_engine::{Identity, Workload};
 use almanac_shell::client::{ClientOptions, connect};
 use anyhow::Context as _;
 use clap::Args;
 use futures::{StreamExt as _, stream};
+use jiff::Timestamp;
 use kube::api::{DynamicObject, TypeMeta};
 
-use self::kinds::{AUTOSCALERS, KnownKind, POLICIES};
 use self::requests::{AT_ONCE, Answer, Requests, Scope};
 use crate::subject::called;
 
@@ -43,10 +45,21 @@ pub(crate) struct ClusterArguments {
 
 /// What a cluster holds of what was asked for.
 pub(crate) struct Fetched {
+    /// The objects, checked, each with the `apiVersion` in which it was asked for.
+    pub(crate) objects: Vec<(CheckedObject, String)>,
+    /// The texts of those with findings.
     pub(crate) reading: Reading,
+    pub(crate) findings: Vec<PlacedFinding>,
     pub(crate) seen: Seen,
     /// What somebody should know who finds nothing.
     note: Option<String>,
+}
+
+/// An object as it was fetched, and what comes of checking it.
+struct FetchedObject {
+    kind: Kind,
+    object: DynamicObject,
+    checked: CheckedObject,
 }
 
 /// What else was seen than objects of kinds we read, and what was not.
@@ -59,13 +72,19 @@ pub(crate) struct Seen {
 }
 
 impl ClusterArguments {
-    /// Fetches the policies of a namespace, or of all, and what they act on.
-    pub(crate) fn fetch(&self, namespace: Option<&str>) -> anyhow::Result<Fetched> {
+    /// Fetches the policies of a namespace, or of all, and what they act on. `checked_at` is where
+    /// checks that look ahead begin.
+    pub(crate) fn fetch(
+        &self,
+        namespace: Option<&str>,
+        checked_at: Timestamp,
+    ) -> anyhow::Result<Fetched> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
             .context("failed to start the network runtime")?;
-        let fetched = runtime.block_on(waiting::shown(self.fetch_everything(namespace)));
+        let fetched =
+            runtime.block_on(waiting::shown(self.fetch_everything(namespace, checked_at)));
         let fetched =
             fetched.context("failed to read from a cluster (to read files, name them with -f)")?;
         if let Some(note) = &fetched.note {
@@ -74,7 +93,11 @@ impl ClusterArguments {
         Ok(fetched)
     }
 
-    async fn fetch_everything(&self, namespace: Option<&str>) -> anyhow::Result<Fetched> {
+    async fn fetch_everything(
+        &self,
+        namespace: Option<&str>,
+        checked_at: Timestamp,
+    ) -> anyhow::Result<Fetched> {
         let options =
             ClientOptions { kubeconfig: self.kubeconfig.clone(), context: self.context.clone() };
         let connection = connect(&options).await?;
@@ -84,21 +107,43 @@ impl ClusterArguments {
             Scope::Namespace(namespace.unwrap_or(&connection.namespace).to_owned())
         };
         let requests = Requests::new(connection, scope);
-        let (mut reading, mut seen) = (Reading::default(), Seen::default());
+        let mut seen = Seen::default();
         let listed = list_all(&requests, &mut seen).await?;
-        let wanted = targets::of_policies(&listed);
-        for (kind, objects) in &listed {
-            add_all(&mut reading, kind, objects)?;
-        }
-        let complete: Vec<&KnownKind> = listed.iter().map(|(kind, _)| *kind).collect();
-        for (kind, objects) in targets::fetch(&requests, wanted, &complete, &mut seen).await? {
-            add_all(&mut reading, kind, &objects)?;
-        }
-        let is_empty =
-            |(kind, found): &(&KnownKind, Vec<_>)| !POLICIES.contains(kind) || found.is_empty();
-        let note = listed.iter().all(is_empty).then(|| requests.why_empty());
-        Ok(Fetched { reading, seen, note })
+        let complete: Vec<Kind> = listed.iter().map(|(kind, _)| *kind).collect();
+        let checked = |(kind, objects): (Kind, Vec<DynamicObject>)| {
+            objects.into_iter().map(move |object| FetchedObject::check(kind, object, checked_at))
+        };
+        let mut objects: Vec<FetchedObject> = listed.into_iter().flat_map(checked).collect();
+        let is_empty = !objects.iter().any(|it| is_policy(it.kind));
+        let note = is_empty.then(|| requests.why_empty());
+        let wanted = targets::of_policies(&objects);
+        let fetched = targets::fetch(&requests, wanted, &complete, &mut seen).await?;
+        objects.extend(fetched.into_iter().flat_map(checked));
+        let (reading, findings) = place_findings(&mut objects)?;
+        let objects = objects.into_iter().map(|it| (it.checked, it.kind.api_version()));
+        Ok(Fetched { objects: objects.collect(), reading, findings, seen, note })
     }
+}
+
+fn is_policy(kind: Kind) -> bool {
+    match kind.role() {
+        Role::Policy(_) => true,
+        Role::QueryScaler | Role::Bounds | Role::Workload { .. } => false,
+    }
+}
+
+/// What else writes the targets of policies, and so has to be known as a whole.
+fn is_autoscaler(kind: Kind) -> bool {
+    match kind.role() {
+        Role::QueryScaler | Role::Bounds => true,
+        Role::Policy(_) | Role::Workload { .. } => false,
+    }
+}
+
+/// What an object is called, whatever it says of itself: those in a list say nothing.
+fn identity_of(kind: Kind, object: &DynamicObject) -> Identity {
+    let (namespace, name) = (&object.metadata.namespace, &object.metadata.name);
+    kind.identity(namespace.as_deref().unwrap_or_default(), name.as_deref().unwrap_or_default())
 }
 
 /// The policies and the autoscalers, all of each kind. Kinds that are not there, or that may not be
@@ -106,8 +151,8 @@ impl ClusterArguments {
 async fn list_all(
     requests: &Requests,
     seen: &mut Seen,
-) -> anyhow::Result<Vec<(&'static KnownKind, Vec<DynamicObject>)>> {
-    let kinds = POLICIES.iter().chain(AUTOSCALERS);
+) -> anyhow::Result<Vec<(Kind, Vec<DynamicObject>)>> {
+    let kinds = Kind::ALL.iter().copied().filter(|kind| is_policy(*kind) || is_autoscaler(*kind));
     let lists = stream::iter(kinds.map(|kind| async move { (kind, requests.list(kind).await) }));
     let lists: Vec<_> = lists.buffered(AT_ONCE).collect().await;
     let mut found = Vec::new();
@@ -115,7 +160,7 @@ async fn list_all(
         match answer? {
             Answer::Found(objects) => found.push((kind, objects)),
             Answer::Absent => {}
-            Answer::Forbidden(said) if POLICIES.contains(kind) => {
+            Answer::Forbidden(said) if is_policy(kind) => {
                 let (right, place) = (kind.resource_name(), requests.place());
                 let missing = format!("the right to list {right} in {place} is missing");
                 return Err(anyhow::anyhow!(said).context(missing));
@@ -132,28 +177,68 @@ async fn list_all(
     Ok(found)
 }
 
-fn add_all(
-    reading: &mut Reading,
-    kind: &KnownKind,
-    objects: &[DynamicObject],
-) -> anyhow::Result<()> {
-    objects.iter().try_for_each(|object| {
-        read_objects(reading, source_of(kind, object)?);
-        Ok(())
-    })
+impl FetchedObject {
+    fn check(kind: Kind, mut object: DynamicObject, checked_at: Timestamp) -> FetchedObject {
+        let api_version = kind.api_version();
+        object.types = Some(TypeMeta { api_version, kind: kind.name().to_owned() });
+        object.metadata.managed_fields = None;
+        let namespace = object.metadata.namespace.clone().unwrap_or_default();
+        // An object is plain data; it can always be told as JSON.
+        let value = serde_json::to_value(&object).unwrap_or_default();
+        let checked = check_json(kind, value, Setting::new(&namespace, checked_at));
+        FetchedObject { kind, object, checked }
+    }
+}
+
+/// Checks the objects against each other, and makes a text of each that has a finding.
+fn place_findings(objects: &mut [FetchedObject]) -> anyhow::Result<(Reading, Vec<PlacedFinding>)> {
+    let names: Vec<String> =
+        objects.iter().map(|it| called(&identity_of(it.kind, &it.object))).collect();
+    let together = {
+        let checked: Vec<CheckedObject> = objects.iter().map(|it| it.checked.clone()).collect();
+        check_together(&checked, |index| names[index].clone())
+    };
+    let (mut reading, mut findings) = (Reading::default(), Vec::new());
+    let mut with_findings: Vec<(usize, &str)> = Vec::new();
+    for (index, further) in together.into_iter().enumerate() {
+        objects[index].checked.findings.extend(further);
+        if !objects[index].checked.findings.is_empty() {
+            with_findings.push((index, &names[index]));
+        }
+    }
+    with_findings.sort_by_key(|(_, name)| *name);
+    for (index, name) in with_findings {
+        let FetchedObject { object, checked, .. } = &objects[index];
+        place(name, object, &checked.findings, &mut reading, &mut findings)?;
+    }
+    Ok((reading, findings))
 }
 
 /// An object with the text and the line numbers that `kubectl get -o yaml` shows. It is called by
 /// what can be typed to mean it, which stands where the path of a file would.
-fn source_of(kind: &KnownKind, object: &DynamicObject) -> anyhow::Result<Source> {
-    let mut object = object.clone();
-    // Objects in a list do not say what they are.
-    object.types = Some(TypeMeta { api_version: kind.api_version(), kind: kind.kind.to_owned() });
-    object.metadata.managed_fields = None;
-    let name = called(&kind.identity_of(&object));
-    let value = serde_json::to_value(object);
-    let value = value.with_context(|| format!("failed to use {name}"))?;
-    let text = to_yaml(&[value]).with_context(|| format!("failed to use {name}"))?;
+fn place(
+    name: &str,
+    object: &DynamicObject,
+    of_object: &[Finding],
+    reading: &mut Reading,
+    findings: &mut Vec<PlacedFinding>,
+) -> anyhow::Result<()> {
+    let cannot = || format!("failed to show {name}");
+    let value = serde_json::to_value(object).with_context(cannot)?;
+    let text = to_yaml(&[value]).with_context(cannot)?;
     let text = text.strip_prefix("---\n").unwrap_or(&text);
-    Ok(Source::new(name, text))
+    let source = reading.sources.len();
+    read_objects(reading, Source::new(name, text));
+    let node = reading.objects.iter().find(|read| read.source == source).map(|read| &read.node);
+    let mut placed: Vec<PlacedFinding> = of_object
+        .iter()
+        .map(|finding| {
+            let at_key = finding.code.is_about_the_key();
+            let span = node.map(|node| node.locate(&finding.field, at_key));
+            PlacedFinding { source, span, finding: finding.clone() }
+        })
+        .collect();
+    placed.sort_by_key(|finding| finding.span.map(|span| span.start));
+    findings.append(&mut placed);
+    Ok(())
 }

@@ -7,7 +7,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use almanac_controllers::process::{Controller, Options, Process};
+use almanac_controllers::process::{Options, Process};
+use almanac_engine::Family;
 use almanac_shell::budget::WriteLimits;
 use almanac_shell::client::{ClientOptions, Connection, connect};
 use almanac_shell::clock::Clock;
@@ -190,12 +191,12 @@ fn options(arguments: &ControllerArguments, connection: &Connection) -> Options 
         let namespace = namespace.unwrap_or_else(|| connection.namespace.clone());
         LeaseOptions::new(namespace, arguments.lease_name.clone(), identity.clone())
     });
-    let mut controllers: Vec<Controller> =
-        arguments.controllers.iter().map(|kind| kind.controller()).collect();
-    controllers.sort();
-    controllers.dedup();
+    let mut families: Vec<Family> =
+        arguments.controllers.iter().map(|kind| kind.family()).collect();
+    families.sort();
+    families.dedup();
     Options {
-        controllers,
+        families,
         lease,
         identity,
         limits: WriteLimits {
@@ -210,10 +211,10 @@ fn options(arguments: &ControllerArguments, connection: &Connection) -> Options 
 }
 
 impl Kind {
-    fn controller(self) -> Controller {
+    fn family(self) -> Family {
         match self {
-            Self::MetricsProducer => Controller::MetricsProducer,
-            Self::CronFederatedHpa => Controller::CronFederatedHpa,
+            Self::MetricsProducer => Family::ScheduledCapacity,
+            Self::CronFederatedHpa => Family::CronScaling,
         }
     }
 }

@@ -7,8 +7,9 @@ use std::io::Write;
 use std::process::ExitCode;
 use std::slice;
 
+use almanac_api::reading::PlacedFinding;
 use almanac_calendar::Zone;
-use almanac_engine::Identity;
+use almanac_engine::{Explained, PolicyName, Verdict};
 use almanac_forecast::{Explanation, explain};
 use clap::{Args, ValueEnum};
 use jiff::Timestamp;
@@ -64,6 +65,11 @@ struct Answer<'a> {
 }
 
 impl Answer<'_> {
+    /// What is wrong with the policy, each with its place.
+    fn findings(&self) -> impl Iterator<Item = &PlacedFinding> {
+        self.given.placed_errors_of(&self.explanation.policy)
+    }
+
     /// Everything that is taken for granted.
     fn assumptions(&self) -> impl Iterator<Item = String> {
         let assumed = self.explanation.assumptions.iter().map(ToString::to_string);
@@ -81,52 +87,77 @@ pub(crate) fn run(
         None => None,
     };
     let subject = Subject::parse("NAME", &arguments.subject)?;
-    let given = arguments.given.load(now, slice::from_ref(&subject))?;
-    let zone = zone.or_else(|| given.only_zone()).unwrap_or(Zone::utc());
-    let at = match &arguments.at {
-        Some(text) => moment::instant("--at", text, zone)?,
-        None => now,
+    let instant = |zone| match &arguments.at {
+        Some(text) => moment::instant("--at", text, zone),
+        None => Ok(now),
     };
+    // What is valid is checked for the day that is asked about, in the policies' zone or not.
+    let checked_at = instant(zone.unwrap_or(Zone::utc()))?;
+    let given = arguments.given.load(checked_at, now, slice::from_ref(&subject))?;
+    let zone = zone.or_else(|| given.only_zone()).unwrap_or(Zone::utc());
+    let at = instant(zone)?;
     let policy = choose(&subject, &given, at)?;
-    let Some(explanation) = explain(&given.world, policy, at) else {
+    let Some(mut explanation) = explain(&given.world, &policy, at) else {
         return Err(subject.not_found("NAME", &given.world).into());
     };
+    tell_what_cannot_be_used(&given, &mut explanation);
+    let is_broken = given.errors_of(&policy).next().is_some();
     let answer = Answer { given: &given, zone, explanation };
     match arguments.output {
         Output::Text => text::write(&answer, output)?,
         Output::Json => json::write(&answer, output)?,
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(ExitCode::from(u8::from(is_broken)))
+}
+
+/// Puts what is wrong with the policy to the rules it is about.
+fn tell_what_cannot_be_used(given: &Given, explanation: &mut Explanation) {
+    for finding in given.errors_of(&explanation.policy) {
+        let message = finding.to_string();
+        let part = finding.field.first_item();
+        let position = part.as_ref().and_then(|(_, index)| u32::try_from(*index).ok());
+        let known = explanation.reasons.iter_mut().find(|reason| {
+            reason.verdict == Verdict::Error && position.is_some() && reason.position == position
+        });
+        match known {
+            Some(reason) => reason.because = format!("{}; {message}", reason.because),
+            None => explanation.reasons.push(Explained {
+                rule: part.map(|(list, index)| format!("{list}[{index}]").into()),
+                position,
+                verdict: Verdict::Error,
+                because: message,
+                since: None,
+                until: None,
+            }),
+        }
+    }
+    explanation.reasons.sort_by_key(|reason| reason.position);
 }
 
 /// The policy that is meant. Of several that write the same target, the one that wrote it last.
-fn choose<'a>(
-    subject: &Subject,
-    given: &'a Given,
-    at: Timestamp,
-) -> Result<&'a Identity, Complaint> {
+fn choose(subject: &Subject, given: &Given, at: Timestamp) -> Result<PolicyName, Complaint> {
     let world = &given.world;
-    let found = subject.policies(world);
-    let (first, others) = found.split_first().ok_or_else(|| subject.not_found("NAME", world))?;
-    if others.is_empty() {
+    let mut found = subject.policies(world);
+    let Some(first) = found.first().cloned() else {
+        return Err(subject.not_found("NAME", world));
+    };
+    if found.len() == 1 {
         return Ok(first);
     }
-    let target = |policy: &&Identity| {
-        let scaling = world.cron_scalings.get(*policy);
-        scaling.map(|object| object.policy.target.identity().clone())
+    let target = |policy: &PolicyName| {
+        world.target_of(policy).map(|reference| reference.target.identity().clone())
     };
-    let same_target =
-        target(first).filter(|it| others.iter().all(|other| target(other).as_ref() == Some(it)));
-    if same_target.is_none() {
-        let names: Vec<String> = found.iter().map(|it| called(it)).collect();
+    let same_target = target(&first);
+    if same_target.is_none() || !found.iter().all(|other| target(other) == same_target) {
+        let names: Vec<String> = found.iter().map(|it| called(&it.identity)).collect();
         let message = format!("it may mean {}; write which", names.join(" or "));
         return Err(Complaint::whole("NAME", subject.text(), message));
     }
-    let explanation = explain(world, first, at);
+    let explanation = explain(world, &first, at);
     let last = explanation.and_then(|it| {
         let holder = it.values.into_iter().map(|(_, holder)| holder).max_by_key(|it| it.since)?;
         Some(holder.origin.writer.as_ref()?.policy.clone())
     });
-    let last = found.iter().find(|policy| last.as_ref() == Some(**policy));
-    Ok(last.unwrap_or(first))
+    found.retain(|policy| last.as_ref() == Some(policy));
+    Ok(found.pop().unwrap_or(first))
 }

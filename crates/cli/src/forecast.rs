@@ -2,25 +2,33 @@
 
 mod assume;
 mod destination;
+mod drawn;
 mod html;
+mod in_order;
+mod instants;
 mod json;
+#[cfg(test)]
+mod kinds;
 mod lanes;
 mod progress;
+mod question;
 mod ruler;
 mod svg;
 mod text;
 
-use std::collections::BTreeSet;
 use std::io::{self, Write};
+use std::num::NonZero;
 use std::process::ExitCode;
+use std::thread;
 
 use almanac_calendar::Zone;
-use almanac_forecast::{Assumption, Forecast, Part, Period};
+use almanac_forecast::{Forecast, Period};
+use anstream::StripStream;
 use clap::{Args, ValueEnum};
 use jiff::Timestamp;
 
 use self::destination::Destination;
-use self::progress::Progress;
+use self::question::{Question, View};
 use crate::complaint::Complaint;
 use crate::given::{Given, GivenArguments};
 use crate::moment;
@@ -90,15 +98,19 @@ const USUAL_PERIOD: &str = "7d";
 const WHY_EMPTY: &str = "nothing to forecast: there is no usable CronFederatedHPA, and no usable \
                          MetricsProducer with a schedule";
 
-/// What was asked, read and checked.
-struct Question<'a> {
-    given: &'a Given,
-    forecast: Forecast<'a>,
-    /// Whose wall clock is shown.
-    zone: Zone,
+pub(crate) fn run(
+    arguments: &ForecastArguments,
+    now: Timestamp,
+    output: &mut impl Write,
+) -> anyhow::Result<ExitCode> {
+    // Where nobody can say how many there may be, one does.
+    let threads = thread::available_parallelism().map_or(1, NonZero::get);
+    run_on(threads, arguments, now, output)
 }
 
-pub(crate) fn run(
+/// The same, on so many threads.
+fn run_on(
+    threads: usize,
     arguments: &ForecastArguments,
     now: Timestamp,
     output: &mut impl Write,
@@ -110,7 +122,7 @@ pub(crate) fn run(
     };
     let only = arguments.only.iter().map(|text| Subject::parse("NAME", text));
     let only: Vec<Subject> = only.collect::<Result<_, _>>()?;
-    let given = arguments.given.load(from.unwrap_or(now), &only)?;
+    let given = arguments.given.load(from.unwrap_or(now), now, &only)?;
     let shown_in = zone.or_else(|| given.only_zone()).unwrap_or(Zone::utc());
     // A civil time means the zone that is shown.
     let from = match &arguments.from {
@@ -121,12 +133,19 @@ pub(crate) fn run(
     let assumed = assume::read(&arguments.assume, &given.world)?;
     let mut forecast = Forecast::new(&given.world, period, assumed);
     narrow(&mut forecast, &only, &given)?;
-    let question = Question { given: &given, forecast, zone: shown_in };
+    let view = View { period, zone: shown_in };
+    let question = Question { given: &given, forecast, view, threads };
     match &arguments.out {
         None => write(&question, arguments.output, output)?,
         Some(path) => {
             let mut destination = Destination::create(path)?;
-            write(&question, arguments.output, &mut destination)?;
+            if arguments.output == Output::Text {
+                // A file has no colours.
+                let plain: &mut (dyn Write + 'static) = &mut destination;
+                text::write(&question, &mut StripStream::new(plain))?;
+            } else {
+                write(&question, arguments.output, &mut destination)?;
+            }
             destination.complete()?;
         }
     }
@@ -192,31 +211,82 @@ fn narrow(
     if !subjects.is_empty() {
         forecast.narrow(|target, writers| {
             let fits = |identity| subjects.iter().any(|subject| subject.fits(identity));
-            fits(target) || writers.iter().any(|writer| fits(writer))
+            fits(target) || writers.iter().any(|writer| fits(&writer.identity))
         });
     }
     Ok(())
 }
 
-impl Question<'_> {
-    fn period(&self) -> Period {
-        self.forecast.period()
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write as _;
+    use std::{env, fs};
+
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Alone {
+        #[command(flatten)]
+        arguments: ForecastArguments,
     }
 
-    fn is_empty(&self) -> bool {
-        self.forecast.targets().next().is_none()
+    /// Policies with little and with much to show.
+    fn policies() -> String {
+        let mut all = String::new();
+        for number in 0..23 {
+            let minute = number * 7 % 59;
+            let hours = ["*", "8-17", "6"][number % 3];
+            let replicas = number + 2;
+            write!(
+                all,
+                "apiVersion: autoscaling.karmada.io/v1alpha1
+kind: CronFederatedHPA
+metadata: {{name: hours-{number}}}
+spec:
+  scaleTargetRef: {{apiVersion: apps/v1, kind: Deployment, name: shop-{number}}}
+  rules:
+  - {{name: more, schedule: \"{minute} {hours} * * *\", targetReplicas: {replicas}}}
+  - {{name: less, schedule: \"59 {hours} * * *\", targetReplicas: 1}}
+---
+apiVersion: autoscaling.karpenter.sh/v1alpha1
+kind: MetricsProducer
+metadata: {{name: nodes-{number}}}
+spec:
+  schedule:
+    defaultReplicas: 1
+    behaviors:
+    - {{replicas: 5, start: {{hours: 9, minutes: {minute}}}, end: {{hours: 17}}}}
+---
+"
+            )
+            .unwrap();
+        }
+        all
     }
 
-    /// The parts, and how far we are with them on standard error.
-    fn parts(&self) -> impl Iterator<Item = Part> {
-        let mut progress = Progress::new(self.forecast.targets().count());
-        self.forecast.parts().inspect(move |_| progress.advance())
-    }
-
-    /// Everything that is taken for granted, for a person.
-    fn assumptions(&self, found: &BTreeSet<Assumption>) -> Vec<String> {
-        let found = found.iter().map(ToString::to_string);
-        let given = self.given.left_out.iter().chain(&self.given.unseen);
-        found.chain(given.cloned()).collect()
+    #[test]
+    fn what_is_printed_is_the_same_whatever_the_number_of_threads() {
+        let folder = env::temp_dir().join(format!("almanac-threads-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let file = folder.join("policies.yaml");
+        fs::write(&file, policies()).unwrap();
+        for output in ["text", "json", "svg", "html"] {
+            let line = ["forecast", "--from", "2026-03-02", "--for", "20d", "-o", output, "-f"];
+            let line = line.map(str::to_owned).into_iter().chain([file.display().to_string()]);
+            let arguments = Alone::parse_from(line).arguments;
+            let printed = |threads| {
+                let mut printed = Vec::new();
+                run_on(threads, &arguments, Timestamp::UNIX_EPOCH, &mut printed).unwrap();
+                printed
+            };
+            let alone = printed(1);
+            assert!(alone.len() > 20_000, "{} bytes of {output}", alone.len());
+            for threads in [2, 3, 7] {
+                assert!(printed(threads) == alone, "{output} on {threads} threads");
+            }
+        }
+        fs::remove_dir_all(&folder).unwrap();
     }
 }

@@ -7,16 +7,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
-use almanac_api::checking::{CheckedObject, Meaning, Setting, check_everything};
-use almanac_api::finding::{Code, Severity};
-use almanac_api::reading::{Node, PlacedFinding, ReadObject, Reading, files};
+use almanac_api::checking::{CheckedObject, Setting, check_everything};
+use almanac_api::finding::{Code, Finding, Severity};
+use almanac_api::kinds::{Kind, Role};
+use almanac_api::reading::{Node, OtherObject, PlacedFinding, ReadObject, Reading, files};
 use almanac_calendar::Zone;
-use almanac_engine::cron_scaling::Target;
-use almanac_engine::{Identity, PolicyObject, World};
+use almanac_engine::{Identity, PolicyName, Slim, Workload, World};
 use clap::Args;
 use jiff::Timestamp;
 
-use crate::cluster::{ClusterArguments, Fetched, Seen};
+use crate::cluster::{ClusterArguments, Fetched};
 use crate::subject::Subject;
 
 /// Where the objects come from.
@@ -47,54 +47,103 @@ pub(crate) struct Given {
     /// What may matter and could not be looked at, for want of a right.
     pub(crate) unseen: BTreeSet<String>,
     api_versions: BTreeMap<Identity, String>,
+    /// What is wrong with each object.
+    of_objects: BTreeMap<Identity, Vec<Finding>>,
 }
 
 impl GivenArguments {
-    /// Reads the files, or else asks the cluster. `now` is where checks that look ahead begin, and
-    /// `subjects` is what is asked about: in a cluster they say where to look when nothing else does.
-    pub(crate) fn load(&self, now: Timestamp, subjects: &[Subject]) -> anyhow::Result<Given> {
-        let (reading, seen) = if self.file.is_empty() {
+    /// Reads the files, or else asks the cluster. `checked_at` is where checks that look ahead begin,
+    /// `now` is when a cluster is seen, and `subjects` is what is asked about: in a cluster they say
+    /// where to look when nothing else does.
+    pub(crate) fn load(
+        &self,
+        checked_at: Timestamp,
+        now: Timestamp,
+        subjects: &[Subject],
+    ) -> anyhow::Result<Given> {
+        if self.file.is_empty() {
             let named = || Subject::only_namespace(subjects);
             let namespace = self.namespace.as_deref().or_else(named);
-            let Fetched { reading, seen, .. } = self.cluster.fetch(namespace)?;
-            (reading, seen)
-        } else {
-            (files::read(&self.file, io::stdin())?, Seen::default())
-        };
+            return Ok(Given::of_cluster(self.cluster.fetch(namespace, checked_at)?, now));
+        }
         let namespace = self.namespace.as_deref().unwrap_or("default");
-        let mut given = Given::check(reading, Setting { namespace, now });
-        // Last, because these have no text that a finding could be about.
-        given.world.workloads.extend(seen.scales);
-        given.unseen = seen.unseen;
-        Ok(given)
+        let reading = files::read(&self.file, io::stdin())?;
+        Ok(Given::of_files(reading, Setting::new(namespace, checked_at)))
     }
 }
 
 impl Given {
-    /// Checks what was read. Files and clusters meet here, and are treated alike from here on.
-    fn check(mut reading: Reading, setting: Setting<'_>) -> Given {
+    fn of_files(mut reading: Reading, setting: Setting<'_>) -> Given {
         put_in_order(&mut reading);
         let (checked, findings) = check_everything(&reading, setting);
+        let versions = reading.objects.iter().map(|object| object.api_version.to_string());
+        let mut given = Given::of(checked.into_iter().zip(versions).collect());
+        given.findings = findings;
+        given.add_targets(&reading.others, setting.namespace);
+        given.reading = reading;
+        given
+    }
+
+    fn of_cluster(fetched: Fetched, now: Timestamp) -> Given {
+        let Fetched { objects, reading, findings, seen, .. } = fetched;
+        let mut given = Given::of(objects);
+        given.world.seen_at = Some(now);
+        for (target, workload) in seen.scales {
+            given.world.hold(target, Slim::Workload(workload));
+        }
+        (given.reading, given.findings, given.unseen) = (reading, findings, seen.unseen);
+        given
+    }
+
+    /// The world of objects, each with the `apiVersion` it is written in. Files and clusters meet
+    /// here, and are treated alike from here on.
+    fn of(objects: Vec<(CheckedObject, String)>) -> Given {
         let mut given = Given {
             world: World::default(),
-            findings,
+            reading: Reading::default(),
+            findings: Vec::new(),
             left_out: BTreeSet::new(),
             unseen: BTreeSet::new(),
             api_versions: BTreeMap::new(),
-            reading: Reading::default(),
+            of_objects: BTreeMap::new(),
         };
-        let given_twice = given_twice(&checked);
-        for (object, checked) in reading.objects.iter().zip(checked) {
+        let given_twice = given_twice(&objects);
+        for (checked, api_version) in objects {
             let Some(identity) = checked.identity else { continue };
-            given.note_api_version(&identity, object);
-            if let Some(meaning) = checked.meaning
-                && !given_twice.contains(&identity)
-            {
-                given.add(identity, meaning, &object.node);
+            given.api_versions.insert(identity.clone(), api_version);
+            if given_twice.contains(&identity) {
+                continue;
+            }
+            if let (Role::QueryScaler, Some(target)) = (checked.kind.role(), &checked.scales) {
+                let target = target.identity();
+                let left_out =
+                    format!("{identity} follows a query; what it does to {target} is not forecast");
+                given.left_out.insert(left_out);
+            }
+            if let Some(slim) = checked.slim {
+                given.world.hold(identity.clone(), slim);
+            }
+            given.of_objects.insert(identity, checked.findings);
+        }
+        for reference in given.world.policies().filter_map(|it| given.world.target_of(&it)) {
+            let (target, written) = (reference.target.identity(), reference.api_version);
+            given.api_versions.entry(target.clone()).or_insert_with(|| written.to_string());
+        }
+        given
+    }
+
+    /// Adds those objects of kinds we do not know that a policy targets.
+    fn add_targets(&mut self, others: &[OtherObject], namespace: &str) {
+        let references = self.world.policies().filter_map(|it| self.world.target_of(&it));
+        let targets: BTreeSet<Identity> =
+            references.map(|reference| reference.target.identity().clone()).collect();
+        for other in others {
+            let identity = other.identity(namespace);
+            if targets.contains(&identity) {
+                let workload = Workload { replicas: other.replicas };
+                self.world.hold(identity, Slim::Workload(workload));
             }
         }
-        given.reading = reading;
-        given
     }
 
     /// Whether something was found that somebody should know.
@@ -102,79 +151,60 @@ impl Given {
         self.findings.iter().any(|placed| placed.finding.severity() != Severity::Info)
     }
 
-    /// The `apiVersion` an object is written in, or else the usual one of its kind.
+    /// What is wrong with the object of a policy, so that some of it or nothing can be used.
+    pub(crate) fn errors_of(&self, policy: &PolicyName) -> impl Iterator<Item = &Finding> {
+        let findings = self.of_objects.get(&policy.identity).into_iter().flatten();
+        findings.filter(|finding| finding.severity() == Severity::Error)
+    }
+
+    /// The same with their places.
+    pub(crate) fn placed_errors_of(
+        &self,
+        policy: &PolicyName,
+    ) -> impl Iterator<Item = &PlacedFinding> {
+        let identity = &policy.identity;
+        let is_the_object = |object: &&ReadObject| {
+            let metadata = |key| object.node.get("metadata").and_then(|it| it.get(key));
+            let text = |key| metadata(key).and_then(Node::as_text);
+            object.kind.name() == identity.kind()
+                && text("name") == Some(identity.name())
+                && text("namespace").is_none_or(|namespace| namespace == identity.namespace())
+        };
+        let objects: Vec<&ReadObject> = self.reading.objects.iter().filter(is_the_object).collect();
+        let errors: Vec<&Finding> = self.errors_of(policy).collect();
+        self.findings.iter().filter(move |placed| {
+            let is_in = |object: &&ReadObject| {
+                let whole = object.node.span;
+                object.source == placed.source
+                    && placed.span.is_none_or(|it| whole.start <= it.start && it.end <= whole.end)
+            };
+            errors.contains(&&placed.finding) && objects.iter().any(is_in)
+        })
+    }
+
+    /// The `apiVersion` an object is written in, or in which a policy names it.
     pub(crate) fn api_version(&self, identity: &Identity) -> String {
-        if let Some(written) = self.api_versions.get(identity) {
-            return written.clone();
-        }
-        match identity.group() {
-            "" => "v1".to_owned(),
-            "autoscaling" => "autoscaling/v2".to_owned(),
-            group if group.ends_with(".karmada.io") || group.ends_with(".karpenter.sh") => {
-                format!("{group}/v1alpha1")
-            }
-            group => format!("{group}/v1"),
-        }
+        let written = self.api_versions.get(identity).cloned();
+        let usual = || Kind::of_object(identity).map(Kind::api_version);
+        written.or_else(usual).unwrap_or_else(|| identity.group().to_owned())
     }
 
     /// The zone that all policies follow, if it is one.
     pub(crate) fn only_zone(&self) -> Option<Zone> {
-        let schedules = self.world.scheduled_capacities.values().map(|it| it.policy.zone);
-        let rules = self.world.cron_scalings.values().flat_map(|it| &it.policy.rules);
-        let mut zones = schedules.chain(rules.map(|rule| rule.firings.zone()));
-        let first = zones.next()?;
-        zones.all(|zone| zone == first).then_some(first)
+        let policies = self.world.policies();
+        let mut zones = policies.flat_map(|policy| self.world.zones_of(&policy));
+        let (_, first) = zones.next()?;
+        zones.all(|(_, zone)| zone == first).then_some(first)
     }
-
-    fn add(&mut self, identity: Identity, meaning: Meaning, node: &Node) {
-        match meaning {
-            Meaning::ScheduledCapacity(policy) => {
-                let object = PolicyObject { policy, created: None, memory: None };
-                self.world.scheduled_capacities.insert(identity, object);
-            }
-            // Of a policy without a usable rule there is nothing to say but its findings.
-            Meaning::CronScaling(policy) if policy.rules.is_empty() => {}
-            Meaning::CronScaling(policy) => {
-                let written = text_at(node, &["spec", "scaleTargetRef", "apiVersion"]);
-                let target = policy.target.identity().clone();
-                if let Some(written) = written {
-                    self.api_versions.entry(target).or_insert(written);
-                }
-                let object = PolicyObject { policy, created: None, memory: None };
-                self.world.cron_scalings.insert(identity, object);
-            }
-            Meaning::HorizontalAutoscaler(target) => {
-                self.left_out.insert(follows_a_query(&identity, &target));
-            }
-            Meaning::Autoscaler(autoscaler, _) => {
-                self.world.autoscalers.insert(identity, autoscaler);
-            }
-            Meaning::Workload(workload) => {
-                self.world.workloads.insert(identity, workload);
-            }
-        }
-    }
-
-    fn note_api_version(&mut self, identity: &Identity, object: &ReadObject) {
-        self.api_versions.insert(identity.clone(), object.api_version.to_string());
-    }
-}
-
-fn follows_a_query(identity: &Identity, target: &Target) -> String {
-    format!("{identity} follows a query; what it does to {} is not forecast", target.identity())
-}
-
-fn text_at(node: &Node, keys: &[&str]) -> Option<String> {
-    let found = keys.iter().try_fold(node, |node, key| node.get(key))?;
-    found.as_text().map(str::to_owned)
 }
 
 /// Neither of two objects of one name can be relied on.
-fn given_twice(checked: &[CheckedObject]) -> BTreeSet<Identity> {
+fn given_twice(objects: &[(CheckedObject, String)]) -> BTreeSet<Identity> {
     let is_second = |object: &&CheckedObject| {
         object.findings.iter().any(|finding| finding.code == Code::DuplicateObject)
     };
-    checked.iter().filter(is_second).filter_map(|object| object.identity.clone()).collect()
+    let checked = objects.iter().map(|(checked, _)| checked);
+    checked.filter(is_second).filter_map(|object| object.identity.clone()).collect()
 }
 
 /// Orders sources by their names and objects by their places, whatever order they were given in.

@@ -18,16 +18,18 @@ pub(crate) fn instant(
     if text.contains('[') {
         return Err(wrong("an instant has no zone in brackets; give the zone with --zone"));
     }
-    if let Ok(instant) = text.parse::<Timestamp>() {
-        return Ok(instant);
+    let beyond = "beyond the instants that can be told: the last one is 9999-12-30T22:00:00Z, the \
+                  first one is in the year -9999";
+    match text.parse::<Timestamp>() {
+        Ok(instant) => return Ok(instant),
+        Err(error) if error.is_range() => return Err(wrong(beyond)),
+        Err(_) => {}
     }
     let civil = text
         .parse::<DateTime>()
         .or_else(|_| text.parse::<Date>().map(|date| date.at(0, 0, 0, 0)))
         .map_err(|_| wrong(unreadable))?;
-    zone.resolve(civil).ok_or_else(|| {
-        wrong("beyond the instants that can be told, which are those of the years -9999 to 9999")
-    })
+    zone.resolve(civil).ok_or_else(|| wrong(beyond))
 }
 
 /// Reads a period such as `7d` or `1mo 12h`, and finds its end in `zone`: days and longer units are

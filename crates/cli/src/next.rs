@@ -93,7 +93,7 @@ pub(crate) fn run(
     };
     let only = arguments.only.iter().map(|text| Subject::parse("NAME", text));
     let only: Vec<Subject> = only.collect::<Result<_, _>>()?;
-    let given = arguments.given.load(from, &only)?;
+    let given = arguments.given.load(from, now, &only)?;
     if let Some(unknown) = only.iter().find(|it| it.policies(&given.world).is_empty()) {
         return Err(unknown.not_found("NAME", &given.world).into());
     }
@@ -114,20 +114,18 @@ impl Question<'_> {
         let coming = Coming::new(self.given.world.clone(), self.period, &Assumed::new());
         let wanted = |event: &Event| {
             self.only.is_empty()
-                || self.only.iter().any(|it| it.fits(&event.policy) || it.fits(&event.target))
+                || self
+                    .only
+                    .iter()
+                    .any(|it| it.fits(&event.policy.identity) || it.fits(&event.target))
         };
         coming.filter(wanted).take(self.count)
     }
 
     /// The zone an event's schedule is written in.
     fn zone_of(&self, event: &Event) -> Zone {
-        let world = &self.given.world;
-        if let Some(object) = world.scheduled_capacities.get(&event.policy) {
-            return object.policy.zone;
-        }
-        let rules = world.cron_scalings.get(&event.policy).map(|object| &object.policy.rules);
-        let mut rules = rules.into_iter().flatten();
-        let rule = rules.find(|rule| Some(&rule.name) == event.rule.as_ref());
-        rule.map_or(Zone::utc(), |rule| rule.firings.zone())
+        let zones = self.given.world.zones_of(&event.policy);
+        let of_rule = |(rule, _): &(Option<_>, Zone)| rule.is_none() || *rule == event.rule;
+        zones.into_iter().find(of_rule).map_or(Zone::utc(), |(_, zone)| zone)
     }
 }

@@ -1,21 +1,9 @@
 //! Objects as people call them on the command line: `shop`, `deployment/shop`, `cronfhpa/prod/shop`.
 
-use almanac_engine::{Identity, World};
+use almanac_api::kinds::Kind;
+use almanac_engine::{Identity, PolicyName, World};
 
 use crate::complaint::Complaint;
-
-/// Short names, as kubectl has them.
-const SHORT: &[(&str, &str)] = &[
-    ("cronfhpa", "CronFederatedHPA"),
-    ("deploy", "Deployment"),
-    ("fhpa", "FederatedHPA"),
-    ("hpa", "HorizontalPodAutoscaler"),
-    ("mp", "MetricsProducer"),
-    ("rc", "ReplicationController"),
-    ("rs", "ReplicaSet"),
-    ("sng", "ScalableNodeGroup"),
-    ("sts", "StatefulSet"),
-];
 
 /// A name that may fit several objects.
 #[derive(Clone, Debug)]
@@ -69,18 +57,19 @@ impl Subject {
     }
 
     /// The policies that are meant, by their own names or by those of their targets.
-    pub(crate) fn policies<'a>(&self, world: &'a World) -> Vec<&'a Identity> {
-        let schedules = world.scheduled_capacities.keys().filter(|it| self.fits(it));
-        let scalings = world.cron_scalings.iter().filter(|(identity, object)| {
-            self.fits(identity) || self.fits(object.policy.target.identity())
-        });
-        schedules.chain(scalings.map(|(identity, _)| identity)).collect()
+    pub(crate) fn policies(&self, world: &World) -> Vec<PolicyName> {
+        let is_meant = |policy: &PolicyName| {
+            let target = || world.target_of(policy);
+            self.fits(&policy.identity)
+                || target().is_some_and(|reference| self.fits(reference.target.identity()))
+        };
+        world.policies().filter(is_meant).collect()
     }
 
     /// An error for a name that fits nothing.
     pub(crate) fn not_found(&self, argument: &'static str, world: &World) -> Complaint {
-        let known = world.scheduled_capacities.keys().chain(world.cron_scalings.keys());
-        let mut known: Vec<String> = known.take(9).map(called).collect();
+        let known = world.policies().map(|policy| called(&policy.identity));
+        let mut known: Vec<String> = known.take(9).collect();
         if known.len() == 9 {
             "…".clone_into(&mut known[8]);
         }
@@ -104,13 +93,15 @@ pub(crate) fn called(identity: &Identity) -> String {
     }
 }
 
+/// The kind that is meant, where we know it; else what was typed, without the plural and the group
+/// that kubectl prints.
 fn whole_kind(typed: &str) -> String {
+    if let Some(kind) = Kind::named(typed) {
+        return kind.name().to_owned();
+    }
     let lower = typed.to_ascii_lowercase();
-    // `deployments.apps` is what kubectl prints.
     let lower = lower.split('.').next().unwrap_or_default();
-    let singular = lower.strip_suffix('s').filter(|_| lower.len() > 4).unwrap_or(lower);
-    let short = SHORT.iter().find(|(short, _)| *short == lower || *short == singular);
-    short.map_or_else(|| singular.to_owned(), |(_, whole)| (*whole).to_owned())
+    lower.strip_suffix('s').filter(|_| lower.len() > 4).unwrap_or(lower).to_owned()
 }
 
 #[cfg(test)]

@@ -62,7 +62,7 @@ pub(crate) fn run(
         None => now,
     };
     let reading = files::read(&arguments.file, io::stdin())?;
-    let setting = Setting { namespace: &arguments.namespace, now };
+    let setting = Setting::new(&arguments.namespace, now);
     let (_, findings) = check_everything(&reading, setting);
     match arguments.output {
         Output::Text => text::write(output, &reading, &findings)?,

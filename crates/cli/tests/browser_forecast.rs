@@ -57,6 +57,73 @@ fn the_page_tells_reasons_zooms_and_follows_the_colour_scheme() {
     assert!(foreign.is_empty(), "the page asks for {foreign:?}");
 }
 
+/// A page whose forecast is another one, of the day it shows in UTC.
+fn page_with(folder: &Path, forecast: &str) -> PathBuf {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_almanac"));
+    command.current_dir(root).args(["forecast", "-f", "examples", "-o", "html", "--zone", "UTC"]);
+    let output = command.args(["--from", "2026-03-02", "--for", "1d"]).output().unwrap();
+    let page = String::from_utf8(output.stdout).unwrap();
+    let (before, rest) = page.split_once("id=\"forecast\">").unwrap();
+    let (_, after) = rest.split_once("</script>").unwrap();
+    let forecast = forecast.replace('<', "\\u003c");
+    let path = folder.join("forecast.html");
+    fs::write(&path, format!("{before}id=\"forecast\">{forecast}</script>{after}")).unwrap();
+    path
+}
+
+/// The page with what the tests of `-o json` have written down.
+fn page_of(name: &str, forecast: &str) -> Page {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("browser_forecast_{name}"));
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).unwrap();
+    let url = format!("file://{}", page_with(&folder, forecast).display());
+    let mut page = Page::open(&folder, &url);
+    page.screenshot(&folder.join("light.png"));
+    page
+}
+
+#[test]
+fn the_page_draws_values_of_every_kind() {
+    let mut page = page_of("kinds", include_str!("forecast/expected/kinds.json"));
+    // For each picture its rectangles, and what is written at them.
+    let drawn = |name: &str, what: &str| {
+        format!(
+            "[...[...document.querySelectorAll('main svg')].find((it) => \
+             it.getAttribute('aria-label').includes({name:?})).querySelectorAll('{what}')]"
+        )
+    };
+    let labels = |page: &mut Page, name: &str| {
+        let written = drawn(name, "text:not(.label)");
+        let written = page.evaluate(&format!("{written}.map((it) => it.textContent)"));
+        serde_json::from_value::<Vec<String>>(written).unwrap()
+    };
+    assert_eq!(labels(&mut page, "Deployment"), ["?", "10", "3"]);
+    let texts = ["unknown", "best-effort", "gu…ed", "burstable", "best-effort"];
+    assert_eq!(labels(&mut page, "Pod"), texts);
+    let names = ["a-cluster-with-a-long-name", "east", "west", "none", "unknown"];
+    assert_eq!(labels(&mut page, "Placement default/shop"), names);
+    assert_eq!(labels(&mut page, "Placement default/wide").len(), 20);
+    assert_eq!(labels(&mut page, "value on-demand"), ["?", "5", "5", "12", "none"]);
+    assert_eq!(labels(&mut page, "value spot"), ["?", "3", "6", "none", "none"]);
+    let shapes = |name| format!("{}.length", drawn(name, "rect"));
+    assert_eq!(page.evaluate(&shapes("Placement default/shop")), 7);
+    assert_eq!(page.evaluate(&shapes("value spot")), 5);
+    assert_eq!(page.complaints(), [""; 0], "complaints of the browser");
+}
+
+#[test]
+fn hostile_names_are_text_and_keep_to_the_page() {
+    let mut page = page_of("hostile", include_str!("forecast/expected/hostile.json"));
+    page.evaluate("document.querySelectorAll('details').forEach((it) => { it.open = true; })");
+    assert_eq!(page.evaluate("document.querySelectorAll('main script').length"), 0);
+    assert_eq!(page.evaluate("document.querySelectorAll('main section').length"), 3);
+    let said = page.evaluate("document.querySelector('h3 ~ h3').textContent");
+    assert_eq!(said, "a \"b\" & 'c' \\ \u{1}");
+    assert_eq!(page.evaluate("document.documentElement.scrollWidth <= innerWidth"), true);
+    assert_eq!(page.complaints(), [""; 0], "complaints of the browser");
+}
+
 fn hovering_tells_the_reason(page: &mut Page) {
     let hidden = page.evaluate("document.getElementById('tip').hidden");
     assert_eq!(hidden, true);

@@ -90,10 +90,10 @@ async fn await_answer(reader: &Path, expected: &str) -> TestResult {
 
 async fn what_policies_need_is_named(kubectl: &Kubectl, reader: &Path) -> TestResult {
     for (granted, missing) in [
-        (json!([]), "cronfederatedhpas.autoscaling.karmada.io"),
+        (json!([]), "metricsproducers.autoscaling.karpenter.sh"),
         (
-            json!([rule(KARMADA, &["cronfederatedhpas"], &["list"])]),
-            "metricsproducers.autoscaling.karpenter.sh",
+            json!([rule(KARPENTER, &["metricsproducers"], &["list"])]),
+            "cronfederatedhpas.autoscaling.karmada.io",
         ),
     ] {
         allow(kubectl, "reader", &granted).await?;

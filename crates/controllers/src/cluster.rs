@@ -10,9 +10,9 @@ mod target_table;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use almanac_engine::{Identity, World};
+use almanac_engine::{PolicyName, World};
 
-pub(crate) use held::{Held, Recorded, is_older};
+pub(crate) use held::{Edition, Held, Recorded, is_older};
 pub(crate) use target_table::{Found, TargetTable};
 
 /// What one term of leading knows.
@@ -27,7 +27,7 @@ pub(crate) struct Known {
     /// What is decided over.
     pub(crate) world: World,
     /// What is needed besides to write a policy's status.
-    pub(crate) policies: BTreeMap<Identity, Held>,
+    pub(crate) policies: BTreeMap<PolicyName, Held>,
     /// What is needed besides to write a target, and whose target it is.
     pub(crate) targets: TargetTable,
 }

@@ -3,6 +3,9 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use almanac_shell::lease::Fence;
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric as _};
+use prometheus_client::metrics::gauge::ConstGauge;
 
 use crate::cluster::Cluster;
 
@@ -42,5 +45,13 @@ impl Leading {
 impl std::fmt::Debug for Leading {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(formatter, "Leading({})", self.cluster().is_some())
+    }
+}
+
+impl Collector for Leading {
+    fn encode(&self, mut encoder: DescriptorEncoder) -> Result<(), std::fmt::Error> {
+        let leads = ConstGauge::new(i64::from(self.cluster().is_some()));
+        let (name, help) = ("almanac_leader", "Whether this process leads: 1, or 0");
+        leads.encode(encoder.encode_descriptor(name, help, None, leads.metric_type())?)
     }
 }

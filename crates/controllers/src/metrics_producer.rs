@@ -1,51 +1,64 @@
 //! `MetricsProducer`: a schedule that publishes a number.
 //!
-//! | step | where |
-//! |---|---|
-//! | fetch | `fetch`: the schedule from its object |
-//! | gather, decide, settle | `almanac-engine` |
-//! | apply | nothing to do: a number is evaluated when it is asked for, by `published` |
-//! | status | `status` |
+//! Nothing is applied: a number is evaluated when it is asked for, by `published`. What is kept up as
+//! numbers change is the status.
 
-mod fetch;
 mod published;
-mod status;
 
-use std::sync::Arc;
-
-use almanac_engine::{Identity, Outcome, scheduled_capacity};
+use almanac_api::status::conditions::conditions;
+use almanac_api::status::metrics_producer::{statements, write};
+use almanac_engine::{Identity, Recorded};
 use almanac_shell::clock::Clock;
+use almanac_shell::event_log::EventLog;
 use jiff::Timestamp;
+use prometheus_client::registry::Registry;
 
-use crate::cluster::Cluster;
-use crate::turns::Turns;
+use self::published::PublishedNumbers;
+use crate::cluster::{Held, Known};
+use crate::families::{Composed, FamilyController, Subject};
+use crate::leading::Leading;
+use crate::records::Way;
 
-pub(crate) use fetch::MetricsProducers;
-pub(crate) use published::PublishedNumbers;
+/// Schedules, as far as they are carried out.
+#[derive(Clone, Default)]
+pub(crate) struct MetricsProducers;
 
-/// Keeps the statuses of schedules as their numbers change.
-pub(crate) struct MetricsProducerController {
-    pub(crate) cluster: Arc<Cluster>,
-    pub(crate) records: Arc<Turns>,
-    pub(crate) clock: Clock,
+impl MetricsProducers {
+    pub(crate) fn register(registry: &mut Registry, leading: &Leading, clock: &Clock) {
+        let numbers = PublishedNumbers::new(leading.clone(), clock.clone());
+        registry.register_collector(Box::new(numbers));
+    }
 }
 
-impl MetricsProducerController {
-    /// Takes the turn of one object. When it wants its next one.
-    pub(crate) fn take_turn(&self, policy: &Identity) -> Option<Timestamp> {
-        let next = self.settle(policy);
-        self.records.wake(policy);
-        next
+impl FamilyController for MetricsProducers {
+    fn compose(
+        &self,
+        known: &Known,
+        policy: &Identity,
+        held: &Held,
+        now: Timestamp,
+    ) -> Option<Composed> {
+        let object = known.world.scheduled_capacities.get(policy);
+        let published = match object.filter(|object| object.policy.is_some()) {
+            Some(object) => Some(object.memory?),
+            None => None,
+        };
+        let statements = statements(&held.findings);
+        let generation = held.edition.generation();
+        let conditions = conditions(&held.recorded.conditions(), &statements, generation, now);
+        let status = write(published.as_ref(), conditions, generation);
+        // A status is plain data; it can always be written.
+        let status = serde_json::to_value(&status).ok()?;
+        Some(Composed { status, statements: statements.to_vec(), way: Way::Applied })
     }
 
-    fn settle(&self, policy: &Identity) -> Option<Timestamp> {
-        let now = self.clock.now();
-        let mut known = self.cluster.lock();
-        let input = scheduled_capacity::gather(&known.world, policy)?;
-        let decision = scheduled_capacity::decide(&input, now);
-        let outcomes: Vec<Outcome> = decision.actions.iter().map(|_| Outcome::Done).collect();
-        let object = known.world.scheduled_capacities.get_mut(policy)?;
-        object.memory = scheduled_capacity::settle(object.memory, decision.memory, &outcomes);
-        decision.wake_at
+    fn report(&self, _: &Subject, recorded: &[Recorded], _: &EventLog) {
+        for recorded in recorded {
+            if let Recorded::ScheduledCapacity(recorded) = recorded {
+                let (before, value) =
+                    (recorded.before.map(|it| it.value), recorded.published.value);
+                tracing::info!(before, value, "published");
+            }
+        }
     }
 }

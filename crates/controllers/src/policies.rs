@@ -1,13 +1,16 @@
 //! Following a kind of policies: what is taken in of an object, and who is woken by it.
 //!
-//! What an object says is taken in by its family; here is what all families share: which version of
-//! an object is known, what was remembered of it, and that it is gone when it is gone.
+//! What an object says is found out by the one way from an object to its slim form; here is which
+//! edition of an object is known, what was remembered of it, and that it is gone when it is gone.
 
 mod unrecorded;
 
 use std::sync::Arc;
 
-use almanac_engine::Identity;
+use almanac_api::checking::{Setting, check_json};
+use almanac_api::kinds::Kind;
+use almanac_engine::{Family, PolicyName};
+use almanac_shell::clock::Clock;
 use almanac_shell::following::{Follower, Unseen};
 use kube::api::DynamicObject;
 use tokio::sync::watch;
@@ -17,26 +20,26 @@ use crate::turns::Turns;
 
 pub(crate) use unrecorded::Unrecorded;
 
-/// A family of policies, as far as following its objects goes.
-pub(crate) trait Family: Send + Sync + 'static {
-    /// The name in the world of an object of this kind.
-    fn identity(&self, namespace: &str, name: &str) -> Identity;
-
-    /// Takes in what an object says. `held` is new, or what was held of the same object before.
-    fn take_in(&self, known: &mut Known, policy: &Identity, object: DynamicObject, held: Held);
-
-    /// Takes an object out of the world.
-    fn take_out(&self, known: &mut Known, policy: &Identity);
-}
-
-/// Fills the world with the policies of a kind.
-pub(crate) struct PolicyFollower<F> {
-    family: Arc<F>,
+/// Fills the world with the policies of a family.
+pub(crate) struct PolicyFollower {
+    family: Family,
+    kind: Kind,
+    clock: Clock,
+    unrecorded: Unrecorded,
     cluster: Arc<Cluster>,
     turns: Arc<Turns>,
     records: Arc<Turns>,
     listing: u32,
     listed: watch::Sender<Listed>,
+}
+
+/// Who is woken by what is told.
+#[derive(Clone)]
+pub(crate) struct Woken {
+    /// Whoever has a turn to take.
+    pub(crate) turns: Arc<Turns>,
+    /// Whoever has something to record.
+    pub(crate) records: Arc<Turns>,
 }
 
 /// How far the first listing of a kind has come.
@@ -62,38 +65,82 @@ impl Listed {
     }
 }
 
-impl<F: Family> PolicyFollower<F> {
+impl PolicyFollower {
     pub(crate) fn new(
-        family: Arc<F>,
+        family: Family,
+        clock: Clock,
+        unrecorded: Unrecorded,
         cluster: Arc<Cluster>,
-        turns: Arc<Turns>,
-        records: Arc<Turns>,
+        woken: Woken,
     ) -> (Self, watch::Receiver<Listed>) {
         let (listed, whole) = watch::channel(Listed::NotYet);
-        (Self { family, cluster, turns, records, listing: 0, listed }, whole)
+        let kind = Kind::of_family(family);
+        let Woken { turns, records } = woken;
+        let listing = 0;
+        let follower =
+            Self { family, kind, clock, unrecorded, cluster, turns, records, listing, listed };
+        (follower, whole)
     }
 
-    fn identity(&self, object: &DynamicObject) -> Identity {
+    fn name(&self, object: &DynamicObject) -> PolicyName {
         let namespace = object.metadata.namespace.as_deref().unwrap_or_default();
-        self.family.identity(namespace, object.metadata.name.as_deref().unwrap_or_default())
+        let name = object.metadata.name.as_deref().unwrap_or_default();
+        PolicyName::new(self.family, self.kind.identity(namespace, name))
     }
 
-    fn remove(&self, known: &mut Known, policy: &Identity) {
+    /// Takes in what an object says. `held` is new, or what was held of the same object before.
+    fn take_in(
+        &self,
+        known: &mut Known,
+        policy: PolicyName,
+        object: DynamicObject,
+        mut held: Held,
+        is_new: bool,
+    ) {
+        let setting = Setting {
+            namespace: policy.identity.namespace(),
+            now: self.clock.now(),
+            clock_offset: self.clock.ahead(),
+        };
+        // An object is plain data; it can always be told as JSON.
+        let object = serde_json::to_value(object).unwrap_or_default();
+        let checked = check_json(self.kind, object, setting);
+        held.keep_what_matters(checked.findings);
+        let target = |known: &Known| {
+            let reference = known.world.target_of(&policy);
+            reference.map(|reference| reference.target.identity().clone())
+        };
+        let before = target(known);
+        if let Some(slim) = checked.slim {
+            let slim = if is_new { self.unrecorded.join(&policy, &held.uid, slim) } else { slim };
+            known.world.hold(policy.identity.clone(), slim);
+        }
+        let now = target(known);
+        known.targets.aim(&policy, before.as_ref(), now.as_ref());
+        // Until it is compared with the status, it may be more than that tells.
+        held.is_recorded = false;
+        known.policies.insert(policy, held);
+    }
+
+    fn remove(&self, known: &mut Known, policy: &PolicyName) {
         if known.policies.remove(policy).is_some() {
-            self.family.take_out(known, policy);
+            let target = known.world.target_of(policy);
+            let target = target.as_ref().map(|reference| reference.target.identity());
+            known.targets.aim(policy, target, None);
+            known.world.release_policy(policy);
             self.turns.forget(policy);
             self.records.forget(policy);
         }
     }
 }
 
-impl<F: Family> Follower for PolicyFollower<F> {
+impl Follower for PolicyFollower {
     fn begin(&mut self) {
         self.listing = self.listing.wrapping_add(1).max(1);
     }
 
     fn present(&mut self, object: DynamicObject) {
-        let policy = self.identity(&object);
+        let policy = self.name(&object);
         let mut known = self.cluster.lock();
         let told = Held::of(&object, self.listing);
         // What is being deleted does nothing any more, however long that takes.
@@ -105,7 +152,7 @@ impl<F: Family> Follower for PolicyFollower<F> {
             self.remove(&mut known, &policy);
         }
         let Some(held) = known.policies.get_mut(&policy) else {
-            self.family.take_in(&mut known, &policy, object, told);
+            self.take_in(&mut known, policy.clone(), object, told, true);
             self.turns.wake(&policy);
             return;
         };
@@ -118,33 +165,29 @@ impl<F: Family> Follower for PolicyFollower<F> {
             held.recorded = told.recorded;
             self.records.wake(&policy);
         }
-        if held.generation != told.generation {
-            held.generation = told.generation;
+        if held.edition != told.edition {
+            held.edition = told.edition;
             // What is wrong with a target is looked at anew: it may be another one.
             held.note_problem(None, false);
             if let Some(held) = known.policies.remove(&policy) {
-                self.family.take_in(&mut known, &policy, object, held);
+                self.take_in(&mut known, policy.clone(), object, held, false);
             }
             self.turns.wake(&policy);
         }
     }
 
     fn gone(&mut self, object: DynamicObject) {
-        let policy = self.identity(&object);
+        let policy = self.name(&object);
         self.remove(&mut self.cluster.lock(), &policy);
     }
 
     fn complete(&mut self) {
         let mut known = self.cluster.lock();
-        let is_ours = self.family.identity("", "");
-        let gone: Vec<Identity> = known
-            .policies
-            .iter()
-            .filter(|(policy, held)| {
-                policy.kind() == is_ours.kind() && held.listing != self.listing
-            })
-            .map(|(policy, _)| policy.clone())
-            .collect();
+        let is_gone = |(policy, held): &(&PolicyName, &Held)| {
+            policy.family == self.family && held.listing != self.listing
+        };
+        let gone: Vec<PolicyName> =
+            known.policies.iter().filter(is_gone).map(|(policy, _)| policy.clone()).collect();
         for policy in gone {
             self.remove(&mut known, &policy);
         }

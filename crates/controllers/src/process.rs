@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use almanac_engine::Family;
 use almanac_shell::budget::{WriteBudget, WriteLimits};
 use almanac_shell::clock::Clock;
 use almanac_shell::endpoints::Health;
@@ -12,27 +13,16 @@ use kube::Client;
 use prometheus_client::registry::Registry;
 use tokio_util::sync::CancellationToken;
 
-use crate::cron_federated_hpa::CronMetrics;
+use crate::families::Families;
 use crate::leading::Leading;
-use crate::metrics_producer::PublishedNumbers;
-use crate::overview::Overview;
 use crate::policies::Unrecorded;
 use crate::term;
-
-/// A kind of policies that can be carried out.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Controller {
-    /// Schedules that publish a number.
-    MetricsProducer,
-    /// Rules that set replicas or bounds.
-    CronFederatedHpa,
-}
 
 /// What is to be carried out, and how.
 #[derive(Clone)]
 pub struct Options {
-    /// The kinds.
-    pub controllers: Vec<Controller>,
+    /// The families of policies.
+    pub families: Vec<Family>,
     /// The lease to hold while doing so; `None` for a process that has no other beside it.
     pub lease: Option<LeaseOptions>,
     /// The name of this process.
@@ -52,7 +42,6 @@ pub struct Options {
 pub(crate) struct Metrics {
     pub(crate) writes: WriteMetrics,
     pub(crate) events: EventMetrics,
-    pub(crate) cron: CronMetrics,
 }
 
 /// How long there is between two terms.
@@ -64,6 +53,7 @@ pub struct Process {
     options: Options,
     health: Health,
     metrics: Metrics,
+    families: Families,
     leading: Leading,
     unrecorded: Unrecorded,
 }
@@ -80,14 +70,12 @@ impl Process {
         let metrics = Metrics::default();
         metrics.writes.register(registry);
         metrics.events.register(registry);
-        metrics.cron.register(registry);
         let leading = Leading::default();
-        let clock = options.clock.clone();
-        let numbers = PublishedNumbers::new(leading.clone(), clock.clone());
-        registry.register_collector(Box::new(numbers));
-        registry.register_collector(Box::new(Overview::new(leading.clone(), clock)));
+        registry.register_collector(Box::new(leading.clone()));
+        let families = Families::default();
+        families.register(registry, &leading, &options.clock);
         let unrecorded = Unrecorded::default();
-        Process { client, options, health, metrics, leading, unrecorded }
+        Process { client, options, health, metrics, families, leading, unrecorded }
     }
 
     /// Runs until the token ends; then finishes what is under way and lets go of the lease.
@@ -137,6 +125,7 @@ impl Process {
             budget,
             health: self.health.clone(),
             metrics: self.metrics.clone(),
+            families: self.families.clone(),
             leading: self.leading.clone(),
             unrecorded: self.unrecorded.clone(),
         };

@@ -9,7 +9,8 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use almanac_engine::Identity;
+use almanac_api::kinds::Kind;
+use almanac_engine::PolicyName;
 use almanac_shell::backoff::Backoff;
 use almanac_shell::clock::Clock;
 use almanac_shell::writer::{Place, WriteError, Writer};
@@ -20,8 +21,6 @@ use crate::cluster::{Cluster, Recorded, is_older};
 
 /// A status that is not the one the API server has.
 pub(crate) struct Record {
-    /// The path of the object's collection.
-    pub(crate) collection: String,
     /// The version of the object it was made for.
     pub(crate) version: Box<str>,
     /// The status as it is to be.
@@ -35,9 +34,8 @@ pub(crate) enum Way {
     /// Replaced, with this patch that leaves nothing else: for histories, which many rules write in
     /// the same minute.
     Replaced(Value),
-    /// Applied, so that conditions which others add to it stay. With the kind's `apiVersion` and
-    /// name.
-    Applied(&'static str, &'static str),
+    /// Applied, so that conditions which others add to it stay.
+    Applied,
 }
 
 /// What became of a record.
@@ -59,7 +57,7 @@ pub(crate) struct Records {
     writer: Writer,
     clock: Clock,
     seed: u64,
-    failures: Mutex<BTreeMap<Identity, Backoff>>,
+    failures: Mutex<BTreeMap<PolicyName, Backoff>>,
 }
 
 impl Records {
@@ -68,7 +66,7 @@ impl Records {
     }
 
     /// Many who failed together do not come back together.
-    fn seed_of(&self, policy: &Identity) -> u64 {
+    fn seed_of(&self, policy: &PolicyName) -> u64 {
         let mut hasher = DefaultHasher::new();
         (self.seed, policy).hash(&mut hasher);
         hasher.finish()
@@ -78,15 +76,18 @@ impl Records {
     pub(crate) async fn write(
         &self,
         cluster: &Cluster,
-        policy: &Identity,
+        policy: &PolicyName,
         record: Record,
     ) -> Written {
-        let Record { collection, version, status, way } = record;
-        let place = Place { collection: &collection, name: policy.name() };
+        let Record { version, status, way } = record;
+        let kind = Kind::of_family(policy.family);
+        let collection = kind.collection(policy.identity.namespace());
+        let place = Place { collection: &collection, name: policy.identity.name() };
         let written = match way {
             Way::Replaced(patch) => self.writer.patch_status(place, &version, patch).await,
-            Way::Applied(api_version, kind) => {
-                let kind = (api_version, kind);
+            Way::Applied => {
+                let api_version = kind.api_version();
+                let kind = (&*api_version, kind.name());
                 self.writer.apply_status(place, kind, &version, &status).await
             }
         };

@@ -14,8 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use almanac_api::status::TargetProblem;
-use almanac_engine::cron_scaling::Target;
-use almanac_engine::{Autoscaler, Identity};
+use almanac_engine::{Autoscaler, Identity, TargetReference};
 use almanac_shell::writer::Writer;
 use kube::Client;
 use tokio::task::JoinSet;
@@ -33,6 +32,13 @@ pub(crate) enum Unknown {
     Problem(TargetProblem),
     /// Something that may pass: an API server that does not answer, say.
     Passing(String),
+}
+
+impl Unknown {
+    /// Whether it is known that there is no such object.
+    pub(crate) fn is_not_found(&self) -> bool {
+        matches!(self, Self::Problem(TargetProblem::NotFound))
+    }
 }
 
 /// What a decision was made over: the version and the numbers of the target then.
@@ -100,8 +106,9 @@ impl Targets {
 
     /// Sees to it that the world has a target's state as it is now, as far as that can be known. Of
     /// followed kinds it has; others are asked for.
-    pub(crate) async fn fetch(&self, target: &Target, api_version: &str) -> Result<(), Unknown> {
-        let kind = self.kind_of(target, api_version).await?;
+    pub(crate) async fn fetch(&self, reference: &TargetReference) -> Result<(), Unknown> {
+        let kind = self.kind_of(reference).await?;
+        let target = &reference.target;
         if kind.is_cluster_scoped && !self.allow_cluster_scoped {
             return Err(Unknown::Problem(TargetProblem::ClusterScoped));
         }
@@ -160,8 +167,8 @@ impl Targets {
         is_enough.then(|| Err(unknown.clone()))
     }
 
-    async fn kind_of(&self, target: &Target, api_version: &str) -> Result<Arc<Kind>, Unknown> {
-        let identity = target.identity();
+    async fn kind_of(&self, reference: &TargetReference) -> Result<Arc<Kind>, Unknown> {
+        let (identity, api_version) = (reference.target.identity(), &*reference.api_version);
         let wanted_at = Instant::now();
         if let Some(known) = self.known(identity, api_version, wanted_at) {
             return known;
@@ -171,7 +178,7 @@ impl Targets {
         if let Some(known) = self.known(identity, api_version, wanted_at) {
             return known;
         }
-        match kind::resolve(&self.client, target, api_version).await {
+        match kind::resolve(&self.client, reference).await {
             Ok(resolved) => {
                 let kind = Arc::new(self.begin(resolved));
                 let name = (identity.group().to_owned(), identity.kind().to_owned());
@@ -188,13 +195,9 @@ impl Targets {
 
     /// Begins to follow the kind, if it is one of the usual ones.
     fn begin(&self, resolved: Resolved) -> Kind {
-        let following = followed::Numbers::of(&resolved).map(|numbers| {
-            let (following, follower) = followed::follower(
-                &resolved,
-                numbers,
-                Arc::clone(&self.cluster),
-                Arc::clone(&self.turns),
-            );
+        let following = followed::kind_of(&resolved).map(|kind| {
+            let (cluster, turns) = (Arc::clone(&self.cluster), Arc::clone(&self.turns));
+            let (following, follower) = followed::follower(kind, cluster, turns);
             let client = self.client.clone();
             let resource = resolved.resource.clone();
             let mut followers = self.followers.lock().unwrap_or_else(PoisonError::into_inner);

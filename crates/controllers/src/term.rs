@@ -6,27 +6,27 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use almanac_api::kinds::Kind;
 use almanac_api::status::conditions::Statement;
-use almanac_engine::Identity;
+use almanac_engine::{Family, Identity, PolicyName};
 use almanac_shell::budget::WriteBudget;
 use almanac_shell::endpoints::{Health, Heart};
-use almanac_shell::event_log::{EventLog, Happening, Regarding};
+use almanac_shell::event_log::{EventLog, Happening};
 use almanac_shell::following::follow;
 use almanac_shell::lease::Fence;
 use almanac_shell::writer::Writer;
 use jiff::Timestamp;
 use kube::Client;
-use kube::core::ApiResource;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use crate::carrying_out::CarryingOut;
 use crate::cluster::Cluster;
-use crate::cron_federated_hpa::{CronFederatedHpaController, CronFederatedHpas};
+use crate::families::{Families, Subject};
 use crate::leading::Leading;
-use crate::metrics_producer::{MetricsProducerController, MetricsProducers};
-use crate::policies::{Family, Listed, PolicyFollower, Unrecorded};
-use crate::process::{Controller, Metrics, Options};
+use crate::policies::{Listed, PolicyFollower, Unrecorded, Woken};
+use crate::process::{Metrics, Options};
 use crate::records::{Record, Records, Written};
 use crate::targets::Targets;
 use crate::turns::Turns;
@@ -49,6 +49,7 @@ pub(crate) struct Term {
     pub(crate) budget: WriteBudget,
     pub(crate) health: Health,
     pub(crate) metrics: Metrics,
+    pub(crate) families: Families,
     pub(crate) leading: Leading,
     pub(crate) unrecorded: Unrecorded,
 }
@@ -58,10 +59,10 @@ struct Shared {
     cluster: Arc<Cluster>,
     turns: Arc<Turns>,
     records: Arc<Turns>,
-    writing: Arc<Records>,
+    writing: Records,
+    families: Families,
     events: EventLog,
-    schedules: Arc<MetricsProducerController>,
-    scalings: Arc<CronFederatedHpaController>,
+    carrying_out: CarryingOut,
 }
 
 impl Term {
@@ -137,50 +138,48 @@ impl Term {
             Arc::clone(&turns),
             self.options.allow_cluster_scoped_targets,
         ));
-        let schedules = Arc::new(MetricsProducerController {
-            cluster: Arc::clone(&cluster),
-            records: Arc::clone(&records),
-            clock: clock.clone(),
-        });
-        let scalings = Arc::new(CronFederatedHpaController {
+        let carrying_out = CarryingOut {
             cluster: Arc::clone(&cluster),
             targets,
             records: Arc::clone(&records),
+            families: self.families.clone(),
             events: events.clone(),
-            metrics: self.metrics.cron.clone(),
             clock: clock.clone(),
-        });
-        let writing = Arc::new(Records::new(writer, clock, self.options.seed));
-        (Shared { cluster, turns, records, writing, events, schedules, scalings }, telling.run())
+        };
+        let writing = Records::new(writer, clock, self.options.seed);
+        let families = self.families.clone();
+        let shared = Shared { cluster, turns, records, writing, families, events, carrying_out };
+        (shared, telling.run())
     }
 
     fn follow_policies(
         &self,
         shared: &Shared,
         following: &mut JoinSet<()>,
-    ) -> Vec<(&'static str, watch::Receiver<Listed>)> {
-        let mut listings = Vec::new();
-        for controller in &self.options.controllers {
-            listings.push(match controller {
-                Controller::MetricsProducer => {
-                    let resource = MetricsProducers::resource();
-                    let listed = self.follow(MetricsProducers, resource, shared, following);
-                    ("MetricsProducers", listed)
-                }
-                Controller::CronFederatedHpa => {
-                    let family =
-                        CronFederatedHpas::new(self.options.clock.clone(), self.unrecorded.clone());
-                    let resource = CronFederatedHpas::resource();
-                    ("CronFederatedHPAs", self.follow(family, resource, shared, following))
-                }
-            });
-        }
-        listings
+    ) -> Vec<(Kind, watch::Receiver<Listed>)> {
+        let families = self.options.families.iter();
+        let follow = |family: &Family| {
+            let woken =
+                Woken { turns: Arc::clone(&shared.turns), records: Arc::clone(&shared.records) };
+            let (mut follower, listed) = PolicyFollower::new(
+                *family,
+                self.options.clock.clone(),
+                self.unrecorded.clone(),
+                Arc::clone(&shared.cluster),
+                woken,
+            );
+            let kind = Kind::of_family(*family);
+            let (client, resource) = (self.client.clone(), kind.resource());
+            following.spawn(async move { follow(client, &resource, &mut follower).await });
+            (kind, listed)
+        };
+        families.map(follow).collect()
     }
 
     /// Waits until all objects of a kind are known, and says meanwhile what is waited for. Nobody
     /// waits for a kind that the cluster does not have.
-    async fn await_listing(&self, kind: &str, mut listed: watch::Receiver<Listed>) {
+    async fn await_listing(&self, kind: Kind, mut listed: watch::Receiver<Listed>) {
+        let kind = kind.resource_name();
         loop {
             let now = listed.borrow_and_update().clone();
             match &now {
@@ -207,50 +206,31 @@ impl Term {
         tracing::error!("whoever follows a kind fell over; everything begins anew");
         self.health.await_what("everything to begin anew");
     }
-
-    fn follow(
-        &self,
-        family: impl Family,
-        resource: ApiResource,
-        shared: &Shared,
-        following: &mut JoinSet<()>,
-    ) -> watch::Receiver<Listed> {
-        let [turns, records] = [&shared.turns, &shared.records].map(Arc::clone);
-        let cluster = Arc::clone(&shared.cluster);
-        let (mut follower, whole) = PolicyFollower::new(Arc::new(family), cluster, turns, records);
-        let client = self.client.clone();
-        following.spawn(async move { follow(client, &resource, &mut follower).await });
-        whole
-    }
 }
 
 async fn give_turns(shared: Arc<Shared>, heart: Heart, end: CancellationToken) {
     let turns = Arc::clone(&shared.turns);
-    let turn = |policy: Identity| {
+    let lanes = |policy: &PolicyName| shared.written_by(policy);
+    let turn = |policy: PolicyName| {
         let shared = Arc::clone(&shared);
-        async move {
-            match policy.kind() {
-                "MetricsProducer" => shared.schedules.take_turn(&policy),
-                _ => shared.scalings.take_turn(&policy).await,
-            }
-        }
+        async move { shared.carrying_out.take_turn(&policy).await }
     };
-    turns.run(TURNS_AT_ONCE, Some(&heart), end, turn).await;
+    turns.run(TURNS_AT_ONCE, Some(&heart), end, lanes, turn).await;
 }
 
 async fn give_records(shared: Arc<Shared>, at_once: usize, end: CancellationToken) {
     let records = Arc::clone(&shared.records);
-    let turn = |policy: Identity| {
+    let turn = |policy: PolicyName| {
         let shared = Arc::clone(&shared);
         async move { shared.record(&policy).await }
     };
-    records.run(at_once, None, end, turn).await;
+    records.run(at_once, None, end, |_| Vec::new(), turn).await;
 }
 
 impl Shared {
     /// Writes an object's status if it is another one than the API server has. When to try again,
     /// if that failed.
-    async fn record(&self, policy: &Identity) -> Option<Timestamp> {
+    async fn record(&self, policy: &PolicyName) -> Option<Timestamp> {
         // What has come meanwhile is recorded at once.
         while let Some((record, news)) = self.composed(policy) {
             match self.writing.write(&self.cluster, policy, record).await {
@@ -261,31 +241,44 @@ impl Shared {
         None
     }
 
-    fn composed(&self, policy: &Identity) -> Option<(Record, Vec<Statement>)> {
-        match policy.kind() {
-            "MetricsProducer" => self.schedules.record(policy),
-            _ => self.scalings.record(policy),
-        }
+    /// The status as it is to be, with what is news in its conditions; nothing when the API server
+    /// has it already, or when nothing is known of the object yet.
+    fn composed(&self, policy: &PolicyName) -> Option<(Record, Vec<Statement>)> {
+        let now = self.carrying_out.clock.now();
+        let mut known = self.cluster.lock();
+        let held = known.policies.get(policy)?;
+        let family = self.families.of(policy.family);
+        let composed = family.compose(&known, &policy.identity, held, now);
+        let composed = composed.filter(|it| !held.recorded.is(&it.status));
+        let Some(composed) = composed else {
+            if let Some(held) = known.policies.get_mut(policy) {
+                held.is_recorded = true;
+            }
+            return None;
+        };
+        let news = held.recorded.news(&composed.statements).into_iter().cloned().collect();
+        let (status, way) = (composed.status, composed.way);
+        Some((Record { version: held.version.clone(), status, way }, news))
+    }
+
+    /// What a turn of a policy may write. Policies that write the same take their turns one after
+    /// the other.
+    fn written_by(&self, policy: &PolicyName) -> Vec<Identity> {
+        let footprint = self.cluster.lock().world.footprint(policy);
+        let mut written: Vec<Identity> =
+            footprint.writes.into_iter().map(|(object, _)| object).collect();
+        written.dedup();
+        written
     }
 
     /// Tells what somebody has to look after, when that begins.
-    fn tell(&self, policy: &Identity, news: &[Statement]) {
+    fn tell(&self, policy: &PolicyName, news: &[Statement]) {
         let Some(worst) = news.iter().rfind(|statement| !statement.holds) else { return };
-        let uid = self.cluster.lock().policies.get(policy).map(|held| held.uid.to_string());
+        let uid = self.cluster.lock().policies.get(policy).map(|held| held.uid.clone());
         let Some(uid) = uid else { return };
-        let (api_version, kind) = match policy.kind() {
-            "MetricsProducer" => ("autoscaling.karpenter.sh/v1alpha1", "MetricsProducer"),
-            _ => ("autoscaling.karmada.io/v1alpha1", "CronFederatedHPA"),
-        };
         tracing::warn!(reason = worst.reason.name(), "{}", worst.message);
         self.events.tell(Happening {
-            regarding: Regarding {
-                api_version,
-                kind,
-                namespace: policy.namespace().to_owned(),
-                name: policy.name().to_owned(),
-                uid,
-            },
+            regarding: Subject { policy: policy.clone(), uid, target: None }.regarding(),
             is_warning: true,
             reason: worst.reason.name(),
             action: "Check",

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
-use crate::Identity;
+use crate::PolicyName;
 
 /// The next turn of every policy that has one, in order of time.
 ///
@@ -12,13 +12,13 @@ use crate::Identity;
 /// take their turns in the order of their names, so that a run can be repeated.
 #[derive(Clone, Debug, Default)]
 pub struct Agenda {
-    in_order: BTreeSet<(Timestamp, Identity)>,
-    by_policy: BTreeMap<Identity, Timestamp>,
+    in_order: BTreeSet<(Timestamp, PolicyName)>,
+    by_policy: BTreeMap<PolicyName, Timestamp>,
 }
 
 impl Agenda {
     /// Sets or clears the next turn of a policy.
-    pub fn set(&mut self, policy: &Identity, wake_at: Option<Timestamp>) {
+    pub fn set(&mut self, policy: &PolicyName, wake_at: Option<Timestamp>) {
         let before = match wake_at {
             Some(wake_at) => self.by_policy.insert(policy.clone(), wake_at),
             None => self.by_policy.remove(policy),
@@ -43,12 +43,12 @@ impl Agenda {
 
     /// The next turn of anybody, and whose it is.
     #[must_use]
-    pub fn first(&self) -> Option<(Timestamp, &Identity)> {
+    pub fn first(&self) -> Option<(Timestamp, &PolicyName)> {
         self.in_order.first().map(|(at, policy)| (*at, policy))
     }
 
     /// Takes a policy whose turn has come at `now`, the longest overdue first.
-    pub fn take_due(&mut self, now: Timestamp) -> Option<Identity> {
+    pub fn take_due(&mut self, now: Timestamp) -> Option<PolicyName> {
         if self.next()? > now {
             return None;
         }
@@ -73,9 +73,11 @@ impl Agenda {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Family, Identity};
 
-    fn policy(name: &str) -> Identity {
-        Identity::new("autoscaling.karmada.io", "CronFederatedHPA", "default", name)
+    fn policy(name: &str) -> PolicyName {
+        let object = Identity::new("autoscaling.karmada.io", "CronFederatedHPA", "default", name);
+        PolicyName::new(Family::CronScaling, object)
     }
 
     fn at(second: i64) -> Timestamp {
@@ -90,7 +92,7 @@ mod tests {
         agenda.set(&policy("c"), Some(at(10)));
         agenda.set(&policy("later"), Some(at(21)));
         assert_eq!(agenda.take_due(at(9)), None);
-        let taken: Vec<Identity> = std::iter::from_fn(|| agenda.take_due(at(20))).collect();
+        let taken: Vec<PolicyName> = std::iter::from_fn(|| agenda.take_due(at(20))).collect();
         assert_eq!(taken, [policy("c"), policy("a"), policy("b")]);
         assert_eq!(agenda.next(), Some(at(21)));
     }

@@ -6,7 +6,7 @@ use crate::{Action, Reason};
 
 /// What a policy wants at an instant.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Decision<Because, Memory> {
+pub struct Decision<Because, Memory, Recorded> {
     /// What is to be done. Nothing is listed that is so already.
     pub actions: Vec<Action>,
     /// Why: what won.
@@ -17,4 +17,6 @@ pub struct Decision<Because, Memory> {
     pub wake_at: Option<Timestamp>,
     /// What is remembered if nothing has to be done; otherwise the outcomes settle it.
     pub memory: Memory,
+    /// What has happened by deciding alone, whatever becomes of the actions.
+    pub recorded: Vec<Recorded>,
 }

@@ -12,7 +12,8 @@
 //!
 //! Beside them stands what the families share: the [`World`], what a decision consists of
 //! ([`Decision`], [`Action`], [`Outcome`], [`Reason`]), the [`Agenda`] of who wants to be asked
-//! again when, and [`turn`], which lets one policy after the other act on a world.
+//! again when, and [`turn`], which is how one policy after the other acts on a world. Which families
+//! there are, and what every one of them answers, stands in `families` and nowhere else.
 //!
 //! Everything here is a function of what it is given: no clock, no I/O, no Kubernetes types, no
 //! hash order. `almanac-api` turns what users write into the checked policies of this crate; the
@@ -20,21 +21,37 @@
 
 mod action;
 mod agenda;
+mod beginning;
 pub mod cron_scaling;
 mod decision;
+mod families;
+mod family;
+mod field;
 mod fingerprint;
+mod footprint;
 mod identity;
+mod reach;
 mod reason;
 pub mod scheduled_capacity;
 mod state;
+mod target;
 pub mod turn;
+mod value;
 mod world;
 
 pub use action::{Action, Outcome};
 pub use agenda::Agenda;
+pub use beginning::{Begun, Held, Replayed, begin};
 pub use decision::Decision;
+pub use families::{Explained, Opened, Recorded, What, Why};
+pub use family::{Family, PolicyName};
+pub use field::Field;
 pub use fingerprint::{Fingerprint, NotAFingerprint};
+pub use footprint::{Footprint, islands};
 pub use identity::Identity;
+pub use reach::{Reach, Unreachable};
 pub use reason::{Reason, Verdict};
 pub use state::{Autoscaler, Workload};
-pub use world::{PolicyObject, World};
+pub use target::{Target, TargetReference};
+pub use value::Value;
+pub use world::{Policies, PolicyObject, Slim, World};

@@ -21,6 +21,14 @@ pub struct Reason<Because> {
     pub until: Option<Timestamp>,
 }
 
+impl<Because> Reason<Because> {
+    /// The same without the instants between which it holds.
+    #[must_use]
+    pub(crate) fn without_span(self) -> Self {
+        Self { since: None, until: None, ..self }
+    }
+}
+
 /// What became of a rule.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Verdict {

@@ -1,13 +1,18 @@
 //! Scheduled capacity: a number over time, from behaviours that are open or closed.
 
+mod begin;
 mod decide;
 mod gather;
+mod logic;
 mod policy;
 mod reasons;
 mod settle;
 
-pub use decide::{LOOKS_AHEAD, decide, explain, value_at};
+pub use decide::{Decision, LOOKS_AHEAD, decide, explain, value_at};
 pub use gather::{Input, gather};
 pub use policy::{Behaviour, ScheduledCapacity};
 pub use reasons::{Because, render};
-pub use settle::{Change, Published, settle};
+pub use settle::{Change, Published, Recorded, Settled, settle};
+
+pub(crate) use logic::{Schedules, close, hold};
+pub(crate) use reasons::told;

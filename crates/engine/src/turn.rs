@@ -1,79 +1,124 @@
-//! One policy's turn in a world: gather, decide, apply, settle.
+//! One policy's turn: gather and decide, then whatever carries the actions out, then settle.
 //!
-//! This is the whole loop, with the outcomes a world gives that never fails. The forecast runs it
-//! over a virtual clock; the controllers run the same steps with an API server between `apply` and
-//! `settle`. The families meet here and nowhere else.
+//! This is the whole loop, without the writes in it. [`open`] gathers and decides; its actions are
+//! read off the [`OpenTurn`]. Between that and [`OpenTurn::close`] a controller writes to an API
+//! server, a forecast to its world ([`take`]), and a test to whatever it likes. What follows from
+//! the outcomes is returned: when the policy wants its next turn, what was recorded, and which
+//! fields were set by whom.
+
+use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use crate::{Action, Identity, Outcome, Reason, World, cron_scaling, scheduled_capacity};
+use crate::families::{Opened, Recorded, Why};
+use crate::{Action, Field, Identity, Outcome, PolicyName, Reach, Value, World};
+
+/// A turn whose actions are still to be carried out.
+#[derive(Clone, Debug)]
+#[must_use = "a turn that is not closed leaves no trace"]
+pub struct OpenTurn {
+    policy: PolicyName,
+    at: Timestamp,
+    opened: Opened,
+}
+
+/// A policy as it was when its turn was opened, and what was decided for it.
+#[derive(Clone, Debug)]
+pub struct Open<Policy, Decision> {
+    /// What its object said then.
+    pub policy: Arc<Policy>,
+    /// What was decided.
+    pub decision: Decision,
+}
 
 /// What a turn came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Turn {
     /// What was done, and what became of it.
     pub done: Vec<(Action, Outcome)>,
-    /// Why: what won.
-    pub reasons: Reasons,
+    /// What happened, one entry each: what is told in Events, metrics and logs.
+    pub recorded: Vec<Recorded>,
+    /// Which fields were set, whether or not they had the value before.
+    pub effects: Vec<Effect>,
     /// When the policy wants its next turn.
     pub wake_at: Option<Timestamp>,
 }
 
-/// What won in a turn, in the terms of the policy's family.
+/// A field that a policy has set.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Reasons {
-    /// Of a policy that publishes a number by schedule.
-    ScheduledCapacity(Vec<Reason<scheduled_capacity::Because>>),
-    /// Of a policy that sets replicas or bounds by cron rules.
-    CronScaling(Vec<Reason<cron_scaling::Because>>),
+pub struct Effect {
+    /// The object.
+    pub target: Identity,
+    /// The field.
+    pub field: Field,
+    /// What it is now.
+    pub value: Value,
+    /// Why.
+    pub why: Why,
 }
 
-/// Lets a policy act on the world at `now`. `None` when the world has no such policy.
-pub fn take(world: &mut World, policy: &Identity, now: Timestamp) -> Option<Turn> {
-    take_with(world, policy, now, World::apply)
+/// What settling a turn gives, besides what is remembered.
+pub(crate) struct Closed {
+    pub(crate) recorded: Vec<Recorded>,
+    pub(crate) effects: Vec<Effect>,
+    pub(crate) wake_at: Option<Timestamp>,
 }
 
-/// The same with somebody else to carry the actions out: a fault-injecting test, say.
-pub fn take_with(
-    world: &mut World,
-    policy: &Identity,
-    now: Timestamp,
-    mut apply: impl FnMut(&mut World, &Action) -> Outcome,
-) -> Option<Turn> {
-    if let Some(input) = scheduled_capacity::gather(world, policy) {
-        let decision = scheduled_capacity::decide(&input, now);
-        let outcomes = apply_all(world, &decision.actions, &mut apply);
-        let object = world.scheduled_capacities.get_mut(policy)?;
-        object.memory = scheduled_capacity::settle(object.memory, decision.memory, &outcomes);
-        let reasons = Reasons::ScheduledCapacity(decision.reasons);
-        return Some(Turn::new(decision.actions, outcomes, reasons, decision.wake_at));
+/// Opens the turn of a policy. `None` when the world has no such policy, or nothing of it can be
+/// used.
+#[must_use]
+pub fn open(world: &World, policy: &PolicyName, reach: &Reach, now: Timestamp) -> Option<OpenTurn> {
+    let opened = policy.family.logic().open(world, &policy.identity, reach, now)?;
+    Some(OpenTurn { policy: policy.clone(), at: now, opened })
+}
+
+/// A whole turn in which the world carries the actions out.
+pub fn take(world: &mut World, policy: &PolicyName, now: Timestamp) -> Option<Turn> {
+    let open = open(world, policy, &Reach::everything(), now)?;
+    let outcomes = open.actions().iter().map(|action| world.apply(action)).collect();
+    Some(open.close(world, outcomes, now))
+}
+
+impl OpenTurn {
+    /// Whose turn it is.
+    #[must_use]
+    pub fn policy(&self) -> &PolicyName {
+        &self.policy
     }
-    let input = cron_scaling::gather(world, policy)?;
-    let decision = cron_scaling::decide(&input, now);
-    let outcomes = apply_all(world, &decision.actions, &mut apply);
-    let object = world.cron_scalings.get_mut(policy)?;
-    let memory = cron_scaling::settle(&object.policy, decision.memory, &outcomes, now);
-    let wake_at = cron_scaling::wake_at(&object.policy, &memory, now);
-    object.memory = Some(memory);
-    let reasons = Reasons::CronScaling(decision.reasons);
-    Some(Turn::new(decision.actions, outcomes, reasons, wake_at))
-}
 
-fn apply_all(
-    world: &mut World,
-    actions: &[Action],
-    mut apply: impl FnMut(&mut World, &Action) -> Outcome,
-) -> Vec<Outcome> {
-    actions.iter().map(|action| apply(world, action)).collect()
-}
+    /// When it was opened.
+    #[must_use]
+    pub fn at(&self) -> Timestamp {
+        self.at
+    }
 
-impl Turn {
-    fn new(
-        actions: Vec<Action>,
-        outcomes: Vec<Outcome>,
-        reasons: Reasons,
-        wake_at: Option<Timestamp>,
-    ) -> Turn {
-        Turn { done: actions.into_iter().zip(outcomes).collect(), reasons, wake_at }
+    /// What is to be done, each with one outcome when the turn is closed.
+    #[must_use]
+    pub fn actions(&self) -> &[Action] {
+        self.opened.actions()
+    }
+
+    /// What was decided.
+    #[must_use]
+    pub fn opened(&self) -> &Opened {
+        &self.opened
+    }
+
+    /// What was decided, for tests that put a fault into it.
+    pub fn opened_mut(&mut self) -> &mut Opened {
+        &mut self.opened
+    }
+
+    /// Settles the turn in the world, given what became of each action.
+    ///
+    /// The policy may have been edited since the turn was opened: what is remembered is settled by
+    /// what it said then, and carried over by the next turn. When to wake is counted from the
+    /// opening, so that what has fallen due since then has its turn at once.
+    pub fn close(self, world: &mut World, outcomes: Vec<Outcome>, now: Timestamp) -> Turn {
+        let OpenTurn { policy, at, opened } = self;
+        let actions = opened.actions().to_vec();
+        let Closed { recorded, effects, wake_at } =
+            opened.close(world, &policy.identity, &outcomes, at, now);
+        Turn { done: actions.into_iter().zip(outcomes).collect(), recorded, effects, wake_at }
     }
 }

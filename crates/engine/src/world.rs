@@ -1,49 +1,188 @@
 //! Everything that decisions are made over: policies, and the slim form of what they act on.
 //!
-//! Files and a cluster's caches both fill it, and nothing else knows where an object came from.
-//! Which of its parts a decision looks at is each family's `gather`.
+//! Files and a cluster's caches both fill it, through the same [`Slim`] forms, and nothing else knows
+//! where an object came from. Which of its parts a decision looks at is each family's `gather`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use almanac_calendar::Zone;
 use jiff::Timestamp;
 
 use crate::cron_scaling::{self, CronScaling};
-use crate::scheduled_capacity::{self, ScheduledCapacity};
-use crate::{Action, Autoscaler, Identity, Outcome, Workload};
+use crate::scheduled_capacity::{self, Published, ScheduledCapacity};
+use crate::{
+    Action, Autoscaler, Explained, Family, Footprint, Identity, Outcome, PolicyName,
+    TargetReference, Workload,
+};
 
 /// A policy as the world holds it: what it says, and what is remembered of it.
 #[derive(Clone, Debug)]
 pub struct PolicyObject<Policy, Memory> {
-    /// What the object says.
-    pub policy: Policy,
-    /// When the object was created; `None` for one that is only in a file.
+    /// What the object says; `None` while nothing of it can be used as it is written. Shared with
+    /// the turns that are open over it.
+    pub policy: Option<Arc<Policy>>,
+    /// When the object was created as it is now; `None` for one of which that is not known.
     pub created: Option<Timestamp>,
     /// What its status remembers; `None` when it has no status yet. A status that is there but
     /// cannot be read is an empty memory, not none: it does not make the object new.
     pub memory: Option<Memory>,
 }
 
+/// The policies of a family, by the object that says them.
+pub type Policies<Policy, Memory> = BTreeMap<Identity, PolicyObject<Policy, Memory>>;
+
+/// The slim form of one object: all that the world holds of it.
+#[derive(Clone, Debug)]
+pub enum Slim {
+    /// A policy that publishes a number by schedule.
+    ScheduledCapacity(PolicyObject<ScheduledCapacity, Published>),
+    /// A policy that sets replicas or bounds by cron rules.
+    CronScaling(PolicyObject<CronScaling, cron_scaling::Memory>),
+    /// Something with a `scale` subresource.
+    Workload(Workload),
+    /// Something with bounds.
+    Autoscaler(Autoscaler),
+}
+
 /// All objects, by their identity.
 #[derive(Clone, Debug, Default)]
 pub struct World {
+    /// When the world was seen to be as it is; `None` for one that is only in files. Whatever was to
+    /// happen before that has happened, or has not.
+    pub seen_at: Option<Timestamp>,
     /// Policies that publish a number by schedule.
-    pub scheduled_capacities:
-        BTreeMap<Identity, PolicyObject<ScheduledCapacity, scheduled_capacity::Published>>,
+    pub scheduled_capacities: Policies<ScheduledCapacity, Published>,
     /// Policies that set replicas or bounds by cron rules.
-    pub cron_scalings: BTreeMap<Identity, PolicyObject<CronScaling, cron_scaling::Memory>>,
+    pub cron_scalings: Policies<CronScaling, cron_scaling::Memory>,
     /// What has a `scale` subresource.
     pub workloads: BTreeMap<Identity, Workload>,
     /// What has bounds.
     pub autoscalers: BTreeMap<Identity, Autoscaler>,
 }
 
+impl<Policy, Memory> PolicyObject<Policy, Memory> {
+    /// A policy of which nothing is known but what it says.
+    #[must_use]
+    pub fn new(policy: Policy) -> Self {
+        Self { policy: Some(Arc::new(policy)), created: None, memory: None }
+    }
+}
+
+impl Slim {
+    /// The same object with what was remembered of it besides, in a form it had before. Where both
+    /// know something, what happened later counts.
+    #[must_use]
+    pub fn remembering(self, before: Slim) -> Slim {
+        match self {
+            Slim::CronScaling(mut object) => {
+                if let Slim::CronScaling(PolicyObject { memory: Some(memory), .. }) = before {
+                    let told = object.memory.take().unwrap_or_default();
+                    object.memory = Some(told.joined(memory));
+                }
+                Slim::CronScaling(object)
+            }
+            // Everything about these is decided anew each time.
+            Slim::ScheduledCapacity(_) | Slim::Workload(_) | Slim::Autoscaler(_) => self,
+        }
+    }
+}
+
 impl World {
+    /// Every policy, those that cannot be used among them, in the order of their names.
+    pub fn policies(&self) -> impl Iterator<Item = PolicyName> {
+        Family::ALL.into_iter().flat_map(|family| {
+            family.logic().names(self).map(move |it| PolicyName::new(family, it.clone()))
+        })
+    }
+
+    /// What a policy reads and writes; nothing for one that cannot be used.
+    #[must_use]
+    pub fn footprint(&self, policy: &PolicyName) -> Footprint {
+        policy.family.logic().footprint(self, &policy.identity).unwrap_or_default()
+    }
+
+    /// The object that has to be fetched before a policy's turn, if there is one.
+    #[must_use]
+    pub fn target_of(&self, policy: &PolicyName) -> Option<TargetReference> {
+        policy.family.logic().target(self, &policy.identity)
+    }
+
+    /// The zones a policy's schedules are written in, each with the name of its rule; without a name
+    /// it is that of the whole policy.
+    #[must_use]
+    pub fn zones_of(&self, policy: &PolicyName) -> Vec<(Option<Arc<str>>, Zone)> {
+        policy.family.logic().zones(self, &policy.identity)
+    }
+
+    /// What became of every rule of a policy whose turns are taken until `now`, in the order of the
+    /// spec.
+    #[must_use]
+    pub fn explain(&self, policy: &PolicyName, now: Timestamp) -> Vec<Explained> {
+        policy.family.logic().explain(self, &policy.identity, now)
+    }
+
+    /// Holds an object in its slim form. What is remembered of a policy that was held before counts
+    /// more than what its status says: it is later.
+    pub fn hold(&mut self, identity: Identity, slim: Slim) {
+        match slim {
+            Slim::ScheduledCapacity(object) => {
+                scheduled_capacity::hold(&mut self.scheduled_capacities, identity, object);
+            }
+            Slim::CronScaling(object) => {
+                cron_scaling::hold(&mut self.cron_scalings, identity, object);
+            }
+            Slim::Workload(workload) => {
+                self.workloads.insert(identity, workload);
+            }
+            Slim::Autoscaler(autoscaler) => {
+                self.autoscalers.insert(identity, autoscaler);
+            }
+        }
+    }
+
+    /// The slim form of a policy, with what is remembered of it.
+    #[must_use]
+    pub fn slim_of(&self, policy: &PolicyName) -> Option<Slim> {
+        policy.family.logic().slim(self, &policy.identity)
+    }
+
+    /// Lets go of a policy that is gone.
+    pub fn release_policy(&mut self, policy: &PolicyName) {
+        policy.family.logic().release(self, &policy.identity);
+    }
+
+    /// Lets go of an object that policies act on, because it is gone.
+    pub fn release(&mut self, object: &Identity) {
+        self.workloads.remove(object);
+        self.autoscalers.remove(object);
+    }
+
+    /// Some of the policies, and what they read and write, as a world of their own.
+    #[must_use]
+    pub fn part(&self, policies: &[PolicyName]) -> World {
+        let mut part = World { seen_at: self.seen_at, ..World::default() };
+        for policy in policies {
+            if let Some(slim) = self.slim_of(policy) {
+                part.hold(policy.identity.clone(), slim);
+            }
+            let footprint = self.footprint(policy);
+            let written = footprint.writes.iter().map(|(object, _)| object);
+            for object in footprint.reads.iter().chain(written) {
+                let workload = self.workloads.get_key_value(object);
+                part.workloads.extend(workload.map(|(object, it)| (object.clone(), *it)));
+                let autoscaler = self.autoscalers.get_key_value(object);
+                part.autoscalers.extend(autoscaler.map(|(object, it)| (object.clone(), *it)));
+            }
+        }
+        part
+    }
+
     /// Carries out an action as an API server would that never fails.
     pub fn apply(&mut self, action: &Action) -> Outcome {
         match action {
             Action::Publish { schedule, value } => {
-                // A published number is the policy's memory; settling the turn stores it.
+                // A published number is the policy's memory; closing the turn stores it.
                 present(self.scheduled_capacities.get(schedule), schedule, |object| {
                     let is_so = object.memory.is_some_and(|before| before.value == *value);
                     if is_so { Outcome::Unchanged } else { Outcome::Done }
@@ -60,6 +199,26 @@ impl World {
                     autoscaler.min_replicas = min.or(before.min_replicas);
                     autoscaler.max_replicas = max.or(before.max_replicas);
                     if *autoscaler == before { Outcome::Unchanged } else { Outcome::Done }
+                })
+            }
+        }
+    }
+
+    /// Whether everything is as an action wants it.
+    #[must_use]
+    pub fn is_as_wanted(&self, action: &Action) -> bool {
+        match action {
+            Action::Publish { schedule, value } => {
+                let object = self.scheduled_capacities.get(schedule);
+                object.and_then(|it| it.memory).is_some_and(|published| published.value == *value)
+            }
+            Action::SetReplicas { target, replicas } => {
+                self.workloads.get(target).is_some_and(|it| it.replicas == Some(*replicas))
+            }
+            Action::SetBounds { target, min, max } => {
+                self.autoscalers.get(target).is_some_and(|it| {
+                    (min.is_none() || *min == it.min_replicas)
+                        && (max.is_none() || *max == it.max_replicas)
                 })
             }
         }

@@ -1,21 +1,24 @@
-//! What the world does not say, and what is taken for granted instead.
+//! What the world does not say, and what is assumed instead.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-use almanac_engine::Identity;
+use almanac_engine::{Field, Identity};
 use jiff::Timestamp;
-
-use crate::Field;
 
 /// Values that whoever asks for a forecast says hold at its beginning.
 pub type Assumed = BTreeMap<(Identity, Field), u32>;
 
-/// Something that was taken for granted.
+/// Something that was assumed.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Assumption {
     /// Rules that fired before the beginning are taken to have been in force then.
     InForceBefore {
+        /// The beginning.
+        from: Timestamp,
+    },
+    /// What is known is later than the beginning, so that the time before was replayed.
+    Replayed {
         /// The beginning.
         from: Timestamp,
     },
@@ -40,6 +43,15 @@ pub enum Assumption {
         /// What it is.
         value: u32,
     },
+    /// A bound makes way for the other one, which whoever asked says.
+    MadeWay {
+        /// The object.
+        target: Identity,
+        /// The bound that makes way.
+        field: Field,
+        /// What it is.
+        value: u32,
+    },
 }
 
 impl fmt::Display for Assumption {
@@ -48,6 +60,11 @@ impl fmt::Display for Assumption {
             Assumption::InForceBefore { from } => {
                 write!(formatter, "the rules were in force before {from} as they are written now")
             }
+            Assumption::Replayed { from } => write!(
+                formatter,
+                "{from} is before the state that was read; what happened since is replayed from the \
+                 rules, and may not be what really happened"
+            ),
             Assumption::TargetExists { target } => {
                 write!(formatter, "{target} exists, though it is not given")
             }
@@ -57,6 +74,10 @@ impl fmt::Display for Assumption {
             Assumption::Given { target, field, value } => {
                 write!(formatter, "{field} of {target} is {value} at the beginning, as you say")
             }
+            Assumption::MadeWay { target, field, value } => write!(
+                formatter,
+                "{field} of {target} is {value} at the beginning, to make way for the other bound"
+            ),
         }
     }
 }

@@ -3,19 +3,17 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use almanac_engine::cron_scaling::{CronScaling, Ending, Memory, RuleMemory};
-use almanac_engine::turn::{self, Reasons, Turn};
-use almanac_engine::{Agenda, Identity, World, cron_scaling};
-use jiff::{SignedDuration, Timestamp};
+use almanac_engine::turn::{self, Effect, Turn};
+use almanac_engine::{Agenda, Field, Held, Identity, PolicyName, Target, Value, World, begin};
+use jiff::Timestamp;
 
 use crate::origin::Origins;
-use crate::{Assumed, Assumption, Field, Origin};
+use crate::{Assumed, Assumption, Origin};
 
 /// A world in which time passes.
 ///
-/// It begins with what the last firing of every rule before the beginning has left. These firings
-/// are replayed by the engine like all others, so that what they leave is what they would have
-/// left; older ones of the same rule cannot matter, because a later one sets the same fields.
+/// Where it begins is the engine's affair: with what is, or with what the firings before the
+/// beginning have left. Whatever lies before is run through the same turns as all that follows.
 #[derive(Debug)]
 pub struct Clock {
     world: World,
@@ -29,10 +27,11 @@ pub struct Clock {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Holder {
     /// The value since then.
-    pub value: Option<u32>,
+    pub value: Option<Value>,
     /// Who, and why.
     pub origin: Arc<Origin>,
-    /// The instant of the firing; `None` when no policy has set it.
+    /// The instant at which it was set; `None` when no policy has set it, or longer ago than anybody
+    /// can say.
     pub since: Option<Timestamp>,
 }
 
@@ -42,7 +41,7 @@ pub struct Step {
     /// When.
     pub at: Timestamp,
     /// Whose.
-    pub policy: Identity,
+    pub policy: PolicyName,
     /// What came of it.
     pub turn: Turn,
     /// Which fields it set, whether or not they had the value before.
@@ -57,37 +56,33 @@ pub struct Set {
     /// The field.
     pub field: Field,
     /// The value before.
-    pub before: Option<u32>,
+    pub before: Option<Value>,
     /// The value since.
-    pub value: u32,
+    pub value: Value,
     /// Who, and why.
     pub origin: Arc<Origin>,
 }
 
 impl Clock {
-    /// Sets a world to `from`. What it remembers is not looked at: whatever a status says, every
-    /// firing is taken to have been carried out in its moment.
+    /// Sets a world to `from`.
     #[must_use]
     pub fn start(mut world: World, from: Timestamp, assumed: &Assumed) -> Clock {
-        let assumptions = add_missing_targets(&mut world);
+        let mut assumptions = add_missing_targets(&mut world);
+        let begun = begin(&mut world, from);
         let mut agenda = Agenda::default();
-        for (identity, object) in &mut world.cron_scalings {
-            let memory = before_last_firings(&object.policy, from);
-            agenda.set(identity, cron_scaling::wake_at(&object.policy, &memory, Timestamp::MIN));
-            object.memory = Some(memory);
+        for (policy, at) in &begun.first_turns {
+            agenda.set(policy, Some(*at));
         }
-        for (identity, object) in &mut world.scheduled_capacities {
-            object.memory = None;
-            agenda.set(identity, Some(from));
+        let replayed = begun.replayed;
+        if replayed.behind_what_is {
+            assumptions.push(Assumption::Replayed { from });
         }
         let holders = holders_at_first(&world);
         let origins = Origins::default();
         let mut clock = Clock { world, agenda, origins, holders, assumptions };
-        let mut replayed = false;
-        while clock.step(from).is_some() {
-            replayed = true;
-        }
-        if replayed {
+        clock.hold_what_was_set(begun.held);
+        while clock.step(from).is_some() {}
+        if replayed.as_if_in_force {
             clock.assumptions.push(Assumption::InForceBefore { from });
         }
         clock.assume(assumed);
@@ -106,7 +101,7 @@ impl Clock {
         &self.holders
     }
 
-    /// What was taken for granted.
+    /// What was assumed.
     #[must_use]
     pub fn assumptions(&self) -> &[Assumption] {
         &self.assumptions
@@ -124,57 +119,83 @@ impl Clock {
         let policy = policy.clone();
         let turn = turn::take(&mut self.world, &policy, at)?;
         self.agenda.set(&policy, turn.wake_at);
-        let set = self.what_was_set(&policy, at, &turn.reasons);
+        let set = turn.effects.iter().filter_map(|effect| self.hold(&policy, at, effect)).collect();
         Some(Step { at, policy, turn, set })
     }
 
-    fn what_was_set(&mut self, policy: &Identity, at: Timestamp, reasons: &Reasons) -> Vec<Set> {
-        let mut set = Vec::new();
-        match reasons {
-            Reasons::ScheduledCapacity(_) => {
-                let object = self.world.scheduled_capacities.get(policy);
-                if let Some(published) = object.and_then(|object| object.memory) {
-                    let origin =
-                        self.origins.of_rule(&self.world, policy, published.winner, reasons);
-                    set.extend(
-                        origin.map(|it| (policy.clone(), Field::Value, published.value, it)),
-                    );
-                }
-            }
-            Reasons::CronScaling(_) => {
-                for (rule, field, value) in applied(&self.world, policy, at) {
-                    let Some(object) = self.world.cron_scalings.get(policy) else { continue };
-                    let target = object.policy.target.identity().clone();
-                    let origin = self.origins.of_rule(&self.world, policy, Some(rule), reasons);
-                    set.extend(origin.map(|it| (target, field, value, it)));
-                }
-            }
-        }
-        set.into_iter().map(|it| self.hold(at, it)).collect()
+    fn hold(&mut self, policy: &PolicyName, at: Timestamp, effect: &Effect) -> Option<Set> {
+        let origin = self.origins.of(&self.world, policy, effect.why)?;
+        let Effect { target, field, value, .. } = effect.clone();
+        let holder =
+            Holder { value: Some(value.clone()), origin: Arc::clone(&origin), since: Some(at) };
+        let before = self.holders.insert((target.clone(), field), holder);
+        Some(Set { target, field, before: before.and_then(|it| it.value), value, origin })
     }
 
-    fn hold(
-        &mut self,
-        at: Timestamp,
-        (target, field, value, origin): (Identity, Field, u32, Arc<Origin>),
-    ) -> Set {
-        let holder = Holder { value: Some(value), origin: Arc::clone(&origin), since: Some(at) };
-        let before = self.holders.insert((target.clone(), field), holder);
-        Set { target, field, before: before.and_then(|it| it.value), value, origin }
+    /// Takes over who is known to have set fields before the first turn. What a field is counts more
+    /// than what it was set to: somebody else may have changed it since.
+    fn hold_what_was_set(&mut self, held: Vec<Held>) {
+        let mut latest: BTreeMap<(Identity, Field), Held> = BTreeMap::new();
+        for held in held {
+            let place = (held.target.clone(), held.field);
+            if latest.get(&place).is_none_or(|known| known.since <= held.since) {
+                latest.insert(place, held);
+            }
+        }
+        for (place, held) in latest {
+            let origin = self.origins.of(&self.world, &held.policy, held.why);
+            let (Some(origin), Some(holder)) = (origin, self.holders.get_mut(&place)) else {
+                continue;
+            };
+            if holder.value.as_ref() == Some(&held.value) {
+                *holder = Holder { value: Some(held.value), origin, since: held.since };
+            } else if let Some(writer) = origin.writer.as_ref().filter(|_| holder.value.is_some()) {
+                holder.origin = Origin::changed_since(writer, &held.value, held.since);
+            }
+        }
     }
 
     /// Lets fields be what whoever asked says, and notes those of which nobody knows.
     fn assume(&mut self, assumed: &Assumed) {
         for ((target, field), holder) in &mut self.holders {
-            if let Some(&value) = assumed.get(&(target.clone(), *field)) {
-                field.write(&mut self.world, target, value);
-                *holder = Holder { value: Some(value), origin: Origin::assumed(), since: None };
-                let (target, field) = (target.clone(), *field);
-                self.assumptions.push(Assumption::Given { target, field, value });
-            } else if holder.value.is_none() && *field != Field::Value {
-                let (target, field) = (target.clone(), *field);
+            let place = (target.clone(), *field);
+            if let Some(&number) = assumed.get(&place) {
+                field.begin_with(&mut self.world, target, number);
+                let value = Some(Value::Number(number));
+                *holder = Holder { value, origin: Origin::assumed(), since: None };
+                let (target, field) = place;
+                self.assumptions.push(Assumption::Given { target, field, value: number });
+            } else if holder.value.is_none() && field.can_be_assumed() {
+                let (target, field) = place;
                 self.assumptions.push(Assumption::UnknownAtStart { target, field });
             }
+        }
+        for ((target, field), &number) in assumed {
+            self.make_way(target, *field, number, assumed);
+        }
+    }
+
+    /// No autoscaler has bounds that contradict each other. If one is assumed to, the bound that was
+    /// not said makes way.
+    fn make_way(&mut self, target: &Identity, assumed: Field, number: u32, all: &Assumed) {
+        let (other, crosses): (Field, fn(u32, u32) -> bool) = match assumed {
+            Field::MinReplicas => (Field::MaxReplicas, |min, max| min > max),
+            Field::MaxReplicas => (Field::MinReplicas, |max, min| min > max),
+            Field::Replicas | Field::Value => return,
+        };
+        let place = (target.clone(), other);
+        let Some(holder) = self.holders.get_mut(&place).filter(|_| !all.contains_key(&place))
+        else {
+            return;
+        };
+        let is_crossed =
+            holder.value.as_ref().and_then(Value::number).is_some_and(|it| crosses(number, it));
+        if is_crossed {
+            other.begin_with(&mut self.world, target, number);
+            let value = Some(Value::Number(number));
+            *holder = Holder { value, origin: Origin::made_way(), since: None };
+            let (target, field) = place;
+            self.assumptions.push(Assumption::MadeWay { target, field, value: number });
         }
     }
 }
@@ -182,15 +203,17 @@ impl Clock {
 /// Adds what policies change and the world lacks.
 fn add_missing_targets(world: &mut World) -> Vec<Assumption> {
     let mut assumptions = Vec::new();
-    for object in world.cron_scalings.values() {
-        let target = object.policy.target.identity();
-        let is_new = match &object.policy.target {
-            cron_scaling::Target::Workload(_) => {
+    let policies: Vec<PolicyName> = world.policies().collect();
+    for policy in policies {
+        let Some(reference) = world.target_of(&policy) else { continue };
+        let target = reference.target.identity();
+        let is_new = match &reference.target {
+            Target::Workload(_) => {
                 let is_new = !world.workloads.contains_key(target);
                 world.workloads.entry(target.clone()).or_default();
                 is_new
             }
-            cron_scaling::Target::Autoscaler(_) => {
+            Target::Autoscaler(_) => {
                 let is_new = !world.autoscalers.contains_key(target);
                 world.autoscalers.entry(target.clone()).or_default();
                 is_new
@@ -203,54 +226,14 @@ fn add_missing_targets(world: &mut World) -> Vec<Assumption> {
     assumptions
 }
 
-/// A memory to which the last firing of every rule before `from` is the next to be handled.
-fn before_last_firings(policy: &CronScaling, from: Timestamp) -> Memory {
-    let moment = SignedDuration::from_nanos(1);
-    let before = |at: Timestamp| at.checked_sub(moment).unwrap_or(Timestamp::MIN);
-    let rules = policy.rules.iter().map(|rule| RuleMemory {
-        name: Arc::clone(&rule.name),
-        fingerprint: rule.fingerprint,
-        handled: before(rule.firings.previous(before(from)).unwrap_or(from)),
-        pending: None,
-        executions: Arc::default(),
-    });
-    Memory { rules: rules.collect() }
-}
-
 /// Every field that a policy can set, with what the world says about it.
 fn holders_at_first(world: &World) -> BTreeMap<(Identity, Field), Holder> {
     let (given, unknown) = (Origin::given(), Origin::unknown());
-    let mut holders = BTreeMap::new();
-    for object in world.cron_scalings.values() {
-        let target = object.policy.target.identity();
-        for &field in Field::of_target(&object.policy.target) {
-            let value = field.read(world, target);
-            let origin = Arc::clone(if value.is_some() { &given } else { &unknown });
-            holders.insert((target.clone(), field), Holder { value, origin, since: None });
-        }
-    }
-    for identity in world.scheduled_capacities.keys() {
-        let holder = Holder { value: None, origin: Arc::clone(&unknown), since: None };
-        holders.insert((identity.clone(), Field::Value), holder);
-    }
-    holders
-}
-
-/// What the firings of a policy at an instant set, by the history the engine keeps of them.
-fn applied(world: &World, policy: &Identity, at: Timestamp) -> Vec<(u32, Field, u32)> {
-    let memory = world.cron_scalings.get(policy).and_then(|object| object.memory.as_ref());
-    let mut set = Vec::new();
-    for (rule, memory) in (0..).zip(memory.map_or(&[][..], |memory| &memory.rules)) {
-        let Some(execution) = memory.executions.first().filter(|it| it.executed() == at) else {
-            continue;
-        };
-        let Ending::Done(applied) = execution.ending else { continue };
-        let fields = [
-            (Field::Replicas, applied.replicas()),
-            (Field::MinReplicas, applied.min()),
-            (Field::MaxReplicas, applied.max()),
-        ];
-        set.extend(fields.into_iter().filter_map(|(field, value)| Some((rule, field, value?))));
-    }
-    set
+    let written = world.policies().flat_map(|policy| world.footprint(&policy).writes);
+    let holders = written.map(|(object, field)| {
+        let value = field.read(world, &object);
+        let origin = Arc::clone(if value.is_some() { &given } else { &unknown });
+        ((object, field), Holder { value, origin, since: None })
+    });
+    holders.collect()
 }

@@ -1,21 +1,18 @@
 //! What comes next, of everything, in order.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
-use almanac_engine::{Identity, World, scheduled_capacity};
-use jiff::{SignedDuration, Timestamp};
+use almanac_engine::{Field, Identity, PolicyName, Value, What, World};
+use jiff::Timestamp;
 
-use crate::origin::behaviour_name;
-use crate::{Assumed, Assumption, Clock, Field, Period, Step};
+use crate::{Assumed, Assumption, Clock, Period, Step};
 
 /// The firings and boundaries of a period, found one by one as they are asked for.
 #[derive(Debug)]
 pub struct Coming {
     clock: Clock,
     period: Period,
-    /// Which behaviour of each schedule was last seen to win, and its value.
-    winners: BTreeMap<Identity, (Option<u32>, u32)>,
     found: VecDeque<Event>,
 }
 
@@ -25,7 +22,7 @@ pub struct Event {
     /// When.
     pub at: Timestamp,
     /// Whose rule.
-    pub policy: Identity,
+    pub policy: PolicyName,
     /// The rule by name, or the behaviour as `behaviors[1]`.
     pub rule: Option<Arc<str>>,
     /// What is changed.
@@ -33,122 +30,53 @@ pub struct Event {
     /// What happens.
     pub what: What,
     /// The fields it sets, each with its value before and after; they may be the same.
-    pub sets: Vec<(Field, Option<u32>, u32)>,
-}
-
-/// What happens.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum What {
-    /// A cron rule fires.
-    Fires,
-    /// A cron rule fires, and another one of the same instant takes its place.
-    Superseded,
-    /// A behaviour begins to decide.
-    Opens,
-    /// A behaviour ceases to decide, and no other takes its place by opening.
-    Closes,
-}
-
-impl What {
-    /// The verb.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            What::Fires => "fires",
-            What::Superseded => "superseded",
-            What::Opens => "opens",
-            What::Closes => "closes",
-        }
-    }
+    pub sets: Vec<(Field, Option<Value>, Value)>,
 }
 
 impl Coming {
     /// Everything that happens in a world in a period.
     #[must_use]
     pub fn new(world: World, period: Period, assumed: &Assumed) -> Coming {
-        let before = period.from().checked_sub(SignedDuration::from_nanos(1));
-        let before = before.unwrap_or(Timestamp::MIN);
         let clock = Clock::start(world, period.from(), assumed);
-        let schedules = clock.world().scheduled_capacities.keys();
-        let winners = schedules.filter_map(|identity| {
-            let input = scheduled_capacity::gather(clock.world(), identity)?;
-            let published = scheduled_capacity::decide(&input, before).memory;
-            Some((identity.clone(), (published.winner, published.value)))
-        });
-        let winners = winners.collect();
-        Coming { clock, period, winners, found: VecDeque::new() }
+        Coming { clock, period, found: VecDeque::new() }
     }
 
-    /// What was taken for granted.
+    /// What was assumed.
     #[must_use]
     pub fn assumptions(&self) -> &[Assumption] {
         self.clock.assumptions()
     }
 
-    fn take_down(&mut self, step: Step) {
-        if self.clock.world().scheduled_capacities.contains_key(&step.policy) {
-            let event = self.boundary(step);
-            self.found.extend(event);
-        } else {
-            let events = self.firings(&step);
-            self.found.extend(events);
-        }
-    }
-
-    fn boundary(&mut self, step: Step) -> Option<Event> {
-        let object = self.clock.world().scheduled_capacities.get(&step.policy)?;
-        let published = object.memory?;
-        let now = (published.winner, published.value);
-        let (winner, value) = self.winners.insert(step.policy.clone(), now)?;
-        if winner == published.winner {
-            return None;
-        }
-        let opens_now = |rule: &u32| {
-            let behaviour = object.policy.behaviours.get(*rule as usize);
-            let opened = behaviour.and_then(|it| it.windows.previous_transition(step.at));
-            opened.is_some_and(|it| it.opens && it.at == step.at)
-        };
-        let (what, rule) = match published.winner.filter(opens_now) {
-            Some(rule) => (What::Opens, Some(rule)),
-            None => (What::Closes, winner),
-        };
-        Some(Event {
-            at: step.at,
-            target: step.policy.clone(),
-            policy: step.policy,
-            rule: rule.map(behaviour_name),
-            what,
-            sets: vec![(Field::Value, Some(value), published.value)],
-        })
-    }
-
-    fn firings(&self, step: &Step) -> Vec<Event> {
-        let Some(object) = self.clock.world().cron_scalings.get(&step.policy) else {
-            return Vec::new();
-        };
-        let policy = &object.policy;
-        let fired = policy
-            .rules
-            .iter()
-            .filter(|rule| !rule.suspended && rule.firings.previous(step.at) == Some(step.at));
-        let events = fired.map(|rule| {
-            let by_rule = |name: Option<&Arc<str>>| name == Some(&rule.name);
-            let set = step
-                .set
-                .iter()
-                .filter(|set| by_rule(set.origin.writer.as_ref().and_then(|it| it.rule.as_ref())));
-            let sets: Vec<_> = set.map(|set| (set.field, set.before, set.value)).collect();
-            Event {
+    fn take_down(&mut self, step: &Step) {
+        let footprint = self.clock.world().footprint(&step.policy);
+        let written = footprint.writes.into_iter().map(|(object, _)| object).next();
+        let target = written.unwrap_or_else(|| step.policy.identity.clone());
+        let world = self.clock.world();
+        let happened = step.turn.recorded.iter();
+        for (what, rule) in happened.filter_map(|it| it.what(world, &step.policy.identity)) {
+            self.found.push_back(Event {
                 at: step.at,
                 policy: step.policy.clone(),
-                rule: Some(Arc::clone(&rule.name)),
-                target: policy.target.identity().clone(),
-                what: if sets.is_empty() { What::Superseded } else { What::Fires },
-                sets,
-            }
-        });
-        events.collect()
+                target: target.clone(),
+                sets: sets(step, what, rule.as_ref()),
+                rule,
+                what,
+            });
+        }
     }
+}
+
+/// The fields that a rule has set in a turn. What closes sets nothing itself; what holds instead does.
+fn sets(step: &Step, what: What, rule: Option<&Arc<str>>) -> Vec<(Field, Option<Value>, Value)> {
+    let by_rule = |writer: Option<&Arc<str>>| match what {
+        What::Closes => true,
+        What::Fires | What::Superseded | What::Missed | What::Opens => writer == rule,
+    };
+    let set = step
+        .set
+        .iter()
+        .filter(|set| by_rule(set.origin.writer.as_ref().and_then(|writer| writer.rule.as_ref())));
+    set.map(|set| (set.field, set.before.clone(), set.value.clone())).collect()
 }
 
 impl Iterator for Coming {
@@ -157,7 +85,7 @@ impl Iterator for Coming {
     fn next(&mut self) -> Option<Event> {
         while self.found.is_empty() {
             let step = self.clock.step(self.period.to())?;
-            self.take_down(step);
+            self.take_down(&step);
         }
         self.found.pop_front()
     }

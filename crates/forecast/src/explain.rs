@@ -1,13 +1,9 @@
 //! Why a target is as it is at an instant, as far as one policy goes, and what changes next.
 
-use std::sync::Arc;
-
-use almanac_engine::{Identity, Verdict, World, cron_scaling, scheduled_capacity};
+use almanac_engine::{Explained, Field, Identity, PolicyName, Value, Verdict, World, islands};
 use jiff::{SignedDuration, Timestamp};
 
-use crate::origin::behaviour_name;
-use crate::part::clock_of;
-use crate::{Assumed, Assumption, Clock, Field, Holder};
+use crate::{Assumed, Assumption, Clock, Holder, Origin};
 
 /// The next change is looked for so far: a leap year, so that the same day of the next year is
 /// inside.
@@ -17,7 +13,7 @@ const LOOKS_AHEAD: SignedDuration = SignedDuration::from_hours(366 * 24);
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Explanation {
     /// The policy.
-    pub policy: Identity,
+    pub policy: PolicyName,
     /// What it changes; a schedule changes itself.
     pub target: Identity,
     /// The instant.
@@ -25,26 +21,11 @@ pub struct Explanation {
     /// What each field of the target is then, and who set it.
     pub values: Vec<(Field, Holder)>,
     /// Every rule, and what became of it, in the order of the spec.
-    pub reasons: Vec<Because>,
+    pub reasons: Vec<Explained>,
     /// The next change of any of the values, if one comes within a year.
     pub next: Option<Change>,
-    /// What was taken for granted.
+    /// What was assumed.
     pub assumptions: Vec<Assumption>,
-}
-
-/// What became of one rule, and why.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Because {
-    /// The rule; `None` for the policy as a whole.
-    pub rule: Option<Arc<str>>,
-    /// What became of it.
-    pub verdict: Verdict,
-    /// Why, as a line for a person.
-    pub because: String,
-    /// Since when this holds.
-    pub since: Option<Timestamp>,
-    /// Until when.
-    pub until: Option<Timestamp>,
 }
 
 /// What a target will be.
@@ -53,74 +34,47 @@ pub struct Change {
     /// From when on.
     pub at: Timestamp,
     /// Every field, in the order of [`Explanation::values`].
-    pub values: Vec<(Field, Option<u32>)>,
+    pub values: Vec<(Field, Option<Value>)>,
 }
 
-/// Explains what a policy does at an instant. `None` when the world has no such policy.
+/// Explains what a policy does at an instant. `None` when the world has no such policy. Of one that
+/// cannot be used there is no more to say than what stands.
 #[must_use]
-pub fn explain(world: &World, policy: &Identity, at: Timestamp) -> Option<Explanation> {
-    let cron = world.cron_scalings.get(policy).map(|object| &object.policy);
-    let target = cron.map_or(policy, |it| it.target.identity()).clone();
-    let mut clock = clock_of(world, &target, at, &Assumed::new());
+pub fn explain(world: &World, policy: &PolicyName, at: Timestamp) -> Option<Explanation> {
+    let written = world.footprint(policy).writes.into_iter().map(|(object, _)| object).next();
+    let target = || world.target_of(policy).map(|reference| reference.target.identity().clone());
+    let target = written.or_else(target).unwrap_or_else(|| policy.identity.clone());
+    let island = islands(world).into_iter().find(|island| island.contains(policy))?;
+    let mut clock = Clock::start(world.part(&island), at, &Assumed::new());
     let assumptions = clock.assumptions().to_vec();
     while clock.step(just_after(at)).is_some() {}
-    let values: Vec<(Field, Holder)> =
-        clock.holders().iter().map(|((_, field), holder)| (*field, holder.clone())).collect();
-    let mut reasons = match cron {
-        Some(cron) => chain_of_rules(world, policy, cron, at)?,
-        None => chain_of_behaviours(clock.world(), policy, at)?,
-    };
-    let ahead = look_ahead(&mut clock, at, &values);
-    if cron.is_some() {
-        credit_holders(&mut reasons, policy, &values, &ahead.ends);
-    }
+    let values = values_of(&clock, &target);
+    let mut reasons = clock.world().explain(policy, at);
+    let ahead = look_ahead(&mut clock, &target, at, &values);
+    credit_holders(&mut reasons, policy, &values, &ahead.ends);
     let next = ahead.next;
     Some(Explanation { policy: policy.clone(), target, at, values, reasons, next, assumptions })
 }
 
-fn chain_of_behaviours(world: &World, policy: &Identity, at: Timestamp) -> Option<Vec<Because>> {
-    let input = scheduled_capacity::gather(world, policy)?;
-    let mut reasons = scheduled_capacity::explain(&input, at);
-    reasons.sort_by_key(|reason| reason.rule);
-    let because = reasons.iter().map(|reason| Because {
-        rule: reason.rule.map(behaviour_name),
-        verdict: reason.verdict,
-        because: scheduled_capacity::render(input.policy, reason),
-        since: reason.since,
-        until: reason.until,
+/// Every field of an object that policies set, or that is known, and who holds it now.
+fn values_of(clock: &Clock, object: &Identity) -> Vec<(Field, Holder)> {
+    let fields = Field::ALL.into_iter();
+    let held = fields.filter_map(|field| {
+        let held = clock.holders().get(&(object.clone(), field)).cloned();
+        let given = || {
+            let value = field.read(clock.world(), object)?;
+            Some(Holder { value: Some(value), origin: Origin::given(), since: None })
+        };
+        Some((field, held.or_else(given)?))
     });
-    Some(because.collect())
+    held.collect()
 }
 
-/// What became of every rule at the last instant at which one of them fired: nothing has changed
-/// since.
-fn chain_of_rules(
-    world: &World,
-    policy: &Identity,
-    cron: &cron_scaling::CronScaling,
-    at: Timestamp,
-) -> Option<Vec<Because>> {
-    let armed = cron.rules.iter().filter(|rule| !rule.suspended);
-    let fired = armed.filter_map(|rule| rule.firings.previous(at)).max().unwrap_or(at);
-    let clock = clock_of(world, cron.target.identity(), fired, &Assumed::new());
-    let input = cron_scaling::gather(clock.world(), policy)?;
-    let mut reasons = cron_scaling::explain(&input, fired);
-    reasons.sort_by_key(|reason| reason.rule);
-    let because = reasons.iter().map(|reason| Because {
-        rule: reason.rule.and_then(|rule| Some(Arc::clone(&cron.rules.get(rule as usize)?.name))),
-        verdict: reason.verdict,
-        because: cron_scaling::render(cron, reason),
-        since: reason.since,
-        until: reason.until,
-    });
-    Some(because.collect())
-}
-
-/// Rules that fired earlier and still hold a field have won too; one that holds nothing any more,
-/// because another policy has set the same, has not.
+/// Whoever set a value that still holds has won, however long ago that was; whoever holds nothing any
+/// more, because another policy has set the same, has not.
 fn credit_holders(
-    reasons: &mut [Because],
-    policy: &Identity,
+    reasons: &mut [Explained],
+    policy: &PolicyName,
     values: &[(Field, Holder)],
     ends: &[Option<Timestamp>],
 ) {
@@ -131,23 +85,23 @@ fn credit_holders(
         });
         let until = held.clone().filter_map(|(_, end)| *end).min();
         let last_set = held.max_by_key(|((_, holder), _)| holder.since);
-        match (last_set, reason.verdict) {
-            (Some(((_, holder), _)), verdict) => {
-                if verdict != Verdict::Won {
-                    reason.because = holder.origin.reason.to_string();
-                }
+        if let Some(((_, holder), _)) = last_set {
+            reason.because = holder.origin.reason.to_string();
+            if reason.verdict == Verdict::Won {
+                reason.until = reason.until.or(until);
+            } else {
                 (reason.verdict, reason.since) = (Verdict::Won, holder.since);
                 reason.until = until;
             }
-            (None, Verdict::Won) => {
-                let other = values.iter().find_map(|(_, holder)| holder.origin.writer.as_ref());
-                if let Some(other) = other {
-                    let other = &other.policy;
-                    reason.because = format!("{}, but {other} set it later", reason.because);
+        } else if reason.verdict == Verdict::Won {
+            let other = values.iter().find_map(|(_, holder)| holder.origin.writer.as_ref());
+            reason.because = match other {
+                Some(other) if other.policy != *policy => {
+                    format!("{}, but {} set it later", reason.because, other.policy)
                 }
-                reason.verdict = Verdict::Lost;
-            }
-            (None, _) => {}
+                _ => format!("{}, but it was changed since", reason.because),
+            };
+            reason.verdict = Verdict::Lost;
         }
     }
 }
@@ -160,25 +114,29 @@ struct Ahead {
 }
 
 /// Lets the clock run until everything that is to be known has happened, or a year is over.
-fn look_ahead(clock: &mut Clock, at: Timestamp, values: &[(Field, Holder)]) -> Ahead {
+fn look_ahead(
+    clock: &mut Clock,
+    target: &Identity,
+    at: Timestamp,
+    values: &[(Field, Holder)],
+) -> Ahead {
     let last = at.saturating_add(LOOKS_AHEAD).unwrap_or(Timestamp::MAX);
     let mut ahead = Ahead { next: None, ends: vec![None; values.len()] };
     while ahead.next.is_none() || ahead.ends.contains(&None) {
         let Some(now) = clock.next().filter(|now| *now <= last) else { break };
         // All turns of this instant, so that only what remains of them counts.
         while clock.step(just_after(now)).is_some() {}
-        let holders: Vec<(Field, &Holder)> =
-            clock.holders().iter().map(|((_, field), holder)| (*field, holder)).collect();
-        for (((_, before), (_, holder)), end) in values.iter().zip(&holders).zip(&mut ahead.ends) {
+        let held = values_of(clock, target);
+        for (((_, before), (_, holder)), end) in values.iter().zip(&held).zip(&mut ahead.ends) {
             let other =
                 before.value != holder.value || before.origin.writer != holder.origin.writer;
             if end.is_none() && other {
                 *end = Some(now);
             }
         }
-        let differs = values.iter().zip(&holders).any(|((_, a), (_, b))| a.value != b.value);
+        let differs = values.iter().zip(&held).any(|((_, a), (_, b))| a.value != b.value);
         if ahead.next.is_none() && differs {
-            let values = holders.iter().map(|(field, holder)| (*field, holder.value)).collect();
+            let values = held.into_iter().map(|(field, holder)| (field, holder.value)).collect();
             ahead.next = Some(Change { at: now, values });
         }
     }

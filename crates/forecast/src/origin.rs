@@ -1,15 +1,16 @@
 //! Where a value comes from: who set it, and why.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use almanac_engine::turn::Reasons;
-use almanac_engine::{Identity, Reason, World, cron_scaling, scheduled_capacity};
+use almanac_engine::{PolicyName, Value, Why, World};
+use jiff::Timestamp;
 
 /// Who set a value.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Writer {
     /// The policy.
-    pub policy: Identity,
+    pub policy: PolicyName,
     /// Its rule by name, or its behaviour as `behaviors[1]`; `None` when the policy as a whole
     /// decides.
     pub rule: Option<Arc<str>>,
@@ -25,86 +26,64 @@ pub struct Origin {
 }
 
 impl Origin {
+    fn of_nobody(reason: &str) -> Arc<Origin> {
+        Arc::new(Origin { writer: None, reason: reason.into() })
+    }
+
     /// The value is what was there before any policy acted.
     pub(crate) fn given() -> Arc<Origin> {
-        Arc::new(Origin { writer: None, reason: "as given; no rule has set it yet".into() })
+        Origin::of_nobody("as given; no rule has set it yet")
     }
 
     /// Nobody knows the value.
     pub(crate) fn unknown() -> Arc<Origin> {
-        Arc::new(Origin { writer: None, reason: "unknown; no rule has set it yet".into() })
+        Origin::of_nobody("unknown; no rule has set it yet")
     }
 
     /// The value is what whoever asked says.
     pub(crate) fn assumed() -> Arc<Origin> {
-        Arc::new(Origin { writer: None, reason: "assumed, as you say".into() })
+        Origin::of_nobody("assumed, as you say")
+    }
+
+    /// The value has made way for what whoever asked says.
+    pub(crate) fn made_way() -> Arc<Origin> {
+        Origin::of_nobody("moved to make way for the bound that is assumed")
+    }
+
+    /// Somebody else has changed the value since a policy set it.
+    pub(crate) fn changed_since(writer: &Writer, to: &Value, at: Option<Timestamp>) -> Arc<Origin> {
+        let rule = writer.rule.as_deref().map_or(String::new(), |rule| format!(" {rule}"));
+        let at = at.map_or(String::new(), |at| format!(" at {at}"));
+        let policy = &writer.policy;
+        let reason =
+            format!("as it is; {policy}{rule} set it to {to}{at}, and it was changed since");
+        Origin::of_nobody(&reason)
     }
 }
 
-/// What won, in the terms of either family.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Won {
-    Scheduled(Reason<scheduled_capacity::Because>),
-    Cron(Reason<cron_scaling::Because>),
-}
-
-/// The origins met so far. There are few, and each is met very often: one is rendered once.
+/// The origins met so far. Each policy has few, and each is met very often: one is rendered once.
 #[derive(Debug, Default)]
 pub(crate) struct Origins {
-    known: Vec<(Identity, Won, Arc<Origin>)>,
+    known: BTreeMap<PolicyName, Vec<(Why, Arc<Origin>)>>,
 }
 
 impl Origins {
-    /// The origin of what a rule of a policy set in a turn.
-    pub(crate) fn of_rule(
+    /// The origin of what a policy has set for this reason.
+    pub(crate) fn of(
         &mut self,
         world: &World,
-        policy: &Identity,
-        rule: Option<u32>,
-        reasons: &Reasons,
+        policy: &PolicyName,
+        why: Why,
     ) -> Option<Arc<Origin>> {
-        let won = match reasons {
-            Reasons::ScheduledCapacity(reasons) => reasons
-                .iter()
-                .rev()
-                .find(|it| it.rule == rule)
-                .map(|it| Won::Scheduled(Reason { since: None, until: None, ..*it })),
-            Reasons::CronScaling(reasons) => reasons
-                .iter()
-                .rev()
-                .find(|it| it.rule == rule)
-                .map(|it| Won::Cron(Reason { since: None, until: None, ..*it })),
-        }?;
-        if let Some((_, _, origin)) =
-            self.known.iter().find(|(known, because, _)| *because == won && known == policy)
-        {
+        let why = why.without_span();
+        let of_policy = self.known.get(policy).map(Vec::as_slice).unwrap_or_default();
+        if let Some((_, origin)) = of_policy.iter().find(|(known, _)| *known == why) {
             return Some(Arc::clone(origin));
         }
-        let origin = Arc::new(render(world, policy, &won)?);
-        self.known.push((policy.clone(), won, Arc::clone(&origin)));
+        let (rule, reason) = why.render(world, &policy.identity)?;
+        let writer = Some(Writer { policy: policy.clone(), rule });
+        let origin = Arc::new(Origin { writer, reason: reason.into() });
+        self.known.entry(policy.clone()).or_default().push((why, Arc::clone(&origin)));
         Some(origin)
     }
-}
-
-fn render(world: &World, policy: &Identity, won: &Won) -> Option<Origin> {
-    let (rule, reason) = match won {
-        Won::Scheduled(reason) => {
-            let object = world.scheduled_capacities.get(policy)?;
-            let rule = reason.rule.map(behaviour_name);
-            (rule, scheduled_capacity::render(&object.policy, reason))
-        }
-        Won::Cron(reason) => {
-            let object = world.cron_scalings.get(policy)?;
-            let rule = reason.rule.and_then(|rule| object.policy.rules.get(rule as usize));
-            let name = rule.map(|rule| Arc::clone(&rule.name));
-            (name, cron_scaling::render(&object.policy, reason))
-        }
-    };
-    let writer = Some(Writer { policy: policy.clone(), rule });
-    Some(Origin { writer, reason: reason.into() })
-}
-
-/// Behaviours have no names; they are called by their place in the spec.
-pub(crate) fn behaviour_name(position: u32) -> Arc<str> {
-    Arc::from(format!("behaviors[{position}]"))
 }

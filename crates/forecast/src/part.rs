@@ -1,14 +1,12 @@
-//! A forecast, one target after the other.
+//! A forecast, one island after the other.
 //!
-//! A target and the policies that write it never depend on another target. So each runs under a
-//! clock of its own, its series are handed over, and they can be forgotten before the next begins:
-//! memory does not grow with the number of policies.
+//! Policies of different islands never meet. So each island runs under a clock of its own, and in any
+//! order; its series are handed over and forgotten. Memory does not grow with the number of policies,
+//! but with the largest island.
 
 use std::collections::BTreeMap;
 
-use almanac_engine::cron_scaling::Target;
-use almanac_engine::{Identity, World};
-use jiff::Timestamp;
+use almanac_engine::{Field, Identity, PolicyName, World, islands};
 
 use crate::{Assumed, Assumption, Clock, Period, Series};
 
@@ -18,16 +16,30 @@ pub struct Forecast<'a> {
     world: &'a World,
     period: Period,
     assumed: Assumed,
-    /// Every target, and who writes it, in the order of their names.
-    writers: BTreeMap<&'a Identity, Vec<&'a Identity>>,
+    islands: Vec<Island>,
 }
 
-/// One target: its series, and what was taken for granted.
+/// Policies that meet.
+#[derive(Clone, Debug)]
+struct Island {
+    policies: Vec<PolicyName>,
+    /// What is to be shown of it: every object, who writes it, and which of its fields.
+    shown: BTreeMap<Identity, Written>,
+}
+
+/// Who writes an object, and which of its fields.
+#[derive(Clone, Debug, Default)]
+struct Written {
+    by: Vec<PolicyName>,
+    fields: Vec<Field>,
+}
+
+/// One island: its series, and what was assumed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Part {
-    /// A series for each field that can be set, in the order of the fields.
+    /// A series for each field that can be set, in the order of the objects and of their fields.
     pub series: Vec<Series>,
-    /// What was taken for granted.
+    /// What was assumed.
     pub assumptions: Vec<Assumption>,
 }
 
@@ -35,19 +47,18 @@ impl<'a> Forecast<'a> {
     /// A forecast of everything that policies of this world set.
     #[must_use]
     pub fn new(world: &'a World, period: Period, assumed: Assumed) -> Forecast<'a> {
-        let mut writers: BTreeMap<&Identity, Vec<&Identity>> = BTreeMap::new();
-        for identity in world.scheduled_capacities.keys() {
-            writers.entry(identity).or_default().push(identity);
-        }
-        for (identity, object) in &world.cron_scalings {
-            writers.entry(object.policy.target.identity()).or_default().push(identity);
-        }
-        Forecast { world, period, assumed, writers }
+        let islands = islands(world).into_iter().map(|policies| Island::of(world, policies));
+        let islands = islands.filter(|island| !island.shown.is_empty()).collect();
+        Forecast { world, period, assumed, islands }
     }
 
-    /// Leaves only the targets for which this holds: of the target, and of who writes it.
-    pub fn narrow(&mut self, keep: impl Fn(&Identity, &[&Identity]) -> bool) {
-        self.writers.retain(|target, writers| keep(target, writers));
+    /// Shows only the objects for which this holds: of the object, and of who writes it. Whatever
+    /// meets them is run all the same.
+    pub fn narrow(&mut self, keep: impl Fn(&Identity, &[PolicyName]) -> bool) {
+        for island in &mut self.islands {
+            island.shown.retain(|object, written| keep(object, &written.by));
+        }
+        self.islands.retain(|island| !island.shown.is_empty());
     }
 
     /// The period.
@@ -56,97 +67,101 @@ impl<'a> Forecast<'a> {
         self.period
     }
 
-    /// Every target with the policies that write it, in the order in which the parts come.
-    pub fn targets(&self) -> impl Iterator<Item = (&'a Identity, &[&'a Identity])> {
-        self.writers.iter().map(|(target, writers)| (*target, writers.as_slice()))
+    /// Every object that is shown with the policies that write it, in the order in which the parts
+    /// come.
+    pub fn targets(&self) -> impl Iterator<Item = (&Identity, &[PolicyName])> {
+        let shown = self.islands.iter().flat_map(|island| &island.shown);
+        shown.map(|(object, written)| (object, written.by.as_slice()))
     }
 
-    /// The targets that more than one policy writes.
-    pub fn contested(&self) -> impl Iterator<Item = (&'a Identity, &[&'a Identity])> {
+    /// The objects that more than one policy writes.
+    pub fn contested(&self) -> impl Iterator<Item = (&Identity, &[PolicyName])> {
         self.targets().filter(|(_, writers)| writers.len() > 1)
+    }
+
+    /// How many parts there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.islands.len()
+    }
+
+    /// Whether there is nothing to show.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.islands.is_empty()
+    }
+
+    /// How many series a part has, known before it is run.
+    #[must_use]
+    pub fn series_of(&self, part: usize) -> usize {
+        let shown = self.islands.get(part).into_iter().flat_map(|island| island.shown.values());
+        shown.map(|written| written.fields.len()).sum()
+    }
+
+    /// Runs one part; an empty one for a number that none has. The parts can be run in any order, and
+    /// at the same time.
+    #[must_use]
+    pub fn part(&self, part: usize) -> Part {
+        let Some(island) = self.islands.get(part) else {
+            return Part { series: Vec::new(), assumptions: Vec::new() };
+        };
+        let mut clock = self.clock(island);
+        let assumptions = clock.assumptions().to_vec();
+        let shown =
+            clock.holders().iter().filter(|((object, _), _)| island.shown.contains_key(object));
+        let mut series: Vec<Series> = shown
+            .map(|((object, field), holder)| {
+                Series::start(object.clone(), *field, holder, self.period)
+            })
+            .collect();
+        while let Some(step) = clock.step(self.period.to()) {
+            for set in &step.set {
+                let place = series.binary_search_by(|it| {
+                    it.target.cmp(&set.target).then(it.field.cmp(&set.field))
+                });
+                if let Ok(place) = place {
+                    series[place].change(step.at, &set.value, &set.origin);
+                }
+            }
+        }
+        Part { series, assumptions }
     }
 
     /// The parts, one after the other, each found when it is asked for.
     pub fn parts(&self) -> impl Iterator<Item = Part> {
-        self.targets().map(|(target, writers)| {
-            run(world_of(self.world, target, writers), self.period, &self.assumed)
-        })
+        (0..self.len()).map(|part| self.part(part))
     }
 
-    /// What is taken for granted, each once and in order. Found without looking at the period.
+    /// What is assumed, each once and in order. Found without looking at the period.
     #[must_use]
     pub fn assumptions(&self) -> Vec<Assumption> {
-        let mut assumptions: Vec<Assumption> = Vec::new();
-        for (target, writers) in self.targets() {
-            let world = world_of(self.world, target, writers);
-            let clock = Clock::start(world, self.period.from(), &self.assumed);
-            assumptions.extend_from_slice(clock.assumptions());
-        }
+        let of_islands = self.islands.iter().map(|island| self.clock(island));
+        let mut assumptions: Vec<Assumption> =
+            of_islands.flat_map(|clock| clock.assumptions().to_vec()).collect();
         assumptions.sort();
         assumptions.dedup();
         assumptions
     }
-}
 
-/// A clock over one target and who writes it, set to an instant.
-pub(crate) fn clock_of(
-    world: &World,
-    target: &Identity,
-    at: Timestamp,
-    assumed: &Assumed,
-) -> Clock {
-    let writers: Vec<&Identity> = world
-        .cron_scalings
-        .iter()
-        .filter(|(_, object)| object.policy.target.identity() == target)
-        .map(|(identity, _)| identity)
-        .chain(world.scheduled_capacities.get_key_value(target).map(|(identity, _)| identity))
-        .collect();
-    Clock::start(world_of(world, target, &writers), at, assumed)
-}
-
-fn run(world: World, period: Period, assumed: &Assumed) -> Part {
-    let mut clock = Clock::start(world, period.from(), assumed);
-    let assumptions = clock.assumptions().to_vec();
-    let holders = clock.holders().iter();
-    let mut series: Vec<Series> = holders
-        .map(|((target, field), holder)| Series::start(target.clone(), *field, holder, period))
-        .collect();
-    while let Some(step) = clock.step(period.to()) {
-        for set in &step.set {
-            let series =
-                series.iter_mut().find(|it| it.field == set.field && it.target == set.target);
-            if let Some(series) = series {
-                series.change(step.at, set.value, &set.origin);
-            }
-        }
+    fn clock(&self, island: &Island) -> Clock {
+        Clock::start(self.world.part(&island.policies), self.period.from(), &self.assumed)
     }
-    Part { series, assumptions }
 }
 
-/// A target and its writers as a world of their own.
-fn world_of(world: &World, target: &Identity, writers: &[&Identity]) -> World {
-    let mut part = World::default();
-    for writer in writers {
-        if let Some((identity, object)) = world.scheduled_capacities.get_key_value(*writer) {
-            part.scheduled_capacities.insert(identity.clone(), object.clone());
-        }
-        if let Some((identity, object)) = world.cron_scalings.get_key_value(*writer) {
-            let mut object = object.clone();
-            object.memory = None;
-            if let Target::Workload(_) = object.policy.target {
-                part.workloads.extend(world.workloads.get(target).map(|it| (target.clone(), *it)));
-            } else {
-                let found = world.autoscalers.get(target);
-                part.autoscalers.extend(found.map(|it| (target.clone(), *it)));
+impl Island {
+    fn of(world: &World, policies: Vec<PolicyName>) -> Island {
+        let mut shown: BTreeMap<Identity, Written> = BTreeMap::new();
+        for policy in &policies {
+            for (object, field) in world.footprint(policy).writes {
+                let written = shown.entry(object).or_default();
+                if !written.fields.contains(&field) {
+                    written.fields.push(field);
+                }
+                if written.by.last() != Some(policy) {
+                    written.by.push(policy.clone());
+                }
             }
-            // Nobody reads the histories of a forecast; what a decision needs is kept anyway.
-            for rule in &mut object.policy.rules {
-                rule.successful_history_limit = 1;
-                rule.failed_history_limit = 0;
-            }
-            part.cron_scalings.insert(identity.clone(), object);
         }
+        Island { policies, shown }
     }
-    part
 }

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use almanac_engine::Identity;
+use almanac_engine::{Field, Identity, PolicyName, Value};
 use jiff::Timestamp;
 
-use crate::{Field, Holder, Origin, Period};
+use crate::{Holder, Origin, Period};
 
 /// One field of one object over a period.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -26,7 +26,7 @@ pub struct Segment {
     /// The first instant after it.
     pub to: Timestamp,
     /// The value; `None` when nobody knows.
-    pub value: Option<u32>,
+    pub value: Option<Value>,
     /// Who set it, and why.
     pub origin: Arc<Origin>,
 }
@@ -38,16 +38,16 @@ impl Series {
         let segment = Segment {
             from: period.from(),
             to: period.to(),
-            value: holder.value,
+            value: holder.value.clone(),
             origin: Arc::clone(&holder.origin),
         };
         Series { target, field, segments: vec![segment] }
     }
 
     /// Lets the field be something else from an instant on, not earlier than the last one.
-    pub(crate) fn change(&mut self, at: Timestamp, value: u32, origin: &Arc<Origin>) {
+    pub(crate) fn change(&mut self, at: Timestamp, value: &Value, origin: &Arc<Origin>) {
         let same = |segment: &Segment| {
-            segment.value == Some(value)
+            segment.value.as_ref() == Some(value)
                 && (Arc::ptr_eq(&segment.origin, origin) || segment.origin.writer == origin.writer)
         };
         let Some(last) = self.segments.last_mut() else { return };
@@ -66,7 +66,7 @@ impl Series {
             }
         }
         let origin = Arc::clone(origin);
-        self.segments.push(Segment { from: at, to, value: Some(value), origin });
+        self.segments.push(Segment { from: at, to, value: Some(value.clone()), origin });
     }
 
     /// The segment in which an instant lies.
@@ -78,8 +78,8 @@ impl Series {
 
     /// Everybody who sets the field in the period, in the order of their first segments.
     #[must_use]
-    pub fn policies(&self) -> Vec<&Identity> {
-        let mut policies: Vec<&Identity> = Vec::new();
+    pub fn policies(&self) -> Vec<&PolicyName> {
+        let mut policies: Vec<&PolicyName> = Vec::new();
         for segment in &self.segments {
             if let Some(writer) = &segment.origin.writer
                 && !policies.contains(&&writer.policy)

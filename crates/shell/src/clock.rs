@@ -39,10 +39,10 @@ impl Clock {
         (self.source)()
     }
 
-    /// What this clock showed when the API server's showed that.
+    /// How far this clock is ahead of the API server's.
     #[must_use]
-    pub fn when_server_showed(&self, at: Timestamp) -> Timestamp {
-        at.saturating_add(self.ahead).unwrap_or(at)
+    pub fn ahead(&self) -> SignedDuration {
+        self.ahead
     }
 
     /// Waits until the clock shows the instant, or has been set past it.

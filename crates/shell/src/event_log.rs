@@ -19,7 +19,7 @@ use crate::writer::{WriteError, Writer};
 #[derive(Clone, Debug)]
 pub struct Regarding {
     /// Such as `autoscaling.karmada.io/v1alpha1`.
-    pub api_version: &'static str,
+    pub api_version: String,
     /// The kind.
     pub kind: &'static str,
     /// The namespace.
@@ -164,11 +164,11 @@ fn event(happening: &Happening, identity: &str, now: Timestamp, number: u64) -> 
         "type": if *is_warning { "Warning" } else { "Normal" },
         "note": note,
         "regarding": BTreeMap::from([
-            ("apiVersion", regarding.api_version),
+            ("apiVersion", &*regarding.api_version),
             ("kind", regarding.kind),
-            ("namespace", &regarding.namespace),
-            ("name", &regarding.name),
-            ("uid", &regarding.uid),
+            ("namespace", &*regarding.namespace),
+            ("name", &*regarding.name),
+            ("uid", &*regarding.uid),
         ]),
     })
 }

@@ -1,21 +1,18 @@
 //! What must be true of any decision about cron rules.
 
 use almanac_engine::cron_scaling::{
-    Applied, Because, CronRule, Ending, Execution, Input, Memory, RuleMemory, Setting, Target,
-    TargetState,
+    Applied, CronRule, Decision, Ending, Execution, Input, Memory, RuleMemory, Setting, TargetState,
 };
-use almanac_engine::{Action, Decision};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::Violations;
+use crate::cron_recorded::check_recorded;
+use crate::cron_waking::first_occasion;
+use crate::cron_write::check_write;
 
 /// Checks what was decided for the rules of one object at `now`.
 #[must_use]
-pub fn check_cron_scaling(
-    input: &Input<'_>,
-    now: Timestamp,
-    decision: &Decision<Because, Memory>,
-) -> Violations {
+pub fn check_cron_scaling(input: &Input<'_>, now: Timestamp, decision: &Decision) -> Violations {
     let mut violations = Violations::default();
     let rules = &input.policy.rules;
     violations.unless(decision.memory.rules.len() >= rules.len(), || {
@@ -37,8 +34,19 @@ pub fn check_cron_scaling(
             format!("the unusable rule {name} loses its history")
         });
     }
-    check_action(&mut violations, input, decision);
-    check_wake_at(&mut violations, input, now, decision);
+    check_recorded(
+        &mut violations,
+        input.policy,
+        input.memory,
+        &decision.memory,
+        &decision.recorded,
+        now,
+    );
+    check_write(&mut violations, input, now, decision);
+    let first = first_occasion(input.policy, &decision.memory, now);
+    violations.unless(decision.wake_at == first, || {
+        format!("wakes at {:?} instead of {first:?}", decision.wake_at)
+    });
     violations
 }
 
@@ -161,7 +169,7 @@ impl RuleCheck<'_> {
         let holds = match &execution.ending {
             Ending::Done(applied) => {
                 let is_live = match self.input.target {
-                    TargetState::Missing => false,
+                    TargetState::Missing | TargetState::Unreachable(_) => false,
                     TargetState::Workload(it) => applied.replicas() == it.replicas,
                     TargetState::Autoscaler(it) => {
                         applied.min().is_none_or(|min| it.min_replicas == Some(min))
@@ -248,76 +256,4 @@ fn check_superseded(
             });
         }
     }
-}
-
-fn check_action(
-    violations: &mut Violations,
-    input: &Input<'_>,
-    decision: &Decision<Because, Memory>,
-) {
-    let pending = decision.memory.rules.iter().filter_map(|it| it.pending.as_ref());
-    let applying: Vec<_> = pending.filter_map(|it| it.applying).collect();
-    let [action] = &decision.actions[..] else {
-        violations.unless(decision.actions.is_empty(), || {
-            format!("writes a target more than once: {:?}", decision.actions)
-        });
-        violations.unless(applying.is_empty(), || format!("applies {applying:?} without a write"));
-        return;
-    };
-    let holds = match (action, &input.policy.target, input.target) {
-        (
-            Action::SetReplicas { target, replicas },
-            Target::Workload(own),
-            TargetState::Workload(live),
-        ) => {
-            target == own
-                && live.replicas != Some(*replicas)
-                && applying.iter().all(|it| it.replicas() == Some(*replicas))
-                && applying.len() == 1
-        }
-        (
-            Action::SetBounds { target, min, max },
-            Target::Autoscaler(own),
-            TargetState::Autoscaler(live),
-        ) => {
-            let comes_from_one =
-                |written: Option<u32>, of: Vec<u32>| written.is_none_or(|value| of == [value]);
-            let (low, high) = (min.or(live.min_replicas), max.or(live.max_replicas));
-            target == own
-                && (min.is_some() || max.is_some())
-                && min.is_none_or(|min| live.min_replicas != Some(min))
-                && max.is_none_or(|max| live.max_replicas != Some(max))
-                && low.is_none_or(|low| high.is_none_or(|high| low <= high))
-                && comes_from_one(*min, applying.iter().filter_map(|it| it.min()).collect())
-                && comes_from_one(*max, applying.iter().filter_map(|it| it.max()).collect())
-        }
-        _ => false,
-    };
-    violations.unless(holds, || {
-        format!("{action:?} is not what {applying:?} make of {:?}", input.target)
-    });
-}
-
-fn check_wake_at(
-    violations: &mut Violations,
-    input: &Input<'_>,
-    now: Timestamp,
-    decision: &Decision<Because, Memory>,
-) {
-    let mut occasions = Vec::new();
-    for (rule, memory) in input.policy.rules.iter().zip(&decision.memory.rules) {
-        if !rule.suspended {
-            occasions.extend(rule.firings.next(now.max(memory.handled)));
-        }
-        if let Some(pending) = &memory.pending {
-            let delay = SignedDuration::from_secs(i64::from(rule.max_delay_seconds));
-            let too_late = delay + SignedDuration::from_nanos(1);
-            occasions.extend(pending.at.checked_add(too_late).ok());
-            occasions.extend(pending.applying.is_none().then_some(pending.retry_at));
-        }
-    }
-    let first = occasions.into_iter().filter(|at| *at > now).min();
-    violations.unless(decision.wake_at == first, || {
-        format!("wakes at {:?} instead of {first:?}", decision.wake_at)
-    });
 }

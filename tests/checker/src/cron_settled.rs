@@ -1,20 +1,60 @@
 //! What must be true once the outcome of a cron rules' write is settled.
 
-use almanac_engine::Outcome;
-use almanac_engine::cron_scaling::{Ending, Memory, RuleMemory};
+use almanac_engine::cron_scaling::{
+    Applied, CronScaling, Decision, Ending, Memory, Recorded, RuleMemory,
+};
+use almanac_engine::turn::{Effect, Turn};
+use almanac_engine::{self as engine, Field, Outcome, Value, Verdict, Why, World};
 use jiff::Timestamp;
 
 use crate::Violations;
+use crate::cron_recorded::check_recorded;
+use crate::cron_waking::first_occasion;
+use crate::cron_write::applied_to;
 
-/// Checks what became of the memory that was decided, given the outcomes of the actions.
+/// A turn of cron rules that was opened and closed.
+#[derive(Clone, Copy, Debug)]
+pub struct ClosedTurn<'a> {
+    /// What the rules said when it was opened.
+    pub policy: &'a CronScaling,
+    /// When it was opened.
+    pub opened_at: Timestamp,
+    /// What was decided then.
+    pub decision: &'a Decision,
+    /// What became of each action.
+    pub outcomes: &'a [Outcome],
+    /// When it was closed.
+    pub closed_at: Timestamp,
+    /// What it came to.
+    pub turn: &'a Turn,
+    /// What is remembered since.
+    pub memory: &'a Memory,
+    /// The world since.
+    pub world: &'a World,
+}
+
+/// Checks what a closed turn came to.
 #[must_use]
-pub fn check_cron_settled(
-    decided: &Memory,
-    outcomes: &[Outcome],
-    now: Timestamp,
-    settled: &Memory,
-) -> Violations {
+pub fn check_cron_settled(closed: &ClosedTurn<'_>) -> Violations {
     let mut violations = Violations::default();
+    check_memory(&mut violations, closed);
+    check_recorded_by(&mut violations, closed);
+    check_effects(&mut violations, closed);
+    let ClosedTurn { policy, memory, turn, .. } = closed;
+    let done = closed.decision.actions.iter().cloned().zip(closed.outcomes.iter().cloned());
+    violations.unless(done.eq(turn.done.iter().cloned()), || {
+        format!("{:?} is not what was done", turn.done)
+    });
+    let first = first_occasion(policy, memory, closed.opened_at);
+    violations.unless(turn.wake_at == first, || {
+        format!("wakes at {:?} instead of {first:?}, once it is settled", turn.wake_at)
+    });
+    violations
+}
+
+fn check_memory(violations: &mut Violations, closed: &ClosedTurn<'_>) {
+    let (decided, settled) = (&closed.decision.memory, closed.memory);
+    let (outcomes, now) = (closed.outcomes, closed.closed_at);
     violations.unless(decided.rules.len() == settled.rules.len(), || {
         "settling adds or removes a rule".to_owned()
     });
@@ -28,7 +68,6 @@ pub fn check_cron_settled(
         violations
             .unless(holds, || format!("with {outcomes:?}, {before:?} is settled as {after:?}"));
     }
-    violations
 }
 
 fn is_trying(rule: &RuleMemory) -> bool {
@@ -55,4 +94,80 @@ fn is_kept(before: &RuleMemory, after: &RuleMemory, now: Timestamp) -> bool {
         && after_it.message.is_some()
         && after.handled == before.handled
         && after.executions == before.executions
+}
+
+/// What was recorded by deciding is told with what the outcomes have added, in order of time and then
+/// of the spec.
+fn check_recorded_by(violations: &mut Violations, closed: &ClosedTurn<'_>) {
+    let told = of_cron_rules(&closed.turn.recorded);
+    violations.unless(told.len() == closed.turn.recorded.len(), || {
+        format!("{:?} is told of cron rules", closed.turn.recorded)
+    });
+    let place = |it: &Recorded| {
+        let (at, name) = match it {
+            Recorded::Ended { rule, execution } => (execution.scheduled(), rule),
+            Recorded::AttemptFailed { rule, scheduled, .. } => (*scheduled, rule),
+        };
+        let index = closed.policy.rules.iter().position(|rule| rule.name == *name);
+        (at, index.unwrap_or(usize::MAX))
+    };
+    violations.unless(told.is_sorted_by_key(place), || format!("{told:?} is told out of order"));
+    let mut added = told;
+    for one in &closed.decision.recorded {
+        let is_told = added.iter().position(|it| it == one);
+        violations.unless(is_told.is_some(), || format!("{one:?} was recorded, and is not told"));
+        is_told.map(|index| added.remove(index));
+    }
+    let (before, after) = (&closed.decision.memory, closed.memory);
+    check_recorded(violations, closed.policy, Some(before), after, &added, closed.closed_at);
+}
+
+fn of_cron_rules(recorded: &[engine::Recorded]) -> Vec<Recorded> {
+    let recorded = recorded.iter().filter_map(|it| match it {
+        engine::Recorded::CronScaling(recorded) => Some(recorded.clone()),
+        engine::Recorded::ScheduledCapacity(_) => None,
+    });
+    recorded.collect()
+}
+
+/// The effects are the fields that were set by what is done now, each as the world has it since.
+fn check_effects(violations: &mut Violations, closed: &ClosedTurn<'_>) {
+    let target = closed.policy.target.identity();
+    let mut left: Vec<&Effect> = closed.turn.effects.iter().collect();
+    for (rule, applied) in done(&of_cron_rules(&closed.turn.recorded)) {
+        for field in Field::ALL {
+            let Some(value) = applied_to(applied, field).map(Value::Number) else { continue };
+            let is_told = left.iter().position(|effect| {
+                effect.target == *target
+                    && effect.field == field
+                    && effect.value == value
+                    && is_for(closed.policy, effect.why, rule)
+            });
+            violations
+                .unless(is_told.is_some(), || format!("{rule} has set {field} to {value} untold"));
+            is_told.map(|index| left.swap_remove(index));
+            let live = field.read(closed.world, target);
+            violations.unless(live.as_ref() == Some(&value), || {
+                format!("{rule} has set {field} of {target} to {value}, and it is {live:?}")
+            });
+        }
+    }
+    violations.unless(left.is_empty(), || format!("{left:?} are effects of nothing"));
+}
+
+fn done(recorded: &[Recorded]) -> impl Iterator<Item = (&str, Applied)> {
+    recorded.iter().filter_map(|it| match it {
+        Recorded::Ended { rule, execution } => match execution.ending {
+            Ending::Done(applied) => Some((&**rule, applied)),
+            _ => None,
+        },
+        Recorded::AttemptFailed { .. } => None,
+    })
+}
+
+/// Whether an effect says that it comes from a rule that has won.
+fn is_for(policy: &CronScaling, why: Why, name: &str) -> bool {
+    let Why::CronScaling(reason) = why else { return false };
+    let rule = reason.rule.and_then(|index| policy.rules.get(index as usize));
+    reason.verdict == Verdict::Won && rule.is_some_and(|rule| *rule.name == *name)
 }

@@ -8,12 +8,17 @@
 //! What it cannot see is a sequence: that a firing is carried out once over restarts and retries is
 //! a property, and the ledger of the property tests holds it.
 
+mod cron_recorded;
 mod cron_scaling;
 mod cron_settled;
+mod cron_waking;
+mod cron_write;
+mod schedule_settled;
 mod scheduled_capacity;
 mod violations;
 
 pub use cron_scaling::check_cron_scaling;
-pub use cron_settled::check_cron_settled;
+pub use cron_settled::{ClosedTurn, check_cron_settled};
+pub use schedule_settled::{ClosedSchedule, check_schedule_settled};
 pub use scheduled_capacity::check_scheduled_capacity;
 pub use violations::Violations;

@@ -1,7 +1,7 @@
 //! What must be true of any decision about scheduled capacity.
 
-use almanac_engine::scheduled_capacity::{Because, Input, Published, ScheduledCapacity};
-use almanac_engine::{Action, Decision, Verdict};
+use almanac_engine::scheduled_capacity::{Decision, Input, Published, ScheduledCapacity};
+use almanac_engine::{Action, Verdict};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::Violations;
@@ -14,7 +14,7 @@ const YEAR: SignedDuration = SignedDuration::from_hours(366 * 24);
 pub fn check_scheduled_capacity(
     input: &Input<'_>,
     now: Timestamp,
-    decision: &Decision<Because, Published>,
+    decision: &Decision,
 ) -> Violations {
     let mut violations = Violations::default();
     let published = decision.memory;
@@ -27,6 +27,10 @@ pub fn check_scheduled_capacity(
         .unless(winners.len() == 1 && winners.iter().all(|it| it.rule == published.winner), || {
             format!("the reasons {winners:?} do not name the winner {:?}", published.winner)
         });
+    // Whether the number is published is known only when the outcome is.
+    violations.unless(decision.recorded.is_empty(), || {
+        format!("records {:?} before it has happened", decision.recorded)
+    });
     if let Some(wake_at) = decision.wake_at {
         violations.unless(wake_at > now, || format!("wakes at {wake_at}, which is over at {now}"));
     }
@@ -98,11 +102,7 @@ fn check_next(
     });
 }
 
-fn check_action(
-    violations: &mut Violations,
-    input: &Input<'_>,
-    decision: &Decision<Because, Published>,
-) {
+fn check_action(violations: &mut Violations, input: &Input<'_>, decision: &Decision) {
     let value = decision.memory.value;
     let publish = Action::Publish { schedule: input.identity.clone(), value };
     let is_so = input.published.is_some_and(|before| before.value == value);

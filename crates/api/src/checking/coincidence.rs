@@ -1,4 +1,4 @@
-//! Rules of one object that fire at the same minute with different values.
+//! Rules of one object that fire at the same minute with values that do not go together.
 //!
 //! The later rule in the list wins then, which is defined but hardly ever meant.
 
@@ -27,17 +27,18 @@ pub(super) fn check(
     let mut pairs = 0;
     for (later_index, later) in rules.iter().enumerate() {
         for earlier in &rules[..later_index] {
-            if earlier.suspended || later.suspended || !disagree(earlier.setting, later.setting) {
+            if earlier.suspended || later.suspended {
                 continue;
             }
+            let Some(how) = disagreement(earlier.setting, later.setting) else { continue };
             pairs += 1;
             if pairs > PAIRS {
                 return;
             }
             if let Some(at) = meeting(earlier, later, now) {
                 let message = format!(
-                    "fires at the same minute as the rule {:?} but sets something else, first at {at}; \
-                     this rule wins, being later in the list",
+                    "fires at the same minute as the rule {:?} but {how}, first at {at}; this rule \
+                     wins, being later in the list",
                     earlier.name
                 );
                 let rule = path.index(later.position as usize);
@@ -50,25 +51,39 @@ pub(super) fn check(
     }
 }
 
-fn disagree(one: Setting, other: Setting) -> bool {
+/// In what way two settings do not go together, in words about the second; `None` when they do.
+fn disagreement(one: Setting, other: Setting) -> Option<&'static str> {
     let differ = |one: Option<u32>, other: Option<u32>| matches!((one, other), (Some(one), Some(other)) if one != other);
+    let cross = |min: Option<u32>, max: Option<u32>| matches!((min, max), (Some(min), Some(max)) if min > max);
     match (one, other) {
-        (Setting::Replicas(one), Setting::Replicas(other)) => one != other,
-        (Setting::Bounds(one), Setting::Bounds(other)) => {
-            differ(one.min(), other.min()) || differ(one.max(), other.max())
+        (Setting::Replicas(one), Setting::Replicas(other)) => {
+            (one != other).then_some("sets something else")
         }
-        _ => false,
+        (Setting::Bounds(one), Setting::Bounds(other)) => {
+            if differ(one.min(), other.min()) || differ(one.max(), other.max()) {
+                Some("sets something else")
+            } else if cross(one.min(), other.max()) || cross(other.min(), one.max()) {
+                Some("sets a bound on the wrong side of the other rule's")
+            } else {
+                None
+            }
+        }
+        // The rules of an object all have its target.
+        (Setting::Replicas(_), Setting::Bounds(_)) | (Setting::Bounds(_), Setting::Replicas(_)) => {
+            None
+        }
     }
 }
 
-/// The first instant at which both fire, leaping from one's next firing to the other's.
+/// The first instant from `now` on, `now` included, at which both fire, leaping from one's next firing
+/// to the other's.
 fn meeting(one: &CronRule, other: &CronRule, now: Timestamp) -> Option<Timestamp> {
     let until = now.saturating_add(HORIZON).unwrap_or(Timestamp::MAX);
-    let second = SignedDuration::from_secs(1);
+    let moment = SignedDuration::from_nanos(1);
     let at_or_after =
-        |rule: &CronRule, at: Timestamp| rule.firings.next(at.checked_sub(second).ok()?);
+        |rule: &CronRule, at: Timestamp| rule.firings.next(at.checked_sub(moment).ok()?);
     let (mut ahead, mut behind) = (one, other);
-    let mut at = ahead.firings.next(now)?;
+    let mut at = at_or_after(ahead, now)?;
     for _ in 0..FIRINGS {
         let next = at_or_after(behind, at)?;
         if next >= until {

@@ -6,38 +6,37 @@ use std::collections::BTreeSet;
 
 use almanac_calendar::{Cron, Firings, Zone};
 use almanac_engine::cron_scaling::{
-    Bounds, CronRule, CronScaling, InvalidBounds, Setting, Target, UnusableRule,
+    Bounds, CronRule, CronScaling, InvalidBounds, Setting, UnusableRule,
 };
-use almanac_engine::{Fingerprint, Identity};
-use jiff::{SignedDuration, Timestamp};
+use almanac_engine::{Fingerprint, Identity, Target, TargetReference};
+use jiff::Timestamp;
 
 use super::Checked;
 use super::coincidence;
+use super::max_delay::check_max_delay;
 use super::target::check_target;
 use crate::finding::{Code, Finding, Path, Severity};
-use crate::objects::{CronFederatedHPA, CronFederatedHPARule};
+use crate::objects::{CronFederatedHPARule, CronFederatedHPASpec};
 
-/// How far ahead the time between two firings is looked at.
-const TWO_YEARS: SignedDuration = SignedDuration::from_hours(2 * 366 * 24);
-
-/// How late a missed firing may still be carried out when the rule doesn't say.
-const USUAL_DELAY_SECONDS: u32 = 300;
-
-/// Checks an object. `namespace` is where it is; `now` is where the next two years begin.
-#[must_use]
-pub fn check(object: &CronFederatedHPA, namespace: &str, now: Timestamp) -> Checked<CronScaling> {
+/// Checks an object. `namespace` is where it is; `now` is where warnings about what comes begin.
+pub(super) fn check(
+    written: &CronFederatedHPASpec,
+    namespace: &str,
+    now: Timestamp,
+) -> Checked<CronScaling> {
     let mut findings = Vec::new();
     let spec = Path::Root.key("spec");
     let reference = spec.key("scaleTargetRef");
-    let target = check_target(&object.spec.scale_target_ref, &reference, namespace, &mut findings);
+    let reference = check_target(&written.scale_target_ref, &reference, namespace, &mut findings);
+    let target = reference.as_ref().map(|it| &it.target);
     let list = spec.key("rules");
-    check_unique_names(&object.spec.rules, &list, &mut findings);
+    check_unique_names(&written.rules, &list, &mut findings);
     let mut rules = Vec::new();
     let mut unusable = Vec::new();
-    for (position, rule) in object.spec.rules.iter().enumerate() {
+    for (position, rule) in written.rules.iter().enumerate() {
         let path = list.index(position);
         let mut of_rule = Vec::new();
-        let checked = check_rule(rule, position, target.as_ref(), &path, now, &mut of_rule);
+        let checked = check_rule(rule, position, target, &path, &mut of_rule);
         let named_twice = findings.iter().any(|finding| finding.field.is_within(&(&path).into()));
         match checked.filter(|_| !named_twice) {
             Some(checked) => rules.push(checked),
@@ -50,8 +49,9 @@ pub fn check(object: &CronFederatedHPA, namespace: &str, now: Timestamp) -> Chec
         findings.extend(of_rule);
     }
     coincidence::check(&rules, &list, now, &mut findings);
-    let value = target.map(|target| CronScaling {
+    let value = reference.map(|TargetReference { target, api_version }| CronScaling {
         target,
+        target_version: api_version,
         rules: rules.into(),
         unusable_rules: unusable.into(),
     });
@@ -81,13 +81,12 @@ fn check_rule(
     position: usize,
     target: Option<&Target>,
     path: &Path<'_>,
-    now: Timestamp,
     findings: &mut Vec<Finding>,
 ) -> Option<CronRule> {
     check_name(rule, path, findings);
     let firings = check_firings(rule, path, findings);
     let setting = target.and_then(|target| check_setting(rule, target, path, findings));
-    let max_delay_seconds = check_max_delay(rule, firings.as_ref(), path, now, findings);
+    let max_delay_seconds = check_max_delay(rule, firings.as_ref(), path, findings);
     let successful = check_limit(
         rule.successful_history_limit,
         1,
@@ -246,47 +245,6 @@ fn bounds_finding(
     }
     let why = format!("a rule for a {kind} sets targetMinReplicas, targetMaxReplicas or both");
     Finding::required(&path.key("targetMinReplicas"), &why)
-}
-
-/// The delay that holds. It stays below the shortest time between two firings, so that one firing
-/// is over before the next is due.
-fn check_max_delay(
-    rule: &CronFederatedHPARule,
-    firings: Option<&Firings>,
-    path: &Path<'_>,
-    now: Timestamp,
-    findings: &mut Vec<Finding>,
-) -> u32 {
-    let field = path.key("maxDelaySeconds");
-    if let Some(written) = rule.max_delay_seconds.filter(|written| *written < 1) {
-        let why = "must be greater than or equal to 1";
-        findings.push(Finding::invalid(Code::OutOfRange, &field, written, why));
-        return USUAL_DELAY_SECONDS;
-    }
-    let written = rule.max_delay_seconds.and_then(|written| u32::try_from(written).ok());
-    // No two firings are closer than a minute, so a shorter delay needs no look at the calendar.
-    if let Some(written) = written.filter(|written| *written < 60) {
-        return written;
-    }
-    let until = now.saturating_add(TWO_YEARS).unwrap_or(Timestamp::MAX);
-    let gap = firings.and_then(|firings| firings.smallest_gap(now, until));
-    let gap = gap.and_then(|gap| u32::try_from(gap.as_secs()).ok());
-    match (written, gap) {
-        (Some(written), Some(gap)) if written >= gap => {
-            let why = format!(
-                "must be smaller than {gap}, the shortest time between two firings of this rule"
-            );
-            let written = rule.max_delay_seconds.unwrap_or_default();
-            findings.push(
-                Finding::invalid(Code::MaxDelay, &field, written, &why)
-                    .with_fix(format!("write {} or less", gap - 1)),
-            );
-            written.unsigned_abs()
-        }
-        (Some(written), _) => written,
-        (None, Some(gap)) => USUAL_DELAY_SECONDS.min(gap - 1),
-        (None, None) => USUAL_DELAY_SECONDS,
-    }
 }
 
 fn check_limit(

@@ -10,15 +10,17 @@ pub(super) fn metadata_shape() -> Shape {
     let text = json!({ "type": "string", "nullable": true });
     let texts =
         json!({ "type": "object", "nullable": true, "additionalProperties": { "type": "string" } });
+    let whole = json!({ "type": "integer", "nullable": true });
+    let list = json!({ "type": "array", "nullable": true, "items": { "type": "string" } });
     let anything = json!({});
     Shape::of(&json!({
         "type": "object",
         "properties": {
             "name": text, "generateName": text, "namespace": text, "labels": texts,
-            "annotations": texts, "finalizers": anything, "ownerReferences": anything,
+            "annotations": texts, "finalizers": list, "ownerReferences": anything,
             "managedFields": anything, "resourceVersion": text, "uid": text, "selfLink": text,
-            "generation": anything, "creationTimestamp": text, "deletionTimestamp": text,
-            "deletionGracePeriodSeconds": anything
+            "generation": whole, "creationTimestamp": text, "deletionTimestamp": text,
+            "deletionGracePeriodSeconds": whole
         }
     }))
 }

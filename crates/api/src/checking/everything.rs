@@ -1,6 +1,6 @@
 //! Checking everything that was read: each object, then all of them together.
 
-use super::read_object::{CheckedObject, Setting, check};
+use super::object::{CheckedObject, Setting, check};
 use super::together::check_together;
 use crate::finding::Finding;
 use crate::reading::{PlacedFinding, Reading};

@@ -1,22 +1,20 @@
 //! What a `HorizontalAutoscaler` and other autoscalers must keep to.
 
-use almanac_engine::Autoscaler;
-use almanac_engine::cron_scaling::Target;
+use almanac_engine::Target;
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
 use super::Checked;
 use super::target::check_target;
 use crate::finding::{Code, Finding, Path, Severity};
-use crate::objects::{FederatedHPA, HorizontalAutoscaler, PrometheusMetric};
+use crate::objects::{FederatedHPASpec, HorizontalAutoscalerSpec, PrometheusMetric};
 
 /// Checks a `HorizontalAutoscaler`. Its value is the target it scales.
-#[must_use]
-pub fn check(object: &HorizontalAutoscaler, namespace: &str) -> Checked<Target> {
+pub(super) fn check(written: &HorizontalAutoscalerSpec, namespace: &str) -> Checked<Target> {
     let mut findings = Vec::new();
     let spec = Path::Root.key("spec");
     let reference = spec.key("scaleTargetRef");
-    let target = check_target(&object.spec.scale_target_ref, &reference, namespace, &mut findings);
-    let (min, max) = (object.spec.min_replicas, object.spec.max_replicas);
+    let target = check_target(&written.scale_target_ref, &reference, namespace, &mut findings);
+    let (min, max) = (written.min_replicas, written.max_replicas);
     for (name, bound) in [("minReplicas", min), ("maxReplicas", max)] {
         if bound < 0 {
             let why = "must be greater than or equal to 0";
@@ -25,40 +23,34 @@ pub fn check(object: &HorizontalAutoscaler, namespace: &str) -> Checked<Target> 
     }
     check_order(min, max, &spec, &mut findings);
     let list = spec.key("metrics");
-    for (position, metric) in object.spec.metrics.iter().enumerate() {
+    for (position, metric) in written.metrics.iter().enumerate() {
         let metric_path = list.index(position);
         check_metric(&metric.prometheus, &metric_path.key("prometheus"), &mut findings);
     }
     let sound = !findings.iter().any(|finding| finding.severity() == Severity::Error);
-    Checked { value: target.filter(|_| sound), findings }
+    let target = target.filter(|_| sound).map(|reference| reference.target);
+    Checked { value: target, findings }
 }
 
-/// Checks a `FederatedHPA`: its bounds, and what it scales.
-#[must_use]
-pub fn check_federated(object: &FederatedHPA, namespace: &str) -> Checked<(Autoscaler, Target)> {
+/// Checks a `FederatedHPA`: its bounds, and what it scales, which is its value.
+pub(super) fn check_federated(written: &FederatedHPASpec, namespace: &str) -> Checked<Target> {
     let mut findings = Vec::new();
     let spec = Path::Root.key("spec");
     let reference = spec.key("scaleTargetRef");
-    let target = check_target(&object.spec.scale_target_ref, &reference, namespace, &mut findings);
-    let (min, max) = (object.spec.min_replicas.unwrap_or(1), object.spec.max_replicas);
+    let target = check_target(&written.scale_target_ref, &reference, namespace, &mut findings);
+    let (min, max) = (written.min_replicas.unwrap_or(1), written.max_replicas);
     for (name, bound, least) in [("minReplicas", min, 0), ("maxReplicas", max, 1)] {
         if bound < least {
             let why = format!("must be greater than or equal to {least}");
             findings.push(Finding::invalid(Code::OutOfRange, &spec.key(name), bound, &why));
         }
     }
-    if object.spec.min_replicas.is_some() {
+    if written.min_replicas.is_some() {
         check_order(min, max, &spec, &mut findings);
     }
     let sound = !findings.iter().any(|finding| finding.severity() == Severity::Error);
-    let value = target.filter(|_| sound).map(|target| {
-        let autoscaler = Autoscaler {
-            min_replicas: u32::try_from(min).ok(),
-            max_replicas: u32::try_from(max).ok(),
-        };
-        (autoscaler, target)
-    });
-    Checked { value, findings }
+    let target = target.filter(|_| sound).map(|reference| reference.target);
+    Checked { value: target, findings }
 }
 
 fn check_order(min: i32, max: i32, spec: &Path<'_>, findings: &mut Vec<Finding>) {

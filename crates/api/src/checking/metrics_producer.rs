@@ -9,15 +9,13 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use super::Checked;
 use super::cron_federated_hpa::check_zone;
 use crate::finding::{Code, Finding, Path, Severity};
-use crate::objects::{MetricsProducer, Pattern, Schedule, ScheduledBehavior};
+use crate::objects::{MetricsProducerSpec, Pattern, Schedule, ScheduledBehavior};
 
 /// Checks an object. Its value is there only when the whole schedule is in order: a number that is
 /// right half the time is worse than none.
-#[must_use]
-pub fn check(object: &MetricsProducer) -> Checked<ScheduledCapacity> {
+pub(super) fn check(spec: &MetricsProducerSpec) -> Checked<ScheduledCapacity> {
     let mut findings = Vec::new();
     let root = Path::Root.key("spec");
-    let spec = &object.spec;
     let value = match (&spec.schedule, &spec.schedule_spec) {
         (Some(_), Some(_)) => {
             let why = "schedule and scheduleSpec are two names of one field";
@@ -32,7 +30,7 @@ pub fn check(object: &MetricsProducer) -> Checked<ScheduledCapacity> {
             check_schedule(schedule, &root.key("scheduleSpec"), &mut findings)
         }
         (None, None) => {
-            check_other_sources(object, &root, &mut findings);
+            check_other_sources(spec, &root, &mut findings);
             None
         }
     };
@@ -40,21 +38,21 @@ pub fn check(object: &MetricsProducer) -> Checked<ScheduledCapacity> {
     Checked { value: value.filter(|_| sound), findings }
 }
 
-fn check_other_sources(object: &MetricsProducer, spec: &Path<'_>, findings: &mut Vec<Finding>) {
+fn check_other_sources(spec: &MetricsProducerSpec, path: &Path<'_>, findings: &mut Vec<Finding>) {
     let others = [
-        ("queue", &object.spec.queue),
-        ("reservedCapacity", &object.spec.reserved_capacity),
-        ("pendingCapacity", &object.spec.pending_capacity),
+        ("queue", &spec.queue),
+        ("reservedCapacity", &spec.reserved_capacity),
+        ("pendingCapacity", &spec.pending_capacity),
     ];
     let before = findings.len();
     for (name, source) in others {
         if source.is_some() {
             let why = "only schedules are carried out; this object will not become active";
-            findings.push(Finding::forbidden(Code::Unsupported, &spec.key(name), why));
+            findings.push(Finding::forbidden(Code::Unsupported, &path.key(name), why));
         }
     }
     if findings.len() == before {
-        findings.push(Finding::required(&spec.key("schedule"), "say when which number holds"));
+        findings.push(Finding::required(&path.key("schedule"), "say when which number holds"));
     }
 }
 

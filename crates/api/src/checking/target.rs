@@ -1,15 +1,18 @@
 //! What an object points to: kinds and API versions that go together.
 
-use almanac_engine::Identity;
-use almanac_engine::cron_scaling::Target;
+use std::sync::Arc;
+
+use almanac_engine::{Identity, Target, TargetReference};
 
 use super::envelope::{invalid_name, why_no_subdomain};
 use crate::finding::{Code, Finding, Path};
-use crate::kinds::{group_and_version, nearest};
+use crate::kinds::{
+    APPS_MISTYPED, Kind, Role, group_and_version, is_group_of_kubernetes, is_group_of_ours, nearest,
+};
 use crate::objects::ScaleTargetReference;
 
-/// Kinds of the group `apps`; all but the last have a `scale` subresource.
-const APPS: &[&str] = &["Deployment", "StatefulSet", "ReplicaSet", "DaemonSet"];
+/// The kind people try to scale that cannot be. It is in the group of Deployments.
+const DAEMON_SET: &str = "DaemonSet";
 
 /// Checks a reference to something that can be scaled. `None` when something is wrong with it.
 pub(super) fn check_target(
@@ -17,7 +20,7 @@ pub(super) fn check_target(
     path: &Path<'_>,
     namespace: &str,
     findings: &mut Vec<Finding>,
-) -> Option<Target> {
+) -> Option<TargetReference> {
     let before = findings.len();
     let ScaleTargetReference { api_version, kind, name } = reference;
     let api_version = api_version.as_deref().unwrap_or_default();
@@ -38,32 +41,41 @@ pub(super) fn check_target(
     if findings.len() > before {
         return None;
     }
+    let known = Kind::of(group, kind);
     let identity = Identity::new(group, kind.as_str(), namespace, name.as_str());
-    let autoscaler = matches!(
-        (group, kind.as_str()),
-        ("autoscaling.karmada.io", "FederatedHPA") | ("autoscaling", "HorizontalPodAutoscaler")
-    );
-    Some(if autoscaler { Target::Autoscaler(identity) } else { Target::Workload(identity) })
+    let target = match known.map(Kind::role) {
+        Some(Role::Bounds) => Target::Autoscaler(identity),
+        Some(Role::Workload { .. }) | None => Target::Workload(identity),
+        Some(Role::Policy(_) | Role::QueryScaler) => return None,
+    };
+    let api_version = match known {
+        // Its bounds are read and written in the version that has them as the rules have.
+        Some(known @ Kind::HorizontalPodAutoscaler) => Arc::from(known.api_version()),
+        Some(_) | None => Arc::from(api_version),
+    };
+    Some(TargetReference { target, api_version })
+}
+
+/// Whether objects of a kind can be scaled, by their replicas or by their bounds.
+fn can_be_scaled(kind: Kind) -> bool {
+    match kind.role() {
+        Role::Bounds | Role::Workload { .. } => true,
+        Role::Policy(_) | Role::QueryScaler => false,
+    }
 }
 
 fn check_api_version(api_version: &str, kind: &str, field: &Path<'_>, findings: &mut Vec<Finding>) {
-    let usual = match kind {
-        kind if APPS.contains(&kind) => Some("apps/v1"),
-        "ReplicationController" => Some("v1"),
-        "FederatedHPA" => Some("autoscaling.karmada.io/v1alpha1"),
-        "HorizontalPodAutoscaler" => Some("autoscaling/v2"),
-        "ScalableNodeGroup" => Some("autoscaling.karpenter.sh/v1alpha1"),
-        _ => None,
-    };
+    let known = if kind == DAEMON_SET { Some(Kind::Deployment) } else { Kind::written(kind) };
+    let known = known.filter(|it| can_be_scaled(*it));
     let finding = if api_version.is_empty() {
-        match usual {
+        match known.map(Kind::api_version) {
             Some(usual) => {
                 Finding::required(field, &format!("the apiVersion of a {kind} is {usual}"))
                     .with_fix(format!("write apiVersion: {usual}"))
             }
             None => Finding::required(field, "say which API the kind is of, such as apps/v1"),
         }
-    } else if api_version == "app/v1" {
+    } else if api_version == APPS_MISTYPED {
         Finding::invalid(
             Code::MistypedVersion,
             field,
@@ -74,10 +86,11 @@ fn check_api_version(api_version: &str, kind: &str, field: &Path<'_>, findings: 
     } else if api_version.split('/').count() > 2 || api_version.split('/').any(str::is_empty) {
         let why = "an apiVersion is a group and a version, such as apps/v1";
         Finding::invalid(Code::Target, field, api_version, why)
-    } else if let Some(usual) = usual
-        && group_and_version(usual).0 != group_and_version(api_version).0
-        && is_of_kubernetes(group_and_version(api_version).0)
+    } else if let Some(known) = known
+        && known.group() != group_and_version(api_version).0
+        && is_group_of_kubernetes(group_and_version(api_version).0)
     {
+        let usual = known.api_version();
         let why = format!("the apiVersion of a {kind} is {usual}");
         Finding::invalid(Code::Target, field, api_version, &why)
             .with_fix(format!("write apiVersion: {usual}"))
@@ -87,39 +100,30 @@ fn check_api_version(api_version: &str, kind: &str, field: &Path<'_>, findings: 
     findings.push(finding);
 }
 
-/// Groups whose kinds we know well enough to say that a kind is not among them.
-fn is_of_kubernetes(group: &str) -> bool {
-    matches!(group, "" | "apps" | "batch" | "autoscaling")
-}
-
+/// What is wrong with a kind, in a group whose kinds are known.
 fn kind_of_group(group: &str, kind: &str, field: &Path<'_>) -> Option<Finding> {
-    match group {
-        "autoscaling.karmada.io" if kind != "FederatedHPA" => {
-            let why = "of autoscaling.karmada.io only a FederatedHPA can be scaled";
-            Some(
-                Finding::invalid(Code::Target, field, kind, why)
-                    .with_fix("write kind: FederatedHPA"),
-            )
-        }
-        "autoscaling.karpenter.sh" if kind != "ScalableNodeGroup" => {
-            let why = "of autoscaling.karpenter.sh only a ScalableNodeGroup can be scaled";
-            Some(
-                Finding::invalid(Code::Target, field, kind, why)
-                    .with_fix("write kind: ScalableNodeGroup"),
-            )
-        }
-        "apps" if kind == "DaemonSet" => {
-            let why = "a DaemonSet runs once a node and has no number of replicas";
-            Some(Finding::invalid(Code::Target, field, kind, why))
-        }
-        "apps" if !APPS.contains(&kind) => {
-            let meant = nearest(kind, APPS.iter().copied())?;
-            let why = format!("the group apps has no such kind; write {meant}");
-            Some(
-                Finding::invalid(Code::Target, field, kind, &why)
-                    .with_fix(format!("write kind: {meant}")),
-            )
-        }
-        _ => None,
+    let of_group = || Kind::ALL.iter().copied().filter(|it| it.group() == group);
+    let scalable = || of_group().filter(|it| can_be_scaled(*it)).map(Kind::name);
+    if scalable().any(|it| it == kind) {
+        return None;
     }
+    if is_group_of_ours(group) {
+        let choices = scalable().collect::<Vec<_>>().join(" or a ");
+        let why = format!("of {group} only a {choices} can be scaled");
+        let finding = Finding::invalid(Code::Target, field, kind, &why);
+        return Some(match scalable().next() {
+            Some(first) => finding.with_fix(format!("write kind: {first}")),
+            None => finding,
+        });
+    }
+    if group != Kind::Deployment.group() {
+        return None;
+    }
+    if kind == DAEMON_SET {
+        let why = "a DaemonSet runs once a node and has no number of replicas";
+        return Some(Finding::invalid(Code::Target, field, kind, why));
+    }
+    let meant = nearest(kind, scalable().chain([DAEMON_SET]))?;
+    let why = format!("the group {group} has no such kind; write {meant}");
+    Some(Finding::invalid(Code::Target, field, kind, &why).with_fix(format!("write kind: {meant}")))
 }

@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 
 use almanac_engine::Identity;
-use almanac_engine::cron_scaling::Target;
 
-use super::read_object::{CheckedObject, Meaning};
+use super::object::CheckedObject;
 use crate::finding::{Code, FieldPath, Finding, Path};
 
 /// Checks objects against each other. For each object the findings about it, beside its own.
@@ -29,7 +28,9 @@ pub fn check_together(
             continue;
         }
         first_of.insert(identity, index);
-        if let Some(target) = object.meaning.as_ref().and_then(written_target) {
+        // Cron rules with the same target may still get along when their rules never meet, but nothing
+        // keeps them from it.
+        if let Some(target) = &object.scales {
             writers.entry(target.identity()).or_default().push(index);
         }
     }
@@ -51,16 +52,4 @@ fn two_writers(target: &Identity, writer: &Identity, place: &str) -> Finding {
     Finding::new(Code::TwoWriters, spec.key("scaleTargetRef"), message).with_fix(
         "let one of them scale it; cron rules can set the bounds of an autoscaler instead",
     )
-}
-
-/// What an object scales. Cron rules with the same target may still get along when their rules
-/// never meet, but nothing keeps them from it.
-fn written_target(meaning: &Meaning) -> Option<&Target> {
-    match meaning {
-        Meaning::CronScaling(policy) => Some(&policy.target),
-        Meaning::HorizontalAutoscaler(target) | Meaning::Autoscaler(_, Some(target)) => {
-            Some(target)
-        }
-        _ => None,
-    }
 }

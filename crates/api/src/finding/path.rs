@@ -56,6 +56,15 @@ impl FieldPath {
         }
     }
 
+    /// The first item of a list that it leads through: the key of the list, and the position in it.
+    #[must_use]
+    pub fn first_item(&self) -> Option<(&str, usize)> {
+        self.0.windows(2).find_map(|pair| match pair {
+            [Segment::Key(list), Segment::Index(position)] => Some((&**list, *position)),
+            _ => None,
+        })
+    }
+
     /// Whether this and the other path are fields of the same map.
     #[must_use]
     pub fn is_beside(&self, other: &FieldPath) -> bool {

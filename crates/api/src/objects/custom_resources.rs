@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::{
     CronFederatedHPA, FederatedHPA, HorizontalAutoscaler, MetricsProducer, ScalableNodeGroup,
 };
+use crate::kinds::Kind;
 
 /// A kind we define.
 pub struct CustomResource {
@@ -34,6 +35,12 @@ impl CustomResource {
     #[must_use]
     pub fn kind(&self) -> &str {
         &self.definition.spec.names.kind
+    }
+
+    /// Which of the kinds we know it is.
+    #[must_use]
+    pub fn known_kind(&self) -> Option<Kind> {
+        Kind::of(&self.definition.spec.group, self.kind())
     }
 
     /// The name of its file in a folder of definitions: `autoscaling.karmada.io_federatedhpas`.

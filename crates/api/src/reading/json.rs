@@ -9,7 +9,7 @@ use serde_json::Number;
 use super::limits;
 use super::source::Span;
 use super::text_finding::TextFinding;
-use super::tree::{Entry, Node, Value};
+use super::tree::{Entry, Node, Value, as_kubernetes_keeps};
 use crate::finding::Code;
 
 /// Reads every document of a text. What was read before an error is kept.
@@ -232,13 +232,7 @@ impl Reader<'_> {
             TextFinding::new(Code::Syntax, Span::new(start..self.byte), message)
                 .with_fix("put it in double quotes if it is text")
         })?;
-        // Kubernetes keeps whole numbers of 64 bits; anything larger is a float to it.
-        Ok(match number.as_u64() {
-            Some(large) if i64::try_from(large).is_err() => {
-                number.as_f64().and_then(Number::from_f64).unwrap_or(number)
-            }
-            _ => number,
-        })
+        Ok(as_kubernetes_keeps(number))
     }
 }
 

@@ -1,12 +1,13 @@
-//! From documents to objects: lists are opened, kinds recognised, strangers counted.
+//! From documents to objects: lists are opened, kinds recognised, strangers noted by name.
 
 use std::collections::BTreeMap;
 
+use super::other_object::OtherObject;
 use super::source::{Source, Span};
 use super::stream;
 use super::tree::Node;
 use crate::finding::{Code, FieldPath, Finding, Path, Shown};
-use crate::kinds::{Kind, Recognised, recognise};
+use crate::kinds::{APPS_MISTYPED, Kind, Recognised, recognise};
 
 /// One object of a kind we know, as it was written.
 #[derive(Clone, Debug)]
@@ -15,8 +16,6 @@ pub struct ReadObject {
     pub kind: Kind,
     /// Its `apiVersion`.
     pub api_version: Box<str>,
-    /// Its `kind`.
-    pub kind_name: Box<str>,
     /// Which source it came from: a position in [`Reading::sources`].
     pub source: usize,
     /// The whole object.
@@ -43,6 +42,8 @@ pub struct Reading {
     pub objects: Vec<ReadObject>,
     /// What is wrong with the files as such.
     pub findings: Vec<PlacedFinding>,
+    /// The objects of kinds we don't know, as far as they have names, in the order they were written.
+    pub others: Vec<OtherObject>,
     /// How many objects of each kind we don't know were passed over, by `apiVersion kind`.
     pub passed_over: BTreeMap<String, usize>,
 }
@@ -78,16 +79,11 @@ impl Reading {
             }
             Ok((api_version, kind)) => match recognise(api_version, kind) {
                 Recognised::Known(known) => {
-                    let (api_version, kind_name) = (api_version.into(), kind.into());
-                    self.objects.push(ReadObject {
-                        kind: known,
-                        api_version,
-                        kind_name,
-                        source,
-                        node,
-                    });
+                    let api_version = api_version.into();
+                    self.objects.push(ReadObject { kind: known, api_version, source, node });
                 }
                 Recognised::Other => {
+                    self.others.extend(OtherObject::read(api_version, kind, &node));
                     *self.passed_over.entry(format!("{api_version} {kind}")).or_default() += 1;
                 }
                 Recognised::Mistyped { field, meant } => {
@@ -136,7 +132,7 @@ fn not_an_object(key: &str, what: &str) -> Finding {
 }
 
 fn mistyped(field: &str, written: &str, kind: &str, meant: &str) -> Finding {
-    let code = if written == "app/v1" { Code::MistypedVersion } else { Code::UnknownKind };
+    let code = if written == APPS_MISTYPED { Code::MistypedVersion } else { Code::UnknownKind };
     let message = if field == "kind" {
         format!(
             "Invalid value: {}: this API group has no such kind; write {meant}",

@@ -76,6 +76,29 @@ impl Node {
         }
     }
 
+    /// A value that was never written in a file: everything in it is nowhere.
+    #[must_use]
+    pub fn from_json(value: &serde_json::Value) -> Node {
+        use serde_json::Value as Json;
+        let span = Span::default();
+        let value = match value {
+            Json::Null => Value::Null,
+            Json::Bool(truth) => Value::Bool(*truth),
+            Json::Number(number) => Value::Number(as_kubernetes_keeps(number.clone())),
+            Json::String(text) => Value::Text(text.as_str().into()),
+            Json::Array(items) => Value::List(items.iter().map(Self::from_json).collect()),
+            Json::Object(fields) => {
+                let entry = |(key, value): (&String, &Json)| Entry {
+                    key: key.as_str().into(),
+                    key_span: span,
+                    value: Self::from_json(value),
+                };
+                Value::Map(fields.iter().map(entry).collect())
+            }
+        };
+        Node { span, value }
+    }
+
     /// The same value without positions.
     #[must_use]
     pub fn to_json(&self) -> serde_json::Value {
@@ -126,5 +149,15 @@ impl Node {
             Value::Map(entries) => entries.first().map_or(self.span, |entry| entry.key_span),
             _ => self.span,
         }
+    }
+}
+
+/// Kubernetes keeps whole numbers of 64 bits; anything larger is a float to it.
+pub(super) fn as_kubernetes_keeps(number: Number) -> Number {
+    match number.as_u64() {
+        Some(large) if i64::try_from(large).is_err() => {
+            number.as_f64().and_then(Number::from_f64).unwrap_or(number)
+        }
+        _ => number,
     }
 }

@@ -7,8 +7,8 @@ use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use serde_json::Value;
 
-use super::lenient;
 use crate::finding::{Finding, Severity};
+use crate::lenient;
 
 /// The most characters the message of a condition has.
 const MESSAGE_CHARACTERS: usize = 32_768;

@@ -5,8 +5,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use serde_json::Value;
 
 use super::conditions::{ConditionReason, ConditionType, Statement, errors, listed};
-use super::lenient;
 use crate::finding::{Code, Finding};
+use crate::lenient;
 use crate::objects::{MetricsProducerStatus, ScheduledCapacityStatus};
 
 /// Reads what was published last, as much of it as can be read: without a number there is nothing,

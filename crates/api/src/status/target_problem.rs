@@ -5,7 +5,7 @@
 use almanac_engine::Identity;
 
 use super::conditions::ConditionReason;
-use super::lenient;
+use crate::lenient;
 
 /// The most characters of the API server's own words that are repeated.
 const REPEATED_CHARACTERS: usize = 2_000;

@@ -8,10 +8,10 @@ use almanac_api::status::cron_federated_hpa::{
     read, read_without_policy, write, write_without_policy,
 };
 use almanac_api::status::metrics_producer;
-use almanac_engine::Fingerprint;
 use almanac_engine::cron_scaling::{
-    Applied, CronScaling, Ending, Execution, Memory, RuleMemory, next_firing,
+    Applied, CronScaling, Ending, Execution, Memory, RuleMemory, next_firing, settle,
 };
+use almanac_engine::{Fingerprint, Outcome};
 use jiff::{SignedDuration, Timestamp};
 use proptest::collection::vec;
 use proptest::option;
@@ -20,7 +20,7 @@ use proptest::sample::{Index, select};
 use serde_json::{Map, Value, json};
 
 use crate::support::{
-    against_schema, as_json, at, decided, now, policy, shop, status_of, with_entries,
+    against_schema, as_json, at, decided, decision, now, policy, shop, status_of, with_entries,
 };
 use crate::written::cron_for_autoscaler;
 
@@ -315,7 +315,7 @@ proptest! {
             now += SignedDuration::from_nanos(step);
             let status = status_of(&policy, &memory);
             let from_status = read(&policy, &status).expect("a status is there");
-            let (wanted, mut next) = decided(&policy, Some(&memory), now);
+            let (wanted, next) = decided(&policy, Some(&memory), now);
             let (restarted, next_restarted) = decided(&policy, Some(&from_status), now);
             prop_assert_eq!(restarted, wanted);
             prop_assert_eq!(status_of(&policy, &next_restarted), status_of(&policy, &next));
@@ -325,10 +325,8 @@ proptest! {
             };
             prop_assert_eq!(next_firings(&next_restarted), next_firings(&next));
             // Nobody carries it out here, so it is taken for done.
-            next = almanac_engine::cron_scaling::settle(
-                &policy, next, &[almanac_engine::Outcome::Done], now,
-            );
-            memory = next;
+            let decision = decision(&policy, Some(&memory), now);
+            memory = settle(&policy, decision, &[Outcome::Done], now).memory;
         }
     }
 }

@@ -3,19 +3,19 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use almanac_api::checking::{CheckedObject, Meaning};
 use almanac_api::finding::Finding;
 use almanac_api::objects::{CronFederatedHPAStatus, CustomResource, custom_resources};
 use almanac_api::status::cron_federated_hpa::write;
 use almanac_checker::check_cron_scaling;
 use almanac_engine::cron_scaling::{
-    Applied, CronScaling, Ending, Execution, Input, Memory, RuleMemory, TargetState, decide,
+    Applied, CronScaling, Decision, Ending, Execution, Input, Memory, RuleMemory, TargetState,
+    decide,
 };
 use almanac_engine::{Action, Workload};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::written::{check, cron_for_workload};
+use crate::written::{check, cron_for_workload, cron_rules_of};
 
 pub(crate) fn at(text: &str) -> Timestamp {
     text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))
@@ -27,12 +27,8 @@ pub(crate) fn now() -> Timestamp {
 }
 
 pub(crate) fn policy_and_findings(text: &str) -> (Option<CronScaling>, Vec<Finding>) {
-    let (_, mut checked, findings) = check(text);
-    let CheckedObject { meaning, .. } = checked.remove(0);
-    let policy = match meaning {
-        Some(Meaning::CronScaling(policy)) => Some(policy),
-        _ => None,
-    };
+    let (_, checked, findings) = check(text);
+    let policy = cron_rules_of(&checked[0]).cloned();
     (policy, findings.into_iter().map(|placed| placed.finding).collect())
 }
 
@@ -135,17 +131,23 @@ fn compare(schema: &Value, value: &Value, path: &str, complaints: &mut Vec<Strin
     }
 }
 
-/// What the rules want of a workload with 0 replicas that was created long ago.
-pub(crate) fn decided(
-    policy: &CronScaling,
-    memory: Option<&Memory>,
-    now: Timestamp,
-) -> (Option<u32>, Memory) {
+/// What is decided about a workload with 0 replicas that was created long ago.
+pub(crate) fn decision(policy: &CronScaling, memory: Option<&Memory>, now: Timestamp) -> Decision {
     let target = TargetState::Workload(Workload { replicas: Some(0) });
     let created = Some(at("2020-01-01T00:00:00Z"));
     let input = Input { policy, created, memory, target };
     let decision = decide(&input, now);
     check_cron_scaling(&input, now, &decision).stop();
+    decision
+}
+
+/// What the rules want of that workload, and what they remember then.
+pub(crate) fn decided(
+    policy: &CronScaling,
+    memory: Option<&Memory>,
+    now: Timestamp,
+) -> (Option<u32>, Memory) {
+    let decision = decision(policy, memory, now);
     let replicas = match decision.actions.first() {
         Some(Action::SetReplicas { replicas, .. }) => Some(*replicas),
         Some(other) => panic!("{other:?} is nothing to do with a workload"),

@@ -2,8 +2,12 @@
 
 #![allow(dead_code, reason = "each test file uses its part of these")]
 
-use almanac_api::checking::{CheckedObject, Setting, check_everything};
+use almanac_api::checking::{self, CheckedObject, Setting, check_everything, check_json};
+use almanac_api::finding::Code;
 use almanac_api::reading::{PlacedFinding, Reading, Source, read_objects};
+use almanac_engine::Slim;
+use almanac_engine::cron_scaling::CronScaling;
+use almanac_engine::scheduled_capacity::ScheduledCapacity;
 use jiff::Timestamp;
 
 /// The present of these tests.
@@ -16,9 +20,57 @@ pub(crate) fn now() -> Timestamp {
 pub(crate) fn check(text: &str) -> (Reading, Vec<CheckedObject>, Vec<PlacedFinding>) {
     let mut reading = Reading::default();
     read_objects(&mut reading, Source::new("test.yaml", text));
-    let setting = Setting { namespace: "default", now: now() };
+    let setting = Setting::new("default", now());
+    assert_same_from_an_api_server(&reading, setting);
     let (checked, findings) = check_everything(&reading, setting);
     (reading, checked, findings)
+}
+
+/// An object means the same whether a file or an API server gives it: so it is with every object that
+/// any of the tests makes, but for those with fields we do not know.
+fn assert_same_from_an_api_server(reading: &Reading, setting: Setting<'_>) {
+    for object in &reading.objects {
+        let as_json = object.node.to_json();
+        let from_file = checking::check(object, setting);
+        if from_file.findings.iter().any(|finding| finding.code == Code::UnknownField) {
+            continue;
+        }
+        let from_server = check_json(object.kind, as_json.clone(), setting);
+        assert_eq!(format!("{from_file:#?}"), format!("{from_server:#?}"), "{as_json:#}");
+    }
+}
+
+/// The one object of a text.
+pub(crate) fn check_one(text: &str) -> CheckedObject {
+    let (_, mut checked, findings) = check(text);
+    assert_eq!(checked.len(), 1, "{text}\n{findings:#?}");
+    checked.remove(0)
+}
+
+/// The cron rules that an object says, if any of it can be used.
+pub(crate) fn cron_rules_of(object: &CheckedObject) -> Option<&CronScaling> {
+    match object.slim.as_ref()? {
+        Slim::CronScaling(object) => object.policy.as_deref(),
+        _ => None,
+    }
+}
+
+/// The schedule that an object says, if it can be used.
+pub(crate) fn schedule_of(object: &CheckedObject) -> Option<&ScheduledCapacity> {
+    match object.slim.as_ref()? {
+        Slim::ScheduledCapacity(object) => object.policy.as_deref(),
+        _ => None,
+    }
+}
+
+/// Whether what an object says can be used, as far as it goes.
+pub(crate) fn is_usable(object: &CheckedObject) -> bool {
+    match &object.slim {
+        Some(Slim::CronScaling(object)) => object.policy.is_some(),
+        Some(Slim::ScheduledCapacity(object)) => object.policy.is_some(),
+        Some(Slim::Autoscaler(_) | Slim::Workload(_)) => true,
+        None => object.scales.is_some(),
+    }
 }
 
 /// Every finding as one line: `line:column code field: message`.

@@ -4,6 +4,7 @@ use std::error::Error;
 use std::io;
 use std::time::Duration;
 
+use almanac_api::kinds::Kind;
 use almanac_shell::client::Connection;
 use anyhow::{Context as _, anyhow};
 use kube::api::{Api, ApiResource, DynamicObject, ListParams};
@@ -12,8 +13,6 @@ use kube::core::discovery::Scope as ResourceScope;
 use kube::core::gvk::GroupVersionKind;
 use kube::discovery::pinned_kind;
 use tokio::time::error::Elapsed;
-
-use super::kinds::KnownKind;
 
 /// How many requests are under way at once.
 pub(super) const AT_ONCE: usize = 8;
@@ -75,10 +74,7 @@ impl Requests {
     }
 
     /// All objects of a kind where is looked.
-    pub(super) async fn list(
-        &self,
-        kind: &KnownKind,
-    ) -> anyhow::Result<Answer<Vec<DynamicObject>>> {
+    pub(super) async fn list(&self, kind: Kind) -> anyhow::Result<Answer<Vec<DynamicObject>>> {
         let what = format!("list {} in {}", kind.resource_name(), self.place());
         let (client, resource) = (self.connection.client.clone(), kind.resource());
         let api: Api<DynamicObject> = match &self.scope {
@@ -115,7 +111,7 @@ impl Requests {
     /// One object.
     pub(super) async fn get(
         &self,
-        kind: &KnownKind,
+        kind: Kind,
         namespace: &str,
         name: &str,
     ) -> anyhow::Result<Answer<DynamicObject>> {
@@ -164,9 +160,9 @@ impl Requests {
     }
 
     /// Whether the cluster has a kind. When it does not say, it may have it.
-    async fn serves(&self, kind: &KnownKind) -> bool {
+    async fn serves(&self, kind: Kind) -> bool {
         let (client, version) = (&self.connection.client, kind.api_version());
-        let listed = if kind.group.is_empty() {
+        let listed = if kind.group().is_empty() {
             self.answered(client.list_core_api_resources(&version)).await
         } else {
             self.answered(client.list_api_group_resources(&version)).await

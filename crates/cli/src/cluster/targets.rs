@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use almanac_engine::{Identity, Workload};
+use almanac_api::kinds::Kind;
+use almanac_engine::{Identity, Workload, World};
 use futures::{StreamExt as _, stream};
 use kube::api::DynamicObject;
 
-use super::Seen;
-use super::kinds::{KnownKind, qualified};
 use super::requests::{AT_ONCE, Answer, Requests};
+use super::{FetchedObject, Seen, identity_of};
 
 /// Up to so many objects of a kind are asked for one by one; of more, a list is cheaper.
 const ONE_BY_ONE: usize = 20;
@@ -16,23 +16,25 @@ const ONE_BY_ONE: usize = 20;
 /// The targets by the version of the API they are named in, which only kinds we do not know need.
 pub(super) type Targets = BTreeMap<Identity, String>;
 
-/// What the rules of the policies name. A name that could not be one is left out: it would be put
-/// into the path of a request, and checking the policy finds it anyway.
-pub(super) fn of_policies(listed: &[(&KnownKind, Vec<DynamicObject>)]) -> Targets {
-    let policies = listed.iter().filter(|(kind, _)| kind.kind == "CronFederatedHPA");
-    policies.flat_map(|(_, objects)| objects).filter_map(target_of).collect()
-}
-
-fn target_of(policy: &DynamicObject) -> Option<(Identity, String)> {
-    let reference = &policy.data["spec"]["scaleTargetRef"];
-    let text = |field: &str| reference[field].as_str();
-    let api_version = text("apiVersion")?;
-    let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
-    let (kind, name) = (text("kind")?, text("name")?);
-    let namespace = policy.metadata.namespace.as_deref()?;
-    let group_is_sound = group.is_empty() || is_one_segment(group);
-    let is_sound = group_is_sound && is_one_segment(version) && is_one_segment(name);
-    is_sound.then(|| (Identity::new(group, kind, namespace, name), version.to_owned()))
+/// What the policies among the objects name. A name that could not be one is left out: it would be put
+/// into the path of a request.
+pub(super) fn of_policies(objects: &[FetchedObject]) -> Targets {
+    let mut world = World::default();
+    for FetchedObject { checked, .. } in objects {
+        if let (Some(identity), Some(slim)) = (&checked.identity, &checked.slim) {
+            world.hold(identity.clone(), slim.clone());
+        }
+    }
+    let references = world.policies().filter_map(|policy| world.target_of(&policy));
+    let named = references.filter_map(|reference| {
+        let target = reference.target.identity().clone();
+        let written = &*reference.api_version;
+        let (group, version) = written.split_once('/').unwrap_or(("", written));
+        let group_is_sound = group.is_empty() || is_one_segment(group);
+        let is_sound = group_is_sound && is_one_segment(version) && is_one_segment(target.name());
+        is_sound.then(|| (target, version.to_owned()))
+    });
+    named.collect()
 }
 
 /// Whether a text is one part of a path, and nothing but that.
@@ -45,16 +47,16 @@ fn is_one_segment(text: &str) -> bool {
 pub(super) async fn fetch(
     requests: &Requests,
     targets: Targets,
-    complete: &[&KnownKind],
+    complete: &[Kind],
     seen: &mut Seen,
-) -> anyhow::Result<Vec<(&'static KnownKind, Vec<DynamicObject>)>> {
+) -> anyhow::Result<Vec<(Kind, Vec<DynamicObject>)>> {
     let (known, others): (Targets, Targets) =
-        targets.into_iter().partition(|(target, _)| KnownKind::of_target(target).is_some());
+        targets.into_iter().partition(|(target, _)| Kind::of_object(target).is_some());
     let mut found = Vec::new();
     // Identities are ordered by their kinds.
     let known: Vec<Identity> = known.into_keys().collect();
     for wanted in known.chunk_by(is_of_same_kind) {
-        let kind = wanted.first().and_then(KnownKind::of_target);
+        let kind = wanted.first().and_then(Kind::of_object);
         if let Some(kind) = kind.filter(|kind| !complete.contains(kind)) {
             found.push((kind, fetch_known(requests, kind, wanted, seen).await?));
         }
@@ -72,7 +74,7 @@ fn is_of_same_kind(one: &Identity, other: &Identity) -> bool {
 
 async fn fetch_known(
     requests: &Requests,
-    kind: &KnownKind,
+    kind: Kind,
     wanted: &[Identity],
     seen: &mut Seen,
 ) -> anyhow::Result<Vec<DynamicObject>> {
@@ -80,7 +82,7 @@ async fn fetch_known(
     if wanted.len() > ONE_BY_ONE {
         match requests.list(kind).await? {
             Answer::Found(mut objects) => {
-                objects.retain(|object| wanted.contains(&kind.identity_of(object)));
+                objects.retain(|object| wanted.contains(&identity_of(kind, object)));
                 return Ok(objects);
             }
             Answer::Absent => return Ok(Vec::new()),
@@ -136,7 +138,8 @@ async fn fetch_scales(
             Answer::Absent => {}
             Answer::Forbidden(_) => {
                 let scale = format!("{}/scale", kind.resource.plural);
-                let right = format!("get {}", qualified(&scale, group));
+                let group = if group.is_empty() { String::new() } else { format!(".{group}") };
+                let right = format!("get {scale}{group}");
                 seen.unseen.insert(unseen(target, &right));
             }
         }

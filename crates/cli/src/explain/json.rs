@@ -2,13 +2,13 @@
 
 use std::io::Write;
 
-use almanac_engine::{Identity, Verdict};
-use almanac_forecast::Field;
+use almanac_engine::{Field, Identity, Value as FieldValue, Verdict};
 use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::Answer;
+use crate::validate::json::Item;
 
 #[derive(Serialize)]
 struct Report<'a> {
@@ -21,6 +21,8 @@ struct Report<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<Value>,
     assumptions: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    findings: Vec<Item<'a>>,
 }
 
 #[derive(Serialize)]
@@ -36,8 +38,8 @@ struct Reason<'a> {
 
 pub(super) fn write(answer: &Answer<'_>, output: &mut impl Write) -> anyhow::Result<()> {
     let explanation = &answer.explanation;
-    let values: Vec<(Field, Option<u32>)> =
-        explanation.values.iter().map(|(field, holder)| (*field, holder.value)).collect();
+    let values: Vec<(Field, Option<FieldValue>)> =
+        explanation.values.iter().map(|(field, holder)| (*field, holder.value.clone())).collect();
     let reasons = explanation.reasons.iter().map(|reason| Reason {
         rule: reason.rule.as_deref(),
         verdict: verdict(reason.verdict),
@@ -50,12 +52,13 @@ pub(super) fn write(answer: &Answer<'_>, output: &mut impl Write) -> anyhow::Res
     let report = Report {
         schema: "almanac/explain/v1",
         at: explanation.at,
-        policy: object(answer, &explanation.policy),
+        policy: object(answer, &explanation.policy.identity),
         target: object(answer, &explanation.target),
         value: value(&values),
         reasons: reasons.collect(),
         next,
         assumptions: answer.assumptions().collect(),
+        findings: answer.findings().map(|it| Item::new(&answer.given.reading, it)).collect(),
     };
     serde_json::to_writer_pretty(&mut *output, &report)?;
     writeln!(output)?;
@@ -71,13 +74,29 @@ fn object(answer: &Answer<'_>, identity: &Identity) -> Value {
     })
 }
 
-/// A number, or for an autoscaler an object of its bounds.
-pub(crate) fn value(values: &[(Field, Option<u32>)]) -> Value {
-    if let [(Field::Replicas | Field::Value, value)] = values {
-        return json!(value);
+/// The value of the only field, or for an autoscaler an object of its bounds; null when there is none.
+pub(crate) fn value(values: &[(Field, Option<FieldValue>)]) -> Value {
+    let told = |value: &Option<FieldValue>| value.as_ref().map_or(Value::Null, json_of);
+    match values {
+        [] => Value::Null,
+        [(Field::Replicas | Field::Value, value)] => told(value),
+        several => {
+            let fields = several.iter().map(|(field, value)| (field.to_string(), told(value)));
+            Value::Object(fields.collect::<Map<_, _>>())
+        }
     }
-    let fields = values.iter().map(|(field, value)| (field.to_string(), json!(value)));
-    Value::Object(fields.collect::<Map<_, _>>())
+}
+
+/// A value as the contract has it: a number, a text, a list of names, or an object of numbers.
+pub(crate) fn json_of(value: &FieldValue) -> Value {
+    match value {
+        FieldValue::Number(number) => json!(number),
+        FieldValue::Text(text) => json!(**text),
+        FieldValue::Names(names) => names.iter().map(|name| json!(**name)).collect(),
+        FieldValue::Numbers(numbers) => {
+            numbers.iter().map(|(name, number)| (name.to_string(), json!(number))).collect()
+        }
+    }
 }
 
 fn verdict(verdict: Verdict) -> &'static str {

@@ -2,11 +2,12 @@
 
 use std::io::{self, Write};
 
-use almanac_engine::Verdict;
-use almanac_forecast::{Because, Field, Holder};
+use almanac_engine::{Explained, Field, Value, Verdict};
+use almanac_forecast::Holder;
 use anstyle::{AnsiColor, Style};
 
 use super::Answer;
+use crate::validate;
 use crate::wall_clock::civil;
 
 const STRONG: Style = Style::new().bold();
@@ -18,7 +19,7 @@ pub(super) fn write(answer: &Answer<'_>, output: &mut impl Write) -> io::Result<
     let explanation = &answer.explanation;
     let at = civil(answer.zone, explanation.at);
     writeln!(output, "{STRONG}{}{STRONG:#} at {at}", explanation.policy)?;
-    let is_own_target = explanation.policy == explanation.target;
+    let is_own_target = explanation.policy.identity == explanation.target;
     let target = if is_own_target { String::new() } else { format!(" of {}", explanation.target) };
     for (field, holder) in &explanation.values {
         write_value(answer, *field, &target, holder, output)?;
@@ -31,14 +32,14 @@ pub(super) fn write(answer: &Answer<'_>, output: &mut impl Write) -> io::Result<
     match &explanation.next {
         None => writeln!(output, "Nothing changes within a year.")?,
         Some(next) => {
-            let before = explanation.values.iter().map(|(_, holder)| holder.value);
+            let before = explanation.values.iter().map(|(_, holder)| holder.value.as_ref());
             let changed: Vec<String> = next
                 .values
                 .iter()
                 .zip(before)
-                .filter(|((_, after), before)| after != before)
+                .filter(|((_, after), before)| after.as_ref() != *before)
                 .map(|((field, after), before)| {
-                    format!("{field} {} → {}", known(before), known(*after))
+                    format!("{field} {} → {}", known(before), known(after.as_ref()))
                 })
                 .collect();
             let at = civil(answer.zone, next.at);
@@ -47,6 +48,11 @@ pub(super) fn write(answer: &Answer<'_>, output: &mut impl Write) -> io::Result<
     }
     for assumption in answer.assumptions() {
         writeln!(output, "{QUIET}Taken for granted: {assumption}{QUIET:#}")?;
+    }
+    for placed in answer.findings() {
+        writeln!(output)?;
+        let source = &answer.given.reading.sources[placed.source];
+        validate::text::write_finding(output, source, placed)?;
     }
     Ok(())
 }
@@ -62,10 +68,14 @@ fn write_value(
         .since
         .filter(|_| field != Field::Value)
         .map_or(String::new(), |at| format!(", since {}", civil(answer.zone, at)));
-    writeln!(output, "{field}{target} is {STRONG}{}{STRONG:#}{since}", known(holder.value))
+    writeln!(output, "{field}{target} is {STRONG}{}{STRONG:#}{since}", known(holder.value.as_ref()))
 }
 
-fn write_reason(answer: &Answer<'_>, reason: &Because, output: &mut impl Write) -> io::Result<()> {
+fn write_reason(
+    answer: &Answer<'_>,
+    reason: &Explained,
+    output: &mut impl Write,
+) -> io::Result<()> {
     let (mark, style, verdict) = match reason.verdict {
         Verdict::Won => ('✓', WON, "won"),
         Verdict::Lost => ('✗', QUIET, "lost"),
@@ -85,6 +95,6 @@ fn write_reason(answer: &Answer<'_>, reason: &Because, output: &mut impl Write) 
     Ok(())
 }
 
-fn known(value: Option<u32>) -> String {
-    value.map_or_else(|| "unknown".to_owned(), |value| value.to_string())
+fn known(value: Option<&Value>) -> String {
+    value.map_or_else(|| "unknown".to_owned(), Value::to_string)
 }

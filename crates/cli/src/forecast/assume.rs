@@ -1,7 +1,7 @@
 //! Reading `--assume`: what holds at the beginning.
 
-use almanac_engine::World;
-use almanac_forecast::{Assumed, Field};
+use almanac_engine::{Field, World};
+use almanac_forecast::Assumed;
 
 use crate::complaint::Complaint;
 use crate::subject::Subject;
@@ -13,18 +13,28 @@ pub(super) fn read(texts: &[String], world: &World) -> Result<Assumed, Complaint
     for text in texts {
         let (subject, field, value) = parse(text)?;
         let before = assumed.len();
-        for object in world.cron_scalings.values() {
-            let target = object.policy.target.identity();
-            if subject.fits(target) && Field::of_target(&object.policy.target).contains(&field) {
-                assumed.insert((target.clone(), field), value);
-            }
-        }
+        let written = world.policies().flat_map(|policy| world.footprint(&policy).writes);
+        let meant = written.filter(|(object, of)| *of == field && subject.fits(object));
+        assumed.extend(meant.map(|place| (place, value)));
         if assumed.len() == before {
             let message = format!("no policy sets {field} of {}", subject.text());
             return Err(Complaint::whole(ARGUMENT, text, message));
         }
+        check_bounds(text, &assumed)?;
     }
     Ok(assumed)
+}
+
+/// No autoscaler has a lower bound above its upper one.
+fn check_bounds(text: &str, assumed: &Assumed) -> Result<(), Complaint> {
+    for ((object, field), min) in assumed.iter().filter(|((_, it), _)| *it == Field::MinReplicas) {
+        let max = assumed.get(&(object.clone(), Field::MaxReplicas));
+        if let Some(max) = max.filter(|max| min > max) {
+            let message = format!("{field} {min} is above maxReplicas {max} of {object}");
+            return Err(Complaint::whole(ARGUMENT, text, message));
+        }
+    }
+    Ok(())
 }
 
 fn parse(text: &str) -> Result<(Subject, Field, u32), Complaint> {
@@ -35,7 +45,7 @@ fn parse(text: &str) -> Result<(Subject, Field, u32), Complaint> {
     };
     let (place, number) = text.rsplit_once('=').ok_or_else(wrong)?;
     let (object, field) = place.rsplit_once('.').ok_or_else(wrong)?;
-    let settable = Field::ALL.iter().filter(|field| **field != Field::Value);
+    let settable = Field::ALL.iter().filter(|field| field.can_be_assumed());
     let field = settable.copied().find(|it| it.name() == field).ok_or_else(wrong)?;
     let value: i32 = number.parse().map_err(|_| wrong())?;
     let value = u32::try_from(value).map_err(|_| wrong())?;

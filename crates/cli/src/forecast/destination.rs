@@ -47,7 +47,9 @@ impl Destination {
         let file = OpenOptions::new().write(true).create_new(true).open(&unfinished);
         let file = file.with_context(cannot)?;
         Ok(Destination {
-            file: BufWriter::with_capacity(1 << 20, file),
+            // Small, because most of what is written comes in large pieces, and past a buffer that
+            // is smaller than they are they need not be copied.
+            file: BufWriter::with_capacity(1 << 15, file),
             unfinished: Unfinished(unfinished),
             path: path.to_owned(),
         })

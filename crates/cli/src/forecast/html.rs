@@ -9,16 +9,18 @@ use almanac_calendar::Zone;
 use almanac_forecast::Period;
 use serde_json::{Value, json};
 
+use super::json;
+use super::question::{Question, View};
 use super::svg::escaped;
-use super::{Question, json};
 use crate::wall_clock::civil;
 
 const STYLE: &str = include_str!("page/page.css");
+const DRAWN: &str = include_str!("page/drawn.js");
 const SCRIPT: &str = include_str!("page/page.js");
 const BODY: &str = include_str!("page/body.html");
 
 pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow::Result<()> {
-    let (period, zone) = (question.period(), question.zone);
+    let View { period, zone } = question.view;
     let title = format!("{} to {}", civil(zone, period.from()), civil(zone, period.to()));
     let title = escaped(&title);
     write!(
@@ -33,7 +35,7 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
     write!(InScript(&mut *output), "{}", clock(period, zone))?;
     output.write_all(b"</script>\n<script type=\"application/json\" id=\"forecast\">")?;
     json::write(question, &mut InScript(&mut *output))?;
-    write!(output, "</script>\n<script>\n{SCRIPT}</script>\n</body>\n</html>\n")?;
+    write!(output, "</script>\n<script>\n{DRAWN}{SCRIPT}</script>\n</body>\n</html>\n")?;
     Ok(())
 }
 

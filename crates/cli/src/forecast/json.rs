@@ -4,36 +4,35 @@
 //! the number of policies. Who set a value and why is the same text again and again: it is put into
 //! JSON once and copied from then on.
 
-use std::collections::BTreeSet;
-use std::io::Write;
+use std::io::{self, Write};
 use std::sync::Arc;
 
 use almanac_calendar::tzdata_version;
+use almanac_engine::Value;
 use almanac_forecast::{Origin, Series};
-use jiff::Timestamp;
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::Question;
+use super::instants::Instants;
+use super::question::{Question, View};
 use crate::validate::json::Item;
 
 pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow::Result<()> {
-    let period = question.period();
+    let period = question.view.period;
     let (from, to, tzdata) = (period.from(), period.to(), tzdata_version());
     write!(
         output,
         "{{\"schema\":\"almanac/forecast/v1\",\"from\":\"{from}\",\"to\":\"{to}\",\
          \"tzdata\":\"{tzdata}\",\n\"series\":["
     )?;
-    let mut assumptions = BTreeSet::new();
-    let mut is_first = true;
-    for part in question.parts() {
-        assumptions.extend(part.assumptions);
-        for series in &part.series {
-            output.write_all(if is_first { b"\n" } else { b",\n" })?;
-            is_first = false;
-            write_series(question, series, output)?;
-        }
-    }
+    let assumptions = question.write_parts(
+        |_, part, sheet| {
+            part.series.iter().try_for_each(|series| {
+                let api_version = question.given.api_version(&series.target);
+                write_series(question.view, &api_version, series, sheet)
+            })
+        },
+        &mut WithoutFirstByte { output: &mut *output, is_first: true },
+    )?;
     let assumptions = question.assumptions(&assumptions);
     let findings = question.given.findings.iter();
     let findings: Vec<Item<'_>> =
@@ -44,34 +43,36 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
     Ok(())
 }
 
+/// A series, with a comma before it.
 fn write_series(
-    question: &Question<'_>,
+    view: View,
+    api_version: &str,
     series: &Series,
     output: &mut impl Write,
 ) -> anyhow::Result<()> {
     let target = json!({
-        "apiVersion": question.given.api_version(&series.target),
+        "apiVersion": api_version,
         "kind": series.target.kind(),
         "namespace": series.target.namespace(),
         "name": series.target.name(),
     });
-    write!(output, "{{\"target\":{target},\"field\":\"{}\",\"segments\":[", series.field)?;
+    write!(output, ",\n{{\"target\":{target},\"field\":\"{}\",\"segments\":[", series.field)?;
     let mut origins = Origins::default();
     let mut line = Vec::new();
     let mut instants = Instants::default();
     let (mut from, mut to) = (Vec::new(), Vec::new());
-    instants.write(question.period().from(), &mut from)?;
+    instants.append(view.period.from(), &mut from);
     for (index, segment) in series.segments.iter().enumerate() {
         to.clear();
-        instants.write(segment.to, &mut to)?;
+        instants.append(segment.to, &mut to);
         line.clear();
         line.extend_from_slice(if index == 0 { b"\n{\"from\":\"" } else { b",\n{\"from\":\"" });
         line.extend_from_slice(&from);
         line.extend_from_slice(b"\",\"to\":\"");
         line.extend_from_slice(&to);
         line.extend_from_slice(b"\",\"value\":");
-        match segment.value {
-            Some(value) => write!(line, "{value}")?,
+        match &segment.value {
+            Some(value) => write_value(value, &mut line)?,
             None => line.extend_from_slice(b"null"),
         }
         line.extend_from_slice(origins.rest_of_segment(&segment.origin));
@@ -80,6 +81,53 @@ fn write_series(
     }
     output.write_all(b"\n]}")?;
     Ok(())
+}
+
+/// A number, a string, a list of names in order, or an object of numbers by name.
+fn write_value(value: &Value, line: &mut Vec<u8>) -> anyhow::Result<()> {
+    match value {
+        Value::Number(number) => write!(line, "{number}")?,
+        Value::Text(text) => serde_json::to_writer(line, &**text)?,
+        Value::Names(names) => {
+            line.push(b'[');
+            for (index, name) in names.iter().enumerate() {
+                line.extend_from_slice(if index == 0 { b"" } else { b"," });
+                serde_json::to_writer(&mut *line, &**name)?;
+            }
+            line.push(b']');
+        }
+        Value::Numbers(numbers) => {
+            line.push(b'{');
+            for (index, (name, number)) in numbers.iter().enumerate() {
+                line.extend_from_slice(if index == 0 { b"" } else { b"," });
+                serde_json::to_writer(&mut *line, &**name)?;
+                write!(line, ":{number}")?;
+            }
+            line.push(b'}');
+        }
+    }
+    Ok(())
+}
+
+/// Leaves out the comma before the first series: whoever draws a part does not know whether another
+/// has come before it.
+struct WithoutFirstByte<W> {
+    output: W,
+    is_first: bool,
+}
+
+impl<W: Write> Write for WithoutFirstByte<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.is_first && !bytes.is_empty() {
+            self.is_first = false;
+            return Ok(1);
+        }
+        self.output.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.output.flush()
+    }
 }
 
 /// The end of a segment's line, from the writer on, by origin.
@@ -100,81 +148,60 @@ impl Origins {
 fn rest_of_segment(origin: &Origin) -> Vec<u8> {
     let mut rest = String::new();
     if let Some(writer) = &origin.writer {
+        let policy = &writer.policy.identity;
         let mut policy = json!({
-            "kind": writer.policy.kind(),
-            "namespace": writer.policy.namespace(),
-            "name": writer.policy.name(),
+            "kind": policy.kind(),
+            "namespace": policy.namespace(),
+            "name": policy.name(),
         });
         if let Some(rule) = &writer.rule {
-            policy["rule"] = Value::from(&**rule);
+            policy["rule"] = json!(**rule);
         }
         rest = format!(",\"policy\":{policy}");
     }
-    let reason = Value::from(&*origin.reason);
+    let reason = json!(*origin.reason);
     format!("{rest},\"reason\":{reason}}}").into_bytes()
-}
-
-/// Instants in RFC 3339.
-///
-/// There are millions of them, and most lie on the day of the one before: its date is kept. The
-/// time of day is written by hand when it is a whole second.
-#[derive(Default)]
-struct Instants {
-    day: Option<i64>,
-    /// `2026-03-06T`.
-    date: Vec<u8>,
-}
-
-const SECONDS_A_DAY: i64 = 86_400;
-
-impl Instants {
-    fn write(&mut self, at: Timestamp, line: &mut Vec<u8>) -> std::io::Result<()> {
-        if at.subsec_nanosecond() != 0 {
-            return write!(line, "{at}");
-        }
-        let second = at.as_second();
-        let day = second.div_euclid(SECONDS_A_DAY);
-        if self.day != Some(day) {
-            let text = at.to_string();
-            let Some((date, _)) = text.split_once('T') else { return write!(line, "{at}") };
-            self.day = Some(day);
-            self.date = format!("{date}T").into_bytes();
-        }
-        line.extend_from_slice(&self.date);
-        let second = second.rem_euclid(SECONDS_A_DAY);
-        let digits = |number: i64| {
-            // At most 59, so that two digits hold it.
-            let number = u8::try_from(number).unwrap_or(0);
-            [b'0' + number / 10, b'0' + number % 10]
-        };
-        let [h1, h2] = digits(second / 3600);
-        let [m1, m2] = digits(second / 60 % 60);
-        let [s1, s2] = digits(second % 60);
-        line.extend_from_slice(&[h1, h2, b':', m1, m2, b':', s1, s2, b'Z']);
-        Ok(())
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::forecast::kinds::{self, assert_written_down};
+
+    fn written(all: &[Series]) -> String {
+        let mut output = b"{\"from\":\"2026-03-02T00:00:00Z\",\"to\":\"2026-03-03T00:00:00Z\",\
+            \"tzdata\":\"none\",\"assumptions\":[],\"findings\":[],\"series\":["
+            .to_vec();
+        let mut rest = WithoutFirstByte { output: &mut output, is_first: true };
+        for series in all {
+            write_series(kinds::view(), "example.com/v1", series, &mut rest).unwrap();
+        }
+        output.extend_from_slice(b"\n]}\n");
+        String::from_utf8(output).unwrap()
+    }
 
     #[test]
-    fn instants_are_written_as_the_calendar_library_writes_them() {
-        let mut instants = Instants::default();
-        for text in [
-            "2026-03-06T00:00:00Z",
-            "2026-03-06T23:59:59Z",
-            "2026-03-06T12:34:56.789Z",
-            "2026-03-07T07:08:09Z",
-            "1969-12-31T23:59:59Z",
-            "-009999-02-03T01:02:03Z",
-            "9999-12-30T22:00:00Z",
-        ] {
-            let at: Timestamp = text.parse().unwrap();
-            let mut line = Vec::new();
-            instants.write(at, &mut line).unwrap();
-            assert_eq!(String::from_utf8(line).unwrap(), at.to_string());
+    fn a_value_is_a_number_a_string_a_list_an_object_or_null() {
+        assert_written_down("kinds.json", &written(&kinds::series_of_every_kind()));
+    }
+
+    #[test]
+    fn hostile_names_read_back_as_they_are() {
+        let all = kinds::hostile_series();
+        let written = written(&all);
+        assert_written_down("hostile.json", &written);
+        let told: serde_json::Value = serde_json::from_str(&written).unwrap();
+        let value =
+            |series: usize, segment: usize| &told["series"][series]["segments"][segment]["value"];
+        for (index, segment) in all[0].segments.iter().enumerate() {
+            let Some(Value::Text(text)) = &segment.value else { panic!("{segment:?}") };
+            assert_eq!(value(0, index), &**text);
+        }
+        let Some(Value::Names(names)) = &all[1].segments[0].value else { panic!() };
+        assert_eq!(value(1, 0), &json!(names.iter().map(|it| &**it).collect::<Vec<_>>()));
+        let Some(Value::Numbers(numbers)) = &all[2].segments[0].value else { panic!() };
+        for (name, number) in numbers.iter() {
+            assert_eq!(value(2, 0)[&**name], *number);
         }
     }
 }

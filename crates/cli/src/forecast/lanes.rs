@@ -1,81 +1,143 @@
-//! A series as lanes: one line a value, with a stroke where the value holds.
+//! A block as lanes: one line a value or a name, with a stroke where it holds.
 //!
 //! A character shows two halves. A half is drawn when the value holds for most of it; what holds
 //! for less shows as a dot, so that nothing is lost, however short.
 
-use almanac_forecast::{Period, Series};
+use std::collections::BTreeSet;
+use std::ops::Bound;
+
+use almanac_forecast::Period;
+use jiff::Timestamp;
+
+use super::drawn::{Block, Shown};
 
 /// With more values than this, neighbouring values share a lane.
 const MOST: usize = 8;
 const SHARED: usize = 6;
 
-/// The times at which a range of values holds.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Lane {
-    /// The smallest and the largest value; `None` when nobody knows.
-    pub(super) values: Option<(u32, u32)>,
-    /// What to draw, character by character.
-    pub(super) strokes: String,
+/// A line of a block: when it has a stroke.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Lane<'a> {
+    /// For one of the numbers from the first to the second.
+    Numbers(u32, u32),
+    /// For one of so many words from the first to the second, or for a list with one of them.
+    Words(&'a str, &'a str, usize),
+    Nothing,
+    Unknown,
 }
 
-impl Lane {
+/// The lanes of a block: the largest number first, words in their order, and below them what is
+/// nothing and what is unknown.
+pub(super) fn lanes<'a>(block: &Block<'a>) -> Vec<Lane<'a>> {
+    let (mut numbers, mut words) = (BTreeSet::new(), BTreeSet::new());
+    let mut others = BTreeSet::new();
+    for stretch in &block.stretches {
+        match stretch.shown {
+            Shown::Nothing => _ = others.insert(Lane::Nothing),
+            Shown::Unknown => _ = others.insert(Lane::Unknown),
+            Shown::Number(number) => _ = numbers.insert(number),
+            Shown::Text(text) => _ = words.insert(text),
+            Shown::Names(names) => words.extend(names.iter().map(|name| &**name)),
+        }
+    }
+    let numbers = in_lanes(numbers, |first, last, _| Lane::Numbers(first, last)).into_iter().rev();
+    let words = in_lanes(words, Lane::Words);
+    numbers.chain(words).chain(others).collect()
+}
+
+/// A lane for each, or for several neighbours when there are too many: the first, the last, and how
+/// many they are.
+fn in_lanes<'a, T: Copy>(
+    all: BTreeSet<T>,
+    lane: impl Fn(T, T, usize) -> Lane<'a>,
+) -> Vec<Lane<'a>> {
+    let all: Vec<T> = all.into_iter().collect();
+    let share = if all.len() > MOST { all.len().div_ceil(SHARED) } else { 1 };
+    let together = all.chunks(share);
+    together.map(|chunk| lane(chunk[0], chunk[chunk.len() - 1], chunk.len())).collect()
+}
+
+impl Lane<'_> {
     pub(super) fn label(&self) -> String {
-        match self.values {
-            None => "unknown".to_owned(),
-            Some((low, high)) if low == high => low.to_string(),
-            Some((low, high)) => format!("{low}-{high}"),
+        match *self {
+            Lane::Unknown => Shown::Unknown.to_string(),
+            Lane::Nothing => Shown::Nothing.to_string(),
+            Lane::Numbers(low, high) if low == high => low.to_string(),
+            Lane::Numbers(low, high) => format!("{low}-{high}"),
+            Lane::Words(word, _, 1) => word.to_owned(),
+            Lane::Words(first, _, count) => format!("{first} +{}", count - 1),
         }
     }
-}
 
-/// The lanes of a series, the largest value first.
-pub(super) fn lanes(series: &Series, period: Period, columns: usize) -> Vec<Lane> {
-    let mut values: Vec<u32> = series.segments.iter().filter_map(|it| it.value).collect();
-    values.sort_unstable();
-    values.dedup();
-    let share = if values.len() > MOST { values.len().div_ceil(SHARED) } else { 1 };
-    let ranges = values.chunks(share).map(|chunk| Some((chunk[0], chunk[chunk.len() - 1])));
-    let unknown = series.segments.iter().any(|it| it.value.is_none()).then_some(None);
-    let ranges = unknown.into_iter().chain(ranges);
-    let mut lanes: Vec<Lane> = ranges
-        .map(|values| Lane { values, strokes: strokes(series, period, columns, values) })
-        .collect();
-    lanes.reverse();
-    lanes
-}
-
-fn strokes(series: &Series, period: Period, columns: usize, values: Option<(u32, u32)>) -> String {
-    let halves = columns * 2;
-    let start = period.from().as_nanosecond();
-    let length = period.to().as_nanosecond() - start;
-    // Scaled by the number of halves, so that their borders are whole numbers.
-    let scaled = |at: jiff::Timestamp| (at.as_nanosecond() - start) * halves as i128;
-    let mut covered = vec![0_i128; halves];
-    for segment in &series.segments {
-        let holds = match (segment.value, values) {
-            (Some(value), Some((low, high))) => (low..=high).contains(&value),
-            (value, values) => value.is_none() && values.is_none(),
-        };
-        if !holds {
-            continue;
-        }
-        let (from, to) = (scaled(segment.from), scaled(segment.to));
-        let first = usize::try_from(from / length).unwrap_or(0);
-        for (half, covered) in covered.iter_mut().enumerate().skip(first) {
-            let (begin, end) = (half as i128 * length, (half as i128 + 1) * length);
-            if begin >= to {
-                break;
+    /// What to draw, character by character.
+    pub(super) fn strokes(&self, block: &Block<'_>, period: Period, columns: usize) -> String {
+        let halves = columns * 2;
+        let start = period.from().as_nanosecond();
+        let length = period.to().as_nanosecond() - start;
+        // Scaled by the number of halves, so that their borders are whole numbers.
+        let scaled = |at: Timestamp| (at.as_nanosecond() - start) * halves as i128;
+        let mut covered = vec![0_i128; halves];
+        for stretch in block.stretches.iter().filter(|stretch| self.holds(stretch.shown)) {
+            let (from, to) = (scaled(stretch.from), scaled(stretch.to));
+            let first = usize::try_from(from / length).unwrap_or(0);
+            for (half, covered) in covered.iter_mut().enumerate().skip(first) {
+                let (begin, end) = (half as i128 * length, (half as i128 + 1) * length);
+                if begin >= to {
+                    break;
+                }
+                *covered += to.min(end) - from.max(begin);
             }
-            *covered += to.min(end) - from.max(begin);
+        }
+        let most = |covered: i128| covered * 2 >= length;
+        let stroke = |pair: &[i128]| match (most(pair[0]), most(pair[1])) {
+            (true, true) => '━',
+            (true, false) => '╸',
+            (false, true) => '╺',
+            _ if pair[0] + pair[1] > 0 => '·',
+            _ => ' ',
+        };
+        covered.chunks(2).map(stroke).collect()
+    }
+
+    fn holds(&self, shown: Shown<'_>) -> bool {
+        match (*self, shown) {
+            (Lane::Unknown, Shown::Unknown) | (Lane::Nothing, Shown::Nothing) => true,
+            (Lane::Numbers(low, high), Shown::Number(number)) => (low..=high).contains(&number),
+            (Lane::Words(first, last, _), Shown::Text(text)) => (first..=last).contains(&text),
+            (Lane::Words(first, last, _), Shown::Names(names)) => {
+                let shared = (Bound::Included(first), Bound::Included(last));
+                names.range::<str, _>(shared).next().is_some()
+            }
+            _ => false,
         }
     }
-    let most = |covered: i128| covered * 2 >= length;
-    let stroke = |pair: &[i128]| match (most(pair[0]), most(pair[1])) {
-        (true, true) => '━',
-        (true, false) => '╸',
-        (false, true) => '╺',
-        _ if pair[0] + pair[1] > 0 => '·',
-        _ => ' ',
-    };
-    covered.chunks(2).map(stroke).collect()
+}
+
+/// A label that is no longer than this: what is cut out of a longer one is its middle, because names
+/// differ at their ends.
+pub(super) fn shortened(label: &str, most: usize) -> String {
+    let length = label.chars().count();
+    if length <= most {
+        return label.to_owned();
+    }
+    let kept = most.saturating_sub(1);
+    let (head, tail) = (kept.div_ceil(2), kept / 2);
+    let head: String = label.chars().take(head).collect();
+    let tail: String = label.chars().skip(length - tail).collect();
+    format!("{head}…{tail}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_label_that_is_too_long_keeps_both_its_ends() {
+        let shortened_to = |most| shortened("europe-west1-a", most);
+        assert_eq!(shortened_to(14), "europe-west1-a");
+        assert_eq!(shortened_to(9), "euro…t1-a");
+        assert_eq!(shortened_to(8), "euro…1-a");
+        assert_eq!(shortened_to(1), "…");
+        assert_eq!(shortened("äöüßäöüß", 5), "äö…üß");
+    }
 }

@@ -9,6 +9,7 @@ const BETWEEN: Duration = Duration::from_millis(100);
 
 /// A line on standard error, written over and over, and taken away at the end.
 pub(super) struct Progress {
+    doing: &'static str,
     all: usize,
     done: usize,
     next: Option<Instant>,
@@ -16,9 +17,9 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    pub(super) fn new(all: usize) -> Progress {
+    pub(super) fn new(doing: &'static str, all: usize) -> Progress {
         let next = io::stderr().is_terminal().then(|| Instant::now() + SILENT);
-        Progress { all, done: 0, next, shown: false }
+        Progress { doing, all, done: 0, next, shown: false }
     }
 
     /// One more is done.
@@ -33,7 +34,8 @@ impl Progress {
             // Nothing is lost when this line is.
             let _ = write!(
                 io::stderr(),
-                "\r\x1b[Kforecasting: {} of {} targets ({percent} %)",
+                "\r\x1b[K{}: {} of {} ({percent} %)",
+                self.doing,
                 self.done,
                 self.all
             );

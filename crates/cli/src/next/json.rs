@@ -9,11 +9,14 @@ use serde_json::{Value, json};
 
 use super::Question;
 use crate::explain::json::value;
+use crate::validate::json::Item;
 
 #[derive(Serialize)]
 struct Report<'a> {
     schema: &'static str,
     items: Items<'a>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    findings: Vec<Item<'a>>,
 }
 
 /// Written one by one as they are found, so that a long period needs no memory.
@@ -26,7 +29,9 @@ impl Serialize for Items<'_> {
 }
 
 pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow::Result<()> {
-    let report = Report { schema: "almanac/next/v1", items: Items(question) };
+    let placed = question.given.findings.iter();
+    let findings = placed.map(|it| Item::new(&question.given.reading, it)).collect();
+    let report = Report { schema: "almanac/next/v1", items: Items(question), findings };
     serde_json::to_writer_pretty(&mut *output, &report)?;
     writeln!(output)?;
     Ok(())
@@ -35,7 +40,7 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
 fn item(question: &Question<'_>, event: &Event) -> Value {
     let mut item = json!({
         "at": event.at,
-        "policy": object(question, &event.policy),
+        "policy": object(question, &event.policy.identity),
         "target": object(question, &event.target),
         "what": event.what.name(),
     });
@@ -43,8 +48,9 @@ fn item(question: &Question<'_>, event: &Event) -> Value {
         item["rule"] = Value::from(&**rule);
     }
     if !event.sets.is_empty() {
-        let before: Vec<_> = event.sets.iter().map(|(field, it, _)| (*field, *it)).collect();
-        let after: Vec<_> = event.sets.iter().map(|(field, _, it)| (*field, Some(*it))).collect();
+        let before: Vec<_> = event.sets.iter().map(|(field, it, _)| (*field, it.clone())).collect();
+        let after: Vec<_> =
+            event.sets.iter().map(|(field, _, it)| (*field, Some(it.clone()))).collect();
         (item["from"], item["to"]) = (value(&before), value(&after));
     }
     item

@@ -2,7 +2,8 @@
 
 use std::io::{self, Write};
 
-use almanac_forecast::{Event, What};
+use almanac_engine::{Value, What};
+use almanac_forecast::Event;
 use anstyle::Style;
 
 use super::Question;
@@ -34,24 +35,28 @@ fn write_event(question: &Question<'_>, event: &Event, output: &mut impl Write) 
     let there = civil(zone, event.at);
     let yours = civil(question.zone, event.at);
     let both = if there == yours { there } else { format!("{there}  {QUIET}{yours}{QUIET:#}") };
-    let (policy, what) = (event.policy.name(), event.what.name());
+    let (policy, what) = (event.policy.identity.name(), event.what.name());
     let rule = event.rule.as_deref().unwrap_or_default();
     writeln!(output, "{STRONG}{both}{STRONG:#}")?;
     let known =
-        |value: Option<u32>| value.map_or_else(|| "unknown".to_owned(), |it| it.to_string());
+        |value: Option<&Value>| value.map_or_else(|| "unknown".to_owned(), Value::to_string);
     let sets = event.sets.iter().map(|(field, before, after)| {
-        if *before == Some(*after) {
+        if before.as_ref() == Some(after) {
             format!("{field} stays {after}")
         } else {
-            format!("{field} {} → {after}", known(*before))
+            format!("{field} {} → {after}", known(before.as_ref()))
         }
     });
     let sets: Vec<String> = sets.collect();
     let sets = match event.what {
         What::Superseded => "another rule of the same instant takes its place".to_owned(),
-        _ => sets.join(", "),
+        What::Missed => "too late to be carried out".to_owned(),
+        What::Fires | What::Opens | What::Closes => sets.join(", "),
     };
-    let of =
-        if event.policy == event.target { String::new() } else { format!("{}: ", event.target) };
+    let of = if event.policy.identity == event.target {
+        String::new()
+    } else {
+        format!("{}: ", event.target)
+    };
     writeln!(output, "  {policy} {rule} {what}; {of}{sets}")
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::{Command, Stdio};
 
-use crate::running::{PRESENT, SHOP, command, empty_folder, folder_with, forecast, text};
+use crate::running::{NODES, PRESENT, SHOP, command, empty_folder, folder_with, forecast, text};
 
 #[test]
 fn a_file_is_written_whole_and_replaces_the_one_before() {
@@ -17,6 +17,15 @@ fn a_file_is_written_whole_and_replaces_the_one_before() {
     assert_eq!(fs::read_dir(out.parent().unwrap()).unwrap().count(), 1);
     let output = forecast(&folder, &["--out", "no/such/folder/out.txt"]);
     assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn text_in_a_file_is_what_a_pipe_gets() {
+    let folder = folder_with("out-text", &[("a.yaml", SHOP)]);
+    let out = empty_folder("out-text-written").join("out.txt");
+    let output = forecast(&folder, &["--out", out.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert_eq!(fs::read_to_string(&out).unwrap(), text(&forecast(&folder, &[]).stdout));
 }
 
 #[test]
@@ -55,13 +64,16 @@ fn an_interruption_leaves_no_half_file_and_keeps_the_old_one() {
 
 #[test]
 fn whoever_has_read_enough_may_close_the_pipe() {
-    let folder = folder_with("pipe", &[("a.yaml", SHOP)]);
-    for arguments in [
-        &["forecast", "-f", ".", "--for", "50y", "-o", "json"][..],
-        &["forecast", "-f", ".", "--for", "50y", "-o", "svg"],
-        &["next", "-f", ".", "--for", "50y", "-o", "json"],
+    let one = folder_with("pipe", &[("a.yaml", SHOP)]);
+    let several = folder_with("pipe-of-several", &[("a.yaml", SHOP), ("b.yaml", NODES)]);
+    for (folder, arguments) in [
+        (&one, &["forecast", "-f", ".", "--for", "50y", "-o", "json"][..]),
+        (&one, &["forecast", "-f", ".", "--for", "50y", "-o", "svg"]),
+        (&one, &["next", "-f", ".", "--for", "50y", "-o", "json"]),
+        (&several, &["forecast", "-f", ".", "--for", "50y", "-o", "json"]),
+        (&several, &["forecast", "-f", ".", "--for", "50y", "-o", "html"]),
     ] {
-        let mut child = command(&folder, arguments)
+        let mut child = command(folder, arguments)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
@@ -69,5 +81,19 @@ fn whoever_has_read_enough_may_close_the_pipe() {
         drop(child.stdout.take());
         let output = child.wait_with_output().unwrap();
         assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", text(&output.stderr));
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_disk_that_is_full_is_an_error() {
+    let folder = folder_with("full", &[("a.yaml", SHOP), ("b.yaml", NODES)]);
+    for output in ["text", "json", "svg", "html"] {
+        let arguments = ["forecast", "-f", ".", "--for", "10y", "-o", output];
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let output = command(&folder, &arguments).stdout(full).output().unwrap();
+        assert_eq!(output.status.code(), Some(2));
+        let said = text(&output.stderr);
+        assert!(said.contains("No space left on device"), "{said}");
     }
 }

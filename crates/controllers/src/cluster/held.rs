@@ -1,12 +1,10 @@
 //! What is held of a policy besides what it says.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-use std::sync::Arc;
 
 use almanac_api::finding::{Code, Finding, Severity};
 use almanac_api::status::TargetProblem;
 use almanac_api::status::conditions::{ConditionType, Statement};
-use almanac_engine::cron_scaling::Memory;
 use jiff::Timestamp;
 use kube::api::DynamicObject;
 use serde_json::{Value, json};
@@ -17,24 +15,53 @@ pub(crate) struct Held {
     pub(crate) uid: Box<str>,
     /// The version of the object that is known.
     pub(crate) version: Box<str>,
-    /// The version of its spec that is known.
-    pub(crate) generation: i64,
+    /// The edition of what it says that is known.
+    pub(crate) edition: Edition,
     /// In which listing it was last told.
     pub(crate) listing: u32,
     /// What is wrong with it.
     pub(crate) findings: Box<[Finding]>,
-    /// The `apiVersion` in which its target is written.
-    pub(crate) target_version: Arc<str>,
     /// What stood between it and its target when that was last looked at.
     pub(crate) problem: Option<Box<TargetProblem>>,
     /// Whether that was found out by trying to change it. Then reading it proves nothing.
     pub(crate) is_not_writable: bool,
-    /// What is remembered of its rules while nothing of it can be used.
-    pub(crate) laid_aside: Option<Box<Memory>>,
     /// Its status, as the API server has it.
     pub(crate) recorded: Recorded,
     /// Whether everything that is remembered of it is in there.
     pub(crate) is_recorded: bool,
+}
+
+/// Which edition of what an object says is known. It changes when a user changes the object, and not
+/// when its status or a label does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Edition {
+    /// The API server counts the editions of the object's spec.
+    Generation(i64),
+    /// It does not, as with a `ConfigMap`: a mark of everything the object says.
+    Content(u64),
+}
+
+impl Edition {
+    fn of(object: &DynamicObject) -> Self {
+        if let Some(generation) = object.metadata.generation {
+            return Self::Generation(generation);
+        }
+        let mut hasher = DefaultHasher::new();
+        if let Value::Object(fields) = &object.data {
+            for (name, value) in fields.iter().filter(|(name, _)| *name != "status") {
+                (name, value.to_string()).hash(&mut hasher);
+            }
+        }
+        Self::Content(hasher.finish())
+    }
+
+    /// The generation, for objects that have one.
+    pub(crate) fn generation(self) -> Option<i64> {
+        match self {
+            Self::Generation(generation) => Some(generation),
+            Self::Content(_) => None,
+        }
+    }
 }
 
 impl Held {
@@ -44,13 +71,11 @@ impl Held {
         Self {
             uid: metadata.uid.as_deref().unwrap_or_default().into(),
             version: metadata.resource_version.as_deref().unwrap_or_default().into(),
-            generation: metadata.generation.unwrap_or_default(),
+            edition: Edition::of(object),
             listing,
             findings: Box::default(),
-            target_version: Arc::default(),
             problem: None,
             is_not_writable: false,
-            laid_aside: None,
             recorded: Recorded::of(&object.data["status"]),
             is_recorded: true,
         }
@@ -142,6 +167,36 @@ pub(crate) fn is_older(version: &str, than: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn edition(object: Value) -> Edition {
+        Edition::of(&serde_json::from_value(object).expect("it has the shape of an object"))
+    }
+
+    #[test]
+    fn an_object_without_a_generation_is_another_edition_when_its_data_is() {
+        let config_map = |data: &str, label: &str| {
+            edition(json!({
+                "apiVersion": "v1", "kind": "ConfigMap",
+                "metadata": { "name": "policies", "labels": { "owner": label } },
+                "data": { "policies.yaml": data },
+            }))
+        };
+        assert_eq!(config_map("a: 1", "us"), config_map("a: 1", "them"));
+        assert_ne!(config_map("a: 1", "us"), config_map("a: 2", "us"));
+        assert_eq!(config_map("a: 1", "us").generation(), None);
+    }
+
+    #[test]
+    fn an_object_with_a_generation_is_the_same_edition_whatever_its_status_is() {
+        let object = |generation: i64, status: &str| {
+            edition(json!({
+                "metadata": { "name": "shop", "generation": generation },
+                "spec": {}, "status": { "phase": status },
+            }))
+        };
+        assert_eq!(object(1, "a"), object(1, "b"));
+        assert_ne!(object(1, "a"), object(2, "a"));
+    }
 
     #[test]
     fn versions_are_compared_as_numbers() {

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use almanac_engine::Identity;
+use almanac_api::kinds::Kind;
+use almanac_engine::{Identity, PolicyName};
 
 /// Targets, and who has them.
 #[derive(Default)]
 pub(crate) struct TargetTable {
     found: BTreeMap<Identity, Found>,
-    targeted_by: BTreeMap<Identity, Vec<Identity>>,
+    targeted_by: BTreeMap<Identity, Vec<PolicyName>>,
 }
 
 /// A target that is there.
@@ -37,12 +38,12 @@ impl TargetTable {
     }
 
     /// Targets of a kind that were last told before a listing.
-    pub(crate) fn told_before(&self, group: &str, kind: &str, listing: u32) -> Vec<Identity> {
+    pub(crate) fn told_before(&self, kind: Kind, listing: u32) -> Vec<Identity> {
         // The order of identities keeps those of one kind together.
-        let first = Identity::new(group, kind, "", "");
+        let first = kind.identity("", "");
         let of_kind = self.found.range(first..);
         of_kind
-            .take_while(|(target, _)| target.group() == group && target.kind() == kind)
+            .take_while(|(target, _)| Kind::of_object(target) == Some(kind))
             .filter(|(_, found)| found.listing != listing)
             .map(|(target, _)| target.clone())
             .collect()
@@ -51,7 +52,7 @@ impl TargetTable {
     /// Notes which target a policy has now, and which it had.
     pub(crate) fn aim(
         &mut self,
-        policy: &Identity,
+        policy: &PolicyName,
         before: Option<&Identity>,
         now: Option<&Identity>,
     ) {
@@ -74,7 +75,7 @@ impl TargetTable {
     }
 
     /// The policies that have a target.
-    pub(crate) fn aimed_at(&self, target: &Identity) -> &[Identity] {
+    pub(crate) fn aimed_at(&self, target: &Identity) -> &[PolicyName] {
         self.targeted_by.get(target).map(Vec::as_slice).unwrap_or_default()
     }
 }

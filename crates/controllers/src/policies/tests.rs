@@ -2,22 +2,21 @@
 
 use std::sync::Arc;
 
-use almanac_engine::Identity;
-use almanac_engine::cron_scaling::{Memory, RuleMemory};
+use almanac_engine::cron_scaling::{Memory, RuleMemory, Setting};
+use almanac_engine::{Family, Identity, PolicyName};
 use almanac_shell::clock::Clock;
 use almanac_shell::following::Follower as _;
 use jiff::{SignedDuration, Timestamp};
 use kube::api::DynamicObject;
 use serde_json::{Value, json};
 
-use super::{PolicyFollower, Unrecorded};
+use super::{PolicyFollower, Unrecorded, Woken};
 use crate::cluster::Cluster;
-use crate::cron_federated_hpa::CronFederatedHpas;
 use crate::turns::Turns;
 
 /// A follower of `CronFederatedHPA`s, and what it fills.
 struct Watched {
-    follower: PolicyFollower<CronFederatedHpas>,
+    follower: PolicyFollower,
     cluster: Arc<Cluster>,
     turns: Arc<Turns>,
     records: Arc<Turns>,
@@ -31,14 +30,15 @@ impl Watched {
     /// As at the beginning of another term.
     fn going_on_from(unrecorded: Unrecorded) -> Self {
         let clock = Clock::of_the_machine(SignedDuration::ZERO);
-        let family = CronFederatedHpas::new(clock.clone(), unrecorded);
         let cluster = Arc::new(Cluster::default());
         let [turns, records] = [(); 2].map(|()| Arc::new(Turns::new(clock.clone())));
+        let woken = Woken { turns: Arc::clone(&turns), records: Arc::clone(&records) };
         let (mut follower, _) = PolicyFollower::new(
-            Arc::new(family),
+            Family::CronScaling,
+            clock,
+            unrecorded,
             Arc::clone(&cluster),
-            Arc::clone(&turns),
-            Arc::clone(&records),
+            woken,
         );
         follower.begin();
         Self { follower, cluster, turns, records }
@@ -48,9 +48,9 @@ impl Watched {
     fn replicas(&self, name: &str) -> Option<u32> {
         let known = self.cluster.lock();
         let object = known.world.cron_scalings.get(&identity(name))?;
-        match object.policy.rules.first()?.setting {
-            almanac_engine::cron_scaling::Setting::Replicas(replicas) => Some(replicas),
-            almanac_engine::cron_scaling::Setting::Bounds(_) => None,
+        match object.policy.as_ref()?.rules.first()?.setting {
+            Setting::Replicas(replicas) => Some(replicas),
+            Setting::Bounds(_) => None,
         }
     }
 
@@ -184,7 +184,8 @@ fn what_was_not_recorded_survives_two_terms_in_a_row_without_a_turn() {
     let rule = {
         let mut known = first.cluster.lock();
         let object = known.world.cron_scalings.get_mut(&identity("shop")).expect("it is there");
-        let rule = RuleMemory::beginning(&object.policy.rules[0], Timestamp::UNIX_EPOCH);
+        let policy = object.policy.as_ref().expect("it can be used");
+        let rule = RuleMemory::beginning(&policy.rules[0], Timestamp::UNIX_EPOCH);
         object.memory = Some(Memory { rules: vec![rule.clone()] });
         rule
     };
@@ -206,7 +207,8 @@ fn a_spec_that_is_no_spec_at_all_harms_nobody_else() {
     watched.follower.present(told(object("shop", "2", 2, 5)));
     assert_eq!((watched.replicas("odd"), watched.replicas("shop")), (None, Some(5)));
     let known = watched.cluster.lock();
-    assert_eq!(known.policies[&identity("odd")].findings.len(), 1);
+    let odd = PolicyName::new(Family::CronScaling, identity("odd"));
+    assert!(!known.policies[&odd].findings.is_empty());
 }
 
 #[test]
@@ -218,7 +220,7 @@ fn policies_are_found_by_their_target() {
     let aimed = |watched: &Watched| {
         let known = watched.cluster.lock();
         let policies = known.targets.aimed_at(&target);
-        policies.iter().map(|it| it.name().to_owned()).collect::<Vec<_>>()
+        policies.iter().map(|it| it.identity.name().to_owned()).collect::<Vec<_>>()
     };
     assert_eq!(aimed(&watched), ["one", "two"]);
     let mut moved = object("one", "1", 3, 6);

@@ -6,8 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use almanac_engine::Identity;
-use almanac_engine::cron_scaling::Memory;
+use almanac_engine::{PolicyName, Slim};
 
 use crate::cluster::{Cluster, Known};
 
@@ -15,101 +14,32 @@ use crate::cluster::{Cluster, Known};
 /// next term of the same process goes on from it.
 #[derive(Clone, Default)]
 pub(crate) struct Unrecorded {
-    memories: Arc<Mutex<BTreeMap<Object, Memory>>>,
+    kept: Arc<Mutex<BTreeMap<Object, Slim>>>,
 }
 
 /// An object by its name and its own id.
-type Object = (Identity, Box<str>);
+type Object = (PolicyName, Box<str>);
 
 impl Unrecorded {
     /// Keeps what a term leaves behind.
     pub(crate) fn keep(&self, cluster: &Cluster) {
-        let mut known = cluster.lock();
-        let Known { world, policies, .. } = &mut *known;
-        let mut memories = self.memories.lock().unwrap_or_else(PoisonError::into_inner);
-        memories.clear();
-        for (policy, held) in policies.iter() {
-            let in_use = world.cron_scalings.get_mut(policy).and_then(|it| it.memory.take());
-            let memory = in_use.or_else(|| held.laid_aside.as_deref().cloned());
-            if let Some(memory) = memory.filter(|_| !held.is_recorded) {
-                memories.insert((policy.clone(), held.uid.clone()), memory);
-            }
+        let known = cluster.lock();
+        let Known { world, policies, .. } = &*known;
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.clear();
+        for (policy, held) in policies.iter().filter(|(_, held)| !held.is_recorded) {
+            let slim = world.slim_of(policy);
+            kept.extend(slim.map(|slim| ((policy.clone(), held.uid.clone()), slim)));
         }
     }
 
-    /// What is remembered of an object's rules: of each what was handled later, whether the object's
-    /// status tells it or a term before.
-    pub(crate) fn join(
-        &self,
-        policy: &Identity,
-        uid: &str,
-        told: Option<Memory>,
-    ) -> Option<Memory> {
+    /// An object with what is remembered of it, whether its status tells it or a term before.
+    pub(crate) fn join(&self, policy: &PolicyName, uid: &str, told: Slim) -> Slim {
         let key = (policy.clone(), Box::from(uid));
-        let kept = self.memories.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
-        let Some(kept) = kept else { return told };
-        let Some(mut told) = told else { return Some(kept) };
-        for rule in kept.rules {
-            match told.rules.iter_mut().find(|it| it.name == rule.name) {
-                Some(known) if known.handled < rule.handled => *known = rule,
-                Some(_) => {}
-                None => told.rules.push(rule),
-            }
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
+        match kept {
+            Some(kept) => told.remembering(kept),
+            None => told,
         }
-        Some(told)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use almanac_engine::Fingerprint;
-    use almanac_engine::cron_scaling::RuleMemory;
-    use jiff::Timestamp;
-
-    use super::*;
-
-    fn policy() -> Identity {
-        Identity::new("autoscaling.karmada.io", "CronFederatedHPA", "default", "shop")
-    }
-
-    fn rule(name: &str, handled: i64) -> RuleMemory {
-        RuleMemory {
-            name: name.into(),
-            fingerprint: Fingerprint::of(["x"]),
-            handled: Timestamp::from_second(handled).expect("it is in range"),
-            pending: None,
-            executions: Arc::default(),
-        }
-    }
-
-    fn kept(uid: &str, rules: Vec<RuleMemory>) -> Unrecorded {
-        let unrecorded = Unrecorded::default();
-        let mut memories = unrecorded.memories.lock().expect("nobody fell over");
-        memories.insert((policy(), uid.into()), Memory { rules });
-        drop(memories);
-        unrecorded
-    }
-
-    #[test]
-    fn of_each_rule_what_was_handled_later_is_remembered() {
-        let unrecorded = kept("1", vec![rule("a", 60), rule("b", 60), rule("gone", 60)]);
-        let told = Memory { rules: vec![rule("a", 0), rule("b", 120)] };
-        let joined = unrecorded.join(&policy(), "1", Some(told)).expect("something is known");
-        let handled: Vec<_> =
-            joined.rules.iter().map(|it| (&*it.name, it.handled.as_second())).collect();
-        assert_eq!(handled, [("a", 60), ("b", 120), ("gone", 60)]);
-    }
-
-    #[test]
-    fn another_object_of_the_same_name_has_nothing_to_do_with_it() {
-        let unrecorded = kept("1", vec![rule("a", 60)]);
-        assert_eq!(unrecorded.join(&policy(), "2", None), None);
-    }
-
-    #[test]
-    fn a_term_that_ends_before_it_has_begun_loses_nothing() {
-        let unrecorded = kept("1", vec![rule("a", 60)]);
-        assert!(unrecorded.join(&policy(), "1", None).is_some());
-        assert!(unrecorded.join(&policy(), "1", None).is_some());
     }
 }

@@ -3,43 +3,35 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use almanac_engine::{Autoscaler, Identity, Workload};
+use almanac_api::kinds::Kind;
+use almanac_api::slim;
+use almanac_engine::Identity;
 use almanac_shell::following::{Follower, Unseen};
 use kube::api::DynamicObject;
-use serde_json::Value;
 use tokio::sync::watch;
 
 use super::kind::Resolved;
-use super::reading::count;
 use crate::cluster::{Cluster, Found, is_older};
 use crate::turns::Turns;
 
-/// Which numbers an object of a followed kind has.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Numbers {
-    /// `spec.replicas`; an object without it has so many.
-    Replicas {
-        /// How many an object without the field has; `None` if that is not known.
-        absent: Option<u32>,
-    },
-    /// `spec.minReplicas` and `spec.maxReplicas`.
-    Bounds,
-}
-
-impl Numbers {
-    /// Those of a kind, if it is followed.
-    pub(super) fn of(resolved: &Resolved) -> Option<Numbers> {
-        let resource = &resolved.resource;
-        match (resource.group.as_str(), resource.kind.as_str()) {
-            ("apps", "Deployment" | "StatefulSet") => Some(Numbers::Replicas { absent: Some(1) }),
-            ("autoscaling.karpenter.sh", "ScalableNodeGroup") => {
-                Some(Numbers::Replicas { absent: None })
-            }
-            ("autoscaling", "HorizontalPodAutoscaler")
-            | ("autoscaling.karmada.io", "FederatedHPA") => Some(Numbers::Bounds),
-            _ => None,
-        }
-    }
+/// The kind that discovery has found, if it is one of those that are followed. Others are asked for, so
+/// that no right to list them is needed.
+pub(super) fn kind_of(resolved: &Resolved) -> Option<Kind> {
+    let resource = &resolved.resource;
+    let kind = Kind::of(&resource.group, &resource.kind)?;
+    let is_followed = match kind {
+        Kind::Deployment
+        | Kind::StatefulSet
+        | Kind::ScalableNodeGroup
+        | Kind::HorizontalPodAutoscaler
+        | Kind::FederatedHPA => true,
+        Kind::ReplicaSet
+        | Kind::ReplicationController
+        | Kind::MetricsProducer
+        | Kind::HorizontalAutoscaler
+        | Kind::CronFederatedHPA => false,
+    };
+    is_followed.then_some(kind)
 }
 
 /// How far the following of a kind has come.
@@ -81,9 +73,7 @@ impl Following {
 
 /// Fills the world with the objects of a kind, and wakes the policies whose targets come or go.
 pub(super) struct TargetFollower {
-    group: String,
-    kind: String,
-    numbers: Numbers,
+    kind: Kind,
     listing: u32,
     /// Whether the last listing was told to its end.
     is_whole: bool,
@@ -93,22 +83,13 @@ pub(super) struct TargetFollower {
 }
 
 pub(super) fn follower(
-    resolved: &Resolved,
-    numbers: Numbers,
+    kind: Kind,
     cluster: Arc<Cluster>,
     turns: Arc<Turns>,
 ) -> (Following, TargetFollower) {
     let (sender, receiver) = watch::channel(Stage::Beginning);
-    let follower = TargetFollower {
-        group: resolved.resource.group.clone(),
-        kind: resolved.resource.kind.clone(),
-        numbers,
-        listing: 0,
-        is_whole: false,
-        cluster,
-        turns,
-        stage: sender,
-    };
+    let follower =
+        TargetFollower { kind, listing: 0, is_whole: false, cluster, turns, stage: sender };
     (Following { stage: receiver }, follower)
 }
 
@@ -116,7 +97,7 @@ impl TargetFollower {
     fn identity(&self, object: &DynamicObject) -> Identity {
         let namespace = object.metadata.namespace.as_deref().unwrap_or_default();
         let name = object.metadata.name.as_deref().unwrap_or_default();
-        Identity::new(&self.group, &self.kind, namespace, name)
+        self.kind.identity(namespace, name)
     }
 
     /// A watch that was interrupted goes on, from where it was.
@@ -129,8 +110,7 @@ impl TargetFollower {
     fn remove(&self, target: &Identity) {
         let mut known = self.cluster.lock();
         if known.targets.remove(target) {
-            known.world.workloads.remove(target);
-            known.world.autoscalers.remove(target);
+            known.world.release(target);
             for policy in known.targets.aimed_at(target) {
                 self.turns.wake(policy);
             }
@@ -157,15 +137,8 @@ impl Follower for TargetFollower {
             known.targets.insert(target, found);
             return;
         }
-        let spec = &object.data["spec"];
-        match self.numbers {
-            Numbers::Replicas { absent } => {
-                let replicas = count(&spec["replicas"]).or(absent);
-                known.world.workloads.insert(target.clone(), Workload { replicas });
-            }
-            Numbers::Bounds => {
-                known.world.autoscalers.insert(target.clone(), bounds(spec));
-            }
+        if let Some(slim) = slim::of_data(self.kind, &object.data) {
+            known.world.hold(target.clone(), slim);
         }
         let found = Found { version: version.into(), listing: self.listing };
         if known.targets.insert(target.clone(), found) {
@@ -181,7 +154,7 @@ impl Follower for TargetFollower {
     }
 
     fn complete(&mut self) {
-        let gone = self.cluster.lock().targets.told_before(&self.group, &self.kind, self.listing);
+        let gone = self.cluster.lock().targets.told_before(self.kind, self.listing);
         for target in gone {
             self.remove(&target);
         }
@@ -192,13 +165,5 @@ impl Follower for TargetFollower {
     fn failed(&mut self, _: &Unseen) {
         // What was told may not be so any more. Until the next news, whoever needs a target asks.
         self.stage.send_replace(Stage::Failing);
-    }
-}
-
-/// An autoscaler that is written without a lower bound has 1.
-pub(super) fn bounds(spec: &Value) -> Autoscaler {
-    Autoscaler {
-        min_replicas: count(&spec["minReplicas"]).or(Some(1)),
-        max_replicas: count(&spec["maxReplicas"]),
     }
 }

@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use almanac_api::status::TargetProblem;
-use almanac_engine::Identity;
-use almanac_engine::cron_scaling::Target;
+use almanac_engine::{Identity, Target, TargetReference};
 use almanac_shell::writer::in_short;
 use kube::Client;
 use kube::core::{ApiResource, GroupVersion};
@@ -55,15 +54,11 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(10);
 /// Asks the cluster for a kind that can be scaled, in the version its user has written.
 pub(super) async fn resolve(
     client: &Client,
-    target: &Target,
-    api_version: &str,
+    reference: &TargetReference,
 ) -> Result<Resolved, Unknown> {
+    let TargetReference { target, api_version } = reference;
     let identity = target.identity();
-    // Its bounds are read and written in the version that has them as the rules have.
-    let version = match (identity.group(), identity.kind()) {
-        ("autoscaling", "HorizontalPodAutoscaler") => "v2",
-        _ => api_version.rsplit_once('/').map_or(api_version, |(_, version)| version),
-    };
+    let version = api_version.rsplit_once('/').map_or(&**api_version, |(_, version)| version);
     let group_version = GroupVersion::gv(identity.group(), version);
     let unknown = || Unknown::Problem(TargetProblem::UnknownKind);
     let api = group_version.api_version();

@@ -2,16 +2,16 @@
 
 use std::time::Duration;
 
+use almanac_api::kinds::Kind;
+use almanac_api::slim;
 use almanac_api::status::TargetProblem;
-use almanac_engine::cron_scaling::Target;
-use almanac_engine::{Identity, Workload};
+use almanac_engine::{Identity, Slim, Target};
 use almanac_shell::writer::in_short;
 use kube::api::GetParams;
 use kube::core::Request;
 use serde_json::Value;
 
-use super::followed::bounds;
-use super::kind::Kind;
+use super::kind::Kind as FoundKind;
 use super::{Targets, Unknown};
 use crate::cluster::{Found, is_older};
 
@@ -20,7 +20,7 @@ pub(super) const ANSWER_WITHIN: Duration = Duration::from_secs(10);
 
 impl Targets {
     /// Asks for a target as it is now, and puts it into the world.
-    pub(super) async fn ask(&self, kind: &Kind, target: &Target) -> Result<(), Unknown> {
+    pub(super) async fn ask(&self, kind: &FoundKind, target: &Target) -> Result<(), Unknown> {
         let identity = target.identity();
         let asked = self.get(kind, target);
         let object = match tokio::time::timeout(ANSWER_WITHIN, asked).await {
@@ -57,22 +57,20 @@ impl Targets {
             Some(found) => found.listing,
             None => 0,
         };
-        let spec = &object["spec"];
-        match target {
-            // A scale leaves out a zero.
-            Target::Workload(_) => {
-                let replicas = count(&spec["replicas"]).or(Some(0));
-                known.world.workloads.insert(identity.clone(), Workload { replicas });
-            }
+        let slim = match target {
+            Target::Workload(_) => Some(Slim::Workload(slim::of_scale(&object))),
             Target::Autoscaler(_) => {
-                known.world.autoscalers.insert(identity.clone(), bounds(spec));
+                Kind::of_object(identity).and_then(|kind| slim::of_data(kind, &object))
             }
+        };
+        if let Some(slim) = slim {
+            known.world.hold(identity.clone(), slim);
         }
         known.targets.insert(identity.clone(), Found { version: version.into(), listing });
         Ok(())
     }
 
-    async fn get(&self, kind: &Kind, target: &Target) -> kube::Result<Value> {
+    async fn get(&self, kind: &FoundKind, target: &Target) -> kube::Result<Value> {
         let collection = Request::new(kind.collection(target.identity()));
         let name = target.identity().name();
         let request = match target {
@@ -85,12 +83,6 @@ impl Targets {
     fn forget(&self, target: &Identity) {
         let mut known = self.cluster.lock();
         known.targets.remove(target);
-        known.world.workloads.remove(target);
-        known.world.autoscalers.remove(target);
+        known.world.release(target);
     }
-}
-
-/// A count as the API has it.
-pub(super) fn count(value: &Value) -> Option<u32> {
-    value.as_u64().and_then(|count| u32::try_from(count).ok())
 }

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use almanac_api::status::TargetProblem;
-use almanac_engine::cron_scaling::Target;
-use almanac_engine::{Action, Identity, Outcome, World};
+use almanac_engine::{Action, Identity, Outcome, Target};
 use almanac_shell::lease::Fenced;
 use almanac_shell::writer::{Place, WriteError, Written};
 use serde_json::{Map, Value, json};
@@ -82,7 +81,7 @@ impl Targets {
                 }
             }
             seen = Seen::of(identity, &self.cluster.lock());
-            if self.is_so(action) {
+            if self.cluster.lock().world.is_as_wanted(action) {
                 return Ok(Applied::of(Outcome::Unchanged));
             }
             if seen.numbers != over.numbers {
@@ -131,23 +130,5 @@ impl Targets {
         };
         known.world.apply(action);
         known.targets.insert(target.clone(), Found { version: version.into(), listing });
-    }
-
-    /// Whether the world is as the action wants it.
-    fn is_so(&self, action: &Action) -> bool {
-        let known = self.cluster.lock();
-        let mut alone = World::default();
-        match action {
-            Action::SetReplicas { target, .. } => {
-                let workload = known.world.workloads.get(target).copied();
-                alone.workloads.extend(workload.map(|it| (target.clone(), it)));
-            }
-            Action::SetBounds { target, .. } => {
-                let autoscaler = known.world.autoscalers.get(target).copied();
-                alone.autoscalers.extend(autoscaler.map(|it| (target.clone(), it)));
-            }
-            Action::Publish { .. } => return true,
-        }
-        alone.apply(action) == Outcome::Unchanged
     }
 }

@@ -5,9 +5,15 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 
 use super::plan::{Due, Plan, Share, plan};
-use super::{Because, CronRule, CronScaling, Ending, Input, Memory, Pending, RuleMemory};
+use super::{
+    Because, CronRule, CronScaling, Ending, Execution, Input, Memory, Pending, Recorded,
+    RuleMemory, TargetState,
+};
 use crate::reason::{Reasons, WholeChain, Winners};
-use crate::{Action, Decision, Reason, Verdict};
+use crate::{Action, Reason, Verdict};
+
+/// What is decided about the rules of one object.
+pub type Decision = crate::Decision<Because, Memory, Recorded>;
 
 const A_NANOSECOND: SignedDuration = SignedDuration::from_nanos(1);
 
@@ -17,7 +23,7 @@ const A_NANOSECOND: SignedDuration = SignedDuration::from_nanos(1);
 /// at most; they are recorded when its outcome is settled, or at once when nothing has to be
 /// written.
 #[must_use]
-pub fn decide(input: &Input<'_>, now: Timestamp) -> Decision<Because, Memory> {
+pub fn decide(input: &Input<'_>, now: Timestamp) -> Decision {
     let mut reasons = Winners(Vec::new());
     let mut decision = decide_with(input, now, &mut reasons);
     decision.reasons = reasons.0;
@@ -34,27 +40,25 @@ pub fn explain(input: &Input<'_>, now: Timestamp) -> Vec<Reason<Because>> {
     reasons.0
 }
 
-fn decide_with(
-    input: &Input<'_>,
-    now: Timestamp,
-    reasons: &mut impl Reasons<Because>,
-) -> Decision<Because, Memory> {
+fn decide_with(input: &Input<'_>, now: Timestamp, reasons: &mut impl Reasons<Because>) -> Decision {
     let policy = input.policy;
-    let mut memory = Memory::carried_over(input, now);
+    let mut recorded = Vec::new();
+    let mut memory = Memory::carried_over(input, now, &mut recorded);
     let mut due = Vec::new();
     for (index, (rule, memory)) in policy.rules.iter().zip(&mut memory.rules).enumerate() {
         let given = Given { rule, index, now };
-        if let Some(at) = given.due_firing(memory, reasons) {
+        if let Some(at) = given.due_firing(memory, &mut recorded, reasons) {
             due.push(Due { at, rule: index });
         }
     }
     due.sort_by_key(|firing| (firing.at, firing.rule));
-    let action = carry_out(input, &due, &mut memory, now, reasons);
+    let action = carry_out(input, &due, &mut memory, now, &mut recorded, reasons);
     Decision {
         actions: action.into_iter().collect(),
         reasons: Vec::new(),
         wake_at: wake_at(policy, &memory, now),
         memory,
+        recorded,
     }
 }
 
@@ -70,13 +74,14 @@ impl Given<'_> {
     fn due_firing(
         &self,
         memory: &mut RuleMemory,
+        recorded: &mut Vec<Recorded>,
         reasons: &mut impl Reasons<Because>,
     ) -> Option<Timestamp> {
         if self.rule.suspended {
             reasons.other(|| self.reason(Verdict::Excluded, Because::Suspended, None));
             return None;
         }
-        self.give_up_what_is_too_late(memory, reasons);
+        self.give_up_what_is_too_late(memory, recorded, reasons);
         let latest = self.rule.firings.previous(self.now).filter(|at| *at > memory.handled);
         let Some(latest) = latest else {
             reasons.other(|| Reason {
@@ -85,10 +90,10 @@ impl Given<'_> {
             });
             return None;
         };
-        self.record_passed_over(memory, latest);
+        self.record_passed_over(memory, latest, recorded);
         let late = self.now.duration_since(latest);
         if late > max_delay(self.rule) {
-            memory.record(self.rule, latest, self.now, Ending::Missed);
+            self.record(memory, latest, Ending::Missed, recorded);
             reasons.won(self.reason(Verdict::Error, Because::Missed { by: late }, Some(latest)));
             return None;
         }
@@ -99,6 +104,7 @@ impl Given<'_> {
     fn give_up_what_is_too_late(
         &self,
         memory: &mut RuleMemory,
+        recorded: &mut Vec<Recorded>,
         reasons: &mut impl Reasons<Because>,
     ) {
         let too_late =
@@ -106,17 +112,22 @@ impl Given<'_> {
         let Some(pending) = memory.pending.as_deref().filter(too_late) else { return };
         let (at, attempts) = (pending.at, pending.attempts);
         let message = pending.message.clone().unwrap_or_else(|| Arc::from("never answered"));
-        memory.record(self.rule, at, self.now, Ending::Failed { attempts, message });
+        self.record(memory, at, Ending::Failed { attempts, message }, recorded);
         reasons.won(self.reason(Verdict::Error, Because::GaveUp { attempts }, Some(at)));
     }
 
     /// Records the firings between the last handled one and the latest: only the latest runs. No
     /// more of them are recorded than the history holds.
-    fn record_passed_over(&self, memory: &mut RuleMemory, latest: Timestamp) {
+    fn record_passed_over(
+        &self,
+        memory: &mut RuleMemory,
+        latest: Timestamp,
+        recorded: &mut Vec<Recorded>,
+    ) {
         // A rule whose delay reaches beyond its next firing may still be trying the one before.
         if let Some(pending) = memory.pending.take_if(|pending| pending.at < latest) {
             let by = Arc::clone(&self.rule.name);
-            memory.record(self.rule, pending.at, self.now, Ending::Superseded { by });
+            self.record(memory, pending.at, Ending::Superseded { by }, recorded);
         }
         let handled = memory.handled;
         let before = |at: &Timestamp| {
@@ -124,13 +135,23 @@ impl Given<'_> {
             self.rule.firings.previous(moment_before).filter(|at| *at > handled)
         };
         let Some(newest) = before(&latest) else { return };
-        let recorded: Vec<Timestamp> = std::iter::successors(Some(newest), before)
+        let passed_over: Vec<Timestamp> = std::iter::successors(Some(newest), before)
             .take(usize::from(self.rule.failed_history_limit))
             .collect();
-        for at in recorded.into_iter().rev() {
-            memory.record(self.rule, at, self.now, Ending::Missed);
+        for at in passed_over.into_iter().rev() {
+            self.record(memory, at, Ending::Missed, recorded);
         }
         memory.handled = memory.handled.max(newest);
+    }
+
+    fn record(
+        &self,
+        memory: &mut RuleMemory,
+        scheduled: Timestamp,
+        ending: Ending,
+        recorded: &mut Vec<Recorded>,
+    ) {
+        memory.record(self.rule, Execution::new(scheduled, self.now, ending), recorded);
     }
 
     fn reason(
@@ -149,6 +170,7 @@ fn carry_out(
     due: &[Due],
     memory: &mut Memory,
     now: Timestamp,
+    recorded: &mut Vec<Recorded>,
     reasons: &mut impl Reasons<Because>,
 ) -> Option<Action> {
     let mut is_time = false;
@@ -165,11 +187,10 @@ fn carry_out(
         return None;
     }
     let Some(Plan { action, shares }) = plan(input.policy, due, input.target) else {
+        let (because, message) = why_nothing_can_be_done(input);
         for firing in due {
-            if let Some(pending) = &mut memory.rules[firing.rule].pending {
-                pending.was_in_vain(not_found(input.policy), now);
-            }
-            reasons.won(firing.reason(Verdict::Error, Because::TargetMissing));
+            memory.rules[firing.rule].attempt_failed(&message, now, recorded);
+            reasons.won(firing.reason(Verdict::Error, because));
         }
         return None;
     };
@@ -186,14 +207,19 @@ fn carry_out(
             }
             Share::AlreadySo(applied) => {
                 reasons.won(firing.reason(Verdict::Won, Because::AlreadySo));
-                memory.record(rule, firing.at, now, Ending::Done(applied));
+                memory.record(
+                    rule,
+                    Execution::new(firing.at, now, Ending::Done(applied)),
+                    recorded,
+                );
             }
             Share::Superseded { by } => {
                 let by = due[by].rule;
                 let because = Because::Superseded { by: position(by) };
                 reasons.other(|| firing.reason(Verdict::Lost, because));
                 let by = Arc::clone(&input.policy.rules[by].name);
-                memory.record(rule, firing.at, now, Ending::Superseded { by });
+                let ending = Ending::Superseded { by };
+                memory.record(rule, Execution::new(firing.at, now, ending), recorded);
             }
         }
     }
@@ -238,8 +264,12 @@ fn max_delay(rule: &CronRule) -> SignedDuration {
     SignedDuration::from_secs(i64::from(rule.max_delay_seconds))
 }
 
-fn not_found(policy: &CronScaling) -> Arc<str> {
-    Arc::from(format!("{} not found", policy.target.identity()))
+fn why_nothing_can_be_done(input: &Input<'_>) -> (Because, Arc<str>) {
+    if let TargetState::Unreachable(why) = input.target {
+        return (Because::TargetUnreachable, Arc::clone(why.message()));
+    }
+    let message = format!("{} not found", input.policy.target.identity());
+    (Because::TargetMissing, Arc::from(message))
 }
 
 /// Positions are small; a spec has a bounded number of rules.

@@ -8,6 +8,8 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
+use crate::{Field, What};
+
 /// What came of one firing.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Execution {
@@ -33,10 +35,34 @@ pub enum Ending {
     },
     /// Nobody was there to carry it out while there was time.
     Missed,
-    /// A later firing of the same object set the same, so that this one had nothing left to do.
+    /// Another firing of the same object took over all that this one would have set: a later one, or
+    /// at the same instant that of a rule further down in the spec.
     Superseded {
-        /// The rule that fired later.
+        /// The rule that took over.
         by: Arc<str>,
+    },
+}
+
+/// Something that happened to a rule.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Recorded {
+    /// A firing ended. It is told though the history may have no room for it.
+    Ended {
+        /// The rule.
+        rule: Arc<str>,
+        /// What came of it.
+        execution: Execution,
+    },
+    /// An attempt to carry a firing out failed; another one follows, unless it is too late by then.
+    AttemptFailed {
+        /// The rule.
+        rule: Arc<str>,
+        /// The firing.
+        scheduled: Timestamp,
+        /// How many attempts have failed, this one included.
+        attempts: u32,
+        /// Why this one did.
+        message: Arc<str>,
     },
 }
 
@@ -98,6 +124,18 @@ impl Execution {
     }
 }
 
+impl Recorded {
+    pub(crate) fn what(&self) -> Option<(What, Option<Arc<str>>)> {
+        let Recorded::Ended { rule, execution } = self else { return None };
+        let what = match execution.ending {
+            Ending::Done(_) => What::Fires,
+            Ending::Superseded { .. } => What::Superseded,
+            Ending::Failed { .. } | Ending::Missed => What::Missed,
+        };
+        Some((what, Some(Arc::clone(rule))))
+    }
+}
+
 impl Ending {
     /// Whether it counts as a success.
     #[must_use]
@@ -139,6 +177,16 @@ impl Applied {
             Applied::Replicas(_) => None,
             Applied::Bounds { max, .. } => max.map(NonZeroU32::get),
         }
+    }
+
+    /// Each field it set, and to what.
+    pub(crate) fn fields(self) -> impl Iterator<Item = (Field, u32)> {
+        let fields = [
+            (Field::Replicas, self.replicas()),
+            (Field::MinReplicas, self.min()),
+            (Field::MaxReplicas, self.max()),
+        ];
+        fields.into_iter().filter_map(|(field, value)| Some((field, value?)))
     }
 
     /// Whether it moved a bound that the rule does not name.

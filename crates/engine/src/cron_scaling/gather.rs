@@ -2,27 +2,29 @@
 
 use jiff::Timestamp;
 
-use super::{CronScaling, Memory, Target};
-use crate::{Autoscaler, Identity, Workload, World};
+use super::{CronScaling, Memory};
+use crate::{Autoscaler, Identity, Reach, Target, Unreachable, Workload, World};
 
 /// Everything a decision about the rules of one object looks at.
 #[derive(Clone, Copy, Debug)]
 pub struct Input<'a> {
     /// What the object says.
     pub policy: &'a CronScaling,
-    /// When it was created; `None` for one that is only in a file.
+    /// When it was created; `None` for one of which that is not known.
     pub created: Option<Timestamp>,
     /// What its status remembers; `None` when it has no status yet.
     pub memory: Option<&'a Memory>,
     /// What the rules change, as it is now.
-    pub target: TargetState,
+    pub target: TargetState<'a>,
 }
 
 /// What the rules change, as it is now.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum TargetState {
+pub enum TargetState<'a> {
     /// There is no such object.
     Missing,
+    /// There may be one, but nobody could look.
+    Unreachable(&'a Unreachable),
     /// Something with replicas.
     Workload(Workload),
     /// Something with bounds.
@@ -31,18 +33,18 @@ pub enum TargetState {
 
 /// Gathers what a decision about the object of this name looks at.
 #[must_use]
-pub fn gather<'a>(world: &'a World, scaling: &Identity) -> Option<Input<'a>> {
+pub fn gather<'a>(world: &'a World, scaling: &Identity, reach: &'a Reach) -> Option<Input<'a>> {
     let object = world.cron_scalings.get(scaling)?;
-    let target = match &object.policy.target {
+    let policy = object.policy.as_deref()?;
+    let found = || match &policy.target {
         Target::Workload(target) => world.workloads.get(target).copied().map(TargetState::Workload),
         Target::Autoscaler(target) => {
             world.autoscalers.get(target).copied().map(TargetState::Autoscaler)
         }
     };
-    Some(Input {
-        policy: &object.policy,
-        created: object.created,
-        memory: object.memory.as_ref(),
-        target: target.unwrap_or(TargetState::Missing),
-    })
+    let target = match reach.lacks(policy.target.identity()) {
+        Some(why) => TargetState::Unreachable(why),
+        None => found().unwrap_or(TargetState::Missing),
+    };
+    Some(Input { policy, created: object.created, memory: object.memory.as_ref(), target })
 }

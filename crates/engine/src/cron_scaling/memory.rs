@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::{Applied, CronRule, Ending, Execution, Input};
+use super::{Applied, CronRule, Ending, Execution, Input, Recorded};
 use crate::Fingerprint;
 
 /// What is remembered of all rules of an object.
@@ -51,8 +51,13 @@ pub struct Pending {
 }
 
 impl Memory {
-    /// The memory to decide with: one entry a rule, whatever the rules were before.
-    pub(super) fn carried_over(input: &Input<'_>, now: Timestamp) -> Memory {
+    /// The memory to decide with: one entry a rule, whatever the rules were before. What is given up
+    /// by that is recorded.
+    pub(super) fn carried_over(
+        input: &Input<'_>,
+        now: Timestamp,
+        recorded: &mut Vec<Recorded>,
+    ) -> Memory {
         // An object without any status is new, and begins with its creation.
         let start = match (input.memory, input.created) {
             (None, Some(created)) => created.min(now),
@@ -67,13 +72,49 @@ impl Memory {
         let policy = input.policy;
         let mut rules = Vec::with_capacity(policy.rules.len() + policy.unusable_rules.len());
         rules.extend(policy.rules.iter().enumerate().map(|(index, rule)| {
-            of_rule(index, &rule.name)
-                .map_or_else(|| RuleMemory::beginning(rule, start), |it| it.carried_over(rule, now))
+            match of_rule(index, &rule.name) {
+                Some(known) => known.carried_over(rule, now, recorded),
+                None => RuleMemory::beginning(rule, start),
+            }
         }));
         for unusable in &policy.unusable_rules {
-            rules.extend(of_rule(rules.len(), &unusable.name).map(|it| it.laid_aside(now)));
+            let known = of_rule(rules.len(), &unusable.name);
+            rules.extend(known.map(|it| it.laid_aside(now, recorded)));
         }
         Memory { rules }
+    }
+
+    /// What is remembered while nothing of the object can be used. Whatever it is mended to is another
+    /// one than it was: its rules do not fire for the time it could not be used.
+    #[must_use]
+    pub fn laid_aside(mut self) -> Memory {
+        for rule in &mut self.rules {
+            rule.pending = None;
+            rule.fingerprint = Fingerprint::of_nothing();
+        }
+        self
+    }
+
+    /// Of each rule what was handled later, whether this memory says so or another one of the same
+    /// object.
+    #[must_use]
+    pub fn joined(mut self, other: Memory) -> Memory {
+        for rule in other.rules {
+            match self.rules.iter_mut().find(|it| it.name == rule.name) {
+                Some(known) if known.handled < rule.handled => *known = rule,
+                Some(_) => {}
+                None => self.rules.push(rule),
+            }
+        }
+        self
+    }
+
+    /// The latest instant of which it says anything.
+    pub(super) fn known_until(&self) -> Option<Timestamp> {
+        let handled = self.rules.iter().map(|rule| rule.handled);
+        let executed =
+            self.rules.iter().flat_map(|rule| rule.executions.iter().map(Execution::executed));
+        handled.chain(executed).filter(|at| *at > Timestamp::UNIX_EPOCH).max()
     }
 }
 
@@ -107,11 +148,16 @@ impl RuleMemory {
         self
     }
 
-    fn carried_over(&self, rule: &CronRule, now: Timestamp) -> RuleMemory {
+    fn carried_over(
+        &self,
+        rule: &CronRule,
+        now: Timestamp,
+        recorded: &mut Vec<Recorded>,
+    ) -> RuleMemory {
         let mut memory = self.clone();
         if memory.fingerprint != rule.fingerprint {
             // An edited rule begins anew. What it was trying is no longer wanted.
-            memory.give_up_what_was_tried(now);
+            memory.give_up_what_was_tried(now, recorded);
             memory.fingerprint = rule.fingerprint;
             memory.handled = memory.handled.max(now);
         }
@@ -121,18 +167,19 @@ impl RuleMemory {
 
     /// The memory of a rule that cannot be used as it is written now. Whatever it is mended to is
     /// another rule than it was, and does not fire for the time it was broken.
-    fn laid_aside(&self, now: Timestamp) -> RuleMemory {
+    fn laid_aside(&self, now: Timestamp, recorded: &mut Vec<Recorded>) -> RuleMemory {
         let mut memory = self.clone();
-        memory.give_up_what_was_tried(now);
+        memory.give_up_what_was_tried(now, recorded);
         memory.fingerprint = Fingerprint::of_nothing();
         memory
     }
 
-    fn give_up_what_was_tried(&mut self, now: Timestamp) {
+    fn give_up_what_was_tried(&mut self, now: Timestamp, recorded: &mut Vec<Recorded>) {
         if let Some(pending) = self.pending.take() {
             let Pending { at, attempts, .. } = *pending;
             let message = Arc::from("given up, because the rule was changed");
-            self.add(at, now, Ending::Failed { attempts, message });
+            let ending = Ending::Failed { attempts, message };
+            self.add(Execution::new(at, now, ending), recorded);
         }
     }
 
@@ -140,19 +187,19 @@ impl RuleMemory {
     pub(super) fn record(
         &mut self,
         rule: &CronRule,
-        scheduled: Timestamp,
-        now: Timestamp,
-        ending: Ending,
+        execution: Execution,
+        recorded: &mut Vec<Recorded>,
     ) {
+        let scheduled = execution.scheduled();
         self.pending.take_if(|pending| pending.at <= scheduled);
-        self.add(scheduled, now, ending);
+        self.add(execution, recorded);
         self.trim(rule);
     }
 
-    fn add(&mut self, scheduled: Timestamp, now: Timestamp, ending: Ending) {
-        self.handled = self.handled.max(scheduled);
-        let mut newest = Execution::new(scheduled, now, ending);
+    fn add(&mut self, mut newest: Execution, recorded: &mut Vec<Recorded>) {
+        self.handled = self.handled.max(newest.scheduled());
         newest.share_message_with(&self.executions);
+        recorded.push(Recorded::Ended { rule: Arc::clone(&self.name), execution: newest.clone() });
         self.executions = std::iter::once(newest).chain(self.executions.iter().cloned()).collect();
     }
 

@@ -1,8 +1,9 @@
 //! From the firings that are due to the one write they come to.
 //!
-//! The firings are applied to the target one after the other, in order of time and then of the
-//! spec, as if each had been carried out in its moment. What the last of them leaves is written
-//! once; which firing each written field comes from is what the history records.
+//! The firings are in order of time and then of the spec. Of each field the last firing that names it
+//! wins; whoever wins none has no effect at all. If the two bounds contradict each other then, the
+//! later winner moves the other bound. What comes of it is written once; which firing each written
+//! field comes from is what the history records.
 
 use super::{Applied, CronScaling, Setting, TargetState};
 use crate::{Action, Autoscaler, Workload};
@@ -31,14 +32,15 @@ pub(super) enum Share {
     Written(Applied),
     /// What it sets is so already.
     AlreadySo(Applied),
-    /// Nothing is left of it; `by` is the last of the firings that set the same, by its index.
+    /// Nothing is left of it; `by` is the last of the firings that took over, by its index.
     Superseded { by: usize },
 }
 
-/// Plans the write for firings that are in order. `None` when there is no target to write.
-pub(super) fn plan(policy: &CronScaling, due: &[Due], target: TargetState) -> Option<Plan> {
+/// Plans the write for firings that are in order. `None` when there is no target that could be
+/// written.
+pub(super) fn plan(policy: &CronScaling, due: &[Due], target: TargetState<'_>) -> Option<Plan> {
     match target {
-        TargetState::Missing => None,
+        TargetState::Missing | TargetState::Unreachable(_) => None,
         TargetState::Workload(workload) => Some(plan_replicas(policy, due, workload)),
         TargetState::Autoscaler(autoscaler) => Some(plan_bounds(policy, due, autoscaler)),
     }
@@ -71,15 +73,17 @@ fn plan_bounds(policy: &CronScaling, due: &[Due], live: Autoscaler) -> Plan {
         if let Some(value) = bounds.max() {
             max.set(value, index);
         }
-        // Bounds that a rule gives both are in order, so at most one of these has to make way.
-        match (min.value, max.value) {
-            (Some(lower), Some(upper)) if lower > upper => {
-                if bounds.min().is_some() {
-                    max.make_way(lower, index);
-                } else {
-                    min.make_way(upper, index);
-                }
+    }
+    // Bounds that one rule gives both are in order, so the winners are two, or only one has won.
+    if let (Some(lower), Some(upper)) = (min.value, max.value)
+        && lower > upper
+    {
+        match (min.from, max.from) {
+            (Some(from), other) if other.is_none_or(|other| from > other) => {
+                max.make_way(lower, from);
             }
+            (_, Some(from)) => min.make_way(upper, from),
+            // An autoscaler that contradicts itself is left to whoever made it so.
             _ => {}
         }
     }

@@ -8,13 +8,15 @@ use std::sync::Arc;
 
 use almanac_calendar::Firings;
 
-use crate::{Fingerprint, Identity};
+use crate::{Fingerprint, Target};
 
 /// Rules that change one target at given instants.
 #[derive(Clone, Debug)]
 pub struct CronScaling {
     /// What the rules change.
     pub target: Target,
+    /// The `apiVersion` in which the target is named, for whoever speaks to an API server.
+    pub target_version: Arc<str>,
     /// In the order of the spec. Rules that could not be used are left out, so a position here is
     /// not a position in the spec: that is [`CronRule::position`].
     pub rules: Box<[CronRule]>,
@@ -30,25 +32,6 @@ pub struct UnusableRule {
     pub name: Box<str>,
     /// Its position in the spec as written, counted from 0.
     pub position: u32,
-}
-
-/// What the rules change, and so which fields they may set.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Target {
-    /// Anything with a `scale` subresource: its replicas are set.
-    Workload(Identity),
-    /// A `FederatedHPA` or `HorizontalPodAutoscaler`: its bounds are set.
-    Autoscaler(Identity),
-}
-
-impl Target {
-    /// Which object it is.
-    #[must_use]
-    pub fn identity(&self) -> &Identity {
-        match self {
-            Self::Workload(identity) | Self::Autoscaler(identity) => identity,
-        }
-    }
 }
 
 /// One rule that can be carried out.

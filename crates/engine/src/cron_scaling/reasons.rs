@@ -1,9 +1,11 @@
 //! Why a rule did what it did, and how that reads.
 
+use std::sync::Arc;
+
 use jiff::SignedDuration;
 
 use super::CronScaling;
-use crate::Reason;
+use crate::{Identity, Reason, World};
 
 /// What became of a rule, and why.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -14,9 +16,9 @@ pub enum Because {
     AlreadySo,
     /// It fired, and the bound it did not name is moved with the one it did.
     MovedOtherBound,
-    /// It fired, but a later firing sets the same.
+    /// It fired, but another firing took over all that it would have set.
     Superseded {
-        /// The position of the rule that fired later.
+        /// The position of the rule that took over.
         by: u32,
     },
     /// It fired too long ago to be carried out.
@@ -26,6 +28,8 @@ pub enum Because {
     },
     /// It fired, but there is nothing of the target's name.
     TargetMissing,
+    /// It fired, but nobody could look at the target.
+    TargetUnreachable,
     /// It fired, an attempt was in vain, and the next one is to come.
     Retrying {
         /// How many attempts were in vain.
@@ -56,10 +60,13 @@ pub fn render(policy: &CronScaling, reason: &Reason<Because>) -> String {
             format!("{schedule}: fired, and moved the other bound with its own")
         }
         Because::Superseded { by } => {
-            format!("{schedule}: fired, but {} fired later and sets the same", name(by))
+            format!("{schedule}: fired, but was superseded by {}", name(by))
         }
         Because::Missed { by } => format!("{schedule}: missed by {by:#}"),
         Because::TargetMissing => format!("{schedule}: fired, but the target was not found"),
+        Because::TargetUnreachable => {
+            format!("{schedule}: fired, but the target could not be looked at")
+        }
         Because::Retrying { attempts } => {
             format!("{schedule}: fired, tried in vain {attempts} times so far")
         }
@@ -69,4 +76,15 @@ pub fn render(policy: &CronScaling, reason: &Reason<Because>) -> String {
         Because::Suspended => format!("{schedule}: suspended"),
         Because::NotDue => format!("{schedule}: not due"),
     }
+}
+
+/// The rule of a reason by name, and the reason as a line for a person.
+pub(crate) fn told(
+    world: &World,
+    policy: &Identity,
+    reason: &Reason<Because>,
+) -> Option<(Option<Arc<str>>, String)> {
+    let policy = world.cron_scalings.get(policy)?.policy.as_deref()?;
+    let rule = reason.rule.and_then(|rule| policy.rules.get(rule as usize));
+    Some((rule.map(|rule| Arc::clone(&rule.name)), render(policy, reason)))
 }

@@ -1,14 +1,26 @@
-//! What is remembered once it is known what became of the write.
+//! What is remembered, recorded and set once it is known what became of the write.
 
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{CronScaling, Ending, Memory, Pending};
-use crate::Outcome;
+use super::{CronScaling, Decision, Ending, Execution, Memory, Pending, Recorded, RuleMemory};
+use crate::turn::Effect;
+use crate::{Outcome, Value, Verdict, Why};
 
 /// The longest time between two attempts.
 const LONGEST_PAUSE_SECONDS: i64 = 60;
+
+/// What follows from a decision and its outcomes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Settled {
+    /// What is remembered.
+    pub memory: Memory,
+    /// What happened.
+    pub recorded: Vec<Recorded>,
+    /// Which fields were set.
+    pub effects: Vec<Effect>,
+}
 
 /// Settles the attempts under way.
 ///
@@ -17,17 +29,18 @@ const LONGEST_PAUSE_SECONDS: i64 = 60;
 #[must_use]
 pub fn settle(
     policy: &CronScaling,
-    mut memory: Memory,
+    decision: Decision,
     outcomes: &[Outcome],
     now: Timestamp,
-) -> Memory {
+) -> Settled {
+    let Decision { reasons, mut memory, mut recorded, .. } = decision;
     for (rule, memory) in policy.rules.iter().zip(&mut memory.rules) {
         let Some(pending) = &mut memory.pending else { continue };
         let Some(applied) = pending.applying.take() else { continue };
         let message = match outcomes.first() {
             Some(Outcome::Done | Outcome::Unchanged) => {
-                let at = pending.at;
-                memory.record(rule, at, now, Ending::Done(applied));
+                let done = Execution::new(pending.at, now, Ending::Done(applied));
+                memory.record(rule, done, &mut recorded);
                 continue;
             }
             Some(Outcome::Conflict) => {
@@ -36,23 +49,72 @@ pub fn settle(
             Some(Outcome::Refused(message) | Outcome::Unknown(message)) => Arc::clone(message),
             None => Arc::from("nobody carried it out"),
         };
-        pending.was_in_vain(message, now);
+        memory.attempt_failed(&message, now, &mut recorded);
     }
-    memory
+    if recorded.len() > 1 {
+        recorded.sort_by_key(|it| place(policy, it));
+    }
+    let mut effects = Vec::new();
+    // A rule that gives up one firing may carry out the next in the same turn.
+    for reason in reasons.into_iter().filter(|reason| reason.verdict == Verdict::Won) {
+        let rule = reason.rule.and_then(|index| policy.rules.get(index as usize));
+        let done = rule.and_then(|rule| applied_by(&rule.name, &recorded));
+        for (field, value) in done.into_iter().flat_map(super::Applied::fields) {
+            let target = policy.target.identity().clone();
+            let (value, why) = (Value::Number(value), Why::CronScaling(reason));
+            effects.push(Effect { target, field, value, why });
+        }
+    }
+    Settled { memory, recorded, effects }
+}
+
+/// What is recorded is told in order of time, then of the spec.
+fn place(policy: &CronScaling, recorded: &Recorded) -> (Timestamp, usize) {
+    let (at, name) = match recorded {
+        Recorded::Ended { rule, execution } => (execution.scheduled(), rule),
+        Recorded::AttemptFailed { rule, scheduled, .. } => (*scheduled, rule),
+    };
+    let place = policy.rules.iter().position(|rule| rule.name == *name);
+    (at, place.unwrap_or(usize::MAX))
+}
+
+/// What a rule has just set, if it has.
+fn applied_by(rule: &str, recorded: &[Recorded]) -> Option<super::Applied> {
+    recorded.iter().rev().find_map(|it| match it {
+        Recorded::Ended { rule: of, execution } if **of == *rule => match execution.ending {
+            Ending::Done(applied) => Some(applied),
+            _ => None,
+        },
+        _ => None,
+    })
+}
+
+impl RuleMemory {
+    /// Records that an attempt failed, and sets when to try again.
+    pub(super) fn attempt_failed(
+        &mut self,
+        message: &Arc<str>,
+        now: Timestamp,
+        recorded: &mut Vec<Recorded>,
+    ) {
+        let Some(pending) = &mut self.pending else { return };
+        pending.attempts = pending.attempts.saturating_add(1);
+        let pause = 1_i64 << (pending.attempts - 1).min(6);
+        let pause = SignedDuration::from_secs(pause.min(LONGEST_PAUSE_SECONDS));
+        pending.retry_at = now.saturating_add(pause).unwrap_or(now);
+        pending.message = Some(Arc::clone(message));
+        recorded.push(Recorded::AttemptFailed {
+            rule: Arc::clone(&self.name),
+            scheduled: pending.at,
+            attempts: pending.attempts,
+            message: Arc::clone(message),
+        });
+    }
 }
 
 impl Pending {
     /// A firing that is about to be tried for the first time.
     pub(super) fn new(at: Timestamp, now: Timestamp) -> Pending {
         Pending { at, attempts: 0, retry_at: now, message: None, applying: None }
-    }
-
-    /// Notes that an attempt was in vain, and when to try again.
-    pub(super) fn was_in_vain(&mut self, message: Arc<str>, now: Timestamp) {
-        self.attempts = self.attempts.saturating_add(1);
-        let pause = 1_i64 << (self.attempts - 1).min(6);
-        let pause = SignedDuration::from_secs(pause.min(LONGEST_PAUSE_SECONDS));
-        self.retry_at = now.saturating_add(pause).unwrap_or(now);
-        self.message = Some(message);
     }
 }

@@ -2,17 +2,23 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{Because, Behaviour, Change, Input, Published, ScheduledCapacity};
+use super::{Because, Behaviour, Change, Input, Published, Recorded, ScheduledCapacity};
 use crate::reason::{Reasons, WholeChain, Winners};
-use crate::{Action, Decision, Reason, Verdict};
+use crate::{Action, Reason, Verdict};
+
+/// What is decided about a schedule.
+pub type Decision = crate::Decision<Because, Published, Recorded>;
 
 /// The next number is told when it comes within a year; a leap year's length, so that the same day
 /// of the next year is always inside.
 pub const LOOKS_AHEAD: SignedDuration = SignedDuration::from_hours(366 * 24);
 
+/// How many changes back the beginning of a winner is looked for.
+const LOOKS_BACK: usize = 64;
+
 /// Decides which number holds at `now`.
 #[must_use]
-pub fn decide(input: &Input<'_>, now: Timestamp) -> Decision<Because, Published> {
+pub fn decide(input: &Input<'_>, now: Timestamp) -> Decision {
     let mut reasons = Winners(Vec::new());
     let mut decision = decide_with(input, now, &mut reasons);
     decision.reasons = reasons.0;
@@ -24,12 +30,33 @@ pub fn decide(input: &Input<'_>, now: Timestamp) -> Decision<Because, Published>
 pub fn explain(input: &Input<'_>, now: Timestamp) -> Vec<Reason<Because>> {
     let mut reasons = WholeChain(Vec::new());
     decide_with(input, now, &mut reasons);
-    for reason in reasons.0.iter_mut().filter(|reason| reason.because == Because::Open) {
-        let behaviour = reason.rule.and_then(|rule| input.policy.behaviours.get(rule as usize));
-        let opened = behaviour.and_then(|it| it.windows.previous_transition(now));
-        reason.since = opened.map(|it| it.at);
+    for reason in reasons.0.iter_mut().filter(|reason| reason.verdict == Verdict::Won) {
+        let winner = reason.rule.map(|rule| rule as usize);
+        reason.since = began_to_win(input.policy, winner, now);
     }
     reasons.0
+}
+
+/// When the winner of an instant began to win. That may be later than when its window opened: another
+/// one may have won until then.
+fn began_to_win(
+    policy: &ScheduledCapacity,
+    winner: Option<usize>,
+    now: Timestamp,
+) -> Option<Timestamp> {
+    let mut until = now;
+    // A window without length may have come between; so many of them in a row do not.
+    for _ in 0..LOOKS_BACK {
+        let changes = deciding(policy, winner);
+        let last = changes.filter_map(|it| it.windows.previous_transition(until));
+        let last = last.map(|it| it.at).max()?;
+        let before = last.checked_sub(SignedDuration::from_nanos(1)).ok()?;
+        if winner_at(policy, before) != winner {
+            return Some(last);
+        }
+        until = before;
+    }
+    None
 }
 
 /// The number that holds at an instant, and nothing else about it.
@@ -38,11 +65,7 @@ pub fn value_at(policy: &ScheduledCapacity, at: Timestamp) -> u32 {
     value_of(policy, winner_at(policy, at))
 }
 
-fn decide_with(
-    input: &Input<'_>,
-    now: Timestamp,
-    reasons: &mut impl Reasons<Because>,
-) -> Decision<Because, Published> {
+fn decide_with(input: &Input<'_>, now: Timestamp, reasons: &mut impl Reasons<Because>) -> Decision {
     let policy = input.policy;
     let winner = winner_at(policy, now);
     let first_change = winner_changes_after(policy, winner, now);
@@ -64,6 +87,7 @@ fn decide_with(
         reasons: Vec::new(),
         wake_at: first_change.into_iter().chain(comes_into_sight).min(),
         memory: published,
+        recorded: Vec::new(),
     }
 }
 
@@ -92,14 +116,16 @@ fn winner_changes_after(
     winner: Option<usize>,
     after: Timestamp,
 ) -> Option<Timestamp> {
-    let deciding = |(index, _): &(usize, &Behaviour)| {
-        winner == Some(*index) || outranks(policy, *index, winner)
-    };
-    let changes = policy.behaviours.iter().enumerate().filter(deciding);
-    changes
-        .filter_map(|(_, behaviour)| behaviour.windows.next_transition(after))
-        .map(|it| it.at)
-        .min()
+    let changes = deciding(policy, winner);
+    changes.filter_map(|it| it.windows.next_transition(after)).map(|it| it.at).min()
+}
+
+/// The winner, and whoever would win over it.
+fn deciding(policy: &ScheduledCapacity, winner: Option<usize>) -> impl Iterator<Item = &Behaviour> {
+    let behaviours = policy.behaviours.iter().enumerate();
+    let deciding = behaviours
+        .filter(move |(index, _)| winner == Some(*index) || outranks(policy, *index, winner));
+    deciding.map(|(_, behaviour)| behaviour)
 }
 
 /// The first change of the winner that brings another number. It is looked for until a year after

@@ -14,9 +14,11 @@ pub struct Input<'a> {
     pub published: Option<&'a Published>,
 }
 
-/// Gathers what a decision about the schedule of this name looks at.
+/// Gathers what a decision about the schedule of this name looks at. There is nothing that would
+/// have to be fetched.
 #[must_use]
 pub fn gather<'a>(world: &'a World, schedule: &Identity) -> Option<Input<'a>> {
     let (identity, object) = world.scheduled_capacities.get_key_value(schedule)?;
-    Some(Input { identity, policy: &object.policy, published: object.memory.as_ref() })
+    let policy = object.policy.as_deref()?;
+    Some(Input { identity, policy, published: object.memory.as_ref() })
 }

@@ -1,7 +1,9 @@
 //! Why a number holds, and how that reads.
 
-use super::ScheduledCapacity;
-use crate::Reason;
+use std::sync::Arc;
+
+use super::{ScheduledCapacity, gather};
+use crate::{Identity, Reason, World};
 
 /// What became of a behaviour, and why.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -41,4 +43,19 @@ pub fn render(policy: &ScheduledCapacity, reason: &Reason<Because>) -> String {
             format!("{window}: open, but {} comes before it", name(than))
         }
     }
+}
+
+/// Behaviours have no names; they are called by their place in the spec.
+pub(super) fn behaviour_name(position: u32) -> Arc<str> {
+    Arc::from(format!("behaviors[{position}]"))
+}
+
+/// The behaviour of a reason by name, and the reason as a line for a person.
+pub(crate) fn told(
+    world: &World,
+    policy: &Identity,
+    reason: &Reason<Because>,
+) -> Option<(Option<Arc<str>>, String)> {
+    let policy = gather(world, policy)?.policy;
+    Some((reason.rule.map(behaviour_name), render(policy, reason)))
 }

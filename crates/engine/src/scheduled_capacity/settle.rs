@@ -1,8 +1,13 @@
 //! What a schedule remembers: the number it publishes, which its status shows.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 
-use crate::Outcome;
+use super::reasons::behaviour_name;
+use super::{Decision, ScheduledCapacity, gather};
+use crate::turn::Effect;
+use crate::{Field, Identity, Outcome, Value, What, Why, World};
 
 /// What a schedule publishes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -24,6 +29,62 @@ pub struct Change {
     pub value: u32,
 }
 
+/// Another behaviour decides than before.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Recorded {
+    /// When.
+    pub at: Timestamp,
+    /// What was published before; `None` when nothing was.
+    pub before: Option<Published>,
+    /// What is published now.
+    pub published: Published,
+}
+
+impl Recorded {
+    /// Whether a behaviour has opened, or the one that decided before has closed; and which, by its
+    /// position. Found when it is asked for: few want to know it of each.
+    #[must_use]
+    pub fn what(&self, policy: &ScheduledCapacity) -> (What, Option<u32>) {
+        let last_change = |rule: u32| {
+            let behaviour = policy.behaviours.get(rule as usize)?;
+            behaviour.windows.previous_transition(self.at)
+        };
+        let won_before = self.before.and_then(|before| before.winner);
+        let closed = won_before.and_then(last_change).filter(|last| !last.opens);
+        // A turn may be late: what closes and what opens are compared with each other, not with now.
+        let has_opened_since = |rule: &u32| match (last_change(*rule), closed) {
+            (Some(opened), Some(closed)) => opened.at >= closed.at,
+            _ => true,
+        };
+        match self.published.winner.filter(has_opened_since) {
+            Some(rule) => (What::Opens, Some(rule)),
+            None => (What::Closes, won_before),
+        }
+    }
+
+    pub(crate) fn told(
+        &self,
+        world: &World,
+        policy: &Identity,
+    ) -> Option<(What, Option<Arc<str>>)> {
+        // What was first published was decided before, by somebody else.
+        self.before?;
+        let (what, behaviour) = self.what(gather(world, policy)?.policy);
+        Some((what, behaviour.map(behaviour_name)))
+    }
+}
+
+/// What follows from a decision and its outcomes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Settled {
+    /// What is remembered.
+    pub memory: Option<Published>,
+    /// What happened.
+    pub recorded: Vec<Recorded>,
+    /// Which fields were set.
+    pub effects: Vec<Effect>,
+}
+
 /// What is remembered after the decided number was published, or was not.
 ///
 /// It is all decided anew each time, so a failure only means that the old number still stands, and
@@ -31,9 +92,27 @@ pub struct Change {
 /// again is up to whoever publishes.
 #[must_use]
 pub fn settle(
+    schedule: &Identity,
     before: Option<Published>,
-    decided: Published,
+    decision: Decision,
     outcomes: &[Outcome],
-) -> Option<Published> {
-    if outcomes.iter().all(Outcome::is_as_wanted) { Some(decided) } else { before }
+    now: Timestamp,
+) -> Settled {
+    if !outcomes.iter().all(Outcome::is_as_wanted) {
+        return Settled { memory: before, recorded: Vec::new(), effects: Vec::new() };
+    }
+    let published = decision.memory;
+    let is_same = before.is_some_and(|before| before.winner == published.winner);
+    let effect = |reason| Effect {
+        target: schedule.clone(),
+        field: Field::Value,
+        value: Value::Number(published.value),
+        why: Why::ScheduledCapacity(reason),
+    };
+    let record = || Recorded { at: now, before, published };
+    Settled {
+        memory: Some(published),
+        recorded: if is_same { Vec::new() } else { vec![record()] },
+        effects: decision.reasons.into_iter().map(effect).collect(),
+    }
 }

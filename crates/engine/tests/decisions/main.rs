@@ -1,8 +1,9 @@
 //! The decisions, rule by rule: a module for each family, in it a file for each part of its rules.
 //!
 //! Every test's name states the rule it holds. Whatever is decided here is decided through
-//! `support`, which runs the checker over it. The properties, which hold over random policies,
-//! worlds, outcomes and clocks, are in the families' `properties`.
+//! `support`, which runs the checker over it. What the families share has a module of its own
+//! beside theirs: where a run begins, which policies belong together, one turn. The properties,
+//! which hold over random policies, worlds, outcomes and clocks, are in `properties` of each.
 
 #![expect(
     clippy::unwrap_used,
@@ -11,6 +12,9 @@
     reason = "a test fails by panicking, in its helping functions too"
 )]
 
+mod beginning;
 mod cron_scaling;
+mod footprint;
 mod scheduled_capacity;
 mod support;
+mod turn;

@@ -3,10 +3,13 @@
 use std::sync::Arc;
 
 use almanac_calendar::{Cron, Pattern, PatternText, PatternWindow, Zone};
-use almanac_engine::cron_scaling::{Bounds, CronRule, CronScaling, Setting, Target};
+use almanac_engine::cron_scaling::{Bounds, CronRule, CronScaling, Memory, Setting};
 use almanac_engine::scheduled_capacity::{Behaviour, ScheduledCapacity};
-use almanac_engine::{Autoscaler, Fingerprint, Identity, PolicyObject, Workload, World};
-use almanac_forecast::{Assumed, Field, Forecast, Period, Series};
+use almanac_engine::{
+    Autoscaler, Family, Field, Fingerprint, Identity, PolicyName, PolicyObject, Target, Workload,
+    World,
+};
+use almanac_forecast::{Assumed, Forecast, Period, Series};
 use jiff::Timestamp;
 
 pub(crate) fn deployment(name: &str) -> Identity {
@@ -17,12 +20,14 @@ pub(crate) fn autoscaler(name: &str) -> Identity {
     Identity::new("autoscaling", "HorizontalPodAutoscaler", "default", name)
 }
 
-pub(crate) fn cron_policy(name: &str) -> Identity {
-    Identity::new("autoscaling.karmada.io", "CronFederatedHPA", "default", name)
+pub(crate) fn cron_policy(name: &str) -> PolicyName {
+    let object = Identity::new("autoscaling.karmada.io", "CronFederatedHPA", "default", name);
+    PolicyName::new(Family::CronScaling, object)
 }
 
-pub(crate) fn schedule(name: &str) -> Identity {
-    Identity::new("autoscaling.karpenter.sh", "MetricsProducer", "default", name)
+pub(crate) fn schedule(name: &str) -> PolicyName {
+    let object = Identity::new("autoscaling.karpenter.sh", "MetricsProducer", "default", name);
+    PolicyName::new(Family::ScheduledCapacity, object)
 }
 
 pub(crate) fn at(text: &str) -> Timestamp {
@@ -103,9 +108,31 @@ impl Building {
 
     pub(crate) fn scaling(mut self, name: &str, target: Target, rules: Vec<CronRule>) -> Building {
         let rules = (0..).zip(rules).map(|(position, rule)| CronRule { position, ..rule });
-        let policy = CronScaling { target, rules: rules.collect(), unusable_rules: Box::default() };
-        let object = PolicyObject { policy, created: None, memory: None };
-        self.0.cron_scalings.insert(cron_policy(name), object);
+        let policy = CronScaling {
+            target,
+            target_version: Arc::from("v1"),
+            rules: rules.collect(),
+            unusable_rules: Box::default(),
+        };
+        self.0.cron_scalings.insert(cron_policy(name).identity, PolicyObject::new(policy));
+        self
+    }
+
+    /// What the status of an object of cron rules says, and when it was created.
+    pub(crate) fn known(
+        mut self,
+        name: &str,
+        created: Option<&str>,
+        memory: Option<Memory>,
+    ) -> Building {
+        let object = self.0.cron_scalings.get_mut(&cron_policy(name).identity).unwrap();
+        (object.created, object.memory) = (created.map(at), memory);
+        self
+    }
+
+    /// The world was seen to be so, as a cluster is.
+    pub(crate) fn seen_at(mut self, text: &str) -> Building {
+        self.0.seen_at = Some(at(text));
         self
     }
 
@@ -117,8 +144,7 @@ impl Building {
     ) -> Building {
         let policy =
             ScheduledCapacity { zone: Zone::utc(), default_value, behaviours: behaviours.into() };
-        let object = PolicyObject { policy, created: None, memory: None };
-        self.0.scheduled_capacities.insert(schedule(name), object);
+        self.0.scheduled_capacities.insert(schedule(name).identity, PolicyObject::new(policy));
         self
     }
 
@@ -153,12 +179,12 @@ pub(crate) fn series(world: &World, period: Period, field: Field) -> Series {
 pub(crate) fn told(series: &Series) -> Vec<String> {
     let tell = |segment: &almanac_forecast::Segment| {
         let civil = Zone::utc().civil(segment.from);
-        let value = segment.value.map_or("?".to_owned(), |value| value.to_string());
+        let value = segment.value.as_ref().map_or("?".to_owned(), ToString::to_string);
         let by = match &segment.origin.writer {
             None => "nobody".to_owned(),
             Some(writer) => {
                 let rule = writer.rule.as_deref().unwrap_or("default");
-                format!("{}/{rule}", writer.policy.name())
+                format!("{}/{rule}", writer.policy.identity.name())
             }
         };
         format!("{:02} {:02}:{:02} {value} {by}", civil.day(), civil.hour(), civil.minute())

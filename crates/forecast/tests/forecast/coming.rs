@@ -1,6 +1,7 @@
 //! What comes next: firings and boundaries, in order.
 
-use almanac_forecast::{Assumed, Coming, Event, What};
+use almanac_engine::{Value, What};
+use almanac_forecast::{Assumed, Coming, Event};
 
 use crate::builders::*;
 
@@ -8,10 +9,13 @@ fn told(event: &Event) -> String {
     let sets: Vec<_> = event
         .sets
         .iter()
-        .map(|(field, before, after)| format!("{field} {before:?}->{after}"))
+        .map(|(field, before, after)| {
+            let before = before.as_ref().and_then(Value::number);
+            format!("{field} {before:?}->{after}")
+        })
         .collect();
     let rule = event.rule.as_deref().unwrap_or("-");
-    let (what, policy) = (event.what.name(), event.policy.name());
+    let (what, policy) = (event.what.name(), event.policy.identity.name());
     format!("{} {policy}/{rule} {what} {}", event.at, sets.join(" "))
 }
 
@@ -31,8 +35,8 @@ fn firings_and_boundaries_of_everything_come_in_order_of_time() {
             "2026-03-02T09:00:00Z nodes/behaviors[0] opens value Some(1)->5",
             "2026-03-02T12:00:00Z nodes/behaviors[1] opens value Some(5)->7",
             "2026-03-02T13:00:00Z nodes/behaviors[1] closes value Some(7)->5",
-            "2026-03-02T17:00:00Z s/close fires replicas Some(10)->3",
             "2026-03-02T17:00:00Z nodes/behaviors[0] closes value Some(5)->1",
+            "2026-03-02T17:00:00Z s/close fires replicas Some(10)->3",
         ]
     );
 }

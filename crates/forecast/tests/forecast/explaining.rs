@@ -1,14 +1,14 @@
 //! Why a value holds: every rule, what became of it, and what changes next.
 
-use almanac_engine::Verdict;
-use almanac_forecast::{Explanation, Field, explain};
+use almanac_engine::{Explained, Field, Value, Verdict};
+use almanac_forecast::{Explanation, explain};
 
 use crate::builders::*;
 
 /// Every rule as `name verdict since until`.
 fn told(explanation: &Explanation) -> Vec<String> {
     let time = |at: Option<jiff::Timestamp>| at.map_or("-".to_owned(), |at| at.to_string());
-    let line = |it: &almanac_forecast::Because| {
+    let line = |it: &Explained| {
         let rule = it.rule.as_deref().unwrap_or("default");
         format!("{rule} {:?} {} {}", it.verdict, time(it.since), time(it.until))
     };
@@ -17,7 +17,7 @@ fn told(explanation: &Explanation) -> Vec<String> {
 
 fn value(explanation: &Explanation, field: Field) -> Option<u32> {
     let found = explanation.values.iter().find(|(it, _)| *it == field);
-    found.and_then(|(_, holder)| holder.value)
+    found.and_then(|(_, holder)| holder.value.as_ref()?.number())
 }
 
 #[test]
@@ -41,7 +41,7 @@ fn the_rule_that_fired_last_has_won_and_the_others_wait() {
     let next = explanation.next.unwrap();
     assert_eq!(
         (next.at, next.values),
-        (at("2026-03-02T20:00:00Z"), vec![(Field::Replicas, Some(3))])
+        (at("2026-03-02T20:00:00Z"), vec![(Field::Replicas, Some(Value::Number(3)))])
     );
 }
 

@@ -8,3 +8,4 @@ mod explaining;
 mod series;
 mod starting;
 mod stepping;
+mod what_is;

@@ -1,7 +1,8 @@
 //! What holds at the beginning: what the last firing before it left, else what is given, else
 //! nothing is known.
 
-use almanac_forecast::{Assumed, Assumption, Field, Forecast};
+use almanac_engine::Field;
+use almanac_forecast::{Assumed, Assumption, Forecast};
 
 use crate::builders::*;
 

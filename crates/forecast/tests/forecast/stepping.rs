@@ -4,8 +4,10 @@
 use almanac_checker::{check_cron_scaling, check_scheduled_capacity};
 use almanac_engine::cron_scaling::{CronRule, Memory, RuleMemory};
 use almanac_engine::scheduled_capacity::Behaviour;
-use almanac_engine::{Identity, World, cron_scaling, scheduled_capacity, turn};
-use almanac_forecast::{Assumed, Clock, Field, Period};
+use almanac_engine::{
+    Field, Identity, PolicyName, Reach, Value, World, cron_scaling, scheduled_capacity, turn,
+};
+use almanac_forecast::{Assumed, Clock, Period};
 use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 
@@ -108,7 +110,8 @@ fn worlds() -> impl Strategy<Value = World> {
 fn stepped(mut world: World, period: Period, mut each: impl FnMut(Timestamp, &World)) {
     let mut now = period.from() - SETTLES;
     for object in world.cron_scalings.values_mut() {
-        let rules = object.policy.rules.iter().map(|rule| RuleMemory {
+        let policy = object.policy.as_ref().unwrap();
+        let rules = policy.rules.iter().map(|rule| RuleMemory {
             name: rule.name.clone(),
             fingerprint: rule.fingerprint,
             handled: now,
@@ -117,10 +120,12 @@ fn stepped(mut world: World, period: Period, mut each: impl FnMut(Timestamp, &Wo
         });
         object.memory = Some(Memory { rules: rules.collect() });
     }
-    let policies: Vec<Identity> = world.cron_scalings.keys().cloned().collect();
+    let is_cron = |policy: &PolicyName| world.cron_scalings.contains_key(&policy.identity);
+    let policies: Vec<PolicyName> = world.policies().filter(is_cron).collect();
+    let reach = Reach::everything();
     while now < period.to() {
         for policy in &policies {
-            let input = cron_scaling::gather(&world, policy).unwrap();
+            let input = cron_scaling::gather(&world, &policy.identity, &reach).unwrap();
             let decision = cron_scaling::decide(&input, now);
             if !decision.actions.is_empty() || is_looked_at(now) {
                 check_cron_scaling(&input, now, &decision).stop();
@@ -139,14 +144,14 @@ fn is_looked_at(now: Timestamp) -> bool {
     now.as_second() % 3600 == 0
 }
 
-fn field_at(world: &World, target: &Identity, field: Field, now: Timestamp) -> Option<u32> {
+fn field_at(world: &World, target: &Identity, field: Field, now: Timestamp) -> Option<Value> {
     if field == Field::Value {
         let input = scheduled_capacity::gather(world, target).unwrap();
         let decision = scheduled_capacity::decide(&input, now);
         if is_looked_at(now) {
             check_scheduled_capacity(&input, now, &decision).stop();
         }
-        return Some(decision.memory.value);
+        return Some(Value::Number(decision.memory.value));
     }
     field.read(world, target)
 }
@@ -207,10 +212,10 @@ fn the_loop_that_steps_finds_a_forecast_wrong_that_is_shifted_by_a_minute() {
     let day = period("2026-03-02T00:00:00Z", "2026-03-03T00:00:00Z");
     let later = cron_scaling::CronScaling {
         rules: Box::from([rule("open", "1 8 * * *", 10), rule("close", "0 20 * * *", 3)]),
-        ..world.cron_scalings[&cron_policy("s")].policy.clone()
+        ..world.cron_scalings[&cron_policy("s").identity].policy.as_deref().unwrap().clone()
     };
     let mut shifted = world.clone();
-    shifted.cron_scalings.get_mut(&cron_policy("s")).unwrap().policy = later;
+    shifted.cron_scalings.get_mut(&cron_policy("s").identity).unwrap().policy = Some(later.into());
     let series = series(&shifted, day, Field::Replicas);
     let mut differences = 0;
     stepped(world, day, |now, world| {

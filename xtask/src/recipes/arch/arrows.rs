@@ -12,9 +12,12 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("almanac-engine", &["almanac-calendar"]),
     ("almanac-api", &["almanac-engine", "almanac-calendar"]),
     ("almanac-forecast", &["almanac-engine", "almanac-api"]),
-    ("almanac-local", &["almanac-engine", "almanac-api"]),
+    ("almanac-local", &["almanac-shell"]),
     ("almanac-shell", &["almanac-api"]),
-    ("almanac-controllers", &["almanac-shell", "almanac-engine", "almanac-api"]),
+    (
+        "almanac-controllers",
+        &["almanac-shell", "almanac-forecast", "almanac-engine", "almanac-api"],
+    ),
     (
         "almanac",
         &[

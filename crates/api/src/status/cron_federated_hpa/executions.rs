@@ -7,8 +7,8 @@ use jiff::SignedDuration;
 use serde_json::Value;
 
 use super::MOST_EXECUTIONS;
+use crate::lenient;
 use crate::objects::{FailedExecution, SuccessfulExecution};
-use crate::status::lenient;
 
 /// The most characters the message of an execution has.
 const MESSAGE_CHARACTERS: usize = 4_096;
@@ -115,9 +115,7 @@ fn why_it_failed(execution: &Execution) -> Option<String> {
             let late = SignedDuration::from_secs(execution.later().as_secs());
             format!("missed by {late:#}")
         }
-        Ending::Superseded { by } => {
-            format!("superseded by rule {by:?}, which fired later and sets the same")
-        }
+        Ending::Superseded { by } => format!("superseded by rule {by:?}"),
     })
 }
 

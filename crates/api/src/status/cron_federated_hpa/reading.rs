@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::{MOST_RULES, can_be_a_name, executions};
-use crate::status::lenient;
+use crate::lenient;
 
 /// Reads the memory of an object's rules, as much of it as can be read.
 ///

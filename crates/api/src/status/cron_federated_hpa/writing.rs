@@ -8,8 +8,8 @@ use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 
 use super::{MOST_EXECUTIONS, MOST_RULES, can_be_a_name, executions};
+use crate::lenient;
 use crate::objects::{CronFederatedHPAStatus, ExecutionHistory};
-use crate::status::lenient;
 
 /// Writes the status of an object: one history a rule, in the order of the spec, each within the
 /// limits of its rule.

@@ -1,5 +1,5 @@
-// Draws the forecast that stands in this page: rows of steps over a time axis that can be zoomed
-// down to an hour. Times are shown by the offsets that came with the page, not by the browser's.
+// Draws the forecast that stands in this page over a time axis that can be zoomed down to an hour:
+// numbers as steps, texts as bands, names as thin rows. Times are shown by the offsets that came with the page, not by the browser's.
 "use strict";
 (() => {
   const read = (id) => JSON.parse(document.getElementById(id).textContent);
@@ -19,7 +19,10 @@
     }
     const names = series.segments.filter((it) => it.policy).map((it) => it.policy.name);
     series.writers = [...new Set(names)];
-    series.highest = series.segments.reduce((most, it) => Math.max(most, it.value ?? 0), 1);
+    series.blocks = drawn.blocks(series);
+    const shown = series.blocks.flatMap((block) => block.stretches).map((it) => it.shown);
+    // One scale for all names, so that they can be compared.
+    series.highest = shown.reduce((most, it) => (typeof it === "number" ? Math.max(most, it) : most), 1);
   }
 
   function offsetAt(time) {
@@ -111,53 +114,95 @@
     ? called(segment.policy) + (segment.policy.rule ? " " + segment.policy.rule : "")
     : "nobody yet";
 
-  const TOP = 18, BASE = 88;
-  function draw(row) {
-    const { series, canvas } = row;
-    const width = canvas.clientWidth || 1000;
-    canvas.setAttribute("viewBox", `0 0 ${width} 92`);
+  const TOP = 18, BASE = 88, BAND = 26, THIN = 20, LETTER = 8;
+  const HEIGHTS = {
+    number: () => BASE + 4,
+    text: () => TOP + BAND + 8,
+    names: (block) => TOP + THIN * block.rows.length + 6,
+  };
+
+  // The stretches of the time that is shown, with their ends on the canvas.
+  function visible(stretches, scale) {
+    const { at, width } = scale;
+    const inView = stretches.filter((it) => it.end > view.from && it.start < view.to);
+    return inView.map((stretch) => {
+      const x = Math.max(at(stretch.start), -2), end = Math.min(at(stretch.end), width + 2);
+      return { stretch, x, end, from: Math.max(x, 0), to: Math.min(end, width) };
+    });
+  }
+
+  function shape(series, { stretch, x, end }, y, height) {
+    const { policy } = stretch.segment;
+    const other = policy && series.writers.indexOf(policy.name) % 2 === 1;
+    const isSomething = stretch.shown !== null && stretch.shown !== drawn.NOTHING;
+    const made = svg("rect", {
+      class: !isSomething ? "unknown" : other ? "other" : "bar",
+      x, y, width: Math.max(end - x, 1), height, tabindex: -1,
+    });
+    made.stretch = stretch;
+    if (stretch === kept) made.classList.add("kept");
+    return made;
+  }
+
+  const middled = (x, y, label) => svg("text", { x, y, "text-anchor": "middle" }, label);
+
+  function steps(series, block, scale) {
+    let labelled = -Infinity;
+    return visible(block.stretches, scale).flatMap((it) => {
+      const { shown } = it.stretch;
+      const share = typeof shown === "number" ? shown / series.highest : shown === null ? 0.5 : 0;
+      const height = Math.max(share * (BASE - TOP - 14), 2);
+      const step = shape(series, it, BASE - height, height);
+      const label = shown === null ? "?" : drawn.said(shown);
+      // What does not fit into its step stands above it.
+      const middle = (it.from + it.to) / 2, half = 4 * label.length + 2;
+      if (it.to - it.from <= 6 || middle - half < labelled) return [step];
+      labelled = middle + half;
+      const fits = it.to - it.from > 2 * half && height >= 18;
+      return [step, middled(middle, BASE - height + (fits ? 14 : -4), label)];
+    });
+  }
+
+  function bands(series, block, scale) {
+    const texts = [...new Set(block.stretches.map((it) => it.shown))].filter((it) => typeof it === "string").sort();
+    return visible(block.stretches, scale).flatMap((it) => {
+      const band = shape(series, it, TOP, BAND);
+      const place = texts.indexOf(it.stretch.shown);
+      if (place >= 0) band.setAttribute("fill-opacity", 0.4 + (0.6 * (place + 1)) / texts.length);
+      const label = drawn.said(it.stretch.shown), room = Math.floor((it.to - it.from - 6) / LETTER);
+      // One or two letters tell nothing.
+      if (room < Math.min(label.length, 4)) return [band];
+      return [band, middled((it.from + it.to) / 2, TOP + 17, drawn.shortened(label, room))];
+    });
+  }
+
+  function thinRows(series, block, scale) {
+    return block.rows.flatMap((row, index) => {
+      const y = TOP + THIN * index;
+      const label = drawn.shortened(drawn.said(row[0].shown), Math.floor(scale.width / LETTER));
+      const shapes = visible(row, scale).map((it) => shape(series, it, y, THIN - 4));
+      return [...shapes, svg("text", { x: 4, y: y + 12 }, label)];
+    });
+  }
+
+  const KINDS = { number: steps, text: bands, names: thinRows };
+  function draw({ series, block, canvas }) {
+    const width = canvas.clientWidth || 1000, height = HEIGHTS[block.kind](block);
+    canvas.setAttribute("viewBox", `0 0 ${width} ${height}`);
     const at = (time) => ((time - view.from) / (view.to - view.from)) * width;
-    const parts = marks(width).flatMap((mark) => [
-      svg("line", { class: "mark", x1: at(mark.time), x2: at(mark.time), y1: 0, y2: BASE }),
+    const lines = marks(width).flatMap((mark) => [
+      svg("line", { class: "mark", x1: at(mark.time), x2: at(mark.time), y1: 0, y2: height - 4 }),
       svg("text", { class: "label", x: at(mark.time) + 3, y: 11 }, mark.label),
     ]);
-    let labelled = -Infinity;
-    let firstVisible = series.segments.findIndex((it) => it.end > view.from);
-    if (firstVisible < 0) firstVisible = series.segments.length;
-    for (let index = firstVisible; index < series.segments.length; index += 1) {
-      const segment = series.segments[index];
-      if (segment.start >= view.to) break;
-      const x = Math.max(at(segment.start), -2), end = Math.min(at(segment.end), width + 2);
-      const unknown = segment.value === null;
-      const share = unknown ? 0.5 : segment.value / series.highest;
-      const height = Math.max(share * (BASE - TOP - 14), 2);
-      const other = segment.policy && series.writers.indexOf(segment.policy.name) % 2 === 1;
-      const step = svg("rect", {
-        class: unknown ? "unknown" : other ? "other" : "bar",
-        x, y: BASE - height, width: Math.max(end - x, 1), height, tabindex: -1,
-      });
-      step.segment = segment;
-      if (segment === kept) step.classList.add("kept");
-      parts.push(step);
-      const label = unknown ? "?" : String(segment.value);
-      const from = Math.max(x, 0), to = Math.min(end, width);
-      // What does not fit into its step stands above it.
-      const middle = (from + to) / 2, half = 4 * label.length + 2;
-      if (to - from > 6 && middle - half >= labelled) {
-        labelled = middle + half;
-        const fits = to - from > 2 * half && height >= 18;
-        const y = BASE - height + (fits ? 14 : -4);
-        parts.push(svg("text", { x: middle, y, "text-anchor": "middle" }, label));
-      }
-    }
-    canvas.replaceChildren(...parts);
+    canvas.replaceChildren(...lines, ...KINDS[block.kind](series, block, { at, width }));
   }
 
   const tip = element("tip");
-  function tell(segment, x, y) {
+  function tell({ start, end, shown: value, name, segment }, x, y) {
+    const label = drawn.shortened((name === undefined ? "" : name + " ") + drawn.said(value), 200);
     tip.replaceChildren(
-      html("b", segment.value === null ? "unknown" : String(segment.value)),
-      html("div", shown(segment.start) + " to " + shown(segment.end)),
+      html("b", label),
+      html("div", shown(start) + " to " + shown(end)),
       html("div", who(segment)),
       html("div", segment.reason),
     );
@@ -172,15 +217,22 @@
     const section = html("section");
     const title = html("h2", called(series.target) + " ");
     title.append(html("small", series.field));
-    const canvas = svg("svg", { role: "img", "aria-label": called(series.target) + " " + series.field });
     section.append(title);
     if (series.writers.length > 1) {
       section.append(html("p", series.writers.length + " policies write it: " +
         series.writers.join(", "), "warning"));
     }
-    section.append(canvas, table(series));
+    const canvases = series.blocks.map((block) => {
+      const name = block.name === undefined ? [] : [block.name];
+      const label = [called(series.target), series.field, ...name].join(" ");
+      const canvas = svg("svg", { role: "img", "aria-label": label });
+      canvas.style.height = HEIGHTS[block.kind](block) + "px";
+      section.append(...name.map((it) => html("h3", it)), canvas);
+      return { series, block, canvas };
+    });
+    section.append(table(series));
     element("rows").append(section);
-    return { series, canvas, section };
+    return { series, canvases, section };
   }
 
   // The same in words, made when it is asked for: the steps of the time that is shown.
@@ -196,7 +248,7 @@
       made.append(head);
       for (const it of series.segments.filter((it) => it.end > view.from && it.start < view.to).slice(0, 500)) {
         const line = html("tr");
-        const cells = [shown(it.start), shown(it.end), it.value ?? "unknown", who(it), it.reason];
+        const cells = [shown(it.start), shown(it.end), drawn.said(it.value), who(it), it.reason];
         for (const cell of cells) line.append(html("td", cell));
         made.append(line);
       }
@@ -229,7 +281,7 @@
     requestAnimationFrame(() => {
       asked = false;
       element("span").textContent = shown(view.from) + " to " + shown(view.to) + (clock.zone === "UTC" ? "" : " (" + clock.zone + ")");
-      for (const row of rows) if (!row.section.hidden) draw(row);
+      for (const row of rows) if (!row.section.hidden) row.canvases.forEach(draw);
     });
   }
 
@@ -278,13 +330,13 @@
       return;
     }
     if (kept) return;
-    const segment = event.target.segment;
-    if (segment) tell(segment, event.clientX, event.clientY);
+    const { stretch } = event.target;
+    if (stretch) tell(stretch, event.clientX, event.clientY);
     else tip.hidden = true;
   });
   main.addEventListener("click", (event) => {
-    const segment = event.target.segment;
-    kept = segment && segment !== kept ? segment : null;
+    const { stretch } = event.target;
+    kept = stretch && stretch !== kept ? stretch : null;
     if (kept) tell(kept, event.clientX, event.clientY); else tip.hidden = true;
     refresh();
   });

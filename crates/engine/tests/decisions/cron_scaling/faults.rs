@@ -2,36 +2,46 @@
 //! must notice them.
 
 use almanac_engine::cron_scaling::{
-    Because, CronScaling, Ending, Input, Memory, Setting, TargetState, decide,
+    Applied, CronScaling, Decision, Ending, Execution, Input, Recorded, Setting, TargetState,
+    decide,
 };
-use almanac_engine::{Action, Autoscaler, Decision, Workload};
+use almanac_engine::turn::Turn;
+use almanac_engine::{Action, Autoscaler, Value, Workload};
 use jiff::Timestamp;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
-use super::properties::{Decide, Life};
+use super::properties::{Close, Decide, Life};
 use super::random::cases;
 use crate::support::{NANOSECOND, seconds};
 
-/// Whether random lives of a way to decide show a fault.
-fn is_caught(decide: Decide<'_>, use_checker: bool, edits: bool) -> bool {
+/// Random lives of a way to decide and to close turns; the first fault that they show.
+fn live(
+    decide: Decide<'_>,
+    close: Close<'_>,
+    use_checker: bool,
+    edits: bool,
+) -> Result<(), String> {
     let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
     let config =
         Config { cases: 300, failure_persistence: None, max_shrink_iters: 0, ..Config::default() };
     let life = |case: super::random::Case| {
         let mut life = Life::new(&case, decide);
-        life.use_checker = use_checker;
+        (life.use_checker, life.close) = (use_checker, close);
         life.live(&case.steps)?;
         if edits { Ok(()) } else { life.end() }
     };
-    TestRunner::new_with_rng(config, rng).run(&cases(edits), life).is_err()
+    let lives = TestRunner::new_with_rng(config, rng).run(&cases(edits), life);
+    lives.map_err(|fault| fault.to_string())
 }
 
-type Decided = Decision<Because, Memory>;
+fn is_caught(decide: Decide<'_>, use_checker: bool, edits: bool) -> bool {
+    live(decide, &|_| {}, use_checker, edits).is_err()
+}
 
 /// A fault in what was decided.
-type Spoil = fn(&mut Decided, Timestamp);
+type Spoil = fn(&mut Decision, Timestamp);
 
-const SPOILT_DECISIONS: [(&str, Spoil); 13] = [
+const SPOILT_DECISIONS: [(&str, Spoil); 17] = [
     ("writes twice", |it, _| it.actions.extend(it.actions.first().cloned())),
     ("never writes", |it, _| it.actions.clear()),
     ("writes one replica too many", |it, _| {
@@ -50,7 +60,7 @@ const SPOILT_DECISIONS: [(&str, Spoil); 13] = [
     }),
     ("forgets that a firing was superseded", |it, now| {
         for rule in &mut it.memory.rules {
-            let is_kept = |it: &&almanac_engine::cron_scaling::Execution| {
+            let is_kept = |it: &&Execution| {
                 !matches!(it.ending, Ending::Superseded { .. }) || it.executed() < now
             };
             rule.executions = rule.executions.iter().filter(is_kept).cloned().collect();
@@ -75,7 +85,37 @@ const SPOILT_DECISIONS: [(&str, Spoil); 13] = [
         it.wake_at = Some(it.wake_at.map_or(tick, |at| at.min(tick)));
     }),
     ("mixes up its rules", |it, _| it.memory.rules.reverse()),
+    ("forgets to record what has ended", |it, _| it.recorded.clear()),
+    ("records what has ended twice", |it, _| it.recorded.extend(it.recorded.first().cloned())),
+    ("records in the wrong order", |it, _| it.recorded.reverse()),
+    ("forgets to record that an attempt failed", |it, _| {
+        it.recorded.retain(|it| !matches!(it, Recorded::AttemptFailed { .. }));
+    }),
 ];
+
+/// A fault in what a turn has come to.
+type SpoilTurn = fn(&mut Turn);
+
+const SPOILT_TURNS: [(&str, SpoilTurn); 9] = [
+    ("forgets to record what was done", |it| drop(it.recorded.pop())),
+    ("records what was done twice", |it| it.recorded.extend(it.recorded.last().cloned())),
+    ("records in the wrong order", |it| it.recorded.reverse()),
+    ("forgets what it has set", |it| it.effects.clear()),
+    ("sets what it has set twice", |it| it.effects.extend(it.effects.first().cloned())),
+    ("has set another value", |it| {
+        it.effects.iter_mut().for_each(|effect| effect.value = Value::Number(77));
+    }),
+    ("wakes a nanosecond late", |it| it.wake_at = it.wake_at.map(|at| at + NANOSECOND)),
+    ("never wakes again", |it| it.wake_at = None),
+    ("has done something else", |it| drop(it.done.pop())),
+];
+
+#[test]
+fn every_fault_in_what_a_turn_comes_to_is_caught() {
+    for (fault, spoil) in SPOILT_TURNS {
+        assert!(live(&decide, &spoil, true, false).is_err(), "nobody notices a turn that {fault}");
+    }
+}
 
 /// A fault in how the policy is read.
 type Misread = fn(&mut CronScaling);
@@ -124,7 +164,7 @@ fn every_way_to_misread_a_policy_is_caught() {
 fn a_decision_that_does_not_look_at_the_target_is_caught() {
     let blind = |input: &Input<'_>, now: Timestamp| {
         let target = match input.target {
-            TargetState::Missing => TargetState::Missing,
+            TargetState::Missing | TargetState::Unreachable(_) => input.target,
             TargetState::Workload(_) => TargetState::Workload(Workload::default()),
             TargetState::Autoscaler(_) => TargetState::Autoscaler(Autoscaler::default()),
         };
@@ -139,7 +179,7 @@ fn a_decision_that_gives_the_word_to_the_first_rule_due_is_caught() {
         let mut decision = decide(input, now);
         let settings = input.policy.rules.iter().map(|rule| rule.setting);
         let first = settings.zip(&decision.memory.rules).find_map(|(setting, memory)| {
-            let superseded = |it: &&almanac_engine::cron_scaling::Execution| {
+            let superseded = |it: &&Execution| {
                 it.executed() == now && matches!(it.ending, Ending::Superseded { .. })
             };
             memory.executions.iter().find(superseded).map(|_| setting)
@@ -152,6 +192,90 @@ fn a_decision_that_gives_the_word_to_the_first_rule_due_is_caught() {
         decision
     };
     assert!(is_caught(&backwards, true, false));
+}
+
+#[test]
+fn a_decision_that_writes_what_nobody_can_look_at_is_caught() {
+    let reckless = |input: &Input<'_>, now: Timestamp| {
+        let target = match input.target {
+            TargetState::Unreachable(_) => TargetState::Workload(Workload::default()),
+            other => other,
+        };
+        decide(&Input { target, ..*input }, now)
+    };
+    assert!(is_caught(&reckless, true, false));
+}
+
+#[test]
+fn a_decision_that_takes_what_nobody_can_look_at_for_missing_is_caught() {
+    let hasty = |input: &Input<'_>, now: Timestamp| {
+        let target = match input.target {
+            TargetState::Unreachable(_) => TargetState::Missing,
+            other => other,
+        };
+        decide(&Input { target, ..*input }, now)
+    };
+    assert!(is_caught(&hasty, true, false));
+}
+
+/// The lower bound of a rule that is superseded at `now`, if it is above the upper one there is.
+fn pushing_bound(input: &Input<'_>, decision: &Decision, now: Timestamp) -> Option<u32> {
+    let TargetState::Autoscaler(live) = input.target else { return None };
+    decision.recorded.iter().find_map(|it| {
+        let Recorded::Ended { rule, execution } = it else { return None };
+        let is_superseded = matches!(&execution.ending, Ending::Superseded { by } if by != rule);
+        let rule = input.policy.rules.iter().find(|it| it.name == *rule);
+        let setting = rule.filter(|_| is_superseded && execution.executed() == now)?.setting;
+        let Setting::Bounds(bounds) = setting else { return None };
+        bounds.min().filter(|min| live.max_replicas.is_some_and(|max| *min > max))
+    })
+}
+
+#[test]
+fn a_superseded_firing_that_moves_the_other_bound_all_the_same_is_caught() {
+    let pushy = |input: &Input<'_>, now: Timestamp| {
+        let mut decision = decide(input, now);
+        let Some(bound) = pushing_bound(input, &decision, now) else { return decision };
+        if let [Action::SetBounds { max: max @ None, .. }] = &mut decision.actions[..] {
+            *max = Some(bound);
+            let pending = decision.memory.rules.iter_mut().filter_map(|it| it.pending.as_mut());
+            for applying in pending.filter_map(|it| it.applying.as_mut()) {
+                *applying = Applied::bounds(applying.min(), Some(bound), true);
+            }
+        }
+        decision
+    };
+    assert!(is_caught(&pushy, true, false));
+}
+
+#[test]
+fn a_superseded_firing_that_is_told_to_have_set_its_field_all_the_same_is_caught() {
+    let boastful = |input: &Input<'_>, now: Timestamp| {
+        let mut decision = decide(input, now);
+        for (rule, memory) in input.policy.rules.iter().zip(&mut decision.memory.rules) {
+            let own = match rule.setting {
+                Setting::Replicas(replicas) => Applied::Replicas(replicas),
+                Setting::Bounds(bounds) => Applied::bounds(bounds.min(), bounds.max(), false),
+            };
+            let boast = |it: &mut Execution| {
+                if it.executed() == now && matches!(it.ending, Ending::Superseded { .. }) {
+                    it.ending = Ending::Done(own);
+                }
+            };
+            let mut executions = memory.executions.to_vec();
+            executions.iter_mut().for_each(boast);
+            memory.executions = executions.into();
+            for one in &mut decision.recorded {
+                if let Recorded::Ended { rule: name, execution } = one
+                    && *name == rule.name
+                {
+                    boast(execution);
+                }
+            }
+        }
+        decision
+    };
+    assert!(is_caught(&boastful, true, false));
 }
 
 #[test]
@@ -171,7 +295,7 @@ fn the_books_alone_catch_a_decision_that_carries_firings_out_again_after_a_resta
 
 #[test]
 fn without_a_fault_nothing_is_caught() {
-    assert!(!is_caught(&decide, true, false));
-    assert!(!is_caught(&decide, true, true));
-    assert!(!is_caught(&decide, false, false));
+    for (use_checker, edits) in [(true, false), (true, true), (false, false)] {
+        live(&decide, &|_| {}, use_checker, edits).unwrap();
+    }
 }

@@ -3,7 +3,7 @@
 use almanac_engine::cron_scaling::Setting;
 use almanac_engine::{Action, Outcome};
 
-use crate::support::cron::{Scaling, bounds, rule};
+use crate::support::cron::{Rule, Scaling, bounds, rule};
 use crate::support::{instant, monday};
 
 #[test]
@@ -84,7 +84,7 @@ fn a_firing_whose_part_is_so_already_succeeds_whatever_becomes_of_the_write() {
 }
 
 #[test]
-fn catching_up_leaves_the_target_as_being_there_would_have() {
+fn catching_up_leaves_the_target_as_if_only_the_last_to_name_each_bound_had_fired() {
     let rules = [
         bounds("a", "1 * * * *", Some(7), None),
         bounds("b", "2 * * * *", Some(2), None),
@@ -92,15 +92,39 @@ fn catching_up_leaves_the_target_as_being_there_would_have() {
         bounds("d", "4 * * * *", Some(3), Some(8)),
         bounds("e", "5 * * * *", None, Some(2)),
     ];
-    let asleep_until = ["09:02", "09:03", "09:04", "09:05"];
-    for until in asleep_until {
-        let mut awake = Scaling::of_autoscaler(1, 5, &rules);
+    let (b, c, d, e) = (1, 2, 3, 4);
+    let cases: [(&str, &[usize], (u32, u32)); 4] = [
+        ("09:02", &[b], (2, 5)),
+        ("09:03", &[b, c], (1, 1)),
+        ("09:04", &[d], (3, 8)),
+        ("09:05", &[d, e], (2, 2)),
+    ];
+    for (until, left, (min, max)) in cases {
+        let left: Vec<Rule> = left.iter().map(|index| rules[*index].clone()).collect();
+        let mut awake = Scaling::of_autoscaler(1, 5, &left);
         awake.turn(monday("09:00"));
-        let mut asleep = awake.clone();
         awake.run_until(monday(until));
+        let mut asleep = Scaling::of_autoscaler(1, 5, &rules);
+        asleep.turn(monday("09:00"));
         asleep.turn(monday(until));
+        assert_eq!(asleep.live_bounds(), (Some(min), Some(max)), "until {until}");
         assert_eq!(asleep.live_bounds(), awake.live_bounds(), "until {until}");
     }
+}
+
+#[test]
+fn a_superseded_firing_moves_no_bound_though_in_time_it_would_have() {
+    let rules =
+        [bounds("high", "1 * * * *", Some(7), None), bounds("low", "2 * * * *", Some(2), None)];
+    let mut awake = Scaling::of_autoscaler(1, 5, &rules);
+    awake.turn(monday("09:00"));
+    let mut asleep = awake.clone();
+    awake.run_until(monday("09:02"));
+    assert_eq!(awake.live_bounds(), (Some(2), Some(7)));
+    asleep.turn(monday("09:02"));
+    assert_eq!(asleep.live_bounds(), (Some(2), Some(5)));
+    assert_eq!(asleep.history("high"), ["09:01:00 superseded by low"]);
+    assert_eq!(asleep.history("low"), ["09:02:00 done min 2"]);
 }
 
 #[test]

@@ -6,33 +6,34 @@
 //! is not set back over it, and no second one is lost as well: an older firing could then be carried
 //! out again over a newer one that was forgotten and is too late.
 
-use almanac_checker::{check_cron_scaling, check_cron_settled};
-use almanac_engine::cron_scaling::{
-    Because, Input, Memory, RuleMemory, TargetState, decide, settle, wake_at,
-};
-use almanac_engine::{Autoscaler, Decision, Outcome, Workload};
+use almanac_checker::check_cron_scaling;
+use almanac_engine::cron_scaling::{Decision, Input, Memory, RuleMemory, TargetState, decide};
+use almanac_engine::turn::{self, Turn};
+use almanac_engine::{Autoscaler, Opened, Outcome, Reach, Workload};
 use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 
 use super::ledger::Ledger;
 use super::random::{Case, Fate, Step, cases};
-use crate::support::cron::{Rule, Scaling, autoscaler, workload};
+use crate::support::cron::{Rule, Scaling, autoscaler, close, workload};
 use crate::support::property::{fail, holds};
-use crate::support::{NANOSECOND, engine_turn, seconds};
+use crate::support::{NANOSECOND, seconds};
 
-pub(super) type Decide<'a> = &'a dyn Fn(&Input<'_>, Timestamp) -> Decision<Because, Memory>;
-pub(super) type Wake<'a> = &'a dyn Fn(Option<Timestamp>) -> Option<Timestamp>;
+pub(super) type Decide<'a> = &'a dyn Fn(&Input<'_>, Timestamp) -> Decision;
+pub(super) type Close<'a> = &'a dyn Fn(&mut Turn);
 
 /// The life of one object, turn by turn.
 pub(super) struct Life<'a> {
-    pub(super) decide: Decide<'a>,
-    pub(super) wake: Wake<'a>,
+    /// What is decided, in the place of what the engine has opened.
+    decide: Decide<'a>,
+    /// What becomes of a turn after the engine has closed it.
+    pub(super) close: Close<'a>,
     pub(super) use_checker: bool,
     scaling: Scaling,
     rules: Vec<Rule>,
     broken: Option<usize>,
-    hidden: Option<TargetState>,
+    hidden: Option<TargetState<'static>>,
     ledger: Ledger,
     now: Timestamp,
     /// When a write was carried out whose answer or record was lost, until its firing is recorded.
@@ -50,7 +51,7 @@ impl<'a> Life<'a> {
         }
         Life {
             decide,
-            wake: &|at| at,
+            close: &|_| {},
             use_checker: true,
             scaling,
             rules: case.rules.clone(),
@@ -75,6 +76,7 @@ impl<'a> Life<'a> {
         if self.hidden.is_some() {
             self.hide_or_show();
         }
+        self.scaling.find_again();
         self.now = self.now.max(self.ledger.latest.unwrap_or(self.now)) + seconds(61);
         for _ in 0..100 {
             self.turn(Fate::Done)?;
@@ -113,9 +115,17 @@ impl<'a> Life<'a> {
                 self.hide_or_show();
                 Ok(())
             }
+            Step::LoseOrFindTarget => {
+                if self.scaling.reach == Reach::everything() {
+                    self.scaling.lose_sight("the API server does not answer");
+                } else {
+                    self.scaling.find_again();
+                }
+                Ok(())
+            }
             Step::Meddle(value) => {
                 match self.scaling.input().target {
-                    TargetState::Missing => {}
+                    TargetState::Missing | TargetState::Unreachable(_) => {}
                     TargetState::Workload(_) => self.scaling.set_replicas(*value),
                     TargetState::Autoscaler(_) => {
                         self.scaling.set_bounds(Some(*value), Some(value + 1));
@@ -183,43 +193,47 @@ impl<'a> Life<'a> {
         }
         prop_assert_eq!(&(self.decide)(&input, now), &decision, "it is not deterministic");
 
-        let before = self.scaling.world.clone();
+        let name = self.scaling.name();
+        let mut open = turn::open(&self.scaling.world, &name, &self.scaling.reach, now)
+            .ok_or_else(|| fail("it has no turn"))?;
+        if let Opened::CronScaling(opened) = open.opened_mut() {
+            opened.decision = decision.clone();
+        }
+        let before = self.scaling.memory().cloned();
         let outcomes = self.carry_out(&decision, fate);
-        let turn = engine_turn(&before, &self.scaling.identity, now, &outcomes);
-        let memory = settle(self.scaling.policy(), decision.memory.clone(), &outcomes, now);
+        // A crash leaves of a turn what it has written, and nothing else.
+        let mut world = self.scaling.world.clone();
+        let (turn, violations) = close(open, &mut world, &outcomes, now, self.close);
         if self.use_checker {
-            let violations = check_cron_settled(&decision.memory, &outcomes, now, &memory);
             prop_assert!(violations.is_empty(), "at {now}: {violations}");
-            let engines = turn.done.iter().map(|(action, _)| action);
-            prop_assert!(engines.eq(&decision.actions), "the engine's own turn differs");
         }
         if matches!(fate, Fate::CrashWithEffect | Fate::CrashWithoutEffect) {
             self.scaling.restart();
             return Ok(());
         }
-        self.ledger.turn(self.scaling.memory(), &memory, now);
+        self.scaling.world = world;
+        self.scaling.wake_at = turn.wake_at;
+        let Some(memory) = self.scaling.memory() else { return Err(fail("it remembers nothing")) };
+        self.ledger.turn(before.as_ref(), memory, now);
         let is_tried = |it: &RuleMemory| it.pending.is_some();
         let is_recorded = !memory.rules.iter().any(is_tried);
         self.in_doubt_since.take_if(|since| is_recorded && *since <= now);
-        let wake_at = (self.wake)(wake_at(self.scaling.policy(), &memory, now));
-        self.scaling.object().memory = Some(memory);
-        self.scaling.wake_at = wake_at;
-        self.check_stable_until(wake_at)
+        self.check_stable_until(turn.wake_at)
     }
 
-    fn carry_out(&mut self, decision: &Decision<Because, Memory>, fate: Fate) -> Vec<Outcome> {
+    fn carry_out(&mut self, decision: &Decision, fate: Fate) -> Vec<Outcome> {
         let Some(action) = decision.actions.first() else { return Vec::new() };
         let is_effective = !matches!(
             fate,
             Fate::Conflict | Fate::Refused | Fate::UnknownWithoutEffect | Fate::CrashWithoutEffect
         );
-        let before = self.scaling.input().target;
+        let before = live(&self.scaling);
         if is_effective {
             let outcome = self.scaling.world.apply(action);
             assert_eq!(outcome, Outcome::Done, "what is decided changes something");
         }
         if is_effective && fate != Fate::Unchanged {
-            let changed = changed_fields(before, self.scaling.input().target);
+            let changed = changed_fields(before, live(&self.scaling));
             self.ledger.write(&decision.memory, &changed);
         }
         if matches!(fate, Fate::UnknownWithEffect | Fate::CrashWithEffect) {
@@ -242,7 +256,7 @@ impl<'a> Life<'a> {
         let again = (self.decide)(&input, now);
         prop_assert_eq!(&again.actions, &[], "it is not stable at {}", now);
         prop_assert_eq!(Some(&again.memory), input.memory, "it is not stable at {}", now);
-        prop_assert_eq!((self.wake)(again.wake_at), wake_at, "it wakes at another time");
+        prop_assert_eq!(again.wake_at, wake_at, "it wakes at another time");
         let until = wake_at.unwrap_or(now + SignedDuration::from_hours(24 * 400));
         for at in between(now, until) {
             let meanwhile = (self.decide)(&input, at);
@@ -270,16 +284,19 @@ fn between(from: Timestamp, to: Timestamp) -> impl Iterator<Item = Timestamp> {
     parts.chain(edges).filter(move |at| from < *at && *at < to)
 }
 
-fn changed_fields(before: TargetState, after: TargetState) -> Vec<&'static str> {
-    let fields = |state| match state {
-        TargetState::Missing => [None; 3],
+/// The replicas of the target, and its bounds.
+fn live(scaling: &Scaling) -> [Option<u32>; 3] {
+    match scaling.input().target {
+        TargetState::Missing | TargetState::Unreachable(_) => [None; 3],
         TargetState::Workload(Workload { replicas }) => [replicas, None, None],
         TargetState::Autoscaler(Autoscaler { min_replicas, max_replicas }) => {
             [None, min_replicas, max_replicas]
         }
-    };
-    let pairs = fields(before).into_iter().zip(fields(after));
-    let named = ["replicas", "min", "max"].into_iter().zip(pairs);
+    }
+}
+
+fn changed_fields(before: [Option<u32>; 3], after: [Option<u32>; 3]) -> Vec<&'static str> {
+    let named = ["replicas", "min", "max"].into_iter().zip(before.into_iter().zip(after));
     named.filter(|(_, (before, after))| before != after).map(|(name, _)| name).collect()
 }
 

@@ -39,6 +39,8 @@ pub(super) enum Step {
     Restart,
     /// The target is deleted, or is there again as it was.
     HideOrShowTarget,
+    /// Nobody can look at the target, or somebody can again.
+    LoseOrFindTarget,
     /// Somebody else writes the target.
     Meddle(u32),
     /// A rule is changed, by its index.
@@ -124,6 +126,7 @@ fn steps(scales_bounds: bool, edits: bool) -> BoxedStrategy<Step> {
             .prop_map(|(seconds, fate)| Step::Back(seconds, fate)),
         2 => Just(Step::Restart),
         1 => Just(Step::HideOrShowTarget),
+        1 => Just(Step::LoseOrFindTarget),
     ];
     if !edits {
         return lives.boxed();

@@ -62,7 +62,7 @@ fn reasons_read_as_lines_for_a_person() {
     let mut scaling = Scaling::of_autoscaler(1, 5, &rules);
     scaling.turn(monday("09:00"));
     let lines = scaling.explained(monday("09:03")).join("\n");
-    assert!(lines.contains("fired, but again fired later and sets the same"), "{lines}");
+    assert!(lines.contains("fired, but was superseded by again"), "{lines}");
     assert!(lines.contains("fired, and moved the other bound with its own"), "{lines}");
     let lines = scaling.explained(monday("09:01")).join("\n");
     assert!(lines.contains("not due"), "{lines}");

@@ -5,16 +5,17 @@ use std::cmp::Reverse;
 
 use almanac_calendar::{DailyWindow, PatternWindow, Windows, Zone};
 use almanac_checker::check_scheduled_capacity;
-use almanac_engine::Decision;
 use almanac_engine::scheduled_capacity::{
-    Because, Behaviour, Change, Input, LOOKS_AHEAD, Published, ScheduledCapacity, decide,
+    Behaviour, Change, Decision, Input, LOOKS_AHEAD, ScheduledCapacity, decide,
 };
+use almanac_engine::turn::{self, Turn};
+use almanac_engine::{Opened, Outcome, Reach, Value};
 use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
-use proptest::test_runner::TestCaseResult;
+use proptest::test_runner::{Config, RngAlgorithm, TestCaseResult, TestRng, TestRunner};
 
 use crate::support::property::{fail, holds};
-use crate::support::schedule::{Producer, pattern};
+use crate::support::schedule::{Producer, close, pattern};
 use crate::support::{NANOSECOND, instant};
 
 /// One behaviour: its window as text, its value and its priority.
@@ -32,6 +33,8 @@ struct Case {
     default_value: u32,
     behaviours: Vec<Written>,
     now: Timestamp,
+    /// How late the turn is that is asked for.
+    late: SignedDuration,
 }
 
 fn windows() -> impl Strategy<Value = Window> {
@@ -76,8 +79,17 @@ fn cases() -> impl Strategy<Value = Case> {
     let now = (seconds, aligned, nanoseconds).prop_map(|(second, unit, nanosecond)| {
         Timestamp::new(second - second % unit, nanosecond).expect("within the range")
     });
-    (zones, 0..4_u32, prop::collection::vec(behaviour, 0..6), now).prop_map(
-        |(zone, default_value, behaviours, now)| Case { zone, default_value, behaviours, now },
+    let late = prop_oneof![2 => Just(0_i64), 1 => Just(1), 1 => 2..5_000_000_000_i64];
+    let late = late.prop_map(SignedDuration::from_nanos);
+    let behaviours = prop::collection::vec(behaviour, 0..6);
+    (zones, 0..4_u32, behaviours, now, late).prop_map(
+        |(zone, default_value, behaviours, now, late)| Case {
+            zone,
+            default_value,
+            behaviours,
+            now,
+            late,
+        },
     )
 }
 
@@ -102,11 +114,12 @@ impl Case {
     }
 }
 
-type Decide<'a> = &'a dyn Fn(&Input<'_>, Timestamp) -> Decision<Because, Published>;
+type Decide<'a> = &'a dyn Fn(&Input<'_>, Timestamp) -> Decision;
+type Close<'a> = &'a dyn Fn(&mut Turn);
 
-/// Everything that must hold of a way to decide, in one case.
-fn check(case: &Case, decide: Decide<'_>) -> TestCaseResult {
-    let producer = Producer::new(case.policy());
+/// Everything that must hold of a way to decide and to close turns, in one case.
+fn check(case: &Case, decide: Decide<'_>, spoil: Close<'_>) -> TestCaseResult {
+    let mut producer = Producer::new(case.policy());
     let now = case.now;
     let first = producer.input();
     let decision = decide(&first, now);
@@ -134,6 +147,29 @@ fn check(case: &Case, decide: Decide<'_>) -> TestCaseResult {
     if expected != found {
         return Err(fail(format!("{found:?} instead of {expected:?}")));
     }
+    // The first turn, one that finds nothing to do, and the next one there is, a little late.
+    for at in [Some(now), Some(now), wake_at.map(|at| at + case.late)].into_iter().flatten() {
+        check_turn(&mut producer, at, decide, spoil)?;
+    }
+    Ok(())
+}
+
+fn check_turn(
+    producer: &mut Producer,
+    now: Timestamp,
+    decide: Decide<'_>,
+    spoil: Close<'_>,
+) -> TestCaseResult {
+    let decision = decide(&producer.input(), now);
+    let mut open = turn::open(&producer.world, &producer.name(), &Reach::everything(), now)
+        .ok_or_else(|| fail("it has no turn"))?;
+    if let Opened::ScheduledCapacity(opened) = open.opened_mut() {
+        opened.decision = decision;
+    }
+    let outcomes: Vec<Outcome> =
+        open.actions().iter().map(|action| producer.world.apply(action)).collect();
+    let (_, violations) = close(open, &mut producer.world, &outcomes, spoil);
+    prop_assert!(violations.is_empty(), "at {now}: {violations}");
     Ok(())
 }
 
@@ -169,11 +205,11 @@ fn by_walking_every_transition(
 #[test]
 fn every_schedule_is_decided_exactly_as_its_transitions_say() {
     let name = "every_schedule_is_decided_exactly_as_its_transitions_say";
-    holds(name, 300, cases(), |case| check(&case, &decide));
+    holds(name, 300, cases(), |case| check(&case, &decide, &|_| {}));
 }
 
 /// A decision with a fault.
-type Fault = fn(&mut Decision<Because, Published>, Timestamp);
+type Fault = fn(&mut Decision, Timestamp);
 
 const FAULTS: [(&str, Fault); 10] = [
     ("says another number", |it, _| it.memory.value += 1),
@@ -201,19 +237,44 @@ const FAULTS: [(&str, Fault); 10] = [
     ("gives no reason", |it, _| it.reasons.clear()),
 ];
 
+fn is_caught(decide: Decide<'_>, spoil: Close<'_>) -> bool {
+    let config =
+        Config { cases: 200, failure_persistence: None, max_shrink_iters: 0, ..Config::default() };
+    let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
+    let check = |case| check(&case, decide, spoil);
+    TestRunner::new_with_rng(config, rng).run(&cases(), check).is_err()
+}
+
 #[test]
 fn every_fault_in_a_decision_is_caught() {
-    use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
     for (fault, spoil) in FAULTS {
         let spoiled = |input: &Input<'_>, now: Timestamp| {
             let mut decision = decide(input, now);
             spoil(&mut decision, now);
             decision
         };
-        let config = Config { cases: 200, failure_persistence: None, ..Config::default() };
-        let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
-        let result = TestRunner::new_with_rng(Config { max_shrink_iters: 0, ..config }, rng)
-            .run(&cases(), |case| check(&case, &spoiled));
-        assert!(result.is_err(), "nobody notices a decision that {fault}");
+        assert!(is_caught(&spoiled, &|_| {}), "nobody notices a decision that {fault}");
     }
+}
+
+/// A fault in what a turn has come to.
+type TurnFault = fn(&mut Turn);
+
+const TURN_FAULTS: [(&str, TurnFault); 6] = [
+    ("forgets to record another winner", |it| it.recorded.clear()),
+    ("records another winner twice", |it| it.recorded.extend(it.recorded.first().cloned())),
+    ("forgets what it has set", |it| it.effects.clear()),
+    ("sets what it has set twice", |it| it.effects.extend(it.effects.first().cloned())),
+    ("has set another value", |it| {
+        it.effects.iter_mut().for_each(|effect| effect.value = Value::Number(77));
+    }),
+    ("never wakes again", |it| it.wake_at = None),
+];
+
+#[test]
+fn every_fault_in_what_a_turn_comes_to_is_caught() {
+    for (fault, spoil) in TURN_FAULTS {
+        assert!(is_caught(&decide, &spoil), "nobody notices a turn that {fault}");
+    }
+    assert!(!is_caught(&decide, &|_| {}), "without a fault nothing is caught");
 }

@@ -2,9 +2,10 @@
 
 use almanac_engine::Verdict;
 use almanac_engine::scheduled_capacity::Because;
+use jiff::Timestamp;
 
 use crate::support::instant;
-use crate::support::schedule::Schedule;
+use crate::support::schedule::{Producer, Schedule};
 
 #[test]
 fn every_behaviour_says_why_it_won_lost_or_took_no_part() {
@@ -60,4 +61,70 @@ fn the_everyday_decision_records_only_what_won() {
     let reasons = producer.decide(now).reasons;
     assert_eq!(reasons.len(), 1);
     assert_eq!(reasons[0].verdict, Verdict::Won);
+}
+
+/// Since when the winner has been winning.
+fn since(producer: &Producer, now: &str) -> Option<Timestamp> {
+    let reasons = producer.explain(now);
+    let mut winners = reasons.iter().filter(|it| it.verdict == Verdict::Won);
+    let since = winners.next().unwrap().since;
+    assert!(winners.next().is_none(), "there is one winner");
+    since
+}
+
+#[test]
+fn a_winner_wins_since_it_began_to_and_not_since_its_window_opened() {
+    let producer = Schedule::utc(1)
+        .with(5, "hours=9", "hours=17")
+        .with_priority(1, 7, "hours=10", "hours=12")
+        .published();
+    let since = |time: &str| {
+        let since = since(&producer, &format!("2026-11-23T{time}Z")).unwrap();
+        since.strftime("%d %H:%M").to_string()
+    };
+    assert_eq!(since("08:00:00"), "22 17:00", "the default");
+    assert_eq!(since("09:00:00"), "23 09:00");
+    assert_eq!(since("09:59:59"), "23 09:00");
+    assert_eq!(since("10:00:00"), "23 10:00");
+    assert_eq!(since("11:00:00"), "23 10:00");
+    assert_eq!(since("12:00:00"), "23 12:00", "it was open all the while, but did not win");
+    assert_eq!(since("16:00:00"), "23 12:00");
+    assert_eq!(since("17:00:00"), "23 17:00");
+}
+
+#[test]
+fn what_opens_and_closes_below_the_winner_does_not_change_since_when_it_wins() {
+    let producer = Schedule::utc(1)
+        .with_priority(1, 5, "hours=9", "hours=17")
+        .with(7, "hours=10", "hours=11")
+        .with_priority(1, 6, "hours=12", "hours=18")
+        .published();
+    let opened = Some(instant("2026-11-23T09:00:00Z"));
+    assert_eq!(since(&producer, "2026-11-23T16:00:00Z"), opened);
+    assert_eq!(
+        since(&producer, "2026-11-23T17:30:00Z"),
+        Some(instant("2026-11-23T17:00:00Z")),
+        "the one above it has closed"
+    );
+}
+
+#[test]
+fn a_default_that_has_always_held_has_no_beginning() {
+    assert_eq!(since(&Schedule::utc(4).published(), "2026-11-23T10:00:00Z"), None);
+}
+
+#[test]
+fn the_world_explains_a_schedule_with_since_when_each_holds() {
+    let producer = Schedule::utc(1)
+        .with(5, "hours=9", "hours=17")
+        .with_priority(1, 7, "hours=10", "hours=12")
+        .published();
+    let explained = producer.world.explain(&producer.name(), instant("2026-11-23T13:00:00Z"));
+    let lines: Vec<_> = explained.iter().map(|it| (it.rule.as_deref(), it.verdict)).collect();
+    assert_eq!(
+        lines,
+        [(Some("behaviors[0]"), Verdict::Won), (Some("behaviors[1]"), Verdict::Inactive)]
+    );
+    assert_eq!(explained[0].since, Some(instant("2026-11-23T12:00:00Z")));
+    assert_eq!(explained[0].until, Some(instant("2026-11-23T17:00:00Z")));
 }

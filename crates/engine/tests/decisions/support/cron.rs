@@ -1,23 +1,54 @@
 //! A world with one object of cron rules in it, and the target it scales.
 
+use std::sync::Arc;
+
 use almanac_calendar::{Cron, Zone};
-use almanac_checker::{check_cron_scaling, check_cron_settled};
+use almanac_checker::{ClosedTurn, Violations, check_cron_scaling, check_cron_settled};
 use almanac_engine::cron_scaling::{
-    self, Applied, Because, Bounds, CronRule, CronScaling, Ending, Execution, Input, Memory,
-    RuleMemory, Setting, Target, UnusableRule, decide, gather, next_firing, settle, wake_at,
+    self, Applied, Bounds, CronRule, CronScaling, Decision, Ending, Execution, Input, Memory,
+    RuleMemory, Setting, UnusableRule, gather, next_firing,
 };
+use almanac_engine::turn::{self, OpenTurn, Turn};
 use almanac_engine::{
-    Action, Autoscaler, Decision, Fingerprint, Identity, Outcome, PolicyObject, Workload, World,
+    Action, Autoscaler, Family, Fingerprint, Identity, Opened, Outcome, PolicyName, PolicyObject,
+    Reach, Target, Unreachable, Workload, World,
 };
 use jiff::Timestamp;
 
-use super::engine_turn;
+/// What was decided at the opening of a turn.
+pub(crate) fn decision_of(open: &OpenTurn) -> &Decision {
+    match open.opened() {
+        Opened::CronScaling(open) => &open.decision,
+        Opened::ScheduledCapacity(_) => panic!("it is the turn of a schedule"),
+    }
+}
 
-/// Decides, and checks what was decided.
-pub(crate) fn decide_checked(input: &Input<'_>, now: Timestamp) -> Decision<Because, Memory> {
-    let decision = decide(input, now);
-    check_cron_scaling(input, now, &decision).stop();
-    decision
+/// Closes a turn in a world; what it came to, and what does not hold of that.
+pub(crate) fn close(
+    open: OpenTurn,
+    world: &mut World,
+    outcomes: &[Outcome],
+    now: Timestamp,
+    spoil: &dyn Fn(&mut Turn),
+) -> (Turn, Violations) {
+    let Opened::CronScaling(opened) = open.opened().clone() else {
+        panic!("it is the turn of a schedule")
+    };
+    let (identity, opened_at) = (open.policy().identity.clone(), open.at());
+    let mut turn = open.close(world, outcomes.to_vec(), now);
+    spoil(&mut turn);
+    let memory = world.cron_scalings[&identity].memory.as_ref().unwrap();
+    let violations = check_cron_settled(&ClosedTurn {
+        policy: &opened.policy,
+        opened_at,
+        decision: &opened.decision,
+        outcomes,
+        closed_at: now,
+        turn: &turn,
+        memory,
+        world,
+    });
+    (turn, violations)
 }
 
 /// A rule as a user writes it.
@@ -106,8 +137,12 @@ pub(crate) fn autoscaler(name: &str) -> Target {
 pub(crate) struct Scaling {
     pub(crate) world: World,
     pub(crate) identity: Identity,
+    /// What could not be fetched before a turn.
+    pub(crate) reach: Reach,
     /// What the actions of the last turn were.
     pub(crate) written: Vec<Action>,
+    /// What the last turn came to.
+    pub(crate) last: Option<Turn>,
     pub(crate) wake_at: Option<Timestamp>,
 }
 
@@ -131,10 +166,10 @@ impl Scaling {
         let identity =
             Identity::new("autoscaling.karmada.io", "CronFederatedHPA", "default", "shop");
         let mut world = World::default();
-        let policy = checked(target, rules, &[]);
-        let object = PolicyObject { policy, created: None, memory: None };
+        let object = PolicyObject::new(checked(target, rules, &[]));
         world.cron_scalings.insert(identity.clone(), object);
-        Scaling { world, identity, written: Vec::new(), wake_at: None }
+        let reach = Reach::everything();
+        Scaling { world, identity, reach, written: Vec::new(), last: None, wake_at: None }
     }
 
     pub(crate) fn created(mut self, at: Timestamp) -> Scaling {
@@ -146,8 +181,12 @@ impl Scaling {
         self.world.cron_scalings.get_mut(&self.identity).unwrap()
     }
 
+    pub(crate) fn name(&self) -> PolicyName {
+        PolicyName::new(Family::CronScaling, self.identity.clone())
+    }
+
     pub(crate) fn policy(&self) -> &CronScaling {
-        &self.world.cron_scalings[&self.identity].policy
+        self.world.cron_scalings[&self.identity].policy.as_ref().unwrap()
     }
 
     pub(crate) fn target(&self) -> Target {
@@ -155,7 +194,7 @@ impl Scaling {
     }
 
     pub(crate) fn input(&self) -> Input<'_> {
-        gather(&self.world, &self.identity).unwrap()
+        gather(&self.world, &self.identity, &self.reach).unwrap()
     }
 
     /// Somebody edits the rules.
@@ -165,12 +204,22 @@ impl Scaling {
 
     pub(crate) fn edit_with_unusable(&mut self, rules: &[Rule], unusable: &[&str]) {
         let target = self.target();
-        self.object().policy = checked(target, rules, unusable);
+        self.object().policy = Some(checked(target, rules, unusable).into());
     }
 
     /// Somebody points the rules at another target.
     pub(crate) fn retarget(&mut self, target: Target, rules: &[Rule]) {
-        self.object().policy = checked(target, rules, &[]);
+        self.object().policy = Some(checked(target, rules, &[]).into());
+    }
+
+    /// Nobody can look at the target, until it can be looked at again.
+    pub(crate) fn lose_sight(&mut self, why: &str) {
+        let target = self.target().identity().clone();
+        self.reach = Reach::without(target, Unreachable::Unknown(why.into()));
+    }
+
+    pub(crate) fn find_again(&mut self) {
+        self.reach = Reach::everything();
     }
 
     pub(crate) fn set_replicas(&mut self, replicas: u32) {
@@ -200,8 +249,11 @@ impl Scaling {
         }
     }
 
-    pub(crate) fn decide(&self, now: Timestamp) -> Decision<Because, Memory> {
-        decide_checked(&self.input(), now)
+    /// Opens a turn, and checks what is decided.
+    pub(crate) fn open(&self, now: Timestamp) -> OpenTurn {
+        let open = turn::open(&self.world, &self.name(), &self.reach, now).unwrap();
+        check_cron_scaling(&self.input(), now, decision_of(&open)).stop();
+        open
     }
 
     /// One turn, checked, in which every write succeeds. Says whether anything was written.
@@ -219,20 +271,14 @@ impl Scaling {
         now: Timestamp,
         mut apply: impl FnMut(&mut World, &Action) -> Outcome,
     ) -> bool {
-        let decision = self.decide(now);
-        let before = self.world.clone();
+        let open = self.open(now);
         let outcomes: Vec<Outcome> =
-            decision.actions.iter().map(|action| apply(&mut self.world, action)).collect();
-        let turn = engine_turn(&before, &self.identity, now, &outcomes);
-        assert!(turn.done.iter().map(|(action, _)| action).eq(&decision.actions));
-        let object = self.object();
-        let memory = settle(&object.policy, decision.memory.clone(), &outcomes, now);
-        check_cron_settled(&decision.memory, &outcomes, now, &memory).stop();
-        let wake_at = wake_at(&object.policy, &memory, now);
-        assert_eq!(turn.wake_at, wake_at);
-        object.memory = Some(memory);
-        self.wake_at = wake_at;
-        self.written = decision.actions;
+            open.actions().iter().map(|action| apply(&mut self.world, action)).collect();
+        self.written = open.actions().to_vec();
+        let (turn, violations) = close(open, &mut self.world, &outcomes, now, &|_| {});
+        violations.stop();
+        self.wake_at = turn.wake_at;
+        self.last = Some(turn);
         !self.written.is_empty()
     }
 
@@ -272,7 +318,8 @@ impl Scaling {
     }
 }
 
-fn checked(target: Target, rules: &[Rule], unusable: &[&str]) -> CronScaling {
+/// Checked rules, as the API layer makes them.
+pub(crate) fn checked(target: Target, rules: &[Rule], unusable: &[&str]) -> CronScaling {
     let after = rules.len();
     let unusable_rules = (after..).zip(unusable);
     let unusable_rules = unusable_rules
@@ -283,7 +330,7 @@ fn checked(target: Target, rules: &[Rule], unusable: &[&str]) -> CronScaling {
         .collect();
     let rules =
         rules.iter().enumerate().map(|(index, rule)| rule.checked(index, &target)).collect();
-    CronScaling { target, rules, unusable_rules }
+    CronScaling { target, target_version: Arc::from("v1"), rules, unusable_rules }
 }
 
 fn line(execution: &Execution) -> String {

@@ -2,10 +2,9 @@
 
 pub(crate) mod cron;
 pub(crate) mod property;
+pub(crate) mod run;
 pub(crate) mod schedule;
 
-use almanac_engine::turn::{self, Turn};
-use almanac_engine::{Identity, Outcome, World};
 use jiff::{SignedDuration, Timestamp};
 
 /// An instant in RFC 3339.
@@ -24,16 +23,3 @@ pub(crate) fn seconds(seconds: i64) -> SignedDuration {
 }
 
 pub(crate) const NANOSECOND: SignedDuration = SignedDuration::from_nanos(1);
-
-/// Takes the turn that the engine would take, in a copy of the world.
-pub(crate) fn engine_turn(
-    world: &World,
-    policy: &Identity,
-    now: Timestamp,
-    outcomes: &[Outcome],
-) -> Turn {
-    let mut copy = world.clone();
-    let mut outcomes = outcomes.iter().cloned();
-    turn::take_with(&mut copy, policy, now, |_, _| outcomes.next().expect("one outcome an action"))
-        .expect("the policy is in the world")
-}

@@ -1,21 +1,54 @@
 //! A world with one schedule in it.
 
 use almanac_calendar::{DailyWindow, Pattern, PatternText, PatternWindow, Windows, Zone};
-use almanac_checker::check_scheduled_capacity;
-use almanac_engine::scheduled_capacity::{
-    self, Because, Behaviour, Change, Input, Published, ScheduledCapacity, decide, explain, gather,
-    settle,
+use almanac_checker::{
+    ClosedSchedule, Violations, check_schedule_settled, check_scheduled_capacity,
 };
-use almanac_engine::{Action, Decision, Identity, Outcome, PolicyObject, Reason, World};
+use almanac_engine::scheduled_capacity::{
+    self, Because, Behaviour, Change, Decision, Input, Published, ScheduledCapacity, explain,
+    gather,
+};
+use almanac_engine::turn::{self, OpenTurn, Turn};
+use almanac_engine::{
+    Action, Family, Identity, Opened, Outcome, PolicyName, PolicyObject, Reach, Reason, World,
+};
 use jiff::Timestamp;
 
-use super::{engine_turn, instant};
+use super::instant;
 
-/// Decides, and checks what was decided.
-pub(crate) fn decide_checked(input: &Input<'_>, now: Timestamp) -> Decision<Because, Published> {
-    let decision = decide(input, now);
-    check_scheduled_capacity(input, now, &decision).stop();
-    decision
+/// What was decided at the opening of a turn.
+pub(crate) fn decision_of(open: &OpenTurn) -> &Decision {
+    match open.opened() {
+        Opened::ScheduledCapacity(open) => &open.decision,
+        Opened::CronScaling(_) => panic!("it is the turn of cron rules"),
+    }
+}
+
+/// Closes a turn in a world; what it came to, and what does not hold of that.
+pub(crate) fn close(
+    open: OpenTurn,
+    world: &mut World,
+    outcomes: &[Outcome],
+    spoil: &dyn Fn(&mut Turn),
+) -> (Turn, Violations) {
+    let Opened::ScheduledCapacity(opened) = open.opened().clone() else {
+        panic!("it is the turn of cron rules")
+    };
+    let (identity, opened_at) = (open.policy().identity.clone(), open.at());
+    let before = world.scheduled_capacities[&identity].memory;
+    let mut turn = open.close(world, outcomes.to_vec(), opened_at);
+    spoil(&mut turn);
+    let violations = check_schedule_settled(&ClosedSchedule {
+        identity: &identity,
+        policy: &opened.policy,
+        opened_at,
+        before,
+        decision: &opened.decision,
+        outcomes,
+        turn: &turn,
+        world,
+    });
+    (turn, violations)
 }
 
 /// A pattern, by fields: `"weekdays=Mon,Tue; hours=9"`.
@@ -90,6 +123,8 @@ impl Schedule {
 pub(crate) struct Producer {
     pub(crate) world: World,
     pub(crate) identity: Identity,
+    /// What the last turn came to.
+    pub(crate) last: Option<Turn>,
 }
 
 impl Producer {
@@ -97,17 +132,27 @@ impl Producer {
         let identity =
             Identity::new("autoscaling.karpenter.sh", "MetricsProducer", "default", "shop");
         let mut world = World::default();
-        let object = PolicyObject { policy, created: None, memory: None };
-        world.scheduled_capacities.insert(identity.clone(), object);
-        Producer { world, identity }
+        world.scheduled_capacities.insert(identity.clone(), PolicyObject::new(policy));
+        Producer { world, identity, last: None }
     }
 
     pub(crate) fn input(&self) -> Input<'_> {
         gather(&self.world, &self.identity).unwrap()
     }
 
-    pub(crate) fn decide(&self, now: Timestamp) -> Decision<Because, Published> {
-        decide_checked(&self.input(), now)
+    pub(crate) fn name(&self) -> PolicyName {
+        PolicyName::new(Family::ScheduledCapacity, self.identity.clone())
+    }
+
+    /// Opens a turn, and checks what is decided.
+    pub(crate) fn open(&self, now: Timestamp) -> OpenTurn {
+        let open = turn::open(&self.world, &self.name(), &Reach::everything(), now).unwrap();
+        check_scheduled_capacity(&self.input(), now, decision_of(&open)).stop();
+        open
+    }
+
+    pub(crate) fn decide(&self, now: Timestamp) -> Decision {
+        decision_of(&self.open(now)).clone()
     }
 
     /// The value at an instant in RFC 3339.
@@ -145,16 +190,15 @@ impl Producer {
         now: Timestamp,
         mut apply: impl FnMut(&mut World, &Action) -> Outcome,
     ) -> (Vec<Action>, Option<Timestamp>) {
-        let decision = self.decide(now);
-        let before = self.world.clone();
+        let open = self.open(now);
+        let actions = open.actions().to_vec();
         let outcomes: Vec<Outcome> =
-            decision.actions.iter().map(|action| apply(&mut self.world, action)).collect();
-        let turn = engine_turn(&before, &self.identity, now, &outcomes);
-        assert!(turn.done.iter().map(|(action, _)| action).eq(&decision.actions));
-        assert_eq!(turn.wake_at, decision.wake_at);
-        let object = self.world.scheduled_capacities.get_mut(&self.identity).unwrap();
-        object.memory = settle(object.memory, decision.memory, &outcomes);
-        (decision.actions, decision.wake_at)
+            actions.iter().map(|action| apply(&mut self.world, action)).collect();
+        let (turn, violations) = close(open, &mut self.world, &outcomes, &|_| {});
+        violations.stop();
+        let wake_at = turn.wake_at;
+        self.last = Some(turn);
+        (actions, wake_at)
     }
 
     /// The values from `from` on, each with the instant from which it holds, by waking when told.

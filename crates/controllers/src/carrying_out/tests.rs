@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use almanac_engine::Identity;
+use almanac_engine::{Family, Identity, PolicyName};
 use almanac_shell::budget::{WriteBudget, WriteLimits};
 use almanac_shell::clock::Clock;
 use almanac_shell::event_log::{EventLog, EventMetrics};
@@ -17,9 +17,10 @@ use kube::client::Body;
 use serde_json::{Value, json};
 use tower::service_fn;
 
-use super::{CronFederatedHpaController, CronFederatedHpas, CronMetrics};
+use super::CarryingOut;
 use crate::cluster::Cluster;
-use crate::policies::{PolicyFollower, Unrecorded};
+use crate::families::Families;
+use crate::policies::{PolicyFollower, Unrecorded, Woken};
 use crate::targets::Targets;
 use crate::turns::Turns;
 
@@ -113,22 +114,28 @@ async fn a_rule_that_falls_due_while_another_is_carried_out_has_its_turn_at_once
     let budget = WriteBudget::new(WriteLimits::default());
     let writer = Writer::new(client.clone(), Fence::open(), budget, WriteMetrics::default());
     let (events, _) = EventLog::new(writer.clone(), "test", &EventMetrics::default());
-    let family = Arc::new(CronFederatedHpas::new(clock.clone(), Unrecorded::default()));
     let [cluster_of_targets, cluster_of_policies] = [(); 2].map(|()| Arc::clone(&cluster));
     let targets = Targets::new(client, writer, cluster_of_targets, Arc::clone(&turns), false);
-    let (mut follower, _) =
-        PolicyFollower::new(family, cluster_of_policies, turns, Arc::clone(&records));
+    let woken = Woken { turns, records: Arc::clone(&records) };
+    let (mut follower, _) = PolicyFollower::new(
+        Family::CronScaling,
+        clock.clone(),
+        Unrecorded::default(),
+        cluster_of_policies,
+        woken,
+    );
     follower.begin();
     follower.present(serde_json::from_value(two_rules()).expect("it has the shape of an object"));
-    let controller = CronFederatedHpaController {
+    let controller = CarryingOut {
         cluster: Arc::clone(&cluster),
         targets: Arc::new(targets),
         records,
+        families: Families::default(),
         events,
-        metrics: CronMetrics::default(),
         clock,
     };
-    let policy = Identity::new("autoscaling.karmada.io", "CronFederatedHPA", "default", "shop");
+    let object = Identity::new("autoscaling.karmada.io", "CronFederatedHPA", "default", "shop");
+    let policy = PolicyName::new(Family::CronScaling, object);
     let next = controller.take_turn(&policy).await;
     assert_eq!(next, Some("2026-11-20T09:01:00Z".parse().expect("it is an instant")));
     let known = cluster.lock();

@@ -1,28 +1,28 @@
-//! Single values of a status: as they are found, and within the limits of the schema.
+//! Single values that may be mangled: as they are found, and within the limits of the API.
 
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde_json::Value;
 
 /// An instant, unless it is none, or one before 1970: no status of ours is as old as that.
-pub(super) fn instant(value: &Value) -> Option<Timestamp> {
+pub(crate) fn instant(value: &Value) -> Option<Timestamp> {
     let at: Timestamp = value.as_str()?.parse().ok()?;
     Some(whole_second(at)).filter(|at| *at >= Timestamp::UNIX_EPOCH)
 }
 
 /// A number of replicas as the API has them: from 0 to `i32::MAX`.
-pub(super) fn count(value: &Value) -> Option<u32> {
+pub(crate) fn count(value: &Value) -> Option<u32> {
     let number = i32::try_from(value.as_i64()?).ok()?;
     u32::try_from(number).ok()
 }
 
 /// The same number as the typed status has it.
-pub(super) fn number(count: u32) -> i32 {
+pub(crate) fn number(count: u32) -> i32 {
     i32::try_from(count).unwrap_or(i32::MAX)
 }
 
 /// The last whole second at or before an instant: the API has no finer time.
-pub(super) fn whole_second(at: Timestamp) -> Timestamp {
+pub(crate) fn whole_second(at: Timestamp) -> Timestamp {
     let fraction = SignedDuration::from_nanos(i64::from(at.subsec_nanosecond()));
     let truncated = at.checked_sub(fraction).unwrap_or(at);
     if fraction.is_negative() {
@@ -33,12 +33,12 @@ pub(super) fn whole_second(at: Timestamp) -> Timestamp {
 }
 
 /// An instant as the typed status has it.
-pub(super) fn time(at: Timestamp) -> Time {
+pub(crate) fn time(at: Timestamp) -> Time {
     Time(whole_second(at))
 }
 
 /// A text of at most so many characters; what is cut off is hinted at.
-pub(super) fn cut(text: &str, most: usize) -> String {
+pub(crate) fn cut(text: &str, most: usize) -> String {
     if text.chars().nth(most).is_none() {
         return text.to_owned();
     }

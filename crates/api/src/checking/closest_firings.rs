@@ -1,0 +1,204 @@
+//! The shortest time between two firings, whatever today is.
+//!
+//! What is valid must be so tomorrow, too, and everywhere. So the time is taken over a stretch that is
+//! the same for everybody, and long enough for every weekday to fall on every date. Not every firing
+//! of that stretch is looked at: whoever checks ten thousand rules cannot wait for that. What two
+//! firings can be apart follows from the times of a day and from the days; only a clock change can
+//! bring them closer, and so what is around each is looked at besides.
+
+use almanac_calendar::{Cron, Firings, Zone};
+use jiff::{SignedDuration, Timestamp};
+
+/// 2024-01-01T00:00:00Z, and twenty-eight years later: dates and weekdays are the same again.
+const BEGIN: i64 = 1_704_067_200;
+const END: i64 = 2_587_680_000;
+
+const DAY: i64 = 86_400;
+
+/// The shortest time between two firings, if it is at most so long. What is longer is not looked
+/// for.
+pub(super) fn closest_within(firings: &Firings, limit: SignedDuration) -> Option<SignedDuration> {
+    let limit = limit.as_secs();
+    let times = TimesOfDay::of(firings.cron())?;
+    let on_calendar = times.closest(limit);
+    let at_changes = closest_at_changes(firings, times.least(), limit);
+    let closest = on_calendar.into_iter().chain(at_changes).min();
+    closest.filter(|it| *it <= limit).map(SignedDuration::from_secs)
+}
+
+/// At which times of a day a schedule fires, as if no clock was ever changed. The times are the same
+/// on every day on which it fires at all.
+struct TimesOfDay {
+    firings: Firings,
+    /// The midnight before the first firing of the stretch.
+    midnight: i64,
+    /// From the first firing of a day to the last.
+    span: i64,
+    /// The shortest time between two firings of a day.
+    within: Option<i64>,
+}
+
+impl TimesOfDay {
+    /// `None` for a schedule that does not fire in the whole stretch.
+    fn of(cron: &Cron) -> Option<TimesOfDay> {
+        let firings = cron.clone().in_zone(Zone::utc());
+        let first = next_from(&firings, BEGIN).filter(|first| *first < END)?;
+        let midnight = first - first.rem_euclid(DAY);
+        let (from, to) = (instant(first)?, instant(midnight + DAY)?);
+        let last = firings.previous(instant(midnight + DAY - 1)?)?.as_second();
+        let within = firings.smallest_gap(from, to).map(|gap| gap.as_secs());
+        Some(TimesOfDay { firings, midnight, span: last - first, within })
+    }
+
+    /// From the last firing of a day to the first of the next, if both are days on which it fires.
+    fn over_midnight(&self) -> i64 {
+        DAY - self.span
+    }
+
+    /// No two firings are closer than that.
+    fn least(&self) -> i64 {
+        self.within.map_or(self.over_midnight(), |within| within.min(self.over_midnight()))
+    }
+
+    /// The shortest time between two firings, if it is at most `limit`.
+    fn closest(&self, limit: i64) -> Option<i64> {
+        let over_midnight = self.over_midnight();
+        if over_midnight > limit || self.within.is_some_and(|within| within <= over_midnight) {
+            return self.within;
+        }
+        let over_days = self.closest_days().map(|days| over_midnight + (days - 1) * DAY);
+        self.within.into_iter().chain(over_days).min()
+    }
+
+    /// How many days two days on which it fires are apart at least.
+    fn closest_days(&self) -> Option<i64> {
+        let mut closest: Option<i64> = None;
+        let mut midnight = self.midnight;
+        while closest != Some(1) {
+            let Some(next) = next_from(&self.firings, midnight + DAY).filter(|next| *next < END)
+            else {
+                break;
+            };
+            let days = (next - midnight) / DAY;
+            closest = Some(closest.map_or(days, |closest| closest.min(days)));
+            midnight += days * DAY;
+        }
+        closest
+    }
+}
+
+/// The shortest time between two firings with a clock change between them, or on one of them.
+/// `least` is what they are apart where the clock is left alone; changes that cannot bring them to
+/// within `limit` of each other are passed over.
+fn closest_at_changes(firings: &Firings, least: i64, limit: i64) -> Option<i64> {
+    let changes = firings.zone().changes(instant(BEGIN)?, instant(END)?);
+    changes
+        .filter(|change| {
+            let shift = change.shift().as_secs().abs();
+            // Set forward, it takes that much from the time between two firings; set back, it may
+            // show the same minute again, that much later.
+            limit >= shift || limit + shift >= least
+        })
+        .filter_map(|change| {
+            let at = change.at.as_second();
+            let first = next_from(firings, at).filter(|first| *first < END)?;
+            let before = firings.previous(instant(at - 1)?).map(Timestamp::as_second);
+            let before = before.filter(|before| *before >= BEGIN).map(|before| first - before);
+            let after = next_from(firings, first + 1).filter(|after| *after < END);
+            before.into_iter().chain(after.map(|after| after - first)).min()
+        })
+        .min()
+}
+
+/// The first firing at or after a second.
+fn next_from(firings: &Firings, second: i64) -> Option<i64> {
+    firings.next(instant(second - 1)?).map(Timestamp::as_second)
+}
+
+fn instant(second: i64) -> Option<Timestamp> {
+    Timestamp::from_second(second).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Dense and sparse ones, with dates that meet weekdays, with times around midnight and around
+    /// clock changes, with minutes that are shown twice.
+    const SCHEDULES: &[&str] = &[
+        "* * * * *",
+        "*/7 * * * *",
+        "0 9 * * *",
+        "0 9 * * 1",
+        "0 9 * * 1,3",
+        "0 9 * * 1-5",
+        "0 9 1 * *",
+        "0 0 29 2 *",
+        "0 0 28,29 2 *",
+        "0 0 1 1 1",
+        "30 2 29 2 0",
+        "0 9 31 * *",
+        "59,0 0,23 * * 1,3",
+        "0,59 0,23 * * 1,2",
+        "30 2,3 * * *",
+        "30 1,3 * * 0",
+        "15 */2 * * *",
+        "30 */6 * * *",
+        "0 0,12 1,15 * *",
+        "1,59 2 * * *",
+        "*/20 2 25-31 3 *",
+    ];
+
+    /// Changes by an hour, by half of one, at midnight, around Ramadan, by two hours, and none.
+    const ZONES: &[&str] = &[
+        "UTC",
+        "Europe/Berlin",
+        "America/New_York",
+        "Australia/Lord_Howe",
+        "America/Santiago",
+        "Africa/Cairo",
+        "Africa/Casablanca",
+        "Antarctica/Troll",
+        "Asia/Kathmandu",
+    ];
+
+    fn firings(schedule: &str, zone: &str) -> Firings {
+        Cron::parse(schedule).unwrap().in_zone(Zone::named(zone).unwrap())
+    }
+
+    #[test]
+    fn the_stretch_begins_with_a_leap_year_and_ends_on_the_same_weekday() {
+        let ends: Vec<_> = [BEGIN, END].map(|it| instant(it).unwrap().to_string()).into();
+        assert_eq!(ends, ["2024-01-01T00:00:00Z", "2052-01-01T00:00:00Z"]);
+        assert_eq!((END - BEGIN) % (7 * DAY), 0);
+    }
+
+    #[test]
+    fn the_shortest_time_is_that_of_all_firings_of_the_stretch() {
+        let (from, to) = (instant(BEGIN).unwrap(), instant(END).unwrap());
+        for zone in ZONES {
+            for schedule in SCHEDULES {
+                let firings = firings(schedule, zone);
+                let expected = firings.smallest_gap(from, to);
+                let found = closest_within(&firings, SignedDuration::MAX);
+                assert_eq!(found, expected, "{schedule} in {zone}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_longer_than_the_limit_is_as_good_as_none_and_nothing_else_is() {
+        for zone in ZONES {
+            for schedule in SCHEDULES {
+                let firings = firings(schedule, zone);
+                let whole = closest_within(&firings, SignedDuration::MAX);
+                for seconds in [60, 61, 300, 1_800, 3_600, 5_400, 7_200, 21_600, 82_800, 90_000] {
+                    let limit = SignedDuration::from_secs(seconds);
+                    let expected = whole.filter(|gap| *gap <= limit);
+                    let found = closest_within(&firings, limit);
+                    assert_eq!(found, expected, "{schedule} in {zone} within {limit:#}");
+                }
+            }
+        }
+    }
+}

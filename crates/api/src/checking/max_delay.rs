@@ -1,0 +1,51 @@
+//! How late a missed firing may still be carried out.
+//!
+//! The delay stays below the shortest time between two firings, so that one firing is over before
+//! the next is due.
+
+use almanac_calendar::Firings;
+use jiff::SignedDuration;
+
+use super::closest_firings::closest_within;
+use crate::finding::{Code, Finding, Path};
+use crate::objects::CronFederatedHPARule;
+
+/// How late a missed firing may still be carried out when the rule doesn't say.
+const USUAL_SECONDS: u32 = 300;
+
+/// The delay that holds.
+pub(super) fn check_max_delay(
+    rule: &CronFederatedHPARule,
+    firings: Option<&Firings>,
+    path: &Path<'_>,
+    findings: &mut Vec<Finding>,
+) -> u32 {
+    let field = path.key("maxDelaySeconds");
+    if let Some(written) = rule.max_delay_seconds.filter(|written| *written < 1) {
+        let why = "must be greater than or equal to 1";
+        findings.push(Finding::invalid(Code::OutOfRange, &field, written, why));
+        return USUAL_SECONDS;
+    }
+    let written = rule.max_delay_seconds.and_then(|written| u32::try_from(written).ok());
+    // No two firings are closer than a minute, so a shorter delay needs no look at the calendar.
+    if let Some(written) = written.filter(|written| *written < 60) {
+        return written;
+    }
+    let wanted = written.unwrap_or(USUAL_SECONDS);
+    let limit = SignedDuration::from_secs(i64::from(wanted));
+    let closest = firings.and_then(|firings| closest_within(firings, limit));
+    let Some(gap) = closest.and_then(|gap| u32::try_from(gap.as_secs()).ok()) else {
+        return wanted;
+    };
+    if let Some(written) = rule.max_delay_seconds {
+        let why = format!(
+            "must be smaller than {gap}, the shortest time between two firings of this rule"
+        );
+        findings.push(
+            Finding::invalid(Code::MaxDelay, &field, written, &why)
+                .with_fix(format!("write {} or less", gap - 1)),
+        );
+        return wanted;
+    }
+    gap - 1
+}

@@ -1,0 +1,178 @@
+//! From an object of the right shape to its slim form, by what its kind is to us.
+
+use std::sync::Arc;
+
+use almanac_engine::cron_scaling::{CronScaling, UnusableRule};
+use almanac_engine::{Family, PolicyObject, Slim, Target};
+use jiff::Timestamp;
+use serde::de::DeserializeOwned;
+use serde_json::Value as Json;
+
+use super::target::check_target;
+use super::{Checked, cron_federated_hpa, horizontal_autoscaler, metrics_producer};
+use crate::finding::{Code, FieldPath, Finding, Path, Severity};
+use crate::kinds::{Kind, Role};
+use crate::objects::ScaleTargetReference;
+use crate::slim;
+use crate::status;
+
+/// An object whose shape has been looked at, and mended where it did not fit.
+pub(super) struct Mended<'a> {
+    pub(super) kind: Kind,
+    /// All of it but its status.
+    pub(super) object: Json,
+    /// As it is there: it is the controllers' own, and never worth failing for.
+    pub(super) status: Json,
+    /// What was found about the shape.
+    pub(super) findings: &'a [Finding],
+    pub(super) namespace: &'a str,
+    pub(super) now: Timestamp,
+    pub(super) created: Option<Timestamp>,
+}
+
+/// What an object comes to.
+#[derive(Default)]
+pub(super) struct Meaning {
+    pub(super) slim: Option<Slim>,
+    pub(super) scales: Option<Target>,
+    /// What was found beyond the shape.
+    pub(super) findings: Vec<Finding>,
+}
+
+/// Says what an object means.
+pub(super) fn meaning_of(object: Mended<'_>) -> Meaning {
+    match object.kind.role() {
+        Role::Policy(Family::ScheduledCapacity) => object.scheduled_capacity(),
+        Role::Policy(Family::CronScaling) => object.cron_scaling(),
+        Role::QueryScaler => object.query_scaler(),
+        Role::Bounds => object.bounds(),
+        Role::Workload { .. } => Meaning { slim: object.data(&[]), ..Meaning::default() },
+    }
+}
+
+impl Mended<'_> {
+    fn scheduled_capacity(mut self) -> Meaning {
+        let checked = self.check_spec(|_, spec| metrics_producer::check(&spec));
+        let policy = checked.value.filter(|_| self.is_sound());
+        let slim = Slim::ScheduledCapacity(PolicyObject {
+            policy: policy.map(Arc::new),
+            created: self.created,
+            memory: status::metrics_producer::read(&self.status),
+        });
+        Meaning { slim: Some(slim), scales: None, findings: checked.findings }
+    }
+
+    fn cron_scaling(mut self) -> Meaning {
+        let checked =
+            self.check_spec(|it, spec| cron_federated_hpa::check(&spec, it.namespace, it.now));
+        let policy = checked.value.and_then(|policy| without_broken_rules(policy, self.findings));
+        let memory = match &policy {
+            Some(policy) => status::cron_federated_hpa::read(policy, &self.status),
+            None => status::cron_federated_hpa::read_without_policy(&self.status),
+        };
+        let scales = policy.as_ref().map(|policy| policy.target.clone());
+        let policy = policy.map(Arc::new);
+        let slim = Slim::CronScaling(PolicyObject { policy, created: self.created, memory });
+        Meaning { slim: Some(slim), scales, findings: checked.findings }
+    }
+
+    fn query_scaler(mut self) -> Meaning {
+        let checked = self.check_spec(|it, spec| horizontal_autoscaler::check(&spec, it.namespace));
+        let scales = checked.value.filter(|_| self.is_sound());
+        Meaning { slim: None, scales, findings: checked.findings }
+    }
+
+    /// An autoscaler. One of Kubernetes' own is looked at as far as its bounds and its target go:
+    /// whether the rest of it is right is for its own API to say.
+    fn bounds(mut self) -> Meaning {
+        let checked = if self.kind == Kind::FederatedHPA {
+            let spec = self.object["spec"].clone();
+            checked_spec(spec, |spec| horizontal_autoscaler::check_federated(&spec, self.namespace))
+        } else {
+            Checked { value: self.target_alone(), findings: Vec::new() }
+        };
+        let scales = checked.value.filter(|_| self.is_sound());
+        Meaning { slim: self.data(&checked.findings), scales, findings: checked.findings }
+    }
+
+    fn target_alone(&mut self) -> Option<Target> {
+        let reference = self.object.get_mut("spec")?.get_mut("scaleTargetRef")?.take();
+        let reference: ScaleTargetReference = serde_json::from_value(reference).ok()?;
+        let target = check_target(&reference, &Path::Root, self.namespace, &mut Vec::new());
+        target.map(|reference| reference.target)
+    }
+
+    /// The slim form of what policies act on, if the numbers in it are in order. What else is wrong
+    /// with it does not change what it has.
+    fn data(&self, further: &[Finding]) -> Option<Slim> {
+        let spec = Path::Root.key("spec");
+        let numbers = slim::fields(self.kind.role()).iter().map(|it| FieldPath::from(spec.key(it)));
+        let numbers: Vec<FieldPath> = numbers.collect();
+        let is_about_numbers = |finding: &Finding| {
+            numbers.iter().any(|it| it.is_within(&finding.field) || finding.field.is_within(it))
+        };
+        let in_order = !self
+            .findings
+            .iter()
+            .chain(further)
+            .any(|it| it.severity() == Severity::Error && is_about_numbers(it));
+        slim::of_data(self.kind, &self.object).filter(|_| in_order)
+    }
+
+    fn is_sound(&self) -> bool {
+        errors(self.findings).next().is_none()
+    }
+
+    /// Turns the spec into its type and checks it.
+    fn check_spec<Spec: DeserializeOwned, T>(
+        &mut self,
+        check: impl FnOnce(&Self, Spec) -> Checked<T>,
+    ) -> Checked<T> {
+        let spec = self.object.get_mut("spec").map(Json::take).unwrap_or_default();
+        checked_spec(spec, |spec| check(self, spec))
+    }
+}
+
+fn checked_spec<Spec: DeserializeOwned, T>(
+    spec: Json,
+    check: impl FnOnce(Spec) -> Checked<T>,
+) -> Checked<T> {
+    match serde_json::from_value(spec) {
+        Ok(spec) => check(spec),
+        Err(error) => {
+            let message = format!("Invalid value: {error}");
+            let finding = Finding::new(Code::WrongType, Path::Root.key("spec"), message);
+            Checked { value: None, findings: vec![finding] }
+        }
+    }
+}
+
+fn errors(findings: &[Finding]) -> impl Iterator<Item = &Finding> {
+    findings.iter().filter(|finding| finding.severity() == Severity::Error)
+}
+
+/// Leaves out the rules whose shape is broken: each stands on its own. What is broken elsewhere
+/// leaves nothing to use.
+fn without_broken_rules(mut policy: CronScaling, findings: &[Finding]) -> Option<CronScaling> {
+    let spec = Path::Root.key("spec");
+    let rules = spec.key("rules");
+    let list = FieldPath::from(&rules);
+    if errors(findings).any(|it| !it.field.is_within(&list) || it.field == list) {
+        return None;
+    }
+    let is_broken = |position: u32| {
+        let rule = FieldPath::from(rules.index(position as usize));
+        errors(findings).any(|finding| finding.field.is_within(&rule))
+    };
+    let (broken, kept): (Vec<_>, Vec<_>) =
+        policy.rules.into_iter().partition(|rule| is_broken(rule.position));
+    let mut unusable = policy.unusable_rules.into_vec();
+    let named = broken.iter().filter(|rule| !rule.name.is_empty());
+    unusable.extend(
+        named.map(|rule| UnusableRule { name: (&*rule.name).into(), position: rule.position }),
+    );
+    unusable.sort_by_key(|rule| rule.position);
+    policy.rules = kept.into();
+    policy.unusable_rules = unusable.into();
+    Some(policy)
+}

@@ -1,0 +1,155 @@
+//! Checking an object: its shape first, then its meaning. One way in for files, for commands that
+//! ask a cluster, and for controllers.
+
+use almanac_engine::{Identity, Slim, Target};
+use jiff::{SignedDuration, Timestamp};
+use serde_json::Value as Json;
+
+use super::envelope::check_names;
+use super::meaning::{Mended, meaning_of};
+use super::shapes::shape_of;
+use crate::finding::{Code, FieldPath, Finding, Path};
+use crate::kinds::Kind;
+use crate::lenient;
+use crate::reading::{Node, ReadObject};
+
+/// What checking needs to know besides the object.
+#[derive(Clone, Copy, Debug)]
+pub struct Setting<'a> {
+    /// The namespace of objects that name none.
+    pub namespace: &'a str,
+    /// The present: warnings about what comes look ahead from here. What is valid does not depend on
+    /// it.
+    pub now: Timestamp,
+    /// How much later than the clock of the machines it is on the clock that policies follow.
+    pub clock_offset: SignedDuration,
+}
+
+impl<'a> Setting<'a> {
+    /// A setting in which policies follow the clock of the machines.
+    #[must_use]
+    pub fn new(namespace: &'a str, now: Timestamp) -> Self {
+        Self { namespace, now, clock_offset: SignedDuration::ZERO }
+    }
+}
+
+/// An object, checked.
+#[derive(Clone, Debug)]
+pub struct CheckedObject {
+    /// Its name in the world; `None` when it has none.
+    pub identity: Option<Identity>,
+    /// Its slim form. An object with a name that says a policy always has one, if only to say that
+    /// nothing of it can be used; what policies act on has none when its numbers are not in order.
+    pub slim: Option<Slim>,
+    /// What it scales, as far as it can be used.
+    pub scales: Option<Target>,
+    /// Which of the kinds we know.
+    pub kind: Kind,
+    /// What is wrong, or worth knowing, in the order of the fields' names.
+    pub findings: Vec<Finding>,
+}
+
+/// Checks an object that was read from a file.
+#[must_use]
+pub fn check(object: &ReadObject, setting: Setting<'_>) -> CheckedObject {
+    check_node(object.kind, &object.node, setting, UnknownFields::AreMistakes)
+}
+
+/// What a field means that our schema does not have.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum UnknownFields {
+    /// A slip of whoever wrote the file.
+    AreMistakes,
+    /// The cluster has a newer definition than this program, as during an upgrade. Fields that it does
+    /// not know either, an API server does not store.
+    AreNewer,
+}
+
+/// Checks an object as an API server gives it: the same, but that fields we do not know are passed
+/// over.
+#[must_use]
+pub fn check_json(kind: Kind, mut object: Json, setting: Setting<'_>) -> CheckedObject {
+    // Who has written which field is often longer than the object, and nothing to us.
+    if let Some(Json::Object(metadata)) = object.get_mut("metadata") {
+        metadata.remove("managedFields");
+    }
+    check_node(kind, &Node::from_json(&object), setting, UnknownFields::AreNewer)
+}
+
+fn check_node(
+    kind: Kind,
+    node: &Node,
+    setting: Setting<'_>,
+    unknown: UnknownFields,
+) -> CheckedObject {
+    let mut findings = Vec::new();
+    let mut mended = shape_of(kind).examine(node, &Path::Root, &mut findings);
+    if unknown == UnknownFields::AreNewer {
+        findings.retain(|finding| finding.code != Code::UnknownField);
+    }
+    let metadata = mended["metadata"].clone();
+    let name = metadata["name"].as_str().unwrap_or_default();
+    let written_namespace = metadata["namespace"].as_str();
+    if !says_something_about_the_name(&findings) {
+        check_names(name, written_namespace, &mut findings);
+    }
+    let namespace = written_namespace.unwrap_or(setting.namespace);
+    let identity = (!name.is_empty()).then(|| kind.identity(namespace, name));
+    let status = mended.get_mut("status").map(Json::take).unwrap_or_default();
+    let meaning = meaning_of(Mended {
+        kind,
+        object: mended,
+        status,
+        findings: &findings,
+        namespace,
+        now: setting.now,
+        created: as_created(&metadata, setting.clock_offset),
+    });
+    add_what_is_new(&mut findings, meaning.findings);
+    // A file has its fields in any order, an API server in one.
+    findings.sort_by(|one, other| one.field.cmp(&other.field));
+    let slim = meaning.slim.filter(|_| identity.is_some());
+    CheckedObject { identity, slim, scales: meaning.scales, kind, findings }
+}
+
+fn says_something_about_the_name(findings: &[Finding]) -> bool {
+    let metadata = Path::Root.key("metadata");
+    let field = FieldPath::from(metadata.key("name"));
+    findings.iter().any(|finding| finding.field == field)
+}
+
+/// When an object was created, if it has not been edited since: what was edited says nothing of the
+/// time since the creation.
+fn as_created(metadata: &Json, clock_offset: SignedDuration) -> Option<Timestamp> {
+    let generation = &metadata["generation"];
+    let is_as_created = generation.is_null() || generation.as_i64().is_some_and(|it| it <= 1);
+    let created = lenient::instant(&metadata["creationTimestamp"]).filter(|_| is_as_created)?;
+    created.checked_add(clock_offset).ok()
+}
+
+/// Adds findings about the meaning, but for those about fields whose shape is already complained
+/// of, and for comparisons with a field beside it that is.
+fn add_what_is_new(findings: &mut Vec<Finding>, further: Vec<Finding>) {
+    let of_shape = findings.len();
+    for finding in further {
+        let compares = finding.code == Code::CrossedBounds;
+        if compares
+            && findings[..of_shape].iter().any(|known| known.field.is_beside(&finding.field))
+        {
+            continue;
+        }
+        if !findings[..of_shape].iter().any(|known| covers(known, &finding)) {
+            findings.push(finding);
+        }
+    }
+}
+
+/// Whether one finding makes another needless: it is about the same field or one around it, or
+/// says that the field is there under a misspelled name.
+fn covers(known: &Finding, finding: &Finding) -> bool {
+    let misspelled = known.code == Code::UnknownField
+        && known.field.is_beside(&finding.field)
+        && known.fix == finding.field.last_key().map(|key| format!("write {key}"));
+    let related = finding.field.is_within(&known.field) || known.field.is_within(&finding.field);
+    misspelled || related
+}

@@ -1,0 +1,53 @@
+//! The shape of each kind: its schema for kinds we define, as much as we read of the others.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use serde_json::{Map, Value as Json, json};
+
+use super::envelope::metadata_shape;
+use super::shape::Shape;
+use crate::kinds::Kind;
+use crate::objects::custom_resources;
+use crate::slim;
+
+/// The shape of a kind.
+pub(super) fn shape_of(kind: Kind) -> &'static Shape {
+    static SHAPES: LazyLock<BTreeMap<Kind, Shape>> = LazyLock::new(shapes);
+    static ANYTHING: LazyLock<Shape> = LazyLock::new(Shape::default);
+    SHAPES.get(&kind).unwrap_or(&ANYTHING)
+}
+
+fn shapes() -> BTreeMap<Kind, Shape> {
+    let mut shapes: BTreeMap<Kind, Shape> =
+        Kind::ALL.iter().map(|kind| (*kind, shape_of_numbers(*kind))).collect();
+    for resource in custom_resources() {
+        if let Some(kind) = resource.known_kind() {
+            let mut shape = Shape::of(&resource.schema());
+            shape.set("status", Shape::default());
+            shapes.insert(kind, with_envelope(shape));
+        }
+    }
+    shapes
+}
+
+/// The shape of a kind that is not ours: the numbers we read, and anything beside them.
+fn shape_of_numbers(kind: Kind) -> Shape {
+    let count = json!({ "type": "integer", "format": "int32", "minimum": 0, "nullable": true });
+    let names = slim::fields(kind.role()).iter();
+    let fields: Map<String, Json> = names.map(|it| ((*it).to_owned(), count.clone())).collect();
+    let spec = json!({ "type": "object", "properties": fields, "additionalProperties": {} });
+    with_envelope(Shape::of(&json!({
+        "type": "object",
+        "properties": { "spec": spec },
+        "additionalProperties": {}
+    })))
+}
+
+fn with_envelope(mut shape: Shape) -> Shape {
+    let text = json!({ "type": "string" });
+    shape.set("apiVersion", Shape::of(&text));
+    shape.set("kind", Shape::of(&text));
+    shape.set("metadata", metadata_shape());
+    shape
+}

@@ -1,0 +1,123 @@
+//! The kinds as people call them, on the command line and in messages.
+
+use super::Kind;
+
+impl Kind {
+    /// The kind a person means by a text: its name, its plural or a short name, in any letter case,
+    /// with or without its group, as in `deployments.apps`.
+    #[must_use]
+    pub fn named(text: &str) -> Option<Kind> {
+        let typed = text.to_ascii_lowercase();
+        let (word, qualifier) = match typed.split_once('.') {
+            Some((word, qualifier)) => (word, Some(qualifier)),
+            None => (typed.as_str(), None),
+        };
+        let is_meant = |kind: &Kind| {
+            kind.is_called(word) && qualifier.is_none_or(|it| kind.is_qualified_by(it))
+        };
+        Kind::ALL.iter().copied().find(is_meant)
+    }
+
+    /// Whether this is a word for the kind, in lower case. People say `hpas`, too.
+    fn is_called(self, word: &str) -> bool {
+        let is_short = |word: &str| self.short_names().contains(&word);
+        word == self.plural()
+            || word.eq_ignore_ascii_case(self.name())
+            || is_short(word)
+            || word.strip_suffix('s').is_some_and(is_short)
+    }
+
+    /// Whether this may stand behind the kind's word: its group, or a version and its group.
+    fn is_qualified_by(self, qualifier: &str) -> bool {
+        let with_version = |version: &&str| {
+            let rest = qualifier.strip_prefix(version);
+            rest.is_some_and(|rest| rest.strip_prefix('.').unwrap_or(rest) == self.group())
+        };
+        qualifier == self.group() || self.versions().iter().any(with_version)
+    }
+
+    /// `deployments.apps`: what a role has to name, as far as one string can say it.
+    #[must_use]
+    pub fn resource_name(self) -> String {
+        self.qualified(self.plural())
+    }
+
+    /// `Deployment.apps`, as objects are called in messages.
+    #[must_use]
+    pub fn shown(self) -> String {
+        self.qualified(self.name())
+    }
+
+    fn qualified(self, word: &str) -> String {
+        match self.group() {
+            "" => word.to_owned(),
+            group => format!("{word}.{group}"),
+        }
+    }
+}
+
+/// The name that was probably meant: few slips away, and nearer than any other.
+pub(crate) fn nearest<'a>(written: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let lower = written.to_lowercase();
+    names
+        .map(|name| (strsim::damerau_levenshtein(&lower, &name.to_lowercase()), name))
+        .filter(|(slips, name)| *slips <= (name.len() / 3).clamp(1, 4))
+        .min()
+        .map(|(_, name)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kind_is_called_by_its_name_its_plural_or_a_short_name() {
+        for (text, kind) in [
+            ("Deployment", Kind::Deployment),
+            ("DEPLOYMENTS", Kind::Deployment),
+            ("deploy", Kind::Deployment),
+            ("deployments.apps", Kind::Deployment),
+            ("deployment.v1.apps", Kind::Deployment),
+            ("rc", Kind::ReplicationController),
+            ("replicationcontrollers.v1.", Kind::ReplicationController),
+            ("replicationcontroller.v1", Kind::ReplicationController),
+            ("sts", Kind::StatefulSet),
+            ("rs", Kind::ReplicaSet),
+            ("hpas", Kind::HorizontalPodAutoscaler),
+            ("ha", Kind::HorizontalAutoscaler),
+            ("cronfhpa", Kind::CronFederatedHPA),
+            ("fhpa.autoscaling.karmada.io", Kind::FederatedHPA),
+            ("mp", Kind::MetricsProducer),
+            ("sng", Kind::ScalableNodeGroup),
+        ] {
+            assert_eq!(Kind::named(text), Some(kind), "{text}");
+        }
+        for text in
+            ["", "s", "shop", "deployments.extensions", "deployment.v2.apps", "pod", ".apps"]
+        {
+            assert_eq!(Kind::named(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn no_word_means_two_kinds() {
+        for kind in Kind::ALL {
+            let words = [kind.name(), kind.plural()].into_iter().chain(kind.short_names().to_vec());
+            for word in words.flat_map(|word| [word.to_owned(), format!("{word}s")]) {
+                let lower = word.to_lowercase();
+                let meant = Kind::ALL.iter().filter(|it| it.is_called(&lower)).count();
+                assert!(meant <= 1, "{word} means {meant}");
+            }
+            assert_eq!(Kind::named(&kind.resource_name()), Some(*kind));
+            assert_eq!(Kind::named(&kind.shown()), Some(*kind));
+        }
+    }
+
+    #[test]
+    fn the_core_group_is_not_said() {
+        assert_eq!(Kind::Deployment.resource_name(), "deployments.apps");
+        assert_eq!(Kind::Deployment.shown(), "Deployment.apps");
+        assert_eq!(Kind::ReplicationController.resource_name(), "replicationcontrollers");
+        assert_eq!(Kind::ReplicationController.shown(), "ReplicationController");
+    }
+}

@@ -1,0 +1,57 @@
+//! What is kept of an object of a kind we do not know: its name, and how many replicas it says.
+//!
+//! A policy may scale anything. Whether one scales this is for whoever has the policies to find out.
+
+use almanac_engine::Identity;
+
+use super::tree::{Node, Value};
+use crate::kinds::group_and_version;
+
+/// An object of a kind we do not know. Repositories have thousands, so little is kept.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct OtherObject {
+    /// Its `apiVersion`.
+    pub api_version: Box<str>,
+    /// Its `kind`.
+    pub kind: Box<str>,
+    /// The namespace it names, if it names one.
+    pub namespace: Option<Box<str>>,
+    /// Its name.
+    pub name: Box<str>,
+    /// `spec.replicas`, if that is a number of replicas.
+    pub replicas: Option<u32>,
+}
+
+impl OtherObject {
+    /// Reads what is kept; `None` for an object without a name.
+    pub(super) fn read(api_version: &str, kind: &str, node: &Node) -> Option<OtherObject> {
+        let metadata = node.get("metadata")?;
+        let text = |field: &str| {
+            let text = metadata.get(field).and_then(Node::as_text);
+            text.filter(|text| !text.is_empty()).map(Box::from)
+        };
+        let replicas = node.get("spec").and_then(|spec| spec.get("replicas")).and_then(count);
+        Some(OtherObject {
+            api_version: api_version.into(),
+            kind: kind.into(),
+            namespace: text("namespace"),
+            name: text("name")?,
+            replicas,
+        })
+    }
+
+    /// What names it, if it is in the namespace it names, or else in the given one.
+    #[must_use]
+    pub fn identity(&self, namespace: &str) -> Identity {
+        let (group, _) = group_and_version(&self.api_version);
+        let namespace = self.namespace.as_deref().unwrap_or(namespace);
+        Identity::new(group, &*self.kind, namespace, &*self.name)
+    }
+}
+
+fn count(node: &Node) -> Option<u32> {
+    match &node.value {
+        Value::Number(number) => u32::try_from(i32::try_from(number.as_i64()?).ok()?).ok(),
+        _ => None,
+    }
+}

@@ -1,0 +1,121 @@
+//! The slim form of what policies act on, straight from JSON.
+//!
+//! Cheap and without findings: whoever follows tens of thousands of objects uses the same functions
+//! as the checking of files. The slim form of a policy is what checking makes of it.
+
+use almanac_engine::{Autoscaler, Slim, Workload};
+use serde_json::Value;
+
+use crate::kinds::{Kind, Role};
+use crate::lenient::count;
+
+/// How many replicas an autoscaler has at least that does not say so.
+const LEAST_UNLESS_SAID: u32 = 1;
+
+/// The slim form of an object that policies act on; `None` for every other kind. A number that is
+/// mangled is one of which nothing is known.
+#[must_use]
+pub fn of_data(kind: Kind, object: &Value) -> Option<Slim> {
+    let spec = &object["spec"];
+    match kind.role() {
+        Role::Workload { absent_replicas } => {
+            let replicas = number(&spec["replicas"], absent_replicas);
+            Some(Slim::Workload(Workload { replicas }))
+        }
+        Role::Bounds => Some(Slim::Autoscaler(Autoscaler {
+            min_replicas: number(&spec["minReplicas"], Some(LEAST_UNLESS_SAID)),
+            max_replicas: number(&spec["maxReplicas"], None),
+        })),
+        Role::Policy(_) | Role::QueryScaler => None,
+    }
+}
+
+/// The slim form of a `scale`, which leaves out a zero.
+#[must_use]
+pub fn of_scale(scale: &Value) -> Workload {
+    Workload { replicas: number(&scale["spec"]["replicas"], Some(0)) }
+}
+
+/// The fields of the spec the slim form of an object of this role is made from.
+pub(crate) fn fields(role: Role) -> &'static [&'static str] {
+    match role {
+        Role::Workload { .. } => &["replicas"],
+        Role::Bounds => &["minReplicas", "maxReplicas"],
+        Role::Policy(_) | Role::QueryScaler => &[],
+    }
+}
+
+fn number(written: &Value, absent: Option<u32>) -> Option<u32> {
+    if written.is_null() { absent } else { count(written) }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn workload(kind: Kind, spec: &Value) -> Option<u32> {
+        match of_data(kind, &json!({ "spec": spec })) {
+            Some(Slim::Workload(workload)) => workload.replicas,
+            other => panic!("{other:?} is no workload"),
+        }
+    }
+
+    #[test]
+    fn an_absent_number_of_replicas_means_what_it_means_to_the_kind() {
+        for (kind, absent) in [
+            (Kind::Deployment, Some(1)),
+            (Kind::StatefulSet, Some(1)),
+            (Kind::ReplicaSet, Some(1)),
+            (Kind::ReplicationController, Some(1)),
+            (Kind::ScalableNodeGroup, None),
+        ] {
+            for spec in [json!({}), json!({ "replicas": null }), Value::Null] {
+                assert_eq!(workload(kind, &spec), absent, "{kind:?} {spec}");
+            }
+            assert_eq!(workload(kind, &json!({ "replicas": 0 })), Some(0));
+            for mangled in [json!("3"), json!(-1), json!(1.5), json!(2_147_483_648_i64)] {
+                assert_eq!(workload(kind, &json!({ "replicas": mangled })), None, "{mangled}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_autoscaler_written_without_a_lower_bound_has_one() {
+        for kind in [Kind::FederatedHPA, Kind::HorizontalPodAutoscaler] {
+            for (spec, min, max) in [
+                (json!({ "maxReplicas": 5 }), Some(1), Some(5)),
+                (json!({ "minReplicas": null, "maxReplicas": 5 }), Some(1), Some(5)),
+                (json!({ "minReplicas": 0 }), Some(0), None),
+                (json!({ "minReplicas": "two", "maxReplicas": [] }), None, None),
+            ] {
+                let Some(Slim::Autoscaler(bounds)) = of_data(kind, &json!({ "spec": spec })) else {
+                    panic!("{kind:?} has bounds")
+                };
+                assert_eq!((bounds.min_replicas, bounds.max_replicas), (min, max), "{spec}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_scale_leaves_out_a_zero() {
+        for (scale, replicas) in [
+            (json!({ "spec": { "replicas": 3 } }), Some(3)),
+            (json!({ "spec": {} }), Some(0)),
+            (json!({}), Some(0)),
+            (json!({ "spec": { "replicas": "many" } }), None),
+        ] {
+            assert_eq!(of_scale(&scale).replicas, replicas, "{scale}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_data_has_no_slim_form_of_its_own() {
+        let is_data = |kind: &&Kind| of_data(**kind, &Value::Null).is_some();
+        let data: Vec<_> = Kind::ALL.iter().filter(is_data).map(|it| it.name()).collect();
+        let expected = "ScalableNodeGroup FederatedHPA HorizontalPodAutoscaler Deployment \
+                        StatefulSet ReplicaSet ReplicationController";
+        assert_eq!(data.join(" "), expected);
+    }
+}

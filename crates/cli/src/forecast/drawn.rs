@@ -1,0 +1,247 @@
+//! What of a series is drawn: blocks, each with what it shows over time.
+//!
+//! A number, a text and names are one block. Numbers by name are a block a name, each like a number.
+//! How a block looks is for whoever draws it; `page/drawn.js` decides the same for the page.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Arc;
+
+use almanac_engine::Value;
+use almanac_forecast::{Origin, Segment, Series};
+use jiff::Timestamp;
+
+/// A part of a series that is drawn by itself.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Block<'a> {
+    /// Whose number it is, when a series has one for each of several names.
+    pub(super) name: Option<&'a str>,
+    /// Adjacent, and covering the period; neighbours differ in what they show or in who set it.
+    pub(super) stretches: Vec<Stretch<'a>>,
+}
+
+/// A stretch of time over which a block shows one thing.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Stretch<'a> {
+    pub(super) from: Timestamp,
+    pub(super) to: Timestamp,
+    pub(super) shown: Shown<'a>,
+    pub(super) origin: &'a Arc<Origin>,
+}
+
+/// What is shown at an instant.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Shown<'a> {
+    /// Nobody knows.
+    Unknown,
+    /// There is nothing: a list is empty, or a name has no number.
+    Nothing,
+    Number(u32),
+    Text(&'a str),
+    /// One name or more.
+    Names(&'a BTreeSet<Arc<str>>),
+}
+
+/// What a block consists of, which says how it is drawn.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Kind {
+    Number,
+    Text,
+    Names,
+}
+
+/// The blocks of a series, in the order of their names; at least one.
+pub(super) fn blocks(series: &Series) -> Vec<Block<'_>> {
+    let numbers = series.segments.iter().filter_map(|segment| match &segment.value {
+        Some(Value::Numbers(numbers)) => Some(numbers),
+        _ => None,
+    });
+    let names: BTreeSet<&str> = numbers.flat_map(|it| it.keys()).map(|name| &**name).collect();
+    if names.is_empty() {
+        return vec![Block::new(None, series, shown)];
+    }
+    let of_name = |name| Block::new(Some(name), series, |value| number_of(name, value));
+    names.into_iter().map(of_name).collect()
+}
+
+fn shown(value: Option<&Value>) -> Shown<'_> {
+    match value {
+        None => Shown::Unknown,
+        Some(Value::Number(number)) => Shown::Number(*number),
+        Some(Value::Text(text)) => Shown::Text(text),
+        Some(Value::Names(names)) if !names.is_empty() => Shown::Names(names),
+        Some(Value::Names(_) | Value::Numbers(_)) => Shown::Nothing,
+    }
+}
+
+fn number_of<'a>(name: &str, value: Option<&'a Value>) -> Shown<'a> {
+    match value {
+        Some(Value::Numbers(numbers)) => {
+            numbers.get(name).map_or(Shown::Nothing, |number| Shown::Number(*number))
+        }
+        other => shown(other),
+    }
+}
+
+impl<'a> Block<'a> {
+    fn new(
+        name: Option<&'a str>,
+        series: &'a Series,
+        shown: impl Fn(Option<&'a Value>) -> Shown<'a>,
+    ) -> Block<'a> {
+        let stretch = |segment: &'a Segment| Stretch {
+            from: segment.from,
+            to: segment.to,
+            shown: shown(segment.value.as_ref()),
+            origin: &segment.origin,
+        };
+        Block { name, stretches: joined(series.segments.iter().map(stretch)) }
+    }
+
+    /// What it consists of; numbers where nothing says so.
+    pub(super) fn kind(&self) -> Kind {
+        let kind = |stretch: &Stretch<'_>| match stretch.shown {
+            Shown::Unknown | Shown::Nothing => None,
+            Shown::Number(_) => Some(Kind::Number),
+            Shown::Text(_) => Some(Kind::Text),
+            Shown::Names(_) => Some(Kind::Names),
+        };
+        self.stretches.iter().find_map(kind).unwrap_or(Kind::Number)
+    }
+
+    /// Lists of names as rows: one a name, with the stretches in which it is listed, in the order of
+    /// the names; then one each for what is nothing and what is unknown, if there is any. All that a
+    /// row shows is the same.
+    pub(super) fn rows(&self) -> Vec<Vec<Stretch<'a>>> {
+        let listed = self.stretches.iter().filter_map(|stretch| match stretch.shown {
+            Shown::Names(names) => Some(names),
+            _ => None,
+        });
+        let names: BTreeSet<&'a str> = listed.flatten().map(|name| &**name).collect();
+        let rows = names.into_iter().map(Shown::Text).chain([Shown::Nothing, Shown::Unknown]);
+        rows.map(|shown| self.row(shown)).filter(|row| !row.is_empty()).collect()
+    }
+
+    fn row(&self, shown: Shown<'a>) -> Vec<Stretch<'a>> {
+        let is_in_row = |stretch: &&Stretch<'a>| match (shown, stretch.shown) {
+            (Shown::Text(name), Shown::Names(names)) => names.contains(name),
+            (row, stretch) => row == stretch,
+        };
+        let stretches = self.stretches.iter().filter(is_in_row);
+        joined(stretches.map(|stretch| Stretch { shown, ..stretch.clone() }))
+    }
+}
+
+impl Stretch<'_> {
+    pub(super) fn number(&self) -> Option<u32> {
+        match self.shown {
+            Shown::Number(number) => Some(number),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Shown::Unknown => formatter.write_str("unknown"),
+            Shown::Nothing => formatter.write_str("none"),
+            Shown::Number(number) => number.fmt(formatter),
+            Shown::Text(text) => formatter.write_str(text),
+            Shown::Names(names) => {
+                let names: Vec<&str> = names.iter().map(|name| &**name).collect();
+                formatter.write_str(&names.join(", "))
+            }
+        }
+    }
+}
+
+/// Neighbours that touch, show the same and have the same writer, as one. The first one's reason is
+/// told.
+fn joined<'a>(stretches: impl Iterator<Item = Stretch<'a>>) -> Vec<Stretch<'a>> {
+    let mut all: Vec<Stretch<'a>> = Vec::with_capacity(stretches.size_hint().0);
+    for stretch in stretches {
+        match all.last_mut() {
+            Some(last)
+                if last.to == stretch.from
+                    && last.shown == stretch.shown
+                    && (Arc::ptr_eq(last.origin, stretch.origin)
+                        || last.origin.writer == stretch.origin.writer) =>
+            {
+                last.to = stretch.to;
+            }
+            _ => all.push(stretch),
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::forecast::kinds::series;
+
+    /// What each stretch shows, with the hour from which on it does.
+    fn told(stretches: &[Stretch<'_>]) -> Vec<String> {
+        let hour = |at: Timestamp| at.as_second() / 3600 % 24;
+        stretches.iter().map(|it| format!("{} {}", hour(it.from), it.shown)).collect()
+    }
+
+    /// The hours of one and the same rule.
+    fn by_one_rule(mut series: Series) -> Series {
+        let origin = Arc::clone(&series.segments[0].origin);
+        for segment in &mut series.segments {
+            segment.origin = Arc::clone(&origin);
+        }
+        series
+    }
+
+    #[test]
+    fn a_number_by_name_goes_on_while_only_others_change() {
+        let numbers =
+            |numbers: &[(&'static str, u32)]| Some(Value::numbers(numbers.iter().copied()));
+        let values = vec![
+            (0, numbers(&[("spot", 1), ("on-demand", 5)])),
+            (6, numbers(&[("spot", 2), ("on-demand", 5)])),
+            (12, numbers(&[("spot", 2)])),
+            (18, None),
+        ];
+        let by_many = series("ResourcePolicy", "pools", values);
+        let by_one = by_one_rule(by_many.clone());
+        let blocks_of_one = blocks(&by_one);
+        let names: Vec<_> = blocks_of_one.iter().map(|block| block.name).collect();
+        assert_eq!(names, [Some("on-demand"), Some("spot")]);
+        assert_eq!(told(&blocks_of_one[0].stretches), ["0 5", "12 none", "18 unknown"]);
+        assert_eq!(told(&blocks_of_one[1].stretches), ["0 1", "6 2", "18 unknown"]);
+        // Another writer is worth telling, though the number is the same.
+        let spot = &blocks(&by_many)[1];
+        assert_eq!(told(&spot.stretches), ["0 1", "6 2", "12 2", "18 unknown"]);
+    }
+
+    #[test]
+    fn a_row_of_a_name_goes_on_while_only_others_come_and_go() {
+        let names = |names: &[&'static str]| Some(Value::names(names.iter().copied()));
+        let values = vec![
+            (0, names(&["west"])),
+            (6, names(&["west", "east"])),
+            (12, names(&["east"])),
+            (18, names(&[])),
+        ];
+        let placed = by_one_rule(series("Placement", "shop", values));
+        let [block] = &blocks(&placed)[..] else { panic!("one block") };
+        assert_eq!((block.name, block.kind()), (None, Kind::Names));
+        let rows: Vec<_> = block.rows().iter().map(|row| told(row)).collect();
+        assert_eq!(rows, [["6 east"], ["0 west"], ["18 none"]]);
+        let ends: Vec<_> = block.rows().iter().map(|row| row[0].to).collect();
+        assert_eq!(ends[0], block.stretches[3].from);
+    }
+
+    #[test]
+    fn what_never_has_a_value_is_one_block() {
+        for value in [None, Some(Value::names([])), Some(Value::numbers([]))] {
+            let series = series("Placement", "shop", vec![(0, value)]);
+            let [block] = &blocks(&series)[..] else { panic!("one block") };
+            assert_eq!((block.name, block.kind(), block.stretches.len()), (None, Kind::Number, 1));
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! Pieces of work done on several threads, and what comes of them taken in order.
+//!
+//! Of `n` threads the first does the pieces 0, n, 2n and so on, the second 1, n + 1, and so on.
+//! Each has a queue of its own for what it finds, and whoever takes from the queues goes round them
+//! in the order of the pieces. A queue is bounded: a thread that is too far ahead waits, so that
+//! memory does not grow with the number of pieces. What the work is, nobody here knows.
+
+use std::panic;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread;
+
+use anyhow::{Context as _, anyhow};
+
+/// So many findings of a thread may wait to be taken.
+const AHEAD: usize = 16;
+
+enum Message<T> {
+    Found(T),
+    /// Nothing more comes of this piece.
+    Finished,
+    Failed(anyhow::Error),
+}
+
+/// Does `count` pieces of work and calls `each` with everything that comes of them, in the order of
+/// the pieces: the same calls whatever the number of threads. `work` hands over what it finds by
+/// calling its second argument, as often as it likes; when that fails, it is to give up.
+///
+/// Ends with the first error in that order. A panic of `work` is a panic here.
+pub(super) fn in_order<T: Send>(
+    count: usize,
+    threads: usize,
+    work: impl Fn(usize, &mut dyn FnMut(T) -> anyhow::Result<()>) -> anyhow::Result<()> + Sync,
+    mut each: impl FnMut(T) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let threads = threads.min(count);
+    if threads <= 1 {
+        return (0..count).try_for_each(|piece| work(piece, &mut each));
+    }
+    let work = &work;
+    thread::scope(|scope| {
+        let (mut queues, mut workers) = (Vec::new(), Vec::new());
+        for first in 0..threads {
+            let (sender, queue) = sync_channel(AHEAD);
+            let pieces = (first..count).step_by(threads);
+            let worker = thread::Builder::new()
+                .spawn_scoped(scope, move || work_off(pieces, work, &sender))
+                .context("failed to start a thread")?;
+            queues.push(queue);
+            workers.push(worker);
+        }
+        let taken = take_in_turn(&queues, count, each);
+        // Whoever still works learns that nobody waits for it.
+        drop(queues);
+        for worker in workers {
+            if let Err(cause) = worker.join() {
+                panic::resume_unwind(cause);
+            }
+        }
+        taken
+    })
+}
+
+fn work_off<T>(
+    pieces: impl Iterator<Item = usize>,
+    work: impl Fn(usize, &mut dyn FnMut(T) -> anyhow::Result<()>) -> anyhow::Result<()>,
+    sender: &SyncSender<Message<T>>,
+) {
+    let nobody_waits = |_| anyhow!("nobody waits for this any more");
+    for piece in pieces {
+        let done =
+            work(piece, &mut |found| sender.send(Message::Found(found)).map_err(nobody_waits));
+        let is_done = done.is_ok();
+        let message = done.map_or_else(Message::Failed, |()| Message::Finished);
+        if sender.send(message).is_err() || !is_done {
+            return;
+        }
+    }
+}
+
+fn take_in_turn<T>(
+    queues: &[Receiver<Message<T>>],
+    count: usize,
+    mut each: impl FnMut(T) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    for queue in queues.iter().cycle().take(count) {
+        loop {
+            match queue.recv().context("a thread ended before its work was done")? {
+                Message::Found(found) => each(found)?,
+                Message::Finished => break,
+                Message::Failed(error) => return Err(error),
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::AssertUnwindSafe;
+    use std::sync::Mutex;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    /// Hands over two findings for each piece, and none for every fifth.
+    fn two_each(
+        piece: usize,
+        hand: &mut dyn FnMut((usize, char)) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
+        if piece % 5 == 4 {
+            return Ok(());
+        }
+        hand((piece, 'a'))?;
+        hand((piece, 'b'))
+    }
+
+    #[test]
+    fn what_is_found_comes_in_the_order_of_the_pieces_whatever_the_number_of_threads() {
+        for count in [0, 1, 2, 7, 100] {
+            let with_letters = |piece| [(piece, 'a'), (piece, 'b')];
+            let expected: Vec<_> =
+                (0..count).filter(|piece| piece % 5 != 4).flat_map(with_letters).collect();
+            for threads in [0, 1, 2, 3, 7, 200] {
+                let mut found = Vec::new();
+                in_order(count, threads, two_each, |it| {
+                    found.push(it);
+                    Ok(())
+                })
+                .unwrap();
+                assert_eq!(found, expected, "{count} pieces on {threads} threads");
+            }
+        }
+    }
+
+    #[test]
+    fn one_thread_and_one_piece_are_done_where_they_are_asked_for() {
+        let here = thread::current().id();
+        for (count, threads) in [(5, 1), (1, 5)] {
+            let where_done =
+                |_, hand: &mut dyn FnMut(_) -> anyhow::Result<()>| hand(thread::current().id());
+            let each = |done| {
+                assert_eq!(done, here);
+                Ok(())
+            };
+            in_order(count, threads, where_done, each).unwrap();
+        }
+    }
+
+    #[test]
+    fn no_thread_gets_further_ahead_than_its_queue_is_long() {
+        const THREADS: usize = 3;
+        let (found, taken) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let most = Mutex::new(0);
+        let count = 200 * THREADS;
+        let work = |piece, hand: &mut dyn FnMut(usize) -> anyhow::Result<()>| {
+            let found = found.fetch_add(1, Ordering::SeqCst) + 1;
+            let ahead = found.saturating_sub(taken.load(Ordering::SeqCst));
+            let mut most = most.lock().unwrap();
+            *most = ahead.max(*most);
+            drop(most);
+            hand(piece)
+        };
+        let each = |_| {
+            taken.fetch_add(1, Ordering::SeqCst);
+            thread::yield_now();
+            Ok(())
+        };
+        in_order(count, THREADS, work, each).unwrap();
+        assert_eq!(taken.load(Ordering::SeqCst), count);
+        // Half of a queue is taken by the notes that a piece is finished; one finding is on its
+        // way into the queue, and one out of it.
+        let most = most.into_inner().unwrap();
+        assert!(most <= THREADS * (AHEAD / 2 + 2), "{most} were ahead");
+    }
+
+    #[test]
+    fn when_what_is_found_cannot_be_taken_all_threads_end() {
+        for threads in [1, 2, 7] {
+            let begun = AtomicUsize::new(0);
+            let endless = |_, hand: &mut dyn FnMut(usize) -> anyhow::Result<()>| {
+                begun.fetch_add(1, Ordering::SeqCst);
+                (0..).try_for_each(hand)
+            };
+            let mut taken = 0;
+            let error = in_order(1_000_000, threads, endless, |_| {
+                taken += 1;
+                if taken == 100 { Err(anyhow!("the disk is full")) } else { Ok(()) }
+            });
+            assert_eq!(error.unwrap_err().to_string(), "the disk is full");
+            assert_eq!(taken, 100);
+            assert!(begun.into_inner() <= threads);
+        }
+    }
+
+    #[test]
+    fn an_error_of_a_piece_comes_after_everything_before_it_and_ends_the_rest() {
+        for threads in [1, 2, 7] {
+            let mut taken = Vec::new();
+            let fails = |piece, hand: &mut dyn FnMut(usize) -> anyhow::Result<()>| {
+                hand(piece)?;
+                if piece == 5 || piece == 6 { Err(anyhow!("no {piece}")) } else { Ok(()) }
+            };
+            let error = in_order(1_000_000, threads, fails, |piece| {
+                taken.push(piece);
+                Ok(())
+            });
+            assert_eq!(error.unwrap_err().to_string(), "no 5");
+            assert_eq!(taken, [0, 1, 2, 3, 4, 5]);
+        }
+    }
+
+    #[test]
+    fn a_panic_of_a_piece_is_a_panic_of_whoever_asked() {
+        for threads in [1, 2, 7] {
+            let panics = |piece, hand: &mut dyn FnMut(usize) -> anyhow::Result<()>| {
+                assert!(piece != 5, "five");
+                hand(piece)
+            };
+            let asked = AssertUnwindSafe(|| in_order(1_000_000, threads, panics, |_| Ok(())));
+            let cause = panic::catch_unwind(asked).unwrap_err();
+            assert!(
+                cause.downcast_ref::<String>().is_some_and(|it| it.contains("five"))
+                    || cause.downcast_ref::<&str>() == Some(&"five")
+            );
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! Series with values of every kind, as the tests of the outputs draw them, and the files in which
+//! it is written down what each output makes of them.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::{env, fs};
+
+use almanac_calendar::Zone;
+use almanac_engine::{Family, Field, Identity, PolicyName, Value};
+use almanac_forecast::{Origin, Period, Segment, Series, Writer};
+use jiff::{SignedDuration, Timestamp};
+
+use super::question::View;
+
+/// A day in UTC.
+pub(super) fn view() -> View {
+    let from: Timestamp = "2026-03-02T00:00:00Z".parse().unwrap();
+    let period = Period::new(from, from + SignedDuration::from_hours(24)).unwrap();
+    View { period, zone: Zone::utc() }
+}
+
+pub(super) fn series_of_every_kind() -> Vec<Series> {
+    let clusters: Vec<String> = (0..20).map(|number| format!("cluster-{number:02}")).collect();
+    let clusters =
+        |from: usize, to: usize| Some(Value::names(clusters[from..to].iter().map(String::as_str)));
+    vec![
+        series(
+            "Deployment",
+            "shop",
+            vec![(0, None), (6, Some(Value::Number(10))), (18, Some(Value::Number(3)))],
+        ),
+        series(
+            "Pod",
+            "web",
+            vec![
+                (0, None),
+                (2, Some(Value::text("best-effort"))),
+                (8, Some(Value::text("guaranteed"))),
+                (9, Some(Value::text("burstable"))),
+                (20, Some(Value::text("best-effort"))),
+            ],
+        ),
+        series(
+            "Placement",
+            "shop",
+            vec![
+                (0, None),
+                (3, Some(Value::names(["west", "east"]))),
+                (9, Some(Value::names(["a-cluster-with-a-long-name", "east"]))),
+                (18, Some(Value::names([]))),
+                (21, Some(Value::names(["west"]))),
+            ],
+        ),
+        series("Placement", "wide", vec![(0, clusters(0, 5)), (8, clusters(3, 20))]),
+        series(
+            "ResourcePolicy",
+            "pools",
+            vec![
+                (0, None),
+                (4, Some(Value::numbers([("spot", 3), ("on-demand", 5)]))),
+                (10, Some(Value::numbers([("spot", 6), ("on-demand", 5)]))),
+                (16, Some(Value::numbers([("on-demand", 12)]))),
+                (22, Some(Value::numbers([]))),
+            ],
+        ),
+    ]
+}
+
+/// Names that would be something else in XML, in JSON or in a script, or that are far too long.
+pub(super) fn hostile_series() -> Vec<Series> {
+    let script = "</script><script>alert(\"it's\")</script>";
+    let quotes = "a \"b\" & 'c' \\ \u{1}";
+    let long = &*"x-".repeat(200);
+    vec![
+        series(
+            "Pod",
+            "web",
+            vec![
+                (0, Some(Value::text(script))),
+                (8, Some(Value::text(quotes))),
+                (16, Some(Value::text(long))),
+            ],
+        ),
+        series(
+            "Placement",
+            "shop",
+            vec![(0, Some(Value::names([script, quotes]))), (12, Some(Value::names([long])))],
+        ),
+        series(
+            "ResourcePolicy",
+            "pools",
+            vec![(0, Some(Value::numbers([(script, 1), (quotes, 2), (long, 3)])))],
+        ),
+    ]
+}
+
+/// Values with the hours from which on they hold.
+pub(super) fn series(kind: &str, name: &str, values: Vec<(i64, Option<Value>)>) -> Series {
+    let View { period, .. } = view();
+    let at = |hour: i64| period.from() + SignedDuration::from_hours(hour);
+    let ends: Vec<i64> = values.iter().skip(1).map(|(from, _)| *from).chain([24]).collect();
+    let segment = |((from, value), to): ((i64, Option<Value>), i64)| Segment {
+        from: at(from),
+        to: at(to),
+        origin: Arc::new(origin(value.is_some(), from)),
+        value,
+    };
+    Series {
+        target: Identity::new("example.com", kind, "default", name),
+        field: Field::Value,
+        segments: values.into_iter().zip(ends).map(segment).collect(),
+    }
+}
+
+fn origin(is_set: bool, hour: i64) -> Origin {
+    let object = Identity::new("example.com", "Policy", "default", "hours");
+    let policy = PolicyName::new(Family::CronScaling, object);
+    let rule = Some(Arc::from(format!("from-{hour}")));
+    if is_set {
+        Origin { writer: Some(Writer { policy, rule }), reason: format!("at {hour}:00").into() }
+    } else {
+        Origin { writer: None, reason: "unknown; no rule has set it yet".into() }
+    }
+}
+
+/// What is printed, beside what the program prints of files.
+#[track_caller]
+pub(super) fn assert_written_down(name: &str, found: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/forecast/expected").join(name);
+    if env::var_os("ALMANAC_UPDATE").is_some() {
+        fs::write(&path, found).unwrap();
+    }
+    let expected = fs::read_to_string(&path).unwrap_or_default();
+    assert!(found == expected, "{name} differs; ALMANAC_UPDATE=1 writes it anew. Found:\n{found}");
+}

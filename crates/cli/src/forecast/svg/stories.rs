@@ -1,0 +1,90 @@
+//! What is told of a stretch of time wherever it is drawn: when, who and why.
+//!
+//! There are millions of stretches, and few instants and reasons that were not told just before:
+//! what is known is kept.
+
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use almanac_forecast::Origin;
+use jiff::Timestamp;
+
+use super::escaped;
+use crate::forecast::drawn::Stretch;
+use crate::forecast::instants::Instants;
+use crate::forecast::question::View;
+use crate::forecast::text::who;
+use crate::wall_clock::civil;
+
+pub(super) struct Stories {
+    view: View,
+    instants: Instants,
+    /// The last end that was told.
+    last: Time,
+    /// Who and why, in lines, by origin.
+    reasons: Vec<(Arc<Origin>, String)>,
+}
+
+/// An instant, for a person and for a program.
+struct Time {
+    at: Timestamp,
+    civil: String,
+    instant: Vec<u8>,
+}
+
+impl Stories {
+    pub(super) fn new(view: View) -> Stories {
+        let mut instants = Instants::default();
+        let last = Time::new(view.period.from(), view, &mut instants);
+        Stories { view, instants, last, reasons: Vec::new() }
+    }
+
+    /// Ends the tag of a shape with what it stands for. `label` is the value and `name` whose value
+    /// it is, if there are several; both are escaped.
+    pub(super) fn write(
+        &mut self,
+        stretch: &Stretch<'_>,
+        name: Option<&str>,
+        label: &str,
+        output: &mut impl Write,
+    ) -> io::Result<()> {
+        let to = Time::new(stretch.to, self.view, &mut self.instants);
+        let mut from = std::mem::replace(&mut self.last, to);
+        if from.at != stretch.from {
+            from = Time::new(stretch.from, self.view, &mut self.instants);
+        }
+        output.write_all(b" data-from=\"")?;
+        output.write_all(&from.instant)?;
+        output.write_all(b"\" data-to=\"")?;
+        output.write_all(&self.last.instant)?;
+        let (from, to) = (&from.civil, &self.last.civil);
+        match name {
+            None => write!(output, "\" data-value=\"{label}\"><title>{label}")?,
+            Some(name) => write!(
+                output,
+                "\" data-name=\"{name}\" data-value=\"{label}\"><title>{name} {label}"
+            )?,
+        }
+        let reason = reason(&mut self.reasons, stretch.origin);
+        writeln!(output, "\n{from} to {to}\n{reason}</title></rect>")
+    }
+}
+
+impl Time {
+    fn new(at: Timestamp, view: View, instants: &mut Instants) -> Time {
+        let mut instant = Vec::new();
+        instants.append(at, &mut instant);
+        Time { at, civil: civil(view.zone, at), instant }
+    }
+}
+
+fn reason<'a>(known: &'a mut Vec<(Arc<Origin>, String)>, origin: &Arc<Origin>) -> &'a str {
+    let place = known.iter().position(|(known, _)| Arc::ptr_eq(known, origin));
+    let place = place.unwrap_or_else(|| {
+        let who = who(origin).map_or(String::new(), |who| format!("{who}\n"));
+        let told = escaped(&format!("{who}{}", origin.reason)).into_owned();
+        known.push((Arc::clone(origin), told));
+        known.len() - 1
+    });
+    &known[place].1
+}

@@ -1,0 +1,206 @@
+//! One series for a person: its lanes over a ruler, and below them who sets what, and why.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use almanac_forecast::{Segment, Series};
+
+use super::{MARGIN, QUIET, STRONG, VALUE, WARNING, who};
+use crate::forecast::drawn::{Block, blocks};
+use crate::forecast::lanes::{Lane, lanes, shortened};
+use crate::forecast::question::View;
+use crate::forecast::ruler::Mark;
+use crate::wall_clock::civil;
+
+/// How wide the labels of the lanes are, unless they need more.
+const LABEL: usize = MARGIN - 2;
+const NO_BREAK: &str = "\u{a0}";
+
+/// Where a series is drawn.
+#[derive(Clone, Copy)]
+pub(super) struct Room<'a> {
+    pub(super) view: View,
+    pub(super) marks: &'a [Mark],
+    /// Right of the usual margin.
+    pub(super) columns: usize,
+}
+
+pub(super) fn write_series(
+    room: Room<'_>,
+    series: &Series,
+    output: &mut impl Write,
+) -> io::Result<()> {
+    let mut warning = warning(series);
+    let blocks = blocks(series);
+    for block in &blocks {
+        let name = block.name.map_or(String::new(), |name| format!(", {name}"));
+        writeln!(output, "\n{STRONG}{}{STRONG:#} {}{name}", series.target, series.field)?;
+        if let Some(warning) = warning.take() {
+            writeln!(output, "{WARNING}!{WARNING:#} {warning}")?;
+        }
+        write_lanes(room, block, output)?;
+    }
+    if blocks.len() > 1 {
+        // What follows is about all of them.
+        writeln!(output)?;
+    }
+    write_reasons(room, series, output)
+}
+
+fn warning(series: &Series) -> Option<String> {
+    let policies = series.policies();
+    let names: Vec<String> = policies.iter().map(ToString::to_string).collect();
+    let several = || format!("{} policies write it: {}", names.len(), names.join(" and "));
+    (names.len() > 1).then(several)
+}
+
+fn write_lanes(room: Room<'_>, block: &Block<'_>, output: &mut impl Write) -> io::Result<()> {
+    let lanes = lanes(block);
+    let labels: Vec<String> = lanes.iter().map(Lane::label).collect();
+    let widest = labels.iter().map(|label| label.chars().count()).max().unwrap_or(0);
+    let most = (room.columns / 3).max(LABEL);
+    let label_width = widest.clamp(LABEL, most);
+    // What labels need beyond their usual room is taken from the lanes.
+    let columns = room.columns - (label_width - LABEL);
+    let room = Room { columns, ..room };
+    writeln!(output, "{QUIET}{}{QUIET:#}", ruler(room, label_width + 2))?;
+    for (lane, label) in lanes.iter().zip(&labels) {
+        let label = shortened(label, most);
+        let strokes = lane.strokes(block, room.view.period, columns);
+        let strokes = strokes.trim_end();
+        writeln!(output, "{label:>label_width$} {QUIET}┤{QUIET:#}{VALUE}{strokes}{VALUE:#}")?;
+    }
+    Ok(())
+}
+
+/// The labels of the marks, each beginning above the character in which its instant lies.
+fn ruler(room: Room<'_>, margin: usize) -> String {
+    let (period, columns) = (room.view.period, room.columns);
+    let start = period.from().as_nanosecond();
+    let length = period.to().as_nanosecond() - start;
+    let mut line = " ".repeat(margin);
+    for mark in room.marks {
+        let place = (mark.at.as_nanosecond() - start) * columns as i128 / length;
+        let place = margin + usize::try_from(place).unwrap_or(0);
+        let written = line.chars().count();
+        if place >= written && place + 1 + mark.label.len() <= margin + columns {
+            line += &" ".repeat(place - written);
+            line.push('╷');
+            line += &mark.label;
+        }
+    }
+    line
+}
+
+/// Who sets which value, why, how often, and when first.
+fn write_reasons(room: Room<'_>, series: &Series, output: &mut impl Write) -> io::Result<()> {
+    for segments in alike(series) {
+        let Some(first) = segments.first() else { continue };
+        let value = first.value.as_ref().map_or("unknown".to_owned(), ToString::to_string);
+        let name = who(&first.origin).map_or(String::new(), |name| format!("{name}: "));
+        let reason = wrapped(&format!("{name}{}", first.origin.reason), room.columns);
+        let when = wrapped(&when(room.view, &segments), room.columns);
+        let mut value = value.as_str();
+        if value.chars().count() > LABEL {
+            // What does not fit beside the reason stands above it.
+            for line in wrapped(value, room.columns + MARGIN - 4) {
+                writeln!(output, "  {VALUE}{line}{VALUE:#}")?;
+            }
+            value = "";
+        }
+        for line in reason {
+            writeln!(output, "{VALUE}{value:>LABEL$}{VALUE:#}  {line}")?;
+            value = "";
+        }
+        for line in when {
+            let line = line.replace(NO_BREAK, " ");
+            writeln!(output, "{:MARGIN$}{QUIET}{line}{QUIET:#}", "")?;
+        }
+    }
+    Ok(())
+}
+
+/// The segments with the same value and the same writer, in the order in which each first comes.
+fn alike(series: &Series) -> Vec<Vec<&Segment>> {
+    let mut groups: Vec<Vec<&Segment>> = Vec::new();
+    let mut places = BTreeMap::new();
+    for segment in &series.segments {
+        let key = (&segment.value, &segment.origin.writer);
+        let place = *places.entry(key).or_insert(groups.len());
+        if place == groups.len() {
+            groups.push(Vec::new());
+        }
+        groups[place].push(segment);
+    }
+    groups
+}
+
+fn when(view: View, segments: &[&Segment]) -> String {
+    let from = view.period.from();
+    let (before, later): (Vec<&Segment>, Vec<&Segment>) =
+        segments.iter().partition(|segment| segment.from == from);
+    // An instant is not broken between lines.
+    let at = |segment: &Segment| civil(view.zone, segment.from).replace(' ', NO_BREAK);
+    let begins = if before.is_empty() { "" } else { "from the beginning" };
+    match later[..] {
+        [] => begins.to_owned(),
+        [only] if begins.is_empty() => at(only),
+        [only] => format!("{begins} and {}", at(only)),
+        [first, .., last] => {
+            let and = if begins.is_empty() { "" } else { " and " };
+            let (first, last, times) = (at(first), at(last), later.len());
+            format!("{begins}{and}{times} times: {first} … {last}")
+        }
+    }
+}
+
+/// Text in lines that are no longer than this, broken between words. A word that is longer stands
+/// on a line of its own.
+pub(super) fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let line = lines.len() - 1;
+        let line = &mut lines[line];
+        if line.is_empty() {
+            line.push_str(word);
+        } else if line.chars().count() + 1 + word.chars().count() <= width {
+            line.push(' ');
+            line.push_str(word);
+        } else {
+            lines.push(word.to_owned());
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::forecast::kinds::{self, assert_written_down};
+    use crate::forecast::ruler::marks;
+
+    fn written(all: &[Series]) -> String {
+        let (view, columns) = (kinds::view(), 66);
+        let marks = marks(view.period, view.zone, 66.0);
+        let mut output = anstream::StripStream::new(Vec::new());
+        for series in all {
+            write_series(Room { view, marks: &marks, columns }, series, &mut output).unwrap();
+        }
+        String::from_utf8(output.into_inner()).unwrap()
+    }
+
+    #[test]
+    fn a_value_of_each_kind_has_lanes_of_its_own() {
+        assert_written_down("kinds.txt", &written(&kinds::series_of_every_kind()));
+    }
+
+    #[test]
+    fn lanes_are_never_wider_than_the_room_however_long_a_name_is() {
+        let written = written(&kinds::hostile_series());
+        let lanes: Vec<&str> = written.lines().filter(|line| line.contains('┤')).collect();
+        assert_eq!(lanes.len(), 3 + 3 + 3);
+        for lane in lanes {
+            assert!(lane.chars().count() <= 66 + MARGIN, "{lane}");
+        }
+    }
+}

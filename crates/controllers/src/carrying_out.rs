@@ -1,0 +1,222 @@
+//! One turn: what it is about is fetched, the engine opens it, the API server is written to, the engine
+//! closes it, and what has happened is told.
+//!
+//! It is the same for every family; what is told of each is the family's own affair.
+
+use std::sync::Arc;
+
+use almanac_api::status::TargetProblem;
+use almanac_engine::turn::{self, OpenTurn};
+use almanac_engine::{Action, Identity, Outcome, PolicyName, Reach, TargetReference, Unreachable};
+use almanac_shell::clock::Clock;
+use almanac_shell::event_log::EventLog;
+use almanac_shell::lease::Fenced;
+use jiff::{SignedDuration, Timestamp};
+
+use crate::cluster::{Cluster, Edition, Held, Known};
+use crate::families::{Families, Subject};
+use crate::targets::{Seen, Targets, Unknown};
+use crate::turns::Turns;
+
+/// A target that cannot be used, and is not followed, is looked at again after about so long.
+const LOOKS_AGAIN_AFTER: SignedDuration = SignedDuration::from_secs(60);
+
+/// Carries out the policies, one turn at a time.
+pub(crate) struct CarryingOut {
+    pub(crate) cluster: Arc<Cluster>,
+    pub(crate) targets: Arc<Targets>,
+    pub(crate) records: Arc<Turns>,
+    pub(crate) families: Families,
+    pub(crate) events: EventLog,
+    pub(crate) clock: Clock,
+}
+
+/// Which object a turn is about, as it was when the turn began.
+struct About {
+    uid: Box<str>,
+    edition: Edition,
+    target: Option<TargetReference>,
+}
+
+/// What was found out about the target in a turn.
+enum TargetNews {
+    /// Nothing: whatever was wrong with it still may be.
+    None,
+    /// It can be read.
+    Readable,
+    /// It was changed.
+    Written,
+    /// It cannot.
+    Problem(TargetProblem),
+    /// It can be read, but must not be changed.
+    NotWritable(TargetProblem),
+}
+
+impl CarryingOut {
+    /// Takes the turn of one policy. When it wants its next one.
+    pub(crate) async fn take_turn(&self, policy: &PolicyName) -> Option<Timestamp> {
+        let about = self.about(policy)?;
+        let unknown = match &about.target {
+            Some(target) => self.targets.fetch(target).await.err(),
+            None => None,
+        };
+        let Some((open, over)) = self.open(policy, &about, unknown.as_ref()) else {
+            // There is nothing to carry out, which is worth recording; or it was changed meanwhile,
+            // and that gives it another turn.
+            self.records.wake(policy);
+            return None;
+        };
+        let opened_at = open.at();
+        // Whoever does not lead any more has nothing to settle either.
+        let (outcomes, news) = self.apply(&about, &open, &over, unknown.as_ref()).await.ok()?;
+        let wake_at = self.close(policy, &about, open, outcomes, news);
+        self.records.wake(policy);
+        let looks_again = about.target.zip(unknown).and_then(|(target, unknown)| {
+            self.looks_again(target.target.identity(), &unknown, opened_at)
+        });
+        wake_at.into_iter().chain(looks_again).min()
+    }
+
+    fn about(&self, policy: &PolicyName) -> Option<About> {
+        let known = self.cluster.lock();
+        let held = known.policies.get(policy)?;
+        let target = known.world.target_of(policy);
+        Some(About { uid: held.uid.clone(), edition: held.edition, target })
+    }
+
+    /// Opens the turn, unless the object is another one than when it began. Also what of the target
+    /// it is decided over.
+    fn open(
+        &self,
+        policy: &PolicyName,
+        about: &About,
+        unknown: Option<&Unknown>,
+    ) -> Option<(OpenTurn, Seen)> {
+        let now = self.clock.now();
+        let known = self.cluster.lock();
+        known
+            .policies
+            .get(policy)
+            .filter(|held| about.is(held) && held.edition == about.edition)?;
+        let target = about.target.as_ref().map(|reference| reference.target.identity());
+        let reach = target.zip(unknown).and_then(|(target, unknown)| reach(target, unknown));
+        let open = turn::open(&known.world, policy, &reach.unwrap_or_default(), now)?;
+        let over = target.map(|target| Seen::of(target, &known)).unwrap_or_default();
+        Some((open, over))
+    }
+
+    /// Carries out what was decided; also what was found out about the target.
+    async fn apply(
+        &self,
+        about: &About,
+        open: &OpenTurn,
+        over: &Seen,
+        unknown: Option<&Unknown>,
+    ) -> Result<(Vec<Outcome>, TargetNews), Fenced> {
+        let mut news = match unknown {
+            Some(Unknown::Problem(problem)) => TargetNews::Problem(problem.clone()),
+            Some(Unknown::Passing(_)) => TargetNews::None,
+            None => TargetNews::Readable,
+        };
+        let mut outcomes = Vec::with_capacity(open.actions().len());
+        for action in open.actions() {
+            let (Some(reference), false) = (&about.target, is_evaluated_when_asked(action)) else {
+                outcomes.push(Outcome::Done);
+                continue;
+            };
+            let applied = self.targets.apply(&reference.target, action, over).await?;
+            news = match applied.problem {
+                Some(problem @ TargetProblem::Forbidden(_)) => TargetNews::NotWritable(problem),
+                Some(problem) => TargetNews::Problem(problem),
+                None if applied.outcome == Outcome::Done => TargetNews::Written,
+                None => TargetNews::None,
+            };
+            outcomes.push(applied.outcome);
+        }
+        Ok((outcomes, news))
+    }
+
+    /// Closes the turn, unless the object is another one by now, and tells what has happened.
+    fn close(
+        &self,
+        policy: &PolicyName,
+        about: &About,
+        open: OpenTurn,
+        outcomes: Vec<Outcome>,
+        news: TargetNews,
+    ) -> Option<Timestamp> {
+        let now = self.clock.now();
+        let turn = {
+            let mut known = self.cluster.lock();
+            let Known { world, policies, .. } = &mut *known;
+            let held = policies.get_mut(policy).filter(|held| about.is(held))?;
+            if held.edition == about.edition {
+                held.note(news);
+            }
+            held.is_recorded = false;
+            open.close(world, outcomes, now)
+        };
+        let target = about.target.as_ref().map(|it| it.target.identity().clone());
+        let subject = Subject { policy: policy.clone(), uid: about.uid.clone(), target };
+        self.families.of(policy.family).report(&subject, &turn.recorded, &self.events);
+        turn.wake_at
+    }
+
+    /// When to look at a target again that cannot be used now. Of a followed one that is missing
+    /// the watch tells when it is there.
+    fn looks_again(
+        &self,
+        target: &Identity,
+        unknown: &Unknown,
+        at: Timestamp,
+    ) -> Option<Timestamp> {
+        if unknown.is_not_found() && self.targets.is_followed(target) {
+            return None;
+        }
+        // Spread by the name, so that thousands do not ask together.
+        let spread = target.name().bytes().fold(0_u8, u8::wrapping_add);
+        let after = LOOKS_AGAIN_AFTER + SignedDuration::from_millis(i64::from(spread) * 100);
+        at.saturating_add(after).ok()
+    }
+}
+
+impl About {
+    /// Whether this is the same object still, and not another one of its name.
+    fn is(&self, held: &Held) -> bool {
+        held.uid == self.uid
+    }
+}
+
+impl Held {
+    fn note(&mut self, news: TargetNews) {
+        match news {
+            TargetNews::None => {}
+            // That it can be read does not say that it can be changed.
+            TargetNews::Readable if self.is_not_writable => {}
+            TargetNews::Readable | TargetNews::Written => self.note_problem(None, false),
+            TargetNews::Problem(problem) => self.note_problem(Some(problem), false),
+            TargetNews::NotWritable(problem) => self.note_problem(Some(problem), true),
+        }
+    }
+}
+
+/// What a turn must do without. A target that does not exist is no riddle: the world says so itself.
+fn reach(target: &Identity, unknown: &Unknown) -> Option<Reach> {
+    let why = match unknown {
+        Unknown::Problem(TargetProblem::NotFound) => return None,
+        Unknown::Problem(problem) => Unreachable::Forbidden(Arc::from(problem.message(target))),
+        Unknown::Passing(why) => Unreachable::Unknown(Arc::from(why.as_str())),
+    };
+    Some(Reach::without(target.clone(), why))
+}
+
+/// A published number is no write: whoever asks for it has it evaluated.
+fn is_evaluated_when_asked(action: &Action) -> bool {
+    match action {
+        Action::Publish { .. } => true,
+        Action::SetReplicas { .. } | Action::SetBounds { .. } => false,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,88 @@
+//! Which families there are here, and what each does besides deciding: what stands in its status, and
+//! what is told and counted of what has happened.
+//!
+//! A family is added by its field and an arm where one is chosen.
+
+use almanac_api::kinds::Kind;
+use almanac_api::status::conditions::Statement;
+use almanac_engine::{Family, Identity, PolicyName, Recorded};
+use almanac_shell::clock::Clock;
+use almanac_shell::event_log::{EventLog, Regarding};
+use jiff::Timestamp;
+use prometheus_client::registry::Registry;
+use serde_json::Value;
+
+use crate::cluster::{Held, Known};
+use crate::cron_federated_hpa::CronFederatedHpas;
+use crate::leading::Leading;
+use crate::metrics_producer::MetricsProducers;
+use crate::records::Way;
+
+/// What a family does besides deciding.
+pub(crate) trait FamilyController: Send + Sync {
+    /// The status of an object as it is to be; nothing before there is anything to tell.
+    fn compose(
+        &self,
+        known: &Known,
+        policy: &Identity,
+        held: &Held,
+        now: Timestamp,
+    ) -> Option<Composed>;
+
+    /// Tells and counts what has happened in a turn.
+    fn report(&self, of: &Subject, recorded: &[Recorded], events: &EventLog);
+}
+
+/// A status, and how it is written.
+pub(crate) struct Composed {
+    pub(crate) status: Value,
+    pub(crate) statements: Vec<Statement>,
+    pub(crate) way: Way,
+}
+
+/// Whom something is told of.
+pub(crate) struct Subject {
+    /// The policy.
+    pub(crate) policy: PolicyName,
+    /// The object's own id.
+    pub(crate) uid: Box<str>,
+    /// What it changes, if it has a target.
+    pub(crate) target: Option<Identity>,
+}
+
+impl Subject {
+    /// Whom an Event is about.
+    pub(crate) fn regarding(&self) -> Regarding {
+        let kind = Kind::of_family(self.policy.family);
+        Regarding {
+            api_version: kind.api_version(),
+            kind: kind.name(),
+            namespace: self.policy.identity.namespace().to_owned(),
+            name: self.policy.identity.name().to_owned(),
+            uid: self.uid.to_string(),
+        }
+    }
+}
+
+/// All of them. What they count goes on across terms.
+#[derive(Clone, Default)]
+pub(crate) struct Families {
+    schedules: MetricsProducers,
+    rules: CronFederatedHpas,
+}
+
+impl Families {
+    /// The one of a family.
+    pub(crate) fn of(&self, family: Family) -> &dyn FamilyController {
+        match family {
+            Family::ScheduledCapacity => &self.schedules,
+            Family::CronScaling => &self.rules,
+        }
+    }
+
+    /// Adds to what is exported whatever they count, and whatever is evaluated when it is asked for.
+    pub(crate) fn register(&self, registry: &mut Registry, leading: &Leading, clock: &Clock) {
+        MetricsProducers::register(registry, leading, clock);
+        self.rules.register(registry, leading, clock);
+    }
+}

@@ -1,0 +1,222 @@
+//! The rules of turns, under a paused clock.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+
+use almanac_engine::Family;
+use tokio::sync::mpsc;
+
+use super::*;
+
+fn policy(name: &str) -> PolicyName {
+    let object = Identity::new("autoscaling.karmada.io", "CronFederatedHPA", "default", name);
+    PolicyName::new(Family::CronScaling, object)
+}
+
+fn nothing(_: &PolicyName) -> Vec<Identity> {
+    Vec::new()
+}
+
+/// Turns over a clock that goes with the (paused) runtime's.
+fn turns() -> Arc<Turns> {
+    let begin = tokio::time::Instant::now();
+    let now = move || {
+        Timestamp::UNIX_EPOCH + SignedDuration::try_from(begin.elapsed()).expect("it is short")
+    };
+    Arc::new(Turns::new(Clock::of(now)))
+}
+
+fn at(second: i64) -> Timestamp {
+    Timestamp::from_second(second).expect("it is in range")
+}
+
+/// Runs turns that take a second each and want the next one when they are told; what came of
+/// them, with the second in which they began.
+async fn run(
+    turns: &Arc<Turns>,
+    seconds: u64,
+    next: impl Fn(&PolicyName) -> Option<Timestamp>,
+) -> Vec<(i64, PolicyName)> {
+    let (sender, mut receiver) = mpsc::unbounded_channel();
+    let end = CancellationToken::new();
+    let clock = turns.clock.clone();
+    let turn = |policy: PolicyName| {
+        let (sender, next, now) = (sender.clone(), next(&policy), clock.now().as_second());
+        async move {
+            sender.send((now, policy)).expect("somebody listens");
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            next
+        }
+    };
+    let stop = async {
+        tokio::time::sleep(Duration::from_secs(seconds)).await;
+        end.cancel();
+    };
+    tokio::join!(turns.run(8, None, end.clone(), nothing, turn), stop);
+    drop(sender);
+    let mut took = Vec::new();
+    while let Some(turn) = receiver.recv().await {
+        took.push(turn);
+    }
+    took
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_comes_when_it_was_asked_for() {
+    let turns = turns();
+    turns.wake(&policy("a"));
+    let took = run(&turns, 30, |_| Some(at(20))).await;
+    let expected = [(0, policy("a")), (20, policy("a"))];
+    assert_eq!(took[..2], expected);
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_is_woken_during_a_turn_has_another_one_after_it() {
+    let turns = turns();
+    turns.wake(&policy("a"));
+    let wakes = Arc::clone(&turns);
+    let woken = AtomicUsize::new(0);
+    let took = run(&turns, 10, move |_| {
+        if woken.fetch_add(1, Ordering::SeqCst) == 0 {
+            wakes.wake(&policy("a"));
+            wakes.wake(&policy("a"));
+        }
+        None
+    });
+    let took = took.await;
+    assert_eq!(took.len(), 2, "{took:?}");
+    assert_eq!(took[1].0, 1, "after the first one, which takes a second");
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_is_gone_has_no_turn_any_more_whatever_it_asked_for() {
+    let turns = turns();
+    turns.wake(&policy("a"));
+    turns.wake(&policy("b"));
+    turns.forget(&policy("b"));
+    let forgets = Arc::clone(&turns);
+    let took = run(&turns, 30, move |policy| {
+        forgets.forget(policy);
+        Some(at(5))
+    });
+    assert_eq!(took.await, [(0, policy("a"))]);
+    assert!(turns.is_quiet());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_that_falls_over_is_taken_again_later_and_harms_nobody_else() {
+    let turns = turns();
+    turns.wake(&policy("falls"));
+    turns.wake(&policy("stands"));
+    let (sender, mut receiver) = mpsc::unbounded_channel();
+    let end = CancellationToken::new();
+    let clock = turns.clock.clone();
+    let turn = |policy: PolicyName| {
+        let (sender, now) = (sender.clone(), clock.now().as_second());
+        async move {
+            sender.send((now, policy.identity.name().to_owned())).expect("somebody listens");
+            assert!(policy.identity.name() != "falls", "on purpose");
+            None
+        }
+    };
+    let stop = async {
+        tokio::time::sleep(Duration::from_secs(40)).await;
+        end.cancel();
+    };
+    tokio::join!(turns.run(8, None, end.clone(), nothing, turn), stop);
+    drop(sender);
+    let mut took = Vec::new();
+    while let Some(turn) = receiver.recv().await {
+        took.push(turn);
+    }
+    let expected = [(0, "falls"), (0, "stands"), (30, "falls")];
+    assert_eq!(took, expected.map(|(at, name)| (at, name.to_owned())));
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_is_due_and_woken_has_one_turn() {
+    let turns = turns();
+    turns.lock().agenda.set(&policy("a"), Some(at(0)));
+    turns.wake(&policy("a"));
+    assert_eq!(run(&turns, 10, |_| None).await, [(0, policy("a"))]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_that_asks_for_the_past_is_taken_again_at_once() {
+    let turns = turns();
+    turns.lock().agenda.set(&policy("a"), Some(at(5)));
+    let asked = AtomicUsize::new(0);
+    let past = move |_: &PolicyName| (asked.fetch_add(1, Ordering::SeqCst) == 0).then(|| at(5));
+    assert_eq!(run(&turns, 10, past).await, [(5, policy("a")), (6, policy("a"))]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn in_a_hurry_nobody_waits_for_a_later_turn() {
+    let turns = turns();
+    turns.lock().agenda.set(&policy("a"), Some(at(1000)));
+    turns.hurry();
+    assert_eq!(run(&turns, 10, |_| None).await, [(0, policy("a"))]);
+}
+
+/// Runs turns of a second each, of policies that all write what `writes` says. When each began.
+async fn run_writing(
+    turns: &Arc<Turns>,
+    writes: impl Fn(&PolicyName) -> Vec<Identity>,
+) -> Vec<(i64, String)> {
+    let (sender, mut receiver) = mpsc::unbounded_channel();
+    let end = CancellationToken::new();
+    let clock = turns.clock.clone();
+    let turn = |policy: PolicyName| {
+        let (sender, now) = (sender.clone(), clock.now().as_second());
+        async move {
+            sender.send((now, policy.identity.name().to_owned())).expect("somebody listens");
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            None
+        }
+    };
+    let stop = async {
+        tokio::time::sleep(Duration::from_mins(1)).await;
+        end.cancel();
+    };
+    tokio::join!(turns.run(8, None, end.clone(), writes, turn), stop);
+    drop(sender);
+    let mut took = Vec::new();
+    while let Some(turn) = receiver.recv().await {
+        took.push(turn);
+    }
+    took
+}
+
+fn target_of(policy: &PolicyName) -> Vec<Identity> {
+    let target = if policy.identity.name().starts_with("other") { "other" } else { "shop" };
+    vec![Identity::new("apps", "Deployment", "default", target)]
+}
+
+#[tokio::test(start_paused = true)]
+async fn policies_of_one_target_take_their_turns_for_an_instant_in_the_order_of_their_names() {
+    let turns = turns();
+    for name in ["c", "a", "other", "b"] {
+        turns.lock().agenda.set(&policy(name), Some(at(5)));
+    }
+    let took = run_writing(&turns, target_of).await;
+    let expected = [(5, "a"), (5, "other"), (6, "b"), (7, "c")];
+    assert_eq!(took, expected.map(|(second, name)| (second, name.to_owned())));
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_is_gone_while_another_writes_the_same_has_no_turn() {
+    let turns = turns();
+    for name in ["a", "b", "c"] {
+        turns.wake(&policy(name));
+    }
+    let forget = Arc::clone(&turns);
+    let writes = move |asked: &PolicyName| {
+        // When the last one is asked, the first one has its turn already.
+        if asked.identity.name() == "c" {
+            forget.forget(&policy("b"));
+        }
+        target_of(asked)
+    };
+    let took = run_writing(&turns, writes).await;
+    assert_eq!(took, [(0, "a".to_owned()), (1, "c".to_owned())]);
+}

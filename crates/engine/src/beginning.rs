@@ -1,0 +1,82 @@
+//! Where a run of a world begins: with what is, or, where nobody knows what is, as if all policies had
+//! always been in force as they are written now.
+//!
+//! What that means for a policy is its family's; that policies which meet begin alike is said here.
+
+use jiff::Timestamp;
+
+use crate::families::Why;
+use crate::footprint::islands;
+use crate::{Field, Identity, PolicyName, Value, World};
+
+/// How policies that meet begin.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Beginning {
+    /// The first instant of the run.
+    pub(crate) from: Timestamp,
+    /// When the world was as it is; `None` when its past is replayed instead.
+    pub(crate) what_is_at: Option<Timestamp>,
+}
+
+/// Where a run begins.
+#[derive(Clone, Debug, Default)]
+pub struct Begun {
+    /// The first turn of each policy; it may lie before the beginning, which is then run up to.
+    pub first_turns: Vec<(PolicyName, Timestamp)>,
+    /// Who is known to have set a field last, before the first turn of anybody.
+    pub held: Vec<Held>,
+    /// How the past was replayed.
+    pub replayed: Replayed,
+}
+
+/// Who set a field before the first turn.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Held {
+    /// The object.
+    pub target: Identity,
+    /// The field.
+    pub field: Field,
+    /// What it was set to. It may have been changed since by somebody else.
+    pub value: Value,
+    /// The policy that set it.
+    pub policy: PolicyName,
+    /// Why.
+    pub why: Why,
+    /// When; `None` when that was longer ago than anybody can say.
+    pub since: Option<Timestamp>,
+}
+
+/// Whether and why the past was replayed.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub struct Replayed {
+    /// Some policies whose past nobody knows have been taken to have been in force before.
+    pub as_if_in_force: bool,
+    /// Some policies are known only as they were later than the beginning.
+    pub behind_what_is: bool,
+}
+
+/// Sets every policy of a world to where a run from an instant begins.
+pub fn begin(world: &mut World, from: Timestamp) -> Begun {
+    let mut begun = Begun::default();
+    for island in islands(world) {
+        let known = island
+            .iter()
+            .filter_map(|policy| policy.family.logic().known_until(world, &policy.identity))
+            .max();
+        let seen = world.seen_at.or(known);
+        let what_is_at = seen.filter(|seen| *seen <= from);
+        let beginning = Beginning { from, what_is_at };
+        // Policies of one family follow each other.
+        for policies in island.chunk_by(|one, other| one.family == other.family) {
+            let Some(first) = policies.first() else { continue };
+            let names: Vec<&Identity> = policies.iter().map(|policy| &policy.identity).collect();
+            let mut of_family = first.family.logic().begin(world, &names, beginning);
+            begun.first_turns.append(&mut of_family.first_turns);
+            begun.held.append(&mut of_family.held);
+            begun.replayed.as_if_in_force |= of_family.replayed.as_if_in_force;
+            begun.replayed.behind_what_is |=
+                of_family.replayed.as_if_in_force && seen.is_some_and(|seen| seen > from);
+        }
+    }
+    begun
+}

@@ -1,0 +1,197 @@
+//! What the family answers to whoever does not know it.
+
+use std::sync::Arc;
+
+use almanac_calendar::Zone;
+use jiff::Timestamp;
+
+use super::{
+    Because, CronScaling, Decision, Ending, Execution, Input, Memory, decide, explain, gather,
+    next_firing, render, settle, wake_at,
+};
+use crate::beginning::{Beginning, Begun};
+use crate::families::{Explained, Logic, Opened, Recorded};
+use crate::turn::{Closed, Open};
+use crate::world::{Policies, PolicyObject};
+use crate::{
+    Field, Footprint, Identity, Outcome, Reach, Reason, Slim, TargetReference, Verdict, World,
+};
+
+/// Cron rules, as a family of policies.
+pub(crate) struct CronRules;
+
+fn policy_of<'w>(world: &'w World, policy: &Identity) -> Option<&'w CronScaling> {
+    world.cron_scalings.get(policy)?.policy.as_deref()
+}
+
+impl Logic for CronRules {
+    fn names<'w>(&self, world: &'w World) -> Box<dyn Iterator<Item = &'w Identity> + 'w> {
+        Box::new(world.cron_scalings.keys())
+    }
+
+    fn footprint(&self, world: &World, policy: &Identity) -> Option<Footprint> {
+        let policy = policy_of(world, policy)?;
+        let object = policy.target.identity();
+        // Without a rule that can be used, nothing is ever written.
+        let fields = Field::of_target(&policy.target).iter().filter(|_| !policy.rules.is_empty());
+        let writes = fields.map(|field| (object.clone(), *field)).collect();
+        Some(Footprint { reads: vec![object.clone()], writes })
+    }
+
+    fn target(&self, world: &World, policy: &Identity) -> Option<TargetReference> {
+        let policy = policy_of(world, policy)?;
+        let api_version = Arc::clone(&policy.target_version);
+        Some(TargetReference { target: policy.target.clone(), api_version })
+    }
+
+    fn zones(&self, world: &World, policy: &Identity) -> Vec<(Option<Arc<str>>, Zone)> {
+        let rules = policy_of(world, policy).into_iter().flat_map(|policy| &policy.rules);
+        rules.map(|rule| (Some(Arc::clone(&rule.name)), rule.firings.zone())).collect()
+    }
+
+    fn open(
+        &self,
+        world: &World,
+        policy: &Identity,
+        reach: &Reach,
+        now: Timestamp,
+    ) -> Option<Opened> {
+        let decision = decide(&gather(world, policy, reach)?, now);
+        let policy = Arc::clone(world.cron_scalings.get(policy)?.policy.as_ref()?);
+        Some(Opened::CronScaling(Open { policy, decision }))
+    }
+
+    fn explain(&self, world: &World, policy: &Identity, now: Timestamp) -> Vec<Explained> {
+        let reach = Reach::everything();
+        let Some(input) = gather(world, policy, &reach) else { return Vec::new() };
+        let mut reasons = explain(&input, now);
+        // Whoever fired last is what the target is as it is for; before that, nothing is of
+        // interest but who still holds a field.
+        let last = input.policy.rules.iter().filter_map(|rule| newest(&input, &rule.name));
+        let last = last.map(Execution::scheduled).max();
+        for reason in reasons.iter_mut().filter(|it| it.because == Because::NotDue) {
+            let rule = reason.rule.and_then(|index| input.policy.rules.get(index as usize));
+            let newest = rule.and_then(|rule| newest(&input, &rule.name));
+            if let Some(execution) = newest.filter(|it| Some(it.scheduled()) == last) {
+                *reason = what_became(&input, *reason, execution);
+            }
+        }
+        let usable = reasons.iter().map(|reason| explained(input.policy, reason));
+        let unusable = input.policy.unusable_rules.iter().map(|rule| Explained {
+            rule: Some(Arc::from(&*rule.name)),
+            position: Some(rule.position),
+            verdict: Verdict::Error,
+            because: "cannot be used as it is written".to_owned(),
+            since: None,
+            until: None,
+        });
+        let mut explained: Vec<Explained> = usable.chain(unusable).collect();
+        explained.sort_by_key(|it| it.position);
+        explained
+    }
+
+    fn begin(&self, world: &mut World, policies: &[&Identity], beginning: Beginning) -> Begun {
+        super::begin::begin(world, policies, beginning)
+    }
+
+    fn known_until(&self, world: &World, policy: &Identity) -> Option<Timestamp> {
+        let object = world.cron_scalings.get(policy)?;
+        object.created.max(object.memory.as_ref().and_then(Memory::known_until))
+    }
+
+    fn slim(&self, world: &World, policy: &Identity) -> Option<Slim> {
+        world.cron_scalings.get(policy).cloned().map(Slim::CronScaling)
+    }
+
+    fn release(&self, world: &mut World, policy: &Identity) {
+        world.cron_scalings.remove(policy);
+    }
+}
+
+fn newest<'a>(input: &Input<'a>, rule: &str) -> Option<&'a Execution> {
+    let memory = input.memory?.rules.iter().find(|it| *it.name == *rule)?;
+    memory.executions.first()
+}
+
+/// The reason for what became of a rule when it last fired.
+fn what_became(
+    input: &Input<'_>,
+    reason: Reason<Because>,
+    execution: &Execution,
+) -> Reason<Because> {
+    let (verdict, because) = match &execution.ending {
+        Ending::Done(applied) if applied.moved_other_bound() => {
+            (Verdict::Won, Because::MovedOtherBound)
+        }
+        Ending::Done(_) => (Verdict::Won, Because::Fired),
+        Ending::Superseded { by } => {
+            let by = input.policy.rules.iter().position(|rule| rule.name == *by);
+            let by = by.and_then(|by| u32::try_from(by).ok()).unwrap_or(u32::MAX);
+            (Verdict::Lost, Because::Superseded { by })
+        }
+        Ending::Missed => (Verdict::Error, Because::Missed { by: execution.later() }),
+        Ending::Failed { attempts, .. } => {
+            (Verdict::Error, Because::GaveUp { attempts: *attempts })
+        }
+    };
+    Reason { verdict, because, since: Some(execution.scheduled()), until: None, ..reason }
+}
+
+fn explained(policy: &CronScaling, reason: &Reason<Because>) -> Explained {
+    let rule = reason.rule.and_then(|index| policy.rules.get(index as usize));
+    Explained {
+        rule: rule.map(|rule| Arc::clone(&rule.name)),
+        position: rule.map(|rule| rule.position),
+        verdict: reason.verdict,
+        because: render(policy, reason),
+        since: reason.since,
+        until: reason.until,
+    }
+}
+
+/// Holds an object, and what is remembered of it since before.
+pub(crate) fn hold(
+    objects: &mut Policies<CronScaling, Memory>,
+    identity: Identity,
+    mut object: PolicyObject<CronScaling, Memory>,
+) {
+    let remembered = objects.remove(&identity).and_then(|before| before.memory);
+    object.memory = remembered.or(object.memory);
+    if object.policy.is_none() {
+        object.memory = Some(object.memory.unwrap_or_default().laid_aside());
+    }
+    objects.insert(identity, object);
+}
+
+/// Settles an open turn in the world.
+pub(crate) fn close(
+    world: &mut World,
+    identity: &Identity,
+    open: Open<CronScaling, Decision>,
+    outcomes: &[Outcome],
+    opened_at: Timestamp,
+    now: Timestamp,
+) -> Closed {
+    let settled = settle(&open.policy, open.decision, outcomes, now);
+    let wake_at = wake_at(&open.policy, &settled.memory, opened_at);
+    if let Some(object) = world.cron_scalings.get_mut(identity) {
+        // Meanwhile it may have been edited to something that cannot be used. Its history stays.
+        let is_usable = object.policy.is_some();
+        let memory = settled.memory;
+        object.memory = Some(if is_usable { memory } else { memory.laid_aside() });
+    }
+    let recorded = settled.recorded.into_iter().map(Recorded::CronScaling).collect();
+    Closed { recorded, effects: settled.effects, wake_at }
+}
+
+/// How many rules of a world wait for a firing, and when the first of these is.
+#[must_use]
+pub fn armed(world: &World, now: Timestamp) -> (u64, Option<Timestamp>) {
+    let objects = world.cron_scalings.values();
+    let usable = objects.filter_map(|object| object.policy.as_ref().zip(object.memory.as_ref()));
+    let rules = usable.flat_map(|(policy, memory)| policy.rules.iter().zip(&memory.rules));
+    let next = rules.filter_map(|(rule, memory)| next_firing(rule, memory, now));
+    next.fold((0, None), |(armed, first): (u64, Option<Timestamp>), at| {
+        (armed + 1, Some(first.map_or(at, |first| first.min(at))))
+    })
+}

@@ -1,0 +1,199 @@
+//! The one place where the families meet: what each of them answers, and which one is asked.
+//!
+//! A family is added by a variant of each enum here and an arm where one of them is matched; the
+//! compiler names every place. What stands behind an arm is the family's own folder.
+
+use std::sync::Arc;
+
+use almanac_calendar::Zone;
+use jiff::Timestamp;
+
+use crate::beginning::{Beginning, Begun};
+use crate::cron_scaling::{self, CronRules};
+use crate::scheduled_capacity::{self, Schedules};
+use crate::turn::{Closed, Open};
+use crate::{
+    Action, Family, Footprint, Identity, Outcome, Reach, Reason, Slim, TargetReference, Verdict,
+    World,
+};
+
+/// What every family answers about its policies. An identity that names none of them gives nothing.
+pub(crate) trait Logic: Sync {
+    /// The objects of the family, those that cannot be used among them, in order.
+    fn names<'w>(&self, world: &'w World) -> Box<dyn Iterator<Item = &'w Identity> + 'w>;
+
+    /// What a policy reads and writes; `None` for one that cannot be used.
+    fn footprint(&self, world: &World, policy: &Identity) -> Option<Footprint>;
+
+    /// The object that has to be fetched before a policy's turn, if there is one.
+    fn target(&self, world: &World, policy: &Identity) -> Option<TargetReference>;
+
+    /// The zones its schedules are written in, each with the name of its rule.
+    fn zones(&self, world: &World, policy: &Identity) -> Vec<(Option<Arc<str>>, Zone)>;
+
+    /// Gathers and decides; `None` for a policy that cannot be used.
+    fn open(
+        &self,
+        world: &World,
+        policy: &Identity,
+        reach: &Reach,
+        now: Timestamp,
+    ) -> Option<Opened>;
+
+    /// What became of every rule of a policy whose turns are taken until `now`, in the order of the
+    /// spec.
+    fn explain(&self, world: &World, policy: &Identity, now: Timestamp) -> Vec<Explained>;
+
+    /// Sets policies to where a run begins.
+    fn begin(&self, world: &mut World, policies: &[&Identity], beginning: Beginning) -> Begun;
+
+    /// Until when it is known what has become of a policy; `None` when nothing is known.
+    fn known_until(&self, world: &World, policy: &Identity) -> Option<Timestamp>;
+
+    /// The slim form of a policy, with what is remembered of it.
+    fn slim(&self, world: &World, policy: &Identity) -> Option<Slim>;
+
+    /// Lets go of a policy that is gone.
+    fn release(&self, world: &mut World, policy: &Identity);
+}
+
+impl Family {
+    pub(crate) fn logic(self) -> &'static dyn Logic {
+        match self {
+            Family::ScheduledCapacity => &Schedules,
+            Family::CronScaling => &CronRules,
+        }
+    }
+}
+
+/// What was decided at the opening of a turn, and for which policy.
+#[derive(Clone, Debug)]
+pub enum Opened {
+    /// For a policy that publishes a number by schedule.
+    ScheduledCapacity(Open<scheduled_capacity::ScheduledCapacity, scheduled_capacity::Decision>),
+    /// For a policy that sets replicas or bounds by cron rules.
+    CronScaling(Open<cron_scaling::CronScaling, cron_scaling::Decision>),
+}
+
+impl Opened {
+    pub(crate) fn actions(&self) -> &[Action] {
+        match self {
+            Opened::ScheduledCapacity(open) => &open.decision.actions,
+            Opened::CronScaling(open) => &open.decision.actions,
+        }
+    }
+
+    pub(crate) fn close(
+        self,
+        world: &mut World,
+        policy: &Identity,
+        outcomes: &[Outcome],
+        opened_at: Timestamp,
+        now: Timestamp,
+    ) -> Closed {
+        match self {
+            Opened::ScheduledCapacity(open) => {
+                scheduled_capacity::close(world, policy, open, outcomes, opened_at)
+            }
+            Opened::CronScaling(open) => {
+                cron_scaling::close(world, policy, open, outcomes, opened_at, now)
+            }
+        }
+    }
+}
+
+/// Why a policy set a value, in the terms of its family.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Why {
+    /// A policy that publishes a number by schedule.
+    ScheduledCapacity(Reason<scheduled_capacity::Because>),
+    /// A policy that sets replicas or bounds by cron rules.
+    CronScaling(Reason<cron_scaling::Because>),
+}
+
+impl Why {
+    /// The rule that set it by name, and why as a line for a person. `None` when the world does not
+    /// have the policy as it was.
+    #[must_use]
+    pub fn render(&self, world: &World, policy: &Identity) -> Option<(Option<Arc<str>>, String)> {
+        match self {
+            Why::ScheduledCapacity(reason) => scheduled_capacity::told(world, policy, reason),
+            Why::CronScaling(reason) => cron_scaling::told(world, policy, reason),
+        }
+    }
+
+    /// The same reason without the instants between which it holds.
+    #[must_use]
+    pub fn without_span(self) -> Why {
+        match self {
+            Why::ScheduledCapacity(reason) => Why::ScheduledCapacity(reason.without_span()),
+            Why::CronScaling(reason) => Why::CronScaling(reason.without_span()),
+        }
+    }
+}
+
+/// Something that happened to a policy: what Events, metrics and logs tell of.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Recorded {
+    /// To one that publishes a number by schedule.
+    ScheduledCapacity(scheduled_capacity::Recorded),
+    /// To one that sets replicas or bounds by cron rules.
+    CronScaling(cron_scaling::Recorded),
+}
+
+/// What happens to a rule, in a word.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum What {
+    /// A cron rule fires.
+    Fires,
+    /// A cron rule fires, and another one takes its place.
+    Superseded,
+    /// A cron rule fired too long ago to be carried out.
+    Missed,
+    /// A behaviour begins to decide.
+    Opens,
+    /// A behaviour ceases to decide, and no other takes its place by opening.
+    Closes,
+}
+
+impl What {
+    /// The verb.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            What::Fires => "fires",
+            What::Superseded => "superseded",
+            What::Missed => "missed",
+            What::Opens => "opens",
+            What::Closes => "closes",
+        }
+    }
+}
+
+impl Recorded {
+    /// What happened to which rule; `None` for what is only a step on the way.
+    #[must_use]
+    pub fn what(&self, world: &World, policy: &Identity) -> Option<(What, Option<Arc<str>>)> {
+        match self {
+            Recorded::ScheduledCapacity(recorded) => recorded.told(world, policy),
+            Recorded::CronScaling(recorded) => recorded.what(),
+        }
+    }
+}
+
+/// What became of one rule, and why, in words.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Explained {
+    /// The rule by name; `None` for the policy as a whole.
+    pub rule: Option<Arc<str>>,
+    /// Its position in the spec as written, counted from 0.
+    pub position: Option<u32>,
+    /// What became of it.
+    pub verdict: Verdict,
+    /// Why, as a line for a person.
+    pub because: String,
+    /// Since when this holds.
+    pub since: Option<Timestamp>,
+    /// Until when, if time alone ends it.
+    pub until: Option<Timestamp>,
+}

@@ -1,0 +1,51 @@
+//! Which families of policies there are, and how a policy is named.
+
+use std::fmt;
+
+use crate::Identity;
+
+/// A family of policies.
+///
+/// In the order in which policies of the same instant take their turns: who is read comes before
+/// who reads.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Family {
+    /// Schedules that publish a number.
+    ScheduledCapacity,
+    /// Cron rules that set replicas or bounds.
+    CronScaling,
+}
+
+impl Family {
+    /// All of them, in their order.
+    pub const ALL: [Family; 2] = [Family::ScheduledCapacity, Family::CronScaling];
+}
+
+/// What names a policy: its family, and the object that says it.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PolicyName {
+    /// How it decides.
+    pub family: Family,
+    /// The object.
+    pub identity: Identity,
+}
+
+impl PolicyName {
+    /// Names a policy.
+    #[must_use]
+    pub fn new(family: Family, identity: Identity) -> PolicyName {
+        PolicyName { family, identity }
+    }
+}
+
+impl fmt::Display for PolicyName {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.identity.fmt(formatter)
+    }
+}
+
+impl fmt::Debug for PolicyName {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.identity.fmt(formatter)
+    }
+}

@@ -1,0 +1,84 @@
+//! Which of an object's fields policies set.
+
+use std::fmt;
+
+use crate::{Identity, Target, Value, World};
+
+/// A field of a target.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Field {
+    /// The replicas of a workload.
+    Replicas,
+    /// The lower bound of an autoscaler.
+    MinReplicas,
+    /// The upper bound of an autoscaler.
+    MaxReplicas,
+    /// The number a schedule publishes.
+    Value,
+}
+
+impl Field {
+    /// All of them, in their order.
+    pub const ALL: [Field; 4] =
+        [Field::Replicas, Field::MinReplicas, Field::MaxReplicas, Field::Value];
+
+    /// As it is written in manifests and in JSON.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Field::Replicas => "replicas",
+            Field::MinReplicas => "minReplicas",
+            Field::MaxReplicas => "maxReplicas",
+            Field::Value => "value",
+        }
+    }
+
+    /// The fields that a policy with this target can set.
+    #[must_use]
+    pub fn of_target(target: &Target) -> &'static [Field] {
+        match target {
+            Target::Workload(_) => &[Field::Replicas],
+            Target::Autoscaler(_) => &[Field::MinReplicas, Field::MaxReplicas],
+        }
+    }
+
+    /// What the world has for this field of an object; `None` when nobody has said.
+    #[must_use]
+    pub fn read(self, world: &World, object: &Identity) -> Option<Value> {
+        let autoscaler = || world.autoscalers.get(object);
+        let number = match self {
+            Field::Replicas => world.workloads.get(object)?.replicas,
+            Field::MinReplicas => autoscaler()?.min_replicas,
+            Field::MaxReplicas => autoscaler()?.max_replicas,
+            Field::Value => world.scheduled_capacities.get(object)?.memory.map(|it| it.value),
+        };
+        number.map(Value::Number)
+    }
+
+    /// Lets a field of an object begin with a number. A field that follows from its policy does
+    /// not, and neither does one of an object that the world lacks. Whether it could be.
+    pub fn begin_with(self, world: &mut World, object: &Identity, number: u32) -> bool {
+        let place = match self {
+            Field::Replicas => world.workloads.get_mut(object).map(|it| &mut it.replicas),
+            Field::MinReplicas => world.autoscalers.get_mut(object).map(|it| &mut it.min_replicas),
+            Field::MaxReplicas => world.autoscalers.get_mut(object).map(|it| &mut it.max_replicas),
+            Field::Value => None,
+        };
+        place.map(|place| *place = Some(number)).is_some()
+    }
+
+    /// Whether whoever asks for a forecast can say what the field begins with.
+    #[must_use]
+    pub fn can_be_assumed(self) -> bool {
+        match self {
+            Field::Replicas | Field::MinReplicas | Field::MaxReplicas => true,
+            Field::Value => false,
+        }
+    }
+}
+
+impl fmt::Display for Field {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(self.name())
+    }
+}

@@ -1,0 +1,22 @@
+//! Where a run of schedules begins: just before its first instant, so that what opens or closes
+//! there is seen to. A schedule has no past that matters.
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::beginning::{Beginning, Begun};
+use crate::{Family, Identity, PolicyName, World};
+
+pub(super) fn begin(world: &mut World, policies: &[&Identity], beginning: Beginning) -> Begun {
+    let moment_before = beginning.from.checked_sub(SignedDuration::from_nanos(1));
+    let moment_before = moment_before.unwrap_or(Timestamp::MIN);
+    let mut begun = Begun::default();
+    for policy in policies {
+        let Some(object) = world.scheduled_capacities.get_mut(*policy) else { continue };
+        object.memory = None;
+        if object.policy.is_some() {
+            let name = PolicyName::new(Family::ScheduledCapacity, (*policy).clone());
+            begun.first_turns.push((name, moment_before));
+        }
+    }
+    begun
+}

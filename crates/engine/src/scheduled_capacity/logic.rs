@@ -1,0 +1,104 @@
+//! What the family answers to whoever does not know it.
+
+use std::sync::Arc;
+
+use almanac_calendar::Zone;
+use jiff::Timestamp;
+
+use super::reasons::behaviour_name;
+use super::{Decision, Published, ScheduledCapacity, decide, explain, gather, render, settle};
+use crate::beginning::{Beginning, Begun};
+use crate::families::{Explained, Logic, Opened, Recorded};
+use crate::turn::{Closed, Open};
+use crate::world::{Policies, PolicyObject};
+use crate::{Field, Footprint, Identity, Outcome, Reach, Slim, TargetReference, World};
+
+/// Schedules, as a family of policies.
+pub(crate) struct Schedules;
+
+impl Logic for Schedules {
+    fn names<'w>(&self, world: &'w World) -> Box<dyn Iterator<Item = &'w Identity> + 'w> {
+        Box::new(world.scheduled_capacities.keys())
+    }
+
+    fn footprint(&self, world: &World, policy: &Identity) -> Option<Footprint> {
+        gather(world, policy)?;
+        Some(Footprint { reads: Vec::new(), writes: vec![(policy.clone(), Field::Value)] })
+    }
+
+    fn target(&self, _: &World, _: &Identity) -> Option<TargetReference> {
+        None
+    }
+
+    fn zones(&self, world: &World, policy: &Identity) -> Vec<(Option<Arc<str>>, Zone)> {
+        gather(world, policy).map(|input| (None, input.policy.zone)).into_iter().collect()
+    }
+
+    fn open(&self, world: &World, policy: &Identity, _: &Reach, now: Timestamp) -> Option<Opened> {
+        let decision = decide(&gather(world, policy)?, now);
+        let policy = Arc::clone(world.scheduled_capacities.get(policy)?.policy.as_ref()?);
+        Some(Opened::ScheduledCapacity(Open { policy, decision }))
+    }
+
+    fn explain(&self, world: &World, policy: &Identity, now: Timestamp) -> Vec<Explained> {
+        let Some(input) = gather(world, policy) else { return Vec::new() };
+        let mut reasons = explain(&input, now);
+        reasons.sort_by_key(|reason| reason.rule);
+        let explained = reasons.iter().map(|reason| Explained {
+            rule: reason.rule.map(behaviour_name),
+            position: reason.rule,
+            verdict: reason.verdict,
+            because: render(input.policy, reason),
+            since: reason.since,
+            until: reason.until,
+        });
+        explained.collect()
+    }
+
+    fn begin(&self, world: &mut World, policies: &[&Identity], beginning: Beginning) -> Begun {
+        super::begin::begin(world, policies, beginning)
+    }
+
+    fn known_until(&self, _: &World, _: &Identity) -> Option<Timestamp> {
+        None
+    }
+
+    fn slim(&self, world: &World, policy: &Identity) -> Option<Slim> {
+        world.scheduled_capacities.get(policy).cloned().map(Slim::ScheduledCapacity)
+    }
+
+    fn release(&self, world: &mut World, policy: &Identity) {
+        world.scheduled_capacities.remove(policy);
+    }
+}
+
+/// Holds an object, and what it published last.
+pub(crate) fn hold(
+    objects: &mut Policies<ScheduledCapacity, Published>,
+    identity: Identity,
+    mut object: PolicyObject<ScheduledCapacity, Published>,
+) {
+    let remembered = objects.remove(&identity).and_then(|before| before.memory);
+    // While nothing can be used, nothing is published.
+    object.memory = remembered.or(object.memory).filter(|_| object.policy.is_some());
+    objects.insert(identity, object);
+}
+
+/// Settles an open turn in the world.
+pub(crate) fn close(
+    world: &mut World,
+    identity: &Identity,
+    open: Open<ScheduledCapacity, Decision>,
+    outcomes: &[Outcome],
+    opened_at: Timestamp,
+) -> Closed {
+    let wake_at = open.decision.wake_at;
+    let object = world.scheduled_capacities.get_mut(identity);
+    let before = object.as_ref().and_then(|object| object.memory);
+    let settled = settle(identity, before, open.decision, outcomes, opened_at);
+    if let Some(object) = object.filter(|object| object.policy.is_some()) {
+        object.memory = settled.memory;
+    }
+    let recorded = settled.recorded.into_iter().map(Recorded::ScheduledCapacity).collect();
+    Closed { recorded, effects: settled.effects, wake_at }
+}

@@ -1,0 +1,34 @@
+//! What policies scale, and how it is referred to.
+
+use std::sync::Arc;
+
+use crate::Identity;
+
+/// What a policy scales, and so which fields it may set.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Target {
+    /// Anything with a `scale` subresource: its replicas are set.
+    Workload(Identity),
+    /// A `FederatedHPA` or `HorizontalPodAutoscaler`: its bounds are set.
+    Autoscaler(Identity),
+}
+
+impl Target {
+    /// Which object it is.
+    #[must_use]
+    pub fn identity(&self) -> &Identity {
+        match self {
+            Self::Workload(identity) | Self::Autoscaler(identity) => identity,
+        }
+    }
+}
+
+/// A target as a policy refers to it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TargetReference {
+    /// What is scaled.
+    pub target: Target,
+    /// The `apiVersion` in which the policy names it. Nothing is decided by it; whoever speaks to an
+    /// API server has to know it.
+    pub api_version: Arc<str>,
+}

@@ -1,0 +1,100 @@
+//! What a field of an object is: a number, a text, names, or numbers by name.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::sync::Arc;
+
+/// The value of a field. Ordered, so that what is printed is in order; cheap to clone.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Value {
+    /// A number of replicas, a bound, or what a schedule publishes.
+    Number(u32),
+    /// A text, such as the name of a level.
+    Text(Arc<str>),
+    /// Names, such as those of clusters.
+    Names(Arc<BTreeSet<Arc<str>>>),
+    /// A number by name, such as the pods of each unit.
+    Numbers(Arc<BTreeMap<Arc<str>, u32>>),
+}
+
+impl Value {
+    /// A text.
+    #[must_use]
+    pub fn text(text: &str) -> Value {
+        Value::Text(Arc::from(text))
+    }
+
+    /// Names, in any order.
+    #[must_use]
+    pub fn names<'a>(names: impl IntoIterator<Item = &'a str>) -> Value {
+        Value::Names(Arc::new(names.into_iter().map(Arc::from).collect()))
+    }
+
+    /// Numbers by name, in any order.
+    #[must_use]
+    pub fn numbers<'a>(numbers: impl IntoIterator<Item = (&'a str, u32)>) -> Value {
+        let named = numbers.into_iter().map(|(name, number)| (Arc::from(name), number));
+        Value::Numbers(Arc::new(named.collect()))
+    }
+
+    /// The number, if it is one.
+    #[must_use]
+    pub fn number(&self) -> Option<u32> {
+        match self {
+            Value::Number(number) => Some(*number),
+            Value::Text(_) | Value::Names(_) | Value::Numbers(_) => None,
+        }
+    }
+}
+
+impl From<u32> for Value {
+    fn from(number: u32) -> Value {
+        Value::Number(number)
+    }
+}
+
+/// As a person reads it: `3`, `best-effort`, `east, west`, `spot 3, on-demand 5`; `none` for a list
+/// of nothing.
+impl fmt::Display for Value {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let listed = |formatter: &mut fmt::Formatter<'_>, items: Vec<String>| {
+            formatter.write_str(if items.is_empty() { "none" } else { "" })?;
+            formatter.write_str(&items.join(", "))
+        };
+        match self {
+            Value::Number(number) => number.fmt(formatter),
+            Value::Text(text) => formatter.write_str(text),
+            Value::Names(names) => {
+                listed(formatter, names.iter().map(ToString::to_string).collect())
+            }
+            Value::Numbers(numbers) => {
+                let items = numbers.iter().map(|(name, number)| format!("{name} {number}"));
+                listed(formatter, items.collect())
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_reads_as_a_person_would_say_it() {
+        let shown = [
+            (Value::Number(3), "3"),
+            (Value::text("best-effort"), "best-effort"),
+            (Value::names(["west", "east"]), "east, west"),
+            (Value::names([]), "none"),
+            (Value::numbers([("spot", 3), ("on-demand", 5)]), "on-demand 5, spot 3"),
+        ];
+        for (value, expected) in shown {
+            assert_eq!(value.to_string(), expected);
+        }
+    }
+
+    #[test]
+    fn a_value_takes_no_more_than_three_words() {
+        assert!(size_of::<Option<Value>>() <= 24, "{} bytes", size_of::<Option<Value>>());
+    }
+}

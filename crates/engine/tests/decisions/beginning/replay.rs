@@ -1,0 +1,156 @@
+//! A past that nobody knows: all rules are taken to have always been in force.
+
+use almanac_engine::cron_scaling::Because;
+use almanac_engine::{Autoscaler, Family, Field, PolicyName, Replayed, World};
+use jiff::Timestamp;
+
+use crate::support::cron::{Rule, autoscaler, bounds};
+use crate::support::instant;
+use crate::support::run::{Holder, Run, add_rules, object_name};
+
+/// An autoscaler with bounds of 2 and 5, and the rules of an object.
+fn world(rules: &[Rule]) -> World {
+    let mut world = World::default();
+    let live = Autoscaler { min_replicas: Some(2), max_replicas: Some(5) };
+    world.autoscalers.insert(autoscaler("shop").identity().clone(), live);
+    add_rules(&mut world, "rules", autoscaler("shop"), rules);
+    world
+}
+
+/// On Thursday, 5 March 2026.
+fn thursday() -> Timestamp {
+    instant("2026-03-05T12:00:00Z")
+}
+
+fn bounds_at(rules: &[Rule], at: Timestamp) -> (Option<u32>, Option<u32>) {
+    Run::beginning(world(rules), at).bounds_of(&autoscaler("shop"))
+}
+
+fn holder_at(rules: &[Rule], field: Field, at: Timestamp) -> Holder {
+    let run = Run::beginning(world(rules), at);
+    run.holder_of(&autoscaler("shop"), field).cloned().unwrap_or_else(|| panic!("nobody holds it"))
+}
+
+#[test]
+fn a_field_begins_as_the_last_firing_that_named_it_has_left_it() {
+    let rules = [
+        bounds("morning", "0 8 * * *", Some(4), None),
+        bounds("evening", "0 20 * * *", Some(3), None),
+        bounds("weekly", "0 7 * * 1", None, Some(9)),
+    ];
+    assert_eq!(bounds_at(&rules, thursday()), (Some(4), Some(9)));
+    assert_eq!(holder_at(&rules, Field::MinReplicas, thursday()).rule, Some(0));
+    let weekly = holder_at(&rules, Field::MaxReplicas, thursday());
+    assert_eq!((weekly.rule, weekly.since), (Some(2), Some(instant("2026-03-02T07:00:00Z"))));
+    assert_eq!(bounds_at(&rules, instant("2026-03-05T07:00:00Z")), (Some(3), Some(9)));
+}
+
+#[test]
+fn a_run_begins_before_the_firing_of_its_first_instant() {
+    let rules = [bounds("morning", "0 8 * * *", Some(4), None)];
+    let mut run = Run::beginning(world(&rules), instant("2026-03-05T08:00:00Z"));
+    let since = |run: &Run| run.holder_of(&autoscaler("shop"), Field::MinReplicas).unwrap().since;
+    assert_eq!(since(&run), Some(instant("2026-03-04T08:00:00Z")));
+    run.until(instant("2026-03-05T08:00:01Z"));
+    assert_eq!(since(&run), Some(instant("2026-03-05T08:00:00Z")));
+}
+
+#[test]
+fn it_is_said_that_a_past_was_replayed_and_why() {
+    let rules = [bounds("morning", "0 8 * * *", Some(4), None)];
+    let replayed = Run::beginning(world(&rules), thursday()).begun.replayed;
+    assert_eq!(replayed, Replayed { as_if_in_force: true, behind_what_is: false });
+
+    let mut seen_later = world(&rules);
+    seen_later.seen_at = Some(instant("2026-03-06T00:00:00Z"));
+    let replayed = Run::beginning(seen_later.clone(), thursday()).begun.replayed;
+    assert_eq!(replayed, Replayed { as_if_in_force: true, behind_what_is: true });
+    let replayed = Run::beginning(seen_later, instant("2026-03-06T00:00:00Z")).begun.replayed;
+    assert_eq!(replayed, Replayed::default());
+
+    let mut created_later = world(&rules);
+    let object = created_later.cron_scalings.get_mut(&object_name("rules")).unwrap();
+    object.created = Some(instant("2026-03-06T00:00:00Z"));
+    let replayed = Run::beginning(created_later, thursday()).begun.replayed;
+    assert_eq!(replayed, Replayed { as_if_in_force: true, behind_what_is: true });
+}
+
+#[test]
+fn nothing_is_replayed_where_no_rule_fires() {
+    let rules = [bounds("morning", "0 8 * * *", Some(4), None).suspended()];
+    let run = Run::beginning(world(&rules), thursday());
+    assert_eq!(run.begun.replayed, Replayed::default());
+    assert_eq!((run.bounds_of(&autoscaler("shop")), run.holders.len()), ((Some(2), Some(5)), 0));
+}
+
+#[test]
+fn a_bound_that_no_rule_names_is_where_the_rule_that_moves_it_furthest_has_left_it() {
+    let rules = [
+        bounds("low", "0 20 * * *", Some(3), None),
+        bounds("high", "0 8 * * *", Some(7), None),
+        bounds("highest", "0 9 * * 1", Some(9), None),
+    ];
+    let holder = holder_at(&rules, Field::MaxReplicas, thursday());
+    let policy = PolicyName::new(Family::CronScaling, object_name("rules"));
+    let because = Because::MovedOtherBound;
+    assert_eq!(holder, Holder { value: Some(9), policy, rule: Some(2), because, since: None });
+    assert_eq!(bounds_at(&rules, thursday()), (Some(7), Some(9)));
+}
+
+#[test]
+fn of_several_rules_that_move_a_bound_as_far_the_first_is_said_to_have() {
+    let high = |name: &str, cron: &str| bounds(name, cron, Some(9), None);
+    let rules = [high("a", "0 20 * * *"), high("b", "0 8 * * *")];
+    for hour in 0..24 {
+        let at = instant(&format!("2026-03-05T{hour:02}:30:00Z"));
+        assert_eq!(holder_at(&rules, Field::MaxReplicas, at).rule, Some(0), "at {at}");
+    }
+}
+
+#[test]
+fn a_rule_that_is_always_superseded_moves_no_bound() {
+    let rules =
+        [bounds("high", "0 8 * * *", Some(9), None), bounds("low", "0 8 * * *", Some(3), None)];
+    let run = Run::beginning(world(&rules), thursday());
+    assert_eq!(run.bounds_of(&autoscaler("shop")), (Some(3), Some(5)));
+    assert_eq!(run.holder_of(&autoscaler("shop"), Field::MaxReplicas), None);
+}
+
+#[test]
+fn a_rule_that_is_superseded_on_all_days_but_one_has_moved_the_other_bound_on_that_day() {
+    // On Sundays alone nobody takes its place; seen from each day of a week.
+    for (always, on_weekdays) in [("0 * * * *", "0 * * * 1-6"), ("* * * * *", "* * * * 1-6")] {
+        let rules =
+            [bounds("high", always, Some(9), None), bounds("low", on_weekdays, Some(3), None)];
+        for day in 2..9 {
+            let at = instant(&format!("2026-03-{day:02}T23:30:00Z"));
+            assert_eq!(bounds_at(&rules, at).1, Some(9), "at {at}");
+        }
+    }
+}
+
+#[test]
+fn a_suspended_rule_neither_moves_a_bound_nor_takes_a_place() {
+    let rules = [
+        bounds("high", "0 8 * * *", Some(9), None),
+        bounds("low", "0 8 * * *", Some(3), None).suspended(),
+        bounds("highest", "0 8 * * *", Some(12), None).suspended(),
+    ];
+    assert_eq!(bounds_at(&rules, thursday()), (Some(9), Some(9)));
+}
+
+#[test]
+fn what_is_split_begins_as_what_is_not() {
+    // Who moved the bound that no rule names does not depend on where a run begins.
+    let rules =
+        [bounds("low", "0 20 * * *", Some(3), None), bounds("high", "0 8 * * *", Some(7), None)];
+    let (first, second, end) = ("2026-03-01", "2026-03-04", "2026-03-08");
+    let midnight = |day: &str| instant(&format!("{day}T00:00:00Z"));
+    let mut whole = Run::beginning(world(&rules), midnight(first));
+    whole.until(midnight(second));
+    let mut part = Run::beginning(world(&rules), midnight(second));
+    assert_eq!(part.holders, whole.holders);
+    whole.until(midnight(end));
+    part.until(midnight(end));
+    assert_eq!(part.holders, whole.holders);
+}

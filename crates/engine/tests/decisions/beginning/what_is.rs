@@ -1,0 +1,169 @@
+//! A past of which something is known: a status, a time of creation, a look at the cluster.
+
+use almanac_engine::cron_scaling::{Because, Memory};
+use almanac_engine::{Autoscaler, Field, PolicyObject, Replayed, Slim, World};
+use jiff::Timestamp;
+
+use crate::support::cron::{Rule, Scaling, autoscaler, bounds, checked, rule, workload};
+use crate::support::instant;
+use crate::support::monday;
+use crate::support::run::{Run, object_name};
+
+/// The object of these rules as it is after a life of its own until an instant, with its status.
+fn lived(rules: &[Rule], until: Timestamp) -> World {
+    let mut scaling = Scaling::of_autoscaler(2, 5, rules);
+    scaling.turn(monday("00:00"));
+    scaling.run_until(until);
+    scaling.restart();
+    scaling.world
+}
+
+/// The same, of which only the time of its creation is known.
+fn created(rules: &[Rule], at: Timestamp) -> World {
+    Scaling::of_autoscaler(2, 5, rules).created(at).world
+}
+
+fn tuesday(time: &str) -> Timestamp {
+    instant(&format!("2026-03-03T{time}:00Z"))
+}
+
+fn moves_both() -> [Rule; 2] {
+    [bounds("low", "0 20 * * *", Some(3), None), bounds("high", "0 8 * * *", Some(7), None)]
+}
+
+#[test]
+fn whoever_has_set_a_field_last_holds_it_though_it_has_fired_since() {
+    // On the second day its own bound has to be set again, the other one not.
+    let world = lived(&moves_both(), tuesday("09:00"));
+    let run = Run::beginning(world, tuesday("12:00"));
+    let max = run.holder_of(&autoscaler("shop"), Field::MaxReplicas).unwrap();
+    assert_eq!((max.value, max.rule), (Some(7), Some(1)));
+    assert_eq!((max.because, max.since), (Because::MovedOtherBound, Some(monday("08:00"))));
+    let min = run.holder_of(&autoscaler("shop"), Field::MinReplicas).unwrap();
+    assert_eq!((min.rule, min.since), (Some(1), Some(tuesday("08:00"))));
+    assert_eq!(run.begun.replayed, Replayed::default());
+}
+
+#[test]
+fn what_is_split_begins_as_what_is_not_with_a_status_and_with_a_creation() {
+    for world in [lived(&moves_both(), monday("09:00")), created(&moves_both(), monday("07:00"))] {
+        let mut whole = Run::beginning(world.clone(), monday("10:00"));
+        whole.until(tuesday("12:00"));
+        let mut part = Run::beginning(world, tuesday("12:00"));
+        assert_eq!(part.holders, whole.holders);
+        assert!(part.holder_of(&autoscaler("shop"), Field::MaxReplicas).is_some());
+        whole.until(tuesday("22:00"));
+        part.until(tuesday("22:00"));
+        assert_eq!(part.holders, whole.holders);
+    }
+}
+
+#[test]
+fn a_new_object_does_not_fire_for_the_time_before_it_was_created() {
+    let world = created(&moves_both(), monday("12:00"));
+    let run = Run::beginning(world, monday("18:00"));
+    assert_eq!(run.bounds_of(&autoscaler("shop")), (Some(2), Some(5)));
+    assert_eq!((run.holders.len(), run.begun.replayed), (0, Replayed::default()));
+}
+
+#[test]
+fn what_was_missed_before_the_world_was_seen_is_missed_and_not_carried_out() {
+    let rules = [rule("r", "3 9 * * *", 5)];
+    let mut scaling = Scaling::of_workload(1, &rules);
+    scaling.turn(monday("09:00"));
+    scaling.world.seen_at = Some(monday("09:30"));
+    let run = Run::beginning(scaling.world.clone(), monday("09:40"));
+    let target = scaling.target().identity().clone();
+    assert_eq!(run.world.workloads[&target].replicas, Some(1));
+    scaling.world = run.world;
+    assert_eq!(scaling.history("r"), ["09:03:00 missed by 1620 s"]);
+    assert_eq!(run.holders.len(), 0);
+}
+
+#[test]
+fn what_was_due_when_the_world_was_seen_is_carried_out_then() {
+    let rules = [rule("r", "3 9 * * *", 5)];
+    let mut scaling = Scaling::of_workload(1, &rules);
+    scaling.turn(monday("09:00"));
+    scaling.world.seen_at = Some(monday("09:05"));
+    let run = Run::beginning(scaling.world.clone(), monday("09:40"));
+    let holder = run.holder_of(&scaling.target(), Field::Replicas).unwrap();
+    assert_eq!((holder.value, holder.since), (Some(5), Some(monday("09:05"))));
+}
+
+#[test]
+fn a_status_tells_of_everybody_who_meets_its_object() {
+    // One object has a status, the other nothing: what the first knows holds for both.
+    let mut world = lived(&moves_both(), monday("21:00"));
+    let rules = [bounds("night", "0 23 * * *", None, Some(4))];
+    let other = PolicyObject::new(checked(autoscaler("shop"), &rules, &[]));
+    world.hold(object_name("other"), Slim::CronScaling(other));
+    let run = Run::beginning(world, monday("22:00"));
+    assert_eq!(run.begun.replayed, Replayed::default());
+    assert_eq!(run.bounds_of(&autoscaler("shop")), (Some(3), Some(7)));
+    let first_turns: Vec<_> = run.begun.first_turns.iter().map(|(_, at)| *at).collect();
+    assert_eq!(first_turns, [monday("20:00"); 2]);
+}
+
+#[test]
+fn what_is_sure_to_be_set_anew_is_not_run_through() {
+    let rules =
+        [bounds("both", "0 8 * * *", Some(2), Some(9)), bounds("low", "0 20 * * *", Some(3), None)];
+    let world = lived(&rules, monday("09:00"));
+    let run = Run::beginning(world, instant("2027-03-02T12:00:00Z"));
+    // One round of both bounds, and the one before: that tells what the last one has found there.
+    let first_turns: Vec<_> = run.begun.first_turns.iter().map(|(_, at)| *at).collect();
+    assert_eq!(first_turns, [instant("2027-03-01T08:00:00Z")]);
+    assert_eq!(run.effects.len(), 2 + 1 + 2);
+    assert_eq!(run.bounds_of(&autoscaler("shop")), (Some(2), Some(9)));
+    assert_eq!(run.begun.replayed, Replayed::default());
+}
+
+#[test]
+fn a_policy_that_cannot_be_used_has_no_first_turn_and_disturbs_nobody() {
+    let mut world = created(&moves_both(), monday("07:00"));
+    let broken = PolicyObject { policy: None, created: None, memory: Some(Memory::default()) };
+    world.hold(object_name("broken"), Slim::CronScaling(broken));
+    let run = Run::beginning(world, monday("09:00"));
+    let names: Vec<&str> = run.begun.first_turns.iter().map(|it| it.0.identity.name()).collect();
+    assert_eq!(names, ["shop"]);
+    assert_eq!(run.bounds_of(&autoscaler("shop")), (Some(7), Some(7)));
+}
+
+#[test]
+fn what_somebody_else_has_changed_since_is_left_as_it_is() {
+    let mut world = lived(&moves_both(), monday("09:00"));
+    let live = Autoscaler { min_replicas: Some(1), max_replicas: Some(20) };
+    world.autoscalers.insert(autoscaler("shop").identity().clone(), live);
+    let run = Run::beginning(world, monday("10:00"));
+    assert_eq!(run.bounds_of(&autoscaler("shop")), (Some(1), Some(20)));
+    // What it was set to is told all the same.
+    let max = run.begun.held.iter().find(|held| held.field == Field::MaxReplicas).unwrap();
+    assert_eq!(max.value.number(), Some(7));
+}
+
+#[test]
+fn a_schedule_begins_just_before_the_first_instant_whatever_its_status_says() {
+    use crate::support::schedule::Schedule;
+    let mut producer = Schedule::utc(1).with(4, "hours=9", "hours=17").published();
+    producer.turn(monday("08:00"));
+    let begun = almanac_engine::begin(&mut producer.world, monday("09:00"));
+    let nanosecond = crate::support::NANOSECOND;
+    assert_eq!(begun.first_turns, [(producer.name(), monday("09:00") - nanosecond)]);
+    assert_eq!((begun.held, begun.replayed), (vec![], Replayed::default()));
+    assert_eq!(producer.memory(), None);
+}
+
+#[test]
+fn a_rule_that_was_pointed_elsewhere_is_not_said_to_have_set_what_is_there() {
+    let rules = [rule("r", "3 9 * * *", 5)];
+    let mut scaling = Scaling::of_workload(1, &rules);
+    scaling.turn(monday("09:00"));
+    scaling.run_until(monday("09:10"));
+    let before = Run::beginning(scaling.world.clone(), monday("10:00"));
+    assert!(before.holder_of(&workload("shop"), Field::Replicas).is_some());
+    scaling.retarget(workload("other"), &rules);
+    scaling.set_replicas(5);
+    let since = Run::beginning(scaling.world, monday("10:00"));
+    assert_eq!(since.holder_of(&workload("other"), Field::Replicas), None);
+}

@@ -1,0 +1,161 @@
+//! What a turn tells: each thing that happened once, in order, and which fields were set.
+
+use almanac_engine::cron_scaling::{Because, Ending, Recorded};
+use almanac_engine::{self as engine, Action, Field, Outcome, Value, What, Why};
+
+use crate::support::cron::{Scaling, bounds, rule};
+use crate::support::{NANOSECOND, monday};
+
+/// What the last turn has recorded, a line each.
+fn recorded(scaling: &Scaling) -> Vec<String> {
+    let recorded = scaling.last.iter().flat_map(|turn| &turn.recorded);
+    let line = |it: &engine::Recorded| {
+        let engine::Recorded::CronScaling(it) = it else { panic!("not of cron rules: {it:?}") };
+        match it {
+            Recorded::Ended { rule, execution } => {
+                let at = execution.scheduled().strftime("%H:%M");
+                let how = match &execution.ending {
+                    Ending::Done(_) => "done".to_owned(),
+                    Ending::Failed { attempts, .. } => format!("failed after {attempts}"),
+                    Ending::Missed => "missed".to_owned(),
+                    Ending::Superseded { by } => format!("superseded by {by}"),
+                };
+                format!("{at} {rule} {how}")
+            }
+            Recorded::AttemptFailed { rule, scheduled, attempts, message } => {
+                format!("{} {rule} attempt {attempts}: {message}", scheduled.strftime("%H:%M"))
+            }
+        }
+    };
+    recorded.map(line).collect()
+}
+
+/// What the last turn has set, a line each.
+fn effects(scaling: &Scaling) -> Vec<String> {
+    let effects = scaling.last.iter().flat_map(|turn| &turn.effects);
+    let line = |effect: &engine::turn::Effect| {
+        let Why::CronScaling(why) = effect.why else { panic!("not of cron rules: {effect:?}") };
+        let rule = &scaling.policy().rules[why.rule.unwrap() as usize].name;
+        format!("{rule} {} {}: {:?}", effect.field, effect.value, why.because)
+    };
+    effects.map(line).collect()
+}
+
+#[test]
+fn a_firing_that_is_done_is_recorded_with_the_field_it_has_set() {
+    let mut scaling = Scaling::of_workload(1, &[rule("r", "3 * * * *", 5)]);
+    scaling.turn(monday("09:00"));
+    assert_eq!((recorded(&scaling), effects(&scaling)), (vec![], vec![]));
+    scaling.turn(monday("09:03"));
+    assert_eq!(recorded(&scaling), ["09:03 r done"]);
+    assert_eq!(effects(&scaling), ["r replicas 5: Fired"]);
+    scaling.turn(monday("09:03"));
+    assert_eq!((recorded(&scaling), effects(&scaling)), (vec![], vec![]));
+}
+
+#[test]
+fn a_field_that_was_so_already_has_been_set_all_the_same() {
+    let mut scaling = Scaling::of_workload(5, &[rule("r", "3 * * * *", 5)]);
+    scaling.turn(monday("09:00"));
+    scaling.turn(monday("09:03"));
+    assert_eq!(scaling.written, []);
+    assert_eq!(effects(&scaling), ["r replicas 5: AlreadySo"]);
+}
+
+#[test]
+fn each_failed_attempt_is_recorded_and_none_of_them_sets_anything() {
+    let mut scaling = Scaling::of_workload(1, &[rule("r", "3 * * * *", 5)]);
+    scaling.turn(monday("09:00"));
+    scaling.turn_in_vain(monday("09:03"), &Outcome::Refused("forbidden".into()));
+    assert_eq!(recorded(&scaling), ["09:03 r attempt 1: forbidden"]);
+    assert_eq!(effects(&scaling), [""; 0]);
+    scaling.turn(monday("09:03:01") - NANOSECOND);
+    assert_eq!(recorded(&scaling), [""; 0], "its pause is not over");
+    scaling.turn_in_vain(monday("09:03:01"), &Outcome::Conflict);
+    assert_eq!(
+        recorded(&scaling),
+        ["09:03 r attempt 2: somebody else changed the target at the same time"]
+    );
+    scaling.turn(monday("09:08") + NANOSECOND);
+    assert_eq!(recorded(&scaling), ["09:03 r failed after 2"]);
+}
+
+#[test]
+fn a_rule_that_gives_up_one_firing_and_carries_out_the_next_has_set_its_field_once() {
+    let mut scaling = Scaling::of_workload(1, &[rule("r", "*/10 * * * *", 5)]);
+    scaling.turn(monday("09:05"));
+    scaling.turn_in_vain(monday("09:10"), &Outcome::Conflict);
+    scaling.turn(monday("09:20"));
+    assert_eq!(recorded(&scaling), ["09:10 r failed after 1", "09:20 r done"]);
+    assert_eq!(effects(&scaling), ["r replicas 5: Fired"]);
+}
+
+#[test]
+fn a_superseded_firing_is_recorded_and_sets_nothing() {
+    let rules =
+        [bounds("high", "1 * * * *", Some(7), None), bounds("low", "2 * * * *", Some(2), None)];
+    let mut scaling = Scaling::of_autoscaler(1, 5, &rules);
+    scaling.turn(monday("09:00"));
+    scaling.turn(monday("09:02"));
+    assert_eq!(recorded(&scaling), ["09:01 high superseded by low", "09:02 low done"]);
+    assert_eq!(effects(&scaling), ["low minReplicas 2: Fired"]);
+    let target = scaling.target().identity().clone();
+    assert_eq!(scaling.written, [Action::SetBounds { target, min: Some(2), max: None }]);
+}
+
+#[test]
+fn a_bound_that_had_to_make_way_has_been_set_by_the_rule_that_moved_it() {
+    let mut scaling = Scaling::of_autoscaler(1, 5, &[bounds("r", "3 * * * *", Some(8), None)]);
+    scaling.turn(monday("09:00"));
+    scaling.turn(monday("09:03"));
+    let moved = format!("{:?}", Because::MovedOtherBound);
+    assert_eq!(
+        effects(&scaling),
+        [format!("r minReplicas 8: {moved}"), format!("r maxReplicas 8: {moved}")]
+    );
+    let values: Vec<_> = scaling.last.iter().flat_map(|it| &it.effects).collect();
+    assert_eq!((values[1].field, &values[1].value), (Field::MaxReplicas, &Value::Number(8)));
+}
+
+#[test]
+fn what_the_history_has_no_room_for_is_told_all_the_same() {
+    let mut scaling = Scaling::of_workload(1, &[rule("r", "3 * * * *", 5).keeps(3, 0)]);
+    scaling.turn(monday("09:00"));
+    scaling.turn(monday("09:30"));
+    assert_eq!(scaling.history("r"), [""; 0]);
+    assert_eq!(recorded(&scaling), ["09:03 r missed"]);
+}
+
+#[test]
+fn what_happened_is_told_in_order_of_time_and_then_of_the_spec() {
+    let rules = [
+        rule("b", "2 * * * *", 5),
+        rule("c", "2 * * * *", 6),
+        rule("a", "1 * * * *", 7),
+        rule("late", "0 * * * *", 8).delay(0),
+    ];
+    let mut scaling = Scaling::of_workload(1, &rules);
+    scaling.turn(monday("09:30"));
+    scaling.turn(monday("10:03"));
+    assert_eq!(
+        recorded(&scaling),
+        ["10:00 late missed", "10:01 a superseded by c", "10:02 b superseded by c", "10:02 c done"]
+    );
+}
+
+#[test]
+fn what_happened_is_called_by_a_word_but_for_attempts_on_the_way() {
+    let mut scaling = Scaling::of_workload(1, &[rule("r", "3 * * * *", 5)]);
+    scaling.turn(monday("09:00"));
+    let what = |scaling: &Scaling| -> Vec<Option<What>> {
+        let recorded = scaling.last.iter().flat_map(|turn| &turn.recorded);
+        let (world, name) = (&scaling.world, &scaling.identity);
+        recorded.map(|it| it.what(world, name).map(|(what, _)| what)).collect()
+    };
+    scaling.turn_in_vain(monday("09:03"), &Outcome::Conflict);
+    assert_eq!(what(&scaling), [None]);
+    scaling.turn(monday("09:03:01"));
+    assert_eq!(what(&scaling), [Some(What::Fires)]);
+    scaling.turn(monday("10:30"));
+    assert_eq!(what(&scaling), [Some(What::Missed)]);
+}

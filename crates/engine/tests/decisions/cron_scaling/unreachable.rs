@@ -1,0 +1,72 @@
+//! Targets that may be there, and that nobody can look at.
+
+use almanac_engine::cron_scaling::{Because, explain};
+use almanac_engine::{Reach, Unreachable, Verdict};
+
+use crate::support::cron::{Scaling, rule};
+use crate::support::{NANOSECOND, monday};
+
+fn out_of_sight() -> Scaling {
+    let mut scaling = Scaling::of_workload(1, &[rule("r", "3 * * * *", 5)]);
+    scaling.turn(monday("09:00"));
+    scaling.lose_sight("the API server does not answer");
+    scaling
+}
+
+#[test]
+fn nothing_is_done_to_it_and_the_firing_is_tried_again() {
+    let mut scaling = out_of_sight();
+    assert!(!scaling.turn(monday("09:03")));
+    assert_eq!(scaling.wake_at, Some(monday("09:03:01")));
+    let pending = scaling.rule_memory("r").pending.as_ref().unwrap();
+    assert_eq!(pending.message.as_deref(), Some("the API server does not answer"));
+    assert_eq!((pending.at, pending.attempts), (monday("09:03"), 1));
+    scaling.find_again();
+    assert!(scaling.turn(monday("09:03:01")));
+    assert_eq!(scaling.history("r"), ["09:03:00 done replicas 5"]);
+}
+
+#[test]
+fn the_one_failed_record_says_why_nobody_could_look() {
+    let mut scaling = out_of_sight();
+    scaling.run_until(monday("09:03"));
+    let target = scaling.target().identity().clone();
+    let why = Unreachable::Forbidden("deployments.apps is forbidden".into());
+    scaling.reach = Reach::without(target, why);
+    scaling.run_until(monday("09:30"));
+    assert_eq!(scaling.history("r"), ["09:03:00 failed after 10: deployments.apps is forbidden"]);
+}
+
+#[test]
+fn what_is_known_of_it_from_before_does_not_count() {
+    let mut scaling = out_of_sight();
+    // Its value is there already, as far as anybody knew.
+    scaling.set_replicas(5);
+    assert!(!scaling.turn(monday("09:03")));
+    assert_eq!(scaling.history("r"), [""; 0]);
+}
+
+#[test]
+fn another_object_out_of_sight_changes_nothing() {
+    let mut scaling = out_of_sight();
+    let other = crate::support::cron::workload("other").identity().clone();
+    scaling.reach = Reach::without(other, Unreachable::Unknown("no answer".into()));
+    assert!(scaling.turn(monday("09:03")));
+}
+
+#[test]
+fn what_is_due_there_is_told_apart_from_what_is_missing() {
+    let scaling = out_of_sight();
+    let reasons = explain(&scaling.input(), monday("09:03"));
+    let because: Vec<_> = reasons.iter().map(|it| (it.verdict, it.because)).collect();
+    assert_eq!(because, [(Verdict::Error, Because::TargetUnreachable)]);
+    let lines = scaling.explained(monday("09:03"));
+    assert!(lines[0].ends_with(": fired, but the target could not be looked at"), "{lines:?}");
+}
+
+#[test]
+fn what_is_too_late_there_is_missed_like_anywhere() {
+    let mut scaling = out_of_sight();
+    assert!(!scaling.turn(monday("09:08") + NANOSECOND));
+    assert_eq!(scaling.history("r"), ["09:03:00 missed by 300 s"]);
+}

@@ -1,0 +1,120 @@
+//! A world in which time passes, turn by turn, and who set each field of it last.
+
+use std::collections::BTreeMap;
+
+use almanac_checker::check_cron_scaling;
+use almanac_engine::cron_scaling::{Because, CronScaling, gather};
+use almanac_engine::turn;
+use almanac_engine::{
+    Agenda, Begun, Field, Held, Identity, PolicyName, PolicyObject, Reach, Slim, Target, Value,
+    Why, World, begin,
+};
+use jiff::Timestamp;
+
+use super::cron::{Rule, checked, close, decision_of};
+
+/// Who set a field last.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Holder {
+    pub(crate) value: Option<u32>,
+    pub(crate) policy: PolicyName,
+    /// The rule, by its index.
+    pub(crate) rule: Option<u32>,
+    pub(crate) because: Because,
+    pub(crate) since: Option<Timestamp>,
+}
+
+/// Policies of cron rules in a world, and their turns.
+#[derive(Clone)]
+pub(crate) struct Run {
+    pub(crate) world: World,
+    pub(crate) begun: Begun,
+    pub(crate) holders: BTreeMap<(Identity, Field), Holder>,
+    /// Everything that was ever set, in order.
+    pub(crate) effects: Vec<(Timestamp, PolicyName, turn::Effect)>,
+    agenda: Agenda,
+}
+
+impl Run {
+    /// Begins where the engine says.
+    pub(crate) fn beginning(mut world: World, from: Timestamp) -> Run {
+        let begun = begin(&mut world, from);
+        let mut run = Run::of(world, begun.first_turns.iter().cloned(), &begun.held);
+        run.begun = begun;
+        run.until(from);
+        run
+    }
+
+    /// Begins with a turn of everybody.
+    pub(crate) fn from_turns_at(world: World, at: Timestamp, held: &[Held]) -> Run {
+        let everybody: Vec<PolicyName> = world.policies().collect();
+        Run::of(world, everybody.into_iter().map(|policy| (policy, at)), held)
+    }
+
+    fn of(
+        world: World,
+        first_turns: impl IntoIterator<Item = (PolicyName, Timestamp)>,
+        held: &[Held],
+    ) -> Run {
+        let mut agenda = Agenda::default();
+        for (policy, at) in first_turns {
+            agenda.set(&policy, Some(at));
+        }
+        let mut holders: BTreeMap<_, Holder> = BTreeMap::new();
+        for held in held {
+            let place = (held.target.clone(), held.field);
+            if holders.get(&place).is_none_or(|known| known.since <= held.since) {
+                holders.insert(place, holder(&held.policy, &held.value, held.why, held.since));
+            }
+        }
+        Run { world, begun: Begun::default(), holders, effects: Vec::new(), agenda }
+    }
+
+    /// Takes the turns before an instant, each checked.
+    pub(crate) fn until(&mut self, before: Timestamp) {
+        while let Some((at, policy)) = self.agenda.first().filter(|(at, _)| *at < before) {
+            let policy = policy.clone();
+            let reach = Reach::everything();
+            let open = turn::open(&self.world, &policy, &reach, at).unwrap();
+            let input = gather(&self.world, &policy.identity, &reach).unwrap();
+            check_cron_scaling(&input, at, decision_of(&open)).stop();
+            let outcomes: Vec<_> =
+                open.actions().iter().map(|action| self.world.apply(action)).collect();
+            let (turn, violations) = close(open, &mut self.world, &outcomes, at, &|_| {});
+            violations.stop();
+            self.agenda.set(&policy, turn.wake_at);
+            for effect in turn.effects {
+                let holder = holder(&policy, &effect.value, effect.why, Some(at));
+                self.holders.insert((effect.target.clone(), effect.field), holder);
+                self.effects.push((at, policy.clone(), effect));
+            }
+        }
+    }
+
+    pub(crate) fn holder_of(&self, target: &Target, field: Field) -> Option<&Holder> {
+        self.holders.get(&(target.identity().clone(), field))
+    }
+
+    /// The bounds of an autoscaler as they are now.
+    pub(crate) fn bounds_of(&self, target: &Target) -> (Option<u32>, Option<u32>) {
+        let autoscaler = self.world.autoscalers[target.identity()];
+        (autoscaler.min_replicas, autoscaler.max_replicas)
+    }
+}
+
+fn holder(policy: &PolicyName, value: &Value, why: Why, since: Option<Timestamp>) -> Holder {
+    let Why::CronScaling(reason) = why else { panic!("only cron rules run here") };
+    let (rule, because) = (reason.rule, reason.because);
+    Holder { value: value.number(), policy: policy.clone(), rule, because, since }
+}
+
+/// The name of an object of cron rules.
+pub(crate) fn object_name(name: &str) -> Identity {
+    Identity::new("autoscaling.karmada.io", "CronFederatedHPA", "default", name)
+}
+
+/// Adds an object of cron rules to a world.
+pub(crate) fn add_rules(world: &mut World, name: &str, target: Target, rules: &[Rule]) {
+    let object: PolicyObject<CronScaling, _> = PolicyObject::new(checked(target, rules, &[]));
+    world.hold(object_name(name), Slim::CronScaling(object));
+}

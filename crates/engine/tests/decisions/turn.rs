@@ -1,0 +1,221 @@
+//! One policy's turn: what is seen at its opening, and what may happen before it is closed.
+
+use almanac_engine::turn::{self, OpenTurn, Turn};
+use almanac_engine::{Field, Fingerprint, Outcome, PolicyObject, Reach, Slim, Value, World};
+use jiff::Timestamp;
+
+use crate::support::cron::{Scaling, rule};
+use crate::support::monday;
+use crate::support::schedule::{Producer, Schedule};
+
+fn hourly() -> Scaling {
+    let mut scaling = Scaling::of_workload(1, &[rule("r", "3 * * * *", 5)]);
+    scaling.turn(monday("09:00"));
+    scaling
+}
+
+/// Carries out what a turn wants, and closes it.
+fn carry_out(open: OpenTurn, world: &mut World, now: Timestamp) -> Turn {
+    let outcomes = open.actions().iter().map(|action| world.apply(action)).collect();
+    open.close(world, outcomes, now)
+}
+
+fn effects(turn: &Turn) -> Vec<(Field, Value)> {
+    turn.effects.iter().map(|effect| (effect.field, effect.value.clone())).collect()
+}
+
+/// Nothing of an object can be used any more.
+fn break_rules(scaling: &mut Scaling) {
+    let broken = PolicyObject { policy: None, created: None, memory: None };
+    scaling.world.hold(scaling.identity.clone(), Slim::CronScaling(broken));
+}
+
+#[test]
+fn a_turn_that_is_not_closed_leaves_no_trace() {
+    let scaling = hourly();
+    let before = scaling.memory().cloned();
+    let open = scaling.open(monday("09:03"));
+    assert_eq!(open.actions().len(), 1);
+    drop(open);
+    assert_eq!(scaling.memory().cloned(), before);
+}
+
+#[test]
+fn a_whole_turn_is_an_opening_what_the_world_does_and_a_closing() {
+    let (mut one, mut other) = (hourly(), hourly());
+    one.turn(monday("09:03"));
+    let name = other.name();
+    let turn = turn::take(&mut other.world, &name, monday("09:03"));
+    assert_eq!(turn, one.last);
+    assert_eq!(other.memory(), one.memory());
+    assert_eq!(other.replicas(), Some(5));
+}
+
+#[test]
+fn a_policy_without_anything_usable_has_no_turn() {
+    let mut scaling = hourly();
+    break_rules(&mut scaling);
+    let reach = Reach::everything();
+    assert!(turn::open(&scaling.world, &scaling.name(), &reach, monday("09:03")).is_none());
+    let name = scaling.name();
+    assert_eq!(turn::take(&mut scaling.world, &name, monday("09:03")), None);
+}
+
+#[test]
+fn a_policy_that_is_not_there_has_no_turn() {
+    let mut scaling = hourly();
+    let name = scaling.name();
+    scaling.world.release_policy(&name);
+    assert_eq!(turn::take(&mut scaling.world, &name, monday("09:03")), None);
+}
+
+#[test]
+fn a_policy_edited_before_the_closing_has_done_what_it_said_before_and_keeps_it() {
+    let mut scaling = hourly();
+    let open = scaling.open(monday("09:03"));
+    scaling.edit(&[rule("r", "3 * * * *", 7)]);
+    let turn = carry_out(open, &mut scaling.world, monday("09:03:01"));
+    assert_eq!(effects(&turn), [(Field::Replicas, Value::Number(5))]);
+    assert_eq!(scaling.history("r"), ["09:03:00 done replicas 5"]);
+    // The edited rule is another one, and does not fire for the past.
+    assert!(!scaling.turn(monday("09:03:02")));
+    assert_eq!(scaling.history("r"), ["09:03:00 done replicas 5"]);
+    assert_eq!(scaling.wake_at, Some(monday("10:03")));
+    assert!(scaling.turn(monday("10:03")));
+    assert_eq!(scaling.replicas(), Some(7));
+}
+
+#[test]
+fn an_attempt_in_vain_of_a_policy_edited_before_the_closing_is_given_up() {
+    let mut scaling = hourly();
+    let open = scaling.open(monday("09:03"));
+    scaling.edit(&[rule("r", "3 * * * *", 7)]);
+    open.close(&mut scaling.world, vec![Outcome::Conflict], monday("09:03"));
+    assert!(!scaling.turn(monday("09:03:01")));
+    assert_eq!(
+        scaling.history("r"),
+        ["09:03:00 failed after 1: given up, because the rule was changed"]
+    );
+}
+
+#[test]
+fn a_policy_made_unusable_before_the_closing_keeps_its_history_and_tries_nothing() {
+    let mut scaling = hourly();
+    scaling.turn(monday("09:03"));
+    scaling.set_replicas(1);
+    let open = scaling.open(monday("10:03"));
+    break_rules(&mut scaling);
+    let turn = open.close(&mut scaling.world, vec![Outcome::Conflict], monday("10:03"));
+    assert_eq!((turn.recorded.len(), turn.effects), (1, vec![]));
+    let remembered = scaling.rule_memory("r");
+    assert_eq!((&remembered.pending, remembered.fingerprint), (&None, Fingerprint::of_nothing()));
+    assert_eq!(scaling.history("r"), ["09:03:00 done replicas 5"]);
+    // Mended to what it was, and within the delay of the firing.
+    let mended = hourly().object().clone();
+    scaling.world.hold(scaling.identity.clone(), Slim::CronScaling(mended));
+    assert!(!scaling.turn(monday("10:04")));
+    assert_eq!(scaling.history("r"), ["09:03:00 done replicas 5"]);
+}
+
+#[test]
+fn what_was_done_for_a_policy_made_unusable_before_the_closing_is_told_and_kept() {
+    let mut scaling = hourly();
+    let open = scaling.open(monday("09:03"));
+    break_rules(&mut scaling);
+    let turn = carry_out(open, &mut scaling.world, monday("09:03"));
+    assert_eq!(effects(&turn), [(Field::Replicas, Value::Number(5))]);
+    assert_eq!(scaling.history("r"), ["09:03:00 done replicas 5"]);
+}
+
+#[test]
+fn what_was_done_for_a_policy_removed_before_the_closing_is_told_and_not_remembered() {
+    let mut scaling = hourly();
+    let open = scaling.open(monday("09:03"));
+    let name = scaling.name();
+    scaling.world.release_policy(&name);
+    let turn = carry_out(open, &mut scaling.world, monday("09:03"));
+    assert_eq!(turn.recorded.len(), 1);
+    assert_eq!(effects(&turn), [(Field::Replicas, Value::Number(5))]);
+    assert!(scaling.world.cron_scalings.is_empty());
+}
+
+#[test]
+fn when_to_wake_is_counted_from_the_opening() {
+    let rules = [rule("r", "3 * * * *", 5), rule("next", "4 * * * *", 6)];
+    let mut scaling = Scaling::of_workload(1, &rules);
+    scaling.turn(monday("09:00"));
+    let open = scaling.open(monday("09:03"));
+    // The answer takes longer than until the next firing.
+    let turn = carry_out(open, &mut scaling.world, monday("09:04:30"));
+    assert_eq!(turn.wake_at, Some(monday("09:04")));
+    assert!(scaling.turn(monday("09:04:30")));
+    assert_eq!(scaling.history("next"), ["09:04:00 done replicas 6"]);
+}
+
+#[test]
+fn the_pause_after_an_attempt_in_vain_is_counted_from_the_closing() {
+    let mut scaling = hourly();
+    let open = scaling.open(monday("09:03"));
+    let turn = open.close(&mut scaling.world, vec![Outcome::Conflict], monday("09:03:20"));
+    assert_eq!(turn.wake_at, Some(monday("09:03:21")));
+}
+
+fn office_hours() -> Producer {
+    let mut producer = Schedule::utc(1).with(4, "hours=9", "hours=17").published();
+    producer.turn(monday("08:00"));
+    producer
+}
+
+#[test]
+fn a_schedule_edited_before_the_closing_has_published_what_it_said_before() {
+    let mut producer = office_hours();
+    let open = producer.open(monday("09:00"));
+    let edited = Schedule::utc(1).with(6, "hours=9", "hours=17").published();
+    let edited = edited.world.scheduled_capacities[&edited.identity].clone();
+    producer.world.hold(producer.identity.clone(), Slim::ScheduledCapacity(edited));
+    let turn = carry_out(open, &mut producer.world, monday("09:00:01"));
+    assert_eq!(effects(&turn), [(Field::Value, Value::Number(4))]);
+    assert_eq!(turn.wake_at, Some(monday("17:00")));
+    producer.turn(monday("09:00:01"));
+    assert_eq!(producer.memory().map(|it| it.value), Some(6));
+}
+
+#[test]
+fn a_schedule_made_unusable_or_removed_before_the_closing_publishes_nothing_any_more() {
+    let mut broken = office_hours();
+    let open = broken.open(monday("09:00"));
+    let nothing = PolicyObject { policy: None, created: None, memory: None };
+    broken.world.hold(broken.identity.clone(), Slim::ScheduledCapacity(nothing));
+    let _ = carry_out(open, &mut broken.world, monday("09:00"));
+    assert_eq!(broken.memory(), None);
+    let name = broken.name();
+    assert_eq!(turn::take(&mut broken.world, &name, monday("09:30")), None);
+
+    let mut removed = office_hours();
+    let open = removed.open(monday("09:00"));
+    removed.world.release_policy(&name);
+    let _ = carry_out(open, &mut removed.world, monday("09:00"));
+    assert!(removed.world.scheduled_capacities.is_empty());
+}
+
+#[test]
+fn a_late_turn_of_a_schedule_still_says_who_has_opened_or_closed() {
+    let said = |at: &str| {
+        let schedule =
+            Schedule::utc(1).with(4, "hours=9", "hours=12").with(6, "hours=12", "hours=17");
+        let mut producer = schedule.published();
+        let mut said = Vec::new();
+        for turn in ["08:00", "09:00:02", "12:00:02", at] {
+            producer.turn(monday(turn));
+            let recorded = producer.last.take().into_iter().flat_map(|turn| turn.recorded);
+            let (world, name) = (&producer.world, &producer.identity);
+            said.extend(recorded.filter_map(|it| it.what(world, name)).map(|(what, behaviour)| {
+                format!("{} {}", behaviour.as_deref().unwrap_or("?"), what.name())
+            }));
+        }
+        said
+    };
+    let opened = ["behaviors[0] opens", "behaviors[1] opens", "behaviors[1] closes"];
+    assert_eq!(said("17:00:02"), opened);
+    assert_eq!(said("12:30"), opened[..2]);
+}

@@ -1,0 +1,210 @@
+//! What is known counts: a cluster as it was seen, a status, the time of a creation.
+
+use std::sync::Arc;
+
+use almanac_engine::cron_scaling::{Applied, CronRule, Ending, Execution, Memory, RuleMemory};
+use almanac_engine::{Field, Verdict, What};
+use almanac_forecast::{Assumed, Assumption, Coming, Forecast, explain};
+
+use crate::builders::*;
+
+/// What a status says of a rule whose last firing was carried out, and set so many replicas.
+fn handled(rule: &CronRule, scheduled: &str, replicas: u32) -> RuleMemory {
+    let done = Ending::Done(Applied::Replicas(replicas));
+    let execution = Execution::new(at(scheduled), at(scheduled), done);
+    RuleMemory::beginning(rule, at(scheduled)).with_executions([execution])
+}
+
+fn open_and_close() -> Vec<CronRule> {
+    vec![rule("open", "0 8 * * *", 10), rule("close", "0 20 * * *", 3)]
+}
+
+/// A shop that was seen at noon, after the rule of the morning.
+fn seen_at_noon(replicas: u32) -> Building {
+    let rules = open_and_close();
+    let memory = Memory {
+        rules: vec![
+            handled(&rules[0], "2026-03-05T08:00:00Z", 10),
+            handled(&rules[1], "2026-03-04T20:00:00Z", 3),
+        ],
+    };
+    Building::default()
+        .workload("shop", replicas)
+        .scaling("s", to_workload("shop"), rules)
+        .known("s", Some("2026-01-01T00:00:00Z"), Some(memory))
+        .seen_at("2026-03-05T12:00:00Z")
+}
+
+#[test]
+fn a_forecast_of_a_cluster_begins_with_the_live_value_and_who_set_it() {
+    let world = seen_at_noon(10).world();
+    let from_now = period("2026-03-05T12:00:00Z", "2026-03-06T12:00:00Z");
+    let series = series(&world, from_now, Field::Replicas);
+    assert_eq!(told(&series), ["05 12:00 10 s/open", "05 20:00 3 s/close", "06 08:00 10 s/open"]);
+    assert_eq!(Forecast::new(&world, from_now, Assumed::new()).assumptions(), []);
+}
+
+#[test]
+fn a_value_that_somebody_has_changed_by_hand_is_what_it_is_and_says_so() {
+    let world = seen_at_noon(7).world();
+    let from_now = period("2026-03-05T12:00:00Z", "2026-03-06T00:00:00Z");
+    let series = series(&world, from_now, Field::Replicas);
+    assert_eq!(told(&series), ["05 12:00 7 nobody", "05 20:00 3 s/close"]);
+    let reason = &series.segments[0].origin.reason;
+    assert!(reason.contains("s open set it to 10 at 2026-03-05T08:00:00Z"), "{reason}");
+}
+
+#[test]
+fn a_firing_that_a_cluster_has_missed_is_missed_and_the_value_stays() {
+    let rules = open_and_close();
+    let memory = Memory {
+        rules: vec![
+            handled(&rules[0], "2026-03-04T08:00:00Z", 10),
+            handled(&rules[1], "2026-03-04T20:00:00Z", 3),
+        ],
+    };
+    let world = Building::default()
+        .workload("shop", 3)
+        .scaling("s", to_workload("shop"), rules)
+        .known("s", None, Some(memory))
+        .seen_at("2026-03-05T12:00:00Z")
+        .world();
+    let from_now = period("2026-03-05T12:00:00Z", "2026-03-06T00:00:00Z");
+    assert_eq!(told(&series(&world, from_now, Field::Replicas)), ["05 12:00 3 s/close"]);
+    let events: Vec<_> = Coming::new(world.clone(), from_now, &Assumed::new()).collect();
+    assert_eq!((events[0].what, events[0].rule.as_deref()), (What::Missed, Some("open")));
+    let explanation = explain(&world, &cron_policy("s"), at("2026-03-05T12:00:00Z")).unwrap();
+    assert_eq!(explanation.reasons[0].verdict, Verdict::Error);
+    assert!(explanation.reasons[0].because.contains("missed by 4h"), "{explanation:?}");
+}
+
+#[test]
+fn a_firing_that_a_cluster_can_still_make_up_for_comes_at_once() {
+    let mut rules = open_and_close();
+    rules[0].max_delay_seconds = 300;
+    let memory = Memory {
+        rules: vec![
+            handled(&rules[0], "2026-03-04T08:00:00Z", 10),
+            handled(&rules[1], "2026-03-04T20:00:00Z", 3),
+        ],
+    };
+    let world = Building::default()
+        .workload("shop", 3)
+        .scaling("s", to_workload("shop"), rules)
+        .known("s", None, Some(memory))
+        .seen_at("2026-03-05T08:04:00Z")
+        .world();
+    let from_now = period("2026-03-05T08:04:00Z", "2026-03-06T00:00:00Z");
+    let series = series(&world, from_now, Field::Replicas);
+    assert_eq!(told(&series), ["05 08:04 10 s/open", "05 20:00 3 s/close"]);
+}
+
+#[test]
+fn a_beginning_that_lies_ahead_is_reached_by_running_there() {
+    let world = seen_at_noon(7).world();
+    let before_eight = period("2026-03-05T19:00:00Z", "2026-03-05T21:00:00Z");
+    let series_before = series(&world, before_eight, Field::Replicas);
+    assert_eq!(told(&series_before), ["05 19:00 7 nobody", "05 20:00 3 s/close"]);
+    let a_week_later = period("2026-03-12T19:00:00Z", "2026-03-12T21:00:00Z");
+    let series_later = series(&world, a_week_later, Field::Replicas);
+    assert_eq!(told(&series_later), ["12 19:00 10 s/open", "12 20:00 3 s/close"]);
+}
+
+#[test]
+fn a_beginning_that_lies_behind_is_replayed_and_says_so() {
+    let world = seen_at_noon(7).world();
+    let behind = period("2026-03-04T12:00:00Z", "2026-03-04T21:00:00Z");
+    let series = series(&world, behind, Field::Replicas);
+    assert_eq!(told(&series), ["04 12:00 10 s/open", "04 20:00 3 s/close"]);
+    let assumptions = Forecast::new(&world, behind, Assumed::new()).assumptions();
+    assert!(assumptions.contains(&Assumption::Replayed { from: behind.from() }), "{assumptions:?}");
+}
+
+#[test]
+fn an_object_without_a_status_begins_with_its_creation() {
+    let world = Building::default()
+        .workload("shop", 7)
+        .scaling("s", to_workload("shop"), open_and_close())
+        .known("s", Some("2026-03-05T12:00:00Z"), None)
+        .world();
+    let later = period("2026-03-05T19:00:00Z", "2026-03-05T21:00:00Z");
+    let series = series(&world, later, Field::Replicas);
+    assert_eq!(told(&series), ["05 19:00 7 nobody", "05 20:00 3 s/close"]);
+}
+
+#[test]
+fn a_status_in_a_file_is_gone_on_from() {
+    let rules = open_and_close();
+    let memory = Memory { rules: vec![handled(&rules[0], "2026-03-05T08:00:00Z", 10)] };
+    let world = Building::default()
+        .workload("shop", 12)
+        .scaling("s", to_workload("shop"), rules)
+        .known("s", None, Some(memory))
+        .world();
+    // Somebody has set twelve by hand since; that holds until the next firing.
+    let later = period("2026-03-05T19:00:00Z", "2026-03-05T21:00:00Z");
+    let series = series(&world, later, Field::Replicas);
+    assert_eq!(told(&series), ["05 19:00 12 nobody", "05 20:00 3 s/close"]);
+}
+
+#[test]
+fn a_rule_that_a_status_does_not_know_never_fires_for_the_past() {
+    let rules = open_and_close();
+    let memory = Memory { rules: vec![handled(&rules[0], "2026-03-05T08:00:00Z", 10)] };
+    let world = Building::default()
+        .workload("shop", 10)
+        .scaling("s", to_workload("shop"), rules)
+        .known("s", None, Some(memory))
+        .seen_at("2026-03-05T20:00:20Z")
+        .world();
+    let from_now = period("2026-03-05T20:00:20Z", "2026-03-06T07:00:00Z");
+    assert_eq!(told(&series(&world, from_now, Field::Replicas)), ["05 20:00 10 s/open"]);
+}
+
+#[test]
+fn two_stretches_of_time_say_what_one_says() {
+    // Nobody names the upper bound; which of the two has moved it must not depend on the beginning.
+    let rules = || {
+        vec![
+            bounds("eight", "0 8 * * *", Some(20), None),
+            bounds("nine", "0 9 * * *", Some(20), None),
+            bounds("night", "0 22 * * *", Some(2), None),
+        ]
+    };
+    let world = Building::default().autoscaler("shop", 1, 10);
+    let world = world.scaling("s", to_autoscaler("shop"), rules()).world();
+    for field in [Field::MinReplicas, Field::MaxReplicas] {
+        let whole = series(&world, period("2026-03-05T00:00:00Z", "2026-03-07T00:00:00Z"), field);
+        for border in ["2026-03-05T08:30:00Z", "2026-03-05T09:00:00Z", "2026-03-06T08:00:00Z"] {
+            let late = series(&world, period(border, "2026-03-07T00:00:00Z"), field);
+            let same = whole.at(at(border)).unwrap();
+            assert_eq!(late.segments[0].value, same.value, "{field} from {border}");
+            assert_eq!(late.segments[0].origin, same.origin, "{field} from {border}");
+        }
+    }
+}
+
+#[test]
+fn an_assumed_bound_makes_the_other_one_make_way() {
+    let world = Building::default().autoscaler("shop", 1, 10);
+    let rules = vec![suspended(bounds("off", "0 8 * * *", Some(2), None))];
+    let world = world.scaling("s", to_autoscaler("shop"), rules).world();
+    let day = period("2026-03-05T00:00:00Z", "2026-03-06T00:00:00Z");
+    let assumed = Assumed::from([((autoscaler("shop"), Field::MinReplicas), 50)]);
+    let forecast = Forecast::new(&world, day, assumed);
+    let part = forecast.part(0);
+    let values: Vec<_> = part.series.iter().map(|it| told(it)[0].clone()).collect();
+    assert_eq!(values, ["05 00:00 50 nobody", "05 00:00 50 nobody"]);
+    let (target, field) = (autoscaler("shop"), Field::MaxReplicas);
+    assert!(part.assumptions.contains(&Assumption::MadeWay { target, field, value: 50 }));
+}
+
+#[test]
+fn a_winner_has_won_since_it_began_to_win_and_not_since_its_window_opened() {
+    let behaviours = vec![daily("8", "18", 5, 0), daily("7", "12", 9, 1)];
+    let world = Building::default().schedule("nodes", 1, behaviours).world();
+    let explanation = explain(&world, &schedule("nodes"), at("2026-03-02T15:00:00Z")).unwrap();
+    let winner = explanation.reasons.iter().find(|it| it.verdict == Verdict::Won).unwrap();
+    assert_eq!(winner.rule, Some(Arc::from("behaviors[0]")));
+    assert_eq!(winner.since, Some(at("2026-03-02T12:00:00Z")));
+}

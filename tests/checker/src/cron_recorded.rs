@@ -1,0 +1,97 @@
+//! That what is recorded of cron rules and what is remembered of them tell the same.
+
+use almanac_engine::cron_scaling::{CronScaling, Execution, Memory, Recorded, RuleMemory};
+use jiff::Timestamp;
+
+use crate::Violations;
+
+/// Checks what was recorded between two memories of the same rules, at `now`.
+///
+/// What a rule's history has more than before was recorded, each once and in order. What was
+/// recorded and is not there had no room. An attempt that failed was recorded where the rule's
+/// attempts have grown, and nowhere else.
+pub(crate) fn check_recorded(
+    violations: &mut Violations,
+    policy: &CronScaling,
+    before: Option<&Memory>,
+    after: &Memory,
+    recorded: &[Recorded],
+    now: Timestamp,
+) {
+    for one in recorded {
+        let (Recorded::Ended { rule, .. } | Recorded::AttemptFailed { rule, .. }) = one;
+        let is_known = after.rules.iter().any(|it| it.name == *rule);
+        violations.unless(is_known, || format!("records {one:?} of a rule that is not there"));
+    }
+    let known = before.map_or(&[][..], |memory| &memory.rules);
+    for rule in &after.rules {
+        let before = known.iter().find(|it| it.name == rule.name);
+        check_endings(violations, policy, before, rule, recorded, now);
+        check_attempts(violations, before, rule, recorded);
+    }
+}
+
+fn check_endings(
+    violations: &mut Violations,
+    policy: &CronScaling,
+    before: Option<&RuleMemory>,
+    after: &RuleMemory,
+    recorded: &[Recorded],
+    now: Timestamp,
+) {
+    let ended: Vec<&Execution> = recorded
+        .iter()
+        .filter_map(|it| match it {
+            Recorded::Ended { rule, execution } if *rule == after.name => Some(execution),
+            _ => None,
+        })
+        .collect();
+    violations.unless(ended.iter().all(|it| it.executed() == now), || {
+        format!("{} records at another time than {now}: {ended:?}", after.name)
+    });
+    violations.unless(ended.is_sorted_by(|one, next| one.scheduled() < next.scheduled()), || {
+        format!("{} records out of order, or twice: {ended:?}", after.name)
+    });
+    let old = before.map_or(&[][..], |before| &before.executions);
+    let all = ended.iter().rev().copied().chain(old);
+    let limits = policy.rules.iter().find(|rule| rule.name == after.name);
+    let mut room = limits.map(|rule| [rule.failed_history_limit, rule.successful_history_limit]);
+    let has_room = |execution: &&Execution| {
+        let Some(room) = &mut room else { return true };
+        let left = &mut room[usize::from(execution.ending.is_success())];
+        let has_room = *left > 0;
+        *left = left.saturating_sub(1);
+        has_room
+    };
+    violations.unless(all.filter(has_room).eq(after.executions.iter()), || {
+        format!("{} records {ended:?}, and its history says otherwise", after.name)
+    });
+}
+
+fn check_attempts(
+    violations: &mut Violations,
+    before: Option<&RuleMemory>,
+    after: &RuleMemory,
+    recorded: &[Recorded],
+) {
+    let failed: Vec<_> = recorded
+        .iter()
+        .filter_map(|it| match it {
+            Recorded::AttemptFailed { rule, scheduled, attempts, message }
+                if *rule == after.name =>
+            {
+                Some((*scheduled, *attempts, message))
+            }
+            _ => None,
+        })
+        .collect();
+    let grown = after.pending.as_ref().and_then(|pending| {
+        let known = before.and_then(|it| it.pending.as_ref()).filter(|it| it.at == pending.at);
+        let has_grown = pending.attempts > known.map_or(0, |it| it.attempts);
+        let message = pending.message.as_ref();
+        message.filter(|_| has_grown).map(|message| (pending.at, pending.attempts, message))
+    });
+    violations.unless(failed.iter().eq(&grown), || {
+        format!("{} records the failed attempts {failed:?} instead of {grown:?}", after.name)
+    });
+}

@@ -1,0 +1,107 @@
+//! What must be true once it is settled whether a schedule's number was published.
+
+use almanac_engine::scheduled_capacity::{Decision, Published, Recorded, ScheduledCapacity};
+use almanac_engine::turn::Turn;
+use almanac_engine::{self as engine, Field, Identity, Outcome, Value, Verdict, What, Why, World};
+use jiff::Timestamp;
+
+use crate::Violations;
+
+/// A turn of a schedule that was opened and closed.
+#[derive(Clone, Copy, Debug)]
+pub struct ClosedSchedule<'a> {
+    /// The schedule.
+    pub identity: &'a Identity,
+    /// What it said when the turn was opened.
+    pub policy: &'a ScheduledCapacity,
+    /// When that was.
+    pub opened_at: Timestamp,
+    /// What it published before.
+    pub before: Option<Published>,
+    /// What was decided.
+    pub decision: &'a Decision,
+    /// What became of each action.
+    pub outcomes: &'a [Outcome],
+    /// What the turn came to.
+    pub turn: &'a Turn,
+    /// The world since.
+    pub world: &'a World,
+}
+
+/// Checks what a closed turn came to.
+#[must_use]
+pub fn check_schedule_settled(closed: &ClosedSchedule<'_>) -> Violations {
+    let mut violations = Violations::default();
+    let ClosedSchedule { before, decision, outcomes, turn, .. } = *closed;
+    let is_published = outcomes.iter().all(Outcome::is_as_wanted);
+    let object = closed.world.scheduled_capacities.get(closed.identity);
+    let after = object.and_then(|object| object.memory);
+    let expected = if is_published { Some(decision.memory) } else { before };
+    violations.unless(after == expected, || {
+        format!("with {outcomes:?}, {:?} is settled as {after:?}", decision.memory)
+    });
+    violations.unless(turn.wake_at == decision.wake_at, || {
+        format!("wakes at {:?} instead of {:?}", turn.wake_at, decision.wake_at)
+    });
+    let done = decision.actions.iter().cloned().zip(outcomes.iter().cloned());
+    violations.unless(done.eq(turn.done.iter().cloned()), || {
+        format!("{:?} is not what was done", turn.done)
+    });
+    check_effects(&mut violations, closed, is_published);
+    check_recorded(&mut violations, closed, is_published);
+    violations
+}
+
+/// A number that is published is the one effect, as the world has it since.
+fn check_effects(violations: &mut Violations, closed: &ClosedSchedule<'_>, is_published: bool) {
+    let Published { value, winner, .. } = closed.decision.memory;
+    let effects = &closed.turn.effects;
+    let holds = match &effects[..] {
+        [] => !is_published,
+        [effect] => {
+            let is_why = matches!(effect.why, Why::ScheduledCapacity(reason)
+                if reason.verdict == Verdict::Won && reason.rule == winner);
+            is_published
+                && is_why
+                && effect.target == *closed.identity
+                && effect.field == Field::Value
+                && effect.value == Value::Number(value)
+                && Field::Value.read(closed.world, closed.identity) == Some(Value::Number(value))
+        }
+        _ => false,
+    };
+    violations.unless(holds, || format!("{effects:?} are not the effects of {value}"));
+}
+
+/// Another winner is recorded, once it is published, and nothing else is.
+fn check_recorded(violations: &mut Violations, closed: &ClosedSchedule<'_>, is_published: bool) {
+    let (before, after) = (closed.before, closed.decision.memory);
+    let is_another = is_published && before.is_none_or(|before| before.winner != after.winner);
+    let recorded = &closed.turn.recorded;
+    let holds = match &recorded[..] {
+        [] => !is_another,
+        [engine::Recorded::ScheduledCapacity(it)] => {
+            is_another
+                && it.before == before
+                && it.published == after
+                && says_what_happened(closed, *it)
+        }
+        _ => false,
+    };
+    violations.unless(holds, || format!("records {recorded:?} when {before:?} becomes {after:?}"));
+}
+
+/// Who opens wins, and who closes has won and is closed. What was never published cannot close.
+fn says_what_happened(closed: &ClosedSchedule<'_>, recorded: Recorded) -> bool {
+    let won_before = closed.before.and_then(|before| before.winner);
+    let is_open = |index: u32| {
+        let behaviour = closed.policy.behaviours.get(index as usize);
+        behaviour.is_some_and(|it| it.windows.is_open(closed.opened_at))
+    };
+    match recorded.what(closed.policy) {
+        (What::Opens, Some(index)) => closed.decision.memory.winner == Some(index),
+        (What::Closes, Some(index)) => won_before == Some(index) && !is_open(index),
+        (What::Closes, None) => closed.before.is_none(),
+        _ => false,
+    }
+}
