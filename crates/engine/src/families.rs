@@ -83,6 +83,14 @@ impl Opened {
         }
     }
 
+    /// Takes the actions out, which are not needed to settle what became of them.
+    pub(crate) fn take_actions(&mut self) -> Vec<Action> {
+        match self {
+            Opened::ScheduledCapacity(open) => std::mem::take(&mut open.decision.actions),
+            Opened::CronScaling(open) => std::mem::take(&mut open.decision.actions),
+        }
+    }
+
     pub(crate) fn close(
         self,
         world: &mut World,

@@ -115,8 +115,8 @@ impl OpenTurn {
     /// what it said then, and carried over by the next turn. When to wake is counted from the
     /// opening, so that what has fallen due since then has its turn at once.
     pub fn close(self, world: &mut World, outcomes: Vec<Outcome>, now: Timestamp) -> Turn {
-        let OpenTurn { policy, at, opened } = self;
-        let actions = opened.actions().to_vec();
+        let OpenTurn { policy, at, mut opened } = self;
+        let actions = opened.take_actions();
         let Closed { recorded, effects, wake_at } =
             opened.close(world, &policy.identity, &outcomes, at, now);
         Turn { done: actions.into_iter().zip(outcomes).collect(), recorded, effects, wake_at }

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use almanac_engine::turn::{self, Effect, Turn};
-use almanac_engine::{Agenda, Field, Held, Identity, PolicyName, Target, Value, World, begin};
+use almanac_engine::{
+    Agenda, Field, Held, Identity, PolicyName, Recorded, Target, Value, World, begin,
+};
 use jiff::Timestamp;
 
 use crate::origin::Origins;
@@ -42,8 +44,8 @@ pub struct Step {
     pub at: Timestamp,
     /// Whose.
     pub policy: PolicyName,
-    /// What came of it.
-    pub turn: Turn,
+    /// What happened.
+    pub recorded: Vec<Recorded>,
     /// Which fields it set, whether or not they had the value before.
     pub set: Vec<Set>,
 }
@@ -119,17 +121,21 @@ impl Clock {
         let policy = policy.clone();
         let turn = turn::take(&mut self.world, &policy, at)?;
         self.agenda.set(&policy, turn.wake_at);
-        let set = turn.effects.iter().filter_map(|effect| self.hold(&policy, at, effect)).collect();
-        Some(Step { at, policy, turn, set })
+        let Turn { recorded, effects, .. } = turn;
+        let set = effects.into_iter().filter_map(|it| self.hold(&policy, at, it)).collect();
+        Some(Step { at, policy, recorded, set })
     }
 
-    fn hold(&mut self, policy: &PolicyName, at: Timestamp, effect: &Effect) -> Option<Set> {
-        let origin = self.origins.of(&self.world, policy, effect.why)?;
-        let Effect { target, field, value, .. } = effect.clone();
-        let holder =
+    fn hold(&mut self, policy: &PolicyName, at: Timestamp, effect: Effect) -> Option<Set> {
+        let Effect { target, field, value, why } = effect;
+        let origin = self.origins.of(&self.world, policy, why)?;
+        let place = (target, field);
+        let holder = self.holders.get_mut(&place)?;
+        let now =
             Holder { value: Some(value.clone()), origin: Arc::clone(&origin), since: Some(at) };
-        let before = self.holders.insert((target.clone(), field), holder);
-        Some(Set { target, field, before: before.and_then(|it| it.value), value, origin })
+        let before = std::mem::replace(holder, now).value;
+        let (target, field) = place;
+        Some(Set { target, field, before, value, origin })
     }
 
     /// Takes over who is known to have set fields before the first turn. What a field is counts more

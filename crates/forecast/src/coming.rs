@@ -52,7 +52,7 @@ impl Coming {
         let written = footprint.writes.into_iter().map(|(object, _)| object).next();
         let target = written.unwrap_or_else(|| step.policy.identity.clone());
         let world = self.clock.world();
-        let happened = step.turn.recorded.iter();
+        let happened = step.recorded.iter();
         for (what, rule) in happened.filter_map(|it| it.what(world, &step.policy.identity)) {
             self.found.push_back(Event {
                 at: step.at,
