@@ -37,6 +37,16 @@ async fn run(
     seconds: u64,
     next: impl Fn(&PolicyName) -> Option<Timestamp>,
 ) -> Vec<(i64, PolicyName)> {
+    run_writing(turns, seconds, nothing, next).await
+}
+
+/// The same for policies that write something.
+async fn run_writing(
+    turns: &Arc<Turns>,
+    seconds: u64,
+    writes: impl Fn(&PolicyName) -> Vec<Identity>,
+    next: impl Fn(&PolicyName) -> Option<Timestamp>,
+) -> Vec<(i64, PolicyName)> {
     let (sender, mut receiver) = mpsc::unbounded_channel();
     let end = CancellationToken::new();
     let clock = turns.clock.clone();
@@ -52,7 +62,7 @@ async fn run(
         tokio::time::sleep(Duration::from_secs(seconds)).await;
         end.cancel();
     };
-    tokio::join!(turns.run(8, None, end.clone(), nothing, turn), stop);
+    tokio::join!(turns.run(8, None, end.clone(), writes, turn), stop);
     drop(sender);
     let mut took = Vec::new();
     while let Some(turn) = receiver.recv().await {
@@ -158,35 +168,6 @@ async fn in_a_hurry_nobody_waits_for_a_later_turn() {
     assert_eq!(run(&turns, 10, |_| None).await, [(0, policy("a"))]);
 }
 
-/// Runs turns of a second each, of policies that all write what `writes` says. When each began.
-async fn run_writing(
-    turns: &Arc<Turns>,
-    writes: impl Fn(&PolicyName) -> Vec<Identity>,
-) -> Vec<(i64, String)> {
-    let (sender, mut receiver) = mpsc::unbounded_channel();
-    let end = CancellationToken::new();
-    let clock = turns.clock.clone();
-    let turn = |policy: PolicyName| {
-        let (sender, now) = (sender.clone(), clock.now().as_second());
-        async move {
-            sender.send((now, policy.identity.name().to_owned())).expect("somebody listens");
-            tokio::time::sleep(Duration::from_secs(1)).await;
-            None
-        }
-    };
-    let stop = async {
-        tokio::time::sleep(Duration::from_mins(1)).await;
-        end.cancel();
-    };
-    tokio::join!(turns.run(8, None, end.clone(), writes, turn), stop);
-    drop(sender);
-    let mut took = Vec::new();
-    while let Some(turn) = receiver.recv().await {
-        took.push(turn);
-    }
-    took
-}
-
 fn target_of(policy: &PolicyName) -> Vec<Identity> {
     let target = if policy.identity.name().starts_with("other") { "other" } else { "shop" };
     vec![Identity::new("apps", "Deployment", "default", target)]
@@ -198,9 +179,9 @@ async fn policies_of_one_target_take_their_turns_for_an_instant_in_the_order_of_
     for name in ["c", "a", "other", "b"] {
         turns.lock().agenda.set(&policy(name), Some(at(5)));
     }
-    let took = run_writing(&turns, target_of).await;
+    let took = run_writing(&turns, 60, target_of, |_| None).await;
     let expected = [(5, "a"), (5, "other"), (6, "b"), (7, "c")];
-    assert_eq!(took, expected.map(|(second, name)| (second, name.to_owned())));
+    assert_eq!(took, expected.map(|(second, name)| (second, policy(name))));
 }
 
 #[tokio::test(start_paused = true)]
@@ -217,6 +198,6 @@ async fn who_is_gone_while_another_writes_the_same_has_no_turn() {
         }
         target_of(asked)
     };
-    let took = run_writing(&turns, writes).await;
-    assert_eq!(took, [(0, "a".to_owned()), (1, "c".to_owned())]);
+    let took = run_writing(&turns, 60, writes, |_| None).await;
+    assert_eq!(took, [(0, policy("a")), (1, policy("c"))]);
 }
