@@ -92,7 +92,17 @@ async fn the_number_changes_at_the_boundary(
     for series in SERIES {
         await_query(prometheus, &selector(series), Some(7.0)).await?;
         let boundary = seconds(boundary);
-        let scraped = prometheus.scraped(&selector(series), 5).await?;
+        // A scrape that began just before the boundary may have the new value, too.
+        let what = format!("a scrape of {series} that began at the boundary or after it");
+        let scraped = await_condition(&what, PATIENCE, async || {
+            let scraped = prometheus.scraped(&selector(series), 5).await?;
+            Ok(if scraped.iter().any(|(at, _)| *at >= boundary) {
+                Observation::Holds(scraped)
+            } else {
+                Observation::NotYet(format!("{scraped:?}"))
+            })
+        })
+        .await?;
         for (at, value) in &scraped {
             let late = at - boundary;
             ensure!(late < 0.0 || is(*value, 7.0), "{value} at {BOUNDARY} and {late} s");

@@ -179,7 +179,7 @@ impl Term {
     /// Waits until all objects of a kind are known, and says meanwhile what is waited for. Nobody
     /// waits for a kind that the cluster does not have.
     async fn await_listing(&self, kind: Kind, mut listed: watch::Receiver<Listed>) {
-        let kind = kind.resource_name();
+        let kind = format!("{} objects", kind.name());
         loop {
             let now = listed.borrow_and_update().clone();
             match &now {

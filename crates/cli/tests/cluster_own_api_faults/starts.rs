@@ -60,7 +60,11 @@ fn whoever_finds_no_server_says_what_it_waits_for_and_goes_on_when_there_is_one(
     on_cluster(async |test, cluster| {
         prepare(cluster, "shop", None).await?;
         tokio::try_join!(
-            starts_without_server(test, ALONE, "waiting for all MetricsProducers to be listed"),
+            starts_without_server(
+                test,
+                ALONE,
+                "waiting for all MetricsProducer objects to be listed"
+            ),
             starts_without_server(test, &["--identity", "only"], "waiting for the lease: "),
         )?;
         Ok(())
