@@ -74,8 +74,8 @@ pub fn begin(world: &mut World, from: Timestamp) -> Begun {
             begun.first_turns.append(&mut of_family.first_turns);
             begun.held.append(&mut of_family.held);
             begun.replayed.as_if_in_force |= of_family.replayed.as_if_in_force;
-            begun.replayed.behind_what_is |=
-                of_family.replayed.as_if_in_force && seen.is_some_and(|seen| seen > from);
+            begun.replayed.behind_what_is |= of_family.replayed.behind_what_is
+                || (of_family.replayed.as_if_in_force && seen.is_some_and(|seen| seen > from));
         }
     }
     begun

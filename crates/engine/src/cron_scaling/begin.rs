@@ -1,8 +1,8 @@
 //! Where a run of cron rules begins.
 //!
-//! With what is, where that is known: the status of each object, and the time of its creation. Else
-//! all rules are taken to have always been in force as they are written now, and are replayed from
-//! as far back as it matters for who set a field last.
+//! With what is, where that is known: what the status of each object says. Else all rules are taken to
+//! have been in force as they are written now, since the creation of their object or, where that is not
+//! known, for ever; they are replayed from as far back as it matters for who set a field last.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,7 +11,9 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::{Because, Bounds, CronRule, CronScaling, Ending, Memory, RuleMemory, Setting, wake_at};
 use crate::beginning::{Beginning, Begun, Held};
-use crate::{Family, Field, Identity, PolicyName, Reason, Target, Value, Verdict, Why, World};
+use crate::{
+    Family, Field, Identity, PolicyName, PolicyObject, Reason, Target, Value, Verdict, Why, World,
+};
 
 const A_NANOSECOND: SignedDuration = SignedDuration::from_nanos(1);
 
@@ -19,33 +21,32 @@ const A_NANOSECOND: SignedDuration = SignedDuration::from_nanos(1);
 /// week has minutes. Schedules that meet at all of so many meet at all.
 const LOOKS_BACK: usize = 7 * 24 * 60;
 
-/// The objects that change one target, and their rules.
-type Writers<'a> = [(&'a Identity, &'a CronScaling)];
+/// One of the objects that change a target.
+struct Writer {
+    policy: Identity,
+    checked: Arc<CronScaling>,
+    /// Its rules are in force for all firings after this; for ever, when it is not known.
+    since: Option<Timestamp>,
+}
 
 pub(super) fn begin(world: &mut World, policies: &[&Identity], beginning: Beginning) -> Begun {
-    let mut by_target: BTreeMap<Target, Vec<Identity>> = BTreeMap::new();
-    for policy in policies {
-        let object = world.cron_scalings.get_mut(*policy);
-        if let Some(checked) = object.and_then(|object| object.policy.as_mut()) {
-            keep_only_the_latest(Arc::make_mut(checked));
-            by_target.entry(checked.target.clone()).or_default().push((*policy).clone());
-        }
-    }
+    let Beginning { from, what_is_at } = beginning;
     let mut begun = Begun::default();
-    for (target, policies) in by_target {
-        let checked: Vec<_> = policies
-            .iter()
-            .filter_map(|policy| {
-                let object = world.cron_scalings.get(policy)?;
-                Some((policy, object.policy.clone()?))
-            })
-            .collect();
-        let writers: Vec<_> = checked.iter().map(|(policy, it)| (*policy, &**it)).collect();
-        match beginning.what_is_at {
-            Some(at) => {
-                begin_with_what_is(world, &target, &writers, at, beginning.from, &mut begun);
-            }
-            None => replay(world, &target, &writers, beginning.from, &mut begun),
+    let mut by_target: BTreeMap<Target, Vec<Writer>> = BTreeMap::new();
+    for policy in policies {
+        let Some(object) = world.cron_scalings.get_mut(*policy) else { continue };
+        let Some(checked) = &mut object.policy else { continue };
+        keep_only_the_latest(Arc::make_mut(checked));
+        let created = object.created.filter(|created| *created <= from);
+        begun.replayed.behind_what_is |= created != object.created;
+        let since = what_is_at.or(created);
+        let writer = Writer { policy: (*policy).clone(), checked: Arc::clone(checked), since };
+        by_target.entry(checked.target.clone()).or_default().push(writer);
+    }
+    for (target, writers) in by_target {
+        match what_is_at {
+            Some(at) => begin_with_what_is(world, &target, &writers, at, from, &mut begun),
+            None => replay(world, &target, &writers, from, &mut begun),
         }
     }
     begun
@@ -63,26 +64,48 @@ fn keep_only_the_latest(policy: &mut CronScaling) {
 fn begin_with_what_is(
     world: &mut World,
     target: &Target,
-    writers: &Writers<'_>,
+    writers: &[Writer],
     at: Timestamp,
     from: Timestamp,
     begun: &mut Begun,
 ) {
-    for (policy, checked) in writers {
-        let memory = world.cron_scalings.get(*policy).and_then(|object| object.memory.as_ref());
-        let held = memory.map(|memory| last_set(policy, checked, memory)).unwrap_or_default();
-        begun.held.extend(held);
+    for writer in writers {
+        let object = world.cron_scalings.get(&writer.policy);
+        let memory = object.and_then(|object| object.memory.as_ref());
+        begun.held.extend(memory.into_iter().flat_map(|memory| last_set(writer, memory)));
     }
-    let set_anew_from = set_anew(target, writers, from).filter(|first| *first > at);
-    match set_anew_from {
-        Some(first) => arm_all(world, writers, before(first), begun),
-        None => begun.first_turns.extend(writers.iter().map(|(policy, _)| (name(policy), at))),
+    let is_overdue = |writer: &Writer| {
+        let object = world.cron_scalings.get(&writer.policy);
+        object.is_some_and(|object| is_overdue(object, &writer.checked, at))
+    };
+    let first = first_that_matters(target, writers, from).filter(|first| *first > at);
+    if let Some(first) = first.filter(|_| !writers.iter().any(is_overdue)) {
+        run_from(world, target, writers, first, from, begun);
+    } else {
+        begun.first_turns.extend(writers.iter().map(|writer| (name(&writer.policy), at)));
     }
+}
+
+/// Whether a rule has fired that its status does not tell of.
+fn is_overdue(
+    object: &PolicyObject<CronScaling, Memory>,
+    checked: &CronScaling,
+    at: Timestamp,
+) -> bool {
+    checked.rules.iter().filter(|rule| !rule.suspended).any(|rule| {
+        let known = object.memory.as_ref().map(|memory| {
+            let rule = memory.rules.iter().find(|it| it.name == rule.name);
+            rule.map_or(at, |rule| rule.handled)
+        });
+        let handled = known.or(object.created).unwrap_or(at);
+        rule.firings.previous(at).is_some_and(|last| last > handled)
+    })
 }
 
 /// What each rule is known to have set last, field by field: a bound that it once moved is not set
 /// again by a firing that found it out of the way.
-fn last_set(policy: &Identity, checked: &CronScaling, memory: &Memory) -> Vec<Held> {
+fn last_set(writer: &Writer, memory: &Memory) -> Vec<Held> {
+    let Writer { policy, checked, .. } = writer;
     let mut held = Vec::new();
     for (index, rule) in (0..).zip(&checked.rules) {
         // A rule that was changed since may have set something else, or another target.
@@ -93,7 +116,7 @@ fn last_set(policy: &Identity, checked: &CronScaling, memory: &Memory) -> Vec<He
             let last = executions.iter().find_map(|execution| {
                 let Ending::Done(applied) = execution.ending else { return None };
                 let (_, value) = applied.fields().find(|(set, _)| set == field)?;
-                Some((execution.executed(), value, applied.moved_other_bound()))
+                Some((execution.scheduled(), value, applied.moved_other_bound()))
             });
             let Some((since, value, moved)) = last else { continue };
             let because = if moved { Because::MovedOtherBound } else { Because::Fired };
@@ -114,38 +137,42 @@ fn last_set(policy: &Identity, checked: &CronScaling, memory: &Memory) -> Vec<He
 fn replay(
     world: &mut World,
     target: &Target,
-    writers: &Writers<'_>,
+    writers: &[Writer],
     from: Timestamp,
     begun: &mut Begun,
 ) {
-    let named = last_named(target, writers, from);
+    let first = first_that_matters(target, writers, from);
+    begun.replayed.as_if_in_force |=
+        first.is_some() && writers.iter().any(|writer| writer.since.is_none());
+    run_from(world, target, writers, first.unwrap_or(from), from, begun);
+}
+
+/// Where a run has to begin so that whoever holds a field that a rule names is known. One round more
+/// than is needed for that tells whether the first of these firings found its value there already.
+fn first_that_matters(target: &Target, writers: &[Writer], from: Timestamp) -> Option<Timestamp> {
+    let last = last_named(target, writers, from).into_values().min()?;
+    Some(last_named(target, writers, last).into_values().min().unwrap_or(last))
+}
+
+/// Lets every rule fire from an instant on, and asks for the turn of its first firing. A bound that no
+/// rule names is then as it has made way for others before.
+fn run_from(
+    world: &mut World,
+    target: &Target,
+    writers: &[Writer],
+    first: Timestamp,
+    from: Timestamp,
+    begun: &mut Begun,
+) {
     if let Target::Autoscaler(autoscaler) = target {
+        let named = last_named(target, writers, from);
         for field in Field::of_target(target).iter().filter(|field| !named.contains_key(field)) {
-            begun.held.extend(moved_long_ago(world, autoscaler, *field, writers, from));
+            begun.held.extend(made_way(world, autoscaler, *field, writers, first));
         }
     }
-    let last = named.into_values().min();
-    begun.replayed.as_if_in_force |= last.is_some();
-    // One round more tells whether the first of these found its value there already.
-    let first = last.and_then(|last| last_named(target, writers, last).into_values().min());
-    arm_all(world, writers, first.or(last).map_or(before(from), before), begun);
-}
-
-/// From when on every field is set anew before an instant, and by whom is sure; `None` when one of them
-/// is not.
-fn set_anew(target: &Target, writers: &Writers<'_>, from: Timestamp) -> Option<Timestamp> {
-    let all_named = |from: Timestamp| {
-        let named = last_named(target, writers, from);
-        let all = Field::of_target(target).iter().all(|field| named.contains_key(field));
-        named.into_values().min().filter(|_| all)
-    };
-    all_named(all_named(from)?)
-}
-
-/// Lets every rule be handled until an instant, and asks for the turn of its next firing.
-fn arm_all(world: &mut World, writers: &Writers<'_>, handled: Timestamp, begun: &mut Begun) {
-    for (policy, checked) in writers {
-        let Some(object) = world.cron_scalings.get_mut(*policy) else { continue };
+    for Writer { policy, checked, since } in writers {
+        let Some(object) = world.cron_scalings.get_mut(policy) else { continue };
+        let handled = since.map_or(before(first), |since| since.max(before(first)));
         let rules = checked.rules.iter().map(|rule| RuleMemory::beginning(rule, handled));
         let memory = Memory { rules: rules.collect() };
         let first_turn = wake_at(checked, &memory, handled);
@@ -155,17 +182,16 @@ fn arm_all(world: &mut World, writers: &Writers<'_>, handled: Timestamp, begun: 
 }
 
 /// For each field that a rule names, when that was the case last before an instant.
-fn last_named(
-    target: &Target,
-    writers: &Writers<'_>,
-    from: Timestamp,
-) -> BTreeMap<Field, Timestamp> {
+fn last_named(target: &Target, writers: &[Writer], from: Timestamp) -> BTreeMap<Field, Timestamp> {
     let mut named = BTreeMap::new();
     for field in Field::of_target(target) {
-        let rules = writers.iter().flat_map(|(_, checked)| &checked.rules);
-        let naming = rules.filter(|rule| !rule.suspended && names(rule.setting, *field));
-        let last = naming.filter_map(|rule| rule.firings.previous(before(from))).max();
-        named.extend(last.map(|at| (*field, at)));
+        let last = writers.iter().flat_map(|writer| {
+            let rules = writer.checked.rules.iter();
+            let naming = rules.filter(|rule| !rule.suspended && names(rule.setting, *field));
+            let last = naming.filter_map(|rule| rule.firings.previous(before(from)));
+            last.filter(|at| writer.since.is_none_or(|since| *at > since))
+        });
+        named.extend(last.max().map(|at| (*field, at)));
     }
     named
 }
@@ -179,39 +205,40 @@ fn names(setting: Setting, field: Field) -> bool {
     }
 }
 
-/// A bound that no rule names has made way, some time or other, for the rule that moves it furthest:
-/// since when, nobody can say. Of several that move it as far the first one counts, so that it does
-/// not depend on where a run begins.
-fn moved_long_ago(
+/// A bound that no rule names has made way for the rule that moves it furthest. Of several that move it
+/// as far the one counts that did so first; where nobody can say when that was, the first one in order,
+/// so that it does not depend on where a run begins.
+fn made_way(
     world: &mut World,
     autoscaler: &Identity,
     field: Field,
-    writers: &Writers<'_>,
+    writers: &[Writer],
     from: Timestamp,
 ) -> Option<Held> {
     let live = field.read(world, autoscaler)?.number()?;
-    let named = |bounds: Bounds| match field {
-        Field::MaxReplicas => bounds.min().filter(|min| *min > live),
-        _ => bounds.max().filter(|max| *max < live),
+    let is_upper = field == Field::MaxReplicas;
+    let pushes = |bounds: Bounds| {
+        let named = if is_upper { bounds.min() } else { bounds.max() };
+        named.filter(|bound| if is_upper { *bound > live } else { *bound < live })
     };
-    let mut furthest: Option<(u32, u32, &Identity)> = None;
-    for (policy, checked) in writers {
+    let mut furthest: Option<(u32, Option<Timestamp>, u32, &Identity)> = None;
+    for Writer { policy, checked, since } in writers {
         for (index, rule) in (0..).zip(&checked.rules) {
             let Setting::Bounds(bounds) = rule.setting else { continue };
-            let Some(bound) = named(bounds).filter(|_| ever_has_an_effect(checked, rule, from))
+            let first = || first_effect(checked, rule, *since, from);
+            let Some((bound, first)) = pushes(bounds).and_then(|bound| Some((bound, first()?)))
             else {
                 continue;
             };
-            let is_further = furthest.is_none_or(|(known, ..)| match field {
-                Field::MaxReplicas => bound > known,
-                _ => bound < known,
+            let is_further = furthest.is_none_or(|(known, since, ..)| {
+                if bound == known { first < since } else { (bound > known) == is_upper }
             });
             if is_further {
-                furthest = Some((bound, index, policy));
+                furthest = Some((bound, first, index, policy));
             }
         }
     }
-    let (bound, index, policy) = furthest?;
+    let (bound, since, index, policy) = furthest?;
     field.begin_with(world, autoscaler, bound);
     Some(Held {
         target: autoscaler.clone(),
@@ -219,18 +246,33 @@ fn moved_long_ago(
         value: Value::Number(bound),
         policy: name(policy),
         why: why(index, Because::MovedOtherBound),
-        since: None,
+        since,
     })
 }
 
-/// Whether a rule fires at an instant at which no rule further down takes its place.
-fn ever_has_an_effect(checked: &CronScaling, rule: &CronRule, from: Timestamp) -> bool {
-    let earlier = |at: &Timestamp| rule.firings.previous(before(*at));
+/// The first firing of a rule before an instant at which no rule further down takes its place. The
+/// inner `None` says that there is one, longer ago than anybody can say.
+#[expect(clippy::option_option, reason = "there is none, or there is one of an unknown time")]
+fn first_effect(
+    checked: &CronScaling,
+    rule: &CronRule,
+    since: Option<Timestamp>,
+    from: Timestamp,
+) -> Option<Option<Timestamp>> {
     let further_down =
         || checked.rules.iter().filter(|it| it.position > rule.position && !it.suspended);
     let is_alone =
-        |at: Timestamp| further_down().all(|other| other.firings.previous(at) != Some(at));
-    !rule.suspended && std::iter::successors(earlier(&from), earlier).take(LOOKS_BACK).any(is_alone)
+        |at: &Timestamp| further_down().all(|other| other.firings.previous(*at) != Some(*at));
+    if rule.suspended {
+        return None;
+    }
+    if let Some(since) = since {
+        let after = since.checked_add(A_NANOSECOND).ok()?;
+        return rule.firings.between(after, from).take(LOOKS_BACK).find(is_alone).map(Some);
+    }
+    let earlier = |at: &Timestamp| rule.firings.previous(before(*at));
+    let mut all = std::iter::successors(earlier(&from), earlier).take(LOOKS_BACK);
+    all.any(|at| is_alone(&at)).then_some(None)
 }
 
 fn why(rule: u32, because: Because) -> Why {

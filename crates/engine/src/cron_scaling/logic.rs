@@ -96,7 +96,9 @@ impl Logic for CronRules {
 
     fn known_until(&self, world: &World, policy: &Identity) -> Option<Timestamp> {
         let object = world.cron_scalings.get(policy)?;
-        object.created.max(object.memory.as_ref().and_then(Memory::known_until))
+        // What can never do anything says nothing about those it meets.
+        object.policy.as_ref().filter(|policy| !policy.rules.is_empty())?;
+        object.memory.as_ref()?.known_until()
     }
 
     fn slim(&self, world: &World, policy: &Identity) -> Option<Slim> {

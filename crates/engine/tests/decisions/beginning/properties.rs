@@ -212,13 +212,15 @@ fn seen(case: &Case, known: [Known; 2], is_dated: bool) -> World {
     world
 }
 
-/// The latest instant of which anything is known.
+/// When the world was as it is, as far as anybody knows: a creation says nothing of that.
 fn known_until(world: &World) -> Option<Timestamp> {
     let of_object = |object: &PolicyObject<CronScaling, Memory>| {
-        let rules = object.memory.iter().flat_map(|memory| &memory.rules);
+        let is_usable = object.policy.as_ref().is_some_and(|policy| !policy.rules.is_empty());
+        let memory = object.memory.iter().filter(|_| is_usable);
+        let rules = memory.flat_map(|memory| &memory.rules);
         let executed =
             rules.clone().flat_map(|rule| rule.executions.iter().map(Execution::executed));
-        object.created.max(executed.chain(rules.map(|rule| rule.handled)).max())
+        executed.chain(rules.map(|rule| rule.handled)).max()
     };
     world.seen_at.or_else(|| world.cron_scalings.values().filter_map(of_object).max())
 }
@@ -236,10 +238,16 @@ fn what_is_sure_to_be_set_anew_is_as_if_it_had_been_run_through() {
     let known = (known(), known(), any::<bool>(), 0..20_160_i64);
     holds(name, 200, (cases(), known), |(case, (one, other, is_dated, between))| {
         let world = seen(&case, [one, other], is_dated);
-        let Some(at) = known_until(&world) else { return Ok(()) };
         let short = Run::beginning(world.clone(), case.until());
+        let (at, mut through) = match known_until(&world) {
+            Some(at) => (at, Run::from_turns_at(world.clone(), at, &short.begun.held)),
+            None if world.cron_scalings.values().all(|object| object.created.is_some()) => {
+                (case.from(), Run::from_creations(world.clone()))
+            }
+            // Of some nothing is known; what their past has left has a property of its own.
+            None => return Ok(()),
+        };
         prop_assert_eq!(short.begun.replayed, Replayed::default());
-        let mut through = Run::from_turns_at(world.clone(), at, &short.begun.held);
         through.until(case.until());
         same(&short, &through, &BOUNDS)?;
         // And so it is from anywhere between the two.

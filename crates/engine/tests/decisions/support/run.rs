@@ -51,6 +51,14 @@ impl Run {
         Run::of(world, everybody.into_iter().map(|policy| (policy, at)), held)
     }
 
+    /// Begins with a turn of everybody when they were created.
+    pub(crate) fn from_creations(world: World) -> Run {
+        let created = |policy: &PolicyName| world.cron_scalings[&policy.identity].created;
+        let turns: Vec<(PolicyName, Timestamp)> =
+            world.policies().filter_map(|it| created(&it).map(|at| (it, at))).collect();
+        Run::of(world, turns, &[])
+    }
+
     fn of(
         world: World,
         first_turns: impl IntoIterator<Item = (PolicyName, Timestamp)>,
