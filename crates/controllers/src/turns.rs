@@ -38,8 +38,10 @@ pub(crate) struct Turns {
 #[derive(Default)]
 struct State {
     agenda: Agenda,
-    /// Those whose turn is now, in the order in which they came.
-    waiting: VecDeque<PolicyName>,
+    /// Those whose time has come, the longest overdue first. They go before those who were woken.
+    due: VecDeque<PolicyName>,
+    /// Those who were woken, in the order in which they came.
+    woken: VecDeque<PolicyName>,
     /// The same, each once. Who is not in here any more has had the turn, or is gone.
     is_waiting: BTreeSet<PolicyName>,
     /// Those who wait until nobody else writes an object, in the order in which they came.
@@ -149,7 +151,7 @@ impl Turns {
         for object in &turn.writes {
             state.written.remove(object);
             let held_up = state.held_up.remove(object).unwrap_or_default();
-            held_up.into_iter().rev().for_each(|policy| state.waiting.push_front(policy));
+            held_up.into_iter().rev().for_each(|policy| state.due.push_front(policy));
         }
         if turn.is_wanted {
             state.wait(&policy);
@@ -200,28 +202,22 @@ impl State {
         if let Some(turn) = self.under_way.get_mut(policy) {
             (turn.is_wanted, turn.is_gone) = (true, false);
         } else if self.is_waiting.insert(policy.clone()) {
-            self.waiting.push_back(policy.clone());
+            self.woken.push_back(policy.clone());
         }
     }
 
-    /// Those whose time has come wait before all others, the longest overdue first.
+    /// Queues those whose time has come, behind those whose time has come before.
     fn queue_due(&mut self, now: Timestamp) {
-        let mut due = Vec::new();
         while let Some(policy) = self.agenda.take_due(now) {
-            if let Some(turn) = self.under_way.get_mut(&policy) {
-                (turn.is_wanted, turn.is_gone) = (true, false);
-            } else {
-                self.is_waiting.insert(policy.clone());
-                due.push(policy);
-            }
+            self.is_waiting.insert(policy.clone());
+            self.due.push_back(policy);
         }
-        due.into_iter().rev().for_each(|policy| self.waiting.push_front(policy));
     }
 
     /// Whoever waits longest, and has not had the turn meanwhile.
     fn next_waiting(&mut self) -> Option<PolicyName> {
         loop {
-            let policy = self.waiting.pop_front()?;
+            let policy = self.due.pop_front().or_else(|| self.woken.pop_front())?;
             if self.is_waiting.contains(&policy) {
                 return Some(policy);
             }

@@ -16,6 +16,8 @@ pub(crate) struct Beginning {
     pub(crate) from: Timestamp,
     /// When the world was as it is; `None` when its past is replayed instead.
     pub(crate) what_is_at: Option<Timestamp>,
+    /// Whether that is because the world is known only as it was later.
+    pub(crate) is_behind: bool,
 }
 
 /// Where a run begins.
@@ -65,7 +67,8 @@ pub fn begin(world: &mut World, from: Timestamp) -> Begun {
             .max();
         let seen = world.seen_at.or(known);
         let what_is_at = seen.filter(|seen| *seen <= from);
-        let beginning = Beginning { from, what_is_at };
+        let is_behind = seen.is_some() && what_is_at.is_none();
+        let beginning = Beginning { from, what_is_at, is_behind };
         // Policies of one family follow each other.
         for policies in island.chunk_by(|one, other| one.family == other.family) {
             let Some(first) = policies.first() else { continue };
@@ -74,8 +77,7 @@ pub fn begin(world: &mut World, from: Timestamp) -> Begun {
             begun.first_turns.append(&mut of_family.first_turns);
             begun.held.append(&mut of_family.held);
             begun.replayed.as_if_in_force |= of_family.replayed.as_if_in_force;
-            begun.replayed.behind_what_is |= of_family.replayed.behind_what_is
-                || (of_family.replayed.as_if_in_force && seen.is_some_and(|seen| seen > from));
+            begun.replayed.behind_what_is |= of_family.replayed.behind_what_is;
         }
     }
     begun

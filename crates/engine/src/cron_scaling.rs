@@ -19,6 +19,6 @@ pub use policy::{Bounds, CronRule, CronScaling, InvalidBounds, Setting, Unusable
 pub use reasons::{Because, render};
 pub use settle::{Settled, settle};
 
-pub use logic::armed;
 pub(crate) use logic::{CronRules, close, hold};
+pub use logic::{SUPERSEDED, armed};
 pub(crate) use reasons::told;

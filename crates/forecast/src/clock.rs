@@ -211,6 +211,10 @@ fn add_missing_targets(world: &mut World) -> Vec<Assumption> {
     let mut assumptions = Vec::new();
     let policies: Vec<PolicyName> = world.policies().collect();
     for policy in policies {
+        // Of a policy that never writes anything, nothing need exist.
+        if world.footprint(&policy).writes.is_empty() {
+            continue;
+        }
         let Some(reference) = world.target_of(&policy) else { continue };
         let target = reference.target.identity();
         let is_new = match &reference.target {

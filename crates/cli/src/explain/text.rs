@@ -83,7 +83,8 @@ fn write_reason(
         Verdict::Excluded => ('-', QUIET, "excluded"),
         Verdict::Error => ('!', ERROR, "error"),
     };
-    let rule = reason.rule.as_deref().unwrap_or("default");
+    let whole = if reason.verdict == Verdict::Error { "the object" } else { "default" };
+    let rule = reason.rule.as_deref().unwrap_or(whole);
     writeln!(output, "  {style}{mark} {verdict:<8}{style:#}  {STRONG}{rule}{STRONG:#}")?;
     writeln!(output, "              {}", reason.because)?;
     let since = reason.since.map(|at| format!("since {}", civil(answer.zone, at)));

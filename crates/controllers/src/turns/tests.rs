@@ -168,6 +168,32 @@ async fn in_a_hurry_nobody_waits_for_a_later_turn() {
     assert_eq!(run(&turns, 10, |_| None).await, [(0, policy("a"))]);
 }
 
+#[tokio::test(start_paused = true)]
+async fn whoever_is_longest_overdue_comes_first_however_many_fall_due_meanwhile() {
+    let turns = turns();
+    for (name, due) in [("a", 10), ("b", 10), ("c", 12), ("d", 11)] {
+        turns.lock().agenda.set(&policy(name), Some(at(due)));
+    }
+    let begun = Arc::new(Mutex::new(Vec::new()));
+    let (end, clock) = (CancellationToken::new(), turns.clock.clone());
+    let turn = |policy: PolicyName| {
+        let (begun, now) = (Arc::clone(&begun), clock.now().as_second());
+        async move {
+            begun.lock().expect("nobody panics").push((now, policy.identity.name().to_owned()));
+            tokio::time::sleep(Duration::from_secs(5)).await;
+            None
+        }
+    };
+    let stop = async {
+        tokio::time::sleep(Duration::from_secs(40)).await;
+        end.cancel();
+    };
+    tokio::join!(turns.run(1, None, end.clone(), nothing, turn), stop);
+    let expected = [(10, "a"), (15, "b"), (20, "d"), (25, "c")];
+    let begun = begun.lock().expect("nobody panics").clone();
+    assert_eq!(begun, expected.map(|(second, name)| (second, name.to_owned())));
+}
+
 fn target_of(policy: &PolicyName) -> Vec<Identity> {
     let target = if policy.identity.name().starts_with("other") { "other" } else { "shop" };
     vec![Identity::new("apps", "Deployment", "default", target)]

@@ -30,7 +30,7 @@ struct Writer {
 }
 
 pub(super) fn begin(world: &mut World, policies: &[&Identity], beginning: Beginning) -> Begun {
-    let Beginning { from, what_is_at } = beginning;
+    let Beginning { from, what_is_at, is_behind } = beginning;
     let mut begun = Begun::default();
     let mut by_target: BTreeMap<Target, Vec<Writer>> = BTreeMap::new();
     for policy in policies {
@@ -38,7 +38,7 @@ pub(super) fn begin(world: &mut World, policies: &[&Identity], beginning: Beginn
         let Some(checked) = &mut object.policy else { continue };
         keep_only_the_latest(Arc::make_mut(checked));
         let created = object.created.filter(|created| *created <= from);
-        begun.replayed.behind_what_is |= created != object.created;
+        begun.replayed.behind_what_is |= is_behind || created != object.created;
         let since = what_is_at.or(created);
         let writer = Writer { policy: (*policy).clone(), checked: Arc::clone(checked), since };
         by_target.entry(checked.target.clone()).or_default().push(writer);

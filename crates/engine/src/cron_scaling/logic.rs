@@ -6,8 +6,8 @@ use almanac_calendar::Zone;
 use jiff::Timestamp;
 
 use super::{
-    Because, CronScaling, Decision, Ending, Execution, Input, Memory, decide, explain, gather,
-    next_firing, render, settle, wake_at,
+    Because, CronRule, CronScaling, Decision, Ending, Execution, Input, Memory, Setting, decide,
+    explain, gather, next_firing, render, settle, wake_at,
 };
 use crate::beginning::{Beginning, Begun};
 use crate::families::{Explained, Logic, Opened, Recorded};
@@ -16,6 +16,9 @@ use crate::world::{Policies, PolicyObject};
 use crate::{
     Field, Footprint, Identity, Outcome, Reach, Reason, Slim, TargetReference, Verdict, World,
 };
+
+/// How a status begins to tell of a firing that another one took the place of.
+pub const SUPERSEDED: &str = "superseded by";
 
 /// Cron rules, as a family of policies.
 pub(crate) struct CronRules;
@@ -64,19 +67,19 @@ impl Logic for CronRules {
     fn explain(&self, world: &World, policy: &Identity, now: Timestamp) -> Vec<Explained> {
         let reach = Reach::everything();
         let Some(input) = gather(world, policy, &reach) else { return Vec::new() };
-        let mut reasons = explain(&input, now);
         // Whoever fired last is what the target is as it is for; before that, nothing is of
         // interest but who still holds a field.
-        let last = input.policy.rules.iter().filter_map(|rule| newest(&input, &rule.name));
+        let last = input.policy.rules.iter().filter_map(|rule| newest(&input, rule));
         let last = last.map(Execution::scheduled).max();
-        for reason in reasons.iter_mut().filter(|it| it.because == Because::NotDue) {
+        let usable = explain(&input, now).into_iter().map(|reason| {
             let rule = reason.rule.and_then(|index| input.policy.rules.get(index as usize));
-            let newest = rule.and_then(|rule| newest(&input, &rule.name));
-            if let Some(execution) = newest.filter(|it| Some(it.scheduled()) == last) {
-                *reason = what_became(&input, *reason, execution);
+            let is_idle = reason.because == Because::NotDue;
+            let newest = rule.filter(|_| is_idle).and_then(|rule| newest(&input, rule));
+            match newest.filter(|execution| Some(execution.scheduled()) == last) {
+                Some(execution) => what_became(&input, reason, execution),
+                None => explained(input.policy, &reason),
             }
-        }
-        let usable = reasons.iter().map(|reason| explained(input.policy, reason));
+        });
         let unusable = input.policy.unusable_rules.iter().map(|rule| Explained {
             rule: Some(Arc::from(&*rule.name)),
             position: Some(rule.position),
@@ -110,17 +113,33 @@ impl Logic for CronRules {
     }
 }
 
-fn newest<'a>(input: &Input<'a>, rule: &str) -> Option<&'a Execution> {
-    let memory = input.memory?.rules.iter().find(|it| *it.name == *rule)?;
-    memory.executions.first()
+/// What came of a rule's last firing. What it did before it was edited explains nothing.
+fn newest<'a>(input: &Input<'a>, rule: &CronRule) -> Option<&'a Execution> {
+    let memory = input.memory?.rules.iter().find(|it| it.name == rule.name)?;
+    memory.executions.first().filter(|execution| can_be_of(rule, execution))
 }
 
-/// The reason for what became of a rule when it last fired.
-fn what_became(
-    input: &Input<'_>,
-    reason: Reason<Because>,
-    execution: &Execution,
-) -> Reason<Because> {
+/// Whether a rule can have done this as it is written now.
+fn can_be_of(rule: &CronRule, execution: &Execution) -> bool {
+    let scheduled = execution.scheduled();
+    let fires = rule.firings.previous(scheduled) == Some(scheduled);
+    let sets = |named: Option<u32>, applied: Option<u32>| {
+        named.is_none() || applied.is_none() || named == applied
+    };
+    fires
+        && match (&execution.ending, rule.setting) {
+            (Ending::Done(applied), Setting::Replicas(replicas)) => {
+                applied.replicas() == Some(replicas)
+            }
+            (Ending::Done(applied), Setting::Bounds(bounds)) => {
+                sets(bounds.min(), applied.min()) && sets(bounds.max(), applied.max())
+            }
+            (Ending::Failed { .. } | Ending::Missed | Ending::Superseded { .. }, _) => true,
+        }
+}
+
+/// What became of a rule when it last fired.
+fn what_became(input: &Input<'_>, reason: Reason<Because>, execution: &Execution) -> Explained {
     let (verdict, because) = match &execution.ending {
         Ending::Done(applied) if applied.moved_other_bound() => {
             (Verdict::Won, Because::MovedOtherBound)
@@ -136,7 +155,23 @@ fn what_became(
             (Verdict::Error, Because::GaveUp { attempts: *attempts })
         }
     };
-    Reason { verdict, because, since: Some(execution.scheduled()), until: None, ..reason }
+    let since = Some(execution.scheduled());
+    let explained =
+        explained(input.policy, &Reason { verdict, because, since, until: None, ..reason });
+    // A status tells in words what came of a firing, whatever that was.
+    match &execution.ending {
+        Ending::Failed { attempts: 0, message } => {
+            let rule = reason.rule.and_then(|index| input.policy.rules.get(index as usize));
+            let schedule = rule.map_or_else(String::new, |rule| rule.firings.describe());
+            let is_lost = message.starts_with(SUPERSEDED);
+            Explained {
+                verdict: if is_lost { Verdict::Lost } else { Verdict::Error },
+                because: format!("{schedule}: fired, {message}"),
+                ..explained
+            }
+        }
+        _ => explained,
+    }
 }
 
 fn explained(policy: &CronScaling, reason: &Reason<Because>) -> Explained {

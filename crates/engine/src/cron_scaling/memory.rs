@@ -85,11 +85,11 @@ impl Memory {
     }
 
     /// What is remembered while nothing of the object can be used. Whatever it is mended to is another
-    /// one than it was: its rules do not fire for the time it could not be used.
+    /// one than it was: its rules do not fire for the time it could not be used, and what was being
+    /// tried is recorded as given up then.
     #[must_use]
     pub fn laid_aside(mut self) -> Memory {
         for rule in &mut self.rules {
-            rule.pending = None;
             rule.fingerprint = Fingerprint::of_nothing();
         }
         self

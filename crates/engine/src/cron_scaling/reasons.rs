@@ -52,7 +52,7 @@ pub fn render(policy: &CronScaling, reason: &Reason<Because>) -> String {
     let rule_at = |position: u32| policy.rules.get(position as usize);
     let rule = reason.rule.and_then(rule_at);
     let schedule = rule.map_or_else(String::new, |it| it.firings.describe());
-    let name = |position: u32| rule_at(position).map_or("?", |it| &*it.name).to_owned();
+    let name = |position: u32| rule_at(position).map_or("another rule", |it| &*it.name).to_owned();
     match reason.because {
         Because::Fired => format!("{schedule}: fired"),
         Because::AlreadySo => format!("{schedule}: fired, and the target was so already"),

@@ -107,14 +107,19 @@ fn a_policy_made_unusable_before_the_closing_keeps_its_history_and_tries_nothing
     break_rules(&mut scaling);
     let turn = open.close(&mut scaling.world, vec![Outcome::Conflict], monday("10:03"));
     assert_eq!((turn.recorded.len(), turn.effects), (1, vec![]));
-    let remembered = scaling.rule_memory("r");
-    assert_eq!((&remembered.pending, remembered.fingerprint), (&None, Fingerprint::of_nothing()));
+    assert_eq!(scaling.rule_memory("r").fingerprint, Fingerprint::of_nothing());
     assert_eq!(scaling.history("r"), ["09:03:00 done replicas 5"]);
     // Mended to what it was, and within the delay of the firing.
     let mended = hourly().object().clone();
     scaling.world.hold(scaling.identity.clone(), Slim::CronScaling(mended));
     assert!(!scaling.turn(monday("10:04")));
-    assert_eq!(scaling.history("r"), ["09:03:00 done replicas 5"]);
+    assert_eq!(
+        scaling.history("r"),
+        [
+            "10:03:00 failed after 1: given up, because the rule was changed",
+            "09:03:00 done replicas 5"
+        ]
+    );
 }
 
 #[test]

@@ -208,3 +208,68 @@ fn a_winner_has_won_since_it_began_to_win_and_not_since_its_window_opened() {
     assert_eq!(winner.rule, Some(Arc::from("behaviors[0]")));
     assert_eq!(winner.since, Some(at("2026-03-02T12:00:00Z")));
 }
+
+#[test]
+fn what_a_status_tells_of_a_failed_firing_is_repeated() {
+    let rules = vec![
+        rule("late", "0 8 * * *", 10),
+        rule("lost", "0 8 * * *", 5),
+        rule("win", "0 8 * * *", 3),
+    ];
+    let told_in_words = |rule: &CronRule, message: &str| {
+        let failed = Ending::Failed { attempts: 0, message: message.into() };
+        let execution =
+            Execution::new(at("2026-03-05T08:00:00Z"), at("2026-03-05T08:06:00Z"), failed);
+        RuleMemory::beginning(rule, at("2026-03-05T08:00:00Z")).with_executions([execution])
+    };
+    let memory = Memory {
+        rules: vec![
+            told_in_words(&rules[0], "missed by 6m"),
+            told_in_words(&rules[1], "superseded by rule \"win\""),
+            handled(&rules[2], "2026-03-05T08:00:00Z", 3),
+        ],
+    };
+    let world = Building::default()
+        .workload("shop", 3)
+        .scaling("s", to_workload("shop"), rules)
+        .known("s", None, Some(memory))
+        .world();
+    let explanation = explain(&world, &cron_policy("s"), at("2026-03-05T12:00:00Z")).unwrap();
+    let told: Vec<_> =
+        explanation.reasons.iter().map(|it| (it.verdict, it.because.as_str())).collect();
+    assert_eq!(told[0].0, Verdict::Error);
+    assert!(told[0].1.ends_with("fired, missed by 6m"), "{told:?}");
+    assert_eq!(told[1].0, Verdict::Lost);
+    assert!(told[1].1.ends_with("fired, superseded by rule \"win\""), "{told:?}");
+    assert_eq!(told[2].0, Verdict::Won);
+}
+
+#[test]
+fn a_rule_that_was_edited_is_not_explained_by_what_it_did_before() {
+    let before = rule("up", "0 8 * * *", 10);
+    let memory = Memory { rules: vec![handled(&before, "2026-03-05T08:00:00Z", 10)] };
+    let world = Building::default()
+        .workload("shop", 10)
+        .scaling("s", to_workload("shop"), vec![rule("up", "0 10 * * *", 10)])
+        .known("s", None, Some(memory))
+        .world();
+    let explanation = explain(&world, &cron_policy("s"), at("2026-03-05T09:00:00Z")).unwrap();
+    assert_eq!(explanation.reasons[0].verdict, Verdict::Inactive);
+}
+
+#[test]
+fn the_creation_of_one_policy_says_nothing_of_another() {
+    let old = vec![rule("up", "0 9 1 * *", 5)];
+    let world = Building::default()
+        .workload("shop", 7)
+        .scaling("a", to_workload("shop"), old)
+        .known("a", Some("2026-01-01T00:00:00Z"), None)
+        .scaling("b", to_workload("shop"), vec![rule("december", "0 9 25 12 *", 5)])
+        .known("b", Some("2026-03-01T00:00:00Z"), None)
+        .world();
+    let explanation = explain(&world, &cron_policy("a"), at("2026-03-01T06:00:00Z")).unwrap();
+    assert_eq!(explanation.reasons[0].verdict, Verdict::Won);
+    assert_eq!(explanation.reasons[0].since, Some(at("2026-02-01T09:00:00Z")));
+    let first = period("2026-03-01T00:00:00Z", "2026-03-01T09:00:00Z");
+    assert_eq!(Coming::new(world, first, &Assumed::new()).count(), 0);
+}

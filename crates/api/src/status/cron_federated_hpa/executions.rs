@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use almanac_engine::cron_scaling::{Applied, Ending, Execution, Setting};
+use almanac_engine::cron_scaling::{Applied, Ending, Execution, SUPERSEDED, Setting};
 use jiff::SignedDuration;
 use serde_json::Value;
 
@@ -115,7 +115,7 @@ fn why_it_failed(execution: &Execution) -> Option<String> {
             let late = SignedDuration::from_secs(execution.later().as_secs());
             format!("missed by {late:#}")
         }
-        Ending::Superseded { by } => format!("superseded by rule {by:?}"),
+        Ending::Superseded { by } => format!("{SUPERSEDED} rule {by:?}"),
     })
 }
 
