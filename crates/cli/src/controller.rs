@@ -176,7 +176,7 @@ async fn carry_out(arguments: &ControllerArguments) -> anyhow::Result<()> {
     };
     // Whoever is slow to take an answer is not waited for.
     tokio::select! {
-        ended = serving => ended.context("failed to serve metrics and health")?,
+        () = serving => {}
         () = carrying_out => {}
     }
     tracing::info!("ended");
