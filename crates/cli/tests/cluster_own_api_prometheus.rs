@@ -149,7 +149,11 @@ fn listed(document: &str) -> BTreeSet<&str> {
 fn exported(text: &str) -> BTreeSet<String> {
     let types = text.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split_once(' '));
     types
-        .map(|(name, kind)| if kind == "counter" { format!("{name}_total") } else { name.into() })
+        .map(|(name, kind)| match kind {
+            "counter" => format!("{name}_total"),
+            "info" => format!("{name}_info"),
+            _ => name.into(),
+        })
         .collect()
 }
 
