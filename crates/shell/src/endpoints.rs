@@ -1,5 +1,5 @@
 //! Metrics and health over HTTP: what is answered. How connections are served, and how many, is in
-//! [`listener`].
+//! `listener`.
 //!
 //! `/metrics` is evaluated when it is asked for. `/healthz` fails when the process is stuck and should
 //! be started anew; `/readyz` while it has not everything it needs.

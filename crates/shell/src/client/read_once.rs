@@ -14,7 +14,7 @@ use kube::config::{AuthInfo, Cluster, Kubeconfig};
 pub(super) const AUTHORITY_OF_A_POD: &str = "/var/run/secrets/kubernetes.io/serviceaccount/ca.crt";
 
 /// Authorities are rotated with days to spare.
-const LOOKS_EVERY: Duration = Duration::from_secs(10);
+const LOOKS_EVERY: Duration = Duration::from_secs(5);
 
 /// Files, and what they said.
 #[derive(Clone, Default)]
