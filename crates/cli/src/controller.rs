@@ -10,13 +10,13 @@ use std::time::Duration;
 use almanac_controllers::process::{Options, Process};
 use almanac_engine::Family;
 use almanac_shell::budget::WriteLimits;
-use almanac_shell::client::{ClientOptions, Connection, connect};
+use almanac_shell::client::{ClientOptions, Connection, ReadOnce, connect};
 use almanac_shell::clock::Clock;
 use almanac_shell::endpoints::{Health, listen, serve};
 use almanac_shell::lease::LeaseOptions;
 use almanac_shell::log::Format;
 use almanac_shell::{log, shutdown};
-use anyhow::Context as _;
+use anyhow::{Context as _, ensure};
 use clap::{ArgAction, Args, ValueEnum};
 use jiff::SignedDuration;
 use prometheus_client::registry::Registry;
@@ -151,6 +151,8 @@ async fn carry_out(arguments: &ControllerArguments) -> anyhow::Result<()> {
         context: arguments.context.clone(),
     };
     let connection = connect(&chosen).await?;
+    let read_once = connection.read_once.clone();
+    let replaced = tokio::spawn(end_when_replaced(read_once, end.clone()));
     let address = arguments.listen;
     let listener =
         listen(address).await.with_context(|| format!("failed to listen on {address}"))?;
@@ -176,11 +178,26 @@ async fn carry_out(arguments: &ControllerArguments) -> anyhow::Result<()> {
     };
     // Whoever is slow to take an answer is not waited for.
     tokio::select! {
-        ended = serving => ended.context("failed to serve metrics and health")?,
+        () = serving => {}
         () = carrying_out => {}
     }
     tracing::info!("ended");
+    // Whoever starts a process again only after a failure has to do so now.
+    ensure!(
+        !replaced.is_finished(),
+        "ended to be started anew, with the certificates as they are now"
+    );
     Ok(())
+}
+
+/// Ends the token when the client trusts, or shows, what was replaced since.
+async fn end_when_replaced(read_once: ReadOnce, end: CancellationToken) {
+    let file = read_once.replaced().await;
+    tracing::warn!(
+        file = %file.display(),
+        "ending to be started anew: this file was replaced, and what it said before is in use"
+    );
+    end.cancel();
 }
 
 fn options(arguments: &ControllerArguments, connection: &Connection) -> Options {

@@ -5,10 +5,11 @@ mod harbour;
 mod running;
 
 use std::collections::BTreeSet;
+use std::process::Command;
 
 use almanac_harness::{
     ControlPlaneOptions, Kubectl, Observation, OwnTest, PATIENCE, Program, Prometheus, TestResult,
-    await_condition, on_own_control_plane,
+    await_condition, on_own_control_plane, provide_prometheus,
 };
 use anyhow::{Context as _, ensure};
 use harbour::{HARBOUR, create, cron, metrics_producer, prepare, workload};
@@ -159,8 +160,24 @@ fn listed(document: &str) -> BTreeSet<&str> {
 fn exported(text: &str) -> BTreeSet<String> {
     let types = text.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split_once(' '));
     types
-        .map(|(name, kind)| if kind == "counter" { format!("{name}_total") } else { name.into() })
+        .map(|(name, kind)| match kind {
+            "counter" => format!("{name}_total"),
+            "info" => format!("{name}_info"),
+            _ => name.into(),
+        })
         .collect()
+}
+
+/// Prometheus brings the program that checks them.
+#[test]
+fn prometheus_takes_the_alerts() -> TestResult {
+    let promtool = provide_prometheus()?.with_file_name("promtool");
+    let alerts = format!("{ROOT}/deploy/prometheus/alerts.yaml");
+    let output = Command::new(&promtool).args(["check", "rules", &alerts]).output();
+    let output = output.with_context(|| format!("failed to start {}", promtool.display()))?;
+    let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+    ensure!(output.status.success() && said.contains("SUCCESS"), "{said}");
+    Ok(())
 }
 
 async fn the_documents_list_what_is_exported(leader: &Program) -> TestResult {

@@ -60,6 +60,7 @@ fn the_commands_of_the_readme_bring_the_controllers_into_a_cluster() -> TestResu
         the_standard_is_enforced(&kubectl).await?;
         the_service_finds_both(&kubectl).await?;
         await_budget(&kubectl).await?;
+        only_the_metrics_are_let_in(&kubectl).await?;
         what_would_run_in_the_pods_works(test, &kubectl).await
     })
 }
@@ -117,6 +118,20 @@ async fn await_budget(kubectl: &Kubectl) -> TestResult {
     let budget = ["-n", NAMESPACE, "poddisruptionbudget", "almanac"];
     await_value(kubectl, &budget, "/status/disruptionsAllowed", &json!(1)).await?;
     await_value(kubectl, &budget, "/status/expectedPods", &json!(2)).await
+}
+
+/// The port has the name that the container gives it; nobody is named from where.
+async fn only_the_metrics_are_let_in(kubectl: &Kubectl) -> TestResult {
+    let policy = get(kubectl, &["-n", NAMESPACE, "networkpolicy", "almanac"]).await?;
+    let spec = &policy["spec"];
+    let ports = json!([{ "ports": [{ "protocol": "TCP", "port": "metrics" }] }]);
+    assert_eq!((&spec["ingress"], &spec["policyTypes"]), (&ports, &json!(["Ingress"])));
+    let deployment = get(kubectl, &["-n", NAMESPACE, "deployment", "almanac"]).await?;
+    let pod = &deployment["spec"]["template"];
+    assert_eq!(spec["podSelector"]["matchLabels"], pod["metadata"]["labels"]);
+    let port = &pod["spec"]["containers"][0]["ports"][0];
+    assert_eq!(port["name"], "metrics", "{port}");
+    Ok(())
 }
 
 async fn what_would_run_in_the_pods_works(test: &OwnTest, kubectl: &Kubectl) -> TestResult {

@@ -26,6 +26,42 @@ fn the_page_about_the_controllers_lists_their_flags() -> anyhow::Result<()> {
     Ok(())
 }
 
+/// The alerts of a text, each as its lines without the indentation of the whole; comments belong to
+/// the alert that follows.
+fn alerts(text: &str) -> BTreeSet<String> {
+    let begins = |line: &str| line.starts_with("- alert:") || line.starts_with('#');
+    let mut alerts: Vec<Vec<&str>> = Vec::new();
+    for line in text.lines() {
+        match alerts.last_mut() {
+            Some(alert) if alert.iter().all(|line| line.starts_with('#')) => alert.push(line),
+            Some(alert) if !begins(line) => alert.push(line),
+            _ => alerts.push(vec![line]),
+        }
+    }
+    alerts.into_iter().map(|lines| lines.join("\n")).collect()
+}
+
+#[test]
+fn the_alerts_in_the_file_are_those_on_the_page_about_metrics() -> anyhow::Result<()> {
+    let page = fs::read_to_string(root()?.join("docs/metrics.md"))?;
+    let blocks = page.split("```yaml\n").skip(1).filter_map(|rest| rest.split("```").next());
+    // One that names a schedule is an example: nobody else has that schedule.
+    let blocks = blocks.filter(|it| it.contains("- alert:") && !it.contains("namespace=\""));
+    let listed: BTreeSet<String> = blocks.flat_map(alerts).collect();
+
+    let file = fs::read_to_string(root()?.join("deploy/prometheus/alerts.yaml"))?;
+    let groups = file.split("  rules:\n").skip(1);
+    let groups = groups.map(|group| group.split("\n- name:").next().unwrap_or_default());
+    let unindented = |group: &str| {
+        let lines = group.lines().map(|line| line.strip_prefix("  ").unwrap_or(line));
+        lines.collect::<Vec<_>>().join("\n")
+    };
+    let there: BTreeSet<String> = groups.flat_map(|group| alerts(&unindented(group))).collect();
+    ensure!(there.len() > 4, "{there:?}");
+    assert_eq!(listed, there, "left: docs/metrics.md; right: deploy/prometheus/alerts.yaml");
+    Ok(())
+}
+
 /// Every document of the repository's own.
 fn documents(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let mut found = Vec::new();

@@ -8,6 +8,7 @@ use almanac_shell::clock::Clock;
 use almanac_shell::endpoints::Health;
 use almanac_shell::event_log::EventMetrics;
 use almanac_shell::lease::{Candidate, Fence, LeaseOptions};
+use almanac_shell::process_metrics;
 use almanac_shell::writer::WriteMetrics;
 use kube::Client;
 use prometheus_client::registry::Registry;
@@ -70,6 +71,7 @@ impl Process {
         let metrics = Metrics::default();
         metrics.writes.register(registry);
         metrics.events.register(registry);
+        process_metrics::register(registry);
         let leading = Leading::default();
         registry.register_collector(Box::new(leading.clone()));
         let families = Families::default();

@@ -3,6 +3,8 @@
 //! It retries nothing by itself. Whoever writes has to look at the lease again before another
 //! attempt, and whoever watches has a backoff of its own.
 
+mod read_once;
+
 use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,6 +13,8 @@ use http::HeaderValue;
 use http::header::USER_AGENT;
 use kube::Client;
 use kube::config::{Config, KubeConfigOptions, Kubeconfig, KubeconfigError};
+
+pub use read_once::ReadOnce;
 
 /// Which cluster is meant. Empty: what `KUBECONFIG` or `~/.kube/config` say, or else the cluster
 /// that the process runs in.
@@ -61,6 +65,8 @@ pub struct Connection {
     pub namespace: String,
     /// The address of the API server, for messages.
     pub server: String,
+    /// What the client has read and does not read again.
+    pub read_once: ReadOnce,
 }
 
 /// To wait longer for a connection is of no use: another address or another attempt is.
@@ -74,7 +80,7 @@ const OUR_NAME: &str = concat!("almanac/", env!("CARGO_PKG_VERSION"));
 
 /// Makes a client. Nothing is sent yet.
 pub async fn connect(options: &ClientOptions) -> Result<Connection, ClientError> {
-    let mut config = configuration(options).await?;
+    let (mut config, read_once) = configuration(options).await?;
     config.connect_timeout = Some(CONNECT_WITHIN);
     // A connection that says nothing for so long is dead. A watch is never that quiet: the API
     // server is asked to end it sooner.
@@ -91,10 +97,10 @@ pub async fn connect(options: &ClientOptions) -> Result<Connection, ClientError>
         };
         ClientError::Unusable { server: server.clone(), cause }
     })?;
-    Ok(Connection { client, namespace, server })
+    Ok(Connection { client, namespace, server, read_once })
 }
 
-async fn configuration(options: &ClientOptions) -> Result<Config, ClientError> {
+async fn configuration(options: &ClientOptions) -> Result<(Config, ReadOnce), ClientError> {
     let files = match &options.kubeconfig {
         Some(file) => vec![file.clone()],
         None => usual_files(),
@@ -107,6 +113,10 @@ async fn configuration(options: &ClientOptions) -> Result<Config, ClientError> {
     };
     let contexts: Vec<String> =
         read.iter().flat_map(|read| &read.contexts).map(|context| context.name.clone()).collect();
+    // Read before the client reads them: what is replaced in between is then found, and not missed.
+    let context = options.context.as_deref();
+    let read_once = |read| ReadOnce::read(read_once::files_of(read, context));
+    let read_once = read.as_ref().map(read_once).unwrap_or_default();
     let chosen =
         KubeConfigOptions { context: options.context.clone(), ..KubeConfigOptions::default() };
     let made = match read {
@@ -114,12 +124,13 @@ async fn configuration(options: &ClientOptions) -> Result<Config, ClientError> {
         Err(error) => Err(error),
     };
     let error = match made {
-        Ok(config) => return Ok(config),
+        Ok(config) => return Ok((config, read_once)),
         Err(error) => error,
     };
     if options.kubeconfig.is_none() && options.context.is_none() {
+        let read_once = ReadOnce::read([read_once::AUTHORITY_OF_A_POD.into()]);
         if let Ok(config) = Config::incluster() {
-            return Ok(config);
+            return Ok((config, read_once));
         }
         if is_missing(&error) {
             return Err(ClientError::Nowhere { files });

@@ -1,18 +1,20 @@
-//! Metrics and health over HTTP.
+//! Metrics and health over HTTP: what is answered. How connections are served, and how many, is in
+//! `listener`.
 //!
 //! `/metrics` is evaluated when it is asked for. `/healthz` fails when the process is stuck and should
 //! be started anew; `/readyz` while it has not everything it needs.
 
-use std::net::SocketAddr;
+mod listener;
+mod places;
+#[cfg(test)]
+mod tests;
+
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use axum::Router;
-use axum::extract::State;
-use axum::http::{StatusCode, header};
-use axum::response::IntoResponse;
-use axum::routing::get;
+use http::header::{ALLOW, CONTENT_TYPE};
+use http::{HeaderValue, Method, Request, Response, StatusCode};
 use prometheus_client::encoding::text::encode;
 use prometheus_client::registry::Registry;
 use tokio::net::TcpListener;
@@ -20,6 +22,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::monotonic;
 
+pub use listener::listen;
+
+const PLAIN_TEXT: &str = "text/plain; charset=utf-8";
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// Whoever has not given a sign of life for so long is stuck.
@@ -96,54 +101,68 @@ fn milliseconds() -> u64 {
     u64::try_from(monotonic::now().as_millis()).unwrap_or(u64::MAX).max(1)
 }
 
-#[derive(Clone)]
 struct Served {
     health: Health,
     registry: Arc<Registry>,
 }
 
-/// Takes the address. Fails when somebody else has it.
-pub async fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
-    TcpListener::bind(address).await
-}
-
-/// Serves until the token ends.
+/// Serves until the token ends; answers that are under way are finished.
 pub async fn serve(
     listener: TcpListener,
     registry: Arc<Registry>,
     health: Health,
     end: CancellationToken,
-) -> std::io::Result<()> {
-    let routes = Router::new()
-        .route("/metrics", get(metrics))
-        .route("/healthz", get(healthz))
-        .route("/readyz", get(readyz))
-        .with_state(Served { health, registry });
-    axum::serve(listener, routes).with_graceful_shutdown(end.cancelled_owned()).await
+) {
+    let served = Served { health, registry };
+    let answer = move |request: &Request<_>| answer(&served, request);
+    listener::serve_within(listener::USUAL_LIMITS, listener, answer, end).await;
 }
 
-async fn metrics(State(served): State<Served>) -> impl IntoResponse {
+fn answer<Body>(served: &Served, request: &Request<Body>) -> Response<String> {
+    if ![Method::GET, Method::HEAD].contains(request.method()) {
+        let mut refusal = plain(StatusCode::METHOD_NOT_ALLOWED, "only GET and HEAD\n");
+        refusal.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
+        return refusal;
+    }
+    match request.uri().path() {
+        "/metrics" => metrics(served),
+        "/healthz" => healthz(served),
+        "/readyz" => readyz(served),
+        _ => plain(StatusCode::NOT_FOUND, "there are /metrics, /healthz and /readyz\n"),
+    }
+}
+
+fn plain(status: StatusCode, text: impl Into<String>) -> Response<String> {
+    typed(status, PLAIN_TEXT, text.into())
+}
+
+fn typed(status: StatusCode, content_type: &'static str, text: String) -> Response<String> {
+    let mut response = Response::new(text);
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    response
+}
+
+fn metrics(served: &Served) -> Response<String> {
     let mut text = String::new();
-    if encode(&mut text, &served.registry).is_err() {
-        let plain = [(header::CONTENT_TYPE, "text/plain")];
-        let failed = "failed to write the metrics\n".to_owned();
-        return (StatusCode::INTERNAL_SERVER_ERROR, plain, failed);
+    match encode(&mut text, &served.registry) {
+        Ok(()) => typed(StatusCode::OK, OPEN_METRICS, text),
+        Err(_) => plain(StatusCode::INTERNAL_SERVER_ERROR, "failed to write the metrics\n"),
     }
-    (StatusCode::OK, [(header::CONTENT_TYPE, OPEN_METRICS)], text)
 }
 
-async fn healthz(State(served): State<Served>) -> (StatusCode, &'static str) {
+fn healthz(served: &Served) -> Response<String> {
     if served.health.is_stuck() {
-        (StatusCode::INTERNAL_SERVER_ERROR, "stuck\n")
+        plain(StatusCode::INTERNAL_SERVER_ERROR, "stuck\n")
     } else {
-        (StatusCode::OK, "ok\n")
+        plain(StatusCode::OK, "ok\n")
     }
 }
 
-async fn readyz(State(served): State<Served>) -> (StatusCode, String) {
+fn readyz(served: &Served) -> Response<String> {
     let awaited = served.health.inner.awaited.lock().unwrap_or_else(PoisonError::into_inner);
     match &*awaited {
-        None => (StatusCode::OK, "ok\n".to_owned()),
-        Some(what) => (StatusCode::SERVICE_UNAVAILABLE, format!("waiting for {what}\n")),
+        None => plain(StatusCode::OK, "ok\n"),
+        Some(what) => plain(StatusCode::SERVICE_UNAVAILABLE, format!("waiting for {what}\n")),
     }
 }

@@ -45,6 +45,12 @@ pub struct Happening {
     pub note: String,
 }
 
+/// A happening, and when it was told.
+struct Told {
+    happening: Happening,
+    at: Timestamp,
+}
+
 /// As many may wait of either kind. Warnings wait by themselves, so that they are not left out for
 /// thousands who tell that all went well.
 const WAITING: usize = 500;
@@ -56,8 +62,8 @@ const PACE: WriteLimits = WriteLimits { at_once: 1, per_second: Some(10.0), burs
 /// Where happenings go.
 #[derive(Clone)]
 pub struct EventLog {
-    warnings: mpsc::Sender<Happening>,
-    others: mpsc::Sender<Happening>,
+    warnings: mpsc::Sender<Told>,
+    others: mpsc::Sender<Told>,
     left_out: Counter,
 }
 
@@ -97,7 +103,8 @@ impl EventLog {
     /// Tells something. Never waits.
     pub fn tell(&self, happening: Happening) {
         let sender = if happening.is_warning { &self.warnings } else { &self.others };
-        if sender.try_send(happening).is_err() {
+        // It may wait for long, and people read an Event's time as that of what happened.
+        if sender.try_send(Told { happening, at: Timestamp::now() }).is_err() {
             self.left_out.inc();
         }
     }
@@ -106,8 +113,8 @@ impl EventLog {
 /// Writes Events one after the other.
 pub struct EventLogWriter {
     writer: Writer,
-    warnings: mpsc::Receiver<Happening>,
-    others: mpsc::Receiver<Happening>,
+    warnings: mpsc::Receiver<Told>,
+    others: mpsc::Receiver<Told>,
     identity: Arc<str>,
     left_out: Counter,
 }
@@ -117,12 +124,12 @@ impl EventLogWriter {
     pub async fn run(mut self) {
         let pace = WriteBudget::new(PACE);
         let mut written: u64 = 0;
-        while let Some(happening) = self.next().await {
+        while let Some(told) = self.next().await {
             drop(pace.permit(Urgency::Notice).await);
             written += 1;
-            let namespace = happening.regarding.namespace.clone();
+            let namespace = &told.happening.regarding.namespace;
             let collection = format!("/apis/events.k8s.io/v1/namespaces/{namespace}/events");
-            let event = event(&happening, &self.identity, Timestamp::now(), written);
+            let event = event(&told, &self.identity, written);
             match self.writer.create_notice(&collection, &event).await {
                 Ok(()) => {}
                 Err(WriteError::Fenced(_)) => return,
@@ -136,7 +143,7 @@ impl EventLogWriter {
 }
 
 impl EventLogWriter {
-    async fn next(&mut self) -> Option<Happening> {
+    async fn next(&mut self) -> Option<Told> {
         tokio::select! {
             biased;
             Some(warning) = self.warnings.recv() => Some(warning),
@@ -146,17 +153,18 @@ impl EventLogWriter {
     }
 }
 
-fn event(happening: &Happening, identity: &str, now: Timestamp, number: u64) -> Value {
-    let Happening { regarding, is_warning, reason, action, note } = happening;
+fn event(told: &Told, identity: &str, number: u64) -> Value {
+    let Happening { regarding, is_warning, reason, action, note } = &told.happening;
+    let at = told.at;
     let note = cut(note, LONGEST_NOTE);
     // The name has to be one of its own; the object's name in front makes it readable.
-    let unique = format!("{:x}{number:x}", now.as_nanosecond());
+    let unique = format!("{:x}{number:x}", at.as_nanosecond());
     let start = cut(&regarding.name, 200).trim_end_matches(['-', '.']);
     json!({
         "apiVersion": "events.k8s.io/v1",
         "kind": "Event",
         "metadata": { "name": format!("{start}.{unique}"), "namespace": regarding.namespace },
-        "eventTime": format!("{now:.6}"),
+        "eventTime": format!("{at:.6}"),
         "reportingController": crate::writer::FIELD_MANAGER,
         "reportingInstance": cut(identity, 128),
         "action": action,
@@ -183,7 +191,49 @@ fn cut(text: &str, longest: usize) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use kube::Client;
+    use kube::client::Body;
+
     use super::*;
+    use crate::lease::Fence;
+    use crate::writer::WriteMetrics;
+
+    fn happening() -> Happening {
+        let regarding = Regarding {
+            api_version: "autoscaling.karmada.io/v1alpha1".to_owned(),
+            kind: "CronFederatedHPA",
+            namespace: "shop".to_owned(),
+            name: "shop-hours".to_owned(),
+            uid: "1".to_owned(),
+        };
+        let note = "set replicas to 5".to_owned();
+        Happening { regarding, is_warning: false, reason: "ScaledByRule", action: "Scale", note }
+    }
+
+    /// A writer of Events for an API server that is never asked.
+    fn unwritten() -> (EventLog, EventLogWriter) {
+        let service = tower::service_fn(async |_: http::Request<Body>| {
+            Err::<http::Response<Body>, _>(std::io::Error::other("nobody is there"))
+        });
+        let client = Client::new(service, "default");
+        let budget = WriteBudget::new(WriteLimits::default());
+        let writer = Writer::new(client, Fence::open(), budget, WriteMetrics::default());
+        EventLog::new(writer, "test", &EventMetrics::default())
+    }
+
+    #[tokio::test]
+    async fn an_event_has_the_time_at_which_it_was_told_however_long_it_waits() {
+        let (log, mut writer) = unwritten();
+        let before = Timestamp::now();
+        log.tell(happening());
+        let after = Timestamp::now();
+        // Waits, as long as it takes for the clock to go on.
+        while Timestamp::now() == after {}
+        let told = writer.next().await.expect("it was told");
+        assert!(before <= told.at && told.at <= after, "{before} <= {} <= {after}", told.at);
+        let event = event(&told, "test", 1);
+        assert_eq!(event["eventTime"], format!("{:.6}", told.at));
+    }
 
     #[test]
     fn a_long_note_is_cut_between_characters() {

@@ -10,6 +10,7 @@
 //! | [`following`] | a kind of objects, listed and watched |
 //! | [`event_log`] | Events, bounded |
 //! | [`endpoints`] | metrics and health over HTTP |
+//! | [`process_metrics`] | the version, and what the process takes of the machine |
 //! | [`log`] | one line a happening, for machines or for people |
 //! | [`shutdown`] | a signal, and everybody who waits for it |
 //! | [`backoff`] | how long to wait before another attempt |
@@ -26,5 +27,6 @@ pub mod following;
 pub mod lease;
 pub mod log;
 pub mod monotonic;
+pub mod process_metrics;
 pub mod shutdown;
 pub mod writer;

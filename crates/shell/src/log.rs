@@ -1,10 +1,20 @@
 //! Logs: one line a happening, JSON for machines or plain for people.
+//!
+//! Names and messages come from users, too. What would end a line, colour it or hide it on a terminal
+//! is written as an escape, so that nobody writes lines that are not ours.
 
+use std::fmt::{self, Write as _};
 use std::io::IsTerminal as _;
 
-use tracing::Level;
+use tracing::field::Field;
+use tracing::{Level, Subscriber};
+use tracing_subscriber::Layer;
+use tracing_subscriber::field::MakeExt as _;
 use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::fmt::format::{Writer, debug_fn};
 use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
 /// How a line looks.
@@ -24,17 +34,112 @@ pub fn begin(format: Format, level: Level) {
     let targets = Targets::new().with_default(theirs).with_targets(
         ["almanac", "almanac_shell", "almanac_controllers"].map(|ours| (ours, level)),
     );
-    let lines = tracing_subscriber::fmt::layer()
-        .with_writer(std::io::stderr)
-        .with_ansi(std::io::stderr().is_terminal());
+    let registry = tracing_subscriber::registry().with(targets);
     let begun = match format {
         Format::Json => {
-            let lines = lines.json().flatten_event(true).with_span_list(false);
-            tracing_subscriber::registry().with(targets).with(lines).try_init()
+            let lines = tracing_subscriber::fmt::layer().json().flatten_event(true);
+            registry.with(lines.with_span_list(false).with_writer(std::io::stderr)).try_init()
         }
         Format::Text => {
-            tracing_subscriber::registry().with(targets).with(lines.with_target(false)).try_init()
+            registry.with(text(std::io::stderr, std::io::stderr().is_terminal())).try_init()
         }
     };
     drop(begun);
+}
+
+/// Lines for people.
+fn text<S, W>(writer: W, colours: bool) -> impl Layer<S>
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+    W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
+{
+    let fields = debug_fn(write_field).delimited(" ");
+    let lines = tracing_subscriber::fmt::layer().with_writer(writer).with_ansi(colours);
+    lines.with_target(false).fmt_fields(fields)
+}
+
+fn write_field(writer: &mut Writer<'_>, field: &Field, value: &dyn fmt::Debug) -> fmt::Result {
+    if field.name() != "message" {
+        // Names of fields are written by programmers.
+        write!(writer, "{field}=")?;
+    }
+    write!(Escaping(writer), "{value:?}")
+}
+
+/// Writes text, with whatever is no text as an escape.
+struct Escaping<'a, 'b>(&'a mut Writer<'b>);
+
+impl fmt::Write for Escaping<'_, '_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        for letter in text.chars() {
+            if is_no_text(letter) {
+                write!(self.0, "{}", letter.escape_default())?;
+            } else {
+                self.0.write_char(letter)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Control characters, and those that end a line or turn its direction without being any.
+fn is_no_text(letter: char) -> bool {
+    let turns = matches!(letter, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    letter.is_control() || matches!(letter, '\u{2028}' | '\u{2029}') || turns
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+
+    #[derive(Clone, Default)]
+    struct Captured(Arc<Mutex<Vec<u8>>>);
+
+    impl io::Write for Captured {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().expect("whole").extend(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    /// What is logged meanwhile, as text.
+    fn logged(happens: impl FnOnce()) -> String {
+        let captured = Captured::default();
+        let writer = captured.clone();
+        let lines = text(move || writer.clone(), false);
+        tracing::subscriber::with_default(tracing_subscriber::registry().with(lines), happens);
+        let bytes = captured.0.lock().expect("whole").clone();
+        String::from_utf8(bytes).expect("it is text")
+    }
+
+    const HOSTILE: &str = "a\n2026 ERROR all is lost\r\u{1b}[2K\u{9b}31m\u{202e}\u{2028}\u{7f}";
+
+    #[test]
+    fn what_users_write_neither_ends_a_line_nor_reaches_the_terminal() {
+        let lines = logged(|| {
+            let span = tracing::info_span!("policy", object = %HOSTILE, name = HOSTILE);
+            let _inside = span.enter();
+            tracing::info!(rule = %HOSTILE, reason = ?HOSTILE, text = HOSTILE, "fired {HOSTILE}");
+        });
+        let line = lines.strip_suffix('\n').expect("it is a line");
+        assert!(!line.contains(is_no_text), "{line:?}");
+        assert_eq!(line.matches(r"a\n2026 ERROR all is lost\r\u{1b}[2K").count(), 6, "{line}");
+    }
+
+    #[test]
+    fn a_message_and_its_fields_read_as_they_were_written() {
+        let lines = logged(|| {
+            tracing::warn!(rule = %"früh", code = 409, "failed to \"record\" the status");
+        });
+        let line = lines.trim_end();
+        let expected = r#" WARN failed to "record" the status rule=früh code=409"#;
+        assert!(line.ends_with(expected), "{line}");
+    }
 }

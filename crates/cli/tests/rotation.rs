@@ -1,0 +1,68 @@
+//! A process that runs for long while what it trusts is replaced. That one file is told from another is
+//! tested where they are read; here, that the program heeds it. No cluster is asked.
+
+use std::fs;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+
+use anyhow::{Context as _, ensure};
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
+use tokio::process::Command;
+
+/// Nothing here takes so long unless it hangs.
+const PATIENCE: Duration = Duration::from_mins(2);
+
+/// Nobody has its key any more.
+const AUTHORITY: &str = "-----BEGIN CERTIFICATE-----
+MIIBfjCCASWgAwIBAgIUeasszSgYxREYr+XGKnIbcK4thKMwCgYIKoZIzj0EAwIw
+FDESMBAGA1UEAwwJYXV0aG9yaXR5MCAXDTI2MTEyMTE0MTIyMFoYDzIxMjYxMDI4
+MTQxMjIwWjAUMRIwEAYDVQQDDAlhdXRob3JpdHkwWTATBgcqhkjOPQIBBggqhkjO
+PQMBBwNCAASS06XrcF18X3FqxQeiEklIgZPXUtbxGnejFKh9zVDs2kv0FQNrE/Og
+V5PYX7y73e22rKOLU7xGE3P4Yy5HOiwYo1MwUTAdBgNVHQ4EFgQUAdncpWECdIoX
+3aGU+is6ioD0HyowHwYDVR0jBBgwFoAUAdncpWECdIoX3aGU+is6ioD0HyowDwYD
+VR0TAQH/BAUwAwEB/zAKBggqhkjOPQQDAgNHADBEAiA9GMGK11a8fVmDg4K2DJhe
+juXRze0WCAFUIUiLEglYhgIgDsItutQpWuFMMB6Vr0uUT1i0sJ8PVm0sKUyXGbTL
+QN0=
+-----END CERTIFICATE-----
+";
+
+/// Nobody listens at this server's address.
+const KUBECONFIG: &str = "
+apiVersion: v1
+kind: Config
+current-context: here
+contexts: [{name: here, context: {cluster: here, user: me}}]
+clusters: [{name: here, cluster: {server: 'https://127.0.0.1:9', certificate-authority: ca.crt}}]
+users: [{name: me, user: {token: t}}]
+";
+
+#[tokio::test]
+async fn a_process_ends_to_be_started_anew_when_the_authority_it_trusts_was_replaced()
+-> anyhow::Result<()> {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("rotation");
+    fs::create_dir_all(&folder)?;
+    fs::write(folder.join("ca.crt"), AUTHORITY)?;
+    fs::write(folder.join("kubeconfig"), KUBECONFIG)?;
+    let mut command = Command::new(env!("CARGO_BIN_EXE_almanac"));
+    command.args(["controller", "--kubeconfig=kubeconfig", "--lease-namespace=default"]);
+    command.args(["--listen=127.0.0.1:0", "--log-format=text"]).current_dir(&folder);
+    let mut process = command.stderr(Stdio::piped()).kill_on_drop(true).spawn()?;
+    let mut log = BufReader::new(process.stderr.take().context("it is captured")?);
+
+    let mut begun = String::new();
+    while !begun.contains("waiting for the lease") {
+        let read = log.read_line(&mut begun).await?;
+        ensure!(read > 0, "it ended by itself: {begun}");
+    }
+    // As rotations are done: the new one beside the old one first.
+    fs::write(folder.join("ca.crt"), AUTHORITY.repeat(2))?;
+    let mut rest = String::new();
+    tokio::time::timeout(PATIENCE, log.read_to_string(&mut rest)).await.context("it goes on")??;
+    let status = process.wait().await?;
+    ensure!(!status.success(), "nobody would start it anew: {rest}");
+    for line in ["WARN ending to be started anew", "file=ca.crt", "INFO ended"] {
+        ensure!(rest.contains(line), "no {line:?} in {rest}");
+    }
+    Ok(())
+}

@@ -1,0 +1,167 @@
+//! The files that were read when a client was made: authorities, and certificates of its own.
+//!
+//! The client never reads them again, so after a rotation it would trust nobody, or be trusted by
+//! nobody. Whoever uses it for long is told, and ends to be started anew: everything begins again
+//! with one client, and a replica that stands by goes on meanwhile. Tokens in files are not among
+//! them. The client reads those again by itself.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use kube::config::{AuthInfo, Cluster, Kubeconfig};
+
+/// Where a pod finds the authority of its API server.
+pub(super) const AUTHORITY_OF_A_POD: &str = "/var/run/secrets/kubernetes.io/serviceaccount/ca.crt";
+
+/// Authorities are rotated with days to spare.
+const LOOKS_EVERY: Duration = Duration::from_secs(5);
+
+/// Files, and what they said.
+#[derive(Clone, Default)]
+pub struct ReadOnce {
+    files: Vec<ReadFile>,
+}
+
+/// What a file says, some of which is secret: so it cannot be printed.
+#[derive(Clone, PartialEq, Eq)]
+struct ReadFile {
+    path: PathBuf,
+    content: Vec<u8>,
+}
+
+impl ReadOnce {
+    /// Reads them. A file that cannot be read is left out; making the client complains of it.
+    pub(super) fn read(paths: impl IntoIterator<Item = PathBuf>) -> Self {
+        Self { files: paths.into_iter().filter_map(read).collect() }
+    }
+
+    /// Waits until one of the files says something else, and tells which one.
+    ///
+    /// It has to say so twice in a row: a file may be found while it is being written. Nothing to
+    /// read is no reason to end, since nothing could be begun with it.
+    pub async fn replaced(&self) -> PathBuf {
+        let mut before = None;
+        loop {
+            tokio::time::sleep(LOOKS_EVERY).await;
+            match self.replacement() {
+                Some(found) if before.as_ref() == Some(&found) => return found.path,
+                found => before = found,
+            }
+        }
+    }
+
+    fn replacement(&self) -> Option<ReadFile> {
+        let mut found = self.files.iter().filter_map(|file| Some((file, read(file.path.clone())?)));
+        found.find(|(file, now)| *file != now).map(|(_, now)| now)
+    }
+}
+
+fn read(path: PathBuf) -> Option<ReadFile> {
+    let content = std::fs::read(&path).ok().filter(|content| !content.is_empty())?;
+    Some(ReadFile { path, content })
+}
+
+/// The files that a client reads for this context of a kubeconfig.
+pub(super) fn files_of(kubeconfig: &Kubeconfig, context: Option<&str>) -> Vec<PathBuf> {
+    let Some(name) = context.or(kubeconfig.current_context.as_deref()) else { return Vec::new() };
+    let contexts = &kubeconfig.contexts;
+    let context = contexts.iter().find(|it| it.name == name).and_then(|it| it.context.as_ref());
+    let Some(context) = context else { return Vec::new() };
+    let cluster = kubeconfig.clusters.iter().find(|it| it.name == context.cluster);
+    let user = kubeconfig.auth_infos.iter().find(|it| Some(&it.name) == context.user.as_ref());
+    let authority = cluster.and_then(|it| it.cluster.as_ref()).and_then(authority_of);
+    let own = user.and_then(|it| it.auth_info.as_ref()).map(own_of).unwrap_or_default();
+    authority.into_iter().chain(own).map(|path| Path::new(path).to_owned()).collect()
+}
+
+/// What is written in the kubeconfig itself counts before a file.
+fn authority_of(cluster: &Cluster) -> Option<&str> {
+    let written = cluster.certificate_authority_data.is_some();
+    cluster.certificate_authority.as_deref().filter(|_| !written)
+}
+
+fn own_of(user: &AuthInfo) -> Vec<&str> {
+    let certificate = user.client_certificate.as_deref();
+    let certificate = certificate.filter(|_| user.client_certificate_data.is_none());
+    let key = user.client_key.as_deref().filter(|_| user.client_key_data.is_none());
+    certificate.into_iter().chain(key).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    /// Files of their own for a test.
+    fn written(test: &str, files: &[&str]) -> Vec<PathBuf> {
+        let folder = std::env::temp_dir().join(format!("almanac-{test}-{}", std::process::id()));
+        fs::create_dir_all(&folder).expect("there is a place for it");
+        let paths = files.iter().map(|name| folder.join(name));
+        paths.inspect(|path| fs::write(path, "old").expect("it is written")).collect()
+    }
+
+    /// Whether the file is found to be replaced when there was time enough to look often.
+    async fn is_replaced(read_once: &ReadOnce) -> Option<PathBuf> {
+        tokio::time::timeout(10 * LOOKS_EVERY, read_once.replaced()).await.ok()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_file_with_another_content_is_found_and_no_other() {
+        let paths = written("replaced", &["ca.crt", "client.crt"]);
+        let read_once = ReadOnce::read(paths.clone());
+        assert_eq!(is_replaced(&read_once).await, None);
+        fs::write(&paths[1], "old").expect("it is written");
+        assert_eq!(is_replaced(&read_once).await, None, "it says the same");
+        fs::write(&paths[1], "new").expect("it is written");
+        assert_eq!(is_replaced(&read_once).await, Some(paths[1].clone()));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_file_that_is_gone_or_empty_ends_nothing() {
+        let paths = written("gone", &["ca.crt"]);
+        let read_once = ReadOnce::read(paths.clone());
+        fs::write(&paths[0], "").expect("it is written");
+        assert_eq!(is_replaced(&read_once).await, None);
+        fs::remove_file(&paths[0]).expect("it was there");
+        assert_eq!(is_replaced(&read_once).await, None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_file_that_is_still_being_written_is_waited_for() {
+        let paths = written("unfinished", &["ca.crt"]);
+        let read_once = ReadOnce::read(paths.clone());
+        let waiting = tokio::spawn(async move { read_once.replaced().await });
+        for part in ["n", "ne", "new"] {
+            fs::write(&paths[0], part).expect("it is written");
+            tokio::time::sleep(LOOKS_EVERY).await;
+            assert!(!waiting.is_finished(), "{part} was seen once only");
+        }
+        tokio::time::sleep(2 * LOOKS_EVERY).await;
+        assert!(waiting.is_finished());
+    }
+
+    #[test]
+    fn the_files_of_the_chosen_context_count_and_not_what_is_written_beside_them() {
+        let kubeconfig = Kubeconfig::from_yaml(
+            "
+            current-context: here
+            contexts:
+            - {name: here, context: {cluster: files, user: files}}
+            - {name: there, context: {cluster: written, user: written}}
+            clusters:
+            - {name: files, cluster: {server: 'https://a', certificate-authority: /ca}}
+            - name: written
+              cluster: {server: 'https://b', certificate-authority: /b, certificate-authority-data: Yg==}
+            users:
+            - {name: files, user: {client-certificate: /cert, client-key: /key}}
+            - {name: written, user: {token: t}}
+            ",
+        );
+        let kubeconfig = kubeconfig.expect("it is a kubeconfig");
+        let paths = ["/ca", "/cert", "/key"].map(PathBuf::from);
+        assert_eq!(files_of(&kubeconfig, None), paths);
+        assert_eq!(files_of(&kubeconfig, Some("there")), Vec::<PathBuf>::new());
+        assert_eq!(files_of(&kubeconfig, Some("nowhere")), Vec::<PathBuf>::new());
+    }
+}

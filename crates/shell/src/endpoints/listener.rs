@@ -1,0 +1,137 @@
+//! Takes connections and serves them, within limits.
+//!
+//! Everybody in a cluster may connect, so nobody gets more than a little: one request a connection, a
+//! small head, a short time for all of it, and so many connections at once. Whatever strangers do,
+//! memory and file descriptors are left for the lease and for the requests to the API server.
+
+use std::convert::Infallible;
+use std::future::ready;
+use std::io::ErrorKind;
+use std::net::SocketAddr;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use http::{Request, Response};
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use super::places::Places;
+
+/// How much strangers may have.
+#[derive(Clone, Copy)]
+pub(super) struct Limits {
+    /// Connections at once.
+    pub(super) connections: usize,
+    /// Of these, connections from one address.
+    pub(super) of_one_address: usize,
+    /// Bytes of a request before its body. The library takes no less than 8192.
+    pub(super) head: usize,
+    /// From the beginning of a connection until its answer has been taken.
+    pub(super) time: Duration,
+}
+
+/// Probes and scrapes take milliseconds, one connection each. What counts for memory is the answer
+/// with ten thousand numbers, two megabytes of it, for as many as ask and do not read.
+pub(super) const USUAL_LIMITS: Limits =
+    Limits { connections: 32, of_one_address: 8, head: 16 * 1024, time: Duration::from_secs(10) };
+
+/// Before another attempt when there are no file descriptors left.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// Takes the address. Fails when somebody else has it.
+pub async fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
+    TcpListener::bind(address).await
+}
+
+/// Serves until the token ends; answers that are under way are finished.
+pub(super) async fn serve_within<A>(
+    limits: Limits,
+    listener: TcpListener,
+    answer: A,
+    end: CancellationToken,
+) where
+    A: Fn(&Request<Incoming>) -> Response<String> + Send + Sync + 'static,
+{
+    let places = Places::new(limits.connections, limits.of_one_address);
+    let answer = Arc::new(answer);
+    let mut connections = JoinSet::new();
+    while let Some((stream, peer)) = next(&listener, &mut connections, &end).await {
+        // Dropping the stream closes the connection.
+        let Some(place) = places.take(peer.ip()) else { continue };
+        let (answer, end) = (Arc::clone(&answer), end.clone());
+        connections.spawn(async move {
+            serve_one(limits, stream, &*answer, &end).await;
+            drop(place);
+        });
+    }
+    drop(listener);
+    while connections.join_next().await.is_some() {}
+}
+
+/// The next connection; `None` at the end. Meanwhile those that are over are forgotten.
+async fn next(
+    listener: &TcpListener,
+    connections: &mut JoinSet<()>,
+    end: &CancellationToken,
+) -> Option<(TcpStream, SocketAddr)> {
+    loop {
+        let accepted = tokio::select! {
+            () = end.cancelled() => return None,
+            Some(_) = connections.join_next() => continue,
+            accepted = listener.accept() => accepted,
+        };
+        let error = match accepted {
+            Ok(connection) => return Some(connection),
+            Err(error) => error,
+        };
+        // Who connected has gone away again.
+        if matches!(error.kind(), ErrorKind::ConnectionAborted | ErrorKind::ConnectionReset) {
+            continue;
+        }
+        tracing::warn!(%error, "failed to take a connection");
+        tokio::select! {
+            () = end.cancelled() => return None,
+            () = tokio::time::sleep(PAUSE) => {}
+        }
+    }
+}
+
+async fn serve_one(
+    limits: Limits,
+    stream: TcpStream,
+    answer: &(impl Fn(&Request<Incoming>) -> Response<String> + Sync),
+    end: &CancellationToken,
+) {
+    let asked = AtomicBool::new(false);
+    let service = service_fn(|request: Request<Incoming>| {
+        asked.store(true, Ordering::SeqCst);
+        ready(Ok::<_, Infallible>(answer(&request)))
+    });
+    let connection = http1::Builder::new()
+        .keep_alive(false)
+        .max_buf_size(limits.head)
+        // The time for the whole connection is the time for the head, too.
+        .header_read_timeout(None)
+        .serve_connection(TokioIo::new(stream), service);
+    let mut connection = pin!(connection);
+    let whole = async {
+        tokio::select! {
+            ended = connection.as_mut() => return ended,
+            () = end.cancelled() => {}
+        }
+        // Whoever has not asked yet is not waited for.
+        if asked.load(Ordering::SeqCst) { connection.await } else { Ok(()) }
+    };
+    match tokio::time::timeout(limits.time, whole).await {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => tracing::debug!(%error, "a connection ended early"),
+        Err(_) => tracing::debug!("a connection took too long and was closed"),
+    }
+}

@@ -1,0 +1,188 @@
+//! What strangers may do to the listener, over real sockets.
+
+use std::net::{Ipv4Addr, SocketAddr};
+
+use hyper::body::Incoming;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpSocket, TcpStream};
+use tokio::task::JoinHandle;
+
+use super::listener::{Limits, USUAL_LIMITS, serve_within};
+use super::*;
+
+/// Nothing here takes so long unless it hangs.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// For connections that are to last as long as their test.
+const LONG: Duration = Duration::from_mins(10);
+const SHORT: Duration = Duration::from_millis(200);
+
+struct Server {
+    address: SocketAddr,
+    end: CancellationToken,
+    task: JoinHandle<()>,
+}
+
+async fn serving(limits: Limits) -> Server {
+    let served = Served { health: Health::default(), registry: Arc::default() };
+    serving_this(limits, move |request: &Request<_>| answer(&served, request)).await
+}
+
+async fn serving_this(
+    limits: Limits,
+    answer: impl Fn(&Request<Incoming>) -> Response<String> + Send + Sync + 'static,
+) -> Server {
+    let listener = listen(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).await.expect("it listens");
+    let address = listener.local_addr().expect("it has one");
+    let end = CancellationToken::new();
+    let task = tokio::spawn(serve_within(limits, listener, answer, end.clone()));
+    Server { address, end, task }
+}
+
+impl Server {
+    async fn connect(&self) -> TcpStream {
+        TcpStream::connect(self.address).await.expect("it connects")
+    }
+
+    /// A request over a connection of its own, from this address.
+    async fn ask_from(&self, last: u8, path: &str) -> String {
+        let socket = TcpSocket::new_v4().expect("there is one");
+        let own = SocketAddr::from(([127, 0, 0, last], 0));
+        socket.bind(own).expect("all of 127/8 is this machine");
+        let mut stream = socket.connect(self.address).await.expect("it connects");
+        ask(&mut stream, path).await;
+        rest(stream).await
+    }
+}
+
+async fn ask(stream: &mut TcpStream, path: &str) {
+    let request = format!("GET {path} HTTP/1.1\r\nHost: almanac\r\n\r\n");
+    // One that was turned away may find out here, or when it reads.
+    let _ = stream.write_all(request.as_bytes()).await;
+}
+
+/// What comes until the connection is closed. A connection that is cut has said nothing more.
+async fn rest(mut stream: TcpStream) -> String {
+    let mut bytes = Vec::new();
+    let read = tokio::time::timeout(PATIENCE, stream.read_to_end(&mut bytes)).await;
+    let _ = read.expect("the connection is closed in time");
+    String::from_utf8(bytes).expect("it is text")
+}
+
+fn is_ok(answer: &str) -> bool {
+    answer.starts_with("HTTP/1.1 200 OK\r\n")
+}
+
+#[tokio::test]
+async fn metrics_and_health_are_answered_and_nothing_else_is() {
+    let server = serving(USUAL_LIMITS).await;
+    let metrics = server.ask_from(1, "/metrics").await;
+    assert!(is_ok(&metrics) && metrics.contains(OPEN_METRICS), "{metrics}");
+    for path in ["/healthz", "/readyz?verbose"] {
+        let answer = server.ask_from(1, path).await;
+        assert!(is_ok(&answer) && answer.ends_with("\r\n\r\nok\n"), "{answer}");
+    }
+    let answer = server.ask_from(1, "/debug").await;
+    assert!(answer.starts_with("HTTP/1.1 404 "), "{answer}");
+    let mut stream = server.connect().await;
+    stream.write_all(b"POST /metrics HTTP/1.1\r\nHost: almanac\r\n\r\n").await.expect("it is sent");
+    let answer = rest(stream).await;
+    assert!(answer.starts_with("HTTP/1.1 405 "), "{answer}");
+}
+
+#[tokio::test]
+async fn an_unfinished_head_is_cut() {
+    let server = serving(Limits { time: SHORT, ..USUAL_LIMITS }).await;
+    let mut stream = server.connect().await;
+    stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: alm").await.expect("it is sent");
+    assert_eq!(rest(stream).await, "");
+}
+
+#[tokio::test]
+async fn an_idle_connection_is_closed() {
+    let server = serving(Limits { time: SHORT, ..USUAL_LIMITS }).await;
+    assert_eq!(rest(server.connect().await).await, "");
+}
+
+#[tokio::test]
+async fn a_head_that_is_too_large_is_refused() {
+    let server = serving(Limits { time: LONG, ..USUAL_LIMITS }).await;
+    let mut stream = server.connect().await;
+    stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: almanac\r\nX: ").await.expect("it is sent");
+    let junk = vec![b'x'; USUAL_LIMITS.head];
+    let _ = stream.write_all(&junk).await;
+    let answer = rest(stream).await;
+    // Cut without an answer if the refusal met what was still being sent.
+    assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 431 "), "{answer}");
+}
+
+#[tokio::test]
+async fn one_connection_more_than_allowed_is_closed_while_an_old_one_still_answers() {
+    let server = serving(Limits { connections: 1, time: LONG, ..USUAL_LIMITS }).await;
+    let mut old = server.connect().await;
+    assert_eq!(rest(server.connect().await).await, "");
+    ask(&mut old, "/healthz").await;
+    let answer = rest(old).await;
+    assert!(is_ok(&answer), "{answer}");
+    // Its place is free again, as soon as the server has noticed.
+    let another = async { while !is_ok(&server.ask_from(1, "/healthz").await) {} };
+    tokio::time::timeout(PATIENCE, another).await.expect("the next one is answered");
+}
+
+#[tokio::test]
+async fn whoever_holds_all_the_connections_he_can_keeps_nobody_else_from_asking() {
+    let server = serving(Limits { time: LONG, ..USUAL_LIMITS }).await;
+    let mut held = Vec::new();
+    for _ in 0..200 {
+        let mut stream = server.connect().await;
+        let _ = stream.write_all(b"GET /metrics HTTP/1.1\r\nX: ").await;
+        held.push(stream);
+    }
+    let refused = held.split_off(USUAL_LIMITS.of_one_address);
+    for stream in refused {
+        assert_eq!(rest(stream).await, "");
+    }
+    let answer = server.ask_from(2, "/healthz").await;
+    assert!(is_ok(&answer), "{answer}");
+    drop(held);
+}
+
+#[tokio::test]
+async fn the_end_waits_for_nobody_who_has_not_asked() {
+    let server = serving(Limits { time: LONG, ..USUAL_LIMITS }).await;
+    let idle = server.connect().await;
+    let mut unfinished = server.connect().await;
+    unfinished.write_all(b"GET /metrics HT").await.expect("it is sent");
+    // When this one is answered, the others have been taken.
+    assert!(is_ok(&server.ask_from(1, "/healthz").await));
+    server.end.cancel();
+    tokio::time::timeout(PATIENCE, server.task).await.expect("it ends").expect("whole");
+    assert_eq!(rest(idle).await, "");
+    assert!(TcpStream::connect(server.address).await.is_err(), "nobody listens any more");
+}
+
+/// More than the sockets of both sides hold.
+const LARGE: usize = 16 << 20;
+
+#[tokio::test]
+async fn the_end_waits_for_an_answer_that_is_under_way() {
+    let large = |_: &Request<_>| Response::new("x".repeat(LARGE));
+    let server = serving_this(Limits { time: LONG, ..USUAL_LIMITS }, large).await;
+    let mut stream = server.connect().await;
+    ask(&mut stream, "/metrics").await;
+    assert_eq!(stream.read_u8().await.expect("the answer has begun"), b'H');
+    server.end.cancel();
+    let answer = rest(stream).await;
+    assert!(answer.len() > LARGE, "{} bytes", answer.len());
+    tokio::time::timeout(PATIENCE, server.task).await.expect("it ends").expect("whole");
+}
+
+#[tokio::test]
+async fn whoever_does_not_take_his_answer_is_cut() {
+    let large = |_: &Request<_>| Response::new("x".repeat(LARGE));
+    let server = serving_this(Limits { time: SHORT, connections: 1, ..USUAL_LIMITS }, large).await;
+    let mut slow = server.connect().await;
+    ask(&mut slow, "/metrics").await;
+    let another = async { while server.ask_from(1, "/metrics").await.is_empty() {} };
+    tokio::time::timeout(PATIENCE, another).await.expect("its place is free again");
+    assert!(rest(slow).await.len() < LARGE, "it was cut");
+}

@@ -1,0 +1,163 @@
+//! What this program is, and what its process takes of the machine.
+//!
+//! The names are those that the client libraries of Prometheus use, so that dashboards know them. The
+//! figures are Linux's; elsewhere they are absent, and so is any that cannot be read.
+
+use std::fs;
+use std::str::FromStr;
+
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
+use prometheus_client::metrics::counter::ConstCounter;
+use prometheus_client::metrics::gauge::ConstGauge;
+use prometheus_client::metrics::info::Info;
+use prometheus_client::registry::Registry;
+
+/// Adds them to what is exported.
+pub fn register(registry: &mut Registry) {
+    let version = Info::new([("version", env!("CARGO_PKG_VERSION"))]);
+    registry.register("almanac_build", "The version of this program", version);
+    registry.register_collector(Box::new(ProcessFigures { started_at: started_at() }));
+}
+
+/// The figures of this process, taken at the scrape.
+#[derive(Debug)]
+struct ProcessFigures {
+    /// Does not change, and takes a file to read that is long on large machines.
+    started_at: Option<f64>,
+}
+
+impl Collector for ProcessFigures {
+    fn encode(&self, mut encoder: DescriptorEncoder) -> Result<(), std::fmt::Error> {
+        let mut add = |name: &str, help: &str, metric: &dyn EncodeOne| {
+            metric.encode_as(name, help, &mut encoder)
+        };
+        let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
+        if let Some(seconds) = processor_seconds(&stat) {
+            let help = "Time for which the processors worked for this process, in seconds";
+            add("process_cpu_seconds", help, &ConstCounter::new(seconds))?;
+        }
+        if let Some(bytes) = resident_bytes(&stat) {
+            let help = "Memory of this process that is in the machine's, in bytes";
+            add("process_resident_memory_bytes", help, &ConstGauge::new(bytes))?;
+        }
+        if let Ok(open) = fs::read_dir("/proc/self/fd") {
+            // One is the listing's own.
+            let open = i64::try_from(open.count().saturating_sub(1)).unwrap_or(i64::MAX);
+            add("process_open_fds", "Open file descriptors", &ConstGauge::new(open))?;
+        }
+        let limits = fs::read_to_string("/proc/self/limits").unwrap_or_default();
+        if let Some(most) = most_files(&limits) {
+            let help = "File descriptors that may be open at once";
+            add("process_max_fds", help, &ConstGauge::new(most))?;
+        }
+        if let Some(at) = self.started_at {
+            let help = "When this process was started, in seconds since 1970";
+            add("process_start_time_seconds", help, &ConstGauge::new(at))?;
+        }
+        Ok(())
+    }
+}
+
+/// A metric that can be written under a name.
+trait EncodeOne {
+    fn encode_as(
+        &self,
+        name: &str,
+        help: &str,
+        encoder: &mut DescriptorEncoder,
+    ) -> Result<(), std::fmt::Error>;
+}
+
+impl<Metric: EncodeMetric> EncodeOne for Metric {
+    fn encode_as(
+        &self,
+        name: &str,
+        help: &str,
+        encoder: &mut DescriptorEncoder,
+    ) -> Result<(), std::fmt::Error> {
+        self.encode(encoder.encode_descriptor(name, help, None, self.metric_type())?)
+    }
+}
+
+/// A field of `/proc/self/stat`, by the number that its manual gives it. The second one is the name of
+/// the program, which may have anything in it but ends with the last parenthesis.
+fn field<Number: FromStr>(stat: &str, number: usize) -> Option<Number> {
+    let (_, after_name) = stat.rsplit_once(')')?;
+    after_name.split_whitespace().nth(number.checked_sub(3)?)?.parse().ok()
+}
+
+fn processor_seconds(stat: &str) -> Option<f64> {
+    let ticks = field::<u32>(stat, 14)?.checked_add(field(stat, 15)?)?;
+    Some(f64::from(ticks) / ticks_a_second()?)
+}
+
+fn resident_bytes(stat: &str) -> Option<i64> {
+    let page = i64::try_from(rustix::param::page_size()).ok()?;
+    field::<i64>(stat, 24)?.checked_mul(page)
+}
+
+fn ticks_a_second() -> Option<f64> {
+    let ticks = u32::try_from(rustix::param::clock_ticks_per_second()).ok()?;
+    (ticks > 0).then_some(f64::from(ticks))
+}
+
+fn started_at() -> Option<f64> {
+    let stat = fs::read_to_string("/proc/self/stat").ok()?;
+    let machine = fs::read_to_string("/proc/stat").ok()?;
+    let booted: f64 = machine.lines().find_map(|line| line.strip_prefix("btime "))?.parse().ok()?;
+    Some(booted + field::<f64>(&stat, 22)? / ticks_a_second()?)
+}
+
+/// The limit that counts, which is the first number; `unlimited` is none.
+fn most_files(limits: &str) -> Option<i64> {
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"))?;
+    line.split_whitespace().next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use prometheus_client::encoding::text::encode;
+
+    use super::*;
+
+    fn exported() -> String {
+        let mut registry = Registry::default();
+        register(&mut registry);
+        let mut text = String::new();
+        encode(&mut text, &registry).expect("it is written");
+        text
+    }
+
+    #[test]
+    fn the_version_is_exported() {
+        let line = concat!("almanac_build_info{version=\"", env!("CARGO_PKG_VERSION"), "\"} 1");
+        assert!(exported().lines().any(|it| it == line), "{}", exported());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn what_the_process_takes_is_exported_under_the_names_that_dashboards_know() {
+        let text = exported();
+        let value = |name: &str| -> f64 {
+            let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+            line.unwrap_or_else(|| panic!("no {name} in {text}")).parse().expect("a number")
+        };
+        let now = jiff::Timestamp::now().as_duration().as_secs_f64();
+        let age = now - value("process_start_time_seconds");
+        assert!((-5.0..86400.0).contains(&age), "{age} s old");
+        assert!(value("process_resident_memory_bytes") > 100_000.0);
+        assert!(value("process_cpu_seconds_total") >= 0.0);
+        let open = value("process_open_fds");
+        assert!(open >= 1.0 && open < value("process_max_fds"), "{open}");
+    }
+
+    #[test]
+    fn a_program_may_be_called_anything() {
+        let stat = "7 (a) b (c)) S 1 2 3 4 5 6 7 8 9 10 150 50 0 0 20 0 2 0 900 4096 25 1";
+        assert_eq!(processor_seconds(stat), ticks_a_second().map(|ticks| 200.0 / ticks));
+        assert_eq!(field(stat, 22), Some(900_u32));
+        assert_eq!(field(stat, 24), Some(25_u32));
+        assert_eq!(field::<u32>("", 24), None);
+    }
+}
