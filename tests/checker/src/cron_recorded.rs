@@ -19,7 +19,9 @@ pub(crate) fn check_recorded(
     now: Timestamp,
 ) {
     for one in recorded {
-        let (Recorded::Ended { rule, .. } | Recorded::AttemptFailed { rule, .. }) = one;
+        let (Recorded::Ended { rule, .. }
+        | Recorded::AttemptFailed { rule, .. }
+        | Recorded::ClockWasAhead { rule, .. }) = one;
         let is_known = after.rules.iter().any(|it| it.name == *rule);
         violations.unless(is_known, || format!("records {one:?} of a rule that is not there"));
     }

@@ -107,6 +107,7 @@ fn check_recorded_by(violations: &mut Violations, closed: &ClosedTurn<'_>) {
         let (at, name) = match it {
             Recorded::Ended { rule, execution } => (execution.scheduled(), rule),
             Recorded::AttemptFailed { rule, scheduled, .. } => (*scheduled, rule),
+            Recorded::ClockWasAhead { rule, until } => (*until, rule),
         };
         let index = closed.policy.rules.iter().position(|rule| rule.name == *name);
         (at, index.unwrap_or(usize::MAX))
@@ -118,6 +119,10 @@ fn check_recorded_by(violations: &mut Violations, closed: &ClosedTurn<'_>) {
         violations.unless(is_told.is_some(), || format!("{one:?} was recorded, and is not told"));
         is_told.map(|index| added.remove(index));
     }
+    let is_of_a_clock = |it: &Recorded| matches!(it, Recorded::ClockWasAhead { .. });
+    violations.unless(!added.iter().any(is_of_a_clock), || {
+        format!("settling finds a clock wrong: {added:?}")
+    });
     let (before, after) = (&closed.decision.memory, closed.memory);
     check_recorded(violations, closed.policy, Some(before), after, &added, closed.closed_at);
 }
@@ -161,7 +166,7 @@ fn done(recorded: &[Recorded]) -> impl Iterator<Item = (&str, Applied)> {
             Ending::Done(applied) => Some((&**rule, applied)),
             _ => None,
         },
-        Recorded::AttemptFailed { .. } => None,
+        Recorded::AttemptFailed { .. } | Recorded::ClockWasAhead { .. } => None,
     })
 }
 

@@ -46,7 +46,11 @@ fn decide_with(input: &Input<'_>, now: Timestamp, reasons: &mut impl Reasons<Bec
     let mut memory = Memory::carried_over(input, now, &mut recorded);
     let mut due = Vec::new();
     for (index, (rule, memory)) in policy.rules.iter().zip(&mut memory.rules).enumerate() {
-        let given = Given { rule, index, now };
+        let was_ahead_until = recorded.iter().find_map(|it| match it {
+            Recorded::ClockWasAhead { rule: of, until } if *of == rule.name => Some(*until),
+            _ => None,
+        });
+        let given = Given { rule, index, now, was_ahead_until };
         if let Some(at) = given.due_firing(memory, &mut recorded, reasons) {
             due.push(Due { at, rule: index });
         }
@@ -67,6 +71,8 @@ struct Given<'a> {
     rule: &'a CronRule,
     index: usize,
     now: Timestamp,
+    /// Until when it was handled by a clock that was ahead, if that has just been forgotten.
+    was_ahead_until: Option<Timestamp>,
 }
 
 impl Given<'_> {
@@ -84,9 +90,11 @@ impl Given<'_> {
         self.give_up_what_is_too_late(memory, recorded, reasons);
         let latest = self.rule.firings.previous(self.now).filter(|at| *at > memory.handled);
         let Some(latest) = latest else {
+            let was_ahead = |until| Because::ClockWasAhead { until };
+            let because = self.was_ahead_until.map_or(Because::NotDue, was_ahead);
             reasons.other(|| Reason {
                 until: next_firing(self.rule, memory, self.now),
-                ..self.reason(Verdict::Inactive, Because::NotDue, None)
+                ..self.reason(Verdict::Inactive, because, None)
             });
             return None;
         };

@@ -64,6 +64,14 @@ pub enum Recorded {
         /// Why this one did.
         message: Arc<str>,
     },
+    /// The rule was handled, or tried, so far ahead of now that the clock must have been wrong then.
+    /// That is forgotten, and the rule goes on from now.
+    ClockWasAhead {
+        /// The rule.
+        rule: Arc<str>,
+        /// Until when it was handled, or what was tried.
+        until: Timestamp,
+    },
 }
 
 /// What a firing set, as it was really written.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use almanac_calendar::Zone;
 use jiff::Timestamp;
 
+use super::memory::A_WRONG_CLOCK;
 use super::{
     Because, CronScaling, Decision, Ending, Execution, Input, Memory, decide, explain, gather,
     next_firing, render, settle, wake_at,
@@ -68,12 +69,19 @@ impl Logic for CronRules {
         // Whoever fired last is what the target is as it is for; before that, nothing is of
         // interest but who still holds a field.
         let last = input.policy.rules.iter().filter_map(|rule| newest(&input, &rule.name));
-        let last = last.map(Execution::scheduled).max();
+        let last = last.map(Execution::scheduled);
+        let last = last.filter(|at| at.duration_since(now) <= A_WRONG_CLOCK).max();
         for reason in reasons.iter_mut().filter(|it| it.because == Because::NotDue) {
             let rule = reason.rule.and_then(|index| input.policy.rules.get(index as usize));
             let newest = rule.and_then(|rule| newest(&input, &rule.name));
-            if let Some(execution) = newest.filter(|it| Some(it.scheduled()) == last) {
-                *reason = what_became(&input, *reason, execution);
+            match newest {
+                Some(execution) if execution.scheduled().duration_since(now) > A_WRONG_CLOCK => {
+                    reason.because = Because::ClockWasAhead { until: execution.scheduled() };
+                }
+                Some(execution) if Some(execution.scheduled()) == last => {
+                    *reason = what_became(&input, *reason, execution);
+                }
+                _ => {}
             }
         }
         let usable = reasons.iter().map(|reason| explained(input.policy, reason));

@@ -7,7 +7,7 @@ use crate::support::cron::{Scaling, bounds, rule};
 use crate::support::{NANOSECOND, monday};
 
 /// What the last turn has recorded, a line each.
-fn recorded(scaling: &Scaling) -> Vec<String> {
+pub(super) fn recorded(scaling: &Scaling) -> Vec<String> {
     let recorded = scaling.last.iter().flat_map(|turn| &turn.recorded);
     let line = |it: &engine::Recorded| {
         let engine::Recorded::CronScaling(it) = it else { panic!("not of cron rules: {it:?}") };
@@ -25,6 +25,7 @@ fn recorded(scaling: &Scaling) -> Vec<String> {
             Recorded::AttemptFailed { rule, scheduled, attempts, message } => {
                 format!("{} {rule} attempt {attempts}: {message}", scheduled.strftime("%H:%M"))
             }
+            Recorded::ClockWasAhead { rule, until } => format!("{rule} was ahead until {until}"),
         }
     };
     recorded.map(line).collect()
