@@ -19,6 +19,7 @@ pub use policy::{Bounds, CronRule, CronScaling, InvalidBounds, Setting, Unusable
 pub use reasons::{Because, render};
 pub use settle::{Settled, settle};
 
+pub(crate) use decide::deadline;
 pub use logic::armed;
 pub(crate) use logic::{CronRules, close, hold};
 pub(crate) use reasons::told;

@@ -61,7 +61,11 @@ fn check_memory(violations: &mut Violations, closed: &ClosedTurn<'_>) {
     let is_as_wanted = outcomes.first().is_some_and(Outcome::is_as_wanted);
     for (before, after) in decided.rules.iter().zip(&settled.rules) {
         let holds = if is_trying(before) {
-            if is_as_wanted { is_done(before, after, now) } else { is_kept(before, after, now) }
+            if is_as_wanted {
+                is_done(before, after, now)
+            } else {
+                is_kept(before, after, outcomes.first(), now)
+            }
         } else {
             before == after
         };
@@ -85,13 +89,24 @@ fn is_done(before: &RuleMemory, after: &RuleMemory, now: Timestamp) -> bool {
         })
 }
 
-fn is_kept(before: &RuleMemory, after: &RuleMemory, now: Timestamp) -> bool {
+/// Whether a firing goes on being tried. What was withdrawn was no attempt.
+fn is_kept(
+    before: &RuleMemory,
+    after: &RuleMemory,
+    outcome: Option<&Outcome>,
+    now: Timestamp,
+) -> bool {
     let (Some(before_it), Some(after_it)) = (&before.pending, &after.pending) else { return false };
+    let was_withdrawn = outcome == Some(&Outcome::Withdrawn);
+    let is_counted = if was_withdrawn {
+        after_it.attempts == before_it.attempts && after_it.message == before_it.message
+    } else {
+        after_it.attempts == before_it.attempts.saturating_add(1) && after_it.message.is_some()
+    };
     after_it.at == before_it.at
         && after_it.applying.is_none()
-        && after_it.attempts == before_it.attempts.saturating_add(1)
+        && is_counted
         && after_it.retry_at > now
-        && after_it.message.is_some()
         && after.handled == before.handled
         && after.executions == before.executions
 }

@@ -108,7 +108,8 @@ impl Given<'_> {
         Some(latest)
     }
 
-    /// Records that a firing whose attempts were in vain is too late by now.
+    /// Records that a firing whose attempts were in vain, or that nobody came to try, is too late by
+    /// now.
     fn give_up_what_is_too_late(
         &self,
         memory: &mut RuleMemory,
@@ -119,6 +120,12 @@ impl Given<'_> {
             |pending: &&Pending| self.now.duration_since(pending.at) > max_delay(self.rule);
         let Some(pending) = memory.pending.as_deref().filter(too_late) else { return };
         let (at, attempts) = (pending.at, pending.attempts);
+        if attempts == 0 {
+            self.record(memory, at, Ending::Missed, recorded);
+            let by = self.now.duration_since(at);
+            reasons.won(self.reason(Verdict::Error, Because::Missed { by }, Some(at)));
+            return;
+        }
         let message = pending.message.clone().unwrap_or_else(|| Arc::from("never answered"));
         self.record(memory, at, Ending::Failed { attempts, message }, recorded);
         reasons.won(self.reason(Verdict::Error, Because::GaveUp { attempts }, Some(at)));
@@ -239,6 +246,16 @@ impl Due {
         let rule = Some(position(self.rule));
         Reason { rule, verdict, because, since: Some(self.at), until: None }
     }
+}
+
+/// Until when, inclusively, what was decided may be carried out; `None` when nothing is to be.
+pub(crate) fn deadline(policy: &CronScaling, decision: &Decision) -> Option<Timestamp> {
+    let rules = policy.rules.iter().zip(&decision.memory.rules);
+    let applying = rules.filter_map(|(rule, memory)| {
+        let pending = memory.pending.as_ref().filter(|it| it.applying.is_some())?;
+        pending.at.checked_add(max_delay(rule)).ok()
+    });
+    applying.min()
 }
 
 /// When time alone could next change what the rules want.

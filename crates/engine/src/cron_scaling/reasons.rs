@@ -73,6 +73,7 @@ pub fn render(policy: &CronScaling, reason: &Reason<Because>) -> String {
         Because::TargetUnreachable => {
             format!("{schedule}: fired, but the target could not be looked at")
         }
+        Because::Retrying { attempts: 0 } => format!("{schedule}: fired, and is about to be tried"),
         Because::Retrying { attempts } => {
             format!("{schedule}: fired, tried in vain {attempts} times so far")
         }

@@ -8,6 +8,8 @@ use super::{CronScaling, Decision, Ending, Execution, Memory, Pending, Recorded,
 use crate::turn::Effect;
 use crate::{Outcome, Value, Verdict, Why};
 
+/// The time between the first attempt and the second.
+const FIRST_PAUSE: SignedDuration = SignedDuration::from_secs(1);
 /// The longest time between two attempts.
 const LONGEST_PAUSE_SECONDS: i64 = 60;
 
@@ -41,6 +43,11 @@ pub fn settle(
             Some(Outcome::Done | Outcome::Unchanged) => {
                 let done = Execution::new(pending.at, now, Ending::Done(applied));
                 memory.record(rule, done, &mut recorded);
+                continue;
+            }
+            Some(Outcome::Withdrawn) => {
+                // Nothing was tried. The next turn finds out what has changed.
+                pending.retry_at = now.saturating_add(FIRST_PAUSE).unwrap_or(now);
                 continue;
             }
             Some(Outcome::Conflict) => {

@@ -231,7 +231,11 @@ impl<'a> Life<'a> {
         let Some(action) = decision.actions.first() else { return Vec::new() };
         let is_effective = !matches!(
             fate,
-            Fate::Conflict | Fate::Refused | Fate::UnknownWithoutEffect | Fate::CrashWithoutEffect
+            Fate::Conflict
+                | Fate::Refused
+                | Fate::Withdrawn
+                | Fate::UnknownWithoutEffect
+                | Fate::CrashWithoutEffect
         );
         let before = live(&self.scaling);
         if is_effective {
@@ -249,6 +253,7 @@ impl<'a> Life<'a> {
             Fate::Done | Fate::CrashWithEffect => Outcome::Done,
             Fate::Unchanged => Outcome::Unchanged,
             Fate::Conflict => Outcome::Conflict,
+            Fate::Withdrawn => Outcome::Withdrawn,
             Fate::Refused | Fate::CrashWithoutEffect => Outcome::Refused("forbidden".into()),
             Fate::UnknownWithEffect | Fate::UnknownWithoutEffect => {
                 Outcome::Unknown("the answer was lost".into())

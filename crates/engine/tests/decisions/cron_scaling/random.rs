@@ -15,6 +15,8 @@ pub(super) enum Fate {
     Unchanged,
     Conflict,
     Refused,
+    /// It was not sent.
+    Withdrawn,
     /// The answer is lost, and the write had been carried out.
     UnknownWithEffect,
     /// The answer is lost, and so is the request.
@@ -109,6 +111,7 @@ fn fates() -> impl Strategy<Value = Fate> {
         1 => Just(Fate::Unchanged),
         2 => Just(Fate::Conflict),
         2 => Just(Fate::Refused),
+        1 => Just(Fate::Withdrawn),
         2 => Just(Fate::UnknownWithEffect),
         1 => Just(Fate::UnknownWithoutEffect),
         1 => Just(Fate::CrashWithEffect),

@@ -2,7 +2,7 @@
 
 use almanac_engine::{Outcome, World};
 
-use crate::support::cron::{Scaling, rule, workload};
+use crate::support::cron::{Scaling, bounds, rule, workload};
 use crate::support::{NANOSECOND, monday, seconds};
 
 fn hourly() -> Scaling {
@@ -161,4 +161,28 @@ fn an_action_that_nobody_carried_out_is_in_vain() {
     assert_eq!((turn.done, turn.effects), (vec![], vec![]));
     assert!(scaling.turn(monday("09:03:01")));
     assert_eq!(scaling.history("r"), ["09:03:00 done replicas 5"]);
+}
+
+#[test]
+fn a_write_that_was_withdrawn_is_no_attempt_and_is_missed_once_it_is_too_late() {
+    let mut scaling = Scaling::of_workload(1, &[rule("r", "3 * * * *", 5)]);
+    scaling.turn(monday("09:00"));
+    let open = scaling.open(monday("09:03"));
+    assert_eq!(open.deadline(), Some(monday("09:08")), "the delay is 300 seconds");
+    scaling.turn_in_vain(monday("09:03"), &Outcome::Withdrawn);
+    assert_eq!(scaling.rule_memory("r").pending.as_ref().map(|it| it.attempts), Some(0));
+    assert!(!scaling.turn(monday("09:08:01")));
+    assert_eq!(scaling.history("r"), ["09:03:00 missed by 301 s"]);
+}
+
+#[test]
+fn of_several_firings_in_one_write_the_first_that_would_be_too_late_says_until_when() {
+    let rules = [
+        bounds("min", "3 * * * *", Some(2), None).delay(200),
+        bounds("max", "4 * * * *", None, Some(9)).delay(60),
+    ];
+    let mut scaling = Scaling::of_autoscaler(1, 5, &rules);
+    scaling.turn(monday("09:00"));
+    assert_eq!(scaling.open(monday("09:04")).deadline(), Some(monday("09:05")));
+    assert_eq!(scaling.open(monday("09:02")).deadline(), None, "there is nothing to carry out");
 }
