@@ -12,7 +12,7 @@ mod reasons;
 mod settle;
 
 pub use decide::{Decision, decide, explain, next_firing, wake_at};
-pub use execution::{Applied, Ending, Execution, Recorded};
+pub use execution::{Applied, Ending, Execution, MOST_COUNTED, Recorded};
 pub use gather::{Input, TargetState, gather};
 pub use memory::{Memory, Pending, RuleMemory};
 pub use policy::{Bounds, CronRule, CronScaling, InvalidBounds, Setting, UnusableRule};

@@ -122,6 +122,7 @@ fn check_recorded_by(violations: &mut Violations, closed: &ClosedTurn<'_>) {
         let (at, name) = match it {
             Recorded::Ended { rule, execution } => (execution.scheduled(), rule),
             Recorded::AttemptFailed { rule, scheduled, .. } => (*scheduled, rule),
+            Recorded::Missed { rule, last, .. } => (*last, rule),
             Recorded::ClockWasAhead { rule, until } => (*until, rule),
         };
         let index = closed.policy.rules.iter().position(|rule| rule.name == *name);
@@ -181,7 +182,7 @@ fn done(recorded: &[Recorded]) -> impl Iterator<Item = (&str, Applied)> {
             Ending::Done(applied) => Some((&**rule, applied)),
             _ => None,
         },
-        Recorded::AttemptFailed { .. } | Recorded::ClockWasAhead { .. } => None,
+        _ => None,
     })
 }
 

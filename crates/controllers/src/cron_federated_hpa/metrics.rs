@@ -18,6 +18,7 @@ pub(super) struct CronMetrics {
     fired: Counter,
     failed: Counter,
     missed: Counter,
+    superseded: Counter,
 }
 
 /// From a twentieth of a second, which a quiet API server takes, to the longest usual delay.
@@ -31,6 +32,7 @@ impl Default for CronMetrics {
             fired: Counter::default(),
             failed: Counter::default(),
             missed: Counter::default(),
+            superseded: Counter::default(),
         }
     }
 }
@@ -45,27 +47,33 @@ impl CronMetrics {
         );
         let fired = "Firings that were carried out, or found their value there already";
         registry.register("almanac_cron_fired", fired, self.fired.clone());
-        let failed = "Firings that were tried in vain, or superseded by another rule";
+        let failed = "Firings that were tried in vain until it was too late";
         registry.register("almanac_cron_failed", failed, self.failed.clone());
         let missed = "Firings that nobody was there to carry out in time";
         registry.register("almanac_cron_missed", missed, self.missed.clone());
+        let superseded = "Firings that another firing of the same object took the place of";
+        registry.register("almanac_cron_superseded", superseded, self.superseded.clone());
     }
 
     /// Counts what has happened.
     pub(super) fn count(&self, recorded: &Recorded) {
-        let Recorded::Ended { execution, .. } = recorded else { return };
-        match &execution.ending {
-            Ending::Done(_) => {
-                self.fired.inc();
-                self.lag.observe(execution.later().as_secs_f64());
+        let counted = match recorded {
+            Recorded::Ended { execution, .. } => match &execution.ending {
+                Ending::Done(_) => {
+                    self.lag.observe(execution.later().as_secs_f64());
+                    &self.fired
+                }
+                Ending::Failed { .. } => &self.failed,
+                Ending::Superseded { .. } => &self.superseded,
+                Ending::Missed => &self.missed,
+            },
+            Recorded::Missed { count, .. } => {
+                self.missed.inc_by(u64::from(*count));
+                return;
             }
-            Ending::Failed { .. } | Ending::Superseded { .. } => {
-                self.failed.inc();
-            }
-            Ending::Missed => {
-                self.missed.inc();
-            }
-        }
+            Recorded::AttemptFailed { .. } | Recorded::ClockWasAhead { .. } => return,
+        };
+        counted.inc();
     }
 }
 
@@ -96,5 +104,25 @@ impl Collector for ArmedRules {
             gauge.encode(encoder.encode_descriptor(name, help, None, gauge.metric_type())?)?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use almanac_engine::cron_scaling::Execution;
+    use jiff::{SignedDuration, Timestamp};
+
+    use super::*;
+
+    #[test]
+    fn every_missed_firing_is_counted_and_a_superseded_one_is_no_failure() {
+        let metrics = CronMetrics::default();
+        let (at, late) = (Timestamp::UNIX_EPOCH, SignedDuration::from_secs(400));
+        let ended = Execution::new(at, at, Ending::Superseded { by: "b".into() });
+        metrics.count(&Recorded::Ended { rule: "a".into(), execution: ended });
+        let missed = Recorded::Missed { rule: "a".into(), count: 19, first: at, last: at, late };
+        metrics.count(&missed);
+        let counted = [&metrics.fired, &metrics.failed, &metrics.superseded, &metrics.missed];
+        assert_eq!(counted.map(Counter::get), [0, 0, 1, 19]);
     }
 }

@@ -98,12 +98,19 @@ impl Given<'_> {
             });
             return None;
         };
-        self.record_passed_over(memory, latest, recorded);
+        self.give_up_for_a_later_firing(memory, latest, recorded);
+        let Some(first) = self.rule.firings.next(memory.handled) else { return Some(latest) };
         let late = self.now.duration_since(latest);
         if late > max_delay(self.rule) {
-            self.record(memory, latest, Ending::Missed, recorded);
+            memory.record_missed(self.rule, (first, latest), self.now, recorded);
             reasons.won(self.reason(Verdict::Error, Because::Missed { by: late }, Some(latest)));
             return None;
+        }
+        // Only the latest runs.
+        let before = latest.checked_sub(A_NANOSECOND).ok();
+        let before = before.and_then(|at| self.rule.firings.previous(at));
+        if let Some(last) = before.filter(|last| *last >= first) {
+            memory.record_missed(self.rule, (first, last), self.now, recorded);
         }
         Some(latest)
     }
@@ -121,7 +128,7 @@ impl Given<'_> {
         let Some(pending) = memory.pending.as_deref().filter(too_late) else { return };
         let (at, attempts) = (pending.at, pending.attempts);
         if attempts == 0 {
-            self.record(memory, at, Ending::Missed, recorded);
+            memory.record_missed(self.rule, (at, at), self.now, recorded);
             let by = self.now.duration_since(at);
             reasons.won(self.reason(Verdict::Error, Because::Missed { by }, Some(at)));
             return;
@@ -131,32 +138,17 @@ impl Given<'_> {
         reasons.won(self.reason(Verdict::Error, Because::GaveUp { attempts }, Some(at)));
     }
 
-    /// Records the firings between the last handled one and the latest: only the latest runs. No
-    /// more of them are recorded than the history holds.
-    fn record_passed_over(
+    /// A rule whose delay reaches beyond its next firing may still be trying the one before.
+    fn give_up_for_a_later_firing(
         &self,
         memory: &mut RuleMemory,
         latest: Timestamp,
         recorded: &mut Vec<Recorded>,
     ) {
-        // A rule whose delay reaches beyond its next firing may still be trying the one before.
         if let Some(pending) = memory.pending.take_if(|pending| pending.at < latest) {
             let by = Arc::clone(&self.rule.name);
             self.record(memory, pending.at, Ending::Superseded { by }, recorded);
         }
-        let handled = memory.handled;
-        let before = |at: &Timestamp| {
-            let moment_before = at.checked_sub(A_NANOSECOND).ok()?;
-            self.rule.firings.previous(moment_before).filter(|at| *at > handled)
-        };
-        let Some(newest) = before(&latest) else { return };
-        let passed_over: Vec<Timestamp> = std::iter::successors(Some(newest), before)
-            .take(usize::from(self.rule.failed_history_limit))
-            .collect();
-        for at in passed_over.into_iter().rev() {
-            self.record(memory, at, Ending::Missed, recorded);
-        }
-        memory.handled = memory.handled.max(newest);
     }
 
     fn record(

@@ -7,12 +7,14 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{Applied, CronRule, Ending, Execution, Input, Recorded};
+use super::{Applied, CronRule, Ending, Execution, Input, MOST_COUNTED, Recorded};
 use crate::Fingerprint;
 
 /// What is further ahead of now was handled by a clock that was wrong. Less than that is a clock that
 /// was set back.
 pub(super) const A_WRONG_CLOCK: SignedDuration = SignedDuration::from_mins(5);
+
+const A_NANOSECOND: SignedDuration = SignedDuration::from_nanos(1);
 
 /// What is remembered of all rules of an object.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -200,6 +202,33 @@ impl RuleMemory {
             let ending = Ending::Failed { attempts, message };
             self.add(Execution::new(at, now, ending), recorded);
         }
+    }
+
+    /// Records that nobody was there in time for all firings from the first one to the last.
+    pub(super) fn record_missed(
+        &mut self,
+        rule: &CronRule,
+        (first, last): (Timestamp, Timestamp),
+        now: Timestamp,
+        recorded: &mut Vec<Recorded>,
+    ) {
+        self.pending.take_if(|pending| pending.at <= last);
+        self.handled = self.handled.max(last);
+        let earlier = |at: &Timestamp| {
+            let moment_before = at.checked_sub(A_NANOSECOND).ok()?;
+            rule.firings.previous(moment_before).filter(|at| *at >= first)
+        };
+        let (mut count, mut kept) = (0, Vec::new());
+        for at in std::iter::successors(Some(last), earlier).take(MOST_COUNTED as usize) {
+            if count < u32::from(rule.failed_history_limit) {
+                kept.push(Execution::new(at, now, Ending::Missed));
+            }
+            count += 1;
+        }
+        let late = now.duration_since(last);
+        recorded.push(Recorded::Missed { rule: Arc::clone(&self.name), count, first, last, late });
+        self.executions = kept.into_iter().chain(self.executions.iter().cloned()).collect();
+        self.trim(rule);
     }
 
     /// Records how a firing ended.

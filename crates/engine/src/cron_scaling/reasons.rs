@@ -68,7 +68,10 @@ pub fn render(policy: &CronScaling, reason: &Reason<Because>) -> String {
         Because::Superseded { by } => {
             format!("{schedule}: fired, but was superseded by {}", name(by))
         }
-        Because::Missed { by } => format!("{schedule}: missed by {by:#}"),
+        Because::Missed { by } => {
+            let by = SignedDuration::from_secs(by.as_secs());
+            format!("{schedule}: missed by {by:#}")
+        }
         Because::TargetMissing => format!("{schedule}: fired, but the target was not found"),
         Because::TargetUnreachable => {
             format!("{schedule}: fired, but the target could not be looked at")

@@ -80,6 +80,7 @@ fn place(policy: &CronScaling, recorded: &Recorded) -> (Timestamp, usize) {
     let (at, name) = match recorded {
         Recorded::Ended { rule, execution } => (execution.scheduled(), rule),
         Recorded::AttemptFailed { rule, scheduled, .. } => (*scheduled, rule),
+        Recorded::Missed { rule, last, .. } => (*last, rule),
         Recorded::ClockWasAhead { rule, until } => (*until, rule),
     };
     let place = policy.rules.iter().position(|rule| rule.name == *name);
