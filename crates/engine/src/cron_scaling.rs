@@ -20,6 +20,6 @@ pub use reasons::{Because, render};
 pub use settle::{Settled, settle};
 
 pub(crate) use decide::deadline;
-pub use logic::armed;
+pub use logic::{Awaited, awaited};
 pub(crate) use logic::{CronRules, close, hold};
 pub(crate) use reasons::told;

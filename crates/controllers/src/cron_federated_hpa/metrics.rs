@@ -1,9 +1,11 @@
 //! What is exported about cron rules.
 
-use almanac_engine::cron_scaling::{Ending, Recorded, armed};
+use almanac_engine::cron_scaling::{Awaited, Ending, Recorded, awaited};
 use almanac_shell::clock::Clock;
+use jiff::Timestamp;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric as _};
+use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::metrics::histogram::Histogram;
@@ -77,42 +79,69 @@ impl CronMetrics {
     }
 }
 
-/// How many rules are armed, and when the next one fires: counted when it is asked for.
+/// What the rules wait for: looked up when it is asked for.
 #[derive(Debug)]
-pub(super) struct ArmedRules {
+pub(super) struct AwaitedFirings {
     leading: Leading,
     clock: Clock,
 }
 
-impl ArmedRules {
+impl AwaitedFirings {
     pub(super) fn new(leading: Leading, clock: Clock) -> Self {
         Self { leading, clock }
     }
 }
 
-impl Collector for ArmedRules {
+impl Collector for AwaitedFirings {
     fn encode(&self, mut encoder: DescriptorEncoder) -> Result<(), std::fmt::Error> {
         let Some(cluster) = self.leading.cluster() else { return Ok(()) };
-        let (armed, next) = armed(&cluster.lock().world, self.clock.now());
-        let gauge = ConstGauge::new(i64::try_from(armed).unwrap_or(i64::MAX));
-        let (name, help) = ("almanac_cron_rules_armed", "Rules that wait for their next firing");
-        gauge.encode(encoder.encode_descriptor(name, help, None, gauge.metric_type())?)?;
-        if let Some(next) = next {
-            let gauge = ConstGauge::new(next.as_second());
-            let help = "When the next rule fires, in seconds since 1970";
-            let name = "almanac_cron_next_firing_timestamp_seconds";
-            gauge.encode(encoder.encode_descriptor(name, help, None, gauge.metric_type())?)?;
+        let awaited = awaited(&cluster.lock().world, self.clock.now());
+        for (name, help, value) in gauges(awaited) {
+            // Named even where there is nothing to say, so that whoever looks for it finds it.
+            let series = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
+            if let Some(value) = value {
+                ConstGauge::new(value).encode(series)?;
+            }
         }
         Ok(())
     }
 }
 
+type Gauge = (&'static str, &'static str, Option<i64>);
+
+/// What is exported, each with its name and what it is; no number for what there is not.
+fn gauges(awaited: Awaited) -> [Gauge; 4] {
+    let count = |count: u64| Some(i64::try_from(count).unwrap_or(i64::MAX));
+    [
+        ("almanac_cron_rules_armed", "Rules that wait for their next firing", count(awaited.armed)),
+        (
+            "almanac_cron_next_firing_timestamp_seconds",
+            "When the next rule fires, in seconds since 1970",
+            awaited.next.map(Timestamp::as_second),
+        ),
+        (
+            "almanac_cron_oldest_overdue_firing_timestamp_seconds",
+            "The oldest firing that is due and was not dealt with yet, in seconds since 1970",
+            awaited.oldest_overdue.map(Timestamp::as_second),
+        ),
+        (
+            "almanac_cron_firings_retrying",
+            "Firings that were tried in vain and are to be tried again",
+            count(awaited.retrying),
+        ),
+    ]
+}
+
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use almanac_engine::cron_scaling::Execution;
-    use jiff::{SignedDuration, Timestamp};
+    use almanac_shell::lease::Fence;
+    use jiff::SignedDuration;
 
     use super::*;
+    use crate::cluster::Cluster;
 
     #[test]
     fn every_missed_firing_is_counted_and_a_superseded_one_is_no_failure() {
@@ -124,5 +153,20 @@ mod tests {
         metrics.count(&missed);
         let counted = [&metrics.fired, &metrics.failed, &metrics.superseded, &metrics.missed];
         assert_eq!(counted.map(Counter::get), [0, 0, 1, 19]);
+    }
+
+    #[test]
+    fn an_oldest_overdue_firing_is_named_though_there_is_none() {
+        let mut registry = Registry::default();
+        let (leading, cluster) = (Leading::default(), Arc::new(Cluster::default()));
+        leading.begin(Fence::open(), cluster);
+        let clock = Clock::of(|| Timestamp::UNIX_EPOCH);
+        registry.register_collector(Box::new(AwaitedFirings::new(leading, clock)));
+        let mut text = String::new();
+        prometheus_client::encoding::text::encode(&mut text, &registry).expect("it is text");
+        let name = "almanac_cron_oldest_overdue_firing_timestamp_seconds";
+        assert!(text.contains(&format!("# TYPE {name} gauge")), "{text}");
+        assert!(!text.contains(&format!("\n{name} ")), "{text}");
+        assert!(text.contains("\nalmanac_cron_firings_retrying 0"), "{text}");
     }
 }
