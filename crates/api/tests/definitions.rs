@@ -125,7 +125,7 @@ fn names_columns_and_subresources_are_those_of_the_designs() {
             r#"MetricsProducer ["mp"] null "Namespaced" | VALUE NEXT AT READY AGE | {"status":{}}"#,
             r#"HorizontalAutoscaler ["ha"] null "Namespaced" | REFERENCE-KIND REFERENCE-NAME MIN MAX DESIRED READY AGE | {"status":{}}"#,
             r#"ScalableNodeGroup ["sng"] null "Namespaced" | TYPE REPLICAS DESIRED READY AGE | {"scale":{"labelSelectorPath":".status.selector","specReplicasPath":".spec.replicas","statusReplicasPath":".status.replicas"},"status":{}}"#,
-            r#"CronFederatedHPA ["cronfhpa"] ["karmada-io"] "Namespaced" | REFERENCE-KIND REFERENCE-NAME NEXT LAST AGE | {"status":{}}"#,
+            r#"CronFederatedHPA ["cronfhpa"] ["karmada-io"] "Namespaced" | REFERENCE-KIND REFERENCE-NAME NEXT LAST READY AGE | {"status":{}}"#,
             r#"FederatedHPA ["fhpa"] ["karmada-io"] "Namespaced" | REFERENCE-KIND REFERENCE-NAME MINPODS MAXPODS REPLICAS AGE | {"status":{}}"#,
         ]
     );

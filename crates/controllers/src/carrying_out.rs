@@ -11,6 +11,7 @@ use almanac_engine::{Action, Identity, Outcome, PolicyName, Reach, TargetReferen
 use almanac_shell::clock::Clock;
 use almanac_shell::event_log::EventLog;
 use almanac_shell::lease::Fenced;
+use almanac_shell::writer::IsWanted;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::cluster::{Cluster, Edition, Held, Known};
@@ -68,7 +69,9 @@ impl CarryingOut {
         };
         let opened_at = open.at();
         // Whoever does not lead any more has nothing to settle either.
-        let (outcomes, news) = self.apply(&about, &open, &over, unknown.as_ref()).await.ok()?;
+        let is_wanted = || self.is_still_wanted(policy, &about, open.deadline());
+        let applied = self.apply(&about, &open, &over, unknown.as_ref(), &is_wanted).await;
+        let (outcomes, news) = applied.ok()?;
         let wake_at = self.close(policy, &about, open, outcomes, news);
         self.records.wake(policy);
         let looks_again = about.target.zip(unknown).and_then(|(target, unknown)| {
@@ -112,6 +115,7 @@ impl CarryingOut {
         open: &OpenTurn,
         over: &Seen,
         unknown: Option<&Unknown>,
+        is_wanted: IsWanted<'_>,
     ) -> Result<(Vec<Outcome>, TargetNews), Fenced> {
         let mut news = match unknown {
             Some(Unknown::Problem(problem)) => TargetNews::Problem(problem.clone()),
@@ -124,7 +128,7 @@ impl CarryingOut {
                 outcomes.push(Outcome::Done);
                 continue;
             };
-            let applied = self.targets.apply(&reference.target, action, over).await?;
+            let applied = self.targets.apply(&reference.target, action, over, is_wanted).await?;
             news = match applied.problem {
                 Some(problem @ TargetProblem::Forbidden(_)) => TargetNews::NotWritable(problem),
                 Some(problem) => TargetNews::Problem(problem),
@@ -134,6 +138,20 @@ impl CarryingOut {
             outcomes.push(applied.outcome);
         }
         Ok((outcomes, news))
+    }
+
+    /// Whether what was decided is to be written after it has waited: the object says the same as when
+    /// the turn began, and it is not too late.
+    fn is_still_wanted(
+        &self,
+        policy: &PolicyName,
+        about: &About,
+        deadline: Option<Timestamp>,
+    ) -> bool {
+        let known = self.cluster.lock();
+        let held = known.policies.get(policy);
+        held.is_some_and(|held| about.is(held) && held.edition == about.edition)
+            && deadline.is_none_or(|deadline| self.clock.now() <= deadline)
     }
 
     /// Closes the turn, unless the object is another one by now, and tells what has happened.

@@ -16,7 +16,7 @@ use almanac_shell::event_log::EventLog;
 use jiff::Timestamp;
 use prometheus_client::registry::Registry;
 
-use self::metrics::{ArmedRules, CronMetrics};
+use self::metrics::{AwaitedFirings, CronMetrics};
 use crate::cluster::{Held, Known};
 use crate::families::{Composed, FamilyController, Subject};
 use crate::leading::Leading;
@@ -31,8 +31,8 @@ pub(crate) struct CronFederatedHpas {
 impl CronFederatedHpas {
     pub(crate) fn register(&self, registry: &mut Registry, leading: &Leading, clock: &Clock) {
         self.metrics.register(registry);
-        let armed = ArmedRules::new(leading.clone(), clock.clone());
-        registry.register_collector(Box::new(armed));
+        let awaited = AwaitedFirings::new(leading.clone(), clock.clone());
+        registry.register_collector(Box::new(awaited));
     }
 }
 

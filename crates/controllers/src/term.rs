@@ -273,7 +273,7 @@ impl Shared {
 
     /// Tells what somebody has to look after, when that begins.
     fn tell(&self, policy: &PolicyName, news: &[Statement]) {
-        let Some(worst) = news.iter().rfind(|statement| !statement.holds) else { return };
+        let Some(worst) = news.iter().rfind(|it| it.needs_attention()) else { return };
         let uid = self.cluster.lock().policies.get(policy).map(|held| held.uid.clone());
         let Some(uid) = uid else { return };
         tracing::warn!(reason = worst.reason.name(), "{}", worst.message);

@@ -23,6 +23,9 @@ use tracing::Instrument as _;
 
 /// A turn that fell over is taken again after so long.
 const AFTER_A_PANIC: SignedDuration = SignedDuration::from_secs(30);
+/// A clock that goes back further than that was wrong before. Who waits for an instant that it made
+/// believe might wait for a month.
+const SET_BACK: SignedDuration = SignedDuration::from_mins(1);
 /// How often there is a sign of life when there is nothing to do.
 const BEATS_EVERY: Duration = Duration::from_secs(10);
 
@@ -50,6 +53,8 @@ struct State {
     written: BTreeSet<Identity>,
     /// Those who have their turns.
     under_way: BTreeMap<PolicyName, UnderWay>,
+    /// What the clock has shown when somebody last looked.
+    looked_at: Option<Timestamp>,
 }
 
 /// The turn of a policy, and what has come for it meanwhile.
@@ -86,10 +91,7 @@ impl Turns {
 
     /// Gives everybody a turn now who has asked for one later.
     pub(crate) fn hurry(&self) {
-        let mut state = self.lock();
-        while let Some(policy) = state.agenda.take_due(Timestamp::MAX) {
-            state.wait(&policy);
-        }
+        self.lock().hurry();
         self.changed.notify_one();
     }
 
@@ -160,7 +162,14 @@ impl Turns {
 
     fn take(&self, writes: impl Fn(&PolicyName) -> Vec<Identity>) -> Option<PolicyName> {
         let now = self.clock.now();
-        self.lock().queue_due(now);
+        {
+            let mut state = self.lock();
+            let looked_at = state.looked_at.replace(now);
+            if looked_at.is_some_and(|before| before.duration_since(now) > SET_BACK) {
+                state.hurry();
+            }
+            state.queue_due(now);
+        }
         loop {
             let policy = self.lock().next_waiting()?;
             // Asked for without the lock: whoever answers may hold a lock of their own while waking.
@@ -203,6 +212,12 @@ impl State {
             (turn.is_wanted, turn.is_gone) = (true, false);
         } else if self.is_waiting.insert(policy.clone()) {
             self.woken.push_back(policy.clone());
+        }
+    }
+
+    fn hurry(&mut self) {
+        while let Some(policy) = self.agenda.take_due(Timestamp::MAX) {
+            self.wait(&policy);
         }
     }
 

@@ -12,13 +12,14 @@ mod reasons;
 mod settle;
 
 pub use decide::{Decision, decide, explain, next_firing, wake_at};
-pub use execution::{Applied, Ending, Execution, Recorded};
+pub use execution::{Applied, Ending, Execution, MOST_COUNTED, Recorded};
 pub use gather::{Input, TargetState, gather};
 pub use memory::{Memory, Pending, RuleMemory};
 pub use policy::{Bounds, CronRule, CronScaling, InvalidBounds, Setting, UnusableRule};
 pub use reasons::{Because, render};
 pub use settle::{Settled, settle};
 
+pub(crate) use decide::deadline;
+pub use logic::{Awaited, SUPERSEDED, awaited};
 pub(crate) use logic::{CronRules, close, hold};
-pub use logic::{SUPERSEDED, armed};
 pub(crate) use reasons::told;

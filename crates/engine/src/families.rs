@@ -91,6 +91,13 @@ impl Opened {
         }
     }
 
+    pub(crate) fn deadline(&self) -> Option<Timestamp> {
+        match self {
+            Opened::ScheduledCapacity(_) => None,
+            Opened::CronScaling(open) => cron_scaling::deadline(&open.policy, &open.decision),
+        }
+    }
+
     pub(crate) fn close(
         self,
         world: &mut World,

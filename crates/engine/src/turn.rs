@@ -98,6 +98,12 @@ impl OpenTurn {
         self.opened.actions()
     }
 
+    /// Until when, inclusively, the actions may be carried out; `None` when they never come too late.
+    #[must_use]
+    pub fn deadline(&self) -> Option<Timestamp> {
+        self.opened.deadline()
+    }
+
     /// What was decided.
     #[must_use]
     pub fn opened(&self) -> &Opened {

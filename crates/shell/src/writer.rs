@@ -49,7 +49,13 @@ pub enum WriteError {
     /// Nobody knows whether it was written.
     #[error("{0}")]
     Unknown(String),
+    /// Whoever wanted it does not want it any more. Nothing was sent.
+    #[error("it was no longer wanted")]
+    Withdrawn,
 }
+
+/// Says whether what has waited for the budget is still to be written.
+pub type IsWanted<'a> = &'a (dyn Fn() -> bool + Sync);
 
 /// Where an object is: the path of its collection, and its name.
 #[derive(Clone, Copy, Debug)]
@@ -121,29 +127,32 @@ impl Writer {
         &self.inner.fence
     }
 
-    /// Sets the replicas in an object's scale, if it still has this version.
+    /// Sets the replicas in an object's scale, if it still has this version, and if that is still
+    /// wanted when its turn in the budget has come.
     pub async fn patch_scale(
         &self,
         place: Place<'_>,
         version: &str,
         replicas: u32,
+        is_wanted: IsWanted<'_>,
     ) -> Result<Written, WriteError> {
         let patch = json!({
             "metadata": { "resourceVersion": version },
             "spec": { "replicas": replicas },
         });
-        self.patch(Urgency::Capacity, place, Some("scale"), &patch).await
+        self.patch((Urgency::Capacity, is_wanted), place, Some("scale"), &patch).await
     }
 
-    /// Sets fields in an object's spec, if it still has this version. Fields that are not named stay.
+    /// Sets fields in an object's spec, under the same conditions. Fields that are not named stay.
     pub async fn patch_spec(
         &self,
         place: Place<'_>,
         version: &str,
         fields: Value,
+        is_wanted: IsWanted<'_>,
     ) -> Result<Written, WriteError> {
         let patch = json!({ "metadata": { "resourceVersion": version }, "spec": fields });
-        self.patch(Urgency::Capacity, place, None, &patch).await
+        self.patch((Urgency::Capacity, is_wanted), place, None, &patch).await
     }
 
     /// Replaces an object's status, if the object still has this version. The status is a merge
@@ -155,7 +164,7 @@ impl Writer {
         status: Value,
     ) -> Result<Written, WriteError> {
         let patch = json!({ "metadata": { "resourceVersion": version }, "status": status });
-        self.patch(Urgency::Record, place, Some("status"), &patch).await
+        self.patch((Urgency::Record, &always), place, Some("status"), &patch).await
     }
 
     /// Applies what of an object's status is ours, if the object still has this version. What we
@@ -178,7 +187,7 @@ impl Writer {
         // By force, for the object is of a kind of ours, and so are these fields of its status.
         let parameters = PatchParams::apply(FIELD_MANAGER).force();
         let patch = Patch::Apply(&object);
-        self.send(Urgency::Record, || {
+        self.send(Urgency::Record, &always, || {
             let request = Request::new(place.collection);
             let mut request =
                 request.patch_subresource("status", place.name, &parameters, &patch)?;
@@ -194,12 +203,12 @@ impl Writer {
         let parameters =
             PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() };
         let request = || Request::new(collection).create(&parameters, body.clone());
-        self.send::<Written>(Urgency::Notice, request).await.map(|_| ())
+        self.send::<Written>(Urgency::Notice, &always, request).await.map(|_| ())
     }
 
     async fn patch(
         &self,
-        urgency: Urgency,
+        (urgency, is_wanted): (Urgency, IsWanted<'_>),
         place: Place<'_>,
         subresource: Option<&str>,
         patch: &Value,
@@ -207,7 +216,7 @@ impl Writer {
         let parameters =
             PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
         let patch = Patch::Merge(patch);
-        self.send(urgency, || {
+        self.send(urgency, is_wanted, || {
             let request = Request::new(place.collection);
             match subresource {
                 // Of the object only its metadata is of use, and so only they are sent.
@@ -229,6 +238,7 @@ impl Writer {
     async fn send<T: DeserializeOwned>(
         &self,
         urgency: Urgency,
+        is_wanted: IsWanted<'_>,
         request: impl Fn() -> Result<http::Request<Vec<u8>>, kube::core::request::Error>,
     ) -> Result<T, WriteError> {
         let Inner { client, fence, budget, metrics } = &*self.inner;
@@ -238,6 +248,9 @@ impl Writer {
             let request = request().map_err(|error| {
                 WriteError::Refused(Refusal::unsent(format!("failed to make a request: {error}")))
             })?;
+            if !is_wanted() {
+                return Err(WriteError::Withdrawn);
+            }
             // The last thing before the request: whatever was waited for, the lease may be over.
             let left = fence.check()?;
             let answer =
@@ -274,6 +287,11 @@ impl Writer {
             }
         }
     }
+}
+
+/// Records and notices are wanted whatever happens meanwhile.
+fn always() -> bool {
+    true
 }
 
 const METADATA_ONLY: http::HeaderValue =

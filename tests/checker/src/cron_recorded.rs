@@ -1,7 +1,9 @@
 //! That what is recorded of cron rules and what is remembered of them tell the same.
 
-use almanac_engine::cron_scaling::{CronScaling, Execution, Memory, Recorded, RuleMemory};
-use jiff::Timestamp;
+use almanac_engine::cron_scaling::{
+    CronRule, CronScaling, Ending, Execution, MOST_COUNTED, Memory, Recorded, RuleMemory,
+};
+use jiff::{SignedDuration, Timestamp};
 
 use crate::Violations;
 
@@ -19,7 +21,10 @@ pub(crate) fn check_recorded(
     now: Timestamp,
 ) {
     for one in recorded {
-        let (Recorded::Ended { rule, .. } | Recorded::AttemptFailed { rule, .. }) = one;
+        let (Recorded::Ended { rule, .. }
+        | Recorded::Missed { rule, .. }
+        | Recorded::AttemptFailed { rule, .. }
+        | Recorded::ClockWasAhead { rule, .. }) = one;
         let is_known = after.rules.iter().any(|it| it.name == *rule);
         violations.unless(is_known, || format!("records {one:?} of a rule that is not there"));
     }
@@ -39,11 +44,15 @@ fn check_endings(
     recorded: &[Recorded],
     now: Timestamp,
 ) {
-    let ended: Vec<&Execution> = recorded
+    let rule = policy.rules.iter().find(|rule| rule.name == after.name);
+    let ended: Vec<Execution> = recorded
         .iter()
-        .filter_map(|it| match it {
-            Recorded::Ended { rule, execution } if *rule == after.name => Some(execution),
-            _ => None,
+        .flat_map(|it| match it {
+            Recorded::Ended { rule, execution } if *rule == after.name => vec![execution.clone()],
+            Recorded::Missed { rule: name, .. } if *name == after.name => {
+                rule.map(|rule| missed(violations, rule, it, now)).unwrap_or_default()
+            }
+            _ => Vec::new(),
         })
         .collect();
     violations.unless(ended.iter().all(|it| it.executed() == now), || {
@@ -53,9 +62,8 @@ fn check_endings(
         format!("{} records out of order, or twice: {ended:?}", after.name)
     });
     let old = before.map_or(&[][..], |before| &before.executions);
-    let all = ended.iter().rev().copied().chain(old);
-    let limits = policy.rules.iter().find(|rule| rule.name == after.name);
-    let mut room = limits.map(|rule| [rule.failed_history_limit, rule.successful_history_limit]);
+    let all = ended.iter().rev().chain(old);
+    let mut room = rule.map(|rule| [rule.failed_history_limit, rule.successful_history_limit]);
     let has_room = |execution: &&Execution| {
         let Some(room) = &mut room else { return true };
         let left = &mut room[usize::from(execution.ending.is_success())];
@@ -66,6 +74,25 @@ fn check_endings(
     violations.unless(all.filter(has_room).eq(after.executions.iter()), || {
         format!("{} records {ended:?}, and its history says otherwise", after.name)
     });
+}
+
+/// The firings that are told to have been missed together: all there are from the first to the last.
+fn missed(
+    violations: &mut Violations,
+    rule: &CronRule,
+    recorded: &Recorded,
+    now: Timestamp,
+) -> Vec<Execution> {
+    let Recorded::Missed { count, first, last, late, .. } = recorded else { return Vec::new() };
+    let after_last = *last + SignedDuration::from_nanos(1);
+    let all: Vec<Timestamp> = rule.firings.between(*first, after_last).collect();
+    let is_counted = u32::try_from(all.len()).is_ok_and(|all| all.min(MOST_COUNTED) == *count);
+    let holds = all.first() == Some(first)
+        && all.last() == Some(last)
+        && is_counted
+        && *late == now.duration_since(*last);
+    violations.unless(holds, || format!("{} misses {all:?}, not {recorded:?}", rule.name));
+    all.into_iter().map(|at| Execution::new(at, now, Ending::Missed)).collect()
 }
 
 fn check_attempts(

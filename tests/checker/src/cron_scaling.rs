@@ -1,7 +1,8 @@
 //! What must be true of any decision about cron rules.
 
 use almanac_engine::cron_scaling::{
-    Applied, CronRule, Decision, Ending, Execution, Input, Memory, RuleMemory, Setting, TargetState,
+    Applied, CronRule, Decision, Ending, Execution, Input, Memory, Recorded, RuleMemory, Setting,
+    TargetState,
 };
 use jiff::{SignedDuration, Timestamp};
 
@@ -9,6 +10,9 @@ use crate::Violations;
 use crate::cron_recorded::check_recorded;
 use crate::cron_waking::first_occasion;
 use crate::cron_write::check_write;
+
+/// What is further ahead of now was handled, or tried, by a clock that was wrong.
+const A_WRONG_CLOCK: SignedDuration = SignedDuration::from_secs(300);
 
 /// Checks what was decided for the rules of one object at `now`.
 #[must_use]
@@ -21,7 +25,9 @@ pub fn check_cron_scaling(input: &Input<'_>, now: Timestamp, decision: &Decision
     for (rule, after) in rules.iter().zip(&decision.memory.rules) {
         let known = input.memory.map_or(&[][..], |memory| &memory.rules);
         let before = known.iter().find(|it| it.name == rule.name);
-        RuleCheck { input, rule, before, after, now }.check(&mut violations);
+        let check = RuleCheck { input, rule, before, after, now };
+        check.check(&mut violations);
+        check.check_clock(&mut violations, &decision.recorded);
     }
     check_superseded(&mut violations, input, now, &decision.memory);
     for unusable in &input.policy.unusable_rules {
@@ -67,9 +73,11 @@ impl RuleCheck<'_> {
         });
         let handled = self.handled_before();
         // What was begun before the clock was set back may end before its time comes again.
-        let begun = self.before.and_then(|it| it.pending.as_ref()).map_or(handled, |it| it.at);
+        let begun = self.tried_before().unwrap_or(handled);
         let latest = handled.max(now).max(begun);
-        violations.unless(handled <= after.handled && after.handled <= latest, || {
+        let goes_on = handled <= after.handled && after.handled <= latest;
+        let holds = if self.is_edited() { after.handled == now } else { goes_on };
+        violations.unless(holds, || {
             format!("{name} was handled until {handled}, and now until {}", after.handled)
         });
         self.check_limits(violations);
@@ -100,9 +108,35 @@ impl RuleCheck<'_> {
         self.before.is_some_and(|before| before.fingerprint != self.rule.fingerprint)
     }
 
+    /// A clock that was wrong is told of once, with the latest instant that is forgotten for it.
+    fn check_clock(&self, violations: &mut Violations, recorded: &[Recorded]) {
+        let told = recorded.iter().filter_map(|it| match it {
+            Recorded::ClockWasAhead { rule, until } if *rule == self.rule.name => Some(*until),
+            _ => None,
+        });
+        let known = self.before.into_iter().flat_map(|before| {
+            [Some(before.handled), before.pending.as_ref().map(|it| it.at)].into_iter().flatten()
+        });
+        let forgotten = known.filter(|at| self.is_wrong(*at)).max();
+        violations.unless(told.eq(forgotten), || {
+            format!("{} does not tell once of a clock at {forgotten:?}", self.rule.name)
+        });
+    }
+
+    fn is_wrong(&self, at: Timestamp) -> bool {
+        at.duration_since(self.now) > A_WRONG_CLOCK
+    }
+
+    /// The firing that was tried before, unless that is forgotten.
+    fn tried_before(&self) -> Option<Timestamp> {
+        let pending = self.before.and_then(|it| it.pending.as_ref()).map(|it| it.at);
+        pending.filter(|at| !self.is_wrong(*at))
+    }
+
     /// Until when the rule's firings are dealt with, before anything is decided.
     fn handled_before(&self) -> Timestamp {
         match (self.before, self.input.memory, self.input.created) {
+            (Some(before), _, _) if self.is_wrong(before.handled) => self.now,
             (Some(before), _, _) => before.handled,
             (None, None, Some(created)) => created.min(self.now),
             (None, _, _) => self.now,
@@ -161,7 +195,9 @@ impl RuleCheck<'_> {
         let handled = self.handled_before();
         let late = now.duration_since(at);
         violations.unless(execution.executed() == now, || format!("{} at another time", what()));
-        violations.unless(handled < at && at <= self.after.handled, || {
+        // An edited rule begins anew, whatever it gives up.
+        let is_handled = at <= self.after.handled || self.is_edited();
+        violations.unless(handled < at && is_handled, || {
             format!("{}, which was handled before, or is not now", what())
         });
         let is_firing = rule.firings.previous(at) == Some(at);
@@ -197,7 +233,7 @@ impl RuleCheck<'_> {
     fn check_pending(&self, violations: &mut Violations) {
         let Some(pending) = &self.after.pending else { return };
         let (rule, at) = (self.rule, pending.at);
-        let was_pending = self.before.and_then(|it| it.pending.as_ref()).map(|it| it.at);
+        let was_pending = self.tried_before();
         let is_firing = rule.firings.previous(at) == Some(at);
         let is_due = at <= self.now || was_pending == Some(at);
         let in_time = self.now.duration_since(at) <= self.max_delay();

@@ -61,7 +61,11 @@ fn check_memory(violations: &mut Violations, closed: &ClosedTurn<'_>) {
     let is_as_wanted = outcomes.first().is_some_and(Outcome::is_as_wanted);
     for (before, after) in decided.rules.iter().zip(&settled.rules) {
         let holds = if is_trying(before) {
-            if is_as_wanted { is_done(before, after, now) } else { is_kept(before, after, now) }
+            if is_as_wanted {
+                is_done(before, after, now)
+            } else {
+                is_kept(before, after, outcomes.first(), now)
+            }
         } else {
             before == after
         };
@@ -85,13 +89,24 @@ fn is_done(before: &RuleMemory, after: &RuleMemory, now: Timestamp) -> bool {
         })
 }
 
-fn is_kept(before: &RuleMemory, after: &RuleMemory, now: Timestamp) -> bool {
+/// Whether a firing goes on being tried. What was withdrawn was no attempt.
+fn is_kept(
+    before: &RuleMemory,
+    after: &RuleMemory,
+    outcome: Option<&Outcome>,
+    now: Timestamp,
+) -> bool {
     let (Some(before_it), Some(after_it)) = (&before.pending, &after.pending) else { return false };
+    let was_withdrawn = outcome == Some(&Outcome::Withdrawn);
+    let is_counted = if was_withdrawn {
+        after_it.attempts == before_it.attempts && after_it.message == before_it.message
+    } else {
+        after_it.attempts == before_it.attempts.saturating_add(1) && after_it.message.is_some()
+    };
     after_it.at == before_it.at
         && after_it.applying.is_none()
-        && after_it.attempts == before_it.attempts.saturating_add(1)
+        && is_counted
         && after_it.retry_at > now
-        && after_it.message.is_some()
         && after.handled == before.handled
         && after.executions == before.executions
 }
@@ -107,6 +122,8 @@ fn check_recorded_by(violations: &mut Violations, closed: &ClosedTurn<'_>) {
         let (at, name) = match it {
             Recorded::Ended { rule, execution } => (execution.scheduled(), rule),
             Recorded::AttemptFailed { rule, scheduled, .. } => (*scheduled, rule),
+            Recorded::Missed { rule, last, .. } => (*last, rule),
+            Recorded::ClockWasAhead { rule, until } => (*until, rule),
         };
         let index = closed.policy.rules.iter().position(|rule| rule.name == *name);
         (at, index.unwrap_or(usize::MAX))
@@ -118,6 +135,10 @@ fn check_recorded_by(violations: &mut Violations, closed: &ClosedTurn<'_>) {
         violations.unless(is_told.is_some(), || format!("{one:?} was recorded, and is not told"));
         is_told.map(|index| added.remove(index));
     }
+    let is_of_a_clock = |it: &Recorded| matches!(it, Recorded::ClockWasAhead { .. });
+    violations.unless(!added.iter().any(is_of_a_clock), || {
+        format!("settling finds a clock wrong: {added:?}")
+    });
     let (before, after) = (&closed.decision.memory, closed.memory);
     check_recorded(violations, closed.policy, Some(before), after, &added, closed.closed_at);
 }
@@ -161,7 +182,7 @@ fn done(recorded: &[Recorded]) -> impl Iterator<Item = (&str, Applied)> {
             Ending::Done(applied) => Some((&**rule, applied)),
             _ => None,
         },
-        Recorded::AttemptFailed { .. } => None,
+        _ => None,
     })
 }
 

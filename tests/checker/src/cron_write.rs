@@ -197,10 +197,13 @@ fn check_nothing_can_be_done(
         format!("does {:?} to {:?}", decision.actions, input.target)
     });
     for rule in &decision.memory.rules {
+        let known = input.memory.map_or(&[][..], |memory| &memory.rules);
+        let before = known.iter().find(|it| it.name == rule.name);
         let waits = rule.pending.as_ref().is_none_or(|pending| {
+            // What was withdrawn before waits without a failed attempt.
+            let is_as_before = before.is_some_and(|it| it.pending.as_ref() == Some(pending));
             pending.applying.is_none()
-                && pending.attempts > 0
-                && pending.message.is_some()
+                && (is_as_before || (pending.attempts > 0 && pending.message.is_some()))
                 && pending.retry_at > now
         });
         violations.unless(waits, || format!("{rule:?} does not wait for {:?}", input.target));

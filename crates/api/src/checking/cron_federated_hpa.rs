@@ -261,6 +261,8 @@ fn check_limit(
     u8::try_from(limit).unwrap_or(3)
 }
 
+/// What stands for the rule in its status. Statuses outlive releases, so this is composed the same way
+/// for ever; another way would have to be written with its version, see the reading of statuses.
 fn fingerprint(
     target: &Identity,
     rule: &CronFederatedHPARule,

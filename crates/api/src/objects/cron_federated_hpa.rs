@@ -32,6 +32,11 @@ use super::schema::{self, ScaleTargetReference};
     ),
     printcolumn(name = "NEXT", type_ = "string", json_path = ".status.nextExecutionTime"),
     printcolumn(name = "LAST", type_ = "string", json_path = ".status.lastExecutionTime"),
+    printcolumn(
+        name = "READY",
+        type_ = "string",
+        json_path = ".status.conditions[?(@.type=='Ready')].status"
+    ),
     printcolumn(name = "AGE", type_ = "date", json_path = ".metadata.creationTimestamp")
 )]
 #[serde(rename_all = "camelCase")]

@@ -102,6 +102,15 @@ pub struct Statement {
     pub message: String,
 }
 
+impl Statement {
+    /// Whether somebody should look into it. What was suspended on purpose does not act, and that is
+    /// as it should be.
+    #[must_use]
+    pub fn needs_attention(&self) -> bool {
+        !self.holds && self.reason != ConditionReason::Suspended
+    }
+}
+
 /// Turns statements into conditions. `previous` is the status as it was: a condition whose status is
 /// as before keeps the time of its last transition. Of two statements about the same the first
 /// counts. Conditions that nobody makes a statement about are not kept.

@@ -143,6 +143,20 @@ fn rules_that_are_all_in_order_are_armed() {
 }
 
 #[test]
+fn what_is_suspended_on_purpose_needs_no_attention_and_a_bad_rule_does() {
+    let needs_attention = |rules: &str| -> Vec<bool> {
+        let (policy, findings) = policy_and_findings(&cron_for_workload(rules));
+        let statements = statements(policy.as_ref(), &findings, None);
+        statements.iter().map(Statement::needs_attention).collect()
+    };
+    let suspended = "  - {name: lunch, schedule: '0 12 * * *', targetReplicas: 3, suspend: true}\n";
+    assert_eq!(needs_attention(suspended), [false, false]);
+    assert_eq!(needs_attention(GOOD), [false, false]);
+    assert_eq!(needs_attention(&(suspended.to_owned() + BAD)), [false, true]);
+    assert_eq!(needs_attention(BAD), [true, true]);
+}
+
+#[test]
 fn a_bad_rule_leaves_the_others_active_and_the_object_not_ready() {
     assert_eq!(
         said(&(GOOD.to_owned() + BAD), None),

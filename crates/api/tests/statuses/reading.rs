@@ -59,6 +59,30 @@ fn a_firing_that_fell_into_a_restart_is_carried_out_from_what_the_status_says() 
 }
 
 #[test]
+fn a_status_that_an_earlier_release_has_written_still_counts() {
+    let mut entry = entry_of_up();
+    // As it stood in a status of the first release. If it has to change here, old rules become new
+    // ones at the next upgrade: compose it as before, or write another version and compare both.
+    entry["fingerprint"] = json!("6c45a487504e9a5b");
+    let memory = read(&shop(), &with_entries(&[entry]));
+    assert_eq!(decided(&shop(), memory.as_ref(), at("2026-01-05T09:00:10Z")).0, Some(5));
+}
+
+#[test]
+fn a_fingerprint_that_another_release_composed_otherwise_makes_no_rule_a_new_one() {
+    let counts = |fingerprint: &str| {
+        let mut entry = entry_of_up();
+        entry["fingerprint"] = json!(fingerprint);
+        let memory = read(&shop(), &with_entries(&[entry]));
+        decided(&shop(), memory.as_ref(), at("2026-01-05T09:00:10Z")).0.is_some()
+    };
+    assert!(counts("v2:0123456789abcdef"));
+    for mangled in ["v2:0123", "v:0123456789abcdef", "x2:0123456789abcdef", "0123456789abcdef"] {
+        assert!(!counts(mangled), "{mangled}");
+    }
+}
+
+#[test]
 fn a_mangled_fingerprint_or_handled_time_costs_the_handled_state_but_not_the_history() {
     let shop = shop();
     for (field, mangled) in [

@@ -99,7 +99,7 @@ async fn the_last_in_the_spec_wins(cluster: &Cluster) -> TestResult {
         let superseded = json!({"nextExecutionTime": TOMORROW, "failedExecutions": failed});
         assert_eq!(history(&status, loser)?, superseded, "{name}");
         let event = format!(
-            "Normal RuleFailed: rule {loser}, scheduled for {BOUNDARY}, was superseded by {winner}"
+            "Normal RuleSuperseded: rule {loser}, scheduled for {BOUNDARY}, was superseded by {winner}"
         );
         cluster.await_event(NAMESPACE, name, &event).await?;
     }

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
+use almanac_engine::cron_scaling::Ending;
 use almanac_engine::{Family, Identity, PolicyName};
-use almanac_shell::budget::{WriteBudget, WriteLimits};
+use almanac_shell::budget::{Urgency, WriteBudget, WriteLimits};
 use almanac_shell::clock::Clock;
 use almanac_shell::event_log::{EventLog, EventMetrics};
 use almanac_shell::following::Follower as _;
@@ -103,42 +104,134 @@ fn two_rules() -> Value {
     })
 }
 
+/// A controller that has been told of one object, and what the test needs to go on.
+struct Stage {
+    shown: Shown,
+    cluster: Arc<Cluster>,
+    budget: WriteBudget,
+    follower: PolicyFollower,
+    controller: CarryingOut,
+}
+
+impl Stage {
+    /// One write at a time, at 09:00.
+    fn set(scaled_until: &'static str) -> Self {
+        let shown = Shown(Arc::default());
+        shown.set("2026-11-20T09:00:00Z");
+        let clock = shown.clock();
+        let client = client(shown.clone(), scaled_until);
+        let cluster = Arc::new(Cluster::default());
+        let [turns, records] = [(); 2].map(|()| Arc::new(Turns::new(clock.clone())));
+        let budget = WriteBudget::new(WriteLimits { at_once: 1, ..WriteLimits::default() });
+        let metrics = WriteMetrics::default();
+        let writer = Writer::new(client.clone(), Fence::open(), budget.clone(), metrics);
+        let (events, _) = EventLog::new(writer.clone(), "test", &EventMetrics::default());
+        let targets = Targets::new(client, writer, Arc::clone(&cluster), Arc::clone(&turns), false);
+        let woken = Woken { turns, records: Arc::clone(&records) };
+        let (mut follower, _) = PolicyFollower::new(
+            Family::CronScaling,
+            clock.clone(),
+            Unrecorded::default(),
+            Arc::clone(&cluster),
+            woken,
+        );
+        follower.begin();
+        follower.present(object(two_rules()));
+        let controller = CarryingOut {
+            cluster: Arc::clone(&cluster),
+            targets: Arc::new(targets),
+            records,
+            families: Families::default(),
+            events,
+            clock,
+        };
+        Self { shown, cluster, budget, follower, controller }
+    }
+
+    /// Takes a turn whose write has to wait for another one, and meanwhile something happens. How
+    /// many replicas there are then, and when the next turn is.
+    async fn wait_while(
+        mut self,
+        meanwhile: impl FnOnce(&mut PolicyFollower, &Shown),
+    ) -> (Option<u32>, Option<Timestamp>, Self) {
+        let permit = self.budget.permit(Urgency::Capacity).await;
+        let policy = policy();
+        let mut turn = Box::pin(self.controller.take_turn(&policy));
+        while self.budget.waiting() == 0 {
+            let moment = std::time::Duration::from_millis(10);
+            let over = tokio::time::timeout(moment, &mut turn).await;
+            assert!(over.is_err(), "the turn is over without a write");
+        }
+        meanwhile(&mut self.follower, &self.shown);
+        drop(permit);
+        let next = turn.await;
+        let replicas = self.cluster.lock().world.workloads[&target()].replicas;
+        (replicas, next, self)
+    }
+}
+
+fn object(value: Value) -> kube::api::DynamicObject {
+    serde_json::from_value(value).expect("it has the shape of an object")
+}
+
+fn policy() -> PolicyName {
+    let object = Identity::new("autoscaling.karmada.io", "CronFederatedHPA", "default", "shop");
+    PolicyName::new(Family::CronScaling, object)
+}
+
+fn target() -> Identity {
+    Identity::new("apps", "Deployment", "default", "shop")
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_write_that_waited_and_is_wanted_is_sent() {
+    let stage = Stage::set("2026-11-20T09:00:01Z");
+    let (replicas, next, _) = stage.wait_while(|_, _| {}).await;
+    assert_eq!(replicas, Some(3));
+    assert_eq!(next, Some("2026-11-20T09:01:00Z".parse().expect("it is an instant")));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_write_that_waited_until_the_rules_were_suspended_is_not_sent() {
+    let suspend = |follower: &mut PolicyFollower, _: &Shown| {
+        let mut edited = two_rules();
+        edited["metadata"]["generation"] = json!(2);
+        edited["metadata"]["resourceVersion"] = json!("2");
+        for rule in edited["spec"]["rules"].as_array_mut().expect("a list") {
+            rule["suspend"] = json!(true);
+        }
+        follower.present(object(edited));
+    };
+    let (replicas, ..) = Stage::set("2026-11-20T09:00:01Z").wait_while(suspend).await;
+    assert_eq!(replicas, Some(1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_write_that_waited_until_the_object_was_deleted_is_not_sent() {
+    let delete = |follower: &mut PolicyFollower, _: &Shown| follower.gone(object(two_rules()));
+    let (replicas, next, _) = Stage::set("2026-11-20T09:00:01Z").wait_while(delete).await;
+    assert_eq!((replicas, next), (Some(1), None));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_write_that_waited_until_it_was_too_late_is_not_sent_and_is_missed() {
+    let too_late = |_: &mut PolicyFollower, shown: &Shown| shown.set("2026-11-20T09:05:01Z");
+    let (replicas, next, stage) = Stage::set("2026-11-20T09:05:01Z").wait_while(too_late).await;
+    assert_eq!(replicas, Some(1));
+    assert!(next.is_some_and(|next| next <= stage.controller.clock.now()), "a turn at once");
+    stage.controller.take_turn(&policy()).await;
+    let known = stage.cluster.lock();
+    let object = &known.world.cron_scalings[&policy().identity];
+    let nine = &object.memory.as_ref().expect("turns were taken").rules[0];
+    assert_eq!(nine.executions[0].ending, Ending::Missed);
+}
+
 #[tokio::test]
 async fn a_rule_that_falls_due_while_another_is_carried_out_has_its_turn_at_once() {
-    let shown = Shown(Arc::default());
-    shown.set("2026-11-20T09:00:00Z");
-    let clock = shown.clock();
-    let client = client(shown.clone(), "2026-11-20T09:02:30Z");
-    let cluster = Arc::new(Cluster::default());
-    let [turns, records] = [(); 2].map(|()| Arc::new(Turns::new(clock.clone())));
-    let budget = WriteBudget::new(WriteLimits::default());
-    let writer = Writer::new(client.clone(), Fence::open(), budget, WriteMetrics::default());
-    let (events, _) = EventLog::new(writer.clone(), "test", &EventMetrics::default());
-    let [cluster_of_targets, cluster_of_policies] = [(); 2].map(|()| Arc::clone(&cluster));
-    let targets = Targets::new(client, writer, cluster_of_targets, Arc::clone(&turns), false);
-    let woken = Woken { turns, records: Arc::clone(&records) };
-    let (mut follower, _) = PolicyFollower::new(
-        Family::CronScaling,
-        clock.clone(),
-        Unrecorded::default(),
-        cluster_of_policies,
-        woken,
-    );
-    follower.begin();
-    follower.present(serde_json::from_value(two_rules()).expect("it has the shape of an object"));
-    let controller = CarryingOut {
-        cluster: Arc::clone(&cluster),
-        targets: Arc::new(targets),
-        records,
-        families: Families::default(),
-        events,
-        clock,
-    };
-    let object = Identity::new("autoscaling.karmada.io", "CronFederatedHPA", "default", "shop");
-    let policy = PolicyName::new(Family::CronScaling, object);
-    let next = controller.take_turn(&policy).await;
+    let stage = Stage::set("2026-11-20T09:02:30Z");
+    let next = stage.controller.take_turn(&policy()).await;
     assert_eq!(next, Some("2026-11-20T09:01:00Z".parse().expect("it is an instant")));
-    let known = cluster.lock();
-    let target = Identity::new("apps", "Deployment", "default", "shop");
-    assert_eq!(known.world.workloads[&target].replicas, Some(3), "the first one was carried out");
+    let known = stage.cluster.lock();
+    let replicas = known.world.workloads[&target()].replicas;
+    assert_eq!(replicas, Some(3), "the first one was carried out");
 }

@@ -1,9 +1,11 @@
 //! What is exported about cron rules.
 
-use almanac_engine::cron_scaling::{Ending, Recorded, armed};
+use almanac_engine::cron_scaling::{Awaited, Ending, Recorded, awaited};
 use almanac_shell::clock::Clock;
+use jiff::Timestamp;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric as _};
+use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::metrics::histogram::Histogram;
@@ -18,6 +20,7 @@ pub(super) struct CronMetrics {
     fired: Counter,
     failed: Counter,
     missed: Counter,
+    superseded: Counter,
 }
 
 /// From a twentieth of a second, which a quiet API server takes, to the longest usual delay.
@@ -31,6 +34,7 @@ impl Default for CronMetrics {
             fired: Counter::default(),
             failed: Counter::default(),
             missed: Counter::default(),
+            superseded: Counter::default(),
         }
     }
 }
@@ -45,56 +49,124 @@ impl CronMetrics {
         );
         let fired = "Firings that were carried out, or found their value there already";
         registry.register("almanac_cron_fired", fired, self.fired.clone());
-        let failed = "Firings that were tried in vain, or superseded by another rule";
+        let failed = "Firings that were tried in vain until it was too late";
         registry.register("almanac_cron_failed", failed, self.failed.clone());
         let missed = "Firings that nobody was there to carry out in time";
         registry.register("almanac_cron_missed", missed, self.missed.clone());
+        let superseded = "Firings that another firing of the same object took the place of";
+        registry.register("almanac_cron_superseded", superseded, self.superseded.clone());
     }
 
     /// Counts what has happened.
     pub(super) fn count(&self, recorded: &Recorded) {
-        let Recorded::Ended { execution, .. } = recorded else { return };
-        match &execution.ending {
-            Ending::Done(_) => {
-                self.fired.inc();
-                self.lag.observe(execution.later().as_secs_f64());
+        let counted = match recorded {
+            Recorded::Ended { execution, .. } => match &execution.ending {
+                Ending::Done(_) => {
+                    self.lag.observe(execution.later().as_secs_f64());
+                    &self.fired
+                }
+                Ending::Failed { .. } => &self.failed,
+                Ending::Superseded { .. } => &self.superseded,
+                Ending::Missed => &self.missed,
+            },
+            Recorded::Missed { count, .. } => {
+                self.missed.inc_by(u64::from(*count));
+                return;
             }
-            Ending::Failed { .. } | Ending::Superseded { .. } => {
-                self.failed.inc();
-            }
-            Ending::Missed => {
-                self.missed.inc();
-            }
-        }
+            Recorded::AttemptFailed { .. } | Recorded::ClockWasAhead { .. } => return,
+        };
+        counted.inc();
     }
 }
 
-/// How many rules are armed, and when the next one fires: counted when it is asked for.
+/// What the rules wait for: looked up when it is asked for.
 #[derive(Debug)]
-pub(super) struct ArmedRules {
+pub(super) struct AwaitedFirings {
     leading: Leading,
     clock: Clock,
 }
 
-impl ArmedRules {
+impl AwaitedFirings {
     pub(super) fn new(leading: Leading, clock: Clock) -> Self {
         Self { leading, clock }
     }
 }
 
-impl Collector for ArmedRules {
+impl Collector for AwaitedFirings {
     fn encode(&self, mut encoder: DescriptorEncoder) -> Result<(), std::fmt::Error> {
         let Some(cluster) = self.leading.cluster() else { return Ok(()) };
-        let (armed, next) = armed(&cluster.lock().world, self.clock.now());
-        let gauge = ConstGauge::new(i64::try_from(armed).unwrap_or(i64::MAX));
-        let (name, help) = ("almanac_cron_rules_armed", "Rules that wait for their next firing");
-        gauge.encode(encoder.encode_descriptor(name, help, None, gauge.metric_type())?)?;
-        if let Some(next) = next {
-            let gauge = ConstGauge::new(next.as_second());
-            let help = "When the next rule fires, in seconds since 1970";
-            let name = "almanac_cron_next_firing_timestamp_seconds";
-            gauge.encode(encoder.encode_descriptor(name, help, None, gauge.metric_type())?)?;
+        let awaited = awaited(&cluster.lock().world, self.clock.now());
+        for (name, help, value) in gauges(awaited) {
+            // Named even where there is nothing to say, so that whoever looks for it finds it.
+            let series = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
+            if let Some(value) = value {
+                ConstGauge::new(value).encode(series)?;
+            }
         }
         Ok(())
+    }
+}
+
+type Gauge = (&'static str, &'static str, Option<i64>);
+
+/// What is exported, each with its name and what it is; no number for what there is not.
+fn gauges(awaited: Awaited) -> [Gauge; 4] {
+    let count = |count: u64| Some(i64::try_from(count).unwrap_or(i64::MAX));
+    [
+        ("almanac_cron_rules_armed", "Rules that wait for their next firing", count(awaited.armed)),
+        (
+            "almanac_cron_next_firing_timestamp_seconds",
+            "When the next rule fires, in seconds since 1970",
+            awaited.next.map(Timestamp::as_second),
+        ),
+        (
+            "almanac_cron_oldest_overdue_firing_timestamp_seconds",
+            "The oldest firing that is due and was not dealt with yet, in seconds since 1970",
+            awaited.oldest_overdue.map(Timestamp::as_second),
+        ),
+        (
+            "almanac_cron_firings_retrying",
+            "Firings that were tried in vain and are to be tried again",
+            count(awaited.retrying),
+        ),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use almanac_engine::cron_scaling::Execution;
+    use almanac_shell::lease::Fence;
+    use jiff::SignedDuration;
+
+    use super::*;
+    use crate::cluster::Cluster;
+
+    #[test]
+    fn every_missed_firing_is_counted_and_a_superseded_one_is_no_failure() {
+        let metrics = CronMetrics::default();
+        let (at, late) = (Timestamp::UNIX_EPOCH, SignedDuration::from_secs(400));
+        let ended = Execution::new(at, at, Ending::Superseded { by: "b".into() });
+        metrics.count(&Recorded::Ended { rule: "a".into(), execution: ended });
+        let missed = Recorded::Missed { rule: "a".into(), count: 19, first: at, last: at, late };
+        metrics.count(&missed);
+        let counted = [&metrics.fired, &metrics.failed, &metrics.superseded, &metrics.missed];
+        assert_eq!(counted.map(Counter::get), [0, 0, 1, 19]);
+    }
+
+    #[test]
+    fn an_oldest_overdue_firing_is_named_though_there_is_none() {
+        let mut registry = Registry::default();
+        let (leading, cluster) = (Leading::default(), Arc::new(Cluster::default()));
+        leading.begin(Fence::open(), cluster);
+        let clock = Clock::of(|| Timestamp::UNIX_EPOCH);
+        registry.register_collector(Box::new(AwaitedFirings::new(leading, clock)));
+        let mut text = String::new();
+        prometheus_client::encoding::text::encode(&mut text, &registry).expect("it is text");
+        let name = "almanac_cron_oldest_overdue_firing_timestamp_seconds";
+        assert!(text.contains(&format!("# TYPE {name} gauge")), "{text}");
+        assert!(!text.contains(&format!("\n{name} ")), "{text}");
+        assert!(text.contains("\nalmanac_cron_firings_retrying 0"), "{text}");
     }
 }

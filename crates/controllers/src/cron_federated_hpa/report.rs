@@ -1,44 +1,86 @@
 //! What came of firings, told in Events and in the log.
 
 use almanac_engine::Identity;
-use almanac_engine::cron_scaling::{Applied, Ending, Execution, Recorded};
+use almanac_engine::cron_scaling::{Applied, Ending, Execution, MOST_COUNTED, Recorded};
 use almanac_shell::event_log::{EventLog, Happening};
+use jiff::{SignedDuration, Timestamp};
 
 use crate::families::Subject;
 
 /// Tells what has happened to a rule. What is only a step on the way is told in the log alone.
 pub(super) fn tell(of: &Subject, recorded: &Recorded, events: &EventLog) {
-    match recorded {
-        Recorded::Ended { rule, execution } => tell_ending(of, rule, execution, events),
-        Recorded::AttemptFailed { rule, scheduled, attempts, message } => {
-            tracing::info!(%rule, %scheduled, attempts, "an attempt failed: {message}");
-        }
+    let Some((rule, happening)) = told(of, recorded) else { return };
+    if happening.is_warning {
+        tracing::warn!(%rule, reason = happening.reason, "{}", happening.note);
+    } else {
+        tracing::info!(%rule, reason = happening.reason, "{}", happening.note);
     }
+    events.tell(happening);
 }
 
-fn tell_ending(of: &Subject, rule: &str, execution: &Execution, events: &EventLog) {
+fn told<'a>(of: &Subject, recorded: &'a Recorded) -> Option<(&'a str, Happening)> {
+    Some(match recorded {
+        Recorded::Ended { rule, execution } => (rule, ended(of, rule, execution)),
+        Recorded::AttemptFailed { rule, scheduled, attempts, message } => {
+            tracing::info!(%rule, %scheduled, attempts, "an attempt failed: {message}");
+            return None;
+        }
+        Recorded::Missed { rule, count, first, last, late } => (
+            rule,
+            happening(of, true, "RuleMissed", missed(of, rule, *count, (*first, *last), *late)),
+        ),
+        Recorded::ClockWasAhead { rule, until } => {
+            let note = format!(
+                "rule {rule} was dealt with until {until}, which is far ahead of now: a clock was \
+                 wrong. That is forgotten, and the rule goes on from now"
+            );
+            (rule, happening(of, true, "ClockWasAhead", note))
+        }
+    })
+}
+
+fn ended(of: &Subject, rule: &str, execution: &Execution) -> Happening {
     let at = execution.scheduled();
-    let target = of.target.as_ref().map_or_else(|| "its target".to_owned(), Identity::to_string);
+    let target = target(of);
     let (reason, is_warning, what) = match &execution.ending {
         Ending::Done(applied) => ("ScaledByRule", false, done(&target, *applied)),
         Ending::Failed { attempts, message } => {
             let what = format!("failed to change {target} in {attempts} attempts: {message}");
             ("RuleFailed", true, what)
         }
-        Ending::Superseded { by } => ("RuleFailed", false, format!("was superseded by {by}")),
-        Ending::Missed => {
-            let late = execution.later();
-            ("RuleMissed", true, format!("was missed by {late:#}; {target} was not changed"))
-        }
+        Ending::Superseded { by } => ("RuleSuperseded", false, format!("was superseded by {by}")),
+        Ending::Missed => ("RuleMissed", true, format!("was missed; {target} was not changed")),
     };
-    tracing::info!(%rule, scheduled = %at, reason, "{what}");
-    events.tell(Happening {
-        regarding: of.regarding(),
-        is_warning,
-        reason,
-        action: "Scale",
-        note: format!("rule {rule}, scheduled for {at}, {what}"),
-    });
+    happening(of, is_warning, reason, format!("rule {rule}, scheduled for {at}, {what}"))
+}
+
+fn missed(
+    of: &Subject,
+    rule: &str,
+    count: u32,
+    (first, last): (Timestamp, Timestamp),
+    late: SignedDuration,
+) -> String {
+    let late = SignedDuration::from_secs(late.as_secs());
+    let target = target(of);
+    if count == 1 {
+        return format!(
+            "rule {rule}, scheduled for {last}, was missed by {late:#}; {target} was not changed"
+        );
+    }
+    let at_least = if count < MOST_COUNTED { "" } else { "at least " };
+    format!(
+        "rule {rule}, scheduled {at_least}{count} times from {first} to {last}, was missed each time, \
+         by {late:#} the last; {target} was not changed"
+    )
+}
+
+fn target(of: &Subject) -> String {
+    of.target.as_ref().map_or_else(|| "its target".to_owned(), Identity::to_string)
+}
+
+fn happening(of: &Subject, is_warning: bool, reason: &'static str, note: String) -> Happening {
+    Happening { regarding: of.regarding(), is_warning, reason, action: "Scale", note }
 }
 
 fn done(target: &str, applied: Applied) -> String {
@@ -51,4 +93,66 @@ fn done(target: &str, applied: Applied) -> String {
         }
     };
     format!("set the {set} of {target}")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use almanac_engine::{Family, PolicyName};
+
+    use super::*;
+
+    fn at(instant: &str) -> Timestamp {
+        instant.parse().expect("it is an instant")
+    }
+
+    /// What is told of a rule, as type, reason and note.
+    fn line(recorded: &Recorded) -> String {
+        let object = Identity::new("autoscaling.karmada.io", "CronFederatedHPA", "default", "shop");
+        let of = Subject {
+            policy: PolicyName::new(Family::CronScaling, object),
+            uid: "1".into(),
+            target: None,
+        };
+        let (_, told) = told(&of, recorded).expect("it is told");
+        let kind = if told.is_warning { "Warning" } else { "Normal" };
+        format!("{kind} {}: {}", told.reason, told.note)
+    }
+
+    #[test]
+    fn a_superseded_firing_is_no_failure() {
+        let (scheduled, ending) =
+            (at("2026-11-20T09:00:00Z"), Ending::Superseded { by: "b".into() });
+        let execution = Execution::new(scheduled, scheduled, ending);
+        assert_eq!(
+            line(&Recorded::Ended { rule: Arc::from("a"), execution }),
+            "Normal RuleSuperseded: rule a, scheduled for 2026-11-20T09:00:00Z, was superseded by b"
+        );
+    }
+
+    #[test]
+    fn what_was_missed_together_is_told_once_in_whole_seconds() {
+        let (first, last) = (at("2026-11-20T08:00:00Z"), at("2026-11-20T09:00:00Z"));
+        let late = SignedDuration::new(386, 796_485_599);
+        let missed = |count, first| Recorded::Missed { rule: "a".into(), count, first, last, late };
+        assert_eq!(
+            line(&missed(1, last)),
+            "Warning RuleMissed: rule a, scheduled for 2026-11-20T09:00:00Z, was missed by 6m 26s; \
+             its target was not changed"
+        );
+        assert_eq!(
+            line(&missed(61, first)),
+            "Warning RuleMissed: rule a, scheduled 61 times from 2026-11-20T08:00:00Z to \
+             2026-11-20T09:00:00Z, was missed each time, by 6m 26s the last; its target was not \
+             changed"
+        );
+    }
+
+    #[test]
+    fn a_clock_that_was_ahead_is_a_warning() {
+        let until = at("2026-12-20T09:00:00Z");
+        let told = line(&Recorded::ClockWasAhead { rule: "a".into(), until });
+        assert!(told.starts_with("Warning ClockWasAhead: rule a was dealt with until 2026-12-20"));
+    }
 }

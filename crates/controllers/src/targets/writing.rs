@@ -5,7 +5,7 @@ use std::sync::Arc;
 use almanac_api::status::TargetProblem;
 use almanac_engine::{Action, Identity, Outcome, Target};
 use almanac_shell::lease::Fenced;
-use almanac_shell::writer::{Place, WriteError, Written};
+use almanac_shell::writer::{IsWanted, Place, WriteError, Written};
 use serde_json::{Map, Value, json};
 
 use super::kind::Kind;
@@ -33,13 +33,15 @@ impl Applied {
 }
 
 impl Targets {
-    /// Carries out an action on a target, if it still is as it was decided over. Nothing is said when we do
+    /// Carries out an action on a target, if it still is as it was decided over and the action is still
+    /// wanted when it can be sent. Nothing is said when we do
     /// not lead any more: then it is not ours to know.
     pub(crate) async fn apply(
         &self,
         target: &Target,
         action: &Action,
         over: &Seen,
+        is_wanted: IsWanted<'_>,
     ) -> Result<Applied, Fenced> {
         let identity = target.identity();
         let Some(kind) = self.found(identity) else {
@@ -50,7 +52,7 @@ impl Targets {
             let Some(version) = &seen.version else {
                 return Ok(Applied::refused(identity, TargetProblem::NotFound));
             };
-            match self.write(&kind, identity, version, action).await {
+            match self.write(&kind, identity, version, action, is_wanted).await {
                 Ok(written) => {
                     self.note(identity, action, written);
                     return Ok(Applied::of(Outcome::Done));
@@ -66,6 +68,7 @@ impl Targets {
                 Err(WriteError::Refused(refusal)) => {
                     return Ok(Applied::of(Outcome::Refused(Arc::from(refusal.to_string()))));
                 }
+                Err(WriteError::Withdrawn) => return Ok(Applied::of(Outcome::Withdrawn)),
                 Err(WriteError::Unknown(why)) => {
                     return Ok(Applied::of(Outcome::Unknown(Arc::from(why))));
                 }
@@ -97,12 +100,13 @@ impl Targets {
         target: &Identity,
         version: &str,
         action: &Action,
+        is_wanted: IsWanted<'_>,
     ) -> Result<Written, WriteError> {
         let collection = kind.collection(target);
         let place = Place { collection: &collection, name: target.name() };
         match action {
             Action::SetReplicas { replicas, .. } => {
-                self.writer.patch_scale(place, version, *replicas).await
+                self.writer.patch_scale(place, version, *replicas, is_wanted).await
             }
             Action::SetBounds { min, max, .. } => {
                 let mut fields = Map::new();
@@ -111,7 +115,7 @@ impl Targets {
                         fields.insert(name.to_owned(), json!(bound));
                     }
                 }
-                self.writer.patch_spec(place, version, Value::Object(fields)).await
+                self.writer.patch_spec(place, version, Value::Object(fields), is_wanted).await
             }
             // A published number is evaluated when it is asked for.
             Action::Publish { .. } => Ok(Written::default()),

@@ -161,6 +161,22 @@ async fn a_turn_that_asks_for_the_past_is_taken_again_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn when_a_clock_that_was_ahead_is_put_right_everybody_has_a_turn_soon() {
+    let begin = tokio::time::Instant::now();
+    let clock = Clock::of(move || {
+        let elapsed = SignedDuration::try_from(begin.elapsed()).expect("it is short");
+        let ahead = if elapsed.as_secs() < 6 { 720 * 3600 } else { 0 };
+        at(ahead) + elapsed
+    });
+    let turns = Arc::new(Turns::new(clock));
+    turns.wake(&policy("a"));
+    let next = at(720 * 3600 + 3600);
+    let took = run(&turns, 30, |_| Some(next)).await;
+    let put_right = took.iter().filter(|(second, _)| *second < 30).count();
+    assert_eq!((took.len(), put_right), (2, 1), "{took:?}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn in_a_hurry_nobody_waits_for_a_later_turn() {
     let turns = turns();
     turns.lock().agenda.set(&policy("a"), Some(at(1000)));

@@ -46,7 +46,11 @@ fn decide_with(input: &Input<'_>, now: Timestamp, reasons: &mut impl Reasons<Bec
     let mut memory = Memory::carried_over(input, now, &mut recorded);
     let mut due = Vec::new();
     for (index, (rule, memory)) in policy.rules.iter().zip(&mut memory.rules).enumerate() {
-        let given = Given { rule, index, now };
+        let was_ahead_until = recorded.iter().find_map(|it| match it {
+            Recorded::ClockWasAhead { rule: of, until } if *of == rule.name => Some(*until),
+            _ => None,
+        });
+        let given = Given { rule, index, now, was_ahead_until };
         if let Some(at) = given.due_firing(memory, &mut recorded, reasons) {
             due.push(Due { at, rule: index });
         }
@@ -67,6 +71,8 @@ struct Given<'a> {
     rule: &'a CronRule,
     index: usize,
     now: Timestamp,
+    /// Until when it was handled by a clock that was ahead, if that has just been forgotten.
+    was_ahead_until: Option<Timestamp>,
 }
 
 impl Given<'_> {
@@ -84,23 +90,33 @@ impl Given<'_> {
         self.give_up_what_is_too_late(memory, recorded, reasons);
         let latest = self.rule.firings.previous(self.now).filter(|at| *at > memory.handled);
         let Some(latest) = latest else {
+            let was_ahead = |until| Because::ClockWasAhead { until };
+            let because = self.was_ahead_until.map_or(Because::NotDue, was_ahead);
             reasons.other(|| Reason {
                 until: next_firing(self.rule, memory, self.now),
-                ..self.reason(Verdict::Inactive, Because::NotDue, None)
+                ..self.reason(Verdict::Inactive, because, None)
             });
             return None;
         };
-        self.record_passed_over(memory, latest, recorded);
+        self.give_up_for_a_later_firing(memory, latest, recorded);
+        let Some(first) = self.rule.firings.next(memory.handled) else { return Some(latest) };
         let late = self.now.duration_since(latest);
         if late > max_delay(self.rule) {
-            self.record(memory, latest, Ending::Missed, recorded);
+            memory.record_missed(self.rule, (first, latest), self.now, recorded);
             reasons.won(self.reason(Verdict::Error, Because::Missed { by: late }, Some(latest)));
             return None;
+        }
+        // Only the latest runs.
+        let before = latest.checked_sub(A_NANOSECOND).ok();
+        let before = before.and_then(|at| self.rule.firings.previous(at));
+        if let Some(last) = before.filter(|last| *last >= first) {
+            memory.record_missed(self.rule, (first, last), self.now, recorded);
         }
         Some(latest)
     }
 
-    /// Records that a firing whose attempts were in vain is too late by now.
+    /// Records that a firing whose attempts were in vain, or that nobody came to try, is too late by
+    /// now.
     fn give_up_what_is_too_late(
         &self,
         memory: &mut RuleMemory,
@@ -111,37 +127,28 @@ impl Given<'_> {
             |pending: &&Pending| self.now.duration_since(pending.at) > max_delay(self.rule);
         let Some(pending) = memory.pending.as_deref().filter(too_late) else { return };
         let (at, attempts) = (pending.at, pending.attempts);
+        if attempts == 0 {
+            memory.record_missed(self.rule, (at, at), self.now, recorded);
+            let by = self.now.duration_since(at);
+            reasons.won(self.reason(Verdict::Error, Because::Missed { by }, Some(at)));
+            return;
+        }
         let message = pending.message.clone().unwrap_or_else(|| Arc::from("never answered"));
         self.record(memory, at, Ending::Failed { attempts, message }, recorded);
         reasons.won(self.reason(Verdict::Error, Because::GaveUp { attempts }, Some(at)));
     }
 
-    /// Records the firings between the last handled one and the latest: only the latest runs. No
-    /// more of them are recorded than the history holds.
-    fn record_passed_over(
+    /// A rule whose delay reaches beyond its next firing may still be trying the one before.
+    fn give_up_for_a_later_firing(
         &self,
         memory: &mut RuleMemory,
         latest: Timestamp,
         recorded: &mut Vec<Recorded>,
     ) {
-        // A rule whose delay reaches beyond its next firing may still be trying the one before.
         if let Some(pending) = memory.pending.take_if(|pending| pending.at < latest) {
             let by = Arc::clone(&self.rule.name);
             self.record(memory, pending.at, Ending::Superseded { by }, recorded);
         }
-        let handled = memory.handled;
-        let before = |at: &Timestamp| {
-            let moment_before = at.checked_sub(A_NANOSECOND).ok()?;
-            self.rule.firings.previous(moment_before).filter(|at| *at > handled)
-        };
-        let Some(newest) = before(&latest) else { return };
-        let passed_over: Vec<Timestamp> = std::iter::successors(Some(newest), before)
-            .take(usize::from(self.rule.failed_history_limit))
-            .collect();
-        for at in passed_over.into_iter().rev() {
-            self.record(memory, at, Ending::Missed, recorded);
-        }
-        memory.handled = memory.handled.max(newest);
     }
 
     fn record(
@@ -231,6 +238,16 @@ impl Due {
         let rule = Some(position(self.rule));
         Reason { rule, verdict, because, since: Some(self.at), until: None }
     }
+}
+
+/// Until when, inclusively, what was decided may be carried out; `None` when nothing is to be.
+pub(crate) fn deadline(policy: &CronScaling, decision: &Decision) -> Option<Timestamp> {
+    let rules = policy.rules.iter().zip(&decision.memory.rules);
+    let applying = rules.filter_map(|(rule, memory)| {
+        let pending = memory.pending.as_ref().filter(|it| it.applying.is_some())?;
+        pending.at.checked_add(max_delay(rule)).ok()
+    });
+    applying.min()
 }
 
 /// When time alone could next change what the rules want.

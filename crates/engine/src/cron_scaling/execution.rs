@@ -43,15 +43,33 @@ pub enum Ending {
     },
 }
 
+/// How many missed firings are counted one by one: those of a week, if there is one every minute. The
+/// instants of the first and the last are exact however many there are.
+pub const MOST_COUNTED: u32 = 10_080;
+
 /// Something that happened to a rule.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Recorded {
-    /// A firing ended. It is told though the history may have no room for it.
+    /// A firing ended, but not by being missed. It is told though the history may have no room for it.
     Ended {
         /// The rule.
         rule: Arc<str>,
         /// What came of it.
         execution: Execution,
+    },
+    /// Firings of which none was carried out, one after the other, because nobody was there in time.
+    /// The history has the latest of them, as many as it has room for.
+    Missed {
+        /// The rule.
+        rule: Arc<str>,
+        /// How many. No more than [`MOST_COUNTED`] are counted.
+        count: u32,
+        /// The first of them.
+        first: Timestamp,
+        /// The last of them.
+        last: Timestamp,
+        /// How long ago the last one was.
+        late: SignedDuration,
     },
     /// An attempt to carry a firing out failed; another one follows, unless it is too late by then.
     AttemptFailed {
@@ -63,6 +81,14 @@ pub enum Recorded {
         attempts: u32,
         /// Why this one did.
         message: Arc<str>,
+    },
+    /// The rule was handled, or tried, so far ahead of now that the clock must have been wrong then.
+    /// That is forgotten, and the rule goes on from now.
+    ClockWasAhead {
+        /// The rule.
+        rule: Arc<str>,
+        /// Until when it was handled, or what was tried.
+        until: Timestamp,
     },
 }
 
@@ -126,11 +152,14 @@ impl Execution {
 
 impl Recorded {
     pub(crate) fn what(&self) -> Option<(What, Option<Arc<str>>)> {
-        let Recorded::Ended { rule, execution } = self else { return None };
-        let what = match execution.ending {
-            Ending::Done(_) => What::Fires,
-            Ending::Superseded { .. } => What::Superseded,
-            Ending::Failed { .. } | Ending::Missed => What::Missed,
+        let (what, rule) = match self {
+            Recorded::Ended { rule, execution } => match execution.ending {
+                Ending::Done(_) => (What::Fires, rule),
+                Ending::Superseded { .. } => (What::Superseded, rule),
+                Ending::Failed { .. } | Ending::Missed => (What::Missed, rule),
+            },
+            Recorded::Missed { rule, .. } => (What::Missed, rule),
+            Recorded::AttemptFailed { .. } | Recorded::ClockWasAhead { .. } => return None,
         };
         Some((what, Some(Arc::clone(rule))))
     }

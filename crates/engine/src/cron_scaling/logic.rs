@@ -5,6 +5,7 @@ use std::sync::Arc;
 use almanac_calendar::Zone;
 use jiff::Timestamp;
 
+use super::memory::A_WRONG_CLOCK;
 use super::{
     Because, CronRule, CronScaling, Decision, Ending, Execution, Input, Memory, Setting, decide,
     explain, gather, next_firing, render, settle, wake_at,
@@ -70,14 +71,21 @@ impl Logic for CronRules {
         // Whoever fired last is what the target is as it is for; before that, nothing is of
         // interest but who still holds a field.
         let last = input.policy.rules.iter().filter_map(|rule| newest(&input, rule));
-        let last = last.map(Execution::scheduled).max();
+        let last = last.map(Execution::scheduled);
+        let last = last.filter(|at| at.duration_since(now) <= A_WRONG_CLOCK).max();
         let usable = explain(&input, now).into_iter().map(|reason| {
             let rule = reason.rule.and_then(|index| input.policy.rules.get(index as usize));
             let is_idle = reason.because == Because::NotDue;
             let newest = rule.filter(|_| is_idle).and_then(|rule| newest(&input, rule));
-            match newest.filter(|execution| Some(execution.scheduled()) == last) {
-                Some(execution) => what_became(&input, reason, execution),
-                None => explained(input.policy, &reason),
+            match newest {
+                Some(execution) if execution.scheduled().duration_since(now) > A_WRONG_CLOCK => {
+                    let because = Because::ClockWasAhead { until: execution.scheduled() };
+                    explained(input.policy, &Reason { because, ..reason })
+                }
+                Some(execution) if Some(execution.scheduled()) == last => {
+                    what_became(&input, reason, execution)
+                }
+                _ => explained(input.policy, &reason),
             }
         });
         let unusable = input.policy.unusable_rules.iter().map(|rule| Explained {
@@ -221,14 +229,41 @@ pub(crate) fn close(
     Closed { recorded, effects: settled.effects, wake_at }
 }
 
-/// How many rules of a world wait for a firing, and when the first of these is.
+/// What the rules of a world wait for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Awaited {
+    /// How many rules wait for a firing.
+    pub armed: u64,
+    /// When the first of these is.
+    pub next: Option<Timestamp>,
+    /// The oldest firing that is due and has not been dealt with, whether it is being tried or not.
+    pub oldest_overdue: Option<Timestamp>,
+    /// How many firings were tried in vain and are to be tried again.
+    pub retrying: u64,
+}
+
+/// What the rules of a world wait for at an instant.
 #[must_use]
-pub fn armed(world: &World, now: Timestamp) -> (u64, Option<Timestamp>) {
+pub fn awaited(world: &World, now: Timestamp) -> Awaited {
     let objects = world.cron_scalings.values();
     let usable = objects.filter_map(|object| object.policy.as_ref().zip(object.memory.as_ref()));
     let rules = usable.flat_map(|(policy, memory)| policy.rules.iter().zip(&memory.rules));
-    let next = rules.filter_map(|(rule, memory)| next_firing(rule, memory, now));
-    next.fold((0, None), |(armed, first): (u64, Option<Timestamp>), at| {
-        (armed + 1, Some(first.map_or(at, |first| first.min(at))))
-    })
+    let mut awaited = Awaited::default();
+    let earliest = |one: Option<Timestamp>, other| Some(one.map_or(other, |one| one.min(other)));
+    for (rule, memory) in rules.filter(|(rule, _)| !rule.suspended) {
+        awaited.retrying += u64::from(memory.pending.as_ref().is_some_and(|it| it.attempts > 0));
+        let due = rule.firings.next(memory.handled);
+        let next = match due {
+            Some(due) if due <= now => {
+                awaited.oldest_overdue = earliest(awaited.oldest_overdue, due);
+                next_firing(rule, memory, now)
+            }
+            next => next,
+        };
+        if let Some(next) = next {
+            awaited.armed += 1;
+            awaited.next = earliest(awaited.next, next);
+        }
+    }
+    awaited
 }

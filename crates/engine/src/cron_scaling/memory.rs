@@ -5,10 +5,16 @@
 
 use std::sync::Arc;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
-use super::{Applied, CronRule, Ending, Execution, Input, Recorded};
+use super::{Applied, CronRule, Ending, Execution, Input, MOST_COUNTED, Recorded};
 use crate::Fingerprint;
+
+/// What is further ahead of now was handled by a clock that was wrong. Less than that is a clock that
+/// was set back.
+pub(super) const A_WRONG_CLOCK: SignedDuration = SignedDuration::from_mins(5);
+
+const A_NANOSECOND: SignedDuration = SignedDuration::from_nanos(1);
 
 /// What is remembered of all rules of an object.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -155,14 +161,29 @@ impl RuleMemory {
         recorded: &mut Vec<Recorded>,
     ) -> RuleMemory {
         let mut memory = self.clone();
+        memory.forget_a_wrong_clock(now, recorded);
         if memory.fingerprint != rule.fingerprint {
             // An edited rule begins anew. What it was trying is no longer wanted.
             memory.give_up_what_was_tried(now, recorded);
             memory.fingerprint = rule.fingerprint;
-            memory.handled = memory.handled.max(now);
+            memory.handled = now;
         }
         memory.trim(rule);
         memory
+    }
+
+    /// Forgets that firings were handled, or tried, that a clock has seen which was far ahead. Their
+    /// executions stay in the history.
+    fn forget_a_wrong_clock(&mut self, now: Timestamp, recorded: &mut Vec<Recorded>) {
+        let is_wrong = |at: &Timestamp| at.duration_since(now) > A_WRONG_CLOCK;
+        let pending = self.pending.take_if(|pending| is_wrong(&pending.at));
+        let handled = Some(self.handled).filter(is_wrong);
+        let Some(until) = handled.max(pending.map(|pending| pending.at)) else { return };
+        if handled.is_some() {
+            self.handled = now;
+        }
+        let rule = Arc::clone(&self.name);
+        recorded.push(Recorded::ClockWasAhead { rule, until });
     }
 
     /// The memory of a rule that cannot be used as it is written now. Whatever it is mended to is
@@ -181,6 +202,33 @@ impl RuleMemory {
             let ending = Ending::Failed { attempts, message };
             self.add(Execution::new(at, now, ending), recorded);
         }
+    }
+
+    /// Records that nobody was there in time for all firings from the first one to the last.
+    pub(super) fn record_missed(
+        &mut self,
+        rule: &CronRule,
+        (first, last): (Timestamp, Timestamp),
+        now: Timestamp,
+        recorded: &mut Vec<Recorded>,
+    ) {
+        self.pending.take_if(|pending| pending.at <= last);
+        self.handled = self.handled.max(last);
+        let earlier = |at: &Timestamp| {
+            let moment_before = at.checked_sub(A_NANOSECOND).ok()?;
+            rule.firings.previous(moment_before).filter(|at| *at >= first)
+        };
+        let (mut count, mut kept) = (0, Vec::new());
+        for at in std::iter::successors(Some(last), earlier).take(MOST_COUNTED as usize) {
+            if count < u32::from(rule.failed_history_limit) {
+                kept.push(Execution::new(at, now, Ending::Missed));
+            }
+            count += 1;
+        }
+        let late = now.duration_since(last);
+        recorded.push(Recorded::Missed { rule: Arc::clone(&self.name), count, first, last, late });
+        self.executions = kept.into_iter().chain(self.executions.iter().cloned()).collect();
+        self.trim(rule);
     }
 
     /// Records how a firing ended.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 
 use super::CronScaling;
 use crate::{Identity, Reason, World};
@@ -44,6 +44,12 @@ pub enum Because {
     Suspended,
     /// No firing is due.
     NotDue,
+    /// No firing is due, and what it was handled for last lies so far ahead that the clock must have
+    /// been wrong then.
+    ClockWasAhead {
+        /// Until when it was handled.
+        until: Timestamp,
+    },
 }
 
 /// A reason as a line for a person.
@@ -62,11 +68,15 @@ pub fn render(policy: &CronScaling, reason: &Reason<Because>) -> String {
         Because::Superseded { by } => {
             format!("{schedule}: fired, but was superseded by {}", name(by))
         }
-        Because::Missed { by } => format!("{schedule}: missed by {by:#}"),
+        Because::Missed { by } => {
+            let by = SignedDuration::from_secs(by.as_secs());
+            format!("{schedule}: missed by {by:#}")
+        }
         Because::TargetMissing => format!("{schedule}: fired, but the target was not found"),
         Because::TargetUnreachable => {
             format!("{schedule}: fired, but the target could not be looked at")
         }
+        Because::Retrying { attempts: 0 } => format!("{schedule}: fired, and is about to be tried"),
         Because::Retrying { attempts } => {
             format!("{schedule}: fired, tried in vain {attempts} times so far")
         }
@@ -75,6 +85,9 @@ pub fn render(policy: &CronScaling, reason: &Reason<Because>) -> String {
         }
         Because::Suspended => format!("{schedule}: suspended"),
         Because::NotDue => format!("{schedule}: not due"),
+        Because::ClockWasAhead { until } => {
+            format!("{schedule}: not due; {until} was handled by a clock that was ahead")
+        }
     }
 }
 

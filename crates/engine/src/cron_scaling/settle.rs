@@ -8,6 +8,8 @@ use super::{CronScaling, Decision, Ending, Execution, Memory, Pending, Recorded,
 use crate::turn::Effect;
 use crate::{Outcome, Value, Verdict, Why};
 
+/// The time between the first attempt and the second.
+const FIRST_PAUSE: SignedDuration = SignedDuration::from_secs(1);
 /// The longest time between two attempts.
 const LONGEST_PAUSE_SECONDS: i64 = 60;
 
@@ -43,6 +45,11 @@ pub fn settle(
                 memory.record(rule, done, &mut recorded);
                 continue;
             }
+            Some(Outcome::Withdrawn) => {
+                // Nothing was tried. The next turn finds out what has changed.
+                pending.retry_at = now.saturating_add(FIRST_PAUSE).unwrap_or(now);
+                continue;
+            }
             Some(Outcome::Conflict) => {
                 Arc::from("somebody else changed the target at the same time")
             }
@@ -73,6 +80,8 @@ fn place(policy: &CronScaling, recorded: &Recorded) -> (Timestamp, usize) {
     let (at, name) = match recorded {
         Recorded::Ended { rule, execution } => (execution.scheduled(), rule),
         Recorded::AttemptFailed { rule, scheduled, .. } => (*scheduled, rule),
+        Recorded::Missed { rule, last, .. } => (*last, rule),
+        Recorded::ClockWasAhead { rule, until } => (*until, rule),
     };
     let place = policy.rules.iter().position(|rule| rule.name == *name);
     (at, place.unwrap_or(usize::MAX))

@@ -24,9 +24,12 @@ pub fn read(policy: &CronScaling, status: &Value) -> Option<Memory> {
         return None;
     }
     let entries: BTreeMap<&str, &Value> = entries(status).rev().collect();
-    let usable = policy.rules.iter().map(|rule| Arc::clone(&rule.name));
-    let unusable = policy.unusable_rules.iter().map(|rule| Arc::from(&*rule.name));
-    let read_one = |name: Arc<str>| entries.get(&*name).map(|entry| read_entry(name, entry));
+    let usable = policy.rules.iter().map(|rule| (Arc::clone(&rule.name), rule.fingerprint));
+    let unusable = policy.unusable_rules.iter();
+    let unusable = unusable.map(|rule| (Arc::from(&*rule.name), Fingerprint::of_nothing()));
+    let read_one = |(name, now): (Arc<str>, Fingerprint)| {
+        entries.get(&*name).map(|entry| read_entry(name, entry, now))
+    };
     Some(Memory { rules: usable.chain(unusable).filter_map(read_one).collect() })
 }
 
@@ -40,7 +43,7 @@ pub fn read_without_policy(status: &Value) -> Option<Memory> {
     let mut rules: Vec<RuleMemory> = Vec::new();
     for (name, entry) in entries(status) {
         if rules.len() < MOST_RULES && !rules.iter().any(|known| *known.name == *name) {
-            rules.push(read_entry(name.into(), entry));
+            rules.push(read_entry(name.into(), entry, Fingerprint::of_nothing()));
         }
     }
     Some(Memory { rules })
@@ -54,8 +57,14 @@ fn entries(status: &Value) -> impl DoubleEndedIterator<Item = (&str, &Value)> {
         .filter(|(name, _)| can_be_a_name(name))
 }
 
-fn read_entry(name: Arc<str>, entry: &Value) -> RuleMemory {
-    let fingerprint = entry["fingerprint"].as_str().and_then(|text| text.parse().ok());
+/// Reads one entry. `now` is the fingerprint of the rule as it is now.
+fn read_entry(name: Arc<str>, entry: &Value, now: Fingerprint) -> RuleMemory {
+    let fingerprint = entry["fingerprint"].as_str().and_then(|text| match text.parse() {
+        Ok(fingerprint) => Some(fingerprint),
+        // Nobody can compare the two, so the rule is taken for the same: a release must never make an
+        // old rule a new one.
+        Err(_) => is_composed_otherwise(text).then_some(now),
+    });
     let handled = lenient::instant(&entry["lastHandledTime"]);
     // Until when a rule was handled means nothing without the rule as it was then, nor the other
     // way round. No rule has the fingerprint of nothing, so this one begins anew.
@@ -68,4 +77,13 @@ fn read_entry(name: Arc<str>, entry: &Value) -> RuleMemory {
         executions: Arc::default(),
     }
     .with_executions(executions::read(entry))
+}
+
+/// Whether another release has composed a fingerprint otherwise than this one does. Bare digits are the
+/// first way; any other one says which it is: `v2:0123456789abcdef`.
+fn is_composed_otherwise(fingerprint: &str) -> bool {
+    let version = fingerprint.strip_prefix('v').and_then(|rest| rest.split_once(':'));
+    version.is_some_and(|(version, digits)| {
+        version.parse::<u32>().is_ok() && digits.parse::<Fingerprint>().is_ok()
+    })
 }

@@ -2,8 +2,9 @@
 
 use almanac_engine::Outcome;
 
+use super::recorded::recorded;
 use crate::support::cron::{Scaling, rule};
-use crate::support::{instant, monday};
+use crate::support::{instant, monday, seconds};
 
 fn hourly() -> Scaling {
     let mut scaling = Scaling::of_workload(1, &[rule("r", "3 * * * *", 5)]);
@@ -40,6 +41,60 @@ fn an_attempt_under_way_when_the_clock_is_set_back_goes_on_when_its_time_comes_a
     assert!(!scaling.turn(monday("09:03")), "its pause is not over");
     assert!(scaling.turn(monday("09:03:01")));
     assert_eq!(scaling.history("r"), ["09:03:00 done replicas 5"]);
+}
+
+/// A month later than the clocks of this file are otherwise.
+fn a_month_ahead() -> jiff::Timestamp {
+    monday("09:03:02") + seconds(720 * 3600)
+}
+
+#[test]
+fn what_a_clock_that_was_a_month_ahead_has_handled_is_forgotten_and_the_rule_goes_on_from_now() {
+    let mut scaling = hourly();
+    scaling.turn(monday("09:03"));
+    assert!(!scaling.turn(a_month_ahead()), "it is so already");
+    let handled = a_month_ahead() - seconds(2);
+    scaling.set_replicas(1);
+    assert!(!scaling.turn(monday("09:03:08")), "09:03 is not carried out again");
+    assert_eq!(recorded(&scaling), [format!("r was ahead until {handled}")]);
+    assert_eq!(scaling.wake_at, Some(monday("10:03")), "not a month later");
+    assert_eq!(scaling.history("r")[0], "09:03:00 done replicas 5", "what was done stays");
+    assert_eq!(scaling.rule_memory("r").executions[0].scheduled(), handled);
+    assert!(scaling.turn(monday("10:03")));
+    assert_eq!(recorded(&scaling), ["10:03 r done"], "it is told once");
+}
+
+#[test]
+fn what_was_tried_by_a_clock_that_was_a_month_ahead_is_forgotten() {
+    let mut scaling = hourly();
+    scaling.turn_in_vain(a_month_ahead(), &Outcome::Conflict);
+    assert!(!scaling.turn(monday("09:03:00") - seconds(1)));
+    assert_eq!(scaling.rule_memory("r").pending, None);
+    assert_eq!(scaling.wake_at, Some(monday("09:03")));
+    assert!(scaling.turn(monday("09:03")));
+}
+
+#[test]
+fn five_minutes_ahead_is_a_clock_that_was_set_back_and_anything_more_is_one_that_was_wrong() {
+    for (handled, is_forgotten) in [("09:08", false), ("09:08:01", true)] {
+        let mut scaling = hourly();
+        scaling.object().memory.as_mut().unwrap().rules[0].handled = monday(handled);
+        scaling.turn(monday("09:03"));
+        let is_told = !recorded(&scaling).is_empty();
+        assert_eq!(is_told, is_forgotten, "{handled}");
+    }
+}
+
+#[test]
+fn a_rule_that_was_handled_by_a_clock_that_was_ahead_is_explained_so() {
+    let mut scaling = hourly();
+    scaling.turn(a_month_ahead());
+    let expected = "every hour, at minute 3 (UTC): not due; 2026-04-01T09:03:00Z was handled by a \
+                    clock that was ahead";
+    assert_eq!(scaling.explained(monday("09:03:08")), [expected]);
+    scaling.turn(monday("09:03:08"));
+    let explained = scaling.world.explain(&scaling.name(), monday("09:04"));
+    assert_eq!(explained[0].because, expected, "also once it is forgotten");
 }
 
 #[test]

@@ -114,13 +114,13 @@ fn a_changed_target_is_not_written_for_the_past_nor_when_it_is_changed_back() {
 }
 
 #[test]
-fn an_edited_rule_does_not_fire_again_what_was_handled_before_the_clock_was_set_back() {
-    let mut scaling = hourly();
-    scaling.set_replicas(1);
-    scaling.edit(&[rule("r", "3 * * * *", 5).suspended()]);
-    scaling.turn(monday("09:02:52"));
-    scaling.edit(&[rule("r", "3 * * * *", 5)]);
-    scaling.turn(monday("09:02:55"));
-    assert!(!scaling.turn(monday("09:03")));
-    assert_eq!(scaling.replicas(), Some(1));
+fn an_edited_rule_begins_anew_whatever_was_handled_before_the_clock_was_set_back() {
+    for back in ["09:02:52", "08:00"] {
+        let mut scaling = hourly();
+        scaling.edit(&[rule("r", "3 * * * *", 7)]);
+        assert!(!scaling.turn(monday(back)));
+        assert_eq!(scaling.next_of("r", monday(back)), scaling.wake_at);
+        scaling.run_until(monday("09:03"));
+        assert_eq!(scaling.replicas(), Some(7), "since {back}");
+    }
 }

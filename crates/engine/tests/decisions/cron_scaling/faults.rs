@@ -218,6 +218,21 @@ fn a_decision_that_takes_what_nobody_can_look_at_for_missing_is_caught() {
     assert!(is_caught(&hasty, true, false));
 }
 
+#[test]
+fn a_decision_that_believes_a_clock_that_was_ahead_is_caught() {
+    let believing = |input: &Input<'_>, now: Timestamp| {
+        let mut decision = decide(input, now);
+        let known = input.memory.map_or(&[][..], |memory| &memory.rules);
+        for rule in &mut decision.memory.rules {
+            let before = known.iter().find(|it| it.name == rule.name);
+            rule.handled = rule.handled.max(before.map_or(now, |it| it.handled));
+        }
+        decision.recorded.retain(|it| !matches!(it, Recorded::ClockWasAhead { .. }));
+        decision
+    };
+    assert!(is_caught(&believing, true, true));
+}
+
 /// The lower bound of a rule that is superseded at `now`, if it is above the upper one there is.
 fn pushing_bound(input: &Input<'_>, decision: &Decision, now: Timestamp) -> Option<u32> {
     let TargetState::Autoscaler(live) = input.target else { return None };

@@ -4,7 +4,8 @@
 //! Two things are left out, because what the target shows is all there is to tell by that a write
 //! was carried out whose answer, or whose record, was lost. While such a write is in doubt the clock
 //! is not set back over it, and no second one is lost as well: an older firing could then be carried
-//! out again over a newer one that was forgotten and is too late.
+//! out again over a newer one that was forgotten and is too late. Nor is the clock set back so far that
+//! what was handled is forgotten, where each firing has to be recorded once.
 
 use almanac_checker::check_cron_scaling;
 use almanac_engine::cron_scaling::{Decision, Input, Memory, RuleMemory, TargetState, decide};
@@ -103,8 +104,13 @@ impl<'a> Life<'a> {
             }
             Step::Again(fate) => self.turn(*fate),
             Step::Back(length, fate) => {
-                let back = self.now - seconds(*length);
+                let latest = self.ledger.latest.unwrap_or(self.now);
+                let back = (self.now - seconds(*length)).max(latest - seconds(300)).min(self.now);
                 self.now = self.in_doubt_since.map_or(back, |limit| back.max(limit.min(self.now)));
+                self.turn(*fate)
+            }
+            Step::PutRight(length, fate) => {
+                self.now -= seconds(*length);
                 self.turn(*fate)
             }
             Step::Restart => {
@@ -225,7 +231,11 @@ impl<'a> Life<'a> {
         let Some(action) = decision.actions.first() else { return Vec::new() };
         let is_effective = !matches!(
             fate,
-            Fate::Conflict | Fate::Refused | Fate::UnknownWithoutEffect | Fate::CrashWithoutEffect
+            Fate::Conflict
+                | Fate::Refused
+                | Fate::Withdrawn
+                | Fate::UnknownWithoutEffect
+                | Fate::CrashWithoutEffect
         );
         let before = live(&self.scaling);
         if is_effective {
@@ -243,6 +253,7 @@ impl<'a> Life<'a> {
             Fate::Done | Fate::CrashWithEffect => Outcome::Done,
             Fate::Unchanged => Outcome::Unchanged,
             Fate::Conflict => Outcome::Conflict,
+            Fate::Withdrawn => Outcome::Withdrawn,
             Fate::Refused | Fate::CrashWithoutEffect => Outcome::Refused("forbidden".into()),
             Fate::UnknownWithEffect | Fate::UnknownWithoutEffect => {
                 Outcome::Unknown("the answer was lost".into())

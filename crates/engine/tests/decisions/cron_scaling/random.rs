@@ -15,6 +15,8 @@ pub(super) enum Fate {
     Unchanged,
     Conflict,
     Refused,
+    /// It was not sent.
+    Withdrawn,
     /// The answer is lost, and the write had been carried out.
     UnknownWithEffect,
     /// The answer is lost, and so is the request.
@@ -33,8 +35,10 @@ pub(super) enum Step {
     After(i64, i32, Fate),
     /// The same turn again.
     Again(Fate),
-    /// The clock is set back, and a turn is taken.
+    /// The clock is set back, by no more than makes it a wrong one, and a turn is taken.
     Back(i64, Fate),
+    /// The clock was ahead, is put right, and a turn is taken.
+    PutRight(i64, Fate),
     /// The process ends and another begins.
     Restart,
     /// The target is deleted, or is there again as it was.
@@ -107,6 +111,7 @@ fn fates() -> impl Strategy<Value = Fate> {
         1 => Just(Fate::Unchanged),
         2 => Just(Fate::Conflict),
         2 => Just(Fate::Refused),
+        1 => Just(Fate::Withdrawn),
         2 => Just(Fate::UnknownWithEffect),
         1 => Just(Fate::UnknownWithoutEffect),
         1 => Just(Fate::CrashWithEffect),
@@ -122,7 +127,7 @@ fn steps(scales_bounds: bool, edits: bool) -> BoxedStrategy<Step> {
         5 => (lengths(), nanoseconds(), fates())
             .prop_map(|(seconds, nanosecond, fate)| Step::After(seconds, nanosecond, fate)),
         2 => fates().prop_map(Step::Again),
-        2 => (prop_oneof![Just(8_i64), 1..7200_i64], fates())
+        2 => (prop_oneof![Just(8_i64), 1..300_i64], fates())
             .prop_map(|(seconds, fate)| Step::Back(seconds, fate)),
         2 => Just(Step::Restart),
         1 => Just(Step::HideOrShowTarget),
@@ -133,6 +138,8 @@ fn steps(scales_bounds: bool, edits: bool) -> BoxedStrategy<Step> {
     }
     prop_oneof![
         6 => lives,
+        1 => (prop_oneof![299..303_i64, 1..3_000_000_i64], fates())
+            .prop_map(|(seconds, fate)| Step::PutRight(seconds, fate)),
         1 => (1..6_u32).prop_map(Step::Meddle),
         2 => (0..4_usize, rules(scales_bounds, true)).prop_map(|(index, rule)| Step::Edit(index, rule)),
         1 => Just(Step::Reverse),

@@ -67,3 +67,11 @@ fn reasons_read_as_lines_for_a_person() {
     let lines = scaling.explained(monday("09:01")).join("\n");
     assert!(lines.contains("not due"), "{lines}");
 }
+
+#[test]
+fn how_late_a_firing_was_is_told_in_whole_seconds() {
+    let mut scaling = Scaling::of_workload(1, &[rule("r", "3 * * * *", 5)]);
+    scaling.turn(monday("09:00"));
+    let late = monday("09:09:26") + jiff::SignedDuration::from_nanos(796_485_599);
+    assert_eq!(scaling.explained(late), ["every hour, at minute 3 (UTC): missed by 6m 26s"]);
+}

@@ -7,7 +7,7 @@ use crate::support::cron::{Scaling, bounds, rule};
 use crate::support::{NANOSECOND, monday};
 
 /// What the last turn has recorded, a line each.
-fn recorded(scaling: &Scaling) -> Vec<String> {
+pub(super) fn recorded(scaling: &Scaling) -> Vec<String> {
     let recorded = scaling.last.iter().flat_map(|turn| &turn.recorded);
     let line = |it: &engine::Recorded| {
         let engine::Recorded::CronScaling(it) = it else { panic!("not of cron rules: {it:?}") };
@@ -17,7 +17,7 @@ fn recorded(scaling: &Scaling) -> Vec<String> {
                 let how = match &execution.ending {
                     Ending::Done(_) => "done".to_owned(),
                     Ending::Failed { attempts, .. } => format!("failed after {attempts}"),
-                    Ending::Missed => "missed".to_owned(),
+                    Ending::Missed => panic!("what is missed is told together"),
                     Ending::Superseded { by } => format!("superseded by {by}"),
                 };
                 format!("{at} {rule} {how}")
@@ -25,6 +25,14 @@ fn recorded(scaling: &Scaling) -> Vec<String> {
             Recorded::AttemptFailed { rule, scheduled, attempts, message } => {
                 format!("{} {rule} attempt {attempts}: {message}", scheduled.strftime("%H:%M"))
             }
+            Recorded::Missed { rule, count: 1, last, .. } => {
+                format!("{} {rule} missed", last.strftime("%H:%M"))
+            }
+            Recorded::Missed { rule, count, first, last, .. } => {
+                let (first, last) = (first.strftime("%H:%M"), last.strftime("%H:%M"));
+                format!("{first} to {last} {rule} missed {count}")
+            }
+            Recorded::ClockWasAhead { rule, until } => format!("{rule} was ahead until {until}"),
         }
     };
     recorded.map(line).collect()
@@ -124,6 +132,23 @@ fn what_the_history_has_no_room_for_is_told_all_the_same() {
     scaling.turn(monday("09:30"));
     assert_eq!(scaling.history("r"), [""; 0]);
     assert_eq!(recorded(&scaling), ["09:03 r missed"]);
+}
+
+#[test]
+fn firings_that_were_passed_over_are_told_together_and_all_of_them_are_counted() {
+    for keeps in [0, 3, 32] {
+        let often = rule("r", "3 * * * *", 5).keeps(3, keeps);
+        let mut scaling = Scaling::of_workload(1, std::slice::from_ref(&often));
+        scaling.turn(monday("00:00"));
+        scaling.turn(monday("19:03"));
+        let told = ["00:03 to 18:03 r missed 19", "19:03 r done"];
+        assert_eq!(recorded(&scaling), told, "with room for {keeps}");
+        let mut scaling = Scaling::of_workload(1, &[often]);
+        scaling.turn(monday("00:00"));
+        scaling.turn(monday("18:30"));
+        assert_eq!(recorded(&scaling), ["00:03 to 18:03 r missed 19"], "the latest among them");
+        assert_eq!(scaling.history("r").len(), usize::from(keeps.min(19)));
+    }
 }
 
 #[test]

@@ -1,8 +1,9 @@
 //! Attempts in vain: the pauses between them, the deadline, and the one record at the end.
 
+use almanac_engine::cron_scaling::{Awaited, awaited};
 use almanac_engine::{Outcome, World};
 
-use crate::support::cron::{Scaling, rule, workload};
+use crate::support::cron::{Scaling, bounds, rule, workload};
 use crate::support::{NANOSECOND, monday, seconds};
 
 fn hourly() -> Scaling {
@@ -161,4 +162,47 @@ fn an_action_that_nobody_carried_out_is_in_vain() {
     assert_eq!((turn.done, turn.effects), (vec![], vec![]));
     assert!(scaling.turn(monday("09:03:01")));
     assert_eq!(scaling.history("r"), ["09:03:00 done replicas 5"]);
+}
+
+#[test]
+fn a_write_that_was_withdrawn_is_no_attempt_and_is_missed_once_it_is_too_late() {
+    let mut scaling = Scaling::of_workload(1, &[rule("r", "3 * * * *", 5)]);
+    scaling.turn(monday("09:00"));
+    let open = scaling.open(monday("09:03"));
+    assert_eq!(open.deadline(), Some(monday("09:08")), "the delay is 300 seconds");
+    scaling.turn_in_vain(monday("09:03"), &Outcome::Withdrawn);
+    assert_eq!(scaling.rule_memory("r").pending.as_ref().map(|it| it.attempts), Some(0));
+    assert!(!scaling.turn(monday("09:08:01")));
+    assert_eq!(scaling.history("r"), ["09:03:00 missed by 301 s"]);
+}
+
+#[test]
+fn of_several_firings_in_one_write_the_first_that_would_be_too_late_says_until_when() {
+    let rules = [
+        bounds("min", "3 * * * *", Some(2), None).delay(200),
+        bounds("max", "4 * * * *", None, Some(9)).delay(60),
+    ];
+    let mut scaling = Scaling::of_autoscaler(1, 5, &rules);
+    scaling.turn(monday("09:00"));
+    assert_eq!(scaling.open(monday("09:04")).deadline(), Some(monday("09:05")));
+    assert_eq!(scaling.open(monday("09:02")).deadline(), None, "there is nothing to carry out");
+}
+
+#[test]
+fn what_is_due_and_not_dealt_with_is_overdue_and_what_was_tried_in_vain_is_retried() {
+    let rules = [rule("r", "3 * * * *", 5), rule("later", "30 * * * *", 7)];
+    let mut scaling = Scaling::of_workload(1, &rules);
+    scaling.turn(monday("09:00"));
+    let seen = |scaling: &Scaling, at: &str| {
+        let Awaited { armed, next, oldest_overdue, retrying } = awaited(&scaling.world, monday(at));
+        assert_eq!(armed, 2);
+        (next, oldest_overdue, retrying)
+    };
+    let (due, later) = (Some(monday("09:03")), Some(monday("09:30")));
+    assert_eq!(seen(&scaling, "09:02"), (due, None, 0));
+    assert_eq!(seen(&scaling, "09:04"), (later, due, 0), "nobody has come");
+    scaling.turn_in_vain(monday("09:04"), &Outcome::Conflict);
+    assert_eq!(seen(&scaling, "09:05"), (later, due, 1));
+    scaling.turn(monday("09:05"));
+    assert_eq!(seen(&scaling, "09:05"), (later, None, 0));
 }
