@@ -33,7 +33,7 @@ use crate::turns::Turns;
 
 /// How many policies may have their turns at the same time. Most of a turn is waiting for the API
 /// server, and how many requests go at once is limited elsewhere.
-const TURNS_AT_ONCE: usize = 256;
+pub(crate) const TURNS_AT_ONCE: usize = 256;
 
 /// How long the end of a term may take: what is under way, the statuses, the Events.
 const ENDS_WITHIN: Duration = Duration::from_secs(10);
