@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use almanac_engine::{Family, PolicyName};
+use almanac_engine::{Family, Identity, PolicyName};
 use almanac_shell::budget::{WriteBudget, WriteLimits};
 use almanac_shell::clock::Clock;
 use almanac_shell::event_log::{EventLog, EventLogWriter, EventMetrics};
@@ -31,6 +31,8 @@ use crate::turns::Turns;
 pub(crate) enum Answer {
     /// An object, or several.
     Is(Value),
+    /// A refusal, with its code and its words.
+    No(u16, &'static str),
     /// It never answers.
     Never,
 }
@@ -111,6 +113,13 @@ impl Stand {
         tokio::join!(self.turns.run(TURNS_AT_ONCE, None, end.clone(), writes, turn), stop);
     }
 
+    /// The reason of a condition of a policy's, if it is not as it should be.
+    pub(crate) fn complaint(&self, policy: &PolicyName) -> Option<&'static str> {
+        let known = self.cluster.lock();
+        let problem = known.policies.get(policy)?.problem.as_ref()?;
+        Some(problem.reason().name())
+    }
+
     /// When an object was patched, each time, and where.
     pub(crate) fn patched(&self) -> Vec<(Timestamp, String)> {
         let asked = self.asked.lock().expect("whole");
@@ -138,14 +147,24 @@ fn client(
         let answer = if is_watch { Answer::Never } else { answer(&one) };
         asked.lock().expect("whole").push(one);
         async move {
-            let body = match answer {
-                Answer::Is(body) => body,
+            let (code, body) = match answer {
+                Answer::Is(body) => (200, body),
+                Answer::No(code, message) => (code, refusal(code, message)),
                 Answer::Never => std::future::pending().await,
             };
-            Ok::<_, std::io::Error>(Response::new(Body::from(body.to_string().into_bytes())))
+            let body = Body::from(body.to_string().into_bytes());
+            let response = Response::builder().status(code).body(body);
+            Ok::<_, std::io::Error>(response.expect("it is a response"))
         }
     });
     Client::new(service, "default")
+}
+
+fn refusal(code: u16, message: &str) -> Value {
+    json!({
+        "kind": "Status", "apiVersion": "v1", "status": "Failure",
+        "code": code, "message": message,
+    })
 }
 
 /// What discovery says of a kind that can be scaled.
@@ -201,4 +220,10 @@ pub(crate) fn at_nine(name: &str, api_version: &str, kind: &str) -> Value {
             "rules": [{ "name": "nine", "schedule": "0 9 * * *", "targetReplicas": 3 }],
         },
     })
+}
+
+/// The policy of a name.
+pub(crate) fn policy(name: &str) -> PolicyName {
+    let object = Identity::new("autoscaling.karmada.io", "CronFederatedHPA", "default", name);
+    PolicyName::new(Family::CronScaling, object)
 }

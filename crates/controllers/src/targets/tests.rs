@@ -1,8 +1,10 @@
-//! Kinds that do not answer, and those that do: a real API server cannot be told to hang.
+//! Kinds that do not answer, and rights that come late: a real API server cannot be told to hang, and
+//! nobody wants to wait for it.
 
+use http::Method;
 use jiff::Timestamp;
 
-use crate::stand::{Answer, Asked, Stand, at_nine, deployments, discovered, scale};
+use crate::stand::{Answer, Asked, Stand, at_nine, deployments, discovered, policy, scale};
 
 const HEALTHY: usize = 20;
 
@@ -89,4 +91,25 @@ async fn a_kind_that_answers_again_in_time_is_carried_out_in_time() {
     }
     stand.run(200).await;
     assert_eq!(stand.patched().len(), 300);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_right_that_is_granted_mends_the_condition_within_a_minute_and_a_half_without_a_write() {
+    let granted = at("09:30:00");
+    let mut stand = Stand::at("2026-11-20T08:59:30Z", move |asked| {
+        if asked.method == Method::PATCH && asked.at < granted {
+            return Answer::No(403, "deployments.apps \"healthy-1\" is forbidden: not granted");
+        }
+        answer_of_apps(asked)
+    });
+    stand.present(at_nine("healthy-1", "apps/v1", "Deployment"));
+    stand.run(30 * 60 + 29).await;
+    assert_eq!(stand.complaint(&policy("healthy-1")), Some("TargetForbidden"));
+    stand.run(90).await;
+    assert_eq!(stand.complaint(&policy("healthy-1")), None);
+    let written = stand.patched();
+    let mut after_it_was_granted = written.iter().filter(|(when, _)| *when >= granted);
+    assert!(after_it_was_granted.all(|(_, path)| path.contains("dryRun=All")), "{written:?}");
+    stand.run(10 * 60).await;
+    assert_eq!(stand.patched().len(), written.len(), "what is mended is not looked at again");
 }
