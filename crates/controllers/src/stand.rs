@@ -144,9 +144,12 @@ fn client(
         let path = request.uri().path_and_query().map(ToString::to_string).unwrap_or_default();
         let is_watch = path.contains("watch=");
         let one = Asked { at: clock.now(), method: request.method().clone(), path };
-        let answer = if is_watch { Answer::Never } else { answer(&one) };
+        let answer = if is_watch { Answer::Is(bookmark()) } else { answer(&one) };
         asked.lock().expect("whole").push(one);
         async move {
+            if is_watch {
+                tokio::time::sleep(Duration::from_secs(5)).await;
+            }
             let (code, body) = match answer {
                 Answer::Is(body) => (200, body),
                 Answer::No(code, message) => (code, refusal(code, message)),
@@ -158,6 +161,13 @@ fn client(
         }
     });
     Client::new(service, "default")
+}
+
+/// All that a watch tells before it ends: nothing has happened.
+fn bookmark() -> Value {
+    let object =
+        json!({ "kind": "any", "apiVersion": "v1", "metadata": { "resourceVersion": "7" } });
+    json!({ "type": "BOOKMARK", "object": object })
 }
 
 fn refusal(code: u16, message: &str) -> Value {

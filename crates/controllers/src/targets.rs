@@ -16,6 +16,7 @@ use std::time::Duration;
 
 use almanac_api::status::TargetProblem;
 use almanac_engine::{Autoscaler, Identity, TargetReference};
+use almanac_shell::following::{Views, follow};
 use almanac_shell::writer::Writer;
 use kube::Client;
 use tokio::task::JoinSet;
@@ -74,6 +75,8 @@ pub(crate) struct Targets {
     kinds: Mutex<Kinds>,
     /// A kind that does not answer holds up nobody but its own.
     lanes: Lanes,
+    /// Tells how old the view of a followed kind is.
+    views: Views,
     /// Whoever follows a kind. They end with this.
     followers: Mutex<JoinSet<()>>,
 }
@@ -102,8 +105,14 @@ impl Targets {
             allow_cluster_scoped,
             kinds: Mutex::default(),
             lanes: Lanes::new(),
+            views: Views::default(),
             followers: Mutex::new(JoinSet::new()),
         }
+    }
+
+    /// The same, with the views of what is followed among these.
+    pub(crate) fn seen_by(self, views: Views) -> Self {
+        Self { views, ..self }
     }
 
     /// Sees to it that the world has a target's state as it is now, as far as that can be known. Of
@@ -217,10 +226,11 @@ impl Targets {
             let (following, follower) = followed::follower(kind, cluster, turns);
             let client = self.client.clone();
             let resource = resolved.resource.clone();
+            let view = self.views.begin(&resource.plural, false);
             let mut followers = self.followers.lock().unwrap_or_else(PoisonError::into_inner);
             followers.spawn(async move {
                 let mut follower = follower;
-                almanac_shell::following::follow(client, &resource, &mut follower).await;
+                follow(client, &resource, view, &mut follower).await;
             });
             following
         });

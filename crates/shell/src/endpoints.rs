@@ -18,6 +18,7 @@ use prometheus_client::registry::Registry;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
+use crate::following::Views;
 use crate::monotonic;
 
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -40,6 +41,8 @@ struct HealthInner {
     alive_at: AtomicU64,
     /// How often all was over.
     life: AtomicU64,
+    /// What is followed now.
+    views: Views,
 }
 
 /// Gives signs of life.
@@ -72,6 +75,22 @@ impl Health {
 
     fn set(&self, awaited: Option<String>) {
         *self.inner.awaited.lock().unwrap_or_else(PoisonError::into_inner) = awaited;
+    }
+
+    /// The views of what is followed. While one of a kind that is needed is too old, the process is not
+    /// ready.
+    #[must_use]
+    pub fn views(&self) -> &Views {
+        &self.inner.views
+    }
+
+    /// Says what is waited for, if anything is.
+    fn awaited(&self) -> Option<String> {
+        let awaited = self.inner.awaited.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        awaited.or_else(|| {
+            let kind = self.inner.views.too_old()?;
+            Some(format!("news of {kind}: nothing was heard of them for minutes"))
+        })
     }
 
     /// A heart, whose beats are expected from the first one on.
@@ -141,9 +160,26 @@ async fn healthz(State(served): State<Served>) -> (StatusCode, &'static str) {
 }
 
 async fn readyz(State(served): State<Served>) -> (StatusCode, String) {
-    let awaited = served.health.inner.awaited.lock().unwrap_or_else(PoisonError::into_inner);
-    match &*awaited {
+    match served.health.awaited() {
         None => (StatusCode::OK, "ok\n".to_owned()),
         Some(what) => (StatusCode::SERVICE_UNAVAILABLE, format!("waiting for {what}\n")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_process_whose_view_is_too_old_is_not_ready_until_there_is_news() {
+        let health = Health::default();
+        health.is_ready();
+        let view = health.views().begin("cronfederatedhpas", true);
+        assert_eq!(health.awaited(), None);
+        tokio::time::sleep(Duration::from_secs(181)).await;
+        let awaited = health.awaited().expect("it is not ready");
+        assert!(awaited.starts_with("news of cronfederatedhpas"), "{awaited}");
+        view.is_new();
+        assert_eq!(health.awaited(), None);
     }
 }

@@ -171,4 +171,8 @@ impl Follower for TargetFollower {
         // What was told may not be so any more. Until the next news, whoever needs a target asks.
         self.stage.send_replace(Stage::Failing);
     }
+
+    fn went_back(&mut self) {
+        self.cluster.lock().targets.forget_versions(self.kind);
+    }
 }
