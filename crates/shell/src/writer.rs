@@ -297,8 +297,8 @@ impl Writer {
                 metrics.count(urgency, "lost");
                 return Err(WriteError::Unknown(in_short(&error)));
             };
-            metrics.count(urgency, &status.code.to_string());
             let refusal = Refusal::from(*status);
+            metrics.count(urgency, &refusal.told_in_metrics());
             match refusal.asks_to_wait() {
                 Some(pause) if asked < ASKS_AGAIN => {
                     asked += 1;

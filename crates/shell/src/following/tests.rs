@@ -71,7 +71,7 @@ async fn follow_for(
             let text = if request.uri().query().is_some_and(|it| it.contains("watch=")) {
                 let Some(lines) = answers.1(second) else { std::future::pending().await };
                 tokio::time::sleep(Duration::from_secs(5)).await;
-                lines.iter().map(|line| format!("{line}\n")).collect()
+                lines.iter().map(Value::to_string).collect::<Vec<_>>().join("\n")
             } else {
                 let Some(version) = answers.0(second) else { std::future::pending().await };
                 list(version).to_string()
