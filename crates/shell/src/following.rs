@@ -135,8 +135,9 @@ impl Failure {
             _ => 0,
         };
         let unseen = Unseen { is_absent: code == 404, reason: crate::writer::in_short(error) };
-        // From a version that is no longer there nobody can go on.
-        let next = if code == 410 { Next::List } else { next };
+        // Whoever is refused cannot go on from where it was: the version may be no longer there, or never
+        // have been. Who is only too busy, or not there, may well know it.
+        let next = if matches!(code, 0 | 429 | 503) { next } else { Next::List };
         Self { unseen, next }
     }
 

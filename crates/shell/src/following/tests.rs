@@ -144,6 +144,26 @@ async fn versions_that_go_back_are_found_where_a_watch_tells_them() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn versions_that_go_back_are_found_where_the_known_one_is_refused() {
+    let refused = json!({ "type": "ERROR", "object": {
+        "kind": "Status", "status": "Failure", "code": 504, "message": "Too large resource version",
+    } });
+    let listed = |second| Some(if second < 20 { 2_000 } else { 1_000 });
+    let watched = move |second| {
+        let is_known = !(20..30).contains(&second);
+        Some(vec![if is_known {
+            bookmark(if second < 20 { 2_000 } else { 1_000 })
+        } else {
+            refused.clone()
+        }])
+    };
+    let noted = follow_for(60, listed, watched).await;
+    assert_eq!(noted[..3], AGAIN[..3]);
+    assert_eq!(noted[3], "failed: Too large resource version");
+    assert_eq!(noted[4..8], AGAIN[3..]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_cannot_be_watched_is_listed_again_with_pauses() {
     let noted = follow_for(300, |second| Some(100 + second), |_| None).await;
     assert_eq!(noted[3], "failed: no answer within 10 s", "{noted:?}");
