@@ -37,6 +37,8 @@ struct About {
     uid: Box<str>,
     edition: Edition,
     target: Option<TargetReference>,
+    /// Whether it was refused to change the target when that was last tried.
+    is_not_writable: bool,
 }
 
 /// What was found out about the target in a turn.
@@ -45,7 +47,7 @@ enum TargetNews {
     None,
     /// It can be read.
     Readable,
-    /// It was changed.
+    /// It was changed, or may be by now.
     Written,
     /// It cannot.
     Problem(TargetProblem),
@@ -74,8 +76,10 @@ impl CarryingOut {
         let (outcomes, news) = applied.ok()?;
         let wake_at = self.close(policy, &about, open, outcomes, news);
         self.records.wake(policy);
-        let looks_again = about.target.zip(unknown).and_then(|(target, unknown)| {
-            self.looks_again(target.target.identity(), &unknown, opened_at)
+        let is_not_writable = self.about(policy).is_some_and(|about| about.is_not_writable);
+        let looks_again = about.target.filter(|_| is_not_writable || unknown.is_some());
+        let looks_again = looks_again.and_then(|target| {
+            self.looks_again(target.target.identity(), unknown.as_ref(), opened_at)
         });
         wake_at.into_iter().chain(looks_again).min()
     }
@@ -84,7 +88,8 @@ impl CarryingOut {
         let known = self.cluster.lock();
         let held = known.policies.get(policy)?;
         let target = known.world.target_of(policy);
-        Some(About { uid: held.uid.clone(), edition: held.edition, target })
+        let is_not_writable = held.is_not_writable;
+        Some(About { uid: held.uid.clone(), edition: held.edition, target, is_not_writable })
     }
 
     /// Opens the turn, unless the object is another one than when it began. Also what of the target
@@ -122,6 +127,13 @@ impl CarryingOut {
             Some(Unknown::Passing(_)) => TargetNews::None,
             None => TargetNews::Readable,
         };
+        if let Some(reference) = about.target.as_ref().filter(|_| about.is_not_writable)
+            && unknown.is_none()
+            && open.actions().is_empty()
+            && self.targets.may_be_changed(&reference.target).await? == Some(true)
+        {
+            news = TargetNews::Written;
+        }
         let mut outcomes = Vec::with_capacity(open.actions().len());
         for action in open.actions() {
             let (Some(reference), false) = (&about.target, is_evaluated_when_asked(action)) else {
@@ -180,15 +192,15 @@ impl CarryingOut {
         turn.wake_at
     }
 
-    /// When to look at a target again that cannot be used now. Of a followed one that is missing
+    /// When to look at a target again that cannot be used now, or must not be changed. Of a followed one that is missing
     /// the watch tells when it is there.
     fn looks_again(
         &self,
         target: &Identity,
-        unknown: &Unknown,
+        unknown: Option<&Unknown>,
         at: Timestamp,
     ) -> Option<Timestamp> {
-        if unknown.is_not_found() && self.targets.is_followed(target) {
+        if unknown.is_some_and(Unknown::is_not_found) && self.targets.is_followed(target) {
             return None;
         }
         // Spread by the name, so that thousands do not ask together.

@@ -12,7 +12,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use almanac_engine::{PolicyName, World};
 
-pub(crate) use held::{Edition, Held, Recorded, is_older};
+pub(crate) use held::{Edition, Held, OLDEST, Recorded, is_older};
 pub(crate) use target_table::{Found, TargetTable};
 
 /// What one term of leading knows.

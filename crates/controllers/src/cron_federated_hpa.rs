@@ -46,10 +46,10 @@ impl FamilyController for CronFederatedHpas {
     ) -> Option<Composed> {
         let object = known.world.cron_scalings.get(policy)?;
         let checked = object.policy.as_deref();
-        let statements = statements(checked, &held.findings, held.problem.as_deref());
+        let memory = object.memory.as_ref();
+        let statements = statements(checked, &held.findings, held.problem.as_deref(), memory);
         let generation = held.edition.generation();
         let conditions = conditions(&held.recorded.conditions(), &statements, generation, now);
-        let memory = object.memory.as_ref();
         let status = if let Some(checked) = checked {
             // Before its first turn there is nothing to tell: an object that has a status without
             // histories would be taken for one that was forgotten.

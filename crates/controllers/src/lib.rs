@@ -26,6 +26,8 @@ mod metrics_producer;
 mod policies;
 pub mod process;
 mod records;
+#[cfg(test)]
+mod stand;
 mod targets;
 mod term;
 mod turns;

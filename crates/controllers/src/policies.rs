@@ -204,6 +204,12 @@ impl Follower for PolicyFollower {
             is_first
         });
     }
+
+    fn went_back(&mut self) {
+        let mut known = self.cluster.lock();
+        let of_family = known.policies.iter_mut().filter(|(it, _)| it.family == self.family);
+        of_family.for_each(|(_, held)| held.forget_versions());
+    }
 }
 
 #[cfg(test)]

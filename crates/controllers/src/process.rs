@@ -74,6 +74,7 @@ impl Process {
         process_metrics::register(registry);
         let leading = Leading::default();
         registry.register_collector(Box::new(leading.clone()));
+        registry.register_collector(Box::new(health.views().clone()));
         let families = Families::default();
         families.register(registry, &leading, &options.clock);
         let unrecorded = Unrecorded::default();

@@ -6,6 +6,7 @@
 
 mod followed;
 mod kind;
+mod lanes;
 mod reading;
 mod writing;
 
@@ -15,6 +16,7 @@ use std::time::Duration;
 
 use almanac_api::status::TargetProblem;
 use almanac_engine::{Autoscaler, Identity, TargetReference};
+use almanac_shell::following::{Views, follow};
 use almanac_shell::writer::Writer;
 use kube::Client;
 use tokio::task::JoinSet;
@@ -24,6 +26,7 @@ use crate::cluster::{Cluster, Known};
 use crate::turns::Turns;
 use followed::Following;
 use kind::{Kind, Resolved};
+use lanes::Lanes;
 
 /// Why a target's state is not known.
 #[derive(Clone, Debug)]
@@ -70,8 +73,10 @@ pub(crate) struct Targets {
     turns: Arc<Turns>,
     allow_cluster_scoped: bool,
     kinds: Mutex<Kinds>,
-    /// Held while a kind is asked for: whoever else wants it waits for the answer instead of asking.
-    asking: tokio::sync::Mutex<()>,
+    /// A kind that does not answer holds up nobody but its own.
+    lanes: Lanes,
+    /// Tells how old the view of a followed kind is.
+    views: Views,
     /// Whoever follows a kind. They end with this.
     followers: Mutex<JoinSet<()>>,
 }
@@ -99,9 +104,15 @@ impl Targets {
             turns,
             allow_cluster_scoped,
             kinds: Mutex::default(),
-            asking: tokio::sync::Mutex::default(),
+            lanes: Lanes::new(),
+            views: Views::default(),
             followers: Mutex::new(JoinSet::new()),
         }
+    }
+
+    /// The same, with the views of what is followed among these.
+    pub(crate) fn seen_by(self, views: Views) -> Self {
+        Self { views, ..self }
     }
 
     /// Sees to it that the world has a target's state as it is now, as far as that can be known. Of
@@ -113,7 +124,7 @@ impl Targets {
             return Err(Unknown::Problem(TargetProblem::ClusterScoped));
         }
         if let Some(following) = &kind.following
-            && following.is_whole().await
+            && self.is_whole(following, target.identity()).await?
         {
             return match self.cluster.lock().targets.get(target.identity()) {
                 Some(_) => Ok(()),
@@ -121,6 +132,19 @@ impl Targets {
             };
         }
         self.ask(&kind, target).await
+    }
+
+    /// Whether all objects of a followed kind are known. The first listing is waited for, as an answer
+    /// is.
+    async fn is_whole(&self, following: &Following, target: &Identity) -> Result<bool, Unknown> {
+        if !following.is_beginning() {
+            return Ok(following.is_whole_now());
+        }
+        let lanes = self.lanes.of(target);
+        let slot = lanes.read().await?;
+        let is_whole = following.is_whole().await;
+        slot.note(!following.is_beginning());
+        Ok(is_whole)
     }
 
     /// Whether changes of a target are told, so that nobody has to ask again.
@@ -173,12 +197,14 @@ impl Targets {
         if let Some(known) = self.known(identity, api_version, wanted_at) {
             return known;
         }
-        let _asking = self.asking.lock().await;
+        let lanes = self.lanes.of(identity);
+        let slot = lanes.discover().await?;
         // Whoever asked before may have had the answer.
         if let Some(known) = self.known(identity, api_version, wanted_at) {
             return known;
         }
-        match kind::resolve(&self.client, reference).await {
+        let resolved = kind::resolve(&self.client, reference, &slot).await;
+        match resolved {
             Ok(resolved) => {
                 let kind = Arc::new(self.begin(resolved));
                 let name = (identity.group().to_owned(), identity.kind().to_owned());
@@ -200,10 +226,11 @@ impl Targets {
             let (following, follower) = followed::follower(kind, cluster, turns);
             let client = self.client.clone();
             let resource = resolved.resource.clone();
+            let view = self.views.begin(&resource.plural, false);
             let mut followers = self.followers.lock().unwrap_or_else(PoisonError::into_inner);
             followers.spawn(async move {
                 let mut follower = follower;
-                almanac_shell::following::follow(client, &resource, &mut follower).await;
+                follow(client, &resource, view, &mut follower).await;
             });
             following
         });
@@ -214,3 +241,6 @@ impl Targets {
 fn written(target: &Identity, api_version: &str) -> (String, String, String) {
     (target.group().to_owned(), target.kind().to_owned(), api_version.to_owned())
 }
+
+#[cfg(test)]
+mod tests;

@@ -33,7 +33,7 @@ use crate::turns::Turns;
 
 /// How many policies may have their turns at the same time. Most of a turn is waiting for the API
 /// server, and how many requests go at once is limited elsewhere.
-const TURNS_AT_ONCE: usize = 256;
+pub(crate) const TURNS_AT_ONCE: usize = 256;
 
 /// How long the end of a term may take: what is under way, the statuses, the Events.
 const ENDS_WITHIN: Duration = Duration::from_secs(10);
@@ -131,13 +131,14 @@ impl Term {
         );
         let (events, telling) =
             EventLog::new(writer.clone(), &self.options.identity, &self.metrics.events);
-        let targets = Arc::new(Targets::new(
+        let targets = Targets::new(
             self.client.clone(),
             writer.clone(),
             Arc::clone(&cluster),
             Arc::clone(&turns),
             self.options.allow_cluster_scoped_targets,
-        ));
+        );
+        let targets = Arc::new(targets.seen_by(self.health.views().clone()));
         let carrying_out = CarryingOut {
             cluster: Arc::clone(&cluster),
             targets,
@@ -170,7 +171,8 @@ impl Term {
             );
             let kind = Kind::of_family(*family);
             let (client, resource) = (self.client.clone(), kind.resource());
-            following.spawn(async move { follow(client, &resource, &mut follower).await });
+            let view = self.health.views().begin(&resource.plural, true);
+            following.spawn(async move { follow(client, &resource, view, &mut follower).await });
             (kind, listed)
         };
         families.map(follow).collect()

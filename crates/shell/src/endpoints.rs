@@ -20,6 +20,7 @@ use prometheus_client::registry::Registry;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
+use crate::following::Views;
 use crate::monotonic;
 
 pub use listener::listen;
@@ -45,6 +46,8 @@ struct HealthInner {
     alive_at: AtomicU64,
     /// How often all was over.
     life: AtomicU64,
+    /// What is followed now.
+    views: Views,
 }
 
 /// Gives signs of life.
@@ -77,6 +80,22 @@ impl Health {
 
     fn set(&self, awaited: Option<String>) {
         *self.inner.awaited.lock().unwrap_or_else(PoisonError::into_inner) = awaited;
+    }
+
+    /// The views of what is followed. While one of a kind that is needed is too old, the process is not
+    /// ready.
+    #[must_use]
+    pub fn views(&self) -> &Views {
+        &self.inner.views
+    }
+
+    /// Says what is waited for, if anything is.
+    fn awaited(&self) -> Option<String> {
+        let awaited = self.inner.awaited.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        awaited.or_else(|| {
+            let kind = self.inner.views.too_old()?;
+            Some(format!("news of {kind}: nothing was heard of them for minutes"))
+        })
     }
 
     /// A heart, whose beats are expected from the first one on.
@@ -160,8 +179,7 @@ fn healthz(served: &Served) -> Response<String> {
 }
 
 fn readyz(served: &Served) -> Response<String> {
-    let awaited = served.health.inner.awaited.lock().unwrap_or_else(PoisonError::into_inner);
-    match &*awaited {
+    match served.health.awaited() {
         None => plain(StatusCode::OK, "ok\n"),
         Some(what) => plain(StatusCode::SERVICE_UNAVAILABLE, format!("waiting for {what}\n")),
     }

@@ -5,12 +5,14 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use jiff::Timestamp;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::registry::Registry;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 
 use crate::budget::{Urgency, WriteBudget, WriteLimits};
 use crate::writer::{WriteError, Writer};
@@ -58,6 +60,10 @@ const WAITING: usize = 500;
 const LONGEST_NOTE: usize = 1024;
 /// Many objects with the same to tell in the same minute are not worth a request each.
 const PACE: WriteLimits = WriteLimits { at_once: 1, per_second: Some(10.0), burst: 100 };
+
+/// A namespace in which nothing can be created is not asked again for so long. Others wait for their
+/// Events meanwhile, and there may be thousands of its own.
+const ENDING_FOR: Duration = Duration::from_secs(30);
 
 /// Where happenings go.
 #[derive(Clone)]
@@ -124,15 +130,25 @@ impl EventLogWriter {
     pub async fn run(mut self) {
         let pace = WriteBudget::new(PACE);
         let mut written: u64 = 0;
+        let mut ending: BTreeMap<String, Instant> = BTreeMap::new();
         while let Some(told) = self.next().await {
+            ending.retain(|_, since| since.elapsed() < ENDING_FOR);
+            let namespace = told.happening.regarding.namespace.clone();
+            if ending.contains_key(&namespace) {
+                self.left_out.inc();
+                continue;
+            }
             drop(pace.permit(Urgency::Notice).await);
             written += 1;
-            let namespace = &told.happening.regarding.namespace;
             let collection = format!("/apis/events.k8s.io/v1/namespaces/{namespace}/events");
             let event = event(&told, &self.identity, written);
             match self.writer.create_notice(&collection, &event).await {
                 Ok(()) => {}
                 Err(WriteError::Fenced(_)) => return,
+                Err(WriteError::Refused(refusal)) if refusal.is_of_an_ending_namespace() => {
+                    self.left_out.inc();
+                    ending.insert(namespace, Instant::now());
+                }
                 Err(error) => {
                     self.left_out.inc();
                     tracing::debug!(%error, "failed to write an event");
@@ -191,29 +207,83 @@ fn cut(text: &str, longest: usize) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use std::convert::Infallible;
+    use std::sync::Mutex;
+
+    use http::{Request, Response};
     use kube::Client;
     use kube::client::Body;
+    use tower::service_fn;
 
     use super::*;
     use crate::lease::Fence;
     use crate::writer::WriteMetrics;
 
-    fn happening() -> Happening {
+    /// An API server in which the namespace `ending` is being deleted; what it was asked for.
+    fn client() -> (Client, Arc<Mutex<Vec<String>>>) {
+        let asked: Arc<Mutex<Vec<String>>> = Arc::default();
+        let noted = Arc::clone(&asked);
+        let service = service_fn(move |request: Request<Body>| {
+            let path = request.uri().path().to_owned();
+            let refused = path.contains("/ending/");
+            noted.lock().expect("whole").push(path);
+            let message = "events.events.k8s.io \"a\" is forbidden: unable to create new content in \
+                           namespace ending because it is being terminated";
+            let (code, body) = if refused {
+                (
+                    403,
+                    json!({ "kind": "Status", "status": "Failure", "code": 403, "message": message }),
+                )
+            } else {
+                (201, json!({ "metadata": { "name": "a" } }))
+            };
+            let body = Body::from(body.to_string().into_bytes());
+            let response = Response::builder().status(code).body(body);
+            std::future::ready(Ok::<_, Infallible>(response.expect("it is a response")))
+        });
+        (Client::new(service, "default"), asked)
+    }
+
+    fn happening(namespace: &str) -> Happening {
         let regarding = Regarding {
-            api_version: "autoscaling.karmada.io/v1alpha1".to_owned(),
-            kind: "CronFederatedHPA",
-            namespace: "shop".to_owned(),
-            name: "shop-hours".to_owned(),
+            api_version: "v1".to_owned(),
+            kind: "Shop",
+            namespace: namespace.to_owned(),
+            name: "a".to_owned(),
             uid: "1".to_owned(),
         };
-        let note = "set replicas to 5".to_owned();
-        Happening { regarding, is_warning: false, reason: "ScaledByRule", action: "Scale", note }
+        let note = "it is so".to_owned();
+        Happening { regarding, is_warning: true, reason: "So", action: "Be", note }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_namespace_that_is_being_deleted_is_asked_once_and_holds_up_no_other() {
+        let (client, asked) = client();
+        let budget = WriteBudget::new(WriteLimits::default());
+        let (counted, events) = (WriteMetrics::default(), EventMetrics::default());
+        let writer = Writer::new(client, Fence::open(), budget, counted.clone());
+        let (log, telling) = EventLog::new(writer, "test", &events);
+        (0..300).for_each(|_| log.tell(happening("ending")));
+        log.tell(happening("lasting"));
+        drop(log);
+        let begun = Instant::now();
+        telling.run().await;
+        let asked: Vec<bool> =
+            asked.lock().expect("whole").iter().map(|it| it.contains("/ending/")).collect();
+        assert_eq!(asked, [true, false]);
+        assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
+        assert_eq!(events.left_out.get(), 300);
+        let mut registry = Registry::default();
+        counted.register(&mut registry);
+        let mut text = String::new();
+        prometheus_client::encoding::text::encode(&mut text, &registry).expect("text");
+        assert!(text.contains("code=\"terminating\"") && !text.contains("403"), "{text}");
     }
 
     /// A writer of Events for an API server that is never asked.
     fn unwritten() -> (EventLog, EventLogWriter) {
-        let service = tower::service_fn(async |_: http::Request<Body>| {
-            Err::<http::Response<Body>, _>(std::io::Error::other("nobody is there"))
+        let service = service_fn(async |_: Request<Body>| {
+            Err::<Response<Body>, _>(std::io::Error::other("nobody is there"))
         });
         let client = Client::new(service, "default");
         let budget = WriteBudget::new(WriteLimits::default());
@@ -225,7 +295,7 @@ mod tests {
     async fn an_event_has_the_time_at_which_it_was_told_however_long_it_waits() {
         let (log, mut writer) = unwritten();
         let before = Timestamp::now();
-        log.tell(happening());
+        log.tell(happening("shop"));
         let after = Timestamp::now();
         // Waits, as long as it takes for the clock to go on.
         while Timestamp::now() == after {}

@@ -3,12 +3,24 @@
 //! What a follower keeps of an object is its own affair, so that a process that follows tens of
 //! thousands keeps only what it needs. Nothing is read into types here: an object that is oddly
 //! shaped must not keep the others from being seen.
+//!
+//! Silence is never taken for peace. Every answer is waited for only so long, a watch that tells
+//! nothing in its time is checked, and how old the view of a kind is can be asked for at any time.
+
+mod view;
+
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::time::Duration;
 
 use futures::StreamExt as _;
 use kube::Client;
-use kube::api::{Api, DynamicObject};
+use kube::api::{Api, DynamicObject, ListParams, WatchEvent, WatchParams};
 use kube::core::ApiResource;
-use kube::runtime::{WatchStreamExt as _, watcher};
+use tokio::time::{Instant, timeout, timeout_at};
+
+use crate::backoff::Backoff;
+
+pub use view::{View, Views};
 
 /// Who is told of a kind's objects.
 pub trait Follower: Send {
@@ -26,6 +38,10 @@ pub trait Follower: Send {
 
     /// The kind cannot be seen at present; it is asked for again after a while.
     fn failed(&mut self, why: &Unseen);
+
+    /// Versions have gone back, as when the API server's data were restored from a backup. What is
+    /// about to be told is so, even where it is older than what is known.
+    fn went_back(&mut self);
 }
 
 /// Why a kind cannot be seen.
@@ -40,45 +56,245 @@ pub struct Unseen {
 /// A watch is begun anew after so many seconds, so that one that has died is noticed by then.
 const WATCH_SECONDS: u32 = 60;
 
+/// One that has not ended by then will not, nor tell anything.
+const WATCH_ENDS_WITHIN: Duration = Duration::from_secs(70);
+
+/// The first of an answer that takes longer is not waited for.
+const ANSWER_WITHIN: Duration = Duration::from_secs(10);
+
+/// A page of a listing takes the API server more than other answers do.
+const PAGE_WITHIN: Duration = Duration::from_secs(30);
+
 /// How many objects are asked for at a time. More would take more memory at the start than is
 /// needed at any time afterwards.
 const PAGE: u32 = 250;
 
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
 /// Follows a kind in all namespaces, until it is dropped. Interruptions are bridged.
-pub async fn follow(client: Client, kind: &ApiResource, follower: &mut impl Follower) {
+pub async fn follow(client: Client, kind: &ApiResource, view: View, follower: &mut impl Follower) {
     let api = Api::<DynamicObject>::all_with(client, kind);
-    let config = watcher::Config::default().page_size(PAGE).timeout(WATCH_SECONDS);
-    let mut changes = watcher(api, config).default_backoff().boxed();
-    while let Some(change) = changes.next().await {
-        match change {
-            Ok(watcher::Event::Init) => follower.begin(),
-            Ok(watcher::Event::InitApply(object) | watcher::Event::Apply(object)) => {
-                follower.present(object);
+    let mut following = Following { api, view, newest: 0, follower };
+    let mut hasher = DefaultHasher::new();
+    kind.plural.hash(&mut hasher);
+    let mut pauses = Backoff::new(FIRST_PAUSE, LONGEST_PAUSE, hasher.finish());
+    let mut next = Next::List;
+    loop {
+        let begun = Instant::now();
+        // Lists may be answered while watches are not; they are not to come one after the other.
+        let is_watch = matches!(next, Next::WatchFrom(_));
+        let step = match next {
+            Next::List => following.list().await,
+            Next::WatchFrom(version) => following.watch(version).await,
+        };
+        match step {
+            Ok(Next::WatchFrom(version)) => {
+                if is_watch {
+                    pauses.reset();
+                }
+                next = Next::WatchFrom(version);
             }
-            Ok(watcher::Event::Delete(object)) => follower.gone(object),
-            Ok(watcher::Event::InitDone) => follower.complete(),
-            Err(error) => {
-                let unseen = unseen(&error);
-                tracing::warn!(kind = kind.kind, error = unseen.reason, "failed to watch");
-                follower.failed(&unseen);
+            Ok(Next::List) => {
+                next = Next::List;
+                tokio::time::sleep(pauses.next_pause()).await;
+            }
+            Err(failure) => {
+                tracing::warn!(kind = kind.kind, error = failure.unseen.reason, "failed to watch");
+                following.failed(&failure.unseen);
+                next = failure.next;
+                if is_watch && begun.elapsed() > LONGEST_PAUSE {
+                    pauses.reset();
+                }
+                tokio::time::sleep(pauses.next_pause()).await;
             }
         }
     }
 }
 
-fn unseen(error: &watcher::Error) -> Unseen {
-    match error {
-        watcher::Error::InitialListFailed(error)
-        | watcher::Error::WatchStartFailed(error)
-        | watcher::Error::WatchFailed(error) => {
-            let is_absent = matches!(error, kube::Error::Api(status) if status.code == 404);
-            Unseen { is_absent, reason: crate::writer::in_short(error) }
-        }
-        watcher::Error::WatchError(status) => {
-            Unseen { is_absent: false, reason: status.message.clone() }
-        }
-        other @ watcher::Error::NoResourceVersion => {
-            Unseen { is_absent: false, reason: other.to_string() }
-        }
+/// What is to be done next.
+enum Next {
+    List,
+    WatchFrom(String),
+}
+
+/// Why it failed, and how to go on after a pause.
+struct Failure {
+    unseen: Unseen,
+    next: Next,
+}
+
+impl Failure {
+    fn new(reason: impl Into<String>, next: Next) -> Self {
+        Self { unseen: Unseen { is_absent: false, reason: reason.into() }, next }
+    }
+
+    fn of(error: &kube::Error, next: Next) -> Self {
+        let code = match error {
+            kube::Error::Api(status) => status.code,
+            _ => 0,
+        };
+        let unseen = Unseen { is_absent: code == 404, reason: crate::writer::in_short(error) };
+        // Whoever is refused cannot go on from where it was: the version may be no longer there, or never
+        // have been. Who is only too busy, or not there, may well know it.
+        let next = if matches!(code, 0 | 429 | 503) { next } else { Next::List };
+        Self { unseen, next }
+    }
+
+    fn no_answer(within: Duration, next: Next) -> Self {
+        Self::new(format!("no answer within {} s", within.as_secs()), next)
     }
 }
+
+/// The following of a kind.
+struct Following<'a, F> {
+    api: Api<DynamicObject>,
+    view: View,
+    /// The newest version that was told.
+    newest: u64,
+    follower: &'a mut F,
+}
+
+impl<F: Follower> Following<'_, F> {
+    /// Tells all objects.
+    async fn list(&mut self) -> Result<Next, Failure> {
+        let mut parameters = ListParams::default().limit(PAGE);
+        let mut version = None;
+        loop {
+            let page = match timeout(PAGE_WITHIN, self.api.list(&parameters)).await {
+                Ok(Ok(page)) => page,
+                Ok(Err(error)) => return Err(Failure::of(&error, Next::List)),
+                Err(_) => return Err(Failure::no_answer(PAGE_WITHIN, Next::List)),
+            };
+            if version.is_none() {
+                let told = page.metadata.resource_version.unwrap_or_default();
+                if told.is_empty() {
+                    return Err(Failure::new("a list without a version", Next::List));
+                }
+                if self.has_gone_back(&told) {
+                    tracing::warn!(
+                        kind = page.types.kind,
+                        "versions have gone back; what the API server tells now is what counts"
+                    );
+                    self.follower.went_back();
+                }
+                self.newest = number(&told).unwrap_or_default();
+                version = Some(told);
+                self.follower.begin();
+            }
+            page.items.into_iter().for_each(|object| self.follower.present(object));
+            parameters.continue_token = page.metadata.continue_.filter(|it| !it.is_empty());
+            if parameters.continue_token.is_none() {
+                break;
+            }
+        }
+        self.follower.complete();
+        self.view.is_new();
+        Ok(version.map_or(Next::List, Next::WatchFrom))
+    }
+
+    /// Tells what changes after a version, for as long as a watch lasts.
+    async fn watch(&mut self, mut version: String) -> Result<Next, Failure> {
+        let parameters = WatchParams::default().timeout(WATCH_SECONDS);
+        let begun = Instant::now();
+        let changes = match timeout(ANSWER_WITHIN, self.api.watch(&parameters, &version)).await {
+            Ok(Ok(changes)) => changes,
+            Ok(Err(error)) => return Err(Failure::of(&error, Next::WatchFrom(version))),
+            // What cannot be watched can perhaps be listed.
+            Err(_) => return Err(Failure::no_answer(ANSWER_WITHIN, Next::List)),
+        };
+        let mut changes = changes.boxed();
+        let mut is_silent = true;
+        loop {
+            let change = match timeout_at(begun + WATCH_ENDS_WITHIN, changes.next()).await {
+                Ok(Some(Ok(WatchEvent::Error(status)))) => {
+                    let error = kube::Error::Api(status);
+                    return Err(Failure::of(&error, Next::WatchFrom(version)));
+                }
+                Ok(Some(Ok(change))) => change,
+                Ok(Some(Err(error))) => {
+                    return Err(Failure::of(&error, Next::WatchFrom(version)));
+                }
+                Ok(None) => break,
+                Err(_) => return Err(Failure::new("a watch did not end in its time", Next::List)),
+            };
+            let told = version_of(&change);
+            if self.has_gone_back(&told) {
+                return Ok(Next::List);
+            }
+            self.newest = number(&told).unwrap_or(self.newest);
+            version = told;
+            is_silent = false;
+            self.view.is_new();
+            match change {
+                WatchEvent::Added(object) | WatchEvent::Modified(object) => {
+                    self.follower.present(object);
+                }
+                WatchEvent::Deleted(object) => self.follower.gone(object),
+                WatchEvent::Bookmark(_) | WatchEvent::Error(_) => {}
+            }
+        }
+        if is_silent {
+            return self.check(version).await;
+        }
+        pause_after(begun).await;
+        Ok(Next::WatchFrom(version))
+    }
+
+    /// A watch has told nothing, not even how far it was. Either nothing has happened, or it waits for
+    /// versions that are not to come for long, because they have gone back.
+    async fn check(&mut self, version: String) -> Result<Next, Failure> {
+        let begun = Instant::now();
+        let parameters = ListParams::default().limit(1);
+        match timeout(PAGE_WITHIN, self.api.list(&parameters)).await {
+            Ok(Ok(page)) => {
+                let now = page.metadata.resource_version.unwrap_or_default();
+                if self.has_gone_back(&now) {
+                    return Ok(Next::List);
+                }
+                self.view.is_new();
+                pause_after(begun).await;
+                Ok(Next::WatchFrom(version))
+            }
+            Ok(Err(error)) => Err(Failure::of(&error, Next::WatchFrom(version))),
+            Err(_) => Err(Failure::no_answer(PAGE_WITHIN, Next::WatchFrom(version))),
+        }
+    }
+
+    fn failed(&mut self, unseen: &Unseen) {
+        if unseen.is_absent {
+            // That there is none is known, and has just been told.
+            self.view.is_new();
+        }
+        self.follower.failed(unseen);
+    }
+
+    /// Whether a version is older than what was told before. A list is asked for as it is now, and a watch
+    /// tells versions in their order; so a cache that lags behind never tells one.
+    fn has_gone_back(&self, version: &str) -> bool {
+        number(version).is_some_and(|version| version < self.newest)
+    }
+}
+
+/// Whoever ends watches at once is not asked without a pause.
+async fn pause_after(begun: Instant) {
+    tokio::time::sleep_until(begun + FIRST_PAUSE).await;
+}
+
+fn version_of(change: &WatchEvent<DynamicObject>) -> String {
+    match change {
+        WatchEvent::Added(object) | WatchEvent::Modified(object) | WatchEvent::Deleted(object) => {
+            object.metadata.resource_version.clone().unwrap_or_default()
+        }
+        WatchEvent::Bookmark(bookmark) => bookmark.metadata.resource_version.clone(),
+        WatchEvent::Error(_) => String::new(),
+    }
+}
+
+/// Versions are numbers that grow. If they ever are not, none is taken for older than another.
+fn number(version: &str) -> Option<u64> {
+    version.parse().ok()
+}
+
+#[cfg(test)]
+mod tests;

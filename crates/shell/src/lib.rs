@@ -7,7 +7,7 @@
 //! | [`lease`] | who leads, and the fence that every write has to pass |
 //! | [`writer`] | every write but the lease's: fenced, within the budget, changes with a precondition |
 //! | [`budget`] | how many writes go at once, and which go first |
-//! | [`following`] | a kind of objects, listed and watched |
+//! | [`following`] | a kind of objects, listed and watched, and how old the view of it is |
 //! | [`event_log`] | Events, bounded |
 //! | [`endpoints`] | metrics and health over HTTP |
 //! | [`process_metrics`] | the version, and what the process takes of the machine |

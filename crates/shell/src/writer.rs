@@ -155,6 +155,43 @@ impl Writer {
         self.patch((Urgency::Capacity, is_wanted), place, None, &patch).await
     }
 
+    /// Asks whether an object may be changed, or its scale, by a change that changes nothing and is not
+    /// kept. It is no write, and is not counted as one.
+    pub async fn try_to_patch(&self, place: Place<'_>, of_scale: bool) -> Result<(), WriteError> {
+        let Inner { client, fence, budget, .. } = &*self.inner;
+        let parameters = PatchParams {
+            dry_run: true,
+            field_manager: Some(FIELD_MANAGER.to_owned()),
+            ..PatchParams::default()
+        };
+        let (nothing, request) = (Patch::Merge(json!({})), Request::new(place.collection));
+        let request = if of_scale {
+            request.patch_subresource("scale", place.name, &parameters, &nothing)
+        } else {
+            request.patch_metadata(place.name, &parameters, &nothing)
+        };
+        let request = request.map_err(|error| {
+            WriteError::Refused(Refusal::unsent(format!("failed to make a request: {error}")))
+        })?;
+        let _permit = budget.permit(Urgency::Record).await;
+        let left = fence.check()?;
+        let asked = client.request::<Written>(request);
+        match tokio::time::timeout(left.min(ANSWER_WITHIN), asked).await {
+            Ok(Ok(_)) => Ok(()),
+            Ok(Err(kube::Error::Api(status))) => {
+                let refusal = Refusal::from(*status);
+                let is_known = refusal.asks_to_wait().is_none();
+                Err(if is_known && !refusal.may_have_been_carried_out() {
+                    WriteError::Refused(refusal)
+                } else {
+                    WriteError::Unknown(refusal.to_string())
+                })
+            }
+            Ok(Err(error)) => Err(WriteError::Unknown(in_short(&error))),
+            Err(_) => Err(WriteError::Unknown("no answer in time".to_owned())),
+        }
+    }
+
     /// Replaces an object's status, if the object still has this version. The status is a merge
     /// patch: what is to go has to be null in it. It costs the API server less than applying.
     pub async fn patch_status(
@@ -273,8 +310,8 @@ impl Writer {
                 metrics.count(urgency, "lost");
                 return Err(WriteError::Unknown(in_short(&error)));
             };
-            metrics.count(urgency, &status.code.to_string());
             let refusal = Refusal::from(*status);
+            metrics.count(urgency, &refusal.told_in_metrics());
             match refusal.asks_to_wait() {
                 Some(pause) if asked < ASKS_AGAIN => {
                     asked += 1;

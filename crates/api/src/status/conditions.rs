@@ -39,6 +39,8 @@ pub enum ConditionReason {
     RulesInvalid,
     /// No rule can be used.
     NoUsableRule,
+    /// The last firing of a rule was tried in vain until it was too late.
+    LastFiringFailed,
     /// There is no object of the target's name.
     TargetNotFound,
     /// The target has nothing to scale.
@@ -77,6 +79,7 @@ impl ConditionReason {
             Self::Suspended => "Suspended",
             Self::RulesInvalid => "RulesInvalid",
             Self::NoUsableRule => "NoUsableRule",
+            Self::LastFiringFailed => "LastFiringFailed",
             Self::TargetNotFound => "TargetNotFound",
             Self::TargetNotScalable => "TargetNotScalable",
             Self::TargetForbidden => "TargetForbidden",

@@ -5,12 +5,13 @@ use almanac_api::status::TargetProblem;
 use almanac_api::status::conditions::{
     ConditionReason, ConditionType, Statement, conditions, errors,
 };
-use almanac_api::status::cron_federated_hpa::statements;
+use almanac_api::status::cron_federated_hpa::{read, statements};
 use almanac_engine::Identity;
+use almanac_engine::cron_scaling::{Ending, Execution, Memory, RuleMemory};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use serde_json::{Value, json};
 
-use crate::support::{at, now, policy_and_findings};
+use crate::support::{at, done, executed, now, policy, policy_and_findings, status_of};
 use crate::written::{cron_for, cron_for_workload};
 
 fn statement(about: ConditionType, holds: bool) -> Statement {
@@ -27,7 +28,7 @@ fn lines(statements: &[Statement]) -> Vec<String> {
 /// What is said of an object for a Deployment with these rules.
 fn said(rules: &str, problem: Option<&TargetProblem>) -> Vec<String> {
     let (policy, findings) = policy_and_findings(&cron_for_workload(rules));
-    lines(&statements(policy.as_ref(), &findings, problem))
+    lines(&statements(policy.as_ref(), &findings, problem, None))
 }
 
 const GOOD: &str = "  - {name: up, schedule: '0 9 * * *', targetReplicas: 5}\n";
@@ -146,7 +147,7 @@ fn rules_that_are_all_in_order_are_armed() {
 fn what_is_suspended_on_purpose_needs_no_attention_and_a_bad_rule_does() {
     let needs_attention = |rules: &str| -> Vec<bool> {
         let (policy, findings) = policy_and_findings(&cron_for_workload(rules));
-        let statements = statements(policy.as_ref(), &findings, None);
+        let statements = statements(policy.as_ref(), &findings, None, None);
         statements.iter().map(Statement::needs_attention).collect()
     };
     let suspended = "  - {name: lunch, schedule: '0 12 * * *', targetReplicas: 3, suspend: true}\n";
@@ -177,10 +178,10 @@ fn without_a_usable_rule_nothing_is_active() {
     let bad_target = cron_for("{apiVersion: apps/v1, kind: DaemonSet, name: shop}", GOOD);
     let (policy, findings) = policy_and_findings(&bad_target);
     assert!(policy.is_none());
-    let said_of_it = lines(&statements(None, &findings, None));
+    let said_of_it = lines(&statements(None, &findings, None, None));
     assert!(said_of_it[0].starts_with("Active=false NoUsableRule: "), "{said_of_it:?}");
     assert!(said_of_it[1].contains("spec.scaleTargetRef.kind"), "{said_of_it:?}");
-    let none = lines(&statements(None, &[], None));
+    let none = lines(&statements(None, &[], None, None));
     assert!(none[1].starts_with("Ready=false NoUsableRule: there are no rules"), "{none:?}");
 }
 
@@ -242,4 +243,65 @@ fn every_problem_with_a_target_says_what_to_do() {
     let core = Identity::new("", "Shop", "default", "a");
     assert!(TargetProblem::UnknownKind.message(&core).contains("no kind Shop in the core group"));
     assert!(forbidden(&"x".repeat(50_000)).message(&target).chars().count() < 3_000);
+}
+
+fn failed(attempts: u32) -> Execution {
+    let ending = Ending::Failed { attempts, message: "denied by quota".into() };
+    executed("2026-01-05T09:00:00Z", "2026-01-05T09:00:31Z", ending)
+}
+
+/// What is said of an object with one good rule that remembers this, and what is said once that was
+/// written and read.
+fn said_of_history(history: &[Execution], handled: &str) -> [Vec<String>; 2] {
+    let policy = policy(&cron_for_workload(GOOD));
+    let rule = RuleMemory::beginning(&policy.rules[0], at(handled));
+    let memory = Memory { rules: vec![rule.with_executions(history.iter().cloned())] };
+    let kept = read(&policy, &status_of(&policy, &memory)).expect("it was written");
+    [memory, kept].map(|memory| lines(&statements(Some(&policy), &[], None, Some(&memory))))
+}
+
+#[test]
+fn a_firing_that_was_given_up_needs_attention_before_and_after_a_restart() {
+    for said in said_of_history(&[failed(5)], "2026-01-05T09:00:00Z") {
+        assert_eq!(
+            said,
+            [
+                "Active=true Armed: 1 rule is armed",
+                "Ready=false LastFiringFailed: rule up, scheduled for 2026-01-05T09:00:00Z, \
+                 gave up after 5 attempts: denied by quota"
+            ]
+        );
+    }
+}
+
+#[test]
+fn a_later_firing_that_succeeds_ends_it_whether_it_is_kept_or_not() {
+    let success = done("2026-01-06T09:00:00Z", 5);
+    for history in [vec![success, failed(5)], vec![failed(5)]] {
+        for said in said_of_history(&history, "2026-01-06T09:00:00Z") {
+            assert_eq!(said[1], "Ready=true Armed: nothing needs attention");
+        }
+    }
+}
+
+#[test]
+fn what_was_missed_or_superseded_needs_no_attention() {
+    let superseded = Ending::Superseded { by: "down".into() };
+    for ending in [Ending::Missed, superseded] {
+        let one = executed("2026-01-05T09:00:00Z", "2026-01-05T09:10:00Z", ending);
+        for said in said_of_history(&[one], "2026-01-05T09:00:00Z") {
+            assert_eq!(said[1], "Ready=true Armed: nothing needs attention");
+        }
+    }
+}
+
+#[test]
+fn a_target_out_of_reach_outweighs_a_firing_that_was_given_up() {
+    let policy = policy(&cron_for_workload(GOOD));
+    let rule = RuleMemory::beginning(&policy.rules[0], at("2026-01-05T09:00:00Z"));
+    let memory = Memory { rules: vec![rule.with_executions([failed(1)])] };
+    let problem = Some(&TargetProblem::NotScalable);
+    let said = lines(&statements(Some(&policy), &[], problem, Some(&memory)));
+    assert!(said[1].starts_with("Ready=false TargetNotScalable: "), "{said:?}");
+    assert!(said[1].ends_with("gave up after 1 attempt: denied by quota"), "{said:?}");
 }

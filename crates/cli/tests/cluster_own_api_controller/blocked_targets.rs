@@ -199,8 +199,9 @@ async fn given_up_in_time(cluster: &Cluster) -> TestResult {
     let event = event.replace("shop/never", "shop/nowhere");
     cluster.await_event(SHOP, "unkept", &event).await?;
     cluster.create(DEPLOYMENT, SHOP, &deployment("never", 2)).await?;
-    let well = |status: &Value| condition(status, "Ready")[0] == "True";
-    cluster.await_status(SHOP, "never", "nothing needs attention", well).await?;
+    let failed = |status: &Value| condition(status, "Ready")[..2] == ["False", "LastFiringFailed"];
+    let status = cluster.await_status(SHOP, "never", "only its last firing failed", failed).await?;
+    assert_eq!(condition(&status, "Active")[0], "True");
     let late = cluster.get(DEPLOYMENT, SHOP, "never").await?;
     assert_eq!(late["spec"]["replicas"], 2, "it came too late");
     Ok(())

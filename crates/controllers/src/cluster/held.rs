@@ -39,7 +39,12 @@ pub(crate) enum Edition {
     Generation(i64),
     /// It does not, as with a `ConfigMap`: a mark of everything the object says.
     Content(u64),
+    /// None that can be relied on: whatever is told next is another one.
+    Unknown,
 }
+
+/// The version of what is believed to be older than any: no object has it, so no write with it succeeds.
+pub(crate) const OLDEST: &str = "1";
 
 impl Edition {
     fn of(object: &DynamicObject) -> Self {
@@ -59,7 +64,7 @@ impl Edition {
     pub(crate) fn generation(self) -> Option<i64> {
         match self {
             Self::Generation(generation) => Some(generation),
-            Self::Content(_) => None,
+            Self::Content(_) | Self::Unknown => None,
         }
     }
 }
@@ -79,6 +84,12 @@ impl Held {
             recorded: Recorded::of(&object.data["status"]),
             is_recorded: true,
         }
+    }
+
+    /// Whatever is told of the object next is so, for versions have gone back.
+    pub(crate) fn forget_versions(&mut self) {
+        self.version = OLDEST.into();
+        self.edition = Edition::Unknown;
     }
 
     /// Notes what stands between the object and its target.

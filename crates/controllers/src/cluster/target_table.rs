@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use almanac_api::kinds::Kind;
 use almanac_engine::{Identity, PolicyName};
 
+use super::OLDEST;
+
 /// Targets, and who has them.
 #[derive(Default)]
 pub(crate) struct TargetTable {
@@ -35,6 +37,14 @@ impl TargetTable {
     /// Notes that a target is gone. Whether that is news.
     pub(crate) fn remove(&mut self, target: &Identity) -> bool {
         self.found.remove(target).is_some()
+    }
+
+    /// Whatever is told of a kind's targets next is so, for versions have gone back.
+    pub(crate) fn forget_versions(&mut self, kind: Kind) {
+        let of_kind = self.found.range_mut(kind.identity("", "")..);
+        of_kind
+            .take_while(|(target, _)| Kind::of_object(target) == Some(kind))
+            .for_each(|(_, found)| found.version = OLDEST.into());
     }
 
     /// Targets of a kind that were last told before a listing.

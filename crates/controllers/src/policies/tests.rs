@@ -230,3 +230,22 @@ fn policies_are_found_by_their_target() {
     watched.follower.gone(told(object("two", "2", 4, 5)));
     assert!(aimed(&watched).is_empty());
 }
+
+#[test]
+fn once_versions_have_gone_back_what_is_told_is_so_however_old() {
+    let mut watched = Watched::new();
+    watched.follower.present(told(object("shop", "1", 2_000, 5)));
+    watched.follower.complete();
+    watched.follower.went_back();
+    watched.follower.begin();
+    // The user's edit after the backup is lost; the next one has its generation, and says something else.
+    let mut restored = object("shop", "1", 1_000, 3);
+    restored["metadata"]["generation"] = json!(5);
+    watched.follower.present(told(restored));
+    watched.follower.complete();
+    assert_eq!(watched.replicas("shop"), Some(3));
+    let policy = PolicyName::new(Family::CronScaling, identity("shop"));
+    assert_eq!(&*watched.cluster.lock().policies[&policy].version, "1000");
+    watched.follower.present(told(object("shop", "1", 1_001, 7)));
+    assert_eq!(watched.replicas("shop"), Some(7), "and users are heard again");
+}

@@ -52,7 +52,7 @@ pub(super) struct Following {
 }
 
 /// To wait longer than that for a first listing would hold up others.
-const BEGINS_WITHIN: Duration = Duration::from_secs(30);
+const BEGINS_WITHIN: Duration = Duration::from_secs(10);
 
 impl Following {
     /// Whether all objects are known; waits while the first listing is under way.
@@ -65,7 +65,12 @@ impl Following {
         }
     }
 
-    /// The same without waiting.
+    /// Whether the first listing is under way.
+    pub(super) fn is_beginning(&self) -> bool {
+        *self.stage.borrow() == Stage::Beginning
+    }
+
+    /// Whether all objects are known, without waiting.
     pub(super) fn is_whole_now(&self) -> bool {
         *self.stage.borrow() == Stage::Whole
     }
@@ -165,5 +170,9 @@ impl Follower for TargetFollower {
     fn failed(&mut self, _: &Unseen) {
         // What was told may not be so any more. Until the next news, whoever needs a target asks.
         self.stage.send_replace(Stage::Failing);
+    }
+
+    fn went_back(&mut self) {
+        self.cluster.lock().targets.forget_versions(self.kind);
     }
 }

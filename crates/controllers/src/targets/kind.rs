@@ -11,6 +11,7 @@ use kube::discovery;
 
 use super::Unknown;
 use super::followed::Following;
+use super::lanes::Slot;
 
 /// What discovery says of a kind.
 pub(super) struct Resolved {
@@ -48,13 +49,15 @@ impl Kind {
     }
 }
 
-/// An answer that takes longer is not waited for: others wait for it, too.
+/// An answer that takes longer is not waited for: others of the kind wait for it, too.
 const ANSWER_WITHIN: Duration = Duration::from_secs(10);
 
-/// Asks the cluster for a kind that can be scaled, in the version its user has written.
+/// Asks the cluster for a kind that can be scaled, in the version its user has written. Needs a slot
+/// in the kind's lane.
 pub(super) async fn resolve(
     client: &Client,
     reference: &TargetReference,
+    slot: &Slot<'_>,
 ) -> Result<Resolved, Unknown> {
     let TargetReference { target, api_version } = reference;
     let identity = target.identity();
@@ -63,7 +66,9 @@ pub(super) async fn resolve(
     let unknown = || Unknown::Problem(TargetProblem::UnknownKind);
     let api = group_version.api_version();
     let asked = discovery::pinned_group(client, &group_version);
-    let group = match tokio::time::timeout(ANSWER_WITHIN, asked).await {
+    let answer = tokio::time::timeout(ANSWER_WITHIN, asked).await;
+    slot.note(answer.is_ok());
+    let group = match answer {
         Ok(Ok(group)) => group,
         Ok(Err(kube::Error::Api(status))) if status.code == 404 => return Err(unknown()),
         Ok(Err(kube::Error::Discovery(_))) => return Err(unknown()),

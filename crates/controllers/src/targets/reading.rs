@@ -22,8 +22,12 @@ impl Targets {
     /// Asks for a target as it is now, and puts it into the world.
     pub(super) async fn ask(&self, kind: &FoundKind, target: &Target) -> Result<(), Unknown> {
         let identity = target.identity();
-        let asked = self.get(kind, target);
-        let object = match tokio::time::timeout(ANSWER_WITHIN, asked).await {
+        let lanes = self.lanes.of(identity);
+        let slot = lanes.read().await?;
+        let before = self.version_of(identity);
+        let answer = tokio::time::timeout(ANSWER_WITHIN, self.get(kind, target)).await;
+        slot.note(answer.is_ok());
+        let object = match answer {
             Ok(Ok(object)) => object,
             Ok(Err(kube::Error::Api(status))) => {
                 return Err(match status.code {
@@ -53,7 +57,13 @@ impl Targets {
         let version = object["metadata"]["resourceVersion"].as_str().unwrap_or_default();
         let mut known = self.cluster.lock();
         let listing = match known.targets.get(identity) {
-            Some(found) if is_older(version, &found.version) => return Ok(()),
+            // Something newer was told or written meanwhile. An answer that is older than what was known
+            // before it was asked for is true all the same: versions have gone back.
+            Some(found)
+                if is_older(version, &found.version) && before.as_ref() != Some(&found.version) =>
+            {
+                return Ok(());
+            }
             Some(found) => found.listing,
             None => 0,
         };
@@ -78,6 +88,10 @@ impl Targets {
             Target::Autoscaler(_) => collection.get(name, &GetParams::default()),
         };
         self.client.request(request.map_err(kube::Error::BuildRequest)?).await
+    }
+
+    fn version_of(&self, target: &Identity) -> Option<Box<str>> {
+        self.cluster.lock().targets.get(target).map(|found| found.version.clone())
     }
 
     fn forget(&self, target: &Identity) {

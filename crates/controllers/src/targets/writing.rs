@@ -94,6 +94,23 @@ impl Targets {
         Ok(Applied::of(Outcome::Conflict))
     }
 
+    /// Whether a target that was not to be changed may be changed by now. Nothing is changed by
+    /// asking; nothing is said when that cannot be found out.
+    pub(crate) async fn may_be_changed(&self, target: &Target) -> Result<Option<bool>, Fenced> {
+        let identity = target.identity();
+        let Some(kind) = self.found(identity) else { return Ok(None) };
+        let collection = kind.collection(identity);
+        let place = Place { collection: &collection, name: identity.name() };
+        let has_scale = matches!(target, Target::Workload(_));
+        match self.writer.try_to_patch(place, has_scale).await {
+            Err(WriteError::Refused(refusal)) if refusal.is_forbidden() => Ok(Some(false)),
+            // Rights are looked at before anything else that can be refused, such as a dry run.
+            Ok(()) | Err(WriteError::Refused(_)) => Ok(Some(true)),
+            Err(WriteError::Unknown(_) | WriteError::Withdrawn) => Ok(None),
+            Err(WriteError::Fenced(fenced)) => Err(fenced),
+        }
+    }
+
     async fn write(
         &self,
         kind: &Kind,

@@ -186,3 +186,16 @@ async fn whoever_does_not_take_his_answer_is_cut() {
     tokio::time::timeout(PATIENCE, another).await.expect("its place is free again");
     assert!(rest(slow).await.len() < LARGE, "it was cut");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_process_whose_view_is_too_old_is_not_ready_until_there_is_news() {
+    let health = Health::default();
+    health.is_ready();
+    let view = health.views().begin("cronfederatedhpas", true);
+    assert_eq!(health.awaited(), None);
+    tokio::time::sleep(Duration::from_secs(181)).await;
+    let awaited = health.awaited().expect("it is not ready");
+    assert!(awaited.starts_with("news of cronfederatedhpas"), "{awaited}");
+    view.is_new();
+    assert_eq!(health.awaited(), None);
+}

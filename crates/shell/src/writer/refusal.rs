@@ -36,6 +36,12 @@ impl Refusal {
         matches!(self.code, 401 | 403)
     }
 
+    /// Whether nothing can be created there any more, because the namespace is being deleted or is gone.
+    pub(crate) fn is_of_an_ending_namespace(&self) -> bool {
+        let is_ending = self.code == 403 && self.message.contains("because it is being terminated");
+        is_ending || (self.code == 404 && self.message.starts_with("namespaces "))
+    }
+
     /// How long to wait, if that is all that is asked for.
     pub(super) fn asks_to_wait(&self) -> Option<Duration> {
         match self.code {
@@ -43,6 +49,14 @@ impl Refusal {
             503 => self.retry_after,
             _ => None,
         }
+    }
+
+    /// The code, but for what is in order when a namespace is deleted.
+    pub(super) fn told_in_metrics(&self) -> String {
+        if self.is_of_an_ending_namespace() {
+            return "terminating".to_owned();
+        }
+        self.code.to_string()
     }
 
     /// A server that fails within may have written before it failed.

@@ -107,16 +107,27 @@ fn why_it_failed(execution: &Execution) -> Option<String> {
     Some(match &execution.ending {
         Ending::Done(_) => return None,
         Ending::Failed { attempts: 0, message } => message.to_string(),
-        Ending::Failed { attempts: 1, message } => format!("gave up after 1 attempt: {message}"),
-        Ending::Failed { attempts, message } => {
-            format!("gave up after {attempts} attempts: {message}")
-        }
+        Ending::Failed { attempts: 1, message } => format!("{GAVE_UP}1 attempt: {message}"),
+        Ending::Failed { attempts, message } => format!("{GAVE_UP}{attempts} attempts: {message}"),
         Ending::Missed => {
             let late = SignedDuration::from_secs(execution.later().as_secs());
             format!("missed by {late:#}")
         }
         Ending::Superseded { by } => format!("{SUPERSEDED} rule {by:?}"),
     })
+}
+
+/// How what is said of a firing begins that was tried until it was too late.
+const GAVE_UP: &str = "gave up after ";
+
+/// What is said of a firing that was tried until it was too late; `None` if it ended otherwise. What
+/// was read of a status is known by its words.
+pub(super) fn given_up(execution: &Execution) -> Option<String> {
+    match &execution.ending {
+        Ending::Failed { attempts: 0, message } if !message.starts_with(GAVE_UP) => None,
+        Ending::Failed { .. } => why_it_failed(execution),
+        Ending::Done(_) | Ending::Missed | Ending::Superseded { .. } => None,
+    }
 }
 
 /// Says which bound had to make way. The memory knows only that one had to, so it is told from the

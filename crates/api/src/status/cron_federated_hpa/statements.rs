@@ -1,22 +1,32 @@
 //! Whether cron rules are carried out, and whether anybody has to look after them.
 
-use almanac_engine::cron_scaling::CronScaling;
+use almanac_engine::cron_scaling::{CronRule, CronScaling, Memory};
 
+use super::executions;
 use crate::finding::Finding;
+use crate::lenient;
 use crate::status::TargetProblem;
 use crate::status::conditions::{ConditionReason, ConditionType, Statement, errors};
 
+/// How many rules a message tells whose last firing failed; the others are counted.
+const FAILED_RULES_TOLD: usize = 5;
+
+/// The most characters of what is said of one of them.
+const FAILURE_CHARACTERS: usize = 1_000;
+
 /// Says whether an object is active and ready. `policy` is what can be used of it, if anything;
-/// `problem` is what stands between it and its target.
+/// `problem` is what stands between it and its target; `memory` is what its rules remember.
 ///
 /// Active: at least one rule is carried out when its time comes. Ready: nothing needs the user's
 /// attention. Where several things do, the reason is the gravest of them and the message tells all.
-/// Warnings are not among them.
+/// Warnings are not among them, and neither are firings that were missed or superseded. A firing that
+/// was given up needs attention until the next one of its rule has come.
 #[must_use]
 pub fn statements(
     policy: Option<&CronScaling>,
     findings: &[Finding],
     problem: Option<&TargetProblem>,
+    memory: Option<&Memory>,
 ) -> [Statement; 2] {
     let errors = errors(findings);
     let usable = policy.filter(|policy| !policy.rules.is_empty());
@@ -37,10 +47,14 @@ pub fn statements(
         Some((reason, message)) => active(false, *reason, message.clone()),
         None => active(count.armed > 0, working, count.told()),
     };
-    let ready = match (problem, errors) {
-        (Some((reason, message)), errors) => ready(false, reason, joined(message, errors)),
-        (None, Some(errors)) => ready(false, ConditionReason::RulesInvalid, errors),
-        (None, None) => ready(true, working, "nothing needs attention".to_owned()),
+    let problems = problem.into_iter().chain(errors.map(|it| (ConditionReason::RulesInvalid, it)));
+    let failed = memory.and_then(|memory| failed(policy, memory));
+    let mut all = problems.chain(failed.map(|it| (ConditionReason::LastFiringFailed, it)));
+    let ready = match all.next() {
+        Some((gravest, first)) => {
+            ready(false, gravest, all.fold(first, |said, (_, more)| joined(said, Some(more))))
+        }
+        None => ready(true, working, "nothing needs attention".to_owned()),
     };
     [active, ready]
 }
@@ -58,6 +72,34 @@ fn joined(first: String, further: Option<String>) -> String {
         Some(further) => format!("{first}. Besides, {further}"),
         None => first,
     }
+}
+
+/// What is said of the rules whose last firing was given up, if there are any.
+fn failed(policy: &CronScaling, memory: &Memory) -> Option<String> {
+    let rules = policy.rules.iter().filter(|rule| !rule.suspended);
+    let mut failed: Vec<String> = rules.filter_map(|rule| last_failure(rule, memory)).collect();
+    let more = failed.len().saturating_sub(FAILED_RULES_TOLD);
+    failed.truncate(FAILED_RULES_TOLD);
+    let told = failed.join("; ");
+    match more {
+        _ if failed.is_empty() => None,
+        0 => Some(told),
+        more => Some(format!("{told}; and {more} more")),
+    }
+}
+
+/// What is said of the last firing of a rule, if it was given up. If the rule has handled anything
+/// since, or was changed, another one was the last.
+fn last_failure(rule: &CronRule, memory: &Memory) -> Option<String> {
+    let known = memory.rules.iter().find(|it| it.name == rule.name)?;
+    let last = known.executions.iter().max_by_key(|it| (it.scheduled(), it.executed()))?;
+    // Of what was handled, a status keeps whole seconds.
+    if last.scheduled().as_second() != known.handled.as_second() {
+        return None;
+    }
+    let why = executions::given_up(last)?;
+    let said = format!("rule {}, scheduled for {}, {why}", rule.name, last.scheduled());
+    Some(lenient::cut(&said, FAILURE_CHARACTERS))
 }
 
 /// How many rules are in which state.

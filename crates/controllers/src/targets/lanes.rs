@@ -1,0 +1,253 @@
+//! A lane for each kind of targets: a kind that does not answer holds up nobody but its own.
+//!
+//! A turn that has to ask the API server takes one of the few slots of the kind's lane. While the kind
+//! answers, whoever finds the lane full waits; when nothing has come of it for a moment, the turn gives
+//! up and lets others have theirs, and its own next attempt comes as after any failure. A lane in which
+//! an answer was waited for in vain lets one through at a time, until one is answered again.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use almanac_engine::Identity;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::Instant;
+
+use super::Unknown;
+
+/// How many objects of one kind may be asked for at once.
+const READS_OF_A_KIND: usize = 32;
+
+/// How many turns may ask at once, of whatever kinds: half of all turns there are, so that the
+/// other half is left to targets that are known already.
+const ASKING_AT_ONCE: usize = 128;
+
+/// A full lane in which nothing is answered for so long is not waited for.
+const MOMENT: Duration = Duration::from_millis(500);
+
+/// That a kind does not answer is told no more often.
+const TELLS_EVERY: Duration = Duration::from_mins(1);
+
+/// The lanes of all kinds.
+pub(super) struct Lanes {
+    all: Arc<Lane>,
+    /// By group and kind.
+    kinds: Mutex<BTreeMap<(String, String), Arc<KindLanes>>>,
+}
+
+/// The lanes of a kind.
+pub(super) struct KindLanes {
+    /// Discovery: one finds out for all.
+    discovery: Lane,
+    /// Its objects.
+    reads: Lane,
+    all: Arc<Lane>,
+}
+
+impl Lanes {
+    pub(super) fn new() -> Self {
+        let all = Arc::new(Lane::new("target".to_owned(), ASKING_AT_ONCE));
+        Self { all, kinds: Mutex::default() }
+    }
+
+    /// The lanes of a target's kind.
+    pub(super) fn of(&self, target: &Identity) -> Arc<KindLanes> {
+        let (group, kind) = (target.group().to_owned(), target.kind().to_owned());
+        let mut kinds = self.kinds.lock().unwrap_or_else(PoisonError::into_inner);
+        let lanes = kinds.entry((group, kind)).or_insert_with(|| {
+            let name = match target.group() {
+                "" => target.kind().to_owned(),
+                group => format!("{}.{group}", target.kind()),
+            };
+            Arc::new(KindLanes {
+                discovery: Lane::new(name.clone(), 1),
+                reads: Lane::new(name, READS_OF_A_KIND),
+                all: Arc::clone(&self.all),
+            })
+        });
+        Arc::clone(lanes)
+    }
+}
+
+impl KindLanes {
+    /// Waits to ask what kind it is.
+    pub(super) async fn discover(&self) -> Result<Slot<'_>, Unknown> {
+        self.enter(&self.discovery).await
+    }
+
+    /// Waits to ask for an object of the kind.
+    pub(super) async fn read(&self) -> Result<Slot<'_>, Unknown> {
+        self.enter(&self.reads).await
+    }
+
+    async fn enter<'a>(&'a self, lane: &'a Lane) -> Result<Slot<'a>, Unknown> {
+        let own = lane.enter().await?;
+        let all = self.all.enter().await?;
+        Ok(Slot { own, _all: all })
+    }
+}
+
+/// A slot in the lane of a kind, and one among all who ask. It is kept until what was answered is
+/// known to all, so that nobody asks for it again.
+pub(super) struct Slot<'a> {
+    own: Place<'a>,
+    _all: Place<'a>,
+}
+
+impl Slot<'_> {
+    /// Notes whether there was an answer, whatever it was, or it was waited for in vain.
+    pub(super) fn note(&self, was_answered: bool) {
+        if was_answered {
+            self.own.lane.lock().is_hanging = false;
+        } else {
+            self.own.lane.hangs();
+        }
+    }
+}
+
+/// So many at once, as long as they are answered.
+struct Lane {
+    /// Whose lane it is, for messages.
+    name: String,
+    at_once: usize,
+    slots: Arc<Semaphore>,
+    state: Mutex<State>,
+}
+
+struct State {
+    /// When something came of a slot last, or an empty lane was entered.
+    moved_at: Instant,
+    /// The last answer was waited for in vain.
+    is_hanging: bool,
+    told_at: Option<Instant>,
+}
+
+/// A place in a lane. Whoever leaves it makes the lane move.
+struct Place<'a> {
+    lane: &'a Lane,
+    _permit: OwnedSemaphorePermit,
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        let mut state = self.lane.lock();
+        if !state.is_hanging {
+            state.moved_at = Instant::now();
+        }
+    }
+}
+
+impl Lane {
+    fn new(name: String, at_once: usize) -> Self {
+        let state = State { moved_at: Instant::now(), is_hanging: false, told_at: None };
+        Self { name, at_once, slots: Arc::new(Semaphore::new(at_once)), state: Mutex::new(state) }
+    }
+
+    async fn enter(&self) -> Result<Place<'_>, Unknown> {
+        let entering = Arc::clone(&self.slots).acquire_owned();
+        tokio::pin!(entering);
+        loop {
+            let gives_up_at = {
+                let mut state = self.lock();
+                if self.slots.available_permits() == self.at_once {
+                    state.moved_at = Instant::now();
+                } else if state.is_hanging {
+                    return Err(self.too_slow());
+                }
+                state.moved_at + MOMENT
+            };
+            match tokio::time::timeout_at(gives_up_at, &mut entering).await {
+                Ok(Ok(permit)) => return Ok(Place { lane: self, _permit: permit }),
+                Err(_) if self.lock().moved_at + MOMENT > Instant::now() => {}
+                // Nobody ever closes the slots, so this is too slow, too.
+                Ok(Err(_)) | Err(_) => return Err(self.too_slow()),
+            }
+        }
+    }
+
+    fn too_slow(&self) -> Unknown {
+        Unknown::Passing(format!("the API server answers too slowly for {}", self.name))
+    }
+
+    /// Notes that an answer was waited for in vain. Whether that is told.
+    fn hangs(&self) -> bool {
+        let mut state = self.lock();
+        state.is_hanging = true;
+        let is_told = state.told_at.is_none_or(|at| at.elapsed() >= TELLS_EVERY);
+        if is_told {
+            state.told_at = Some(Instant::now());
+            tracing::warn!(
+                kind = self.name,
+                "the API server does not answer for this kind; its targets are asked for again later"
+            );
+        }
+        is_told
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lanes() -> Arc<KindLanes> {
+        Lanes::new().of(&Identity::new("example.com", "Hung", "default", "any"))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn whoever_finds_a_full_lane_waits_as_long_as_it_moves() {
+        let lanes = lanes();
+        let mut full = Vec::new();
+        for _ in 0..READS_OF_A_KIND {
+            full.push(lanes.read().await.expect("there is room"));
+        }
+        let moves = async {
+            for _ in 0..4 {
+                tokio::time::sleep(MOMENT / 2).await;
+                full.pop();
+            }
+        };
+        let waiting = futures::future::join_all([(); 4].map(|()| lanes.read()));
+        let (entered, ()) = tokio::join!(waiting, moves);
+        assert!(entered.iter().all(Result::is_ok));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn whoever_finds_a_lane_full_that_has_stood_still_gives_up_at_once() {
+        let lanes = lanes();
+        let mut full = Vec::new();
+        for _ in 0..READS_OF_A_KIND {
+            full.push(lanes.read().await.expect("there is room"));
+        }
+        assert!(lanes.read().await.is_err());
+        let before = Instant::now();
+        assert!(lanes.read().await.is_err());
+        assert_eq!(before.elapsed(), Duration::ZERO);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_lane_that_hangs_lets_one_through_until_it_is_answered() {
+        let lanes = lanes();
+        let first = lanes.read().await.expect("there is room");
+        first.note(false);
+        drop(first);
+        let one = lanes.read().await.expect("one tries");
+        assert!(lanes.read().await.is_err());
+        one.note(true);
+        assert!(lanes.read().await.is_ok());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn that_a_kind_hangs_is_told_once_a_minute() {
+        let lane = Lane::new("Hung".to_owned(), 1);
+        let mut told = 0;
+        for _ in 0..13 {
+            told += usize::from(lane.hangs());
+            tokio::time::sleep(Duration::from_secs(10)).await;
+        }
+        assert_eq!(told, 3, "at once, and after each of two minutes");
+    }
+}

@@ -1,0 +1,188 @@
+//! Following before an API server that hangs, or whose versions go back.
+
+use std::convert::Infallible;
+use std::sync::{Arc, Mutex};
+
+use http::{Request, Response};
+use kube::client::Body;
+use serde_json::{Value, json};
+use tower::service_fn;
+
+use super::*;
+
+/// Notes what it is told.
+#[derive(Clone, Default)]
+struct Noting(Arc<Mutex<Vec<String>>>);
+
+impl Noting {
+    fn note(&self, what: impl Into<String>) {
+        self.0.lock().expect("whole").push(what.into());
+    }
+
+    fn noted(&self) -> Vec<String> {
+        self.0.lock().expect("whole").clone()
+    }
+}
+
+impl Follower for Noting {
+    fn begin(&mut self) {
+        self.note("begin");
+    }
+
+    fn present(&mut self, object: DynamicObject) {
+        self.note(format!("present {}", object.metadata.resource_version.unwrap_or_default()));
+    }
+
+    fn gone(&mut self, _: DynamicObject) {
+        self.note("gone");
+    }
+
+    fn complete(&mut self) {
+        self.note("complete");
+    }
+
+    fn failed(&mut self, why: &Unseen) {
+        self.note(format!("failed: {}", why.reason));
+    }
+
+    fn went_back(&mut self) {
+        self.note("went back");
+    }
+}
+
+/// A watch has these lines and ends; `None` for one that is never answered.
+type Watched = Option<Vec<Value>>;
+
+/// A list has this version, and one object of that version.
+type Listed = Option<u64>;
+
+/// Follows for so many seconds. The answers are chosen by the second since the beginning.
+async fn follow_for(
+    seconds: u64,
+    listed: impl Fn(u64) -> Listed + Send + Sync + 'static,
+    watched: impl Fn(u64) -> Watched + Send + Sync + 'static,
+) -> Vec<String> {
+    let begun = Instant::now();
+    let answers = Arc::new((listed, watched));
+    let service = service_fn(move |request: Request<Body>| {
+        let answers = Arc::clone(&answers);
+        let second = begun.elapsed().as_secs();
+        async move {
+            let text = if request.uri().query().is_some_and(|it| it.contains("watch=")) {
+                let Some(lines) = answers.1(second) else { std::future::pending().await };
+                tokio::time::sleep(Duration::from_secs(5)).await;
+                lines.iter().map(Value::to_string).collect::<Vec<_>>().join("\n")
+            } else {
+                let Some(version) = answers.0(second) else { std::future::pending().await };
+                list(version).to_string()
+            };
+            Ok::<_, Infallible>(Response::new(Body::from(text.into_bytes())))
+        }
+    });
+    let views = Views::default();
+    let (client, mut noting) = (Client::new(service, "default"), Noting::default());
+    let kind = ApiResource {
+        group: String::new(),
+        version: "v1".into(),
+        api_version: "v1".into(),
+        kind: "ConfigMap".into(),
+        plural: "configmaps".into(),
+    };
+    let view = views.begin("configmaps", true);
+    let noted = noting.clone();
+    let following = tokio::spawn(async move { follow(client, &kind, view, &mut noting).await });
+    tokio::time::sleep(Duration::from_secs(seconds)).await;
+    let too_old = views.too_old();
+    following.abort();
+    let mut noted = noted.noted();
+    noted.extend(too_old.map(|kind| format!("the view of {kind} is too old")));
+    noted
+}
+
+fn list(version: u64) -> Value {
+    let version = version.to_string();
+    json!({
+        "kind": "ConfigMapList", "apiVersion": "v1", "metadata": { "resourceVersion": version },
+        "items": [{ "metadata": { "name": "a", "resourceVersion": version } }],
+    })
+}
+
+fn bookmark(version: u64) -> Value {
+    let metadata = json!({ "resourceVersion": version.to_string() });
+    let object = json!({ "kind": "ConfigMap", "apiVersion": "v1", "metadata": metadata });
+    json!({ "type": "BOOKMARK", "object": object })
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_in_order_goes_on_and_its_view_is_new() {
+    let noted = follow_for(600, |_| Some(100), |_| Some(vec![bookmark(100)])).await;
+    assert_eq!(noted, ["begin", "present 100", "complete"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_silent_watch_in_order_goes_on_and_its_view_is_new() {
+    let noted = follow_for(600, |_| Some(100), |_| Some(Vec::new())).await;
+    assert_eq!(noted, ["begin", "present 100", "complete"]);
+}
+
+const AGAIN: [&str; 7] =
+    ["begin", "present 2000", "complete", "went back", "begin", "present 1000", "complete"];
+
+#[tokio::test(start_paused = true)]
+async fn versions_that_go_back_are_found_where_a_watch_stays_silent() {
+    let listed = |second| Some(if second < 20 { 2_000 } else { 1_000 });
+    let noted = follow_for(60, listed, |_| Some(Vec::new())).await;
+    assert_eq!(noted, AGAIN);
+}
+
+#[tokio::test(start_paused = true)]
+async fn versions_that_go_back_are_found_where_a_watch_tells_them() {
+    let version = |second| if second < 20 { 2_000 } else { 1_000 };
+    let watched = move |second| Some(vec![bookmark(version(second))]);
+    let noted = follow_for(60, move |second| Some(version(second)), watched).await;
+    assert_eq!(noted, AGAIN);
+}
+
+#[tokio::test(start_paused = true)]
+async fn versions_that_go_back_are_found_where_the_known_one_is_refused() {
+    let refused = json!({ "type": "ERROR", "object": {
+        "kind": "Status", "status": "Failure", "code": 504, "message": "Too large resource version",
+    } });
+    let listed = |second| Some(if second < 20 { 2_000 } else { 1_000 });
+    let watched = move |second| {
+        let is_known = !(20..30).contains(&second);
+        Some(vec![if is_known {
+            bookmark(if second < 20 { 2_000 } else { 1_000 })
+        } else {
+            refused.clone()
+        }])
+    };
+    let noted = follow_for(60, listed, watched).await;
+    assert_eq!(noted[..3], AGAIN[..3]);
+    assert_eq!(noted[3], "failed: Too large resource version");
+    assert_eq!(noted[4..8], AGAIN[3..]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_cannot_be_watched_is_listed_again_with_pauses() {
+    let noted = follow_for(300, |second| Some(100 + second), |_| None).await;
+    assert_eq!(noted[3], "failed: no answer within 10 s", "{noted:?}");
+    let listings = noted.iter().filter(|it| *it == "complete").count();
+    assert!((6..=16).contains(&listings), "{listings}");
+    assert!(!noted.iter().any(|it| it.contains("too old")), "{noted:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_kind_of_which_nothing_is_heard_has_an_old_view() {
+    let listed = |second| (second < 5).then_some(100);
+    let noted = follow_for(240, listed, |_| None).await;
+    assert_eq!(noted.last().map(String::as_str), Some("the view of configmaps is too old"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_that_is_never_answered_is_told_and_asked_for_again() {
+    let listed = |second| (second >= 100).then_some(100);
+    let noted = follow_for(240, listed, |_| Some(vec![bookmark(100)])).await;
+    assert_eq!(noted[0], "failed: no answer within 30 s", "{noted:?}");
+    assert_eq!(noted[noted.len() - 3..], ["begin", "present 100", "complete"]);
+}

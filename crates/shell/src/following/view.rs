@@ -1,0 +1,105 @@
+//! How old the view of each kind is that is followed: since when nothing was heard of it.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric as _};
+use prometheus_client::metrics::gauge::ConstGauge;
+use tokio::time::Instant;
+
+/// A view that is older is not relied on. A watch in order tells something at least every minute.
+const TOO_OLD: Duration = Duration::from_mins(3);
+
+/// The views of all kinds that are followed now.
+#[derive(Clone, Debug, Default)]
+pub struct Views {
+    kinds: Arc<Mutex<BTreeMap<String, Age>>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Age {
+    since: Instant,
+    is_needed: bool,
+}
+
+/// The view of one kind, as long as it is followed.
+#[derive(Debug)]
+pub struct View {
+    views: Views,
+    kind: String,
+}
+
+impl Views {
+    /// The view of a kind that begins to be followed. Whether the process can do its work without.
+    #[must_use]
+    pub fn begin(&self, kind: &str, is_needed: bool) -> View {
+        let age = Age { since: Instant::now(), is_needed };
+        self.lock().insert(kind.to_owned(), age);
+        View { views: self.clone(), kind: kind.to_owned() }
+    }
+
+    /// A kind that is needed and of which nothing was heard for too long, if there is one.
+    #[must_use]
+    pub fn too_old(&self) -> Option<String> {
+        let kinds = self.lock();
+        let mut needed = kinds.iter().filter(|(_, age)| age.is_needed);
+        needed.find(|(_, age)| age.since.elapsed() > TOO_OLD).map(|(kind, _)| kind.clone())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Age>> {
+        self.kinds.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl View {
+    /// Something was heard of the kind.
+    pub fn is_new(&self) {
+        if let Some(age) = self.views.lock().get_mut(&self.kind) {
+            age.since = Instant::now();
+        }
+    }
+}
+
+impl Drop for View {
+    fn drop(&mut self) {
+        self.views.lock().remove(&self.kind);
+    }
+}
+
+impl Collector for Views {
+    fn encode(&self, mut encoder: DescriptorEncoder) -> Result<(), std::fmt::Error> {
+        let ages: Vec<_> =
+            self.lock().iter().map(|(kind, age)| (kind.clone(), age.since.elapsed())).collect();
+        let Some(any) = ages.first() else { return Ok(()) };
+        let name = "almanac_view_age_seconds";
+        let help = "How long ago anything was heard of a kind that is followed";
+        let kind = ConstGauge::new(any.1.as_secs_f64()).metric_type();
+        let mut family = encoder.encode_descriptor(name, help, None, kind)?;
+        for (kind, age) in ages {
+            let labels = [("kind", kind)];
+            ConstGauge::new(age.as_secs_f64()).encode(family.encode_family(&labels)?)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn only_what_is_needed_and_followed_can_be_too_old() {
+        let views = Views::default();
+        let _targets = views.begin("deployments", false);
+        let policies = views.begin("cronfederatedhpas", true);
+        tokio::time::sleep(TOO_OLD + Duration::from_secs(1)).await;
+        assert_eq!(views.too_old().as_deref(), Some("cronfederatedhpas"));
+        policies.is_new();
+        assert_eq!(views.too_old(), None);
+        tokio::time::sleep(TOO_OLD + Duration::from_secs(1)).await;
+        drop(policies);
+        assert_eq!(views.too_old(), None);
+    }
+}
