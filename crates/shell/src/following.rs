@@ -7,6 +7,7 @@
 //! Silence is never taken for peace. Every answer is waited for only so long, a watch that tells
 //! nothing in its time is checked, and how old the view of a kind is can be asked for at any time.
 
+mod pages;
 mod view;
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -20,6 +21,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::backoff::Backoff;
 
+use pages::Pages;
 pub use view::{View, Views};
 
 /// Who is told of a kind's objects.
@@ -65,17 +67,13 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(10);
 /// A page of a listing takes the API server more than other answers do.
 const PAGE_WITHIN: Duration = Duration::from_secs(30);
 
-/// How many objects are asked for at a time. More would take more memory at the start than is
-/// needed at any time afterwards.
-const PAGE: u32 = 250;
-
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
 /// Follows a kind in all namespaces, until it is dropped. Interruptions are bridged.
 pub async fn follow(client: Client, kind: &ApiResource, view: View, follower: &mut impl Follower) {
-    let api = Api::<DynamicObject>::all_with(client, kind);
-    let mut following = Following { api, view, newest: 0, follower };
+    let api = Api::<DynamicObject>::all_with(client.clone(), kind);
+    let mut following = Following { client, api, view, newest: 0, follower };
     let mut hasher = DefaultHasher::new();
     kind.plural.hash(&mut hasher);
     let mut pauses = Backoff::new(FIRST_PAUSE, LONGEST_PAUSE, hasher.finish());
@@ -148,6 +146,7 @@ impl Failure {
 
 /// The following of a kind.
 struct Following<'a, F> {
+    client: Client,
     api: Api<DynamicObject>,
     view: View,
     /// The newest version that was told.
@@ -158,11 +157,12 @@ struct Following<'a, F> {
 impl<F: Follower> Following<'_, F> {
     /// Tells all objects.
     async fn list(&mut self) -> Result<Next, Failure> {
-        let mut parameters = ListParams::default().limit(PAGE);
+        let mut pages = Pages::new(self.client.clone(), self.api.resource_url().to_owned());
         let mut version = None;
         loop {
-            let page = match timeout(PAGE_WITHIN, self.api.list(&parameters)).await {
-                Ok(Ok(page)) => page,
+            let page = match timeout(PAGE_WITHIN, pages.fetch_next()).await {
+                Ok(Ok(Some(page))) => page,
+                Ok(Ok(None)) => break,
                 Ok(Err(error)) => return Err(Failure::of(&error, Next::List)),
                 Err(_) => return Err(Failure::no_answer(PAGE_WITHIN, Next::List)),
             };
@@ -183,10 +183,6 @@ impl<F: Follower> Following<'_, F> {
                 self.follower.begin();
             }
             page.items.into_iter().for_each(|object| self.follower.present(object));
-            parameters.continue_token = page.metadata.continue_.filter(|it| !it.is_empty());
-            if parameters.continue_token.is_none() {
-                break;
-            }
         }
         self.follower.complete();
         self.view.is_new();

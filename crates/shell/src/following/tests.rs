@@ -186,3 +186,50 @@ async fn a_list_that_is_never_answered_is_told_and_asked_for_again() {
     assert_eq!(noted[0], "failed: no answer within 30 s", "{noted:?}");
     assert_eq!(noted[noted.len() - 3..], ["begin", "present 100", "complete"]);
 }
+
+/// Objects with so many bytes each, and how many were asked for with each request.
+fn objects_of(lengths: &'static [usize]) -> (Client, Arc<Mutex<Vec<usize>>>) {
+    let asked: Arc<Mutex<Vec<usize>>> = Arc::default();
+    let noted = Arc::clone(&asked);
+    let service = service_fn(move |request: Request<Body>| {
+        let parameter = |name: &str| {
+            let mut pairs = request.uri().query().unwrap_or_default().split('&');
+            let value = pairs.find_map(|it| it.strip_prefix(name));
+            value.map(|it| it.parse::<usize>().expect("a number"))
+        };
+        let (limit, begin) = (parameter("limit="), parameter("continue=").unwrap_or_default());
+        let limit = limit.expect("pages are asked for");
+        noted.lock().expect("whole").push(limit);
+        let end = lengths.len().min(begin + limit);
+        let items = lengths[begin..end].iter().map(|length| {
+            let annotations = json!({ "long": "x".repeat(*length) });
+            json!({ "metadata": { "resourceVersion": "1", "annotations": annotations } })
+        });
+        let next = if end < lengths.len() { end.to_string() } else { String::new() };
+        let metadata = json!({ "resourceVersion": "1", "continue": next });
+        let list = json!({ "metadata": metadata, "items": items.collect::<Vec<_>>() });
+        let body = Body::from(list.to_string().into_bytes());
+        std::future::ready(Ok::<_, Infallible>(Response::new(body)))
+    });
+    (Client::new(service, "default"), asked)
+}
+
+#[tokio::test]
+async fn large_objects_come_in_pages_that_fit_however_many_there_are() {
+    const LARGE: usize = 600 << 10;
+    const LARGEST: usize = 3 << 20;
+    let lengths = &[10, LARGE, LARGE, LARGE, LARGE, LARGEST, LARGE, 10];
+    let (client, asked) = objects_of(lengths);
+    let mut pages = Pages::new(client, "/api/v1/configmaps".to_owned());
+    let mut listed = Vec::new();
+    while let Some(page) = pages.fetch_next().await.expect("it is answered") {
+        let annotations = page.items.into_iter().filter_map(|it| it.metadata.annotations);
+        let of_page: Vec<usize> = annotations.map(|it| it["long"].len()).collect();
+        let length: usize = of_page.iter().sum();
+        assert!(of_page.len() == 1 || length <= 2 << 20, "{of_page:?}");
+        listed.extend(of_page);
+    }
+    assert_eq!(listed, lengths);
+    let asked = asked.lock().expect("whole").clone();
+    assert_eq!(asked, [250, 62, 15, 3, 3, 1, 1, 1, 1, 1]);
+}
