@@ -19,6 +19,7 @@ use almanac_engine::{Autoscaler, Identity, TargetReference};
 use almanac_shell::following::{Views, follow};
 use almanac_shell::writer::Writer;
 use kube::Client;
+use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
@@ -65,6 +66,10 @@ impl Seen {
 /// A kind that the cluster does not have, or not with a scale, is looked for again after so long.
 const UNKNOWN_FOR: Duration = Duration::from_secs(30);
 
+/// How many targets may be tried at once whether they may be changed by now. A trial has a turn that
+/// firings want, and thousands of targets may be forbidden at a time.
+const TRIALS_AT_ONCE: usize = 4;
+
 /// The targets of all policies.
 pub(crate) struct Targets {
     client: Client,
@@ -75,6 +80,8 @@ pub(crate) struct Targets {
     kinds: Mutex<Kinds>,
     /// A kind that does not answer holds up nobody but its own.
     lanes: Lanes,
+    /// How many targets may be tried at a time. It is not waited for.
+    trials: Semaphore,
     /// Tells how old the view of a followed kind is.
     views: Views,
     /// Whoever follows a kind. They end with this.
@@ -105,6 +112,7 @@ impl Targets {
             allow_cluster_scoped,
             kinds: Mutex::default(),
             lanes: Lanes::new(),
+            trials: Semaphore::new(TRIALS_AT_ONCE),
             views: Views::default(),
             followers: Mutex::new(JoinSet::new()),
         }

@@ -173,10 +173,12 @@ async fn figures_tell_it(controller: &Controller) -> TestResult {
     let expected = [
         "almanac_cron_failed_total 0",
         "almanac_cron_fired_total 3",
+        "almanac_cron_firings_retrying 0",
         "almanac_cron_lag_seconds_count 3",
         "almanac_cron_missed_total 0",
         &next,
         "almanac_cron_rules_armed 6",
+        "almanac_cron_superseded_total 0",
     ];
     assert_eq!(found, expected);
     Ok(())

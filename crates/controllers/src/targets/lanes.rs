@@ -23,7 +23,7 @@ const READS_OF_A_KIND: usize = 32;
 const ASKING_AT_ONCE: usize = 128;
 
 /// A full lane in which nothing is answered for so long is not waited for.
-const MOMENT: Duration = Duration::from_millis(500);
+const MOMENT: Duration = Duration::from_secs(1);
 
 /// That a kind does not answer is told no more often.
 const TELLS_EVERY: Duration = Duration::from_mins(1);

@@ -1,6 +1,7 @@
 //! Changing a target, and what becomes of it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use almanac_api::status::TargetProblem;
 use almanac_engine::{Action, Identity, Outcome, Target};
@@ -14,6 +15,9 @@ use crate::cluster::{Found, is_older};
 
 /// A target that changes all the time is left to a later attempt.
 const ATTEMPTS: usize = 4;
+
+/// Whether a target may be changed by now is not worth more of a turn's time.
+const TRIED_WITHIN: Duration = Duration::from_secs(2);
 
 /// What became of an action, and what the user has to mend if it failed for that.
 pub(crate) struct Applied {
@@ -102,7 +106,11 @@ impl Targets {
         let collection = kind.collection(identity);
         let place = Place { collection: &collection, name: identity.name() };
         let has_scale = matches!(target, Target::Workload(_));
-        match self.writer.try_to_patch(place, has_scale).await {
+        // It is tried again in a minute anyway.
+        let Ok(_trial) = self.trials.try_acquire() else { return Ok(None) };
+        let tried = self.writer.try_to_patch(place, has_scale);
+        let Ok(tried) = tokio::time::timeout(TRIED_WITHIN, tried).await else { return Ok(None) };
+        match tried {
             Err(WriteError::Refused(refusal)) if refusal.is_forbidden() => Ok(Some(false)),
             // Rights are looked at before anything else that can be refused, such as a dry run.
             Ok(()) | Err(WriteError::Refused(_)) => Ok(Some(true)),

@@ -1,8 +1,9 @@
 //! Places for connections: how many there are, and who has them.
 //!
 //! Whoever finds none is turned away and not queued: a queue without end would only be another way to
-//! run out of memory. Nobody gets all of them, so that a stranger who takes what he can does not keep
-//! the kubelet from asking whether the process is well, which would have it killed.
+//! run out of memory. No address gets all of them, so that a stranger who takes what he can does not
+//! keep the kubelet from asking whether the process is well, which would have it killed. Several
+//! addresses together can; keeping those from connecting is left to a `NetworkPolicy`.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;

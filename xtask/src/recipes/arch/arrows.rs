@@ -12,8 +12,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("almanac-engine", &["almanac-calendar"]),
     ("almanac-api", &["almanac-engine", "almanac-calendar"]),
     ("almanac-forecast", &["almanac-engine", "almanac-api"]),
-    ("almanac-local", &["almanac-shell"]),
     ("almanac-shell", &["almanac-api"]),
+    ("almanac-local", &["almanac-shell"]),
     (
         "almanac-controllers",
         &["almanac-shell", "almanac-forecast", "almanac-engine", "almanac-api"],
