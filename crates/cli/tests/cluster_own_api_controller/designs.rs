@@ -232,10 +232,10 @@ fn the_stories_of_the_design_happen_at_half_past_eight_and_not_before() -> TestR
         let executed =
             cluster.get(CRON, "story", NAME).await?["status"]["lastExecutionTime"].take();
         let executed = executed.as_str().unwrap_or_default();
-        let head = ["NAME", "REFERENCE-KIND", "REFERENCE-NAME", "NEXT", "LAST"];
+        let head = ["NAME", "REFERENCE-KIND", "REFERENCE-NAME", "NEXT", "LAST", "READY"];
         assert_eq!(
             table(cluster, "story").await?,
-            [head, [NAME, "Deployment", "shop", ELEVEN, executed]]
+            [head, [NAME, "Deployment", "shop", ELEVEN, executed, "True"]]
         );
         controller.stop().await?;
         statuses_are_written_once_for_all_that_has_happened(cluster).await
