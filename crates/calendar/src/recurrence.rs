@@ -9,7 +9,7 @@ mod times;
 
 pub(crate) use self::dates::{DateSet, DayRule};
 pub(crate) use self::times::TimeSet;
-use crate::civil::{Date, MINUTES_A_DAY, SECONDS_A_MINUTE, first_day_of_month};
+use crate::civil::{MINUTES_A_DAY, SECONDS_A_MINUTE, first_day_of_month};
 
 /// Certain times of day on certain dates.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -18,11 +18,11 @@ pub(crate) struct Recurrence {
     pub(crate) times: TimeSet,
 }
 
-/// A minute of the wall clock, taken apart once for all the questions about it.
+/// A minute of the wall clock, taken apart once for all the questions about it. Its date is worked
+/// out only for those who need it: most schedules are of every day, or of certain weekdays.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CivilMinute {
     day: i64,
-    date: Date,
     /// The minute of the day; 1440 when the day is over, for searches that begin after it.
     time: u16,
 }
@@ -35,7 +35,7 @@ impl CivilMinute {
         let day = minute.div_euclid(MINUTES_A_DAY);
         let time = minute.rem_euclid(MINUTES_A_DAY);
         let time = u16::try_from(time).unwrap_or(LAST_TIME);
-        CivilMinute { day, date: Date::of_day(day), time }
+        CivilMinute { day, time }
     }
 
     /// The minute in which a civil second lies.
@@ -57,23 +57,23 @@ impl CivilMinute {
 impl Recurrence {
     /// The first matching minute at or after `from`.
     pub(crate) fn next(&self, from: CivilMinute) -> Option<i64> {
-        if self.dates.contains(from.day, from.date)
+        if self.dates.contains(from.day)
             && let Some(time) = self.times.next(from.time)
         {
             return Some(join(from.day, time));
         }
-        let day = self.dates.after(from.day, from.date)?;
+        let day = self.dates.after(from.day)?;
         Some(join(day, self.times.first()))
     }
 
     /// The last matching minute at or before `from`.
     pub(crate) fn previous(&self, from: CivilMinute) -> Option<i64> {
-        if self.dates.contains(from.day, from.date)
+        if self.dates.contains(from.day)
             && let Some(time) = self.times.previous(from.time)
         {
             return Some(join(from.day, time));
         }
-        let day = self.dates.before(from.day, from.date)?;
+        let day = self.dates.before(from.day)?;
         Some(join(day, self.times.last()))
     }
 
@@ -109,22 +109,30 @@ pub(crate) struct Difference<'a> {
 impl Difference<'_> {
     /// The first minute at or after `from`.
     pub(crate) fn next(self, from: CivilMinute) -> Option<i64> {
-        if let Some(time) = self.on(from.day, from.date).and_then(|left| left.next(from.time)) {
+        if let Some(time) = self.on(from.day).and_then(|left| left.next(from.time)) {
             return Some(join(from.day, time));
         }
         let dates = &self.base.dates;
-        let day = dates.after_where(from.day, from.date, |year, month| self.days(year, month))?;
-        Some(join(day, self.on(day, Date::of_day(day))?.next(0)?))
+        let day = if self.leaves_times_on_every_date() {
+            dates.after(from.day)?
+        } else {
+            dates.after_where(from.day, |year, month| self.days(year, month))?
+        };
+        Some(join(day, self.on(day)?.next(0)?))
     }
 
     /// The last minute at or before `from`.
     pub(crate) fn previous(self, from: CivilMinute) -> Option<i64> {
-        if let Some(time) = self.on(from.day, from.date).and_then(|left| left.previous(from.time)) {
+        if let Some(time) = self.on(from.day).and_then(|left| left.previous(from.time)) {
             return Some(join(from.day, time));
         }
         let dates = &self.base.dates;
-        let day = dates.before_where(from.day, from.date, |year, month| self.days(year, month))?;
-        Some(join(day, self.on(day, Date::of_day(day))?.previous(LAST_TIME)?))
+        let day = if self.leaves_times_on_every_date() {
+            dates.before(from.day)?
+        } else {
+            dates.before_where(from.day, |year, month| self.days(year, month))?
+        };
+        Some(join(day, self.on(day)?.previous(LAST_TIME)?))
     }
 
     /// Whether there is no such minute at all.
@@ -133,20 +141,20 @@ impl Difference<'_> {
         self.next(CivilMinute::of(first_day_of_month(first_year, 1) * MINUTES_A_DAY)).is_none()
     }
 
-    /// The days of a month on which at least one minute is left.
+    /// Whether at least one minute is left of every date of the base, whatever is removed from it.
+    fn leaves_times_on_every_date(self) -> bool {
+        self.base.times.without(self.removed.times).next(0).is_some()
+    }
+
+    /// The days of a month that are not removed whole.
     fn days(self, year: i32, month: u8) -> u32 {
-        let base = self.base.dates.days_of(year, month);
-        if self.base.times.without(self.removed.times).next(0).is_some() {
-            base
-        } else {
-            base & !self.removed.dates.days_of(year, month)
-        }
+        self.base.dates.days_of(year, month) & !self.removed.dates.days_of(year, month)
     }
 
     /// The times that are left on a day, if it is one of the base's.
-    fn on(self, day: i64, date: Date) -> Option<times::Remaining> {
-        self.base.dates.contains(day, date).then(|| {
-            if self.removed.dates.contains(day, date) {
+    fn on(self, day: i64) -> Option<times::Remaining> {
+        self.base.dates.contains(day).then(|| {
+            if self.removed.dates.contains(day) {
                 self.base.times.without(self.removed.times)
             } else {
                 self.base.times.without(TimeSet::EMPTY)

@@ -55,10 +55,16 @@ impl DateSet {
         }
     }
 
-    /// Whether a day, of which `date` is the date, is in the set.
-    pub(crate) fn contains(&self, day: i64, date: Date) -> bool {
+    /// Whether a day is in the set.
+    pub(crate) fn contains(&self, day: i64) -> bool {
+        let is_by_weekday =
+            || self.weekdays == ALL_WEEKDAYS || self.weekdays >> weekday(day) & 1 == 1;
+        if self.is_any_date() {
+            return is_by_weekday();
+        }
+        let date = Date::of_day(day);
         let by_day = self.days >> date.day & 1 == 1;
-        let by_weekday = self.weekdays == ALL_WEEKDAYS || self.weekdays >> weekday(day) & 1 == 1;
+        let by_weekday = is_by_weekday();
         self.months >> date.month & 1 == 1
             && match self.rule {
                 DayRule::Both => by_day && by_weekday,
@@ -67,33 +73,29 @@ impl DateSet {
             && self.has_year(date.year)
     }
 
-    /// The first date after a day, of which `date` is the date.
+    /// The first date after a day.
     ///
     /// The search ends after a whole cycle of the calendar, or with the last of the years: a set
     /// that has no date in that time has none at all.
-    pub(crate) fn after(&self, day: i64, date: Date) -> Option<i64> {
+    pub(crate) fn after(&self, day: i64) -> Option<i64> {
         if self.is_every_day() {
             return Some(day + 1);
         }
-        self.after_where(day, date, |year, month| self.days_of(year, month))
+        self.after_where(day, |year, month| self.days_of(year, month))
     }
 
-    /// The last date before a day, of which `date` is the date; the search ends as for
+    /// The last date before a day; the search ends as for
     /// [`DateSet::after`].
-    pub(crate) fn before(&self, day: i64, date: Date) -> Option<i64> {
+    pub(crate) fn before(&self, day: i64) -> Option<i64> {
         if self.is_every_day() {
             return Some(day - 1);
         }
-        self.before_where(day, date, |year, month| self.days_of(year, month))
+        self.before_where(day, |year, month| self.days_of(year, month))
     }
 
     /// The first date after a day among those that `days` gives for each month of this set.
-    pub(crate) fn after_where(
-        &self,
-        day: i64,
-        date: Date,
-        days: impl Fn(i32, u8) -> u32,
-    ) -> Option<i64> {
+    pub(crate) fn after_where(&self, day: i64, days: impl Fn(i32, u8) -> u32) -> Option<i64> {
+        let date = Date::of_day(day);
         let found = days(date.year, date.month) & (ALL_DAYS << (date.day - 1) << 1);
         if found != 0 {
             return Some(day - i64::from(date.day) + i64::from(found.trailing_zeros()));
@@ -122,12 +124,8 @@ impl DateSet {
     }
 
     /// The last date before a day among those that `days` gives for each month of this set.
-    pub(crate) fn before_where(
-        &self,
-        day: i64,
-        date: Date,
-        days: impl Fn(i32, u8) -> u32,
-    ) -> Option<i64> {
+    pub(crate) fn before_where(&self, day: i64, days: impl Fn(i32, u8) -> u32) -> Option<i64> {
+        let date = Date::of_day(day);
         let found = days(date.year, date.month) & !(ALL_DAYS << (date.day - 1));
         if found != 0 {
             return Some(day - i64::from(date.day) + i64::from(found.ilog2()));
@@ -182,9 +180,14 @@ impl DateSet {
     }
 
     fn is_every_day(&self) -> bool {
+        self.weekdays == ALL_WEEKDAYS && self.is_any_date()
+    }
+
+    /// Whether nothing but the weekday matters.
+    fn is_any_date(&self) -> bool {
         self.months == ALL_MONTHS
             && self.days == ALL_DAYS
-            && self.weekdays == ALL_WEEKDAYS
+            && self.rule == DayRule::Both
             && self.years.is_none()
     }
 
@@ -205,7 +208,7 @@ impl DateSet {
     /// Whether no date is in the set, such as 31 February.
     pub(crate) fn is_empty(&self) -> bool {
         let from = first_day_of_month(self.earliest_year().unwrap_or(2000), 1) - 1;
-        self.after(from, Date::of_day(from)).is_none()
+        self.after(from).is_none()
     }
 }
 
@@ -222,14 +225,6 @@ mod tests {
 
     fn leap_day_on_a_monday() -> DateSet {
         DateSet { days: 1 << 29, months: 1 << 2, weekdays: 1 << 1, ..DateSet::EVERY_DAY }
-    }
-
-    fn after(set: &DateSet, day: i64) -> Option<i64> {
-        set.after(day, Date::of_day(day))
-    }
-
-    fn before(set: &DateSet, day: i64) -> Option<i64> {
-        set.before(day, Date::of_day(day))
     }
 
     #[test]
@@ -253,14 +248,13 @@ mod tests {
             leap_day_on_a_monday(),
         ];
         for set in sets {
-            let days: Vec<i64> =
-                (9_000..13_000).filter(|day| set.contains(*day, Date::of_day(*day))).collect();
+            let days: Vec<i64> = (9_000..13_000).filter(|day| set.contains(*day)).collect();
             for day in 9_000..13_000 {
                 if let Some(next) = days.iter().find(|it| **it > day) {
-                    assert_eq!(after(&set, day), Some(*next), "{set:?}");
+                    assert_eq!(set.after(day), Some(*next), "{set:?}");
                 }
                 if let Some(previous) = days.iter().rfind(|it| **it < day) {
-                    assert_eq!(before(&set, day), Some(*previous), "{set:?}");
+                    assert_eq!(set.before(day), Some(*previous), "{set:?}");
                 }
             }
         }
@@ -281,9 +275,9 @@ mod tests {
                         assert!(day > i32::from(days_in_month(2000, month)), "{day}.{month}.");
                         continue;
                     }
-                    let Some(mut at) = after(&set, 0) else { panic!("{set:?}") };
+                    let Some(mut at) = set.after(0) else { panic!("{set:?}") };
                     while at < DAYS_A_CYCLE {
-                        let Some(next) = after(&set, at) else { panic!("{set:?}") };
+                        let Some(next) = set.after(at) else { panic!("{set:?}") };
                         assert!(next - at <= 40 * 366, "{set:?}: {at} to {next}");
                         at = next;
                     }
@@ -308,8 +302,8 @@ mod tests {
     fn the_search_ends_with_the_last_of_the_years() {
         let set = DateSet { years: Some([2024].into()), ..DateSet::EVERY_DAY };
         let new_year_2025 = first_day_of_month(2025, 1);
-        assert_eq!(after(&set, new_year_2025), None);
-        assert_eq!(before(&set, new_year_2025), Some(new_year_2025 - 1));
-        assert_eq!(after(&set, 0), Some(first_day_of_month(2024, 1)));
+        assert_eq!(set.after(new_year_2025), None);
+        assert_eq!(set.before(new_year_2025), Some(new_year_2025 - 1));
+        assert_eq!(set.after(0), Some(first_day_of_month(2024, 1)));
     }
 }
