@@ -222,7 +222,7 @@ impl Zone {
 
     /// The latest civil second that the wall clock has shown at or before `at`.
     pub(crate) fn reached_at(self, at: i64) -> i64 {
-        self.segment_at(at).reached_at(at)
+        self.table().reached_at(at)
     }
 
     /// The first instant at which the wall clock has reached a civil second.

@@ -19,9 +19,10 @@ pub struct Agenda {
 impl Agenda {
     /// Sets or clears the next turn of a policy.
     pub fn set(&mut self, policy: &PolicyName, wake_at: Option<Timestamp>) {
-        let before = match wake_at {
-            Some(wake_at) => self.by_policy.insert(policy.clone(), wake_at),
-            None => self.by_policy.remove(policy),
+        let before = match (self.by_policy.get_mut(policy), wake_at) {
+            (Some(known), Some(wake_at)) => Some(std::mem::replace(known, wake_at)),
+            (None, Some(wake_at)) => self.by_policy.insert(policy.clone(), wake_at),
+            (_, None) => self.by_policy.remove(policy),
         };
         if before == wake_at {
             return;

@@ -116,6 +116,14 @@ impl OffsetTable {
         self.segment(self.position(at - shift), shift)
     }
 
+    /// The latest civil second that the wall clock has shown at or before the instant `at`.
+    pub(crate) fn reached_at(&self, at: i64) -> i64 {
+        let shift = self.cycles_before(at);
+        let this = self.beginnings[self.position(at - shift)];
+        let reached = this.start.saturating_add(shift + i64::from(this.reached));
+        (at + i64::from(this.offset)).max(reached.saturating_sub(1))
+    }
+
     /// The first instant at which the wall clock has reached the civil second `civil`.
     ///
     /// In a gap that is the first instant after it, in a fold the first occurrence. Never earlier

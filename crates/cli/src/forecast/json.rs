@@ -58,25 +58,22 @@ fn write_series(
     });
     write!(output, ",\n{{\"target\":{target},\"field\":\"{}\",\"segments\":[", series.field)?;
     let mut origins = Origins::default();
-    let mut line = Vec::new();
     let mut instants = Instants::default();
     let (mut from, mut to) = (Vec::new(), Vec::new());
     instants.append(view.period.from(), &mut from);
     for (index, segment) in series.segments.iter().enumerate() {
         to.clear();
         instants.append(segment.to, &mut to);
-        line.clear();
-        line.extend_from_slice(if index == 0 { b"\n{\"from\":\"" } else { b",\n{\"from\":\"" });
-        line.extend_from_slice(&from);
-        line.extend_from_slice(b"\",\"to\":\"");
-        line.extend_from_slice(&to);
-        line.extend_from_slice(b"\",\"value\":");
+        output.write_all(if index == 0 { b"\n{\"from\":\"" } else { b",\n{\"from\":\"" })?;
+        output.write_all(&from)?;
+        output.write_all(b"\",\"to\":\"")?;
+        output.write_all(&to)?;
+        output.write_all(b"\",\"value\":")?;
         match &segment.value {
-            Some(value) => write_value(value, &mut line)?,
-            None => line.extend_from_slice(b"null"),
+            Some(value) => write_value(value, output)?,
+            None => output.write_all(b"null")?,
         }
-        line.extend_from_slice(origins.rest_of_segment(&segment.origin));
-        output.write_all(&line)?;
+        output.write_all(origins.rest_of_segment(&segment.origin))?;
         std::mem::swap(&mut from, &mut to);
     }
     output.write_all(b"\n]}")?;
@@ -84,26 +81,26 @@ fn write_series(
 }
 
 /// A number, a string, a list of names in order, or an object of numbers by name.
-fn write_value(value: &Value, line: &mut Vec<u8>) -> anyhow::Result<()> {
+fn write_value(value: &Value, output: &mut impl Write) -> anyhow::Result<()> {
     match value {
-        Value::Number(number) => write!(line, "{number}")?,
-        Value::Text(text) => serde_json::to_writer(line, &**text)?,
+        Value::Number(number) => write!(output, "{number}")?,
+        Value::Text(text) => serde_json::to_writer(output, &**text)?,
         Value::Names(names) => {
-            line.push(b'[');
+            output.write_all(b"[")?;
             for (index, name) in names.iter().enumerate() {
-                line.extend_from_slice(if index == 0 { b"" } else { b"," });
-                serde_json::to_writer(&mut *line, &**name)?;
+                output.write_all(if index == 0 { b"" } else { b"," })?;
+                serde_json::to_writer(&mut *output, &**name)?;
             }
-            line.push(b']');
+            output.write_all(b"]")?;
         }
         Value::Numbers(numbers) => {
-            line.push(b'{');
+            output.write_all(b"{")?;
             for (index, (name, number)) in numbers.iter().enumerate() {
-                line.extend_from_slice(if index == 0 { b"" } else { b"," });
-                serde_json::to_writer(&mut *line, &**name)?;
-                write!(line, ":{number}")?;
+                output.write_all(if index == 0 { b"" } else { b"," })?;
+                serde_json::to_writer(&mut *output, &**name)?;
+                write!(output, ":{number}")?;
             }
-            line.push(b'}');
+            output.write_all(b"}")?;
         }
     }
     Ok(())

@@ -32,6 +32,9 @@ pub(super) struct View {
 /// So many bytes of what is drawn are handed over at once.
 const ENOUGH: usize = 64 * 1024;
 
+/// More than is mostly written at a time: there is room for it beyond what is enough.
+const ONE_WRITE: usize = 4 * 1024;
+
 /// What comes of a part.
 struct Found {
     /// What is drawn of it, or some of that.
@@ -120,7 +123,7 @@ impl Write for Sheet<'_> {
         self.written.extend_from_slice(bytes);
         if self.written.len() >= ENOUGH {
             // As much again is likely to come.
-            self.hand_over(Vec::with_capacity(self.written.capacity()))?;
+            self.hand_over(Vec::with_capacity(ENOUGH + ONE_WRITE))?;
         }
         Ok(bytes.len())
     }
