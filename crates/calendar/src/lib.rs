@@ -52,7 +52,7 @@ pub use pattern::{
     PatternWindowError,
 };
 pub use windows::{Transition, Windows};
-pub use zone::{ClockChange, Zone, ZoneError, ZoneErrorKind, tzdata_version};
+pub use zone::{ClockChange, Reading, Zone, ZoneError, ZoneErrorKind, tzdata_version};
 
 #[cfg(test)]
 mod tests {

@@ -11,7 +11,7 @@ use crate::clock_effect::{self, ClockEffect};
 use crate::describe;
 use crate::firings::FURTHEST;
 use crate::recurrence::{CivilMinute, Recurrence};
-use crate::{Zone, instant};
+use crate::{Reading, Zone, instant};
 
 /// A schedule that is open or closed at every instant.
 ///
@@ -92,7 +92,24 @@ impl Windows {
     /// ```
     #[must_use]
     pub fn is_open(&self, now: Timestamp) -> bool {
-        self.position(instant::floor(now)).open
+        self.is_open_by(self.zone.reading(now))
+    }
+
+    /// Whether the window is open at the instant of a reading: the same as [`Windows::is_open`],
+    /// for whoever asks many windows of one zone.
+    ///
+    /// ```
+    /// use almanac_calendar::{DailyWindow, Zone};
+    ///
+    /// let zone = Zone::named("Europe/Berlin").unwrap();
+    /// let (day, night) = (DailyWindow::parse("08:00", "20:00"), DailyWindow::parse("20:00", "08:00"));
+    /// let reading = zone.reading("2026-01-01T12:00:00Z".parse().unwrap());
+    /// assert!(day.unwrap().in_zone(zone).is_open_by(reading));
+    /// assert!(!night.unwrap().in_zone(zone).is_open_by(reading));
+    /// ```
+    #[must_use]
+    pub fn is_open_by(&self, reading: Reading) -> bool {
+        self.is_open_at(self.reached_by(reading))
     }
 
     /// The first change after `now`.
@@ -108,8 +125,27 @@ impl Windows {
     /// ```
     #[must_use]
     pub fn next_transition(&self, now: Timestamp) -> Option<Transition> {
-        self.after(self.position(instant::floor(now)))
-            .and_then(|(at, open)| Some(Transition { at: instant::at(at)?, opens: open }))
+        let reading = self.zone.reading(now);
+        self.next_transition_by(reading, self.is_open_by(reading))
+    }
+
+    /// The first change after the instant of a reading: the same as [`Windows::next_transition`],
+    /// for whoever asks many windows of one zone and knows already whether this one is open then.
+    ///
+    /// ```
+    /// use almanac_calendar::{DailyWindow, Zone};
+    ///
+    /// let day = DailyWindow::parse("08:00", "20:00").unwrap().in_zone(Zone::utc());
+    /// let now = "2026-01-01T12:00:00Z".parse().unwrap();
+    /// let reading = Zone::utc().reading(now);
+    /// let open = day.is_open_by(reading);
+    /// assert_eq!(day.next_transition_by(reading, open), day.next_transition(now));
+    /// ```
+    #[must_use]
+    pub fn next_transition_by(&self, reading: Reading, open: bool) -> Option<Transition> {
+        debug_assert_eq!(open, self.is_open_by(reading), "{self:?} at {reading:?}");
+        let (at, opens) = self.after(Position { reached: self.reached_by(reading), open })?;
+        Some(Transition { at: instant::at(at)?, opens })
     }
 
     /// The last change at or before `now`: since when the window has been as it is.
@@ -209,6 +245,11 @@ impl Windows {
     /// How far the wall clock has got at an instant.
     fn reached_at(&self, now: i64) -> CivilMinute {
         CivilMinute::of_second(self.zone.reached_at(now))
+    }
+
+    /// The same of a reading, which may be of another zone's clock.
+    fn reached_by(&self, reading: Reading) -> CivilMinute {
+        if reading.zone == self.zone { reading.reached } else { self.reached_at(reading.second) }
     }
 
     /// Whether the last start at or before a civil minute is at or after the last end.

@@ -28,6 +28,7 @@ use self::table::OffsetTable;
 pub(crate) use self::table::Segment;
 use crate::civil;
 use crate::instant;
+use crate::recurrence::CivilMinute;
 
 /// A zone of the bundled database, with its table once it has been used.
 struct Entry {
@@ -69,6 +70,21 @@ pub fn tzdata_version() -> &'static str {
 /// ```
 #[derive(Clone, Copy)]
 pub struct Zone(&'static Entry);
+
+/// How far the wall clock of a zone has got at an instant, taken once for all the questions about it.
+///
+/// ```
+/// use almanac_calendar::{Reading, Zone};
+///
+/// let reading: Reading = Zone::utc().reading("2026-01-01T00:00:00Z".parse().unwrap());
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Reading {
+    /// The instant, in whole seconds.
+    pub(crate) second: i64,
+    pub(crate) zone: Zone,
+    pub(crate) reached: CivilMinute,
+}
 
 impl Zone {
     /// Coordinated Universal Time: the zone of whatever names none.
@@ -136,6 +152,21 @@ impl Zone {
     pub fn civil(self, at: Timestamp) -> DateTime {
         let second = instant::floor(at);
         civil::datetime_of(second + self.segment_at(second).offset)
+    }
+
+    /// How far the wall clock has got at an instant.
+    ///
+    /// ```
+    /// use almanac_calendar::{DailyWindow, Zone};
+    ///
+    /// let zone = Zone::named("Asia/Kathmandu").unwrap();
+    /// let reading = zone.reading("2026-01-01T00:00:00Z".parse().unwrap());
+    /// assert!(DailyWindow::parse("05:45", "06:00").unwrap().in_zone(zone).is_open_by(reading));
+    /// ```
+    #[must_use]
+    pub fn reading(self, at: Timestamp) -> Reading {
+        let second = instant::floor(at);
+        Reading { second, zone: self, reached: CivilMinute::of_second(self.reached_at(second)) }
     }
 
     /// The offset from UTC in force at an instant.
@@ -248,7 +279,7 @@ fn offset_of(seconds: i64) -> Offset {
 
 impl PartialEq for Zone {
     fn eq(&self, other: &Zone) -> bool {
-        self.0.name == other.0.name
+        std::ptr::eq(self.0, other.0) || self.0.name == other.0.name
     }
 }
 

@@ -56,15 +56,18 @@ impl DateSet {
     }
 
     /// Whether a day is in the set.
+    #[inline]
     pub(crate) fn contains(&self, day: i64) -> bool {
-        let is_by_weekday =
-            || self.weekdays == ALL_WEEKDAYS || self.weekdays >> weekday(day) & 1 == 1;
+        self.is_every_day() || self.contains_date(day)
+    }
+
+    fn contains_date(&self, day: i64) -> bool {
+        let by_weekday = self.weekdays == ALL_WEEKDAYS || self.weekdays >> weekday(day) & 1 == 1;
         if self.is_any_date() {
-            return is_by_weekday();
+            return by_weekday;
         }
         let date = Date::of_day(day);
         let by_day = self.days >> date.day & 1 == 1;
-        let by_weekday = is_by_weekday();
         self.months >> date.month & 1 == 1
             && match self.rule {
                 DayRule::Both => by_day && by_weekday,
@@ -77,6 +80,7 @@ impl DateSet {
     ///
     /// The search ends after a whole cycle of the calendar, or with the last of the years: a set
     /// that has no date in that time has none at all.
+    #[inline]
     pub(crate) fn after(&self, day: i64) -> Option<i64> {
         if self.is_every_day() {
             return Some(day + 1);
@@ -86,6 +90,7 @@ impl DateSet {
 
     /// The last date before a day; the search ends as for
     /// [`DateSet::after`].
+    #[inline]
     pub(crate) fn before(&self, day: i64) -> Option<i64> {
         if self.is_every_day() {
             return Some(day - 1);

@@ -83,7 +83,7 @@ fn write_series(
 /// A number, a string, a list of names in order, or an object of numbers by name.
 fn write_value(value: &Value, output: &mut impl Write) -> anyhow::Result<()> {
     match value {
-        Value::Number(number) => write!(output, "{number}")?,
+        Value::Number(number) => serde_json::to_writer(output, number)?,
         Value::Text(text) => serde_json::to_writer(output, &**text)?,
         Value::Names(names) => {
             output.write_all(b"[")?;

@@ -65,7 +65,7 @@ impl Question<'_> {
         let mut assumptions = BTreeSet::new();
         let find_and_draw = |index, hand: &mut dyn FnMut(Found) -> anyhow::Result<()>| {
             let part = self.forecast.part(index);
-            let mut sheet = Sheet { written: Vec::new(), hand };
+            let mut sheet = Sheet { written: Vec::with_capacity(ENOUGH + ONE_WRITE), hand };
             draw(index, &part, &mut sheet)?;
             let drawn = sheet.written;
             hand(Found { drawn, assumptions: Some(part.assumptions) })

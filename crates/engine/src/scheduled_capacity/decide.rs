@@ -19,7 +19,7 @@ const LOOKS_BACK: usize = 64;
 /// Decides which number holds at `now`.
 #[must_use]
 pub fn decide(input: &Input<'_>, now: Timestamp) -> Decision {
-    let mut reasons = Winners(Vec::new());
+    let mut reasons = Winners(Vec::with_capacity(1));
     let mut decision = decide_with(input, now, &mut reasons);
     decision.reasons = reasons.0;
     decision
@@ -48,7 +48,7 @@ fn began_to_win(
     // A window without length may have come between; so many of them in a row do not.
     for _ in 0..LOOKS_BACK {
         let changes = deciding(policy, winner);
-        let last = changes.filter_map(|it| it.windows.previous_transition(until));
+        let last = changes.filter_map(|(_, it)| it.windows.previous_transition(until));
         let last = last.map(|it| it.at).max()?;
         let before = last.checked_sub(SignedDuration::from_nanos(1)).ok()?;
         if winner_at(policy, before) != winner {
@@ -93,9 +93,10 @@ fn decide_with(input: &Input<'_>, now: Timestamp, reasons: &mut impl Reasons<Bec
 
 /// The open behaviour with the highest priority; of several the first in the spec.
 fn winner_at(policy: &ScheduledCapacity, at: Timestamp) -> Option<usize> {
+    let reading = policy.zone.reading(at);
     let mut winner = None;
     for (index, behaviour) in policy.behaviours.iter().enumerate() {
-        if outranks(policy, index, winner) && behaviour.windows.is_open(at) {
+        if outranks(policy, index, winner) && behaviour.windows.is_open_by(reading) {
             winner = Some(index);
         }
     }
@@ -116,16 +117,23 @@ fn winner_changes_after(
     winner: Option<usize>,
     after: Timestamp,
 ) -> Option<Timestamp> {
-    let changes = deciding(policy, winner);
-    changes.filter_map(|it| it.windows.next_transition(after)).map(|it| it.at).min()
+    let reading = policy.zone.reading(after);
+    // Whoever would win over the winner is closed, or it would have won.
+    let changes = deciding(policy, winner)
+        .filter_map(|(wins, it)| it.windows.next_transition_by(reading, wins));
+    changes.map(|it| it.at).min()
 }
 
-/// The winner, and whoever would win over it.
-fn deciding(policy: &ScheduledCapacity, winner: Option<usize>) -> impl Iterator<Item = &Behaviour> {
+/// The winner, and whoever would win over it; each with whether it is the winner.
+fn deciding(
+    policy: &ScheduledCapacity,
+    winner: Option<usize>,
+) -> impl Iterator<Item = (bool, &Behaviour)> {
     let behaviours = policy.behaviours.iter().enumerate();
-    let deciding = behaviours
-        .filter(move |(index, _)| winner == Some(*index) || outranks(policy, *index, winner));
-    deciding.map(|(_, behaviour)| behaviour)
+    let behaviours = behaviours.map(move |(index, it)| (index, winner == Some(index), it));
+    let deciding =
+        behaviours.filter(move |(index, wins, _)| *wins || outranks(policy, *index, winner));
+    deciding.map(|(_, wins, behaviour)| (wins, behaviour))
 }
 
 /// The first change of the winner that brings another number. It is looked for until a year after
