@@ -1,6 +1,7 @@
 //! A real Prometheus scrapes running controllers: a boundary is met at the boundary, each number is
 //! there once, and what is gone is gone.
 
+mod dashboard;
 mod harbour;
 mod running;
 
@@ -72,6 +73,8 @@ fn a_scrape_after_a_boundary_never_has_the_old_value_and_each_number_is_there_on
         each_number_is_there_once(&prometheus, &standby).await?;
         await_query(&prometheus, "sum(almanac_cron_fired_total)", Some(1.0)).await?;
         the_documents_list_what_is_exported(&leader).await?;
+        the_dashboard_is_filled(&prometheus).await?;
+        what_needs_attention_is_counted_until_it_is_mended(&kubectl, &prometheus).await?;
         a_deleted_schedule_has_no_number(&kubectl, &prometheus).await?;
         the_next_leader_has_the_numbers(&prometheus, &leader).await
     })
@@ -148,6 +151,36 @@ async fn the_next_leader_has_the_numbers(prometheus: &Prometheus, leader: &Progr
     await_query(prometheus, r#"sum(up{job="test"})"#, Some(1.0)).await?;
     await_query(prometheus, &format!("count({})", selector(SERIES[0])), Some(1.0)).await?;
     await_query(prometheus, &selector(SERIES[0]), Some(7.0)).await
+}
+
+/// Nothing is overdue here, and nothing needs attention.
+const EMPTY: [&str; 2] =
+    ["almanac_cron_oldest_overdue_firing_timestamp_seconds", "almanac_objects_not_ready"];
+
+async fn the_dashboard_is_filled(prometheus: &Prometheus) -> TestResult {
+    for expression in dashboard::expressions()? {
+        let is_empty = EMPTY.iter().any(|metric| expression.contains(metric));
+        let what = format!("{expression} to have series: {}", !is_empty);
+        await_condition(&what, PATIENCE, async || {
+            let series = prometheus.count_series(&expression).await?;
+            Ok(Observation::of((series == 0) == is_empty, series))
+        })
+        .await?;
+    }
+    Ok(())
+}
+
+async fn what_needs_attention_is_counted_until_it_is_mended(
+    kubectl: &Kubectl,
+    prometheus: &Prometheus,
+) -> TestResult {
+    let rule = json!({"targetReplicas": 3});
+    create(kubectl, &[cron("lost", "apps/v1", "Deployment", &rule)]).await?;
+    let kind = r#"kind="cronfederatedhpas",reason="TargetNotFound""#;
+    let counted = format!("almanac_objects_not_ready{{{kind}}}");
+    await_query(prometheus, &counted, Some(1.0)).await?;
+    create(kubectl, &[workload("lost", "apps/v1", "Deployment")]).await?;
+    await_query(prometheus, &counted, None).await
 }
 
 /// The names in the first columns of the tables.

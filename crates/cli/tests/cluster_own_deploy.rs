@@ -61,6 +61,7 @@ fn the_commands_of_the_readme_bring_the_controllers_into_a_cluster() -> TestResu
         the_service_finds_both(&kubectl).await?;
         await_budget(&kubectl).await?;
         only_the_metrics_are_let_in(&kubectl).await?;
+        the_kustomization_changes_the_image_alone(&kubectl).await?;
         what_would_run_in_the_pods_works(test, &kubectl).await
     })
 }
@@ -88,6 +89,8 @@ async fn two_pods_run_on_two_nodes(kubectl: &Kubectl) -> TestResult {
         let container = &pod["spec"]["containers"][0];
         assert_eq!(container["securityContext"]["readOnlyRootFilesystem"], true);
         assert_eq!(pod["spec"]["serviceAccountName"], "almanac");
+        let preempts = (&pod["spec"]["priority"], &pod["spec"]["preemptionPolicy"]);
+        assert_eq!(preempts, (&json!(1_000_000), &json!("Never")));
     }
     Ok(())
 }
@@ -131,6 +134,21 @@ async fn only_the_metrics_are_let_in(kubectl: &Kubectl) -> TestResult {
     assert_eq!(spec["podSelector"]["matchLabels"], pod["metadata"]["labels"]);
     let port = &pod["spec"]["containers"][0]["ports"][0];
     assert_eq!(port["name"], "metrics", "{port}");
+    Ok(())
+}
+
+/// What it renders is taken by the API server, and differs from what runs in nothing but the image.
+async fn the_kustomization_changes_the_image_alone(kubectl: &Kubectl) -> TestResult {
+    let rendered = kubectl.run(&["kustomize", &format!("{ROOT}/deploy")]).await?;
+    let image = rendered.lines().filter_map(|line| line.trim().strip_prefix("image: "));
+    let image: Vec<&str> = image.collect();
+    let digest = format!("sha256:{}", "0".repeat(64));
+    assert_eq!(image, [format!("registry.example.com/almanac@{digest}")]);
+    let as_applied = rendered.replace(image[0], "almanac:0.1.0");
+    // It fails when there is a difference.
+    kubectl.run_with_input(&["diff", "-f", "-"], &as_applied).await?;
+    let dry = ["apply", "--dry-run=server", "-k", &format!("{ROOT}/deploy")];
+    kubectl.run(&dry).await?;
     Ok(())
 }
 

@@ -1,6 +1,8 @@
 //! The documents speak of what is there: flags that the binary has, all of them, and files that
 //! exist. That commands print what is shown is tested in `readme`.
 
+mod dashboard;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -59,6 +61,55 @@ fn the_alerts_in_the_file_are_those_on_the_page_about_metrics() -> anyhow::Resul
     let there: BTreeSet<String> = groups.flat_map(|group| alerts(&unindented(group))).collect();
     ensure!(there.len() > 4, "{there:?}");
     assert_eq!(listed, there, "left: docs/metrics.md; right: deploy/prometheus/alerts.yaml");
+    Ok(())
+}
+
+/// The names in the first columns of the tables of metrics.
+fn documented_metrics() -> anyhow::Result<BTreeSet<String>> {
+    let page = fs::read_to_string(root()?.join("docs/metrics.md"))?;
+    let rows = page.lines().filter_map(|line| line.strip_prefix("| `"));
+    Ok(rows.filter_map(|row| row.split('`').next()).map(str::to_owned).collect())
+}
+
+/// The metrics that an expression names; of a histogram the one that its parts are of.
+fn metrics_in(expression: &str) -> impl Iterator<Item = &str> {
+    let words = expression.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
+    let ours = ["almanac_", "karpenter_", "process_"];
+    let named = words.filter(move |word| ours.iter().any(|prefix| word.starts_with(prefix)));
+    named.map(|word| word.strip_suffix("_bucket").unwrap_or(word))
+}
+
+#[test]
+fn the_dashboard_and_the_alerts_name_only_metrics_that_are_documented() -> anyhow::Result<()> {
+    let documented = documented_metrics()?;
+    let alerts = fs::read_to_string(root()?.join("deploy/prometheus/alerts.yaml"))?;
+    let alerts = alerts.lines().filter_map(|line| line.trim().strip_prefix("expr: "));
+    let shown = dashboard::expressions()?;
+    ensure!(shown.len() > 20, "{shown:?}");
+    let mut named = BTreeSet::new();
+    for expression in alerts.chain(shown.iter().map(String::as_str)) {
+        let metrics: BTreeSet<&str> = metrics_in(expression).collect();
+        assert!(!metrics.is_empty(), "{expression} names no metric");
+        named.extend(metrics.into_iter().map(str::to_owned));
+    }
+    let unknown: Vec<_> = named.difference(&documented).collect();
+    assert!(unknown.is_empty(), "not in docs/metrics.md: {unknown:?}");
+    // But for the older name of the same numbers, everything there is can be seen.
+    let unseen: Vec<_> = documented.difference(&named).collect();
+    assert_eq!(unseen, ["karpenter_scheduled_replicas_value"]);
+    Ok(())
+}
+
+#[test]
+fn every_panel_of_the_dashboard_asks_the_prometheus_that_is_chosen() -> anyhow::Result<()> {
+    let dashboard = dashboard::read()?;
+    assert_eq!(dashboard["templating"]["list"][0]["name"], "datasource");
+    assert_eq!(dashboard["templating"]["list"][0]["type"], "datasource");
+    for panel in dashboard["panels"].as_array().context("no panels")? {
+        for target in panel["targets"].as_array().into_iter().flatten() {
+            assert_eq!(target["datasource"]["uid"], "${datasource}", "{}", panel["title"]);
+        }
+    }
     Ok(())
 }
 

@@ -6,11 +6,11 @@
 use std::sync::Arc;
 
 use almanac_api::status::TargetProblem;
-use almanac_engine::turn::{self, OpenTurn};
+use almanac_engine::turn::{self, OpenTurn, Turn};
 use almanac_engine::{Action, Identity, Outcome, PolicyName, Reach, TargetReference, Unreachable};
 use almanac_shell::clock::Clock;
 use almanac_shell::event_log::EventLog;
-use almanac_shell::lease::Fenced;
+use almanac_shell::lease::{Fenced, Position, Switch};
 use almanac_shell::writer::IsWanted;
 use jiff::{SignedDuration, Timestamp};
 
@@ -30,6 +30,7 @@ pub(crate) struct CarryingOut {
     pub(crate) families: Families,
     pub(crate) events: EventLog,
     pub(crate) clock: Clock,
+    pub(crate) switch: Switch,
 }
 
 /// Which object a turn is about, as it was when the turn began.
@@ -59,6 +60,12 @@ impl CarryingOut {
     /// Takes the turn of one policy. When it wants its next one.
     pub(crate) async fn take_turn(&self, policy: &PolicyName) -> Option<Timestamp> {
         let about = self.about(policy)?;
+        let position = self.switch.position();
+        if let Some(turn) = self.pass_over(policy, &about, position)
+            && position == Position::Stopped
+        {
+            return turn.wake_at;
+        }
         let unknown = match &about.target {
             Some(target) => self.targets.fetch(target).await.err(),
             None => None,
@@ -71,7 +78,10 @@ impl CarryingOut {
         };
         let opened_at = open.at();
         // Whoever does not lead any more has nothing to settle either.
-        let is_wanted = || self.is_still_wanted(policy, &about, open.deadline());
+        let is_wanted = || {
+            self.switch.position() == position
+                && self.is_still_wanted(policy, &about, open.deadline())
+        };
         let applied = self.apply(&about, &open, &over, unknown.as_ref(), &is_wanted).await;
         let (outcomes, news) = applied.ok()?;
         let wake_at = self.close(policy, &about, open, outcomes, news);
@@ -82,6 +92,30 @@ impl CarryingOut {
             self.looks_again(target.target.identity(), unknown.as_ref(), opened_at)
         });
         wake_at.into_iter().chain(looks_again).min()
+    }
+
+    /// The turn of a policy that records what falls due, or fell due, while everything is stopped;
+    /// nothing when it never was, or when the policy changes nothing by itself.
+    fn pass_over(&self, policy: &PolicyName, about: &About, position: Position) -> Option<Turn> {
+        let now = self.clock.now();
+        let until = position.stopped_until(now)?;
+        let turn = {
+            let mut known = self.cluster.lock();
+            let turn = turn::pass_over(&mut known.world, policy, until, now)?;
+            if let Some(held) = known.policies.get_mut(policy) {
+                held.is_recorded = false;
+            }
+            turn
+        };
+        self.report(policy, about, &turn);
+        self.records.wake(policy);
+        Some(turn)
+    }
+
+    fn report(&self, policy: &PolicyName, about: &About, turn: &Turn) {
+        let target = about.target.as_ref().map(|it| it.target.identity().clone());
+        let subject = Subject { policy: policy.clone(), uid: about.uid.clone(), target };
+        self.families.of(policy.family).report(&subject, &turn.recorded, &self.events);
     }
 
     fn about(&self, policy: &PolicyName) -> Option<About> {
@@ -186,9 +220,7 @@ impl CarryingOut {
             held.is_recorded = false;
             open.close(world, outcomes, now)
         };
-        let target = about.target.as_ref().map(|it| it.target.identity().clone());
-        let subject = Subject { policy: policy.clone(), uid: about.uid.clone(), target };
-        self.families.of(policy.family).report(&subject, &turn.recorded, &self.events);
+        self.report(policy, about, &turn);
         turn.wake_at
     }
 

@@ -4,10 +4,11 @@
 //! A family is added by its field and an arm where one is chosen.
 
 use almanac_api::kinds::Kind;
-use almanac_api::status::conditions::Statement;
+use almanac_api::status::conditions::{ConditionReason, ConditionType, Statement};
 use almanac_engine::{Family, Identity, PolicyName, Recorded};
 use almanac_shell::clock::Clock;
 use almanac_shell::event_log::{EventLog, Regarding};
+use almanac_shell::lease::Switch;
 use jiff::Timestamp;
 use prometheus_client::registry::Registry;
 use serde_json::Value;
@@ -38,6 +39,15 @@ pub(crate) struct Composed {
     pub(crate) status: Value,
     pub(crate) statements: Vec<Statement>,
     pub(crate) way: Way,
+}
+
+impl Composed {
+    /// Why the object needs somebody's attention, if it does.
+    pub(crate) fn why_not_ready(&self) -> Option<ConditionReason> {
+        let mut statements = self.statements.iter();
+        let ready = statements.find(|it| it.about == ConditionType::Ready && !it.holds)?;
+        Some(ready.reason)
+    }
 }
 
 /// Whom something is told of.
@@ -81,8 +91,14 @@ impl Families {
     }
 
     /// Adds to what is exported whatever they count, and whatever is evaluated when it is asked for.
-    pub(crate) fn register(&self, registry: &mut Registry, leading: &Leading, clock: &Clock) {
-        MetricsProducers::register(registry, leading, clock);
+    pub(crate) fn register(
+        &self,
+        registry: &mut Registry,
+        leading: &Leading,
+        clock: &Clock,
+        switch: &Switch,
+    ) {
+        MetricsProducers::register(registry, leading, clock, switch);
         self.rules.register(registry, leading, clock);
     }
 }

@@ -11,6 +11,7 @@
 //! | `policies` | following the kinds of policies |
 //! | `targets` | what policies change: finding it, knowing its state, writing it |
 //! | `records` | writing statuses |
+//! | `not_ready` | how many objects need attention, and why |
 //! | `families` | which families there are here, and what each does besides deciding |
 //! | `metrics_producer`, `cron_federated_hpa` | a family each: its status, its Events, its metrics |
 //!
@@ -23,6 +24,7 @@ mod cron_federated_hpa;
 mod families;
 mod leading;
 mod metrics_producer;
+mod not_ready;
 mod policies;
 pub mod process;
 mod records;

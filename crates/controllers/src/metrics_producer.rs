@@ -10,6 +10,7 @@ use almanac_api::status::metrics_producer::{statements, write};
 use almanac_engine::{Identity, Recorded};
 use almanac_shell::clock::Clock;
 use almanac_shell::event_log::EventLog;
+use almanac_shell::lease::Switch;
 use jiff::Timestamp;
 use prometheus_client::registry::Registry;
 
@@ -24,8 +25,13 @@ use crate::records::Way;
 pub(crate) struct MetricsProducers;
 
 impl MetricsProducers {
-    pub(crate) fn register(registry: &mut Registry, leading: &Leading, clock: &Clock) {
-        let numbers = PublishedNumbers::new(leading.clone(), clock.clone());
+    pub(crate) fn register(
+        registry: &mut Registry,
+        leading: &Leading,
+        clock: &Clock,
+        switch: &Switch,
+    ) {
+        let numbers = PublishedNumbers::new(leading.clone(), clock.clone(), switch.clone());
         registry.register_collector(Box::new(numbers));
     }
 }

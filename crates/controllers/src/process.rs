@@ -7,7 +7,7 @@ use almanac_shell::budget::{WriteBudget, WriteLimits};
 use almanac_shell::clock::Clock;
 use almanac_shell::endpoints::Health;
 use almanac_shell::event_log::EventMetrics;
-use almanac_shell::lease::{Candidate, Fence, LeaseOptions};
+use almanac_shell::lease::{Candidate, Fence, LeaseOptions, Switch};
 use almanac_shell::process_metrics;
 use almanac_shell::writer::WriteMetrics;
 use kube::Client;
@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::families::Families;
 use crate::leading::Leading;
+use crate::not_ready::NotReady;
 use crate::policies::Unrecorded;
 use crate::term;
 
@@ -54,6 +55,8 @@ pub struct Process {
     options: Options,
     health: Health,
     metrics: Metrics,
+    budget: WriteBudget,
+    switch: Switch,
     families: Families,
     leading: Leading,
     unrecorded: Unrecorded,
@@ -75,10 +78,15 @@ impl Process {
         let leading = Leading::default();
         registry.register_collector(Box::new(leading.clone()));
         registry.register_collector(Box::new(health.views().clone()));
+        registry.register_collector(Box::new(NotReady::new(leading.clone())));
+        let budget = WriteBudget::new(options.limits);
+        registry.register_collector(Box::new(budget.clone()));
+        let switch = Switch::new(options.clock.clone());
+        registry.register_collector(Box::new(switch.clone()));
         let families = Families::default();
-        families.register(registry, &leading, &options.clock);
+        families.register(registry, &leading, &options.clock, &switch);
         let unrecorded = Unrecorded::default();
-        Process { client, options, health, metrics, families, leading, unrecorded }
+        Process { client, options, health, metrics, budget, switch, families, leading, unrecorded }
     }
 
     /// Runs until the token ends; then finishes what is under way and lets go of the lease.
@@ -90,8 +98,9 @@ impl Process {
             }
             return;
         };
-        let health = self.health.clone();
-        let mut candidate = Candidate::new(self.client.clone(), lease, health, self.options.seed);
+        let (health, switch) = (self.health.clone(), self.switch.clone());
+        let seed = self.options.seed;
+        let mut candidate = Candidate::new(self.client.clone(), lease, health, switch, seed);
         while !end.is_cancelled() {
             tracing::info!("waiting for the lease");
             self.health.await_what("the lease");
@@ -120,12 +129,12 @@ impl Process {
     }
 
     async fn term(&self, fence: Fence, end: &CancellationToken) {
-        let budget = WriteBudget::new(self.options.limits);
         let term = term::Term {
             client: self.client.clone(),
             options: self.options.clone(),
             fence,
-            budget,
+            switch: self.switch.clone(),
+            budget: self.budget.clone(),
             health: self.health.clone(),
             metrics: self.metrics.clone(),
             families: self.families.clone(),

@@ -9,7 +9,7 @@ use almanac_shell::budget::{WriteBudget, WriteLimits};
 use almanac_shell::clock::Clock;
 use almanac_shell::event_log::{EventLog, EventLogWriter, EventMetrics};
 use almanac_shell::following::Follower as _;
-use almanac_shell::lease::Fence;
+use almanac_shell::lease::{Fence, Switch};
 use almanac_shell::writer::{WriteMetrics, Writer};
 use http::{Method, Request, Response};
 use jiff::{SignedDuration, Timestamp};
@@ -79,6 +79,7 @@ impl Stand {
             woken,
         );
         follower.begin();
+        let switch = Switch::new(clock.clone());
         let controller = Arc::new(CarryingOut {
             cluster: Arc::clone(&cluster),
             targets: Arc::new(targets),
@@ -86,6 +87,7 @@ impl Stand {
             families: Families::default(),
             events,
             clock,
+            switch,
         });
         Self { cluster, controller, turns, follower, asked, _telling: telling }
     }

@@ -13,7 +13,7 @@ use almanac_shell::budget::WriteBudget;
 use almanac_shell::endpoints::{Health, Heart};
 use almanac_shell::event_log::{EventLog, Happening};
 use almanac_shell::following::follow;
-use almanac_shell::lease::Fence;
+use almanac_shell::lease::{Fence, Switch};
 use almanac_shell::writer::Writer;
 use jiff::Timestamp;
 use kube::Client;
@@ -23,7 +23,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::carrying_out::CarryingOut;
 use crate::cluster::Cluster;
-use crate::families::{Families, Subject};
+use crate::families::{Composed, Families, Subject};
 use crate::leading::Leading;
 use crate::policies::{Listed, PolicyFollower, Unrecorded, Woken};
 use crate::process::{Metrics, Options};
@@ -46,6 +46,7 @@ pub(crate) struct Term {
     pub(crate) client: Client,
     pub(crate) options: Options,
     pub(crate) fence: Fence,
+    pub(crate) switch: Switch,
     pub(crate) budget: WriteBudget,
     pub(crate) health: Health,
     pub(crate) metrics: Metrics,
@@ -85,6 +86,7 @@ impl Term {
         self.health.is_ready();
         tracing::info!(policies = shared.cluster.lock().policies.len(), "all policies are listed");
 
+        following.spawn(hurry_when_turned(self.switch.clone(), Arc::clone(&shared.turns)));
         let (end_turns, end_records) = (CancellationToken::new(), CancellationToken::new());
         working.spawn(give_turns(Arc::clone(&shared), self.health.heart(), end_turns.clone()));
         let mut recording = JoinSet::new();
@@ -146,6 +148,7 @@ impl Term {
             families: self.families.clone(),
             events: events.clone(),
             clock: clock.clone(),
+            switch: self.switch.clone(),
         };
         let writing = Records::new(writer, clock, self.options.seed);
         let families = self.families.clone();
@@ -210,6 +213,15 @@ impl Term {
     }
 }
 
+/// What was to be tried again later is given up as soon as everything is stopped; and when all goes on,
+/// targets are looked at again that nobody has looked at meanwhile.
+async fn hurry_when_turned(switch: Switch, turns: Arc<Turns>) {
+    loop {
+        switch.turned().await;
+        turns.hurry();
+    }
+}
+
 async fn give_turns(shared: Arc<Shared>, heart: Heart, end: CancellationToken) {
     let turns = Arc::clone(&shared.turns);
     let lanes = |policy: &PolicyName| shared.written_by(policy);
@@ -251,11 +263,12 @@ impl Shared {
         let held = known.policies.get(policy)?;
         let family = self.families.of(policy.family);
         let composed = family.compose(&known, &policy.identity, held, now);
+        let not_ready = composed.as_ref().and_then(Composed::why_not_ready);
         let composed = composed.filter(|it| !held.recorded.is(&it.status));
+        let held = known.policies.get_mut(policy)?;
+        held.not_ready = not_ready;
         let Some(composed) = composed else {
-            if let Some(held) = known.policies.get_mut(policy) {
-                held.is_recorded = true;
-            }
+            held.is_recorded = true;
             return None;
         };
         let news = held.recorded.news(&composed.statements).into_iter().cloned().collect();

@@ -11,7 +11,7 @@ mod policy;
 mod reasons;
 mod settle;
 
-pub use decide::{Decision, decide, explain, next_firing, wake_at};
+pub use decide::{Decision, decide, explain, next_firing, pass_over, wake_at};
 pub use execution::{Applied, Ending, Execution, MOST_COUNTED, Recorded};
 pub use gather::{Input, TargetState, gather};
 pub use memory::{Memory, Pending, RuleMemory};

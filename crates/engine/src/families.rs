@@ -40,6 +40,16 @@ pub(crate) trait Logic: Sync {
         now: Timestamp,
     ) -> Option<Opened>;
 
+    /// Records what fell due until then as not to be carried out, and nothing else; `None` for a policy
+    /// that cannot be used, or changes nothing by itself.
+    fn pass_over(
+        &self,
+        world: &mut World,
+        policy: &Identity,
+        until: Timestamp,
+        now: Timestamp,
+    ) -> Option<Closed>;
+
     /// What became of every rule of a policy whose turns are taken until `now`, in the order of the
     /// spec.
     fn explain(&self, world: &World, policy: &Identity, now: Timestamp) -> Vec<Explained>;

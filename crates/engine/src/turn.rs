@@ -72,6 +72,21 @@ pub fn open(world: &World, policy: &PolicyName, reach: &Reach, now: Timestamp) -
     Some(OpenTurn { policy: policy.clone(), at: now, opened })
 }
 
+/// A turn in which nothing is carried out that fell due until `until`, for everything was stopped then:
+/// that is recorded, and never made up for. `None` for a policy that changes nothing by itself; it has
+/// its turns as ever.
+pub fn pass_over(
+    world: &mut World,
+    policy: &PolicyName,
+    until: Timestamp,
+    now: Timestamp,
+) -> Option<Turn> {
+    let logic = policy.family.logic();
+    let closed = logic.pass_over(world, &policy.identity, until, now)?;
+    let Closed { recorded, effects, wake_at } = closed;
+    Some(Turn { done: Vec::new(), recorded, effects, wake_at })
+}
+
 /// A whole turn in which the world carries the actions out.
 pub fn take(world: &mut World, policy: &PolicyName, now: Timestamp) -> Option<Turn> {
     let open = open(world, policy, &Reach::everything(), now)?;

@@ -7,6 +7,10 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric as _};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::gauge::ConstGauge;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
@@ -19,6 +23,19 @@ pub enum Urgency {
     Record,
     /// It tells somebody.
     Notice,
+}
+
+impl Urgency {
+    const ALL: [Self; 3] = [Self::Capacity, Self::Record, Self::Notice];
+
+    /// What the metrics call it.
+    pub(crate) fn purpose(self) -> &'static str {
+        match self {
+            Self::Capacity => "capacity",
+            Self::Record => "status",
+            Self::Notice => "event",
+        }
+    }
 }
 
 /// How much may be written.
@@ -104,7 +121,33 @@ impl WriteBudget {
     /// How many wait for their turn.
     #[must_use]
     pub fn waiting(&self) -> usize {
-        self.shared.lock().waiting.len()
+        Urgency::ALL.into_iter().map(|urgency| self.waiting_for(urgency)).sum()
+    }
+
+    fn waiting_for(&self, urgency: Urgency) -> usize {
+        let state = self.shared.lock();
+        let of_it = state.waiting.range((urgency, 0)..=(urgency, u64::MAX));
+        // Whoever gave up is found out when it would be its turn.
+        of_it.filter(|(_, sender)| !sender.is_closed()).count()
+    }
+}
+
+impl std::fmt::Debug for WriteBudget {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "WriteBudget({} waiting)", self.waiting())
+    }
+}
+
+impl Collector for WriteBudget {
+    fn encode(&self, mut encoder: DescriptorEncoder) -> Result<(), std::fmt::Error> {
+        let (name, help) = ("almanac_writes_waiting", "Writes that wait for their turn");
+        let mut family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
+        for urgency in Urgency::ALL {
+            let waiting = i64::try_from(self.waiting_for(urgency)).unwrap_or(i64::MAX);
+            let labels = [("purpose", urgency.purpose())];
+            ConstGauge::new(waiting).encode(family.encode_family(&labels)?)?;
+        }
+        Ok(())
     }
 }
 
@@ -176,6 +219,9 @@ impl Drop for Permit {
 
 #[cfg(test)]
 mod tests {
+    use prometheus_client::encoding::text::encode;
+    use prometheus_client::registry::Registry;
+
     use super::*;
 
     fn limits(at_once: usize, per_second: Option<f64>, burst: u32) -> WriteBudget {
@@ -202,6 +248,26 @@ mod tests {
         }
         let expected = [Urgency::Capacity, Urgency::Record, Urgency::Record, Urgency::Notice];
         assert_eq!(came, expected);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_waits_is_counted_by_purpose_and_who_gave_up_is_not() {
+        let budget = limits(1, None, 1);
+        let _held = budget.permit(Urgency::Notice).await;
+        let short = Duration::from_secs(1);
+        let gave_up = tokio::time::timeout(short, budget.permit(Urgency::Capacity)).await;
+        assert!(gave_up.is_err());
+        let waits = budget.permit(Urgency::Capacity);
+        tokio::pin!(waits);
+        assert!(futures::poll!(&mut waits).is_pending());
+        let mut registry = Registry::default();
+        registry.register_collector(Box::new(budget.clone()));
+        let mut text = String::new();
+        encode(&mut text, &registry).expect("it is text");
+        for line in ["{purpose=\"capacity\"} 1", "{purpose=\"status\"} 0", "{purpose=\"event\"} 0"]
+        {
+            assert!(text.contains(&format!("\nalmanac_writes_waiting{line}\n")), "{text}");
+        }
     }
 
     #[tokio::test(start_paused = true)]

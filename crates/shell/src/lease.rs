@@ -3,11 +3,14 @@
 //! A [`Candidate`] wins the Lease and keeps it; the [`Fence`] it holds meanwhile says, by the
 //! monotonic clock, how long it may still write. The fence shuts earlier than anybody else may take
 //! the Lease, so a leader that was paused, cut off or starved finds it shut before it writes
-//! anything that is stale. What a leader does is not known here.
+//! anything that is stale. The [`Switch`] is an annotation of the same Lease, with which people stop
+//! everything. What a leader does is not known here.
 
 mod candidate;
 mod fence;
 mod record;
+mod switch;
 
 pub use candidate::{Candidate, LeaseOptions, Lost};
 pub use fence::{Fence, Fenced};
+pub use switch::{Position, STOP, Switch};

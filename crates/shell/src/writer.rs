@@ -91,12 +91,7 @@ impl WriteMetrics {
     }
 
     fn count(&self, urgency: Urgency, code: &str) {
-        let purpose = match urgency {
-            Urgency::Capacity => "capacity",
-            Urgency::Record => "status",
-            Urgency::Notice => "event",
-        };
-        let labels = [("purpose", purpose.to_owned()), ("code", code.to_owned())];
+        let labels = [("purpose", urgency.purpose().to_owned()), ("code", code.to_owned())];
         self.requests.get_or_create(&labels).inc();
     }
 }

@@ -105,6 +105,11 @@ impl Prometheus {
         Ok(Some(number(&sample["value"])?.1))
     }
 
+    /// How many series an instant query yields.
+    pub async fn count_series(&self, promql: &str) -> Result<usize> {
+        Ok(self.ask(promql).await?.as_array().map_or(0, Vec::len))
+    }
+
     /// What was scraped of one series in the last minutes: when, in seconds since 1970, and which
     /// value. The selector names no range.
     pub async fn scraped(&self, selector: &str, minutes: u32) -> Result<Vec<(f64, f64)>> {

@@ -285,9 +285,9 @@ fn a_later_firing_that_succeeds_ends_it_whether_it_is_kept_or_not() {
 }
 
 #[test]
-fn what_was_missed_or_superseded_needs_no_attention() {
+fn what_was_missed_superseded_or_stopped_needs_no_attention() {
     let superseded = Ending::Superseded { by: "down".into() };
-    for ending in [Ending::Missed, superseded] {
+    for ending in [Ending::Missed, superseded, Ending::Stopped] {
         let one = executed("2026-01-05T09:00:00Z", "2026-01-05T09:10:00Z", ending);
         for said in said_of_history(&[one], "2026-01-05T09:00:00Z") {
             assert_eq!(said[1], "Ready=true Armed: nothing needs attention");

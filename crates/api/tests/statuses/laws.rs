@@ -59,6 +59,7 @@ fn endings() -> impl Strategy<Value = Ending> {
             message: "ü".repeat(length).into()
         }),
         Just(Ending::Missed),
+        Just(Ending::Stopped),
         ".*".prop_map(|by| Ending::Superseded { by: by.into() }),
     ]
 }

@@ -83,6 +83,7 @@ fn a_failure_says_in_words_what_happened() {
         (failed(7), "gave up after 7 attempts: no such thing"),
         (Ending::Missed, "missed by 1h 30s"),
         (Ending::Superseded { by: "down".into() }, "superseded by rule \"down\""),
+        (Ending::Stopped, "not carried out: everything was stopped"),
     ] {
         let execution = executed("2026-01-05T09:00:00Z", "2026-01-05T10:00:30Z", ending);
         assert_eq!(told(&shop(), execution)["message"], message);

@@ -13,3 +13,4 @@ mod refusals;
 mod restarts;
 mod starts;
 mod statuses;
+mod stopping;

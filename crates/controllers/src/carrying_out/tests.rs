@@ -9,7 +9,7 @@ use almanac_shell::budget::{Urgency, WriteBudget, WriteLimits};
 use almanac_shell::clock::Clock;
 use almanac_shell::event_log::{EventLog, EventMetrics};
 use almanac_shell::following::Follower as _;
-use almanac_shell::lease::Fence;
+use almanac_shell::lease::{Fence, Switch};
 use almanac_shell::writer::{WriteMetrics, Writer};
 use http::{Method, Request, Response};
 use jiff::Timestamp;
@@ -110,6 +110,7 @@ struct Stage {
     cluster: Arc<Cluster>,
     budget: WriteBudget,
     follower: PolicyFollower,
+    switch: Switch,
     controller: CarryingOut,
 }
 
@@ -137,6 +138,7 @@ impl Stage {
         );
         follower.begin();
         follower.present(object(two_rules()));
+        let switch = Switch::new(clock.clone());
         let controller = CarryingOut {
             cluster: Arc::clone(&cluster),
             targets: Arc::new(targets),
@@ -144,8 +146,9 @@ impl Stage {
             families: Families::default(),
             events,
             clock,
+            switch: switch.clone(),
         };
-        Self { shown, cluster, budget, follower, controller }
+        Self { shown, cluster, budget, follower, switch, controller }
     }
 
     /// Takes a turn whose write has to wait for another one, and meanwhile something happens. How
@@ -224,6 +227,47 @@ async fn a_write_that_waited_until_it_was_too_late_is_not_sent_and_is_missed() {
     let object = &known.world.cron_scalings[&policy().identity];
     let nine = &object.memory.as_ref().expect("turns were taken").rules[0];
     assert_eq!(nine.executions[0].ending, Ending::Missed);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_write_that_waited_while_everything_was_stopped_for_a_moment_is_never_sent() {
+    let stage = Stage::set("2026-11-20T09:00:05Z");
+    let switch = stage.switch.clone();
+    let stop = move |_: &mut PolicyFollower, shown: &Shown| {
+        switch.take_in(Some("wrong values"));
+        shown.set("2026-11-20T09:00:04Z");
+        switch.take_in(None);
+    };
+    let (replicas, next, stage) = stage.wait_while(stop).await;
+    assert_eq!(replicas, Some(1));
+    assert!(next.is_some_and(|next| next <= "2026-11-20T09:00:05Z".parse().expect("an instant")));
+    stage.shown.set("2026-11-20T09:00:05Z");
+    let next = stage.controller.take_turn(&policy()).await;
+    let replicas = stage.cluster.lock().world.workloads[&target()].replicas;
+    assert_eq!((replicas, endings(&stage)), (Some(1), vec![Ending::Stopped]));
+    assert_eq!(next, Some("2026-11-20T09:01:00Z".parse().expect("it is an instant")));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_falls_due_while_everything_is_stopped_is_recorded_and_the_next_firing_is_carried_out()
+{
+    let stage = Stage::set("2026-11-20T09:01:01Z");
+    stage.switch.take_in(Some("wrong values"));
+    stage.controller.take_turn(&policy()).await;
+    assert_eq!(endings(&stage), [Ending::Stopped]);
+    assert!(stage.cluster.lock().world.workloads.is_empty(), "nobody has looked at a target");
+    stage.switch.take_in(None);
+    stage.shown.set("2026-11-20T09:01:00Z");
+    stage.controller.take_turn(&policy()).await;
+    assert_eq!(stage.cluster.lock().world.workloads[&target()].replicas, Some(5));
+}
+
+/// How the firings of the first rule ended, the last first.
+fn endings(stage: &Stage) -> Vec<Ending> {
+    let known = stage.cluster.lock();
+    let object = &known.world.cron_scalings[&policy().identity];
+    let nine = &object.memory.as_ref().expect("turns were taken").rules[0];
+    nine.executions.iter().map(|it| it.ending.clone()).collect()
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use almanac_api::finding::{Code, Finding, Severity};
 use almanac_api::status::TargetProblem;
-use almanac_api::status::conditions::{ConditionType, Statement};
+use almanac_api::status::conditions::{ConditionReason, ConditionType, Statement};
 use jiff::Timestamp;
 use kube::api::DynamicObject;
 use serde_json::{Value, json};
@@ -25,6 +25,8 @@ pub(crate) struct Held {
     pub(crate) problem: Option<Box<TargetProblem>>,
     /// Whether that was found out by trying to change it. Then reading it proves nothing.
     pub(crate) is_not_writable: bool,
+    /// Why it is not ready, as its status says or is about to say; nothing when it is.
+    pub(crate) not_ready: Option<ConditionReason>,
     /// Its status, as the API server has it.
     pub(crate) recorded: Recorded,
     /// Whether everything that is remembered of it is in there.
@@ -81,6 +83,7 @@ impl Held {
             findings: Box::default(),
             problem: None,
             is_not_writable: false,
+            not_ready: None,
             recorded: Recorded::of(&object.data["status"]),
             is_recorded: true,
         }

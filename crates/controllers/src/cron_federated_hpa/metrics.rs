@@ -21,6 +21,8 @@ pub(super) struct CronMetrics {
     failed: Counter,
     missed: Counter,
     superseded: Counter,
+    stopped: Counter,
+    clock_was_ahead: Counter,
 }
 
 /// From a twentieth of a second, which a quiet API server takes, to the longest usual delay.
@@ -35,6 +37,8 @@ impl Default for CronMetrics {
             failed: Counter::default(),
             missed: Counter::default(),
             superseded: Counter::default(),
+            stopped: Counter::default(),
+            clock_was_ahead: Counter::default(),
         }
     }
 }
@@ -55,6 +59,10 @@ impl CronMetrics {
         registry.register("almanac_cron_missed", missed, self.missed.clone());
         let superseded = "Firings that another firing of the same object took the place of";
         registry.register("almanac_cron_superseded", superseded, self.superseded.clone());
+        let stopped = "Firings that fell due while everything was stopped by hand";
+        registry.register("almanac_cron_stopped", stopped, self.stopped.clone());
+        let ahead = "Rules that a clock which was far ahead had handled";
+        registry.register("almanac_cron_clock_was_ahead", ahead, self.clock_was_ahead.clone());
     }
 
     /// Counts what has happened.
@@ -68,12 +76,14 @@ impl CronMetrics {
                 Ending::Failed { .. } => &self.failed,
                 Ending::Superseded { .. } => &self.superseded,
                 Ending::Missed => &self.missed,
+                Ending::Stopped => &self.stopped,
             },
             Recorded::Missed { count, .. } => {
                 self.missed.inc_by(u64::from(*count));
                 return;
             }
-            Recorded::AttemptFailed { .. } | Recorded::ClockWasAhead { .. } => return,
+            Recorded::ClockWasAhead { .. } => &self.clock_was_ahead,
+            Recorded::AttemptFailed { .. } => return,
         };
         counted.inc();
     }
@@ -153,6 +163,18 @@ mod tests {
         metrics.count(&missed);
         let counted = [&metrics.fired, &metrics.failed, &metrics.superseded, &metrics.missed];
         assert_eq!(counted.map(Counter::get), [0, 0, 1, 19]);
+    }
+
+    #[test]
+    fn what_was_stopped_by_hand_is_neither_missed_nor_failed_and_a_wrong_clock_is_counted() {
+        let metrics = CronMetrics::default();
+        let at = Timestamp::UNIX_EPOCH;
+        let ended = Execution::new(at, at, Ending::Stopped);
+        metrics.count(&Recorded::Ended { rule: "a".into(), execution: ended });
+        metrics.count(&Recorded::ClockWasAhead { rule: "a".into(), until: at });
+        let CronMetrics { failed, missed, stopped, clock_was_ahead, .. } = &metrics;
+        let counted = [failed, missed, stopped, clock_was_ahead];
+        assert_eq!(counted.map(Counter::get), [0, 0, 1, 1]);
     }
 
     #[test]

@@ -50,6 +50,11 @@ fn ended(of: &Subject, rule: &str, execution: &Execution) -> Happening {
         }
         Ending::Superseded { by } => ("RuleSuperseded", false, format!("was superseded by {by}")),
         Ending::Missed => ("RuleMissed", true, format!("was missed; {target} was not changed")),
+        Ending::Stopped => {
+            let what =
+                format!("was not carried out, for everything is stopped; {target} stays as it is");
+            ("RuleStopped", false, what)
+        }
     };
     happening(of, is_warning, reason, format!("rule {rule}, scheduled for {at}, {what}"))
 }

@@ -1,9 +1,11 @@
 //! The numbers of all schedules, evaluated at the instant they are asked for.
 //!
-//! Only the leader has any: two answers to one query would be counted twice.
+//! Only the leader has any: two answers to one query would be counted twice. While everything is
+//! stopped, nobody has.
 
 use almanac_engine::{Identity, scheduled_capacity};
 use almanac_shell::clock::Clock;
+use almanac_shell::lease::Switch;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric as _};
 use prometheus_client::metrics::gauge::ConstGauge;
@@ -15,18 +17,23 @@ use crate::leading::Leading;
 pub(crate) struct PublishedNumbers {
     leading: Leading,
     clock: Clock,
+    switch: Switch,
 }
 
 /// The name the design gives the series, and the one its first releases gave it.
 const NAMES: [&str; 2] = ["karpenter_scheduled_capacity", "karpenter_scheduled_replicas_value"];
 
 impl PublishedNumbers {
-    pub(crate) fn new(leading: Leading, clock: Clock) -> Self {
-        Self { leading, clock }
+    pub(crate) fn new(leading: Leading, clock: Clock, switch: Switch) -> Self {
+        Self { leading, clock, switch }
     }
 
     fn numbers(&self) -> Vec<(Identity, u32)> {
         let Some(cluster) = self.leading.cluster() else { return Vec::new() };
+        // An autoscaler that finds no number leaves its target alone.
+        if self.switch.is_stopped() {
+            return Vec::new();
+        }
         let now = self.clock.now();
         let known = cluster.lock();
         let schedules = known.world.scheduled_capacities.keys();

@@ -40,6 +40,22 @@ pub fn explain(input: &Input<'_>, now: Timestamp) -> Vec<Reason<Because>> {
     reasons.0
 }
 
+/// What is remembered of the rules of one object when nothing is to be carried out that fell due until
+/// `until`, and what is recorded of that. What fell due later is left to [`decide`].
+#[must_use]
+pub fn pass_over(input: &Input<'_>, until: Timestamp, now: Timestamp) -> (Memory, Vec<Recorded>) {
+    let mut recorded = Vec::new();
+    let mut memory = Memory::carried_over(input, now, &mut recorded);
+    for (index, (rule, memory)) in input.policy.rules.iter().zip(&mut memory.rules).enumerate() {
+        let given = Given { rule, index, now, was_ahead_until: None };
+        let due = given.due_firing(memory, &mut recorded, &mut Winners(Vec::new()));
+        if let Some(at) = due.filter(|at| *at <= until) {
+            given.record(memory, at, Ending::Stopped, &mut recorded);
+        }
+    }
+    (memory, recorded)
+}
+
 fn decide_with(input: &Input<'_>, now: Timestamp, reasons: &mut impl Reasons<Because>) -> Decision {
     let policy = input.policy;
     let mut recorded = Vec::new();

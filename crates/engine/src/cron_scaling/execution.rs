@@ -41,6 +41,8 @@ pub enum Ending {
         /// The rule that took over.
         by: Arc<str>,
     },
+    /// It fell due while everything was stopped.
+    Stopped,
 }
 
 /// How many missed firings are counted one by one: those of a week, if there is one every minute. The
@@ -156,7 +158,7 @@ impl Recorded {
             Recorded::Ended { rule, execution } => match execution.ending {
                 Ending::Done(_) => (What::Fires, rule),
                 Ending::Superseded { .. } => (What::Superseded, rule),
-                Ending::Failed { .. } | Ending::Missed => (What::Missed, rule),
+                Ending::Failed { .. } | Ending::Missed | Ending::Stopped => (What::Missed, rule),
             },
             Recorded::Missed { rule, .. } => (What::Missed, rule),
             Recorded::AttemptFailed { .. } | Recorded::ClockWasAhead { .. } => return None,

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use super::memory::A_WRONG_CLOCK;
 use super::{
     Because, CronRule, CronScaling, Decision, Ending, Execution, Input, Memory, Setting, decide,
-    explain, gather, next_firing, render, settle, wake_at,
+    explain, gather, next_firing, pass_over, render, settle, wake_at,
 };
 use crate::beginning::{Beginning, Begun};
 use crate::families::{Explained, Logic, Opened, Recorded};
@@ -63,6 +63,22 @@ impl Logic for CronRules {
         let decision = decide(&gather(world, policy, reach)?, now);
         let policy = Arc::clone(world.cron_scalings.get(policy)?.policy.as_ref()?);
         Some(Opened::CronScaling(Open { policy, decision }))
+    }
+
+    fn pass_over(
+        &self,
+        world: &mut World,
+        policy: &Identity,
+        until: Timestamp,
+        now: Timestamp,
+    ) -> Option<Closed> {
+        let reach = Reach::everything();
+        let input = gather(world, policy, &reach)?;
+        let (memory, recorded) = pass_over(&input, until, now);
+        let wake_at = wake_at(input.policy, &memory, now);
+        world.cron_scalings.get_mut(policy)?.memory = Some(memory);
+        let recorded = recorded.into_iter().map(Recorded::CronScaling).collect();
+        Some(Closed { recorded, effects: Vec::new(), wake_at })
     }
 
     fn explain(&self, world: &World, policy: &Identity, now: Timestamp) -> Vec<Explained> {
@@ -142,7 +158,13 @@ fn can_be_of(rule: &CronRule, execution: &Execution) -> bool {
             (Ending::Done(applied), Setting::Bounds(bounds)) => {
                 sets(bounds.min(), applied.min()) && sets(bounds.max(), applied.max())
             }
-            (Ending::Failed { .. } | Ending::Missed | Ending::Superseded { .. }, _) => true,
+            (
+                Ending::Failed { .. }
+                | Ending::Missed
+                | Ending::Superseded { .. }
+                | Ending::Stopped,
+                _,
+            ) => true,
         }
 }
 
@@ -159,6 +181,7 @@ fn what_became(input: &Input<'_>, reason: Reason<Because>, execution: &Execution
             (Verdict::Lost, Because::Superseded { by })
         }
         Ending::Missed => (Verdict::Error, Because::Missed { by: execution.later() }),
+        Ending::Stopped => (Verdict::Error, Because::Stopped),
         Ending::Failed { attempts, .. } => {
             (Verdict::Error, Because::GaveUp { attempts: *attempts })
         }

@@ -40,6 +40,8 @@ pub enum Because {
         /// How many attempts there were.
         attempts: u32,
     },
+    /// It fired while everything was stopped.
+    Stopped,
     /// It is suspended.
     Suspended,
     /// No firing is due.
@@ -83,6 +85,7 @@ pub fn render(policy: &CronScaling, reason: &Reason<Because>) -> String {
         Because::GaveUp { attempts } => {
             format!("{schedule}: fired, given up after {attempts} attempts")
         }
+        Because::Stopped => format!("{schedule}: fired, but everything was stopped"),
         Because::Suspended => format!("{schedule}: suspended"),
         Because::NotDue => format!("{schedule}: not due"),
         Because::ClockWasAhead { until } => {

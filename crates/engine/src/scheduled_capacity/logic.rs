@@ -59,6 +59,10 @@ impl Logic for Schedules {
         super::begin::begin(world, policies, beginning)
     }
 
+    fn pass_over(&self, _: &mut World, _: &Identity, _: Timestamp, _: Timestamp) -> Option<Closed> {
+        None
+    }
+
     fn known_until(&self, _: &World, _: &Identity) -> Option<Timestamp> {
         None
     }

@@ -6,8 +6,8 @@ use k8s_openapi::api::coordination::v1::Lease;
 use kube::{Api, Client};
 use tokio_util::sync::CancellationToken;
 
-use super::Fence;
 use super::record::{Mark, Record};
+use super::{Fence, Switch};
 use crate::backoff::Backoff;
 use crate::endpoints::Health;
 use crate::monotonic;
@@ -44,6 +44,7 @@ pub struct Candidate {
     options: LeaseOptions,
     api: Api<Lease>,
     health: Health,
+    switch: Switch,
     chance: fastrand::Rng,
 }
 
@@ -73,11 +74,18 @@ impl std::fmt::Display for Lost {
 
 impl Candidate {
     /// A candidate; the seed decides by how much its attempts are spread. It is ready when it can
-    /// see the Lease: it has all it needs to wait for its turn then.
+    /// see the Lease: it has all it needs to wait for its turn then. The switch is turned as the Lease
+    /// says.
     #[must_use]
-    pub fn new(client: Client, options: LeaseOptions, health: Health, seed: u64) -> Self {
+    pub fn new(
+        client: Client,
+        options: LeaseOptions,
+        health: Health,
+        switch: Switch,
+        seed: u64,
+    ) -> Self {
         let api = Api::namespaced(client, &options.namespace);
-        Self { options, api, health, chance: fastrand::Rng::with_seed(seed) }
+        Self { options, api, health, switch, chance: fastrand::Rng::with_seed(seed) }
     }
 
     /// Waits until the Lease is ours, then leads: runs what `term` makes of the fence, and keeps
@@ -169,11 +177,18 @@ impl Candidate {
             None if seen.as_ref().is_some_and(|(_, since)| sent < *since + *lasts) => {
                 return Ok(None);
             }
-            None => Record::create(&self.api, name, identity, *lasts).await?,
-            Some(record) if self.may_be_taken(&record, seen) => {
+            // Whoever deletes a Lease in trouble does not mean to let all go on.
+            None => {
+                let why = self.switch.why();
+                Record::create(&self.api, name, identity, *lasts, why).await?
+            }
+            Some(record) => {
+                self.switch.take_in(record.why_stopped());
+                if !self.may_be_taken(&record, seen) {
+                    return Ok(None);
+                }
                 record.take(&self.api, identity, *lasts).await?
             }
-            Some(_) => return Ok(None),
         };
         let fence = Fence::open_until(sent + self.options.writes_for);
         Ok(Some(Won { record, fence }))
@@ -210,6 +225,7 @@ impl Candidate {
             match tokio::time::timeout(patience, latest.renew(&self.api)).await {
                 Ok(Ok(renewed)) => {
                     *latest = renewed;
+                    self.switch.take_in(latest.why_stopped());
                     if fence.extend(sent + self.options.writes_for).is_err() {
                         return Lost::NotRenewed;
                     }
@@ -233,6 +249,8 @@ impl Candidate {
         let found = tokio::time::timeout(left, Record::find(&self.api, &self.options.name)).await;
         match found {
             Ok(Ok(Some(record))) if record.is_of_the_same_term(latest) => {
+                // Perhaps this is what was changed.
+                self.switch.take_in(record.why_stopped());
                 *latest = record;
                 None
             }

@@ -8,6 +8,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use kube::Api;
 use kube::api::PostParams;
 
+use super::STOP;
 use crate::writer::FIELD_MANAGER;
 
 /// The Lease as somebody found it.
@@ -34,9 +35,11 @@ impl Record {
         name: &str,
         holder: &str,
         lasts: Duration,
+        why_stopped: Option<String>,
     ) -> kube::Result<Record> {
         let mut lease = Lease::default();
         lease.metadata.name = Some(name.to_owned());
+        lease.metadata.annotations = why_stopped.map(|why| [(STOP.to_owned(), why)].into());
         lease.spec = Some(taken(None, holder, lasts));
         let lease = api.create(&by_us(), &lease).await?;
         Ok(Record { lease })
@@ -46,6 +49,11 @@ impl Record {
     pub(super) fn holder(&self) -> Option<&str> {
         let spec = self.lease.spec.as_ref()?;
         spec.holder_identity.as_deref().filter(|holder| !holder.is_empty())
+    }
+
+    /// What the annotation says that stops everything, if it is there.
+    pub(super) fn why_stopped(&self) -> Option<&str> {
+        self.lease.metadata.annotations.as_ref()?.get(STOP).map(String::as_str)
     }
 
     /// Whether it is in the same hands without interruption: the same holder, since the same instant.

@@ -114,6 +114,7 @@ fn why_it_failed(execution: &Execution) -> Option<String> {
             format!("missed by {late:#}")
         }
         Ending::Superseded { by } => format!("{SUPERSEDED} rule {by:?}"),
+        Ending::Stopped => "not carried out: everything was stopped".to_owned(),
     })
 }
 
@@ -126,7 +127,7 @@ pub(super) fn given_up(execution: &Execution) -> Option<String> {
     match &execution.ending {
         Ending::Failed { attempts: 0, message } if !message.starts_with(GAVE_UP) => None,
         Ending::Failed { .. } => why_it_failed(execution),
-        Ending::Done(_) | Ending::Missed | Ending::Superseded { .. } => None,
+        Ending::Done(_) | Ending::Missed | Ending::Superseded { .. } | Ending::Stopped => None,
     }
 }
 

@@ -16,5 +16,6 @@ mod random;
 mod reasons;
 mod recorded;
 mod retries;
+mod stopping;
 mod suspending;
 mod unreachable;

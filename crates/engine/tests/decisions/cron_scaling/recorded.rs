@@ -19,6 +19,7 @@ pub(super) fn recorded(scaling: &Scaling) -> Vec<String> {
                     Ending::Failed { attempts, .. } => format!("failed after {attempts}"),
                     Ending::Missed => panic!("what is missed is told together"),
                     Ending::Superseded { by } => format!("superseded by {by}"),
+                    Ending::Stopped => "stopped".to_owned(),
                 };
                 format!("{at} {rule} {how}")
             }

@@ -282,6 +282,14 @@ impl Scaling {
         !self.written.is_empty()
     }
 
+    /// One turn in which nothing is carried out that fell due until then.
+    pub(crate) fn pass_over(&mut self, until: Timestamp, now: Timestamp) {
+        let name = self.name();
+        let turn = turn::pass_over(&mut self.world, &name, until, now).unwrap();
+        self.wake_at = turn.wake_at;
+        self.last = Some(turn);
+    }
+
     /// Takes the turns that are asked for, up to and including `to`, and returns when they were.
     pub(crate) fn run_until(&mut self, to: Timestamp) -> Vec<Timestamp> {
         let mut turns = Vec::new();
@@ -340,6 +348,7 @@ fn line(execution: &Execution) -> String {
         Ending::Failed { attempts, message } => format!("{at} failed after {attempts}: {message}"),
         Ending::Missed => format!("{at} missed by {} s", execution.later().as_secs()),
         Ending::Superseded { by } => format!("{at} superseded by {by}"),
+        Ending::Stopped => format!("{at} stopped"),
     }
 }
 

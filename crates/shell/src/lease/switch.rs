@@ -1,0 +1,181 @@
+//! The switch that stops everything: an annotation of the Lease, which whoever leads reads every two
+//! seconds anyway.
+//!
+//! It needs no right of its own and no other request, and it cannot be overlooked: who has not seen the
+//! Lease as it is now cannot renew it, and its fence shuts. What it means to be stopped is not known
+//! here.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use jiff::{SignedDuration, Timestamp};
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric as _};
+use prometheus_client::metrics::gauge::ConstGauge;
+use tokio::sync::Notify;
+
+use crate::clock::Clock;
+
+/// The annotation that stops everything while it is there. What it says is why.
+pub const STOP: &str = "almanac.dev/stop";
+
+/// What it says when it does not stop anything.
+const NOT_STOPPED: &str = "false";
+
+/// A clock that shows so much less than when all went on was wrong then.
+const A_WRONG_CLOCK: SignedDuration = SignedDuration::from_mins(5);
+
+/// Whether everything is stopped, as far as the Lease was seen. Copies are the same switch.
+#[derive(Clone)]
+pub struct Switch {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    clock: Clock,
+    state: Mutex<State>,
+    turned: Notify,
+}
+
+#[derive(Default)]
+struct State {
+    position: Position,
+    /// Why everything is stopped, in the words of whoever did it.
+    why: Option<String>,
+}
+
+/// How the switch stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Position {
+    /// Nothing was ever stopped, as far as is known.
+    #[default]
+    NeverStopped,
+    /// Everything is stopped.
+    Stopped,
+    /// Everything was stopped, until then by the policies' clock.
+    WentOn(Timestamp),
+}
+
+impl Position {
+    /// Until when everything was stopped, as it is seen now; `None` when nothing was.
+    #[must_use]
+    pub fn stopped_until(self, now: Timestamp) -> Option<Timestamp> {
+        match self {
+            Self::NeverStopped => None,
+            Self::Stopped => Some(now),
+            Self::WentOn(at) if at.duration_since(now) > A_WRONG_CLOCK => None,
+            Self::WentOn(at) => Some(at),
+        }
+    }
+}
+
+impl Switch {
+    /// A switch that nobody has turned. All goes on by the policies' clock.
+    #[must_use]
+    pub fn new(clock: Clock) -> Self {
+        let state = Mutex::default();
+        Self { inner: Arc::new(Inner { clock, state, turned: Notify::new() }) }
+    }
+
+    /// How it stands.
+    #[must_use]
+    pub fn position(&self) -> Position {
+        self.lock().position
+    }
+
+    /// Whether everything is stopped.
+    #[must_use]
+    pub fn is_stopped(&self) -> bool {
+        self.position() == Position::Stopped
+    }
+
+    /// Waits until it is turned. One waits at a time.
+    pub async fn turned(&self) {
+        self.inner.turned.notified().await;
+    }
+
+    /// What the annotation says, as it was last seen; nothing when it is not there.
+    pub(super) fn why(&self) -> Option<String> {
+        self.lock().why.clone()
+    }
+
+    /// Takes in what the annotation says now.
+    pub fn take_in(&self, why: Option<&str>) {
+        let why = why.filter(|why| *why != NOT_STOPPED);
+        let mut state = self.lock();
+        match (state.position == Position::Stopped, why) {
+            (false, Some(why)) => {
+                tracing::warn!(why, "stopped: no target is changed until all is let go on");
+                state.position = Position::Stopped;
+            }
+            (true, None) => {
+                tracing::warn!("going on: what fell due while all was stopped is not made up for");
+                state.position = Position::WentOn(self.inner.clock.now());
+            }
+            (true, Some(_)) | (false, None) => return,
+        }
+        state.why = why.map(str::to_owned);
+        self.inner.turned.notify_one();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.inner.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl std::fmt::Debug for Switch {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "Switch({:?})", self.position())
+    }
+}
+
+impl Collector for Switch {
+    fn encode(&self, mut encoder: DescriptorEncoder) -> Result<(), std::fmt::Error> {
+        let stopped = ConstGauge::new(i64::from(self.is_stopped()));
+        let (name, help) = ("almanac_stopped", "Whether everything was stopped by hand: 1, or 0");
+        stopped.encode(encoder.encode_descriptor(name, help, None, stopped.metric_type())?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(instant: &str) -> Timestamp {
+        instant.parse().expect("it is an instant")
+    }
+
+    fn switch() -> Switch {
+        Switch::new(Clock::of(|| at("2026-11-20T09:00:00Z")))
+    }
+
+    #[test]
+    fn any_annotation_stops_everything_but_one_that_says_false() {
+        for (says, stops) in
+            [("true", true), ("", true), ("Ann: wrong values", true), ("false", false)]
+        {
+            let switch = switch();
+            switch.take_in(Some(says));
+            assert_eq!(switch.is_stopped(), stops, "{says:?}");
+        }
+    }
+
+    #[test]
+    fn without_the_annotation_all_goes_on_from_that_instant() {
+        let switch = switch();
+        switch.take_in(None);
+        assert_eq!(switch.position(), Position::NeverStopped);
+        switch.take_in(Some("true"));
+        switch.take_in(None);
+        switch.take_in(None);
+        assert_eq!(switch.position(), Position::WentOn(at("2026-11-20T09:00:00Z")));
+    }
+
+    #[test]
+    fn a_clock_that_was_ahead_when_all_went_on_keeps_nothing_stopped() {
+        let now = at("2026-11-20T09:00:00Z");
+        let until = |at: Timestamp| Position::WentOn(at).stopped_until(now);
+        assert_eq!(until(at("2026-12-20T09:00:00Z")), None);
+        assert_eq!(until(at("2026-11-20T09:00:08Z")), Some(at("2026-11-20T09:00:08Z")));
+        assert_eq!(Position::Stopped.stopped_until(now), Some(now));
+    }
+}
