@@ -133,3 +133,27 @@ fn object(written: &RawValue) -> serde_json::Result<DynamicObject> {
     let data = serde_json::Value::deserialize(MapDeserializer::new(fields.into_iter()))?;
     Ok(DynamicObject { types: types.transpose()?, metadata, data })
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use serde_json::value::to_raw_value;
+
+    use super::*;
+
+    #[test]
+    fn a_listed_object_says_what_a_watched_one_does_but_not_who_has_written_it() {
+        let written = json!({
+            "apiVersion": "v1", "kind": "ConfigMap",
+            "metadata": {
+                "name": "a", "labels": { "b": "c" }, "creationTimestamp": "2026-11-20T08:00:00Z",
+                "managedFields": [{ "manager": "kubectl", "operation": "Update" }],
+            },
+            "data": { "d": "e" }, "status": null,
+        });
+        let listed = object(&to_raw_value(&written).expect("it is JSON")).expect("an object");
+        let mut watched: DynamicObject = serde_json::from_value(written).expect("an object");
+        watched.metadata.managed_fields = None;
+        assert_eq!(listed, watched);
+    }
+}
