@@ -15,6 +15,7 @@ use almanac_shell::clock::Clock;
 use almanac_shell::event_log::EventLog;
 use jiff::Timestamp;
 use prometheus_client::registry::Registry;
+use serde_json::value::to_raw_value;
 
 use self::metrics::{AwaitedFirings, CronMetrics};
 use crate::cluster::{Held, Known};
@@ -59,7 +60,7 @@ impl FamilyController for CronFederatedHpas {
             write_without_policy(memory.unwrap_or(&nothing), conditions, generation)
         };
         // A status is plain data; it can always be written.
-        let patch = replacing_patch(&status).ok()?["status"].take();
+        let patch = to_raw_value(&replacing_patch(&status).ok()?["status"]).ok()?;
         let status = serde_json::to_value(&status).ok()?;
         Some(Composed { status, statements: statements.to_vec(), way: Way::Replaced(patch) })
     }

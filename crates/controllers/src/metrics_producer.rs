@@ -55,7 +55,8 @@ impl FamilyController for MetricsProducers {
         let status = write(published.as_ref(), conditions, generation);
         // A status is plain data; it can always be written.
         let status = serde_json::to_value(&status).ok()?;
-        Some(Composed { status, statements: statements.to_vec(), way: Way::Applied })
+        let way = Way::Applied(status.clone());
+        Some(Composed { status, statements: statements.to_vec(), way })
     }
 
     fn report(&self, _: &Subject, recorded: &[Recorded], _: &EventLog) {

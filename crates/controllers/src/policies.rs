@@ -13,6 +13,7 @@ use almanac_engine::{Family, PolicyName};
 use almanac_shell::clock::Clock;
 use almanac_shell::following::{Follower, Unseen};
 use kube::api::DynamicObject;
+use serde_json::{Map, Value};
 use tokio::sync::watch;
 
 use crate::cluster::{Cluster, Held, Known, is_older};
@@ -102,9 +103,7 @@ impl PolicyFollower {
             now: self.clock.now(),
             clock_offset: self.clock.ahead(),
         };
-        // An object is plain data; it can always be told as JSON.
-        let object = serde_json::to_value(object).unwrap_or_default();
-        let checked = check_json(self.kind, object, setting);
+        let checked = check_json(self.kind, as_json(object), setting);
         held.keep_what_matters(checked.findings);
         let target = |known: &Known| {
             let reference = known.world.target_of(&policy);
@@ -132,6 +131,19 @@ impl PolicyFollower {
             self.records.forget(policy);
         }
     }
+}
+
+/// An object as JSON, as far as it says anything: what others have noted about it is left out.
+fn as_json(object: DynamicObject) -> Value {
+    let DynamicObject { mut metadata, data, .. } = object;
+    (metadata.managed_fields, metadata.annotations, metadata.labels) = (None, None, None);
+    let mut fields = match data {
+        Value::Object(fields) => fields,
+        _ => Map::new(),
+    };
+    // Metadata are plain data; they can always be told as JSON.
+    fields.insert("metadata".to_owned(), serde_json::to_value(metadata).unwrap_or_default());
+    Value::Object(fields)
 }
 
 impl Follower for PolicyFollower {

@@ -16,6 +16,7 @@ use almanac_shell::clock::Clock;
 use almanac_shell::writer::{Place, WriteError, Writer};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use crate::cluster::{Cluster, Recorded, is_older};
 
@@ -23,8 +24,8 @@ use crate::cluster::{Cluster, Recorded, is_older};
 pub(crate) struct Record {
     /// The version of the object it was made for.
     pub(crate) version: Box<str>,
-    /// The status as it is to be.
-    pub(crate) status: Value,
+    /// What is kept of the status once the API server has it.
+    pub(crate) recorded: Recorded,
     /// How it is written.
     pub(crate) way: Way,
 }
@@ -32,10 +33,10 @@ pub(crate) struct Record {
 /// How a status is written.
 pub(crate) enum Way {
     /// Replaced, with this patch that leaves nothing else: for histories, which many rules write in
-    /// the same minute.
-    Replaced(Value),
+    /// the same minute. As text, for many wait to be written, and values take ten times as much memory.
+    Replaced(Box<RawValue>),
     /// Applied, so that conditions which others add to it stay.
-    Applied,
+    Applied(Value),
 }
 
 /// What became of a record.
@@ -79,13 +80,13 @@ impl Records {
         policy: &PolicyName,
         record: Record,
     ) -> Written {
-        let Record { version, status, way } = record;
+        let Record { version, recorded, way } = record;
         let kind = Kind::of_family(policy.family);
         let collection = kind.collection(policy.identity.namespace());
         let place = Place { collection: &collection, name: policy.identity.name() };
         let written = match way {
-            Way::Replaced(patch) => self.writer.patch_status(place, &version, patch).await,
-            Way::Applied => {
+            Way::Replaced(patch) => self.writer.patch_status(place, &version, &patch).await,
+            Way::Applied(status) => {
                 let api_version = kind.api_version();
                 let kind = (&*api_version, kind.name());
                 self.writer.apply_status(place, kind, &version, &status).await
@@ -101,7 +102,7 @@ impl Records {
                     && !is_older(&version, &held.version)
                 {
                     held.version = version.into();
-                    held.recorded = Recorded::of(&status);
+                    held.recorded = recorded;
                 }
                 Written::AsWanted
             }

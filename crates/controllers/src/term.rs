@@ -22,7 +22,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::carrying_out::CarryingOut;
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, Recorded};
 use crate::families::{Composed, Families, Subject};
 use crate::leading::Leading;
 use crate::policies::{Listed, PolicyFollower, Unrecorded, Woken};
@@ -272,8 +272,8 @@ impl Shared {
             return None;
         };
         let news = held.recorded.news(&composed.statements).into_iter().cloned().collect();
-        let (status, way) = (composed.status, composed.way);
-        Some((Record { version: held.version.clone(), status, way }, news))
+        let (recorded, way) = (Recorded::of(&composed.status), composed.way);
+        Some((Record { version: held.version.clone(), recorded, way }, news))
     }
 
     /// What a turn of a policy may write. Policies that write the same take their turns one after

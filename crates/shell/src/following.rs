@@ -73,7 +73,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// Follows a kind in all namespaces, until it is dropped. Interruptions are bridged.
 pub async fn follow(client: Client, kind: &ApiResource, view: View, follower: &mut impl Follower) {
     let api = Api::<DynamicObject>::all_with(client.clone(), kind);
-    let mut following = Following { client, api, view, newest: 0, follower };
+    let mut following = Following { client, api, kind: &kind.kind, view, newest: 0, follower };
     let mut hasher = DefaultHasher::new();
     kind.plural.hash(&mut hasher);
     let mut pauses = Backoff::new(FIRST_PAUSE, LONGEST_PAUSE, hasher.finish());
@@ -148,6 +148,7 @@ impl Failure {
 struct Following<'a, F> {
     client: Client,
     api: Api<DynamicObject>,
+    kind: &'a str,
     view: View,
     /// The newest version that was told.
     newest: u64,
@@ -167,13 +168,13 @@ impl<F: Follower> Following<'_, F> {
                 Err(_) => return Err(Failure::no_answer(PAGE_WITHIN, Next::List)),
             };
             if version.is_none() {
-                let told = page.metadata.resource_version.unwrap_or_default();
+                let told = page.version.clone();
                 if told.is_empty() {
                     return Err(Failure::new("a list without a version", Next::List));
                 }
                 if self.has_gone_back(&told) {
                     tracing::warn!(
-                        kind = page.types.kind,
+                        kind = self.kind,
                         "versions have gone back; what the API server tells now is what counts"
                     );
                     self.follower.went_back();
@@ -182,7 +183,8 @@ impl<F: Follower> Following<'_, F> {
                 version = Some(told);
                 self.follower.begin();
             }
-            page.items.into_iter().for_each(|object| self.follower.present(object));
+            page.for_each(|object| self.follower.present(object))
+                .map_err(|error| Failure::of(&kube::Error::SerdeError(error), Next::List))?;
         }
         self.follower.complete();
         self.view.is_new();

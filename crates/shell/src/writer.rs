@@ -9,6 +9,7 @@
 
 mod refusal;
 
+use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,8 +20,9 @@ use kube::core::Request;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::registry::Registry;
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::budget::{Urgency, WriteBudget};
@@ -188,14 +190,15 @@ impl Writer {
     }
 
     /// Replaces an object's status, if the object still has this version. The status is a merge
-    /// patch: what is to go has to be null in it. It costs the API server less than applying.
+    /// patch: what is to go has to be null in it. It costs the API server less than applying. It may
+    /// be long and have to wait, and so is a text.
     pub async fn patch_status(
         &self,
         place: Place<'_>,
         version: &str,
-        status: Value,
+        status: &RawValue,
     ) -> Result<Written, WriteError> {
-        let patch = json!({ "metadata": { "resourceVersion": version }, "status": status });
+        let patch = StatusPatch { metadata: json!({ "resourceVersion": version }), status };
         self.patch((Urgency::Record, &always), place, Some("status"), &patch).await
     }
 
@@ -243,7 +246,7 @@ impl Writer {
         (urgency, is_wanted): (Urgency, IsWanted<'_>),
         place: Place<'_>,
         subresource: Option<&str>,
-        patch: &Value,
+        patch: &(impl Serialize + Debug),
     ) -> Result<Written, WriteError> {
         let parameters =
             PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
@@ -319,6 +322,13 @@ impl Writer {
             }
         }
     }
+}
+
+/// A merge patch of a status, for one version of its object.
+#[derive(Debug, Serialize)]
+struct StatusPatch<'a> {
+    metadata: Value,
+    status: &'a RawValue,
 }
 
 /// Records and notices are wanted whatever happens meanwhile.

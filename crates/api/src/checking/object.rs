@@ -52,7 +52,7 @@ pub struct CheckedObject {
 /// Checks an object that was read from a file.
 #[must_use]
 pub fn check(object: &ReadObject, setting: Setting<'_>) -> CheckedObject {
-    check_node(object.kind, &object.node, setting, UnknownFields::AreMistakes)
+    check_node(object.kind, &object.node, None, setting, UnknownFields::AreMistakes)
 }
 
 /// What a field means that our schema does not have.
@@ -73,12 +73,17 @@ pub fn check_json(kind: Kind, mut object: Json, setting: Setting<'_>) -> Checked
     if let Some(Json::Object(metadata)) = object.get_mut("metadata") {
         metadata.remove("managedFields");
     }
-    check_node(kind, &Node::from_json(&object), setting, UnknownFields::AreNewer)
+    // A status has no shape to look at, and may be long; it is taken as it is.
+    let status = object.as_object_mut().and_then(|fields| fields.remove("status"));
+    let node = Node::from_json(&object);
+    drop(object);
+    check_node(kind, &node, status, setting, UnknownFields::AreNewer)
 }
 
 fn check_node(
     kind: Kind,
     node: &Node,
+    status: Option<Json>,
     setting: Setting<'_>,
     unknown: UnknownFields,
 ) -> CheckedObject {
@@ -95,7 +100,7 @@ fn check_node(
     }
     let namespace = written_namespace.unwrap_or(setting.namespace);
     let identity = (!name.is_empty()).then(|| kind.identity(namespace, name));
-    let status = mended.get_mut("status").map(Json::take).unwrap_or_default();
+    let status = status.or_else(|| Some(mended.get_mut("status")?.take())).unwrap_or_default();
     let meaning = meaning_of(Mended {
         kind,
         object: mended,

@@ -10,8 +10,8 @@ mod objects;
 use std::path::{Path, PathBuf};
 
 use almanac_harness::{
-    AuditLog, AuditedRequest, ControlPlaneOptions, Kubectl, Observation, OwnTest, PATIENCE,
-    Program, TestResult, await_condition, on_own_control_plane,
+    AuditLog, AuditedRequest, ControlPlaneOptions, Kubectl, MemoryLimit, Observation, OwnTest,
+    PATIENCE, Program, TestResult, await_condition, on_own_control_plane,
 };
 use anyhow::{Context as _, Result, ensure};
 use jiff::{SignedDuration, Timestamp};
@@ -157,6 +157,13 @@ impl Cluster {
         }
     }
 
+    /// All objects of a namespace.
+    pub(crate) async fn list(&self, kind: Kind, namespace: &str) -> Result<Vec<Value>> {
+        let path = kind.collection(namespace);
+        let mut list = self.request("GET", &path, "", &Value::Null).await?;
+        serde_json::from_value(list["items"].take()).context("no list of objects")
+    }
+
     /// Waits until the object is as wanted, and returns it.
     pub(crate) async fn await_object(
         &self,
@@ -271,6 +278,28 @@ pub(crate) fn is_almanacs(write: &AuditedRequest) -> bool {
 impl Controller {
     /// Starts it without waiting for anything.
     pub(crate) fn start(kubeconfig: &Path, instant: &str, further: &[&str]) -> Result<Self> {
+        Self::start_by(Program::start_listening, kubeconfig, instant, further)
+    }
+
+    /// The same under a limit of memory.
+    pub(crate) fn start_within(
+        limit: &MemoryLimit,
+        kubeconfig: &Path,
+        instant: &str,
+        further: &[&str],
+    ) -> Result<Self> {
+        let start = |program: &Path, arguments: &[&str], environment: &[(&str, &str)]| {
+            limit.start_listening(program, arguments, environment)
+        };
+        Self::start_by(start, kubeconfig, instant, further)
+    }
+
+    fn start_by(
+        start: impl FnOnce(&Path, &[&str], &[(&str, &str)]) -> Result<Program>,
+        kubeconfig: &Path,
+        instant: &str,
+        further: &[&str],
+    ) -> Result<Self> {
         let instant: Timestamp = instant.parse()?;
         let ahead = instant.duration_since(Timestamp::now());
         let kubeconfig = kubeconfig.to_str().context("the path is text")?;
@@ -278,7 +307,7 @@ impl Controller {
         let mut arguments = vec!["controller", "--kubeconfig", kubeconfig, &offset];
         arguments.extend(["--log-format", "text", "--log-level", "debug"]);
         arguments.extend(further);
-        let program = Program::start_listening(Path::new(ALMANAC), &arguments, &[])?;
+        let program = start(Path::new(ALMANAC), &arguments, &[])?;
         Ok(Self { program, ahead })
     }
 

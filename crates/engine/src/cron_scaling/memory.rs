@@ -150,7 +150,8 @@ impl RuleMemory {
             let (before, rest) = list.split_at_mut(index);
             rest[0].share_message_with(before);
         }
-        self.executions = list.into();
+        // An empty list that is made of another one has a place of its own in memory.
+        self.executions = if list.is_empty() { Arc::default() } else { list.into() };
         self
     }
 

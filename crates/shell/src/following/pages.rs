@@ -2,16 +2,22 @@
 //!
 //! A namespace's users decide how large their objects are, and the API server can be told only how
 //! many it should answer with. So an answer is read up to a length; what is longer is dropped, and
-//! fewer objects are asked for.
+//! fewer objects are asked for. Read into values, JSON takes ten times its length and more, so that
+//! is done with one object after the other.
+
+use std::collections::BTreeMap;
 
 use futures::AsyncReadExt as _;
 use kube::Client;
-use kube::api::{DynamicObject, ListParams, ObjectList};
+use kube::api::{DynamicObject, ListParams, ObjectMeta, TypeMeta};
 use kube::core::Request;
+use serde::Deserialize;
+use serde::de::value::MapDeserializer;
+use serde_json::value::RawValue;
 
 /// How many objects are asked for at first.
 const OBJECTS: u32 = 250;
-/// Read, an answer takes several times its length, and several kinds may be read at a time.
+/// Several kinds may be read at a time.
 const LONGEST_ANSWER: u64 = 2 << 20;
 /// An answer that is too long for so many objects is asked for again with a part of them.
 const PART: u32 = 4;
@@ -31,7 +37,7 @@ impl Pages {
     }
 
     /// The next page, or nothing after the last.
-    pub(super) async fn fetch_next(&mut self) -> kube::Result<Option<ObjectList<DynamicObject>>> {
+    pub(super) async fn fetch_next(&mut self) -> kube::Result<Option<Page>> {
         if self.is_last_read {
             return Ok(None);
         }
@@ -41,11 +47,10 @@ impl Pages {
             }
             self.asked.limit = self.asked.limit.map(|objects| (objects / PART).max(1));
         };
-        let page: ObjectList<DynamicObject> =
-            serde_json::from_slice(&answer).map_err(kube::Error::SerdeError)?;
-        self.asked.continue_token = page.metadata.continue_.clone().filter(|it| !it.is_empty());
+        let head: Head = serde_json::from_slice(&answer).map_err(kube::Error::SerdeError)?;
+        self.asked.continue_token = head.metadata.next.filter(|it| !it.is_empty());
         self.is_last_read = self.asked.continue_token.is_none();
-        Ok(Some(page))
+        Ok(Some(Page { version: head.metadata.version.unwrap_or_default(), answer }))
     }
 
     /// What is answered, unless that is too long. A single object is read in any case: the API server
@@ -64,5 +69,91 @@ impl Pages {
             std::pin::pin!(answer.take(longest.saturating_add(1))).read_to_end(&mut read).await;
         whole.map_err(kube::Error::ReadEvents)?;
         Ok((read.len() as u64 <= longest).then_some(read))
+    }
+}
+
+/// A page as it was answered.
+pub(super) struct Page {
+    /// The version of the list; empty when it has none.
+    pub(super) version: String,
+    answer: Vec<u8>,
+}
+
+#[derive(Deserialize)]
+struct Head {
+    #[serde(default)]
+    metadata: ListMetadata,
+}
+
+#[derive(Default, Deserialize)]
+struct ListMetadata {
+    #[serde(rename = "resourceVersion")]
+    version: Option<String>,
+    #[serde(rename = "continue")]
+    next: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Items<'a> {
+    #[serde(borrow)]
+    items: Option<Vec<&'a RawValue>>,
+}
+
+type Fields<'a> = BTreeMap<String, &'a RawValue>;
+
+impl Page {
+    /// Takes its objects in hand, each before the next one is read.
+    pub(super) fn for_each(&self, mut take: impl FnMut(DynamicObject)) -> serde_json::Result<()> {
+        let Items { items } = serde_json::from_slice(&self.answer)?;
+        for item in items.unwrap_or_default() {
+            take(object(item)?);
+        }
+        Ok(())
+    }
+}
+
+/// An object, but for who has written which of its fields: that is often longer than the rest, and
+/// nothing to anybody here.
+fn object(written: &RawValue) -> serde_json::Result<DynamicObject> {
+    let mut fields: Fields<'_> = serde_json::from_str(written.get())?;
+    let metadata = match fields.remove("metadata") {
+        Some(metadata) => {
+            let mut fields: Fields<'_> = serde_json::from_str(metadata.get())?;
+            fields.remove("managedFields");
+            ObjectMeta::deserialize(MapDeserializer::new(fields.into_iter()))?
+        }
+        None => ObjectMeta::default(),
+    };
+    // As in a watch, what an object is does not count to what it says.
+    let types = fields.remove("apiVersion").zip(fields.remove("kind"));
+    let types = types.map(|(api_version, kind)| -> serde_json::Result<TypeMeta> {
+        let api_version = serde_json::from_str(api_version.get())?;
+        Ok(TypeMeta { api_version, kind: serde_json::from_str(kind.get())? })
+    });
+    let data = serde_json::Value::deserialize(MapDeserializer::new(fields.into_iter()))?;
+    Ok(DynamicObject { types: types.transpose()?, metadata, data })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use serde_json::value::to_raw_value;
+
+    use super::*;
+
+    #[test]
+    fn a_listed_object_says_what_a_watched_one_does_but_not_who_has_written_it() {
+        let written = json!({
+            "apiVersion": "v1", "kind": "ConfigMap",
+            "metadata": {
+                "name": "a", "labels": { "b": "c" }, "creationTimestamp": "2026-11-20T08:00:00Z",
+                "managedFields": [{ "manager": "kubectl", "operation": "Update" }],
+            },
+            "data": { "d": "e" }, "status": null,
+        });
+        let listed = object(&to_raw_value(&written).expect("it is JSON")).expect("an object");
+        let mut watched: DynamicObject = serde_json::from_value(written).expect("an object");
+        watched.metadata.managed_fields = None;
+        assert_eq!(listed, watched);
     }
 }

@@ -1,0 +1,172 @@
+//! A limit on the memory of a program, kept by the kernel as it is for a container: what goes beyond
+//! it is killed.
+//!
+//! It is a control group, which takes the right to make one: the test's own, with the memory
+//! controller. Where there is none, the kernel's own mark of the most memory that a program ever had
+//! is compared with the limit instead. That is stricter: it counts what could have been given back.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use anyhow::{Context as _, Result, ensure};
+
+use crate::Program;
+
+/// Beside the groups of others, ours are known by this.
+const PREFIX: &str = "almanac-test-";
+
+static NUMBER: AtomicU32 = AtomicU32::new(0);
+
+/// So much memory and no more, for one program. It has to outlive the program.
+#[derive(Debug)]
+pub struct MemoryLimit {
+    bytes: u64,
+    group: Option<PathBuf>,
+}
+
+impl MemoryLimit {
+    /// A limit of so many bytes.
+    #[must_use]
+    pub fn of(bytes: u64) -> Self {
+        let group = make_group(bytes);
+        if let Err(error) = &group {
+            eprintln!(
+                "no control group limits the memory, the peak is measured instead: {error:#}"
+            );
+        }
+        Self { bytes, group: group.ok() }
+    }
+
+    /// Starts a program under the limit, as [`Program::start_listening`] does without.
+    pub fn start_listening(
+        &self,
+        program: &Path,
+        arguments: &[&str],
+        environment: &[(&str, &str)],
+    ) -> Result<Program> {
+        let Some(group) = &self.group else {
+            return Program::start_listening(program, arguments, environment);
+        };
+        // The shell enters the group and then becomes the program.
+        let enter = r#"echo $$ >"$0" && exec "$@""#;
+        let members = group.join("cgroup.procs");
+        let text = |path: &Path| path.to_str().map(str::to_owned).context("the path is text");
+        let (members, program) = (text(&members)?, text(program)?);
+        let mut all = vec!["-c", enter, &members, &program];
+        all.extend(arguments);
+        Program::start_listening(Path::new("/bin/sh"), &all, environment)
+    }
+
+    /// An error when the program has been killed for its memory, or for anything else, or has had more
+    /// than the limit. Otherwise the most it ever had in RAM, in bytes.
+    pub fn check(&self, program: &Program) -> Result<u64> {
+        program.check_running()?;
+        let peak = program.peak_resident_memory()?;
+        let is_held_to = self.group.is_some() || peak <= self.bytes;
+        ensure!(is_held_to, "it had {peak} bytes in RAM, {} are allowed", self.bytes);
+        Ok(peak)
+    }
+}
+
+impl Drop for MemoryLimit {
+    fn drop(&mut self) {
+        if let Some(group) = &self.group {
+            // Whatever stays is cleared away by the next run.
+            let _ = fs::remove_dir(group);
+        }
+    }
+}
+
+fn make_group(bytes: u64) -> Result<PathBuf> {
+    let (parent, limits) = parent()?;
+    sweep(&parent);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let group = parent.join(format!("{PREFIX}{}-{number}", std::process::id()));
+    let at = || format!("failed to limit memory in {}", group.display());
+    fs::create_dir(&group).with_context(at)?;
+    let limited = limits.iter().try_for_each(|(file, limit)| {
+        let limit = limit.unwrap_or(bytes).to_string();
+        match fs::write(group.join(file), limit) {
+            // A kernel without swap has no limit for it.
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound && *file != limits[0].0 => {
+                Ok(())
+            }
+            written => written,
+        }
+    });
+    if let Err(error) = limited {
+        let _ = fs::remove_dir(&group);
+        return Err(error).with_context(at);
+    }
+    Ok(group)
+}
+
+type Limits = &'static [(&'static str, Option<u64>)];
+
+/// Where a group can be made, and what is written into its files; a limit that is not named is the
+/// wanted one.
+fn parent() -> Result<(PathBuf, Limits)> {
+    let groups = fs::read_to_string("/proc/self/cgroup").context("failed to find the own group")?;
+    let own = |is_it: fn(&str) -> bool| {
+        groups.lines().find_map(|line| {
+            let (_, rest) = line.split_once(':')?;
+            let (controllers, path) = rest.split_once(':')?;
+            is_it(controllers).then(|| path.trim_start_matches('/').to_owned())
+        })
+    };
+    if let Some(path) = own(|controllers| controllers.split(',').any(|it| it == "memory")) {
+        let parent = Path::new("/sys/fs/cgroup/memory").join(path);
+        return Ok((parent, &[("memory.limit_in_bytes", None)]));
+    }
+    let path = own(str::is_empty).context("there are no control groups")?;
+    let parent = Path::new("/sys/fs/cgroup").join(path);
+    // A group that has members of its own cannot do this, unless it is the root.
+    fs::write(parent.join("cgroup.subtree_control"), "+memory")
+        .with_context(|| format!("failed to limit memory below {}", parent.display()))?;
+    Ok((parent, &[("memory.max", None), ("memory.swap.max", Some(0))]))
+}
+
+/// Clears away the groups of test processes that are no more.
+fn sweep(parent: &Path) {
+    for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let id = name.to_str().and_then(|it| it.strip_prefix(PREFIX)?.split('-').next());
+        if id.is_some_and(|id| !Path::new("/proc").join(id).exists()) {
+            let _ = fs::remove_dir(entry.path());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::await_condition::{Observation, PATIENCE, await_condition};
+
+    #[tokio::test]
+    async fn whoever_takes_more_than_the_limit_does_not_pass() {
+        let limit = MemoryLimit::of(16 << 20);
+        // The shell holds what it has read in a variable.
+        let hoard = "hoard=$(head -c 50000000 /dev/zero | tr '\\0' x); while :; do sleep 1; done";
+        let shell = Path::new("/bin/sh");
+        let program = limit.start_listening(shell, &["-c", hoard], &[]).expect("it starts");
+        let refused = await_condition("it to be found out", PATIENCE, async || {
+            Ok(match limit.check(&program) {
+                Ok(peak) => Observation::NotYet(format!("{peak} bytes")),
+                Err(error) => Observation::Holds(error.to_string()),
+            })
+        });
+        let refused = refused.await.expect("it is found out");
+        let is_about_memory = refused.contains("signal 9") || refused.contains("are allowed");
+        assert!(is_about_memory, "{refused}");
+    }
+
+    #[tokio::test]
+    async fn whoever_keeps_to_the_limit_runs_on() {
+        let limit = MemoryLimit::of(16 << 20);
+        let shell = Path::new("/bin/sh");
+        let idle = ["-c", "while :; do sleep 1; done"];
+        let program = limit.start_listening(shell, &idle, &[]).expect("it starts");
+        assert!(limit.check(&program).expect("it runs") < 16 << 20);
+    }
+}
