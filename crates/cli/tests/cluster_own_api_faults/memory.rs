@@ -3,14 +3,15 @@
 
 use std::time::Duration;
 
-use almanac_harness::{MemoryLimit, Observation, TestResult, await_condition};
-use anyhow::{Context as _, Result};
+use almanac_harness::{Observation, TestResult, await_condition};
+use anyhow::Result;
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use crate::controller::{
-    CRON, Cluster, Controller, DEPLOYMENT, Kind, cron, deployment, on_cluster, target,
+    CRON, Cluster, Controller, DEPLOYMENT, Kind, cron, deployment, memory_in_the_manifests,
+    on_cluster, target,
 };
 use crate::replica::{FIRING, NAMESPACE};
 
@@ -21,36 +22,18 @@ const AT_ONCE: usize = 16;
 /// The instants at which rules fire lie so far apart.
 const MINUTES: i64 = 5;
 
-/// Three quarters of the limit of the container in the manifests: the rest is for what differs from one
+/// A run with three quarters of the memory in the manifests: the rest is for what differs from one
 /// machine to another.
-fn limit() -> Result<u64> {
-    let manifest = include_str!("../../../../deploy/almanac.yaml");
-    let (_, limit) = manifest.split_once("limits: {memory: ").context("no limit of memory")?;
-    let (mebibytes, _) = limit.split_once("Mi}").context("a limit in other units")?;
-    Ok((mebibytes.parse::<u64>()? << 20) / 4 * 3)
+fn start(cluster: &Cluster, instant: Timestamp, identity: &str) -> Result<Controller> {
+    let memory = memory_in_the_manifests()? / 4 * 3;
+    let further = ["--identity", identity];
+    Controller::start_within(memory, cluster.kubeconfig(), &instant.to_string(), &further)
 }
 
-/// A run of the program under that limit.
-struct Limited {
-    // Before its limit, so that it ends first.
-    controller: Controller,
-    limit: MemoryLimit,
-}
-
-impl Limited {
-    fn start(cluster: &Cluster, instant: Timestamp, identity: &str) -> Result<Self> {
-        let limit = MemoryLimit::of(limit()?);
-        let further = ["--identity", identity];
-        let (kubeconfig, instant) = (cluster.kubeconfig(), instant.to_string());
-        let controller = Controller::start_within(&limit, kubeconfig, &instant, &further)?;
-        Ok(Self { controller, limit })
-    }
-
-    fn check(&self, when: &str) -> TestResult {
-        let peak = self.limit.check(&self.controller.program)?;
-        eprintln!("{when}: {} MB at the most", peak / 1_000_000);
-        Ok(())
-    }
+fn check(controller: &Controller, when: &str) -> TestResult {
+    let peak = controller.limit.check(&controller.program)?;
+    eprintln!("{when}: {} MB at the most", peak / 1_000_000);
+    Ok(())
 }
 
 /// What the n-th rule of each object sets, and when, counted from the firing that these tests are about.
@@ -74,12 +57,17 @@ async fn create_all(
 }
 
 /// Waits until every target has what the n-th rule sets.
-async fn await_all_set(cluster: &Cluster, by: &Limited, number: usize, count: usize) -> TestResult {
+async fn await_all_set(
+    cluster: &Cluster,
+    by: &Controller,
+    number: usize,
+    count: usize,
+) -> TestResult {
     await_condition(
         &format!("rule {number} of all {count} to be carried out"),
         PATIENCE,
         async || {
-            by.limit.check(&by.controller.program)?;
+            by.limit.check(&by.program)?;
             let deployments = cluster.list(DEPLOYMENT, NAMESPACE).await?;
             let wanted = json!(2 + number);
             let set = deployments.iter().filter(|it| it["spec"]["replicas"] == wanted).count();
@@ -116,26 +104,26 @@ async fn survives(
     create_all(cluster, CRON, objects).await?;
 
     let firing: Timestamp = FIRING.parse()?;
-    let first = Limited::start(cluster, firing - SignedDuration::from_secs(5), "first")?;
+    let first = start(cluster, firing - SignedDuration::from_secs(5), "first")?;
     await_condition("the first to lead", PATIENCE, async || {
-        first.limit.check(&first.controller.program)?;
-        let (status, said) = first.controller.program.get("/readyz").await?;
+        first.limit.check(&first.program)?;
+        let (status, said) = first.program.get("/readyz").await?;
         Ok(Observation::of(status == 200, said))
     })
     .await?;
-    first.check("after a start")?;
+    check(&first, "after a start")?;
     // Its clock is ahead, so that the second rule is due when it leads.
-    let later = first.controller.now() + SignedDuration::from_mins(MINUTES);
-    let second = Limited::start(cluster, later, "second")?;
-    second.controller.program.await_ready().await?;
+    let later = first.now() + SignedDuration::from_mins(MINUTES);
+    let second = start(cluster, later, "second")?;
+    second.program.await_ready().await?;
     await_all_set(cluster, &first, 0, policies).await?;
-    first.check("after the first firing")?;
+    check(&first, "after the first firing")?;
     match ends {
-        Ends::Killed => first.controller.program.kill()?,
-        Ends::InOrder => first.controller.stop().await?,
+        Ends::Killed => first.program.kill()?,
+        Ends::InOrder => first.stop().await?,
     }
     await_all_set(cluster, &second, 1, policies).await?;
-    second.check("after a failover and the second firing")
+    check(&second, "after a failover and the second firing")
 }
 
 #[test]

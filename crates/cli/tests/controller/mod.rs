@@ -36,10 +36,21 @@ pub(crate) struct Cluster {
     kubeconfig: PathBuf,
 }
 
-/// A run of `almanac controller` whose policy clock is ahead of the machine's, or behind.
+/// A run of `almanac controller` whose policy clock is ahead of the machine's, or behind. It has as much
+/// memory as the manifests give it, and no more.
 pub(crate) struct Controller {
     pub(crate) program: Program,
+    // After the program, so that it outlives it.
+    pub(crate) limit: MemoryLimit,
     ahead: SignedDuration,
+}
+
+/// The limit of memory that the container has in the manifests, in bytes.
+pub(crate) fn memory_in_the_manifests() -> Result<u64> {
+    let manifest = include_str!("../../../../deploy/almanac.yaml");
+    let (_, limit) = manifest.split_once("limits: {memory: ").context("no limit of memory")?;
+    let (mebibytes, _) = limit.split_once("Mi}").context("a limit in other units")?;
+    Ok(mebibytes.parse::<u64>()? << 20)
 }
 
 /// Runs a test on a control plane that has the definitions, and nothing that reacts to anything.
@@ -278,24 +289,12 @@ pub(crate) fn is_almanacs(write: &AuditedRequest) -> bool {
 impl Controller {
     /// Starts it without waiting for anything.
     pub(crate) fn start(kubeconfig: &Path, instant: &str, further: &[&str]) -> Result<Self> {
-        Self::start_by(Program::start_listening, kubeconfig, instant, further)
+        Self::start_within(memory_in_the_manifests()?, kubeconfig, instant, further)
     }
 
-    /// The same under a limit of memory.
+    /// The same with another limit of memory, in bytes.
     pub(crate) fn start_within(
-        limit: &MemoryLimit,
-        kubeconfig: &Path,
-        instant: &str,
-        further: &[&str],
-    ) -> Result<Self> {
-        let start = |program: &Path, arguments: &[&str], environment: &[(&str, &str)]| {
-            limit.start_listening(program, arguments, environment)
-        };
-        Self::start_by(start, kubeconfig, instant, further)
-    }
-
-    fn start_by(
-        start: impl FnOnce(&Path, &[&str], &[(&str, &str)]) -> Result<Program>,
+        memory: u64,
         kubeconfig: &Path,
         instant: &str,
         further: &[&str],
@@ -307,8 +306,9 @@ impl Controller {
         let mut arguments = vec!["controller", "--kubeconfig", kubeconfig, &offset];
         arguments.extend(["--log-format", "text", "--log-level", "debug"]);
         arguments.extend(further);
-        let program = start(Path::new(ALMANAC), &arguments, &[])?;
-        Ok(Self { program, ahead })
+        let limit = MemoryLimit::of(memory);
+        let program = limit.start_listening(Path::new(ALMANAC), &arguments, &[])?;
+        Ok(Self { program, limit, ahead })
     }
 
     /// What its policy clock shows now.
