@@ -98,7 +98,8 @@ async fn a_right_that_is_granted_mends_the_condition_within_a_minute_and_a_half_
     let granted = at("09:30:00");
     let mut stand = Stand::at("2026-11-20T08:59:30Z", move |asked| {
         if asked.method == Method::PATCH && asked.at < granted {
-            return Answer::No(403, "deployments.apps \"healthy-1\" is forbidden: not granted");
+            let words = "deployments.apps \"healthy-1\" is forbidden: User \"almanac\" cannot patch";
+            return Answer::No(403, words);
         }
         answer_of_apps(asked)
     });

@@ -1,6 +1,6 @@
 //! Whether cron rules are carried out, and whether anybody has to look after them.
 
-use almanac_engine::cron_scaling::{CronRule, CronScaling, Memory};
+use almanac_engine::cron_scaling::{CronRule, CronScaling, Execution, Memory};
 
 use super::executions;
 use crate::finding::Finding;
@@ -20,7 +20,7 @@ const FAILURE_CHARACTERS: usize = 1_000;
 /// Active: at least one rule is carried out when its time comes. Ready: nothing needs the user's
 /// attention. Where several things do, the reason is the gravest of them and the message tells all.
 /// Warnings are not among them, and neither are firings that were missed or superseded. A firing that
-/// was given up needs attention until the next one of its rule has come.
+/// was given up needs attention until a later one of its rule succeeds.
 #[must_use]
 pub fn statements(
     policy: Option<&CronScaling>,
@@ -88,11 +88,12 @@ fn failed(policy: &CronScaling, memory: &Memory) -> Option<String> {
     }
 }
 
-/// What is said of the last firing of a rule, if it was given up. If the rule has handled anything
-/// since, or was changed, another one was the last.
+/// What is said of the last firing of a rule that was tried, if it was given up. If the rule has handled
+/// anything since that is not kept, or was changed, another one was the last.
 fn last_failure(rule: &CronRule, memory: &Memory) -> Option<String> {
     let known = memory.rules.iter().find(|it| it.name == rule.name)?;
-    let last = known.executions.iter().max_by_key(|it| (it.scheduled(), it.executed()))?;
+    let newest = |it: &&Execution| (it.scheduled(), it.executed());
+    let latest = known.executions.iter().max_by_key(newest)?;
     // Of what was handled, a status keeps whole seconds.
     if last.scheduled().as_second() != known.handled.as_second() {
         return None;
@@ -106,6 +107,8 @@ fn last_failure(rule: &CronRule, memory: &Memory) -> Option<String> {
 struct Count {
     armed: usize,
     suspended: usize,
+    let was_tried = |it: &&Execution| it.ending.is_success() || executions::given_up(it).is_some();
+    let last = known.executions.iter().filter(was_tried).max_by_key(newest)?;
     unusable: usize,
 }
 
