@@ -105,13 +105,6 @@ impl TargetFollower {
         self.kind.identity(namespace, name)
     }
 
-    /// A watch that was interrupted goes on, from where it was.
-    fn goes_on(&self) {
-        if self.is_whole && *self.stage.borrow() == Stage::Failing {
-            self.stage.send_replace(Stage::Whole);
-        }
-    }
-
     fn remove(&self, target: &Identity) {
         let mut known = self.cluster.lock();
         if known.targets.remove(target) {
@@ -130,7 +123,6 @@ impl Follower for TargetFollower {
     }
 
     fn present(&mut self, object: DynamicObject) {
-        self.goes_on();
         let target = self.identity(&object);
         let version = object.metadata.resource_version.unwrap_or_default();
         let mut known = self.cluster.lock();
@@ -154,7 +146,6 @@ impl Follower for TargetFollower {
     }
 
     fn gone(&mut self, object: DynamicObject) {
-        self.goes_on();
         self.remove(&self.identity(&object));
     }
 
@@ -167,6 +158,12 @@ impl Follower for TargetFollower {
         self.stage.send_replace(Stage::Whole);
     }
 
+    fn goes_on(&mut self) {
+        if self.is_whole && *self.stage.borrow() == Stage::Failing {
+            self.stage.send_replace(Stage::Whole);
+        }
+    }
+
     fn failed(&mut self, _: &Unseen) {
         // What was told may not be so any more. Until the next news, whoever needs a target asks.
         self.stage.send_replace(Stage::Failing);
@@ -174,5 +171,29 @@ impl Follower for TargetFollower {
 
     fn went_back(&mut self) {
         self.cluster.lock().targets.forget_versions(self.kind);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use almanac_shell::clock::Clock;
+    use jiff::Timestamp;
+
+    use super::*;
+
+    #[test]
+    fn a_kind_whose_watch_goes_on_is_whole_again_though_nothing_has_changed() {
+        let turns = Arc::new(Turns::new(Clock::of(|| Timestamp::UNIX_EPOCH)));
+        let (following, mut follower) = follower(Kind::Deployment, Arc::default(), turns);
+        let unseen = Unseen { is_absent: false, reason: "cut".to_owned() };
+        follower.failed(&unseen);
+        follower.goes_on();
+        assert!(!following.is_whole_now(), "it was never whole");
+        follower.begin();
+        follower.complete();
+        follower.failed(&unseen);
+        assert!(!following.is_whole_now());
+        follower.goes_on();
+        assert!(following.is_whole_now());
     }
 }
