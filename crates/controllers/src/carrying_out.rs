@@ -39,6 +39,8 @@ struct About {
     target: Option<TargetReference>,
     /// Whether it was refused to change the target when that was last tried.
     is_not_writable: bool,
+    /// Whether there was no target when that was last looked at.
+    was_missing: bool,
 }
 
 /// What was found out about the target in a turn.
@@ -60,7 +62,7 @@ impl CarryingOut {
     pub(crate) async fn take_turn(&self, policy: &PolicyName) -> Option<Timestamp> {
         let about = self.about(policy)?;
         let unknown = match &about.target {
-            Some(target) => self.targets.fetch(target).await.err(),
+            Some(target) => self.targets.fetch(target, about.was_missing).await.err(),
             None => None,
         };
         let Some((open, over)) = self.open(policy, &about, unknown.as_ref()) else {
@@ -88,8 +90,13 @@ impl CarryingOut {
         let known = self.cluster.lock();
         let held = known.policies.get(policy)?;
         let target = known.world.target_of(policy);
-        let is_not_writable = held.is_not_writable;
-        Some(About { uid: held.uid.clone(), edition: held.edition, target, is_not_writable })
+        Some(About {
+            uid: held.uid.clone(),
+            edition: held.edition,
+            target,
+            is_not_writable: held.is_not_writable,
+            was_missing: matches!(held.problem.as_deref(), Some(TargetProblem::NotFound)),
+        })
     }
 
     /// Opens the turn, unless the object is another one than when it began. Also what of the target

@@ -124,8 +124,13 @@ impl Targets {
     }
 
     /// Sees to it that the world has a target's state as it is now, as far as that can be known. Of
-    /// followed kinds it has; others are asked for.
-    pub(crate) async fn fetch(&self, reference: &TargetReference) -> Result<(), Unknown> {
+    /// followed kinds it has; others are asked for, and so is one of which nothing was told yet, unless it
+    /// was missing before.
+    pub(crate) async fn fetch(
+        &self,
+        reference: &TargetReference,
+        was_missing: bool,
+    ) -> Result<(), Unknown> {
         let kind = self.kind_of(reference).await?;
         let target = &reference.target;
         if kind.is_cluster_scoped && !self.allow_cluster_scoped {
@@ -134,9 +139,17 @@ impl Targets {
         if let Some(following) = &kind.following
             && self.is_whole(following, target.identity()).await?
         {
-            return match self.cluster.lock().targets.get(target.identity()) {
-                Some(_) => Ok(()),
-                None => Err(Unknown::Problem(TargetProblem::NotFound)),
+            let missing = Err(Unknown::Problem(TargetProblem::NotFound));
+            return match self.is_known(target.identity()) {
+                true => Ok(()),
+                false if was_missing => missing,
+                false => match self.ask(&kind, target).await {
+                    // What was asked for is of no account if it was told of meanwhile.
+                    Err(_) if self.is_known(target.identity()) => Ok(()),
+                    // Whoever may follow the kind need not have the right to ask.
+                    Err(Unknown::Problem(_)) => missing,
+                    asked => asked,
+                },
             };
         }
         self.ask(&kind, target).await
@@ -152,6 +165,10 @@ impl Targets {
         let slot = lanes.read().await?;
         let is_whole = following.is_whole().await;
         slot.note(!following.is_beginning());
+    fn is_known(&self, target: &Identity) -> bool {
+        self.cluster.lock().targets.get(target).is_some()
+    }
+
         Ok(is_whole)
     }
 
