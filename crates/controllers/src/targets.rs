@@ -22,6 +22,7 @@ use kube::Client;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 use crate::cluster::{Cluster, Known};
 use crate::turns::Turns;
@@ -86,6 +87,8 @@ pub(crate) struct Targets {
     views: Views,
     /// Whoever follows a kind. They end with this.
     followers: Mutex<JoinSet<()>>,
+    /// Ends when one of them does, which none does by itself.
+    fell_over: CancellationToken,
 }
 
 #[derive(Default)]
@@ -115,12 +118,19 @@ impl Targets {
             trials: Semaphore::new(TRIALS_AT_ONCE),
             views: Views::default(),
             followers: Mutex::new(JoinSet::new()),
+            fell_over: CancellationToken::new(),
         }
     }
 
     /// The same, with the views of what is followed among these.
     pub(crate) fn seen_by(self, views: Views) -> Self {
         Self { views, ..self }
+    }
+
+    /// Waits until somebody who follows a kind has fallen over. What is known of the kind is not so any
+    /// more then, and nobody would tell.
+    pub(crate) async fn a_follower_fell_over(&self) {
+        self.fell_over.cancelled().await;
     }
 
     /// Sees to it that the world has a target's state as it is now, as far as that can be known. Of
@@ -155,6 +165,10 @@ impl Targets {
         self.ask(&kind, target).await
     }
 
+    fn is_known(&self, target: &Identity) -> bool {
+        self.cluster.lock().targets.get(target).is_some()
+    }
+
     /// Whether all objects of a followed kind are known. The first listing is waited for, as an answer
     /// is.
     async fn is_whole(&self, following: &Following, target: &Identity) -> Result<bool, Unknown> {
@@ -165,10 +179,6 @@ impl Targets {
         let slot = lanes.read().await?;
         let is_whole = following.is_whole().await;
         slot.note(!following.is_beginning());
-    fn is_known(&self, target: &Identity) -> bool {
-        self.cluster.lock().targets.get(target).is_some()
-    }
-
         Ok(is_whole)
     }
 
@@ -253,8 +263,9 @@ impl Targets {
             let resource = resolved.resource.clone();
             let view = self.views.begin(&resource.plural, false);
             let mut followers = self.followers.lock().unwrap_or_else(PoisonError::into_inner);
+            let is_over = self.fell_over.clone().drop_guard();
             followers.spawn(async move {
-                let mut follower = follower;
+                let (mut follower, _is_over) = (follower, is_over);
                 follow(client, &resource, view, &mut follower).await;
             });
             following
