@@ -183,18 +183,22 @@ impl CarryingOut {
         news: TargetNews,
     ) -> Option<Timestamp> {
         let now = self.clock.now();
-        let turn = {
+        let target = about.target.as_ref().map(|it| it.target.identity().clone());
+        let (turn, changed_by) = {
             let mut known = self.cluster.lock();
-            let Known { world, policies, .. } = &mut *known;
+            let Known { world, policies, targets } = &mut *known;
             let held = policies.get_mut(policy).filter(|held| about.is(held))?;
             if held.edition == about.edition {
                 held.note(news);
             }
             held.is_recorded = false;
-            open.close(world, outcomes, now)
+            let mut turn = open.close(world, outcomes, now);
+            turn.recorded.extend(world.notice(policy, now));
+            let changed_by = target.as_ref().and_then(|target| targets.changed_by(target));
+            (turn, changed_by.map(Box::from))
         };
-        let target = about.target.as_ref().map(|it| it.target.identity().clone());
-        let subject = Subject { policy: policy.clone(), uid: about.uid.clone(), target };
+        let (policy_name, uid) = (policy.clone(), about.uid.clone());
+        let subject = Subject { policy: policy_name, uid, target, changed_by };
         self.families.of(policy.family).report(&subject, &turn.recorded, &self.events);
         turn.wake_at
     }

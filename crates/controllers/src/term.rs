@@ -8,7 +8,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use almanac_api::kinds::Kind;
-use almanac_api::status::conditions::Statement;
+use almanac_api::status::conditions::{ConditionReason, Statement};
 use almanac_engine::{Family, Identity, PolicyName};
 use almanac_shell::budget::WriteBudget;
 use almanac_shell::endpoints::{Health, Heart};
@@ -287,12 +287,17 @@ impl Shared {
 
     /// Tells what somebody has to look after, when that begins.
     fn tell(&self, policy: &PolicyName, news: &[Statement]) {
-        let Some(worst) = news.iter().rfind(|it| it.needs_attention()) else { return };
+        // Of what was undone it was told when that was noticed.
+        let is_news = |it: &&Statement| {
+            it.needs_attention() && it.reason != ConditionReason::UndoneByAnotherWriter
+        };
+        let Some(worst) = news.iter().rfind(is_news) else { return };
         let uid = self.cluster.lock().policies.get(policy).map(|held| held.uid.clone());
         let Some(uid) = uid else { return };
         tracing::warn!(reason = worst.reason.name(), "{}", worst.message);
         self.events.tell(Happening {
-            regarding: Subject { policy: policy.clone(), uid, target: None }.regarding(),
+            regarding: Subject { policy: policy.clone(), uid, target: None, changed_by: None }
+                .regarding(),
             is_warning: true,
             reason: worst.reason.name(),
             action: "Check",

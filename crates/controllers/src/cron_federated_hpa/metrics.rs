@@ -21,6 +21,7 @@ pub(super) struct CronMetrics {
     failed: Counter,
     missed: Counter,
     superseded: Counter,
+    undone: Counter,
 }
 
 /// From a twentieth of a second, which a quiet API server takes, to the longest usual delay.
@@ -35,6 +36,7 @@ impl Default for CronMetrics {
             failed: Counter::default(),
             missed: Counter::default(),
             superseded: Counter::default(),
+            undone: Counter::default(),
         }
     }
 }
@@ -55,6 +57,8 @@ impl CronMetrics {
         registry.register("almanac_cron_missed", missed, self.missed.clone());
         let superseded = "Firings that another firing of the same object took the place of";
         registry.register("almanac_cron_superseded", superseded, self.superseded.clone());
+        let undone = "Firings whose value another writer replaced within two minutes";
+        registry.register("almanac_cron_undone", undone, self.undone.clone());
     }
 
     /// Counts what has happened.
@@ -73,6 +77,7 @@ impl CronMetrics {
                 self.missed.inc_by(u64::from(*count));
                 return;
             }
+            Recorded::Undone { .. } => &self.undone,
             Recorded::AttemptFailed { .. } | Recorded::ClockWasAhead { .. } => return,
         };
         counted.inc();
@@ -136,6 +141,7 @@ fn gauges(awaited: Awaited) -> [Gauge; 4] {
 mod tests {
     use std::sync::Arc;
 
+    use almanac_engine::Field;
     use almanac_engine::cron_scaling::Execution;
     use almanac_shell::lease::Fence;
     use jiff::SignedDuration;
@@ -151,8 +157,12 @@ mod tests {
         metrics.count(&Recorded::Ended { rule: "a".into(), execution: ended });
         let missed = Recorded::Missed { rule: "a".into(), count: 19, first: at, last: at, late };
         metrics.count(&missed);
-        let counted = [&metrics.fired, &metrics.failed, &metrics.superseded, &metrics.missed];
-        assert_eq!(counted.map(Counter::get), [0, 0, 1, 19]);
+        let field = Field::Replicas;
+        let undone = Recorded::Undone { rule: "a".into(), scheduled: at, field, set: 5, found: 2 };
+        metrics.count(&undone);
+        let CronMetrics { fired, failed, superseded, missed, undone, .. } = &metrics;
+        let counted = [fired, failed, superseded, missed, undone].map(Counter::get);
+        assert_eq!(counted, [0, 0, 1, 19, 1]);
     }
 
     #[test]

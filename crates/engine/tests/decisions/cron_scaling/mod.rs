@@ -17,4 +17,5 @@ mod reasons;
 mod recorded;
 mod retries;
 mod suspending;
+mod undone;
 mod unreachable;
