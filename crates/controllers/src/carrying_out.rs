@@ -40,6 +40,8 @@ struct About {
     target: Option<TargetReference>,
     /// Whether it was refused to change the target when that was last tried.
     is_not_writable: bool,
+    /// Whether there was no target when that was last looked at.
+    was_missing: bool,
 }
 
 /// What was found out about the target in a turn.
@@ -67,7 +69,7 @@ impl CarryingOut {
             return turn.wake_at;
         }
         let unknown = match &about.target {
-            Some(target) => self.targets.fetch(target).await.err(),
+            Some(target) => self.targets.fetch(target, about.was_missing).await.err(),
             None => None,
         };
         let Some((open, over)) = self.open(policy, &about, unknown.as_ref()) else {
@@ -107,14 +109,21 @@ impl CarryingOut {
             }
             turn
         };
-        self.report(policy, about, &turn);
+        self.report(policy, about, &turn, None);
         self.records.wake(policy);
         Some(turn)
     }
 
-    fn report(&self, policy: &PolicyName, about: &About, turn: &Turn) {
+    fn report(
+        &self,
+        policy: &PolicyName,
+        about: &About,
+        turn: &Turn,
+        changed_by: Option<Box<str>>,
+    ) {
         let target = about.target.as_ref().map(|it| it.target.identity().clone());
-        let subject = Subject { policy: policy.clone(), uid: about.uid.clone(), target };
+        let (policy_name, uid) = (policy.clone(), about.uid.clone());
+        let subject = Subject { policy: policy_name, uid, target, changed_by };
         self.families.of(policy.family).report(&subject, &turn.recorded, &self.events);
     }
 
@@ -122,8 +131,13 @@ impl CarryingOut {
         let known = self.cluster.lock();
         let held = known.policies.get(policy)?;
         let target = known.world.target_of(policy);
-        let is_not_writable = held.is_not_writable;
-        Some(About { uid: held.uid.clone(), edition: held.edition, target, is_not_writable })
+        Some(About {
+            uid: held.uid.clone(),
+            edition: held.edition,
+            target,
+            is_not_writable: held.is_not_writable,
+            was_missing: matches!(held.problem.as_deref(), Some(TargetProblem::NotFound)),
+        })
     }
 
     /// Opens the turn, unless the object is another one than when it began. Also what of the target
@@ -210,17 +224,21 @@ impl CarryingOut {
         news: TargetNews,
     ) -> Option<Timestamp> {
         let now = self.clock.now();
-        let turn = {
+        let target = about.target.as_ref().map(|it| it.target.identity().clone());
+        let (turn, changed_by) = {
             let mut known = self.cluster.lock();
-            let Known { world, policies, .. } = &mut *known;
+            let Known { world, policies, targets } = &mut *known;
             let held = policies.get_mut(policy).filter(|held| about.is(held))?;
             if held.edition == about.edition {
                 held.note(news);
             }
             held.is_recorded = false;
-            open.close(world, outcomes, now)
+            let mut turn = open.close(world, outcomes, now);
+            turn.recorded.extend(world.notice(policy, now));
+            let changed_by = target.as_ref().and_then(|target| targets.changed_by(target));
+            (turn, changed_by.map(Box::from))
         };
-        self.report(policy, about, &turn);
+        self.report(policy, about, &turn, changed_by);
         turn.wake_at
     }
 

@@ -58,6 +58,8 @@ pub(crate) struct Subject {
     pub(crate) uid: Box<str>,
     /// What it changes, if it has a target.
     pub(crate) target: Option<Identity>,
+    /// Who has changed that last, as far as it is known.
+    pub(crate) changed_by: Option<Box<str>>,
 }
 
 impl Subject {

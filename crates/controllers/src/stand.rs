@@ -32,7 +32,9 @@ pub(crate) enum Answer {
     /// An object, or several.
     Is(Value),
     /// A refusal, with its code and its words.
-    No(u16, &'static str),
+    No(u16, String),
+    /// A change that a watch tells after a few seconds. Others tell that nothing has happened.
+    Tells(Value),
     /// It never answers.
     Never,
 }
@@ -92,6 +94,11 @@ impl Stand {
         Self { cluster, controller, turns, follower, asked, _telling: telling }
     }
 
+    /// What the controllers know of targets.
+    pub(crate) fn targets(&self) -> &Targets {
+        &self.controller.targets
+    }
+
     /// Tells the controllers of an object.
     pub(crate) fn present(&mut self, object: Value) {
         self.follower.present(serde_json::from_value(object).expect("it has the shape of one"));
@@ -122,6 +129,12 @@ impl Stand {
         Some(problem.reason().name())
     }
 
+    /// How often something with this in its path was asked for.
+    pub(crate) fn asked_for(&self, part: &str) -> usize {
+        let asked = self.asked.lock().expect("whole");
+        asked.iter().filter(|it| it.path.contains(part)).count()
+    }
+
     /// When an object was patched, each time, and where.
     pub(crate) fn patched(&self) -> Vec<(Timestamp, String)> {
         let asked = self.asked.lock().expect("whole");
@@ -146,15 +159,19 @@ fn client(
         let path = request.uri().path_and_query().map(ToString::to_string).unwrap_or_default();
         let is_watch = path.contains("watch=");
         let one = Asked { at: clock.now(), method: request.method().clone(), path };
-        let answer = if is_watch { Answer::Is(bookmark()) } else { answer(&one) };
+        let answer = match answer(&one) {
+            answer if !is_watch => answer,
+            Answer::Tells(change) => Answer::Is(change),
+            _ => Answer::Is(bookmark()),
+        };
         asked.lock().expect("whole").push(one);
         async move {
             if is_watch {
                 tokio::time::sleep(Duration::from_secs(5)).await;
             }
             let (code, body) = match answer {
-                Answer::Is(body) => (200, body),
-                Answer::No(code, message) => (code, refusal(code, message)),
+                Answer::Is(body) | Answer::Tells(body) => (200, body),
+                Answer::No(code, message) => (code, refusal(code, &message)),
                 Answer::Never => std::future::pending().await,
             };
             let body = Body::from(body.to_string().into_bytes());

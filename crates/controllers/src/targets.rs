@@ -22,6 +22,7 @@ use kube::Client;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 use crate::cluster::{Cluster, Known};
 use crate::turns::Turns;
@@ -86,6 +87,8 @@ pub(crate) struct Targets {
     views: Views,
     /// Whoever follows a kind. They end with this.
     followers: Mutex<JoinSet<()>>,
+    /// Ends when one of them does, which none does by itself.
+    fell_over: CancellationToken,
 }
 
 #[derive(Default)]
@@ -115,6 +118,7 @@ impl Targets {
             trials: Semaphore::new(TRIALS_AT_ONCE),
             views: Views::default(),
             followers: Mutex::new(JoinSet::new()),
+            fell_over: CancellationToken::new(),
         }
     }
 
@@ -123,9 +127,20 @@ impl Targets {
         Self { views, ..self }
     }
 
+    /// Waits until somebody who follows a kind has fallen over. What is known of the kind is not so any
+    /// more then, and nobody would tell.
+    pub(crate) async fn a_follower_fell_over(&self) {
+        self.fell_over.cancelled().await;
+    }
+
     /// Sees to it that the world has a target's state as it is now, as far as that can be known. Of
-    /// followed kinds it has; others are asked for.
-    pub(crate) async fn fetch(&self, reference: &TargetReference) -> Result<(), Unknown> {
+    /// followed kinds it has; others are asked for, and so is one of which nothing was told yet, unless it
+    /// was missing before.
+    pub(crate) async fn fetch(
+        &self,
+        reference: &TargetReference,
+        was_missing: bool,
+    ) -> Result<(), Unknown> {
         let kind = self.kind_of(reference).await?;
         let target = &reference.target;
         if kind.is_cluster_scoped && !self.allow_cluster_scoped {
@@ -134,12 +149,24 @@ impl Targets {
         if let Some(following) = &kind.following
             && self.is_whole(following, target.identity()).await?
         {
-            return match self.cluster.lock().targets.get(target.identity()) {
-                Some(_) => Ok(()),
-                None => Err(Unknown::Problem(TargetProblem::NotFound)),
+            let missing = Err(Unknown::Problem(TargetProblem::NotFound));
+            return match self.is_known(target.identity()) {
+                true => Ok(()),
+                false if was_missing => missing,
+                false => match self.ask(&kind, target).await {
+                    // What was asked for is of no account if it was told of meanwhile.
+                    Err(_) if self.is_known(target.identity()) => Ok(()),
+                    // Whoever may follow the kind need not have the right to ask.
+                    Err(Unknown::Problem(_)) => missing,
+                    asked => asked,
+                },
             };
         }
         self.ask(&kind, target).await
+    }
+
+    fn is_known(&self, target: &Identity) -> bool {
+        self.cluster.lock().targets.get(target).is_some()
     }
 
     /// Whether all objects of a followed kind are known. The first listing is waited for, as an answer
@@ -236,8 +263,9 @@ impl Targets {
             let resource = resolved.resource.clone();
             let view = self.views.begin(&resource.plural, false);
             let mut followers = self.followers.lock().unwrap_or_else(PoisonError::into_inner);
+            let is_over = self.fell_over.clone().drop_guard();
             followers.spawn(async move {
-                let mut follower = follower;
+                let (mut follower, _is_over) = (follower, is_over);
                 follow(client, &resource, view, &mut follower).await;
             });
             following

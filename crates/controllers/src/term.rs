@@ -4,10 +4,11 @@
 //! Whatever runs here ends when the term is dropped, and writes nothing once the fence is shut.
 
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use almanac_api::kinds::Kind;
-use almanac_api::status::conditions::Statement;
+use almanac_api::status::conditions::{ConditionReason, Statement};
 use almanac_engine::{Family, Identity, PolicyName};
 use almanac_shell::budget::WriteBudget;
 use almanac_shell::endpoints::{Health, Heart};
@@ -73,12 +74,13 @@ impl Term {
         let (mut following, mut working) = (JoinSet::new(), JoinSet::new());
         let (shared, writing_events) = self.begin();
         let shared = Arc::new(shared);
-        let telling = tokio::spawn(writing_events);
-        let telling = AbortOnDrop(telling);
+        let mut telling = JoinSet::new();
+        telling.spawn(writing_events);
         for (kind, listed) in self.follow_policies(&shared, &mut following) {
+            let mut followers = [("following policies", &mut following)];
             tokio::select! {
                 () = self.await_listing(kind, listed) => {}
-                _ = following.join_next() => return self.a_follower_fell_over(),
+                who = fell_over(&mut followers) => return self.begin_anew(who),
                 () = end.cancelled() => return,
             }
         }
@@ -95,9 +97,19 @@ impl Term {
         let at_once = 2 * self.options.limits.at_once.clamp(1, TURNS_AT_ONCE);
         recording.spawn(give_records(Arc::clone(&shared), at_once, end_records.clone()));
 
+        // None of these ends by itself. Without any one of them a term would go on and only seem to work.
+        let mut everybody = [
+            ("following policies", &mut following),
+            ("giving turns", &mut working),
+            ("recording statuses", &mut recording),
+            ("telling Events", &mut telling),
+        ];
         tokio::select! {
             () = end.cancelled() => {}
-            _ = following.join_next() => return self.a_follower_fell_over(),
+            who = fell_over(&mut everybody) => return self.begin_anew(who),
+            () = shared.carrying_out.targets.a_follower_fell_over() => {
+                return self.begin_anew("following targets");
+            }
         }
         let orderly = async {
             end_turns.cancel();
@@ -113,7 +125,7 @@ impl Term {
             drop(self.leading.end());
             drop(shared);
             // Others wait for the lease; it is not worth much more time to tell of what was done.
-            let _in_time = tokio::time::timeout(TELLS_WITHIN, telling.join()).await;
+            let _in_time = tokio::time::timeout(TELLS_WITHIN, telling.join_next()).await;
         };
         if tokio::time::timeout(ENDS_WITHIN, orderly).await.is_err() {
             tracing::warn!("not everything was finished in time");
@@ -206,9 +218,9 @@ impl Term {
         }
     }
 
-    /// Nothing can be relied on any more that is known of the cluster.
-    fn a_follower_fell_over(&self) {
-        tracing::error!("whoever follows a kind fell over; everything begins anew");
+    /// Without one of its parts nothing can be relied on any more.
+    fn begin_anew(&self, who: &str) {
+        tracing::error!("{who} fell over; everything begins anew");
         self.health.await_what("everything to begin anew");
     }
 }
@@ -288,12 +300,17 @@ impl Shared {
 
     /// Tells what somebody has to look after, when that begins.
     fn tell(&self, policy: &PolicyName, news: &[Statement]) {
-        let Some(worst) = news.iter().rfind(|it| it.needs_attention()) else { return };
+        // Of what was undone it was told when that was noticed.
+        let is_news = |it: &&Statement| {
+            it.needs_attention() && it.reason != ConditionReason::UndoneByAnotherWriter
+        };
+        let Some(worst) = news.iter().rfind(is_news) else { return };
         let uid = self.cluster.lock().policies.get(policy).map(|held| held.uid.clone());
         let Some(uid) = uid else { return };
         tracing::warn!(reason = worst.reason.name(), "{}", worst.message);
         self.events.tell(Happening {
-            regarding: Subject { policy: policy.clone(), uid, target: None }.regarding(),
+            regarding: Subject { policy: policy.clone(), uid, target: None, changed_by: None }
+                .regarding(),
             is_warning: true,
             reason: worst.reason.name(),
             action: "Check",
@@ -302,18 +319,29 @@ impl Shared {
     }
 }
 
-/// A task that ends with whoever waits for it.
-struct AbortOnDrop(tokio::task::JoinHandle<()>);
-
-impl AbortOnDrop {
-    async fn join(mut self) {
-        // It neither panics nor is aborted before this is dropped.
-        let _ended = (&mut self.0).await;
-    }
+/// Waits until one of the tasks has ended that were to go on, and says of which kind it was.
+async fn fell_over<'a>(everybody: &mut [(&'a str, &mut JoinSet<()>)]) -> &'a str {
+    std::future::poll_fn(|context| {
+        let ended = everybody.iter_mut().find_map(|(who, tasks)| {
+            matches!(tasks.poll_join_next(context), Poll::Ready(Some(_))).then_some(*who)
+        });
+        ended.map_or(Poll::Pending, Poll::Ready)
+    })
+    .await
 }
 
-impl Drop for AbortOnDrop {
-    fn drop(&mut self) {
-        self.0.abort();
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn whoever_falls_over_or_ends_is_named() {
+        for ends in [true, false] {
+            let (mut going_on, mut over) = (JoinSet::new(), JoinSet::new());
+            going_on.spawn(std::future::pending());
+            over.spawn(async move { assert!(ends, "it falls over") });
+            let mut everybody = [("one", &mut going_on), ("the other", &mut over)];
+            assert_eq!(fell_over(&mut everybody).await, "the other");
+        }
     }
 }

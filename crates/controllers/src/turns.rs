@@ -73,6 +73,11 @@ impl Turns {
         Self { clock, state: Mutex::default(), changed: Notify::new(), taken: AtomicU64::new(0) }
     }
 
+    /// What the policies' clock shows now.
+    pub(crate) fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
     /// Gives a policy a turn now.
     pub(crate) fn wake(&self, policy: &PolicyName) {
         self.lock().wait(policy);

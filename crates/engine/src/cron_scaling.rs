@@ -10,6 +10,7 @@ mod plan;
 mod policy;
 mod reasons;
 mod settle;
+mod undone;
 
 pub use decide::{Decision, decide, explain, next_firing, pass_over, wake_at};
 pub use execution::{Applied, Ending, Execution, MOST_COUNTED, Recorded};
@@ -18,6 +19,7 @@ pub use memory::{Memory, Pending, RuleMemory};
 pub use policy::{Bounds, CronRule, CronScaling, InvalidBounds, Setting, UnusableRule};
 pub use reasons::{Because, render};
 pub use settle::{Settled, settle};
+pub use undone::{ANOTHER_WRITER, Undone};
 
 pub(crate) use decide::deadline;
 pub use logic::{Awaited, SUPERSEDED, awaited};

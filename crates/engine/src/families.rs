@@ -54,6 +54,16 @@ pub(crate) trait Logic: Sync {
     /// spec.
     fn explain(&self, world: &World, policy: &Identity, now: Timestamp) -> Vec<Explained>;
 
+    /// Whether it matters to a policy that the numbers of its target have changed.
+    fn minds_changes(&self, _: &World, _: &Identity, _: Timestamp) -> bool {
+        false
+    }
+
+    /// Notices what others have done to what a policy has set; what of that is news.
+    fn notice(&self, _: &mut World, _: &Identity, _: Timestamp) -> Vec<Recorded> {
+        Vec::new()
+    }
+
     /// Sets policies to where a run begins.
     fn begin(&self, world: &mut World, policies: &[&Identity], beginning: Beginning) -> Begun;
 

@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use crate::cron_scaling::{self, CronScaling};
 use crate::scheduled_capacity::{self, Published, ScheduledCapacity};
 use crate::{
-    Action, Autoscaler, Explained, Family, Footprint, Identity, Outcome, PolicyName,
+    Action, Autoscaler, Explained, Family, Footprint, Identity, Outcome, PolicyName, Recorded,
     TargetReference, Workload,
 };
 
@@ -120,6 +120,19 @@ impl World {
     #[must_use]
     pub fn explain(&self, policy: &PolicyName, now: Timestamp) -> Vec<Explained> {
         policy.family.logic().explain(self, &policy.identity, now)
+    }
+
+    /// Whether it matters to a policy at this instant that the numbers of its target have changed, so that
+    /// it should have a turn.
+    #[must_use]
+    pub fn minds_changes(&self, policy: &PolicyName, now: Timestamp) -> bool {
+        policy.family.logic().minds_changes(self, &policy.identity, now)
+    }
+
+    /// Notices what others have done to what a policy has set. What of that is news is returned, once.
+    /// Nobody else who writes the same may have a turn at the time.
+    pub fn notice(&mut self, policy: &PolicyName, now: Timestamp) -> Vec<Recorded> {
+        policy.family.logic().notice(self, &policy.identity, now)
     }
 
     /// Holds an object in its slim form. What is remembered of a policy that was held before counts

@@ -144,7 +144,10 @@ impl EventLogWriter {
             let event = event(&told, &self.identity, written);
             match self.writer.create_notice(&collection, &event).await {
                 Ok(()) => {}
-                Err(WriteError::Fenced(_)) => return,
+                // The term is about to be over, and this with it.
+                Err(WriteError::Fenced(_)) => {
+                    self.left_out.inc();
+                }
                 Err(WriteError::Refused(refusal)) if refusal.is_of_an_ending_namespace() => {
                     self.left_out.inc();
                     ending.insert(namespace, Instant::now());

@@ -41,6 +41,9 @@ pub trait Follower: Send {
     /// The kind cannot be seen at present; it is asked for again after a while.
     fn failed(&mut self, why: &Unseen);
 
+    /// A watch is in order, whether anything has changed or not: whatever has failed before works again.
+    fn goes_on(&mut self) {}
+
     /// Versions have gone back, as when the API server's data were restored from a backup. What is
     /// about to be told is so, even where it is older than what is known.
     fn went_back(&mut self);
@@ -224,6 +227,7 @@ impl<F: Follower> Following<'_, F> {
             version = told;
             is_silent = false;
             self.view.is_new();
+            self.follower.goes_on();
             match change {
                 WatchEvent::Added(object) | WatchEvent::Modified(object) => {
                     self.follower.present(object);
@@ -251,6 +255,7 @@ impl<F: Follower> Following<'_, F> {
                     return Ok(Next::List);
                 }
                 self.view.is_new();
+                self.follower.goes_on();
                 pause_after(begun).await;
                 Ok(Next::WatchFrom(version))
             }

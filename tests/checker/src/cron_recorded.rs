@@ -24,6 +24,7 @@ pub(crate) fn check_recorded(
         let (Recorded::Ended { rule, .. }
         | Recorded::Missed { rule, .. }
         | Recorded::AttemptFailed { rule, .. }
+        | Recorded::Undone { rule, .. }
         | Recorded::ClockWasAhead { rule, .. }) = one;
         let is_known = after.rules.iter().any(|it| it.name == *rule);
         violations.unless(is_known, || format!("records {one:?} of a rule that is not there"));

@@ -121,7 +121,8 @@ fn check_recorded_by(violations: &mut Violations, closed: &ClosedTurn<'_>) {
     let place = |it: &Recorded| {
         let (at, name) = match it {
             Recorded::Ended { rule, execution } => (execution.scheduled(), rule),
-            Recorded::AttemptFailed { rule, scheduled, .. } => (*scheduled, rule),
+            Recorded::AttemptFailed { rule, scheduled, .. }
+            | Recorded::Undone { rule, scheduled, .. } => (*scheduled, rule),
             Recorded::Missed { rule, last, .. } => (*last, rule),
             Recorded::ClockWasAhead { rule, until } => (*until, rule),
         };

@@ -41,6 +41,8 @@ pub enum ConditionReason {
     NoUsableRule,
     /// The last firing of a rule was tried in vain until it was too late.
     LastFiringFailed,
+    /// Another writer has replaced at once what a rule has set.
+    UndoneByAnotherWriter,
     /// There is no object of the target's name.
     TargetNotFound,
     /// The target has nothing to scale.
@@ -80,6 +82,7 @@ impl ConditionReason {
             Self::RulesInvalid => "RulesInvalid",
             Self::NoUsableRule => "NoUsableRule",
             Self::LastFiringFailed => "LastFiringFailed",
+            Self::UndoneByAnotherWriter => "UndoneByAnotherWriter",
             Self::TargetNotFound => "TargetNotFound",
             Self::TargetNotScalable => "TargetNotScalable",
             Self::TargetForbidden => "TargetForbidden",

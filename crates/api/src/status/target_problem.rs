@@ -71,8 +71,8 @@ fn forbidden(target: &Identity, words: &str) -> String {
     if let Some(grant) = missing_grant(words) {
         return lenient::cut(&format!("{target} is out of reach: {grant}"), REPEATED_CHARACTERS);
     }
-    // Quotas and admission refuse with the same code as access control does, so what was said
-    // matters more than any advice.
+    // Others than Kubernetes' access control may stand before the API server, so what was said matters
+    // more than any advice.
     let words = lenient::cut(words, REPEATED_CHARACTERS);
     format!("the API server refuses to let {target} be read or changed: {words}")
 }

@@ -285,6 +285,16 @@ fn a_later_firing_that_succeeds_ends_it_whether_it_is_kept_or_not() {
 }
 
 #[test]
+fn a_later_firing_that_was_missed_or_superseded_does_not_end_it() {
+    for ending in [Ending::Missed, Ending::Superseded { by: "down".into() }] {
+        let later = executed("2026-01-06T09:00:00Z", "2026-01-06T09:10:00Z", ending);
+        for said in said_of_history(&[later, failed(5)], "2026-01-06T09:00:00Z") {
+            assert!(said[1].starts_with("Ready=false LastFiringFailed: rule up, "), "{said:?}");
+        }
+    }
+}
+
+#[test]
 fn what_was_missed_superseded_or_stopped_needs_no_attention() {
     let superseded = Ending::Superseded { by: "down".into() };
     for ending in [Ending::Missed, superseded, Ending::Stopped] {

@@ -88,6 +88,7 @@ fn memories() -> impl Strategy<Value = Memory> {
         fingerprint,
         handled,
         pending: None,
+        undone: None,
         executions: list.into(),
     });
     vec(rule, 0..6).prop_map(|rules| Memory { rules })

@@ -8,6 +8,7 @@ mod patches;
 mod reading;
 mod schedules;
 mod support;
+mod undone;
 mod writing;
 #[path = "../written/mod.rs"]
 mod written;

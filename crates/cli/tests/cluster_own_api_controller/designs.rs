@@ -179,6 +179,7 @@ async fn figures_tell_it(controller: &Controller) -> TestResult {
         &next,
         "almanac_cron_rules_armed 6",
         "almanac_cron_superseded_total 0",
+        "almanac_cron_undone_total 0",
     ];
     assert_eq!(found, expected);
     Ok(())

@@ -1,10 +1,11 @@
-//! A leader that is stopped where it stands, and goes on when another one has long taken over.
+//! A leader that is stopped where it stands, and goes on when another one has long taken over; and one
+//! that does not know yet.
 
 use almanac_harness::{Fault, Observation, PATIENCE, Recorded, TestResult, await_condition};
 use anyhow::ensure;
 use serde_json::json;
 
-use crate::controller::{CRON, DEPLOYMENT, PRODUCER, on_cluster};
+use crate::controller::{CRON, DEPLOYMENT, LEASE, PRODUCER, on_cluster};
 use crate::replica::{
     AFTER, NAMESPACE, Replica, await_armed, await_carried_out_once, await_holder,
     ensure_carried_out_once, prepare, replicas,
@@ -123,6 +124,58 @@ fn what_a_paused_leader_had_already_sent_overwrites_neither_its_successor_nor_a_
         ensure_carried_out_once(cluster, "touched", 2).await?;
         let sent = sent_before();
         ensure!(sent.iter().all(|sent| is_one_conflict(sent)), "it wrote again: {sent:?}");
+        Ok(())
+    })
+}
+
+#[test]
+fn two_that_lead_because_the_lease_was_deleted_carry_a_firing_out_once_and_record_it_once()
+-> TestResult {
+    on_cluster(async |test, cluster| {
+        for name in ["stale", "unrecorded"] {
+            prepare(cluster, name, Some(60)).await?;
+        }
+        let first = Replica::start(test, EARLY, &["--identity", "first"])?;
+        await_holder(cluster, "first").await?;
+        for name in ["stale", "unrecorded"] {
+            await_armed(cluster, name).await?;
+        }
+        first.ensure_before_firing()?;
+        first.proxy.clear();
+        let held = [
+            first.spoil_scaling("stale", Fault::hang()),
+            first.spoil_status("unrecorded", Fault::hang()),
+        ];
+        for fault in &held {
+            fault.await_taken(1).await?;
+        }
+        // It does not find out, and leads for as long as it may without renewing the lease.
+        let lease = first.proxy.inject(Fault::hang().always().path_contains("/leases"));
+        cluster.delete(LEASE, NAMESPACE, "almanac").await?;
+        let second = first.start_beside(test, &["--identity", "second"])?;
+        second.await_leading().await?;
+        for name in ["stale", "unrecorded"] {
+            await_carried_out_once(cluster, name).await?;
+        }
+        for fault in &held {
+            fault.release();
+        }
+        await_condition("the stale request to be refused", PATIENCE, async || {
+            let sent = first.scalings("stale");
+            Ok(Observation::of(is_one_conflict(&sent), format!("{sent:?}")))
+        })
+        .await?;
+        first.controller.program.await_log("leading no more").await?;
+        lease.release();
+        await_standby(&first).await?;
+        await_holder(cluster, "second").await?;
+        // As long as both lead, each may write its status over the other's. Whoever goes on leading has
+        // the last word.
+        for name in ["stale", "unrecorded"] {
+            await_carried_out_once(cluster, name).await?;
+        }
+        let sent = first.scalings("stale");
+        ensure!(is_one_conflict(&sent), "it wrote again: {sent:?}");
         Ok(())
     })
 }

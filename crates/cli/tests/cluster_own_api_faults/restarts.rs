@@ -36,7 +36,11 @@ fn what_was_due_while_nobody_ran_is_carried_out_afterwards_unless_it_is_too_late
         replica.await_after_firing(2).await?;
         replica.controller.program.start_again()?;
         await_carried_out_once(cluster, "patient").await?;
-        await_missed(cluster, "strict").await
+        await_missed(cluster, "strict").await?;
+        let log = replica.controller.program.log()?;
+        let is_told = |line: &str| line.contains(" WARN ") && line.contains("\"RuleMissed\"");
+        ensure!(log.lines().any(is_told), "{log}");
+        Ok(())
     })
 }
 

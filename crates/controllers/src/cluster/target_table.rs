@@ -12,6 +12,8 @@ use super::OLDEST;
 pub(crate) struct TargetTable {
     found: BTreeMap<Identity, Found>,
     targeted_by: BTreeMap<Identity, Vec<PolicyName>>,
+    /// Who has changed what a policy had just set.
+    changed_by: BTreeMap<Identity, Box<str>>,
 }
 
 /// A target that is there.
@@ -36,7 +38,21 @@ impl TargetTable {
 
     /// Notes that a target is gone. Whether that is news.
     pub(crate) fn remove(&mut self, target: &Identity) -> bool {
+        self.changed_by.remove(target);
         self.found.remove(target).is_some()
+    }
+
+    /// Notes who has changed what a policy had just set in a target, if anybody knows.
+    pub(crate) fn note_change(&mut self, target: &Identity, by: Option<&str>) {
+        match by {
+            Some(by) => self.changed_by.insert(target.clone(), by.into()),
+            None => self.changed_by.remove(target),
+        };
+    }
+
+    /// Who has changed what a policy had just set in a target.
+    pub(crate) fn changed_by(&self, target: &Identity) -> Option<&str> {
+        self.changed_by.get(target).map(|by| &**by)
     }
 
     /// Whatever is told of a kind's targets next is so, for versions have gone back.

@@ -23,6 +23,7 @@ pub(super) struct CronMetrics {
     superseded: Counter,
     stopped: Counter,
     clock_was_ahead: Counter,
+    undone: Counter,
 }
 
 /// From a twentieth of a second, which a quiet API server takes, to the longest usual delay.
@@ -39,6 +40,7 @@ impl Default for CronMetrics {
             superseded: Counter::default(),
             stopped: Counter::default(),
             clock_was_ahead: Counter::default(),
+            undone: Counter::default(),
         }
     }
 }
@@ -63,6 +65,8 @@ impl CronMetrics {
         registry.register("almanac_cron_stopped", stopped, self.stopped.clone());
         let ahead = "Rules that a clock which was far ahead had handled";
         registry.register("almanac_cron_clock_was_ahead", ahead, self.clock_was_ahead.clone());
+        let undone = "Firings whose value another writer replaced within two minutes";
+        registry.register("almanac_cron_undone", undone, self.undone.clone());
     }
 
     /// Counts what has happened.
@@ -83,6 +87,7 @@ impl CronMetrics {
                 return;
             }
             Recorded::ClockWasAhead { .. } => &self.clock_was_ahead,
+            Recorded::Undone { .. } => &self.undone,
             Recorded::AttemptFailed { .. } => return,
         };
         counted.inc();
@@ -146,6 +151,7 @@ fn gauges(awaited: Awaited) -> [Gauge; 4] {
 mod tests {
     use std::sync::Arc;
 
+    use almanac_engine::Field;
     use almanac_engine::cron_scaling::Execution;
     use almanac_shell::lease::Fence;
     use jiff::SignedDuration;
@@ -161,8 +167,12 @@ mod tests {
         metrics.count(&Recorded::Ended { rule: "a".into(), execution: ended });
         let missed = Recorded::Missed { rule: "a".into(), count: 19, first: at, last: at, late };
         metrics.count(&missed);
-        let counted = [&metrics.fired, &metrics.failed, &metrics.superseded, &metrics.missed];
-        assert_eq!(counted.map(Counter::get), [0, 0, 1, 19]);
+        let field = Field::Replicas;
+        let undone = Recorded::Undone { rule: "a".into(), scheduled: at, field, set: 5, found: 2 };
+        metrics.count(&undone);
+        let CronMetrics { fired, failed, superseded, missed, undone, .. } = &metrics;
+        let counted = [fired, failed, superseded, missed, undone].map(Counter::get);
+        assert_eq!(counted, [0, 0, 1, 19, 1]);
     }
 
     #[test]

@@ -29,6 +29,16 @@ fn told<'a>(of: &Subject, recorded: &'a Recorded) -> Option<(&'a str, Happening)
             rule,
             happening(of, true, "RuleMissed", missed(of, rule, *count, (*first, *last), *late)),
         ),
+        Recorded::Undone { rule, scheduled, field, set, found } => {
+            let writer = of.changed_by.as_deref();
+            let writer = writer.map_or_else(String::new, |name| format!(", {name},"));
+            let note = format!(
+                "rule {rule}, scheduled for {scheduled}, set {field} of {} to {set}; another \
+                 writer{writer} has set it to {found} since. What it has set is left as it is",
+                target(of)
+            );
+            (rule, happening(of, true, "UndoneByAnotherWriter", note))
+        }
         Recorded::ClockWasAhead { rule, until } => {
             let note = format!(
                 "rule {rule} was dealt with until {until}, which is far ahead of now: a clock was \
@@ -104,7 +114,7 @@ fn done(target: &str, applied: Applied) -> String {
 mod tests {
     use std::sync::Arc;
 
-    use almanac_engine::{Family, PolicyName};
+    use almanac_engine::{Family, Field, PolicyName};
 
     use super::*;
 
@@ -114,11 +124,17 @@ mod tests {
 
     /// What is told of a rule, as type, reason and note.
     fn line(recorded: &Recorded) -> String {
+        line_after(recorded, None)
+    }
+
+    /// The same where it is known who has changed the target.
+    fn line_after(recorded: &Recorded, changed_by: Option<&str>) -> String {
         let object = Identity::new("autoscaling.karmada.io", "CronFederatedHPA", "default", "shop");
         let of = Subject {
             policy: PolicyName::new(Family::CronScaling, object),
             uid: "1".into(),
             target: None,
+            changed_by: changed_by.map(Box::from),
         };
         let (_, told) = told(&of, recorded).expect("it is told");
         let kind = if told.is_warning { "Warning" } else { "Normal" };
@@ -152,6 +168,22 @@ mod tests {
              2026-11-20T09:00:00Z, was missed each time, by 6m 26s the last; its target was not \
              changed"
         );
+    }
+
+    #[test]
+    fn what_another_writer_has_undone_is_told_with_both_numbers_and_who_it_was() {
+        let (scheduled, field) = (at("2026-11-20T09:00:00Z"), Field::Replicas);
+        let undone = Recorded::Undone { rule: "a".into(), scheduled, field, set: 5, found: 2 };
+        let told = |writer: &str| {
+            format!(
+                "Warning UndoneByAnotherWriter: rule a, scheduled for 2026-11-20T09:00:00Z, set \
+                 replicas of its target to 5; {writer} has set it to 2 since. What it has set is \
+                 left as it is"
+            )
+        };
+        assert_eq!(line(&undone), told("another writer"));
+        let argo = line_after(&undone, Some("argocd-controller"));
+        assert_eq!(argo, told("another writer, argocd-controller,"));
     }
 
     #[test]

@@ -5,13 +5,15 @@ use std::time::Duration;
 
 use almanac_api::kinds::Kind;
 use almanac_api::slim;
-use almanac_engine::Identity;
+use almanac_engine::{Field, Identity, PolicyName};
 use almanac_shell::following::{Follower, Unseen};
-use kube::api::DynamicObject;
+use almanac_shell::writer::FIELD_MANAGER;
+use kube::api::{DynamicObject, ObjectMeta};
 use tokio::sync::watch;
 
+use super::Seen;
 use super::kind::Resolved;
-use crate::cluster::{Cluster, Found, is_older};
+use crate::cluster::{Cluster, Found, Known, is_older};
 use crate::turns::Turns;
 
 /// The kind that discovery has found, if it is one of those that are followed. Others are asked for, so
@@ -105,10 +107,17 @@ impl TargetFollower {
         self.kind.identity(namespace, name)
     }
 
-    /// A watch that was interrupted goes on, from where it was.
-    fn goes_on(&self) {
-        if self.is_whole && *self.stage.borrow() == Stage::Failing {
-            self.stage.send_replace(Stage::Whole);
+    /// The numbers of a target are others than before. Policies that have just set them want to know.
+    fn has_changed(&self, known: &mut Known, target: &Identity, metadata: &ObjectMeta) {
+        let now = self.turns.now();
+        let minds = |policy: &&PolicyName| known.world.minds_changes(policy, now);
+        let policies: Vec<PolicyName> =
+            known.targets.aimed_at(target).iter().filter(minds).cloned().collect();
+        if !policies.is_empty() {
+            known.targets.note_change(target, writer_of_numbers(metadata));
+        }
+        for policy in &policies {
+            self.turns.wake(policy);
         }
     }
 
@@ -130,9 +139,8 @@ impl Follower for TargetFollower {
     }
 
     fn present(&mut self, object: DynamicObject) {
-        self.goes_on();
         let target = self.identity(&object);
-        let version = object.metadata.resource_version.unwrap_or_default();
+        let version = object.metadata.resource_version.clone().unwrap_or_default();
         let mut known = self.cluster.lock();
         if let Some(found) = known.targets.get(&target)
             && is_older(&version, &found.version)
@@ -142,8 +150,12 @@ impl Follower for TargetFollower {
             known.targets.insert(target, found);
             return;
         }
+        let before = Seen::of(&target, &known).numbers;
         if let Some(slim) = slim::of_data(self.kind, &object.data) {
             known.world.hold(target.clone(), slim);
+        }
+        if before != Seen::of(&target, &known).numbers {
+            self.has_changed(&mut known, &target, &object.metadata);
         }
         let found = Found { version: version.into(), listing: self.listing };
         if known.targets.insert(target.clone(), found) {
@@ -154,7 +166,6 @@ impl Follower for TargetFollower {
     }
 
     fn gone(&mut self, object: DynamicObject) {
-        self.goes_on();
         self.remove(&self.identity(&object));
     }
 
@@ -167,6 +178,12 @@ impl Follower for TargetFollower {
         self.stage.send_replace(Stage::Whole);
     }
 
+    fn goes_on(&mut self) {
+        if self.is_whole && *self.stage.borrow() == Stage::Failing {
+            self.stage.send_replace(Stage::Whole);
+        }
+    }
+
     fn failed(&mut self, _: &Unseen) {
         // What was told may not be so any more. Until the next news, whoever needs a target asks.
         self.stage.send_replace(Stage::Failing);
@@ -174,5 +191,57 @@ impl Follower for TargetFollower {
 
     fn went_back(&mut self) {
         self.cluster.lock().targets.forget_versions(self.kind);
+    }
+}
+
+/// Who has set the numbers of a target last, if the object says so and it was not us.
+fn writer_of_numbers(metadata: &ObjectMeta) -> Option<&str> {
+    let sets_a_number = |fields: &serde_json::Value| {
+        Field::ALL.iter().any(|field| fields["f:spec"].get(format!("f:{field}")).is_some())
+    };
+    let entries = metadata.managed_fields.iter().flatten();
+    let writers = entries.filter(|it| it.fields_v1.as_ref().is_some_and(|it| sets_a_number(&it.0)));
+    let last = writers.max_by_key(|it| it.time.as_ref().map(|time| time.0))?;
+    last.manager.as_deref().filter(|manager| *manager != FIELD_MANAGER)
+}
+
+#[cfg(test)]
+mod tests {
+    use almanac_shell::clock::Clock;
+    use jiff::Timestamp;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_kind_whose_watch_goes_on_is_whole_again_though_nothing_has_changed() {
+        let turns = Arc::new(Turns::new(Clock::of(|| Timestamp::UNIX_EPOCH)));
+        let (following, mut follower) = follower(Kind::Deployment, Arc::default(), turns);
+        let unseen = Unseen { is_absent: false, reason: "cut".to_owned() };
+        follower.failed(&unseen);
+        follower.goes_on();
+        assert!(!following.is_whole_now(), "it was never whole");
+        follower.begin();
+        follower.complete();
+        follower.failed(&unseen);
+        assert!(!following.is_whole_now());
+        follower.goes_on();
+        assert!(following.is_whole_now());
+    }
+
+    #[test]
+    fn the_writer_of_numbers_is_whoever_has_set_them_last_but_ourselves() {
+        let entry = |manager: &str, fields: serde_json::Value| json!({ "manager": manager, "operation": "Update", "fieldsV1": fields });
+        let writer = |numbers_by: &str| {
+            let entries = [
+                entry("kubectl", json!({ "f:spec": { "f:template": {} } })),
+                entry(numbers_by, json!({ "f:spec": { "f:replicas": {} } })),
+            ];
+            let metadata = json!({ "managedFields": entries });
+            let metadata: ObjectMeta = serde_json::from_value(metadata).expect("it has the shape");
+            writer_of_numbers(&metadata).map(str::to_owned)
+        };
+        assert_eq!(writer("kube-controller-manager").as_deref(), Some("kube-controller-manager"));
+        assert_eq!(writer(FIELD_MANAGER), None);
     }
 }

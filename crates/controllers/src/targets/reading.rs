@@ -31,10 +31,11 @@ impl Targets {
             Ok(Ok(object)) => object,
             Ok(Err(kube::Error::Api(status))) => {
                 return Err(match status.code {
-                    404 if self.is_followed(identity) => {
-                        // The watch will tell.
-                        Unknown::Passing(status.message)
-                    }
+                    // The watch will tell.
+                    404 if self.is_followed(identity) => match before {
+                        Some(_) => Unknown::Passing(status.message),
+                        None => Unknown::Problem(TargetProblem::NotFound),
+                    },
                     404 => {
                         // An object that is missing is named. If it is the kind that is missing,
                         // it is looked for anew: in another version, say.

@@ -1,8 +1,12 @@
 //! Kinds that do not answer, and rights that come late: a real API server cannot be told to hang, and
 //! nobody wants to wait for it.
 
+use std::time::Duration;
+
+use futures::FutureExt as _;
 use http::Method;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
+use serde_json::json;
 
 use crate::stand::{Answer, Asked, Stand, at_nine, deployments, discovered, policy, scale};
 
@@ -94,11 +98,36 @@ async fn a_kind_that_answers_again_in_time_is_carried_out_in_time() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_target_that_was_made_just_before_and_not_told_of_yet_is_found() {
+    let mut stand = Stand::at("2026-11-20T08:59:30Z", |asked| {
+        match asked.path.split('?').next() {
+            // The view of the kind lags behind.
+            Some("/apis/apps/v1/deployments") => deployments([]),
+            Some(path) if path.contains("/missing/") => {
+                Answer::No(404, "deployments.apps \"missing\" not found".to_owned())
+            }
+            _ => answer_of_apps(asked),
+        }
+    });
+    for name in ["healthy-1", "missing"] {
+        stand.present(at_nine(name, "apps/v1", "Deployment"));
+    }
+    stand.run(10).await;
+    assert_eq!(stand.complaint(&policy("healthy-1")), None);
+    assert_eq!(stand.complaint(&policy("missing")), Some("TargetNotFound"));
+    stand.run(60).await;
+    assert!(stand.patched()[0].1.contains("/healthy-1/scale"), "{:?}", stand.patched());
+    assert_eq!(stand.patched().len(), 1);
+    assert_eq!(stand.asked_for("/missing/"), 1, "it is not asked for again");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_right_that_is_granted_mends_the_condition_within_a_minute_and_a_half_without_a_write() {
     let granted = at("09:30:00");
     let mut stand = Stand::at("2026-11-20T08:59:30Z", move |asked| {
         if asked.method == Method::PATCH && asked.at < granted {
-            return Answer::No(403, "deployments.apps \"healthy-1\" is forbidden: not granted");
+            let user = "User \"almanac\" cannot patch resource \"deployments/scale\"";
+            return Answer::No(403, format!("deployments.apps \"healthy-1\" is forbidden: {user}"));
         }
         answer_of_apps(asked)
     });
@@ -112,4 +141,106 @@ async fn a_right_that_is_granted_mends_the_condition_within_a_minute_and_a_half_
     assert!(after_it_was_granted.all(|(_, path)| path.contains("dryRun=All")), "{written:?}");
     stand.run(10 * 60).await;
     assert_eq!(stand.patched().len(), written.len(), "what is mended is not looked at again");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_another_writer_puts_back_at_once_is_noticed_and_not_fought() {
+    let nine = at("09:00:00");
+    let mut stand = Stand::at("2026-11-20T08:59:30Z", move |asked| {
+        if !asked.path.contains("watch=") || asked.at < nine {
+            return answer_of_apps(asked);
+        }
+        Answer::Tells(json!({ "type": "MODIFIED", "object": {
+            "apiVersion": "apps/v1", "kind": "Deployment",
+            "metadata": {
+                "name": "healthy-1", "namespace": "default", "resourceVersion": "9",
+                "managedFields": [{
+                    "manager": "kube-controller-manager", "operation": "Update",
+                    "fieldsV1": { "f:spec": { "f:replicas": {} } },
+                }],
+            },
+            "spec": { "replicas": 2 },
+        } }))
+    });
+    stand.present(at_nine("healthy-1", "apps/v1", "Deployment"));
+    stand.run(60).await;
+    assert_eq!(stand.patched().len(), 1, "nobody fights: {:?}", stand.patched());
+    let known = stand.cluster.lock();
+    let object = policy("healthy-1");
+    let memory = known.world.cron_scalings[&object.identity].memory.as_ref().expect("it has one");
+    let undone = memory.rules[0].undone.as_ref().expect("it was noticed");
+    assert_eq!(&*undone.said, "another writer has set replicas to 2 since");
+    let target = known.world.target_of(&object).expect("it has one");
+    let by = known.targets.changed_by(target.target.identity());
+    assert_eq!(by, Some("kube-controller-manager"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_follower_of_targets_that_falls_over_does_not_do_so_unnoticed() {
+    let mut stand = Stand::at("2026-11-20T08:59:30Z", answer_of_apps);
+    stand.present(at_nine("healthy-1", "apps/v1", "Deployment"));
+    stand.run(1).await;
+    let targets = stand.targets();
+    assert!(targets.a_follower_fell_over().now_or_never().is_none());
+    targets.followers.lock().expect("whole").abort_all();
+    let noticed = tokio::time::timeout(Duration::from_secs(1), targets.a_follower_fell_over());
+    assert!(noticed.await.is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_not_admitted_is_no_missing_right() {
+    let mut stand = Stand::at("2026-11-20T08:59:30Z", move |asked| {
+        if asked.method == Method::PATCH && !asked.path.contains("dryRun=All") {
+            let denied = "admission webhook \"few\" denied the request: too many";
+            return Answer::No(403, denied.to_owned());
+        }
+        answer_of_apps(asked)
+    });
+    stand.present(at_nine("healthy-1", "apps/v1", "Deployment"));
+    stand.run(10 * 60).await;
+    assert_eq!(stand.complaint(&policy("healthy-1")), None);
+    let written = stand.patched();
+    assert!(!written.is_empty() && written.iter().all(|(_, path)| !path.contains("dryRun=All")));
+    let known = stand.cluster.lock();
+    let memory = known.world.cron_scalings[&policy("healthy-1").identity].memory.as_ref();
+    let failed = format!("{:?}", memory.expect("it has one").rules[0].executions);
+    assert!(failed.contains("refused by admission: admission webhook"), "{failed}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_many_forbidden_targets_a_few_at_a_time_are_tried_and_not_for_long() {
+    const FORBIDDEN: usize = 60;
+    let mut stand = Stand::at("2026-11-20T08:59:30Z", move |asked| {
+        if asked.path.contains("dryRun=All") {
+            return Answer::Never;
+        }
+        if asked.method == Method::PATCH && asked.path.contains("/a-") {
+            let words = "deployments.apps \"a\" is forbidden: User \"almanac\" cannot patch";
+            return Answer::No(403, words.to_owned());
+        }
+        match asked.path.split('?').next() {
+            Some("/apis/apps/v1/deployments") => {
+                deployments((0..FORBIDDEN).map(|number| format!("a-{number}")))
+            }
+            _ => answer_of_apps(asked),
+        }
+    });
+    for number in 0..FORBIDDEN {
+        stand.present(at_nine(&format!("a-{number}"), "apps/v1", "Deployment"));
+    }
+    stand.run(20 * 60).await;
+    let tried: Vec<Timestamp> = {
+        let tried = stand.patched().into_iter().filter(|(_, path)| path.contains("dryRun=All"));
+        tried.map(|(at, _)| at).collect()
+    };
+    assert!(tried.len() > 100, "{}", tried.len());
+    // Whoever tries waits for two seconds, and four at most do so.
+    let within = |at: Timestamp| {
+        let before = |other: &&Timestamp| {
+            **other <= at && at.duration_since(**other) < SignedDuration::from_secs(2)
+        };
+        tried.iter().filter(before).count()
+    };
+    let most = tried.iter().map(|at| within(*at)).max();
+    assert_eq!(most, Some(4));
 }

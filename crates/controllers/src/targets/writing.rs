@@ -61,11 +61,16 @@ impl Targets {
                     self.note(identity, action, written);
                     return Ok(Applied::of(Outcome::Done));
                 }
+                // Before the others, for it may have any code.
+                Err(WriteError::Refused(refusal)) if refusal.is_by_admission() => {
+                    let message = Arc::from(format!("refused by admission: {refusal}"));
+                    return Ok(Applied::of(Outcome::Refused(message)));
+                }
                 Err(WriteError::Refused(refusal)) if refusal.is_conflict() => {}
                 Err(WriteError::Refused(refusal)) if refusal.is_not_found() => {
                     return Ok(Applied::refused(identity, TargetProblem::NotFound));
                 }
-                Err(WriteError::Refused(refusal)) if refusal.is_forbidden() => {
+                Err(WriteError::Refused(refusal)) if refusal.is_of_a_missing_right() => {
                     let problem = TargetProblem::Forbidden(refusal.to_string());
                     return Ok(Applied::refused(identity, problem));
                 }
@@ -111,7 +116,7 @@ impl Targets {
         let tried = self.writer.try_to_patch(place, has_scale);
         let Ok(tried) = tokio::time::timeout(TRIED_WITHIN, tried).await else { return Ok(None) };
         match tried {
-            Err(WriteError::Refused(refusal)) if refusal.is_forbidden() => Ok(Some(false)),
+            Err(WriteError::Refused(refusal)) if refusal.is_of_a_missing_right() => Ok(Some(false)),
             // Rights are looked at before anything else that can be refused, such as a dry run.
             Ok(()) | Err(WriteError::Refused(_)) => Ok(Some(true)),
             Err(WriteError::Unknown(_) | WriteError::Withdrawn) => Ok(None),

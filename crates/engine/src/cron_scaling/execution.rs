@@ -84,6 +84,19 @@ pub enum Recorded {
         /// Why this one did.
         message: Arc<str>,
     },
+    /// Another writer has replaced at once what a firing has set. Nothing is written again.
+    Undone {
+        /// The rule.
+        rule: Arc<str>,
+        /// The firing.
+        scheduled: Timestamp,
+        /// The field of the target.
+        field: Field,
+        /// What the firing has set it to.
+        set: u32,
+        /// What the other writer has.
+        found: u32,
+    },
     /// The rule was handled, or tried, so far ahead of now that the clock must have been wrong then.
     /// That is forgotten, and the rule goes on from now.
     ClockWasAhead {
@@ -161,7 +174,9 @@ impl Recorded {
                 Ending::Failed { .. } | Ending::Missed | Ending::Stopped => (What::Missed, rule),
             },
             Recorded::Missed { rule, .. } => (What::Missed, rule),
-            Recorded::AttemptFailed { .. } | Recorded::ClockWasAhead { .. } => return None,
+            Recorded::AttemptFailed { .. }
+            | Recorded::Undone { .. }
+            | Recorded::ClockWasAhead { .. } => return None,
         };
         Some((what, Some(Arc::clone(rule))))
     }

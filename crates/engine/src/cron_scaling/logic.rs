@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use super::memory::A_WRONG_CLOCK;
 use super::{
     Because, CronRule, CronScaling, Decision, Ending, Execution, Input, Memory, Setting, decide,
-    explain, gather, next_firing, pass_over, render, settle, wake_at,
+    explain, gather, next_firing, pass_over, render, settle, undone, wake_at,
 };
 use crate::beginning::{Beginning, Begun};
 use crate::families::{Explained, Logic, Opened, Recorded};
@@ -117,6 +117,15 @@ impl Logic for CronRules {
         explained
     }
 
+    fn minds_changes(&self, world: &World, policy: &Identity, now: Timestamp) -> bool {
+        undone::minds_changes(world, policy, now)
+    }
+
+    fn notice(&self, world: &mut World, policy: &Identity, now: Timestamp) -> Vec<Recorded> {
+        let recorded = undone::notice(world, policy, now);
+        recorded.into_iter().map(Recorded::CronScaling).collect()
+    }
+
     fn begin(&self, world: &mut World, policies: &[&Identity], beginning: Beginning) -> Begun {
         super::begin::begin(world, policies, beginning)
     }
@@ -189,6 +198,14 @@ fn what_became(input: &Input<'_>, reason: Reason<Because>, execution: &Execution
     let since = Some(execution.scheduled());
     let explained =
         explained(input.policy, &Reason { verdict, because, since, until: None, ..reason });
+    let memory = input.memory.and_then(|memory| {
+        memory.rules.iter().find(|it| explained.rule.as_deref() == Some(&*it.name))
+    });
+    let undone = memory.and_then(|memory| memory.undone.as_ref());
+    if let Some(undone) = undone.filter(|it| it.scheduled == execution.scheduled()) {
+        let because = format!("{}; {}", explained.because, undone.said);
+        return Explained { because, ..explained };
+    }
     // A status tells in words what came of a firing, whatever that was.
     match &execution.ending {
         Ending::Failed { attempts: 0, message } => {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{Applied, CronRule, Ending, Execution, Input, MOST_COUNTED, Recorded};
+use super::{Applied, CronRule, Ending, Execution, Input, MOST_COUNTED, Recorded, Undone};
 use crate::Fingerprint;
 
 /// What is further ahead of now was handled by a clock that was wrong. Less than that is a clock that
@@ -36,6 +36,8 @@ pub struct RuleMemory {
     pub handled: Timestamp,
     /// A firing after that which is being carried out. Apart, because few rules have one at a time.
     pub pending: Option<Box<Pending>>,
+    /// A firing whose value another writer has replaced at once, as long as it is so.
+    pub undone: Option<Box<Undone>>,
     /// What came of the firings before, newest first. Shared, because a decision about a rule that
     /// is not due leaves it as it is.
     pub executions: Arc<[Execution]>,
@@ -134,6 +136,7 @@ impl RuleMemory {
             fingerprint: rule.fingerprint,
             handled,
             pending: None,
+            undone: None,
             executions: Arc::default(),
         }
     }
@@ -168,6 +171,7 @@ impl RuleMemory {
             memory.give_up_what_was_tried(now, recorded);
             memory.fingerprint = rule.fingerprint;
             memory.handled = now;
+            memory.undone = None;
         }
         memory.trim(rule);
         memory

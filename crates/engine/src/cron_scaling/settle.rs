@@ -79,7 +79,8 @@ pub fn settle(
 fn place(policy: &CronScaling, recorded: &Recorded) -> (Timestamp, usize) {
     let (at, name) = match recorded {
         Recorded::Ended { rule, execution } => (execution.scheduled(), rule),
-        Recorded::AttemptFailed { rule, scheduled, .. } => (*scheduled, rule),
+        Recorded::AttemptFailed { rule, scheduled, .. }
+        | Recorded::Undone { rule, scheduled, .. } => (*scheduled, rule),
         Recorded::Missed { rule, last, .. } => (*last, rule),
         Recorded::ClockWasAhead { rule, until } => (*until, rule),
     };

@@ -116,6 +116,7 @@ fn stepped(mut world: World, period: Period, mut each: impl FnMut(Timestamp, &Wo
             fingerprint: rule.fingerprint,
             handled: now,
             pending: None,
+            undone: None,
             executions: std::sync::Arc::default(),
         });
         object.memory = Some(Memory { rules: rules.collect() });

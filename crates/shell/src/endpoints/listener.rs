@@ -10,7 +10,6 @@ use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use http::{Request, Response};
@@ -22,7 +21,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::places::Places;
+use super::places::{Place, Places};
 
 /// How much strangers may have.
 #[derive(Clone, Copy)]
@@ -63,13 +62,11 @@ pub(super) async fn serve_within<A>(
     let answer = Arc::new(answer);
     let mut connections = JoinSet::new();
     while let Some((stream, peer)) = next(&listener, &mut connections, &end).await {
-        // Dropping the stream closes the connection.
-        let Some(place) = places.take(peer.ip()) else { continue };
+        let place = places.take(peer.ip());
+        // Whoever makes way does so before somebody else is served.
+        while connections.len() >= limits.connections && connections.join_next().await.is_some() {}
         let (answer, end) = (Arc::clone(&answer), end.clone());
-        connections.spawn(async move {
-            serve_one(limits, stream, &*answer, &end).await;
-            drop(place);
-        });
+        connections.spawn(async move { serve_one(limits, stream, place, &*answer, &end).await });
     }
     drop(listener);
     while connections.join_next().await.is_some() {}
@@ -106,12 +103,12 @@ async fn next(
 async fn serve_one(
     limits: Limits,
     stream: TcpStream,
+    place: Place,
     answer: &(impl Fn(&Request<Incoming>) -> Response<String> + Sync),
     end: &CancellationToken,
 ) {
-    let asked = AtomicBool::new(false);
     let service = service_fn(|request: Request<Incoming>| {
-        asked.store(true, Ordering::SeqCst);
+        place.has_asked();
         ready(Ok::<_, Infallible>(answer(&request)))
     });
     let connection = http1::Builder::new()
@@ -127,9 +124,17 @@ async fn serve_one(
             () = end.cancelled() => {}
         }
         // Whoever has not asked yet is not waited for.
-        if asked.load(Ordering::SeqCst) { connection.await } else { Ok(()) }
+        if place.is_answered() { connection.await } else { Ok(()) }
     };
-    match tokio::time::timeout(limits.time, whole).await {
+    let whole = tokio::time::timeout(limits.time, whole);
+    let ended = tokio::select! {
+        ended = whole => ended,
+        () = place.is_lost() => {
+            tracing::debug!("a connection made way for another one");
+            return;
+        }
+    };
+    match ended {
         Ok(Ok(())) => {}
         Ok(Err(error)) => tracing::debug!(%error, "a connection ended early"),
         Err(_) => tracing::debug!("a connection took too long and was closed"),

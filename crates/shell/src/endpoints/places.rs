@@ -1,25 +1,39 @@
 //! Places for connections: how many there are, and who has them.
 //!
-//! Whoever finds none is turned away and not queued: a queue without end would only be another way to
-//! run out of memory. No address gets all of them, so that a stranger who takes what he can does not
-//! keep the kubelet from asking whether the process is well, which would have it killed. Several
-//! addresses together can; keeping those from connecting is left to a `NetworkPolicy`.
+//! Whoever comes gets one, and nobody waits: a queue without end would only be another way to run out of
+//! memory. When all are taken, one who has not asked anything yet makes way, the oldest first; if all
+//! have asked, the oldest of them, who is slow to take the answer. Who asks at once and takes the answer, as the
+//! kubelet does, has left before that; so strangers do not keep it from asking, from however many addresses
+//! they come. No address has all places, so that one alone makes way for itself.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio_util::sync::CancellationToken;
 
 /// All places of a listener.
 pub(super) struct Places {
-    taken: Arc<Mutex<BTreeMap<IpAddr, usize>>>,
+    taken: Taken,
     all: usize,
     of_one_address: usize,
 }
 
+/// Who has a place, in the order in which they came.
+type Taken = Arc<Mutex<BTreeMap<u64, Arc<Holder>>>>;
+
+struct Holder {
+    address: IpAddr,
+    has_asked: AtomicBool,
+    makes_way: CancellationToken,
+}
+
 /// One place, until it is dropped.
 pub(super) struct Place {
-    taken: Arc<Mutex<BTreeMap<IpAddr, usize>>>,
-    address: IpAddr,
+    taken: Taken,
+    number: u64,
+    holder: Arc<Holder>,
 }
 
 impl Places {
@@ -27,31 +41,56 @@ impl Places {
         Self { taken: Arc::default(), all, of_one_address }
     }
 
-    /// A place for somebody from this address, if there is one left.
-    pub(super) fn take(&self, address: IpAddr) -> Option<Place> {
+    /// A place for somebody from this address, if need be that of somebody else.
+    pub(super) fn take(&self, address: IpAddr) -> Place {
         // One machine has one address, whichever way the listener shows it.
         let address = address.to_canonical();
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        if taken.values().sum::<usize>() >= self.all {
-            return None;
+        let own = taken.values().filter(|holder| holder.address == address).count();
+        if own >= self.of_one_address {
+            make_way(&mut taken, |holder| holder.address == address);
+        } else if taken.len() >= self.all {
+            make_way(&mut taken, |_| true);
         }
-        let own = taken.entry(address).or_default();
-        if *own >= self.of_one_address {
-            return None;
-        }
-        *own += 1;
-        Some(Place { taken: Arc::clone(&self.taken), address })
+        let number = taken.last_key_value().map_or(0, |(last, _)| last + 1);
+        let has_asked = AtomicBool::new(false);
+        let holder = Arc::new(Holder { address, has_asked, makes_way: CancellationToken::new() });
+        taken.insert(number, Arc::clone(&holder));
+        Place { taken: Arc::clone(&self.taken), number, holder }
+    }
+}
+
+fn make_way(taken: &mut BTreeMap<u64, Arc<Holder>>, is_meant: impl Fn(&Holder) -> bool) {
+    let meant = || taken.iter().filter(|(_, holder)| is_meant(holder));
+    let silent = meant().find(|(_, holder)| !holder.has_asked.load(Ordering::SeqCst));
+    let Some(number) = silent.or_else(|| meant().next()).map(|(number, _)| *number) else { return };
+    if let Some(holder) = taken.remove(&number) {
+        holder.makes_way.cancel();
+    }
+}
+
+impl Place {
+    /// Notes that a request has come.
+    pub(super) fn has_asked(&self) {
+        self.holder.has_asked.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether a request has come.
+    pub(super) fn is_answered(&self) -> bool {
+        self.holder.has_asked.load(Ordering::SeqCst)
+    }
+
+    /// Waits until somebody else has the place.
+    pub(super) async fn is_lost(&self) {
+        self.holder.makes_way.cancelled().await;
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(own) = taken.get_mut(&self.address) {
-            *own = own.saturating_sub(1);
-            if *own == 0 {
-                taken.remove(&self.address);
-            }
+        if taken.get(&self.number).is_some_and(|holder| Arc::ptr_eq(holder, &self.holder)) {
+            taken.remove(&self.number);
         }
     }
 }
@@ -64,32 +103,52 @@ mod tests {
         IpAddr::from([10, 0, 0, last])
     }
 
+    fn lost(places: &[Place]) -> Vec<bool> {
+        places.iter().map(|place| place.holder.makes_way.is_cancelled()).collect()
+    }
+
     #[test]
     fn one_address_never_has_all_places() {
         let places = Places::new(3, 2);
-        let stranger = [places.take(address(1)), places.take(address(1))];
-        assert!(stranger.iter().all(Option::is_some));
-        assert!(places.take(address(1)).is_none());
-        let _kubelet = places.take(address(2)).expect("a place is left for others");
-        assert!(places.take(address(3)).is_none(), "there are three in all");
+        let stranger = [1, 1, 1].map(|last| places.take(address(last)));
+        assert_eq!(lost(&stranger), [true, false, false]);
+        let _kubelet = places.take(address(2));
+        assert_eq!(lost(&stranger), [true, false, false], "a place was left for others");
+    }
+
+    #[test]
+    fn who_has_not_asked_makes_way_before_who_has_and_the_oldest_first() {
+        let places = Places::new(3, 3);
+        let held = [1, 2, 3].map(|last| places.take(address(last)));
+        held[0].has_asked();
+        let fourth = places.take(address(4));
+        assert_eq!(lost(&held), [false, true, false]);
+        fourth.has_asked();
+        held[2].has_asked();
+        let _fifth = places.take(address(5));
+        assert_eq!(lost(&held), [true, true, false], "all have asked");
     }
 
     #[test]
     fn a_place_that_is_given_back_can_be_taken_again() {
         let places = Places::new(1, 1);
         for _ in 0..3 {
-            let place = places.take(address(1)).expect("it was given back");
-            assert!(places.take(address(1)).is_none());
+            let place = places.take(address(1));
             drop(place);
         }
+        let (lost, kept) = (places.take(address(1)), places.take(address(1)));
+        drop(lost);
+        assert!(!kept.holder.makes_way.is_cancelled());
+        assert_eq!(places.taken.lock().expect("whole").len(), 1, "only its own was given back");
+        drop(kept);
         assert!(places.taken.lock().expect("whole").is_empty(), "addresses are not kept");
     }
 
     #[test]
     fn an_address_written_as_one_of_the_other_protocol_is_the_same_one() {
         let places = Places::new(2, 1);
-        let _first = places.take(address(1));
-        let mapped = "::ffff:10.0.0.1".parse().expect("it is an address");
-        assert!(places.take(mapped).is_none());
+        let first = places.take(address(1));
+        let _mapped = places.take("::ffff:10.0.0.1".parse().expect("it is an address"));
+        assert!(first.holder.makes_way.is_cancelled());
     }
 }

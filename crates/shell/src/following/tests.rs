@@ -45,6 +45,14 @@ impl Follower for Noting {
         self.note(format!("failed: {}", why.reason));
     }
 
+    fn goes_on(&mut self) {
+        // Only of interest after a failure.
+        let has_failed = self.noted().last().is_some_and(|it| it.starts_with("failed"));
+        if has_failed {
+            self.note("goes on");
+        }
+    }
+
     fn went_back(&mut self) {
         self.note("went back");
     }
@@ -123,6 +131,20 @@ async fn a_watch_in_order_goes_on_and_its_view_is_new() {
 async fn a_silent_watch_in_order_goes_on_and_its_view_is_new() {
     let noted = follow_for(600, |_| Some(100), |_| Some(Vec::new())).await;
     assert_eq!(noted, ["begin", "present 100", "complete"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_that_goes_on_after_a_failure_says_so_though_nothing_has_changed() {
+    let busy = json!({ "type": "ERROR", "object": {
+        "kind": "Status", "status": "Failure", "code": 503, "message": "busy",
+    } });
+    for in_order in [Vec::new(), vec![bookmark(100)]] {
+        let busy = busy.clone();
+        let watched =
+            move |second| Some(if second < 5 { vec![busy.clone()] } else { in_order.clone() });
+        let noted = follow_for(60, |_| Some(100), watched).await;
+        assert_eq!(noted, ["begin", "present 100", "complete", "failed: busy", "goes on"]);
+    }
 }
 
 const AGAIN: [&str; 7] =

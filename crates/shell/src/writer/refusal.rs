@@ -30,10 +30,31 @@ impl Refusal {
         self.code == 404
     }
 
-    /// Whether we lack the right to do it.
+    /// Whether we lack the right to do it. Others forbid things with the same codes, such as quotas and
+    /// admission policies, but it is by the words of access control that a right is known to be missing.
     #[must_use]
-    pub fn is_forbidden(&self) -> bool {
-        matches!(self.code, 401 | 403)
+    pub fn is_of_a_missing_right(&self) -> bool {
+        match self.code {
+            401 => !self.is_by_admission(),
+            403 => self.is_by_access_control(),
+            _ => false,
+        }
+    }
+
+    /// Whether the right is there, and what was asked for is not admitted: by a policy, a webhook or a
+    /// quota, whichever code they chose to say so with.
+    #[must_use]
+    pub fn is_by_admission(&self) -> bool {
+        let is_denied = ["denied the request", "denied request"].iter();
+        let is_denied = is_denied.into_iter().any(|words| self.message.contains(words));
+        let is_forbidden = self.code == 403 && self.message.contains(" is forbidden: ");
+        is_denied || (is_forbidden && !self.is_by_access_control())
+    }
+
+    /// `… is forbidden: User "u" cannot patch resource "deployments/scale" …`
+    fn is_by_access_control(&self) -> bool {
+        let words = self.message.split_once("forbidden: User \"");
+        words.is_some_and(|(_, rest)| rest.contains("\" cannot "))
     }
 
     /// Whether nothing can be created there any more, because the namespace is being deleted or is gone.
@@ -61,7 +82,7 @@ impl Refusal {
 
     /// A server that fails within may have written before it failed.
     pub(super) fn may_have_been_carried_out(&self) -> bool {
-        self.code >= 500
+        self.code >= 500 && !self.is_by_admission()
     }
 }
 
@@ -99,5 +120,56 @@ pub fn in_short(error: &kube::Error) -> String {
             }
             deepest.to_string()
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What an API server has answered.
+    fn refusal(code: u16, message: &str) -> Refusal {
+        Refusal { code, message: message.to_owned(), retry_after: None }
+    }
+
+    #[test]
+    fn a_right_is_missing_only_where_access_control_says_so() {
+        let account = "system:serviceaccount:default:almanac";
+        let of_object = format!(
+            "deployments.apps \"shop\" is forbidden: User \"{account}\" cannot patch resource \
+             \"deployments/scale\" in API group \"apps\" in the namespace \"default\""
+        );
+        let with_reason = format!(
+            "{of_object}: RBAC: clusterrole.rbac.authorization.k8s.io \"scaler\" not found"
+        );
+        for message in [of_object, with_reason] {
+            let refusal = refusal(403, &message);
+            assert!(refusal.is_of_a_missing_right() && !refusal.is_by_admission(), "{message}");
+        }
+        assert!(refusal(401, "Unauthorized").is_of_a_missing_right());
+    }
+
+    #[test]
+    fn what_is_not_admitted_is_no_matter_of_rights_whatever_its_code() {
+        let webhook =
+            "admission webhook \"scales.example.org\" denied the request: not on a Friday";
+        let policy = "deployments.apps \"shop\" is forbidden: ValidatingAdmissionPolicy 'few' with \
+                      binding 'few' denied request: five are too many";
+        for code in [400, 401, 403, 404, 409, 422, 500] {
+            for message in [webhook, policy] {
+                let refusal = refusal(code, message);
+                assert!(refusal.is_by_admission(), "{code} {message}");
+                assert!(!refusal.is_of_a_missing_right(), "{code} {message}");
+                assert!(!refusal.may_have_been_carried_out(), "{code} {message}");
+            }
+        }
+        let quota = refusal(
+            403,
+            "replicas.example.org \"shop\" is forbidden: exceeded quota: few, requested: \
+             count/replicas=1, used: count/replicas=1, limited: count/replicas=1",
+        );
+        assert!(quota.is_by_admission() && !quota.is_of_a_missing_right());
+        let gone = refusal(404, "deployments.apps \"shop\" not found");
+        assert!(!gone.is_by_admission() && !gone.is_of_a_missing_right());
     }
 }

@@ -2,7 +2,9 @@
 
 use std::cmp::Ordering;
 
-use almanac_engine::cron_scaling::{Applied, Ending, Execution, SUPERSEDED, Setting};
+use almanac_engine::cron_scaling::{
+    ANOTHER_WRITER, Applied, Ending, Execution, SUPERSEDED, Setting, Undone,
+};
 use jiff::SignedDuration;
 use serde_json::Value;
 
@@ -45,9 +47,21 @@ fn read_applied(execution: &Value) -> Option<Ending> {
     if min == Some(0) || max == Some(0) {
         return None;
     }
-    let moved_other = execution["message"].is_string();
+    let message = execution["message"].as_str();
+    let moved_other = message.is_some_and(|message| !message.starts_with(ANOTHER_WRITER));
     let bounds = || Applied::bounds(min, max, moved_other);
     Some(Ending::Done(replicas.map_or_else(bounds, Applied::Replicas)))
+}
+
+/// The latest success whose value another writer has replaced, if it says so.
+pub(super) fn read_undone(entry: &Value) -> Option<Undone> {
+    let successes = entry["successfulExecutions"].as_array()?.iter().filter_map(|execution| {
+        let scheduled = lenient::instant(&execution["scheduleTime"])?;
+        let message = execution["message"].as_str()?;
+        let said = &message[message.find(ANOTHER_WRITER)?..];
+        Some(Undone { scheduled, said: lenient::cut(said, MESSAGE_CHARACTERS).into() })
+    });
+    successes.max_by_key(|undone| undone.scheduled)
 }
 
 /// What failed, in the words that were written. How often it was tried is part of them.
@@ -64,18 +78,27 @@ fn newest_first(one: &Execution, other: &Execution) -> Ordering {
 /// The successful executions, newest first. `setting` is what the rule sets, if it can be used.
 pub(super) fn write_successes(
     executions: &[Execution],
+    undone: Option<&Undone>,
     setting: Option<Setting>,
     limit: usize,
 ) -> Vec<SuccessfulExecution> {
+    let undone = |execution: &Execution| {
+        let undone = undone.filter(|it| it.scheduled == execution.scheduled());
+        undone.map(|it| it.said.to_string())
+    };
     let write = |execution: &Execution| {
         let Ending::Done(applied) = execution.ending else { return None };
+        let moved = applied.moved_other_bound().then(|| what_was_moved(applied, setting));
         Some(SuccessfulExecution {
             schedule_time: lenient::time(execution.scheduled()),
             execution_time: lenient::time(execution.executed()),
             applied_replicas: applied.replicas().map(lenient::number),
             applied_max_replicas: applied.max().map(lenient::number),
             applied_min_replicas: applied.min().map(lenient::number),
-            message: applied.moved_other_bound().then(|| what_was_moved(applied, setting)),
+            message: [moved, undone(execution)]
+                .into_iter()
+                .flatten()
+                .reduce(|moved, undone| format!("{moved}; {undone}")),
         })
     };
     write_list(executions, write, limit)

@@ -74,6 +74,7 @@ fn read_entry(name: Arc<str>, entry: &Value, now: Fingerprint) -> RuleMemory {
         fingerprint: fingerprint.unwrap_or_else(Fingerprint::of_nothing),
         handled: handled.unwrap_or(Timestamp::UNIX_EPOCH),
         pending: None,
+        undone: executions::read_undone(entry).map(Box::new),
         executions: Arc::default(),
     }
     .with_executions(executions::read(entry))

@@ -1,15 +1,15 @@
 //! Whether cron rules are carried out, and whether anybody has to look after them.
 
-use almanac_engine::cron_scaling::{CronRule, CronScaling, Memory};
+use almanac_engine::cron_scaling::{CronRule, CronScaling, Execution, Memory};
 
-use super::executions;
+use super::{executions, writing};
 use crate::finding::Finding;
 use crate::lenient;
 use crate::status::TargetProblem;
 use crate::status::conditions::{ConditionReason, ConditionType, Statement, errors};
 
-/// How many rules a message tells whose last firing failed; the others are counted.
-const FAILED_RULES_TOLD: usize = 5;
+/// How many rules a message tells with which something is wrong; the others are counted.
+const RULES_TOLD: usize = 5;
 
 /// The most characters of what is said of one of them.
 const FAILURE_CHARACTERS: usize = 1_000;
@@ -20,7 +20,7 @@ const FAILURE_CHARACTERS: usize = 1_000;
 /// Active: at least one rule is carried out when its time comes. Ready: nothing needs the user's
 /// attention. Where several things do, the reason is the gravest of them and the message tells all.
 /// Warnings are not among them, and neither are firings that were missed or superseded. A firing that
-/// was given up needs attention until the next one of its rule has come.
+/// was given up needs attention until a later one of its rule succeeds.
 #[must_use]
 pub fn statements(
     policy: Option<&CronScaling>,
@@ -48,8 +48,13 @@ pub fn statements(
         None => active(count.armed > 0, working, count.told()),
     };
     let problems = problem.into_iter().chain(errors.map(|it| (ConditionReason::RulesInvalid, it)));
-    let failed = memory.and_then(|memory| failed(policy, memory));
-    let mut all = problems.chain(failed.map(|it| (ConditionReason::LastFiringFailed, it)));
+    let of_rules = |about: fn(&CronRule, &Memory) -> Option<String>, reason| {
+        let told = memory.and_then(|memory| told_of_rules(policy, memory, about));
+        told.map(|it| (reason, it))
+    };
+    let failed = of_rules(last_failure, ConditionReason::LastFiringFailed);
+    let undone = of_rules(undone, ConditionReason::UndoneByAnotherWriter);
+    let mut all = problems.chain(failed).chain(undone);
     let ready = match all.next() {
         Some((gravest, first)) => {
             ready(false, gravest, all.fold(first, |said, (_, more)| joined(said, Some(more))))
@@ -74,31 +79,47 @@ fn joined(first: String, further: Option<String>) -> String {
     }
 }
 
-/// What is said of the rules whose last firing was given up, if there are any.
-fn failed(policy: &CronScaling, memory: &Memory) -> Option<String> {
+/// What is said of the rules of which there is something to say, if there are any.
+fn told_of_rules(
+    policy: &CronScaling,
+    memory: &Memory,
+    about: fn(&CronRule, &Memory) -> Option<String>,
+) -> Option<String> {
     let rules = policy.rules.iter().filter(|rule| !rule.suspended);
-    let mut failed: Vec<String> = rules.filter_map(|rule| last_failure(rule, memory)).collect();
-    let more = failed.len().saturating_sub(FAILED_RULES_TOLD);
-    failed.truncate(FAILED_RULES_TOLD);
-    let told = failed.join("; ");
+    let mut rules: Vec<String> = rules.filter_map(|rule| about(rule, memory)).collect();
+    let more = rules.len().saturating_sub(RULES_TOLD);
+    rules.truncate(RULES_TOLD);
+    let told = rules.join("; ");
     match more {
-        _ if failed.is_empty() => None,
+        _ if rules.is_empty() => None,
         0 => Some(told),
         more => Some(format!("{told}; and {more} more")),
     }
 }
 
-/// What is said of the last firing of a rule, if it was given up. If the rule has handled anything
-/// since, or was changed, another one was the last.
+/// What is said of the last firing of a rule that was tried, if it was given up. If the rule has handled
+/// anything since that is not kept, or was changed, another one was the last.
 fn last_failure(rule: &CronRule, memory: &Memory) -> Option<String> {
     let known = memory.rules.iter().find(|it| it.name == rule.name)?;
-    let last = known.executions.iter().max_by_key(|it| (it.scheduled(), it.executed()))?;
+    let newest = |it: &&Execution| (it.scheduled(), it.executed());
+    let latest = known.executions.iter().max_by_key(newest)?;
     // Of what was handled, a status keeps whole seconds.
-    if last.scheduled().as_second() != known.handled.as_second() {
+    if latest.scheduled().as_second() != known.handled.as_second() {
         return None;
     }
+    let was_tried = |it: &&Execution| it.ending.is_success() || executions::given_up(it).is_some();
+    let last = known.executions.iter().filter(was_tried).max_by_key(newest)?;
     let why = executions::given_up(last)?;
     let said = format!("rule {}, scheduled for {}, {why}", rule.name, last.scheduled());
+    Some(lenient::cut(&said, FAILURE_CHARACTERS))
+}
+
+/// What another writer has done to what a rule has set.
+fn undone(rule: &CronRule, memory: &Memory) -> Option<String> {
+    let known = memory.rules.iter().find(|it| it.name == rule.name)?;
+    let undone = writing::undone(rule, known)?;
+    let (name, scheduled, said) = (&rule.name, undone.scheduled, &undone.said);
+    let said = format!("rule {name}, scheduled for {scheduled}, was carried out, but {said}");
     Some(lenient::cut(&said, FAILURE_CHARACTERS))
 }
 

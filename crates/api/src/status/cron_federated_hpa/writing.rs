@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use almanac_engine::Fingerprint;
-use almanac_engine::cron_scaling::{CronRule, CronScaling, Memory, RuleMemory, next_firing};
+use almanac_engine::cron_scaling::{
+    CronRule, CronScaling, Memory, RuleMemory, Undone, next_firing,
+};
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 
@@ -96,11 +98,17 @@ fn history_of(rule: &CronRule, memory: Option<&RuleMemory>, now: Timestamp) -> E
         next_execution_time: next_firing(rule, memory, now).map(lenient::time),
         successful_executions: executions::write_successes(
             &memory.executions,
+            undone(rule, memory),
             Some(rule.setting),
             successful,
         ),
         failed_executions: executions::write_failures(&memory.executions, failed),
     }
+}
+
+/// What another writer has done to what a rule has set. Whoever has edited the rule since has begun anew.
+pub(super) fn undone<'a>(rule: &CronRule, memory: &'a RuleMemory) -> Option<&'a Undone> {
+    memory.undone.as_deref().filter(|_| memory.fingerprint == rule.fingerprint)
 }
 
 /// The history of a rule that cannot be used. Without a fingerprint it begins anew once mended. The
@@ -114,6 +122,7 @@ fn laid_aside(memory: &RuleMemory) -> ExecutionHistory {
         next_execution_time: None,
         successful_executions: executions::write_successes(
             &memory.executions,
+            None,
             None,
             MOST_EXECUTIONS,
         ),

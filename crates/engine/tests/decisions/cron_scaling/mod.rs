@@ -18,4 +18,5 @@ mod recorded;
 mod retries;
 mod stopping;
 mod suspending;
+mod undone;
 mod unreachable;

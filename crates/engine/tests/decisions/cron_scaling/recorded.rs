@@ -33,6 +33,7 @@ pub(super) fn recorded(scaling: &Scaling) -> Vec<String> {
                 let (first, last) = (first.strftime("%H:%M"), last.strftime("%H:%M"));
                 format!("{first} to {last} {rule} missed {count}")
             }
+            Recorded::Undone { .. } => panic!("a turn does not look for that"),
             Recorded::ClockWasAhead { rule, until } => format!("{rule} was ahead until {until}"),
         }
     };
