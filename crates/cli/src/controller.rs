@@ -1,5 +1,6 @@
 //! `almanac controller`: carries out the policies of a cluster.
 
+use std::cell::Cell;
 use std::io::Write;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -10,7 +11,7 @@ use std::time::Duration;
 use almanac_controllers::process::{Options, Process};
 use almanac_engine::Family;
 use almanac_shell::budget::WriteLimits;
-use almanac_shell::client::{ClientOptions, Connection, ReadOnce, connect};
+use almanac_shell::client::{ClientOptions, Connection, connect};
 use almanac_shell::clock::Clock;
 use almanac_shell::endpoints::{Health, listen, serve};
 use almanac_shell::lease::LeaseOptions;
@@ -152,7 +153,6 @@ async fn carry_out(arguments: &ControllerArguments) -> anyhow::Result<()> {
     };
     let connection = connect(&chosen).await?;
     let read_once = connection.read_once.clone();
-    let replaced = tokio::spawn(end_when_replaced(read_once, end.clone()));
     let address = arguments.listen;
     let listener =
         listen(address).await.with_context(|| format!("failed to listen on {address}"))?;
@@ -171,8 +171,20 @@ async fn carry_out(arguments: &ControllerArguments) -> anyhow::Result<()> {
     // Answers go on until the lease has been let go of.
     let served = CancellationToken::new();
     let serving = serve(listener, Arc::new(registry), health, served.clone());
+    // All of it is one task: whatever falls over, the process ends with it.
+    let is_replaced = Cell::new(false);
+    let watching_files = async {
+        let file = read_once.replaced().await;
+        tracing::warn!(
+            file = %file.display(),
+            "ending to be started anew: this file was replaced, and what it said before is in use"
+        );
+        is_replaced.set(true);
+        end.cancel();
+        std::future::pending::<()>().await;
+    };
     let carrying_out = async {
-        process.run(end).await;
+        process.run(end.clone()).await;
         served.cancel();
         tokio::time::sleep(ANSWERS_WITHIN).await;
     };
@@ -180,24 +192,12 @@ async fn carry_out(arguments: &ControllerArguments) -> anyhow::Result<()> {
     tokio::select! {
         () = serving => {}
         () = carrying_out => {}
+        () = watching_files => {}
     }
     tracing::info!("ended");
     // Whoever starts a process again only after a failure has to do so now.
-    ensure!(
-        !replaced.is_finished(),
-        "ended to be started anew, with the certificates as they are now"
-    );
+    ensure!(!is_replaced.get(), "ended to be started anew, with the certificates as they are now");
     Ok(())
-}
-
-/// Ends the token when the client trusts, or shows, what was replaced since.
-async fn end_when_replaced(read_once: ReadOnce, end: CancellationToken) {
-    let file = read_once.replaced().await;
-    tracing::warn!(
-        file = %file.display(),
-        "ending to be started anew: this file was replaced, and what it said before is in use"
-    );
-    end.cancel();
 }
 
 fn options(arguments: &ControllerArguments, connection: &Connection) -> Options {

@@ -15,3 +15,4 @@ mod restarts;
 mod starts;
 mod statuses;
 mod stopping;
+mod strangers;
