@@ -171,6 +171,7 @@ async fn figures_tell_it(controller: &Controller) -> TestResult {
     found.retain(|line| !line.contains("_bucket") && !line.contains("_sum"));
     found.sort();
     let expected = [
+        "almanac_cron_clock_was_ahead_total 0",
         "almanac_cron_failed_total 0",
         "almanac_cron_fired_total 3",
         "almanac_cron_firings_retrying 0",
@@ -178,6 +179,7 @@ async fn figures_tell_it(controller: &Controller) -> TestResult {
         "almanac_cron_missed_total 0",
         &next,
         "almanac_cron_rules_armed 6",
+        "almanac_cron_stopped_total 0",
         "almanac_cron_superseded_total 0",
         "almanac_cron_undone_total 0",
     ];
