@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use almanac_api::status::TargetProblem;
+use almanac_engine::cron_scaling::ForeignChange;
 use almanac_engine::turn::{self, OpenTurn, Turn};
 use almanac_engine::{Action, Identity, Outcome, PolicyName, Reach, TargetReference, Unreachable};
 use almanac_shell::clock::Clock;
@@ -63,10 +64,14 @@ impl CarryingOut {
     pub(crate) async fn take_turn(&self, policy: &PolicyName) -> Option<Timestamp> {
         let about = self.about(policy)?;
         let position = self.switch.position();
-        if let Some(turn) = self.pass_over(policy, &about, position)
-            && position == Position::Stopped
-        {
-            return turn.wake_at;
+        let passed_over = self.pass_over(policy, &about, position);
+        if position == Position::Stopped {
+            let wake_at = passed_over.and_then(|turn| turn.wake_at);
+            // Whatever is wrong with its target is looked at again when all goes on; who has no turn to
+            // come would not be there then.
+            let looks_again = self.clock.now().checked_add(LOOKS_AGAIN_AFTER).ok();
+            let looks_again = looks_again.filter(|_| about.target.is_some());
+            return wake_at.into_iter().chain(looks_again).min();
         }
         let unknown = match &about.target {
             Some(target) => self.targets.fetch(target, about.was_missing).await.err(),
@@ -81,7 +86,8 @@ impl CarryingOut {
         let opened_at = open.at();
         // Whoever does not lead any more has nothing to settle either.
         let is_wanted = || {
-            self.switch.position() == position
+            position != Position::Stopped
+                && self.switch.position() == position
                 && self.is_still_wanted(policy, &about, open.deadline())
         };
         let applied = self.apply(&about, &open, &over, unknown.as_ref(), &is_wanted).await;
@@ -104,6 +110,10 @@ impl CarryingOut {
         let turn = {
             let mut known = self.cluster.lock();
             let turn = turn::pass_over(&mut known.world, policy, until, now)?;
+            // The turn that follows tells whatever else there is, once.
+            if turn.recorded.is_empty() && position != Position::Stopped {
+                return Some(turn);
+            }
             if let Some(held) = known.policies.get_mut(policy) {
                 held.is_recorded = false;
             }
@@ -234,9 +244,10 @@ impl CarryingOut {
             }
             held.is_recorded = false;
             let mut turn = open.close(world, outcomes, now);
-            turn.recorded.extend(world.notice(policy, now));
-            let changed_by = target.as_ref().and_then(|target| targets.changed_by(target));
-            (turn, changed_by.map(Box::from))
+            let foreign = target.as_ref().map(|target| targets.foreign(target)).unwrap_or_default();
+            let changes: Vec<ForeignChange> = foreign.iter().map(|it| it.change).collect();
+            turn.recorded.extend(world.notice(policy, &changes, now));
+            (turn, foreign.last().map(|it| it.by.clone()))
         };
         self.report(policy, about, &turn, changed_by);
         turn.wake_at

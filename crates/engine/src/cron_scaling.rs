@@ -19,7 +19,7 @@ pub use memory::{Memory, Pending, RuleMemory};
 pub use policy::{Bounds, CronRule, CronScaling, InvalidBounds, Setting, UnusableRule};
 pub use reasons::{Because, render};
 pub use settle::{Settled, settle};
-pub use undone::{ANOTHER_WRITER, Undone};
+pub use undone::{ANOTHER_WRITER, ForeignChange, Undone};
 
 pub(crate) use decide::deadline;
 pub use logic::{Awaited, SUPERSEDED, awaited};

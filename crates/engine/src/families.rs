@@ -9,7 +9,7 @@ use almanac_calendar::Zone;
 use jiff::Timestamp;
 
 use crate::beginning::{Beginning, Begun};
-use crate::cron_scaling::{self, CronRules};
+use crate::cron_scaling::{self, CronRules, ForeignChange};
 use crate::scheduled_capacity::{self, Schedules};
 use crate::turn::{Closed, Open};
 use crate::{
@@ -60,7 +60,13 @@ pub(crate) trait Logic: Sync {
     }
 
     /// Notices what others have done to what a policy has set; what of that is news.
-    fn notice(&self, _: &mut World, _: &Identity, _: Timestamp) -> Vec<Recorded> {
+    fn notice(
+        &self,
+        _: &mut World,
+        _: &Identity,
+        _: &[ForeignChange],
+        _: Timestamp,
+    ) -> Vec<Recorded> {
         Vec::new()
     }
 

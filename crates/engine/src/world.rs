@@ -9,7 +9,7 @@ use std::sync::Arc;
 use almanac_calendar::Zone;
 use jiff::Timestamp;
 
-use crate::cron_scaling::{self, CronScaling};
+use crate::cron_scaling::{self, CronScaling, ForeignChange};
 use crate::scheduled_capacity::{self, Published, ScheduledCapacity};
 use crate::{
     Action, Autoscaler, Explained, Family, Footprint, Identity, Outcome, PolicyName, Recorded,
@@ -129,10 +129,15 @@ impl World {
         policy.family.logic().minds_changes(self, &policy.identity, now)
     }
 
-    /// Notices what others have done to what a policy has set. What of that is news is returned, once.
-    /// Nobody else who writes the same may have a turn at the time.
-    pub fn notice(&mut self, policy: &PolicyName, now: Timestamp) -> Vec<Recorded> {
-        policy.family.logic().notice(self, &policy.identity, now)
+    /// Notices what others have done to what a policy has set; `foreign` is what they are known to have
+    /// changed of its target. What of that is news is returned, once.
+    pub fn notice(
+        &mut self,
+        policy: &PolicyName,
+        foreign: &[ForeignChange],
+        now: Timestamp,
+    ) -> Vec<Recorded> {
+        policy.family.logic().notice(self, &policy.identity, foreign, now)
     }
 
     /// Holds an object in its slim form. What is remembered of a policy that was held before counts

@@ -279,3 +279,41 @@ async fn a_rule_that_falls_due_while_another_is_carried_out_has_its_turn_at_once
     let replicas = known.world.workloads[&target()].replicas;
     assert_eq!(replicas, Some(3), "the first one was carried out");
 }
+
+/// Looks at the records while the write of a firing waits.
+fn no_status_is_asked_for(stage: &Stage) -> impl FnOnce(&mut PolicyFollower, &Shown) + use<> {
+    let records = Arc::clone(&stage.controller.records);
+    move |_: &mut PolicyFollower, _: &Shown| {
+        assert!(records.is_quiet(), "a status is asked for while the write still waits");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_firing_asks_for_one_status_also_when_everything_was_stopped_once() {
+    let mut stage = Stage::set("2026-11-20T09:00:01Z");
+    stage.shown.set("2026-11-20T08:30:00Z");
+    stage.switch.take_in(Some("wrong values"));
+    stage.switch.take_in(None);
+    stage.controller.take_turn(&policy()).await;
+    stage.shown.set("2026-11-20T09:00:00Z");
+    stage.controller.records = Arc::new(Turns::new(stage.controller.clock.clone()));
+    let check = no_status_is_asked_for(&stage);
+    stage.wait_while(check).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_has_nothing_to_fire_is_looked_at_again_while_everything_is_stopped() {
+    let mut stage = Stage::set("2026-11-20T09:00:01Z");
+    let mut edited = two_rules();
+    edited["metadata"]["generation"] = json!(2);
+    edited["metadata"]["resourceVersion"] = json!("2");
+    for rule in edited["spec"]["rules"].as_array_mut().expect("a list") {
+        rule["suspend"] = json!(true);
+    }
+    edited["spec"]["scaleTargetRef"]["apiVersion"] = json!("nobody.expects/v1");
+    edited["spec"]["scaleTargetRef"]["kind"] = json!("Thing");
+    stage.follower.present(object(edited));
+    assert!(stage.controller.take_turn(&policy()).await.is_some());
+    stage.switch.take_in(Some("wrong values"));
+    assert!(stage.controller.take_turn(&policy()).await.is_some());
+}

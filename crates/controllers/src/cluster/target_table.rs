@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use almanac_api::kinds::Kind;
+use almanac_engine::cron_scaling::ForeignChange;
 use almanac_engine::{Identity, PolicyName};
 
 use super::OLDEST;
@@ -12,8 +13,15 @@ use super::OLDEST;
 pub(crate) struct TargetTable {
     found: BTreeMap<Identity, Found>,
     targeted_by: BTreeMap<Identity, Vec<PolicyName>>,
-    /// Who has changed what a policy had just set.
-    changed_by: BTreeMap<Identity, Box<str>>,
+    /// What others have changed of what a policy had just set.
+    foreign: BTreeMap<Identity, Vec<Foreign>>,
+}
+
+/// What another writer has changed.
+pub(crate) struct Foreign {
+    pub(crate) change: ForeignChange,
+    /// Who, as the API server knows them.
+    pub(crate) by: Box<str>,
 }
 
 /// A target that is there.
@@ -38,21 +46,33 @@ impl TargetTable {
 
     /// Notes that a target is gone. Whether that is news.
     pub(crate) fn remove(&mut self, target: &Identity) -> bool {
-        self.changed_by.remove(target);
+        self.foreign.remove(target);
         self.found.remove(target).is_some()
     }
 
-    /// Notes who has changed what a policy had just set in a target, if anybody knows.
-    pub(crate) fn note_change(&mut self, target: &Identity, by: Option<&str>) {
-        match by {
-            Some(by) => self.changed_by.insert(target.clone(), by.into()),
-            None => self.changed_by.remove(target),
-        };
+    /// Notes that a field of a target has changed: by whom, or by ourselves or somebody unknown.
+    pub(crate) fn note_change(
+        &mut self,
+        target: &Identity,
+        change: ForeignChange,
+        by: Option<&str>,
+    ) {
+        let noted = self.foreign.entry(target.clone()).or_default();
+        noted.retain(|it| it.change.field != change.field);
+        noted.extend(by.map(|by| Foreign { change, by: by.into() }));
+        if noted.is_empty() {
+            self.foreign.remove(target);
+        }
     }
 
-    /// Who has changed what a policy had just set in a target.
-    pub(crate) fn changed_by(&self, target: &Identity) -> Option<&str> {
-        self.changed_by.get(target).map(|by| &**by)
+    /// What was changed by others is ours again.
+    pub(crate) fn forget_changes(&mut self, target: &Identity) {
+        self.foreign.remove(target);
+    }
+
+    /// What others have changed of what a policy had just set in a target.
+    pub(crate) fn foreign(&self, target: &Identity) -> &[Foreign] {
+        self.foreign.get(target).map(Vec::as_slice).unwrap_or_default()
     }
 
     /// Whatever is told of a kind's targets next is so, for versions have gone back.

@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use almanac_api::kinds::Kind;
 use almanac_api::slim;
+use almanac_engine::cron_scaling::ForeignChange;
 use almanac_engine::{Field, Identity, PolicyName};
 use almanac_shell::following::{Follower, Unseen};
 use almanac_shell::writer::FIELD_MANAGER;
 use kube::api::{DynamicObject, ObjectMeta};
 use tokio::sync::watch;
 
-use super::Seen;
 use super::kind::Resolved;
 use crate::cluster::{Cluster, Found, Known, is_older};
 use crate::turns::Turns;
@@ -107,14 +107,21 @@ impl TargetFollower {
         self.kind.identity(namespace, name)
     }
 
-    /// The numbers of a target are others than before. Policies that have just set them want to know.
-    fn has_changed(&self, known: &mut Known, target: &Identity, metadata: &ObjectMeta) {
+    /// Numbers of a target are others than before. Policies that have just set them want to know.
+    fn has_changed(
+        &self,
+        known: &mut Known,
+        target: &Identity,
+        changes: &[ForeignChange],
+        metadata: &ObjectMeta,
+    ) {
         let now = self.turns.now();
         let minds = |policy: &&PolicyName| known.world.minds_changes(policy, now);
         let policies: Vec<PolicyName> =
             known.targets.aimed_at(target).iter().filter(minds).cloned().collect();
-        if !policies.is_empty() {
-            known.targets.note_change(target, writer_of_numbers(metadata));
+        for change in changes {
+            let by = writer_of(metadata, change.field).filter(|_| !policies.is_empty());
+            known.targets.note_change(target, *change, by);
         }
         for policy in &policies {
             self.turns.wake(policy);
@@ -150,12 +157,14 @@ impl Follower for TargetFollower {
             known.targets.insert(target, found);
             return;
         }
-        let before = Seen::of(&target, &known).numbers;
+        let before = numbers(&known, &target);
         if let Some(slim) = slim::of_data(self.kind, &object.data) {
             known.world.hold(target.clone(), slim);
         }
-        if before != Seen::of(&target, &known).numbers {
-            self.has_changed(&mut known, &target, &object.metadata);
+        let mut changes = numbers(&known, &target);
+        changes.retain(|change| !before.contains(change));
+        if !before.is_empty() && !changes.is_empty() {
+            self.has_changed(&mut known, &target, &changes, &object.metadata);
         }
         let found = Found { version: version.into(), listing: self.listing };
         if known.targets.insert(target.clone(), found) {
@@ -194,15 +203,26 @@ impl Follower for TargetFollower {
     }
 }
 
-/// Who has set the numbers of a target last, if the object says so and it was not us.
-fn writer_of_numbers(metadata: &ObjectMeta) -> Option<&str> {
-    let sets_a_number = |fields: &serde_json::Value| {
-        Field::ALL.iter().any(|field| fields["f:spec"].get(format!("f:{field}")).is_some())
+/// The numbers of a target, as the world has them.
+fn numbers(known: &Known, target: &Identity) -> Vec<ForeignChange> {
+    let number = |field: Field| {
+        let to = field.read(&known.world, target)?.number()?;
+        Some(ForeignChange { field, to })
     };
+    Field::ALL.into_iter().filter_map(number).collect()
+}
+
+/// Who has set a field of a target, if the object says so and it was not us.
+fn writer_of(metadata: &ObjectMeta, field: Field) -> Option<&str> {
+    let name = format!("f:{field}");
     let entries = metadata.managed_fields.iter().flatten();
-    let writers = entries.filter(|it| it.fields_v1.as_ref().is_some_and(|it| sets_a_number(&it.0)));
-    let last = writers.max_by_key(|it| it.time.as_ref().map(|time| time.0))?;
-    last.manager.as_deref().filter(|manager| *manager != FIELD_MANAGER)
+    let owners = entries.filter(|entry| {
+        entry.fields_v1.as_ref().is_some_and(|it| it.0["f:spec"].get(&name).is_some())
+    });
+    let mut managers = owners.filter_map(|entry| entry.manager.as_deref());
+    let first = managers.next().filter(|manager| *manager != FIELD_MANAGER)?;
+    // Whoever has set the same value as we have replaced nothing.
+    managers.all(|manager| manager != FIELD_MANAGER).then_some(first)
 }
 
 #[cfg(test)]
@@ -230,18 +250,19 @@ mod tests {
     }
 
     #[test]
-    fn the_writer_of_numbers_is_whoever_has_set_them_last_but_ourselves() {
-        let entry = |manager: &str, fields: serde_json::Value| json!({ "manager": manager, "operation": "Update", "fieldsV1": fields });
-        let writer = |numbers_by: &str| {
-            let entries = [
-                entry("kubectl", json!({ "f:spec": { "f:template": {} } })),
-                entry(numbers_by, json!({ "f:spec": { "f:replicas": {} } })),
-            ];
+    fn the_writer_of_a_number_is_whoever_has_set_it_but_not_ourselves() {
+        let entry = |manager: &str, field: &str| json!({ "manager": manager, "operation": "Update", "fieldsV1": { "f:spec": { field: {} } } });
+        let writer = |owners: &[(&str, &str)]| {
+            let entries: Vec<_> =
+                owners.iter().map(|(manager, field)| entry(manager, field)).collect();
             let metadata = json!({ "managedFields": entries });
             let metadata: ObjectMeta = serde_json::from_value(metadata).expect("it has the shape");
-            writer_of_numbers(&metadata).map(str::to_owned)
+            writer_of(&metadata, Field::MinReplicas).map(str::to_owned)
         };
-        assert_eq!(writer("kube-controller-manager").as_deref(), Some("kube-controller-manager"));
-        assert_eq!(writer(FIELD_MANAGER), None);
+        let (ann, us) = ("ann", FIELD_MANAGER);
+        assert_eq!(writer(&[(us, "f:template"), (ann, "f:minReplicas")]).as_deref(), Some(ann));
+        assert_eq!(writer(&[(ann, "f:maxReplicas"), (us, "f:minReplicas")]), None);
+        assert_eq!(writer(&[(ann, "f:minReplicas"), (us, "f:minReplicas")]), None);
+        assert_eq!(writer(&[]), None);
     }
 }

@@ -171,7 +171,7 @@ async fn what_another_writer_puts_back_at_once_is_noticed_and_not_fought() {
     let undone = memory.rules[0].undone.as_ref().expect("it was noticed");
     assert_eq!(&*undone.said, "another writer has set replicas to 2 since");
     let target = known.world.target_of(&object).expect("it has one");
-    let by = known.targets.changed_by(target.target.identity());
+    let by = known.targets.foreign(target.target.identity()).first().map(|it| &*it.by);
     assert_eq!(by, Some("kube-controller-manager"));
 }
 

@@ -163,6 +163,7 @@ impl Targets {
             None => return,
         };
         known.world.apply(action);
+        known.targets.forget_changes(target);
         known.targets.insert(target.clone(), Found { version: version.into(), listing });
     }
 }

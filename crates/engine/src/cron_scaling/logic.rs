@@ -7,8 +7,9 @@ use jiff::Timestamp;
 
 use super::memory::A_WRONG_CLOCK;
 use super::{
-    Because, CronRule, CronScaling, Decision, Ending, Execution, Input, Memory, Setting, decide,
-    explain, gather, next_firing, pass_over, render, settle, undone, wake_at,
+    Because, CronRule, CronScaling, Decision, Ending, Execution, ForeignChange, Input, Memory,
+    Setting, Undone, decide, explain, gather, next_firing, pass_over, render, settle, undone,
+    wake_at,
 };
 use crate::beginning::{Beginning, Begun};
 use crate::families::{Explained, Logic, Opened, Recorded};
@@ -121,8 +122,14 @@ impl Logic for CronRules {
         undone::minds_changes(world, policy, now)
     }
 
-    fn notice(&self, world: &mut World, policy: &Identity, now: Timestamp) -> Vec<Recorded> {
-        let recorded = undone::notice(world, policy, now);
+    fn notice(
+        &self,
+        world: &mut World,
+        policy: &Identity,
+        foreign: &[ForeignChange],
+        now: Timestamp,
+    ) -> Vec<Recorded> {
+        let recorded = undone::notice(world, policy, foreign, now);
         recorded.into_iter().map(Recorded::CronScaling).collect()
     }
 
@@ -201,8 +208,9 @@ fn what_became(input: &Input<'_>, reason: Reason<Because>, execution: &Execution
     let memory = input.memory.and_then(|memory| {
         memory.rules.iter().find(|it| explained.rule.as_deref() == Some(&*it.name))
     });
-    let undone = memory.and_then(|memory| memory.undone.as_ref());
-    if let Some(undone) = undone.filter(|it| it.scheduled == execution.scheduled()) {
+    let undone = memory.and_then(|memory| memory.undone.as_deref());
+    let is_so = |it: &&Undone| it.scheduled == execution.scheduled() && !it.is_over;
+    if let Some(undone) = undone.filter(is_so) {
         let because = format!("{}; {}", explained.because, undone.said);
         return Explained { because, ..explained };
     }

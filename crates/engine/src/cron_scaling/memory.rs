@@ -110,6 +110,9 @@ impl Memory {
         for rule in other.rules {
             match self.rules.iter_mut().find(|it| it.name == rule.name) {
                 Some(known) if known.handled < rule.handled => *known = rule,
+                Some(known) if known.handled == rule.handled => {
+                    known.undone = known.undone.take().or(rule.undone);
+                }
                 Some(_) => {}
                 None => self.rules.push(rule),
             }

@@ -18,17 +18,43 @@ const AT_ONCE: SignedDuration = SignedDuration::from_mins(2);
 /// How it is told that another writer has replaced what a rule has set.
 pub const ANOTHER_WRITER: &str = "another writer has set";
 
+/// A number of a target that another writer has changed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ForeignChange {
+    /// Which one.
+    pub field: Field,
+    /// What it was changed to.
+    pub to: u32,
+}
+
 /// A firing whose value another writer has replaced at once.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Undone {
     /// The firing.
     pub scheduled: Timestamp,
+    /// What was replaced.
+    pub field: Field,
     /// What was done to it: `another writer has set replicas to 2 since`.
     pub said: Arc<str>,
+    /// Whether the value is again as the rule has set it, or was set by another rule since. It was told
+    /// all the same, and is not told again.
+    pub is_over: bool,
 }
 
-/// A value that is not as a rule has set it.
-struct Replaced {
+impl Undone {
+    /// A firing that was undone, in the words of a status.
+    #[must_use]
+    pub fn told(scheduled: Timestamp, said: &str) -> Option<Undone> {
+        let rest = said.strip_prefix(ANOTHER_WRITER)?.trim_start();
+        let field = Field::ALL.into_iter().find(|field| {
+            rest.strip_prefix(&*field.to_string()).is_some_and(|rest| rest.starts_with(' '))
+        })?;
+        Some(Undone { scheduled, field, said: said.into(), is_over: false })
+    }
+}
+
+/// What a rule has set a field to, later than any other, and what it is by now.
+struct LastSet {
     rule: usize,
     scheduled: Timestamp,
     executed: Timestamp,
@@ -47,34 +73,50 @@ pub(crate) fn minds_changes(world: &World, policy: &Identity, now: Timestamp) ->
     })
 }
 
-/// Notices what another writer has replaced, and that it is over. Once a firing it is recorded.
-pub(crate) fn notice(world: &mut World, policy: &Identity, now: Timestamp) -> Vec<Recorded> {
-    let Some(replaced) = replaced(world, policy) else { return Vec::new() };
-    let is_undone = |it: &Replaced| !is_set_by_another_policy(world, policy, it);
-    let replaced: Vec<Replaced> = replaced.into_iter().filter(is_undone).collect();
+/// Notices what other writers have replaced, and that it is over. Once a firing it is recorded. Only what
+/// others are known to have changed counts: a value that is not as it was set may be our own as well, by
+/// a write whose answer was lost or by a rule that is no more.
+pub(crate) fn notice(
+    world: &mut World,
+    policy: &Identity,
+    foreign: &[ForeignChange],
+    now: Timestamp,
+) -> Vec<Recorded> {
+    let Some(all) = last_sets(world, policy) else { return Vec::new() };
     let object = world.cron_scalings.get_mut(policy);
     let Some(memory) = object.and_then(|object| object.memory.as_mut()) else { return Vec::new() };
-    let mut recorded = Vec::new();
     for (index, rule) in memory.rules.iter_mut().enumerate() {
-        let own = || replaced.iter().filter(|it| it.rule == index);
-        let is_so = |known: &Undone| own().any(|it| it.scheduled == known.scheduled);
-        rule.undone.take_if(|known| !is_so(known));
-        let Some(first) = own().find(|it| is_just_now(it.executed, now)) else { continue };
-        if rule.undone.is_some() {
+        // A later firing, or an edit, begins anew.
+        rule.undone.take_if(|known| known.scheduled != rule.handled);
+        if let Some(known) = rule.undone.as_deref_mut() {
+            let last = all.iter().find(|it| it.rule == index && it.field == known.field);
+            known.is_over = last.is_none_or(|it| it.set == it.found);
+        }
+    }
+    let mut recorded = Vec::new();
+    let is_foreign =
+        |it: &&LastSet| foreign.contains(&ForeignChange { field: it.field, to: it.found });
+    let replaced = all.iter().filter(|it| it.set != it.found && is_just_now(it.executed, now));
+    for LastSet { rule, scheduled, field, set, found, .. } in replaced.filter(is_foreign) {
+        let rule = &mut memory.rules[*rule];
+        let known = rule.undone.as_deref();
+        if known.is_some_and(|known| !known.is_over && known.field != *field) {
             continue;
         }
-        let Replaced { scheduled, field, set, found, .. } = *first;
+        let (scheduled, field, set, found) = (*scheduled, *field, *set, *found);
+        if known.is_none() {
+            let rule = Arc::clone(&rule.name);
+            recorded.push(Recorded::Undone { rule, scheduled, field, set, found });
+        }
         let said = Arc::from(format!("{ANOTHER_WRITER} {field} to {found} since"));
-        rule.undone = Some(Box::new(Undone { scheduled, said }));
-        let rule = Arc::clone(&rule.name);
-        recorded.push(Recorded::Undone { rule, scheduled, field, set, found });
+        rule.undone = Some(Box::new(Undone { scheduled, field, said, is_over: false }));
     }
     recorded
 }
 
-/// Of each field of the target what one of the rules has set last, where it is something else by now.
-/// `None` when nothing is known of the target.
-fn replaced(world: &World, policy: &Identity) -> Option<Vec<Replaced>> {
+/// Of each field of the target which rule has set it last, if that was its latest firing. `None` when
+/// nothing is known of the target.
+fn last_sets(world: &World, policy: &Identity) -> Option<Vec<LastSet>> {
     let object = world.cron_scalings.get(policy)?;
     let (target, memory) = (&object.policy.as_ref()?.target, object.memory.as_ref()?);
     let fields = Field::of_target(target).iter();
@@ -84,28 +126,16 @@ fn replaced(world: &World, policy: &Identity) -> Option<Vec<Replaced>> {
     });
     let values: Vec<(Field, u32)> = values.collect();
     let is_known = !values.is_empty();
-    let replaced = values.into_iter().filter_map(|(field, found)| {
+    let all = values.into_iter().filter_map(|(field, found)| {
         let rules = memory.rules.iter().enumerate();
         let last = rules.filter_map(|(index, rule)| Some((index, last_set(rule, field)?)));
         let (rule, (execution, set)) = last.max_by_key(|(_, (it, _))| it.executed())?;
         let (scheduled, executed) = (execution.scheduled(), execution.executed());
         // Whoever has edited the rule since has begun anew.
         let is_last = scheduled == memory.rules[rule].handled;
-        let is_replaced = is_last && set != found;
-        is_replaced.then_some(Replaced { rule, scheduled, executed, field, set, found })
+        is_last.then_some(LastSet { rule, scheduled, executed, field, set, found })
     });
-    is_known.then(|| replaced.collect())
-}
-
-/// Whether it was another policy that has set the value last.
-fn is_set_by_another_policy(world: &World, policy: &Identity, replaced: &Replaced) -> bool {
-    let objects = &world.cron_scalings;
-    let target = |policy| Some(objects.get(policy)?.policy.as_ref()?.target.identity());
-    let own = target(policy);
-    let others = objects.iter().filter(|(name, _)| *name != policy && target(name) == own);
-    let memories = others.filter_map(|(_, object)| object.memory.as_ref());
-    let mut set = memories.flat_map(|it| &it.rules).filter_map(|it| last_set(it, replaced.field));
-    set.any(|(execution, _)| execution.executed() >= replaced.executed)
+    is_known.then(|| all.collect())
 }
 
 /// What a rule has set a field to last.

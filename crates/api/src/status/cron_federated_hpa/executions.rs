@@ -59,7 +59,7 @@ pub(super) fn read_undone(entry: &Value) -> Option<Undone> {
         let scheduled = lenient::instant(&execution["scheduleTime"])?;
         let message = execution["message"].as_str()?;
         let said = &message[message.find(ANOTHER_WRITER)?..];
-        Some(Undone { scheduled, said: lenient::cut(said, MESSAGE_CHARACTERS).into() })
+        Undone::told(scheduled, &lenient::cut(said, MESSAGE_CHARACTERS))
     });
     successes.max_by_key(|undone| undone.scheduled)
 }

@@ -108,7 +108,8 @@ fn history_of(rule: &CronRule, memory: Option<&RuleMemory>, now: Timestamp) -> E
 
 /// What another writer has done to what a rule has set. Whoever has edited the rule since has begun anew.
 pub(super) fn undone<'a>(rule: &CronRule, memory: &'a RuleMemory) -> Option<&'a Undone> {
-    memory.undone.as_deref().filter(|_| memory.fingerprint == rule.fingerprint)
+    let undone = memory.undone.as_deref().filter(|_| memory.fingerprint == rule.fingerprint);
+    undone.filter(|it| !it.is_over)
 }
 
 /// The history of a rule that cannot be used. Without a fingerprint it begins anew once mended. The

@@ -1,14 +1,26 @@
 //! What another writer replaces as soon as a rule has set it.
 
-use almanac_engine::cron_scaling::Recorded;
-use almanac_engine::{self as engine, Identity};
+use almanac_engine::cron_scaling::{ForeignChange, Recorded};
+use almanac_engine::{self as engine, Field, Outcome, Value};
 use jiff::Timestamp;
 
 use crate::support::cron::{Scaling, bounds, rule};
 use crate::support::monday;
 
-/// What is noticed at an instant, as lines.
+/// What is noticed at an instant, as lines, when others have made the target as it is.
 fn noticed(scaling: &mut Scaling, now: Timestamp) -> Vec<String> {
+    let name = scaling.name();
+    let target = scaling.world.target_of(&name).unwrap().target.identity().clone();
+    let number = |field: Field| match field.read(&scaling.world, &target) {
+        Some(Value::Number(to)) => Some(ForeignChange { field, to }),
+        _ => None,
+    };
+    let foreign: Vec<ForeignChange> = Field::ALL.into_iter().filter_map(number).collect();
+    noticed_of(scaling, &foreign, now)
+}
+
+/// What is noticed when others have made these changes.
+fn noticed_of(scaling: &mut Scaling, foreign: &[ForeignChange], now: Timestamp) -> Vec<String> {
     let name = scaling.name();
     let line = |recorded: engine::Recorded| match recorded {
         engine::Recorded::CronScaling(Recorded::Undone { rule, field, set, found, .. }) => {
@@ -16,7 +28,7 @@ fn noticed(scaling: &mut Scaling, now: Timestamp) -> Vec<String> {
         }
         other => panic!("{other:?} is not noticed"),
     };
-    scaling.world.notice(&name, now).into_iter().map(line).collect()
+    scaling.world.notice(&name, foreign, now).into_iter().map(line).collect()
 }
 
 /// Five replicas since three minutes past nine.
@@ -28,7 +40,7 @@ fn scaled() -> Scaling {
 }
 
 fn is_undone(scaling: &Scaling) -> bool {
-    scaling.rule_memory("r").undone.is_some()
+    scaling.rule_memory("r").undone.as_ref().is_some_and(|undone| !undone.is_over)
 }
 
 #[test]
@@ -45,7 +57,7 @@ fn what_another_writer_replaces_at_once_is_noticed_once_a_firing_and_left_as_it_
     assert!(is_undone(&scaling));
     let explained = scaling.world.explain(&scaling.name(), monday("09:30"));
     let because = &explained[0].because;
-    assert!(because.ends_with("fired; another writer has set replicas to 2 since"), "{because}");
+    assert!(because.ends_with("fired; another writer has set replicas to 3 since"), "{because}");
     assert!(scaling.turn(monday("10:03")));
     assert!(noticed(&mut scaling, monday("10:03")).is_empty());
     assert!(!is_undone(&scaling), "the next firing has set it anew");
@@ -75,24 +87,50 @@ fn what_is_replaced_later_is_nobodys_mistake() {
 }
 
 #[test]
-fn what_another_policy_or_rule_has_set_since_is_not_undone() {
-    let mut scaling =
-        Scaling::of_workload(1, &[rule("r", "3 * * * *", 5), rule("s", "4 * * * *", 6)]);
-    scaling.turn(monday("09:00"));
-    scaling.turn(monday("09:03"));
+fn what_goes_back_and_forth_is_told_once_a_firing() {
+    let mut scaling = scaled();
+    let mut told = Vec::new();
+    for second in ["09:03:10", "09:03:30", "09:03:50"] {
+        scaling.set_replicas(2);
+        told.extend(noticed(&mut scaling, monday(second)));
+        assert!(is_undone(&scaling));
+        scaling.set_replicas(5);
+        told.extend(noticed(&mut scaling, monday(second)));
+        assert!(!is_undone(&scaling));
+    }
+    assert_eq!(told, ["r: replicas 5 became 2"]);
+}
+
+#[test]
+fn what_nobody_else_is_known_to_have_changed_is_not_undone() {
+    let two_rules = [rule("r", "3 * * * *", 5), rule("s", "4 * * * *", 6)];
+    let begun = || {
+        let mut scaling = Scaling::of_workload(1, &two_rules);
+        scaling.turn(monday("09:00"));
+        scaling.turn(monday("09:03"));
+        scaling
+    };
+    // Written by the rule s, though nobody has heard the answer.
+    let mut scaling = begun();
+    scaling.turn_with(monday("09:04"), |world, action| {
+        world.apply(action);
+        Outcome::Unknown("no answer within 10 s".into())
+    });
+    assert!(noticed_of(&mut scaling, &[], monday("09:04:10")).is_empty());
+
+    // Set by a rule that has been removed since.
+    let mut scaling = begun();
     scaling.turn(monday("09:04"));
     assert!(noticed(&mut scaling, monday("09:04:10")).is_empty(), "six, by the rule s");
+    scaling.edit(&two_rules[..1]);
+    scaling.turn(monday("09:04:30"));
+    assert!(noticed_of(&mut scaling, &[], monday("09:04:30")).is_empty());
 
-    let mut scaling = scaled();
-    let mut later = scaled();
-    later.edit(&[rule("other", "4 * * * *", 7)]);
-    later.turn(monday("09:03:30"));
-    assert!(later.turn(monday("09:04")));
-    let (group, kind) = (scaling.identity.group(), scaling.identity.kind());
-    let other = Identity::new(group, kind, scaling.identity.namespace(), "other");
-    scaling.world.cron_scalings.insert(other, later.object().clone());
+    // Set by another policy, after somebody else had set something else.
+    let mut scaling = begun();
     scaling.set_replicas(7);
-    assert!(noticed(&mut scaling, monday("09:04:10")).is_empty(), "seven, by another policy");
+    let earlier = ForeignChange { field: Field::Replicas, to: 2 };
+    assert!(noticed_of(&mut scaling, &[earlier], monday("09:03:30")).is_empty());
 }
 
 #[test]
@@ -103,6 +141,11 @@ fn of_two_bounds_the_one_that_was_replaced_is_named() {
     assert!(scaling.turn(monday("09:03")));
     scaling.set_bounds(Some(4), Some(3));
     assert_eq!(noticed(&mut scaling, monday("09:03:15")), ["r: maxReplicas 9 became 3"]);
+    // One is put back, and the other replaced: what is so is said, though it is told once.
+    scaling.set_bounds(Some(2), Some(9));
+    assert!(noticed(&mut scaling, monday("09:03:25")).is_empty());
+    let undone = scaling.rule_memory("r").undone.as_ref().expect("the lower bound is another");
+    assert_eq!(&*undone.said, "another writer has set minReplicas to 2 since");
 }
 
 #[test]
