@@ -48,9 +48,24 @@ pub(crate) fn words(text: &str) -> anyhow::Result<Vec<String>> {
 
 /// The names of the tests in a source text: functions under an attribute that ends in `test`.
 pub(crate) fn test_names(text: &str) -> anyhow::Result<Vec<String>> {
-    let mut names = Vec::new();
-    collect_test_names(tokens(text)?, &mut names);
-    Ok(names)
+    Ok(tests(text)?.into_iter().map(|test| test.name).collect())
+}
+
+/// The names of the tests that do not run unless somebody asks for them: those with `#[ignore]`.
+pub(crate) fn ignored_tests(text: &str) -> anyhow::Result<Vec<String>> {
+    let ignored = tests(text)?.into_iter().filter(|test| test.is_ignored);
+    Ok(ignored.map(|test| test.name).collect())
+}
+
+struct Test {
+    name: String,
+    is_ignored: bool,
+}
+
+fn tests(text: &str) -> anyhow::Result<Vec<Test>> {
+    let mut tests = Vec::new();
+    collect_tests(tokens(text)?, &mut tests);
+    Ok(tests)
 }
 
 fn tokens(text: &str) -> anyhow::Result<TokenStream> {
@@ -67,8 +82,9 @@ fn collect_words(tokens: TokenStream, words: &mut Vec<String>) {
     }
 }
 
-fn collect_test_names(tokens: TokenStream, names: &mut Vec<String>) {
+fn collect_tests(tokens: TokenStream, tests: &mut Vec<Test>) {
     let mut is_test = false;
+    let mut is_ignored = false;
     let mut after_fn = false;
     let mut after_hash = false;
     for token in tokens {
@@ -77,14 +93,16 @@ fn collect_test_names(tokens: TokenStream, names: &mut Vec<String>) {
             TokenTree::Punct(mark) => after_hash = mark.as_char() == '#',
             TokenTree::Group(group) if is_attribute => {
                 is_test |= is_test_attribute(group.stream());
+                is_ignored |= is_ignoring_attribute(group.stream());
             }
             TokenTree::Group(group) if group.delimiter() == Delimiter::Brace => {
-                collect_test_names(group.stream(), names);
+                collect_tests(group.stream(), tests);
             }
             TokenTree::Ident(word) if after_fn => {
                 after_fn = false;
+                let is_ignored = std::mem::take(&mut is_ignored);
                 if std::mem::take(&mut is_test) {
-                    names.push(word.to_string());
+                    tests.push(Test { name: word.to_string(), is_ignored });
                 }
             }
             TokenTree::Ident(word) => after_fn = word == "fn",
@@ -97,6 +115,17 @@ fn collect_test_names(tokens: TokenStream, names: &mut Vec<String>) {
 fn is_test_attribute(tokens: TokenStream) -> bool {
     let path = tokens.into_iter().take_while(|token| !matches!(token, TokenTree::Group(_)));
     path.last().is_some_and(|token| matches!(token, TokenTree::Ident(word) if word == "test"))
+}
+
+/// `ignore`, `ignore = "why"`, `cfg_attr(windows, ignore)`; not `should_panic(expected = "ignore")`.
+fn is_ignoring_attribute(tokens: TokenStream) -> bool {
+    let mut words = Vec::new();
+    collect_words(tokens, &mut words);
+    match words.first().map(String::as_str) {
+        Some("ignore") => true,
+        Some("cfg_attr") => words.iter().any(|word| word == "ignore"),
+        _ => false,
+    }
 }
 
 #[cfg(test)]
@@ -123,6 +152,22 @@ mod tests {
             mod tests { #[test] fn nested() {} }
         "#;
         assert_eq!(test_names(text).unwrap(), ["plain", "with_a_runtime", "nested"]);
+    }
+
+    #[test]
+    fn ignored_tests_are_told_from_those_that_run() {
+        let text = r##"
+            #[test] #[ignore] fn plain() {}
+            #[ignore = "slow"] #[tokio::test] async fn with_a_reason() {}
+            #[cfg_attr(windows, ignore)] #[test] fn somewhere() {}
+            proptest! { #[test] #[ignore] fn drawn(seed in any::<u8>()) {} }
+            // #[ignore]
+            #[test] #[should_panic(expected = "ignore")] fn runs() { ignore("#[ignore]") }
+            #[ignore] fn no_test() {}
+            #[test] fn runs_too() {}
+        "##;
+        let ignored = ["plain", "with_a_reason", "somewhere", "drawn"];
+        assert_eq!(ignored_tests(text).unwrap(), ignored);
     }
 
     #[test]

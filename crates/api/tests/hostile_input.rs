@@ -1,27 +1,19 @@
-//! Text that is broken, or made to break things: a clear finding, in bounded time and memory.
+//! Text that is broken, or made to break things: a clear finding and never a panic. How much work it
+//! makes is in `work_of_reading.rs`.
 
-#![expect(
-    clippy::disallowed_types,
-    reason = "these tests write large files, and look at the clock to see how long reading takes"
-)]
+#![expect(clippy::disallowed_types, reason = "these tests write large files")]
 
 mod written;
 
 use std::fmt::Write;
-use std::time::{Duration, Instant};
 
 use almanac_api::finding::Code;
 use almanac_api::reading::{PlacedFinding, Source, files};
 use proptest::prelude::*;
 use written::{check, cron_for_workload, findings};
 
-/// Far more than any of these takes, far less than anything that is not bounded would.
-const LONG: Duration = Duration::from_secs(20);
-
 fn codes(text: &str) -> Vec<Code> {
-    let begun = Instant::now();
     let (_, _, findings) = check(text);
-    assert!(begun.elapsed() < LONG, "it took {:?}", begun.elapsed());
     findings.iter().map(|placed| placed.finding.code).collect()
 }
 
@@ -42,7 +34,7 @@ fn deep_nesting_is_refused_in_yaml_and_in_json() {
             &text[..8]
         );
     }
-    // Text that has to be looked at twice is no slower to refuse.
+    // Text that has to be looked at twice is refused as well.
     for opening in ["[", "{a: ", "- "] {
         let text = format!("- \"!,\"\n- {}", opening.repeat(300_000));
         let found = codes(&text);
@@ -96,7 +88,7 @@ fn many_values_are_refused_and_many_mistakes_are_counted() {
 }
 
 #[test]
-fn a_map_with_very_many_keys_takes_no_longer_than_its_length() {
+fn a_map_with_very_many_keys_is_read_to_its_end() {
     let keys: String = (0..200_000).fold(String::new(), |mut text, key| {
         writeln!(text, "key{key}: 1").expect("a string");
         text

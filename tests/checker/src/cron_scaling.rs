@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::Violations;
 use crate::cron_recorded::check_recorded;
-use crate::cron_waking::first_occasion;
+use crate::cron_waking::check_waking;
 use crate::cron_write::check_write;
 
 /// What is further ahead of now was handled, or tried, by a clock that was wrong.
@@ -49,10 +49,7 @@ pub fn check_cron_scaling(input: &Input<'_>, now: Timestamp, decision: &Decision
         now,
     );
     check_write(&mut violations, input, now, decision);
-    let first = first_occasion(input.policy, &decision.memory, now);
-    violations.unless(decision.wake_at == first, || {
-        format!("wakes at {:?} instead of {first:?}", decision.wake_at)
-    });
+    check_waking(&mut violations, input.policy, &decision.memory, now, decision.wake_at);
     violations
 }
 

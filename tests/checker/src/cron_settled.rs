@@ -9,7 +9,7 @@ use jiff::Timestamp;
 
 use crate::Violations;
 use crate::cron_recorded::check_recorded;
-use crate::cron_waking::first_occasion;
+use crate::cron_waking::check_waking;
 use crate::cron_write::applied_to;
 
 /// A turn of cron rules that was opened and closed.
@@ -45,10 +45,7 @@ pub fn check_cron_settled(closed: &ClosedTurn<'_>) -> Violations {
     violations.unless(done.eq(turn.done.iter().cloned()), || {
         format!("{:?} is not what was done", turn.done)
     });
-    let first = first_occasion(policy, memory, closed.opened_at);
-    violations.unless(turn.wake_at == first, || {
-        format!("wakes at {:?} instead of {first:?}, once it is settled", turn.wake_at)
-    });
+    check_waking(&mut violations, policy, memory, closed.opened_at, turn.wake_at);
     violations
 }
 

@@ -1,25 +1,70 @@
-//! When time alone could next change what cron rules want.
+//! That cron rules are asked again when time alone could next change what they want.
+//!
+//! That instant is not worked out here. The one that was decided is held to what it says: nothing
+//! falls due until it, and something does then. Whoever decides looks forward from now to the next
+//! firing; this looks back from the instant that was decided.
 
-use almanac_engine::cron_scaling::{CronScaling, Memory};
+use almanac_engine::cron_scaling::{CronRule, CronScaling, Memory, RuleMemory};
 use jiff::{SignedDuration, Timestamp};
 
-/// The first instant after another one at which a rule fires, is tried again or becomes too late.
-pub(crate) fn first_occasion(
+use crate::Violations;
+
+const A_NANOSECOND: SignedDuration = SignedDuration::from_nanos(1);
+
+/// Checks when rules of which so much is remembered at `now` are to be asked again.
+pub(crate) fn check_waking(
+    violations: &mut Violations,
     policy: &CronScaling,
     memory: &Memory,
-    after: Timestamp,
-) -> Option<Timestamp> {
-    let mut occasions = Vec::new();
-    for (rule, memory) in policy.rules.iter().zip(&memory.rules) {
-        if !rule.suspended {
-            occasions.extend(rule.firings.next(after.max(memory.handled)));
-        }
-        if let Some(pending) = &memory.pending {
-            let delay = SignedDuration::from_secs(i64::from(rule.max_delay_seconds));
-            let too_late = delay + SignedDuration::from_nanos(1);
-            occasions.extend(pending.at.checked_add(too_late).ok());
-            occasions.extend(pending.applying.is_none().then_some(pending.retry_at));
+    now: Timestamp,
+    wake_at: Option<Timestamp>,
+) {
+    let rules =
+        || policy.rules.iter().zip(&memory.rules).map(|(rule, memory)| Rule { rule, memory });
+    let until = wake_at.map_or(Timestamp::MAX, |at| at - A_NANOSECOND);
+    for rule in rules() {
+        for (what, is_slept_over) in [
+            ("a firing", rule.fires_within(now, until)),
+            ("an attempt", rule.is_tried_within(now, until)),
+            ("the end of its delay", rule.is_given_up_within(now, until)),
+        ] {
+            violations.unless(!is_slept_over, || {
+                format!("wakes at {wake_at:?}, and {} has {what} before that", rule.rule.name)
+            });
         }
     }
-    occasions.into_iter().filter(|at| *at > after).min()
+    let Some(at) = wake_at else { return };
+    let has_cause = |rule: Rule<'_>| {
+        rule.fires_within(until, at)
+            || rule.is_tried_within(until, at)
+            || rule.is_given_up_within(until, at)
+    };
+    violations.unless(at > now && rules().any(has_cause), || format!("wakes at {at} for nothing"));
+}
+
+/// A rule, and what may fall due of it after one instant and no later than another.
+#[derive(Clone, Copy)]
+struct Rule<'a> {
+    rule: &'a CronRule,
+    memory: &'a RuleMemory,
+}
+
+impl Rule<'_> {
+    fn fires_within(self, after: Timestamp, until: Timestamp) -> bool {
+        let latest = self.rule.firings.previous(until);
+        !self.rule.suspended && latest.is_some_and(|at| at > after && at > self.memory.handled)
+    }
+
+    /// What is under way is not tried again before its outcome is known.
+    fn is_tried_within(self, after: Timestamp, until: Timestamp) -> bool {
+        let waiting = self.memory.pending.as_ref().filter(|it| it.applying.is_none());
+        waiting.is_some_and(|it| after < it.retry_at && it.retry_at <= until)
+    }
+
+    fn is_given_up_within(self, after: Timestamp, until: Timestamp) -> bool {
+        let delay = SignedDuration::from_secs(i64::from(self.rule.max_delay_seconds));
+        let is_too_late = |it: Timestamp, at: Timestamp| it.duration_since(at) > delay;
+        let pending = self.memory.pending.as_ref();
+        pending.is_some_and(|it| !is_too_late(after, it.at) && is_too_late(until, it.at))
+    }
 }

@@ -5,6 +5,7 @@
 
 mod arrows;
 mod documents;
+mod ignored;
 mod manifests;
 mod purity;
 mod style;
@@ -72,7 +73,10 @@ fn gather(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
     }
     findings.extend(purity::check(workspace)?);
     for file in source::read_all(&workspace.root)? {
-        findings.extend(style::check(&workspace.relative(&file.path), &file.text));
+        let place = workspace.relative(&file.path);
+        findings.extend(style::check(&place, &file.text));
+        let ignored = ignored::check(&place, &file.text);
+        findings.extend(ignored.with_context(|| format!("failed to look through {place}"))?);
     }
     findings.extend(documents::check(workspace)?);
     Ok(findings)

@@ -40,7 +40,7 @@ impl MapInProgress {
     /// Sets a key; the one it replaces is returned.
     fn put(&mut self, entry: Entry) -> Option<Entry> {
         let position = if self.entries.len() < Self::FEW {
-            self.entries.iter().position(|other| other.key == entry.key)
+            self.entries.iter().position(|other| has_key(other, &entry.key))
         } else {
             if self.index.is_empty() {
                 let keys = self.entries.iter().map(|entry| entry.key.clone());
@@ -74,6 +74,13 @@ impl MapInProgress {
     }
 }
 
+/// One step of looking through the entries of a map; tests count them.
+fn has_key(entry: &Entry, key: &str) -> bool {
+    #[cfg(test)]
+    tests::STEPS.with(|steps| steps.set(steps.get() + 1));
+    &*entry.key == key
+}
+
 /// `<<`: the entries of a map, or of a list of maps of which the earlier wins, are put into the
 /// map as if they were written here. As kubectl has it, they replace what stands before and are
 /// replaced by what comes after.
@@ -98,4 +105,34 @@ pub(super) fn merge(map: &mut MapInProgress, node: Node, span: Span) -> Result<(
         map.put(entry);
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    thread_local! {
+        pub(super) static STEPS: Cell<usize> = const { Cell::new(0) };
+    }
+
+    /// The steps that it takes to put so many different keys into a map.
+    fn steps_for(keys: usize) -> usize {
+        STEPS.set(0);
+        let mut map = MapInProgress::default();
+        for key in 0..keys {
+            let value = Node { span: Span::default(), value: Value::Null };
+            let key = format!("key{key}").into();
+            assert!(map.put_written(Entry { key, key_span: Span::default(), value }).is_none());
+        }
+        assert_eq!(map.into_entries().len(), keys);
+        STEPS.get()
+    }
+
+    #[test]
+    fn a_map_of_many_keys_is_looked_through_no_more_than_one_of_a_few() {
+        assert_eq!(steps_for(10_000), steps_for(1_000));
+        assert!(steps_for(1_000) > 0, "nothing is counted");
+    }
 }

@@ -80,7 +80,7 @@ fn memories() -> impl Strategy<Value = Memory> {
     let handled = prop_oneof![instants(), Just(Timestamp::UNIX_EPOCH), Just(Timestamp::MIN)];
     let fingerprints = prop_oneof![
         Just(Fingerprint::of_nothing()),
-        any::<u8>().prop_map(|_| Fingerprint::of(["x"]))
+        any::<u64>().prop_map(|text| Fingerprint::of([&*text.to_string()]))
     ];
     let rule = (names, fingerprints, handled, executions());
     let rule = rule.prop_map(|(name, fingerprint, handled, list)| RuleMemory {
