@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use almanac_engine::Family;
+use almanac_shell::backoff::Backoff;
 use almanac_shell::budget::{WriteBudget, WriteLimits};
 use almanac_shell::clock::Clock;
 use almanac_shell::endpoints::Health;
@@ -12,6 +13,7 @@ use almanac_shell::process_metrics;
 use almanac_shell::writer::WriteMetrics;
 use kube::Client;
 use prometheus_client::registry::Registry;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::families::Families;
@@ -48,6 +50,10 @@ pub(crate) struct Metrics {
 
 /// How long there is between two terms.
 const BETWEEN_TERMS: Duration = Duration::from_secs(1);
+/// How long at most, after many that fell over: each lists everything.
+const BETWEEN_TERMS_AT_MOST: Duration = Duration::from_mins(1);
+/// A term that lasts so long before it falls over has nothing to do with the one before.
+const LASTING: Duration = Duration::from_mins(10);
 
 /// A process that carries out policies.
 pub struct Process {
@@ -91,10 +97,11 @@ impl Process {
 
     /// Runs until the token ends; then finishes what is under way and lets go of the lease.
     pub async fn run(self, end: CancellationToken) {
+        let mut pauses = Pauses::new(self.options.seed);
         let Some(lease) = self.options.lease.clone() else {
             while !end.is_cancelled() {
-                self.term(Fence::open(), &end).await;
-                self.after_term(&end).await;
+                let fell_over = self.term(Fence::open(), &end).await;
+                self.after_term(pauses.after(fell_over), &end).await;
             }
             return;
         };
@@ -104,31 +111,34 @@ impl Process {
         while !end.is_cancelled() {
             tracing::info!("waiting for the lease");
             self.health.await_what("the lease");
+            let mut fell_over = None;
             let led = candidate.lead(&end, async |fence| {
                 tracing::info!("leading");
-                self.term(fence, &end).await;
+                fell_over = self.term(fence, &end).await;
             });
             if let Err(lost) = led.await {
                 tracing::warn!(%lost, "leading no more");
             }
-            self.after_term(&end).await;
+            self.after_term(pauses.after(fell_over), &end).await;
         }
     }
 
     /// Keeps what the next term goes on from. That does not begin at once: whatever ended this one
     /// may still be there.
-    async fn after_term(&self, end: &CancellationToken) {
+    async fn after_term(&self, pause: Duration, end: &CancellationToken) {
         if let Some(cluster) = self.leading.end() {
             self.unrecorded.keep(&cluster);
         }
         self.health.rest();
         tokio::select! {
             () = end.cancelled() => {}
-            () = tokio::time::sleep(BETWEEN_TERMS) => {}
+            () = tokio::time::sleep(pause) => {}
         }
     }
 
-    async fn term(&self, fence: Fence, end: &CancellationToken) {
+    /// Runs a term. If it ends though nobody has asked for that, it fell over, after so long.
+    async fn term(&self, fence: Fence, end: &CancellationToken) -> Option<Duration> {
+        let begun = Instant::now();
         let term = term::Term {
             client: self.client.clone(),
             options: self.options.clone(),
@@ -142,5 +152,79 @@ impl Process {
             unrecorded: self.unrecorded.clone(),
         };
         term.run(end).await;
+        (!end.is_cancelled()).then(|| begun.elapsed())
+    }
+}
+
+/// How long to wait after a term: ever longer while they fall over soon.
+struct Pauses {
+    failures: Backoff,
+}
+
+impl Pauses {
+    fn new(seed: u64) -> Self {
+        Self { failures: Backoff::new(BETWEEN_TERMS, BETWEEN_TERMS_AT_MOST, seed) }
+    }
+
+    /// After a term that fell over when it had lasted so long, or that ended otherwise.
+    fn after(&mut self, fell_over: Option<Duration>) -> Duration {
+        if fell_over.is_none_or(|lasted| lasted >= LASTING) {
+            self.failures.reset();
+        }
+        fell_over.map_or(BETWEEN_TERMS, |_| self.failures.next_pause())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+    use std::sync::{Arc, Mutex};
+
+    use http::{Request, Response};
+    use kube::client::Body;
+    use tower::service_fn;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn terms_that_fall_over_follow_each_other_ever_less_often() {
+        let begun = Instant::now();
+        let asked: Arc<Mutex<Vec<Duration>>> = Arc::default();
+        let noted = Arc::clone(&asked);
+        let service = service_fn(move |_: Request<Body>| {
+            noted.lock().expect("whole").push(begun.elapsed());
+            async { panic!("whoever follows policies falls over by this answer") as Falls }
+        });
+        let options = Options {
+            families: vec![Family::CronScaling],
+            lease: None,
+            identity: "us".to_owned(),
+            limits: WriteLimits::default(),
+            allow_cluster_scoped_targets: false,
+            clock: Clock::of(|| jiff::Timestamp::UNIX_EPOCH),
+            seed: 1,
+        };
+        let client = Client::new(service, "default");
+        let process = Process::new(client, options, Health::default(), &mut Registry::default());
+        let hour = Duration::from_hours(1);
+        let _over = tokio::time::timeout(hour, process.run(CancellationToken::new())).await;
+        let asked = asked.lock().expect("whole");
+        let soon = asked.iter().filter(|at| **at < Duration::from_secs(10)).count();
+        assert!(soon >= 3, "a mishap costs little: {asked:?}");
+        assert!((60..150).contains(&asked.len()), "{} terms in an hour", asked.len());
+    }
+
+    /// An answer that never comes.
+    type Falls = Result<Response<Body>, Infallible>;
+
+    #[test]
+    fn pauses_between_terms_begin_anew_after_one_that_lasted_or_did_not_fall_over() {
+        for other in [Some(LASTING), None] {
+            let mut pauses = Pauses::new(1);
+            let grown = (0..10).map(|_| pauses.after(Some(Duration::from_secs(5)))).max();
+            assert!(grown > Some(Duration::from_secs(20)), "{grown:?}");
+            assert!(pauses.after(other) <= BETWEEN_TERMS);
+            assert!(pauses.after(Some(Duration::from_secs(5))) <= 2 * BETWEEN_TERMS);
+        }
     }
 }

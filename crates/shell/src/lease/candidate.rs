@@ -54,6 +54,17 @@ pub(crate) struct Won {
     fence: Fence,
 }
 
+/// When a holder tries to renew again.
+enum Renewal {
+    /// At once: it was changed by somebody else, and has been read as it is now.
+    Again,
+    /// When it is time.
+    Later,
+}
+
+/// How often in a row a holder tries to renew what others keep changing.
+const RENEWALS_AT_ONCE: usize = 3;
+
 /// Why a leader leads no more.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Lost {
@@ -218,47 +229,67 @@ impl Candidate {
     async fn keep(&mut self, latest: &mut Record, fence: &Fence) -> Lost {
         loop {
             tokio::time::sleep(self.options.every).await;
-            let Ok(left) = fence.check() else { return Lost::NotRenewed };
-            let sent = monotonic::now();
-            // A request that hangs must not take the time in which another one could succeed.
-            let patience = left.min(2 * self.options.every);
-            match tokio::time::timeout(patience, latest.renew(&self.api)).await {
-                Ok(Ok(renewed)) => {
-                    *latest = renewed;
-                    self.switch.take_in(latest.why_stopped());
-                    if fence.extend(sent + self.options.writes_for).is_err() {
-                        return Lost::NotRenewed;
-                    }
+            for _ in 0..RENEWALS_AT_ONCE {
+                match self.renew(latest, fence).await {
+                    Ok(Renewal::Again) => {}
+                    Ok(Renewal::Later) => break,
+                    Err(lost) => return lost,
                 }
-                Ok(Err(kube::Error::Api(status))) if status.code == 409 => {
-                    if let Some(lost) = self.look_again(latest, fence).await {
-                        return lost;
-                    }
-                }
-                Ok(Err(error)) => {
-                    tracing::warn!(error = %in_short(&error), "failed to renew the lease");
-                }
-                Err(_) => tracing::warn!("failed to renew the lease: no answer in time"),
             }
         }
     }
 
-    /// Somebody has changed the Lease. It may still be ours: an answer of ours may have been lost.
-    async fn look_again(&self, latest: &mut Record, fence: &Fence) -> Option<Lost> {
-        let left = fence.check().unwrap_or_default();
-        let found = tokio::time::timeout(left, Record::find(&self.api, &self.options.name)).await;
-        match found {
+    /// Tries to renew. When the next attempt is due.
+    async fn renew(&self, latest: &mut Record, fence: &Fence) -> Result<Renewal, Lost> {
+        let patience = self.patience(fence)?;
+        let sent = monotonic::now();
+        match tokio::time::timeout(patience, latest.renew(&self.api)).await {
+            Ok(Ok(renewed)) => {
+                *latest = renewed;
+                self.switch.take_in(latest.why_stopped());
+                let extended = fence.extend(sent + self.options.writes_for);
+                extended.map_err(|_| Lost::NotRenewed)?;
+            }
+            Ok(Err(kube::Error::Api(status))) if status.code == 409 => {
+                return self.look_again(latest, fence).await;
+            }
+            Ok(Err(error)) => {
+                tracing::warn!(error = %in_short(&error), "failed to renew the lease");
+            }
+            Err(_) => tracing::warn!("failed to renew the lease: no answer in time"),
+        }
+        Ok(Renewal::Later)
+    }
+
+    /// Somebody has changed the Lease. It may still be ours: others annotate it, or an answer of ours
+    /// was lost. Then it is renewed at once, before they change it once more.
+    async fn look_again(&self, latest: &mut Record, fence: &Fence) -> Result<Renewal, Lost> {
+        let patience = self.patience(fence)?;
+        let find = Record::find(&self.api, &self.options.name);
+        match tokio::time::timeout(patience, find).await {
             Ok(Ok(Some(record))) if record.is_of_the_same_term(latest) => {
                 // Perhaps this is what was changed.
                 self.switch.take_in(record.why_stopped());
                 *latest = record;
-                None
+                return Ok(Renewal::Again);
             }
-            Ok(Ok(Some(record))) => Some(Lost::To(record.holder().unwrap_or("nobody").to_owned())),
-            Ok(Ok(None)) => Some(Lost::To("nobody".to_owned())),
-            Ok(Err(_)) => None,
-            Err(_) => Some(Lost::NotRenewed),
+            Ok(Ok(Some(record))) => {
+                return Err(Lost::To(record.holder().unwrap_or("nobody").to_owned()));
+            }
+            Ok(Ok(None)) => return Err(Lost::To("nobody".to_owned())),
+            Ok(Err(error)) => {
+                tracing::warn!(error = %in_short(&error), "failed to look at the lease");
+            }
+            Err(_) => tracing::warn!("failed to look at the lease: no answer in time"),
         }
+        Ok(Renewal::Later)
+    }
+
+    /// How long to wait for an answer while the fence is open: a request that hangs must not take the
+    /// time in which another one could succeed.
+    fn patience(&self, fence: &Fence) -> Result<Duration, Lost> {
+        let left = fence.check().map_err(|_| Lost::NotRenewed)?;
+        Ok(left.min(2 * self.options.every))
     }
 
     async fn release(&self, latest: &Record, patience: Duration) {
@@ -289,3 +320,6 @@ impl Candidate {
 fn in_short(error: &kube::Error) -> String {
     crate::writer::in_short(error)
 }
+
+#[cfg(test)]
+mod contended;

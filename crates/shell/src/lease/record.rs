@@ -17,12 +17,12 @@ pub(super) struct Record {
     lease: Lease,
 }
 
-/// What changes whenever a holder renews.
+/// What changes whenever a holder renews, and not when others write something else there.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Mark {
     holder: Option<String>,
     renewed: Option<Timestamp>,
-    version: Option<String>,
+    transitions: Option<i32>,
 }
 
 impl Record {
@@ -75,7 +75,7 @@ impl Record {
         Mark {
             holder: self.holder().map(str::to_owned),
             renewed: spec.and_then(|spec| spec.renew_time.as_ref()).map(|time| time.0),
-            version: self.lease.metadata.resource_version.clone(),
+            transitions: spec.and_then(|spec| spec.lease_transitions),
         }
     }
 
@@ -135,4 +135,31 @@ fn taken(before: Option<&LeaseSpec>, holder: &str, lasts: Duration) -> LeaseSpec
 
 fn by_us() -> PostParams {
     PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn mark(version: &str, renewed: &str, transitions: i32) -> Mark {
+        let lease = json!({
+            "metadata": { "name": "almanac", "resourceVersion": version },
+            "spec": {
+                "holderIdentity": "us", "renewTime": renewed, "leaseTransitions": transitions,
+            },
+        });
+        let lease = serde_json::from_value(lease).expect("it has the shape of one");
+        Record { lease }.mark()
+    }
+
+    #[test]
+    fn only_its_holder_makes_a_lease_last_longer_and_no_other_that_writes_it() {
+        let [at_nine, later] = ["2026-11-20T09:00:00.000000Z", "2026-11-20T09:00:02.000000Z"];
+        let before = mark("7", at_nine, 3);
+        assert_eq!(mark("8", at_nine, 3), before, "somebody has annotated it");
+        assert_ne!(mark("8", later, 3), before, "its holder has renewed it");
+        assert_ne!(mark("8", at_nine, 4), before, "it has changed hands");
+    }
 }

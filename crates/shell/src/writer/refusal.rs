@@ -34,11 +34,9 @@ impl Refusal {
     /// admission policies, but it is by the words of access control that a right is known to be missing.
     #[must_use]
     pub fn is_of_a_missing_right(&self) -> bool {
-        match self.code {
-            401 => !self.is_by_admission(),
-            403 => self.is_by_access_control(),
-            _ => false,
-        }
+        let is_refused = self.code == 401 || (self.code == 403 && self.is_by_access_control());
+        // Whoever denies a request chooses the words, and may choose these, too.
+        is_refused && !self.is_by_admission()
     }
 
     /// Whether the right is there, and what was asked for is not admitted: by a policy, a webhook or a
@@ -171,5 +169,13 @@ mod tests {
         assert!(quota.is_by_admission() && !quota.is_of_a_missing_right());
         let gone = refusal(404, "deployments.apps \"shop\" not found");
         assert!(!gone.is_by_admission() && !gone.is_of_a_missing_right());
+    }
+
+    #[test]
+    fn a_webhook_that_speaks_like_access_control_is_still_admission() {
+        let webhook = "admission webhook \"scales.example.org\" denied the request: forbidden: User \
+                       \"ann\" cannot scale today";
+        let refusal = refusal(403, webhook);
+        assert!(refusal.is_by_admission() && !refusal.is_of_a_missing_right());
     }
 }

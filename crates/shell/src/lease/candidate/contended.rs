@@ -1,0 +1,139 @@
+//! Tests of a Lease that others write, too, before an API server that compares versions as a real one
+//! does.
+
+use std::convert::Infallible;
+use std::sync::{Arc, Mutex};
+
+use http::{Method, Request, Response};
+use jiff::Timestamp;
+use kube::client::Body;
+use serde_json::{Value, json};
+use tokio::time::Instant;
+use tower::service_fn;
+
+use super::*;
+use crate::clock::Clock;
+
+/// When somebody else writes the Lease.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Others {
+    EachSecond,
+    /// Besides, so that whoever has read it is too late.
+    EachSecondAndAfterEachReading,
+}
+
+/// A Lease in an API server.
+struct Server {
+    lease: Value,
+    version: u64,
+    others: Others,
+    annotated: Instant,
+    /// How many readings are still never answered, once the Lease is held.
+    unanswered: usize,
+    /// When it was to be replaced, and whether it was.
+    replaced: Vec<(Instant, bool)>,
+}
+
+impl Server {
+    fn held_by_nobody(others: Others) -> Self {
+        let lease = json!({ "metadata": { "name": "almanac", "namespace": "default" } });
+        let annotated = Instant::now();
+        Self { lease, version: 1, others, annotated, unanswered: 0, replaced: Vec::new() }
+    }
+
+    /// The code and the body of the answer; nothing when there is none.
+    fn answer(&mut self, method: &Method, sent: &[u8]) -> Option<(u16, Value)> {
+        let now = Instant::now();
+        if now - self.annotated >= Duration::from_secs(1) {
+            (self.version, self.annotated) = (self.version + 1, now);
+        }
+        if *method == Method::GET {
+            if self.unanswered > 0 && !self.replaced.is_empty() {
+                self.unanswered -= 1;
+                return None;
+            }
+            let read = self.lease();
+            let is_held = !self.replaced.is_empty();
+            if self.others == Others::EachSecondAndAfterEachReading && is_held {
+                self.version += 1;
+            }
+            return Some((200, read));
+        }
+        // Whoever tries without end gets no answer at last, so that a test of it ends.
+        let at_once = self.replaced.iter().filter(|(at, _)| *at == now).count();
+        if at_once > 20 {
+            return None;
+        }
+        let sent: Value = serde_json::from_slice(sent).expect("it is JSON");
+        let is_as_read = sent["metadata"]["resourceVersion"] == json!(self.version.to_string());
+        self.replaced.push((now, is_as_read));
+        if !is_as_read {
+            let conflict = json!({ "kind": "Status", "code": 409, "message": "it has changed" });
+            return Some((409, conflict));
+        }
+        (self.lease, self.version) = (sent, self.version + 1);
+        Some((200, self.lease()))
+    }
+
+    fn lease(&self) -> Value {
+        let mut lease = self.lease.clone();
+        lease["metadata"]["resourceVersion"] = json!(self.version.to_string());
+        lease
+    }
+}
+
+fn candidate(server: &Arc<Mutex<Server>>) -> Candidate {
+    let server = Arc::clone(server);
+    let service = service_fn(move |request: Request<Body>| {
+        let server = Arc::clone(&server);
+        async move {
+            let method = request.method().clone();
+            let sent = request.into_body().collect_bytes().await.expect("it is all there");
+            let answer = server.lock().expect("whole").answer(&method, &sent);
+            let Some((code, body)) = answer else { return std::future::pending().await };
+            let body = Body::from(body.to_string().into_bytes());
+            let response = Response::builder().status(code).body(body);
+            Ok::<_, Infallible>(response.expect("it is a response"))
+        }
+    });
+    let names = ["default", "almanac", "us"].map(str::to_owned);
+    let [namespace, name, identity] = names;
+    let options = LeaseOptions::new(namespace, name, identity);
+    let switch = Switch::new(Clock::of(|| Timestamp::UNIX_EPOCH));
+    Candidate::new(Client::new(service, "default"), options, Health::default(), switch, 1)
+}
+
+/// Leads for a minute; when the Lease was to be taken, renewed or released, and whether it was.
+async fn lead_for_a_minute(server: Server) -> (Result<(), Lost>, Vec<(Instant, bool)>) {
+    let server = Arc::new(Mutex::new(server));
+    let (mut candidate, end) = (candidate(&server), CancellationToken::new());
+    let minute = async |_| tokio::time::sleep(Duration::from_mins(1)).await;
+    let led = candidate.lead(&end, minute).await;
+    let replaced = server.lock().expect("whole").replaced.clone();
+    (led, replaced)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lease_that_somebody_else_writes_all_the_time_is_renewed_all_the_same() {
+    let (led, replaced) = lead_for_a_minute(Server::held_by_nobody(Others::EachSecond)).await;
+    let succeeded = replaced.iter().filter(|(_, succeeded)| *succeeded).count();
+    assert_eq!(led, Ok(()));
+    assert!(succeeded >= 25, "renewed {succeeded} times of {}", replaced.len());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reading_that_is_not_answered_leaves_the_time_to_read_again() {
+    let mut server = Server::held_by_nobody(Others::EachSecond);
+    server.unanswered = 1;
+    let (led, replaced) = lead_for_a_minute(server).await;
+    assert_eq!(led, Ok(()), "{replaced:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lease_that_always_changes_before_it_is_renewed_is_tried_three_times_at_once() {
+    let server = Server::held_by_nobody(Others::EachSecondAndAfterEachReading);
+    let (_, replaced) = lead_for_a_minute(server).await;
+    let at_once = |at: Instant| replaced.iter().filter(|(other, _)| *other == at).count();
+    let most = replaced.iter().map(|(at, _)| at_once(*at)).max();
+    assert_eq!(most, Some(3));
+}
