@@ -4,9 +4,7 @@
 //! write that fails costs nothing of a history. What stands in a status is the affair of
 //! each kind.
 
-use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use almanac_api::kinds::Kind;
@@ -58,12 +56,11 @@ pub(crate) struct Records {
     writer: Writer,
     clock: Clock,
     seed: u64,
-    failures: Mutex<BTreeMap<PolicyName, Backoff>>,
 }
 
 impl Records {
     pub(crate) fn new(writer: Writer, clock: Clock, seed: u64) -> Self {
-        Self { writer, clock, seed, failures: Mutex::default() }
+        Self { writer, clock, seed }
     }
 
     /// Many who failed together do not come back together.
@@ -92,35 +89,35 @@ impl Records {
                 self.writer.apply_status(place, kind, &version, &status).await
             }
         };
-        let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = cluster.lock();
+        let held = known.policies.get_mut(policy);
         match written {
             Ok(written) => {
-                failures.remove(policy);
-                let mut known = cluster.lock();
                 let version = written.metadata.resource_version.unwrap_or_default();
-                if let Some(held) = known.policies.get_mut(policy)
-                    && !is_older(&version, &held.version)
-                {
-                    held.version = version.into();
-                    held.recorded = recorded;
+                if let Some(held) = held {
+                    held.failures = None;
+                    if !is_older(&version, &held.version) {
+                        held.version = version.into();
+                        held.recorded = recorded;
+                    }
                 }
                 Written::AsWanted
             }
             Err(WriteError::Fenced(_)) => Written::Not { again: None },
-            Err(_) if !cluster.lock().policies.contains_key(policy) => {
-                failures.remove(policy);
-                Written::Not { again: None }
-            }
             Err(error) => {
+                // What is gone has no status any more.
+                let Some(held) = held else { return Written::Not { again: None } };
                 // Somebody changed the object: what they changed is about to be told. If it is not for
                 // long, versions may have gone back, and each attempt is in vain until that is noticed.
                 let is_conflict =
                     matches!(&error, WriteError::Refused(refusal) if refusal.is_conflict());
+                let begin = || Backoff::new(FIRST_PAUSE, LONGEST_PAUSE, self.seed_of(policy));
+                let failures = held.failures.get_or_insert_with(|| Box::new(begin()));
+                let pause = failures.next_pause();
+                drop(known);
                 if !is_conflict {
                     tracing::warn!(%error, "failed to record the status");
                 }
-                let begin = || Backoff::new(FIRST_PAUSE, LONGEST_PAUSE, self.seed_of(policy));
-                let pause = failures.entry(policy.clone()).or_insert_with(begin).next_pause();
                 let pause = SignedDuration::try_from(pause).unwrap_or_default();
                 Written::Not { again: self.clock.now().saturating_add(pause).ok() }
             }
@@ -160,7 +157,11 @@ mod tests {
         let object = serde_json::from_value(object).expect("it has the shape of one");
         cluster.lock().policies.insert(policy.clone(), Held::of(&object, 1));
         let mut pauses = Vec::new();
-        for _ in 0..8 {
+        for attempt in 0..9 {
+            if attempt == 8 {
+                // It is deleted while it waits, and made anew.
+                cluster.lock().policies.insert(policy.clone(), Held::of(&object, 1));
+            }
             let patch = RawValue::from_string("{}".to_owned()).expect("it is JSON");
             let way = Way::Replaced(patch);
             let record = Record { version: "1".into(), recorded: Recorded::of(&json!({})), way };
@@ -169,5 +170,6 @@ mod tests {
             pauses.push(again.duration_since(Timestamp::UNIX_EPOCH).as_secs());
         }
         assert!(pauses[0] <= 2 && pauses[7] >= 15, "{pauses:?}");
+        assert!(pauses[8] <= 2, "another object has failed once: {pauses:?}");
     }
 }

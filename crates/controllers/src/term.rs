@@ -280,7 +280,7 @@ impl Shared {
         let held = known.policies.get_mut(policy)?;
         held.not_ready = not_ready;
         let Some(composed) = composed else {
-            held.is_recorded = true;
+            (held.is_recorded, held.failures) = (true, None);
             return None;
         };
         let news = held.recorded.news(&composed.statements).into_iter().cloned().collect();

@@ -5,6 +5,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use almanac_api::finding::{Code, Finding, Severity};
 use almanac_api::status::TargetProblem;
 use almanac_api::status::conditions::{ConditionReason, ConditionType, Statement};
+use almanac_shell::backoff::Backoff;
 use jiff::Timestamp;
 use kube::api::DynamicObject;
 use serde_json::{Value, json};
@@ -31,6 +32,8 @@ pub(crate) struct Held {
     pub(crate) recorded: Recorded,
     /// Whether everything that is remembered of it is in there.
     pub(crate) is_recorded: bool,
+    /// The pauses between attempts to record it that have failed since it last was.
+    pub(crate) failures: Option<Box<Backoff>>,
 }
 
 /// Which edition of what an object says is known. It changes when a user changes the object, and not
@@ -86,6 +89,7 @@ impl Held {
             not_ready: None,
             recorded: Recorded::of(&object.data["status"]),
             is_recorded: true,
+            failures: None,
         }
     }
 
