@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::controller::{CRON, DEPLOYMENT, LEASE, PRODUCER, on_cluster};
 use crate::replica::{
-    AFTER, NAMESPACE, Replica, await_armed, await_carried_out_once, await_holder,
+    AFTER, NAMESPACE, Replica, await_armed, await_carried_out_once, await_holder, await_record,
     ensure_carried_out_once, prepare, replicas,
 };
 
@@ -155,7 +155,7 @@ fn two_that_lead_because_the_lease_was_deleted_carry_a_firing_out_once_and_recor
         let second = first.start_beside(test, &["--identity", "second"])?;
         second.await_leading().await?;
         for name in ["stale", "unrecorded"] {
-            await_carried_out_once(cluster, name).await?;
+            await_record(cluster, name).await?;
         }
         for fault in &held {
             fault.release();
