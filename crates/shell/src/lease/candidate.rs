@@ -10,7 +10,7 @@ use super::record::{Mark, Record};
 use super::{Fence, Switch};
 use crate::backoff::Backoff;
 use crate::endpoints::Health;
-use crate::monotonic;
+use crate::monotonic::Monotonic;
 
 /// Which Lease it is, and its times.
 #[derive(Clone, Debug)]
@@ -28,14 +28,17 @@ pub struct LeaseOptions {
     pub writes_for: Duration,
     /// How often the holder renews, and how often the others look.
     pub every: Duration,
+    /// What these times are measured by.
+    pub clock: Monotonic,
 }
 
 impl LeaseOptions {
-    /// The usual times: those that Kubernetes' own components have.
+    /// The usual times, those that Kubernetes' own components have, by the machine's clock.
     #[must_use]
     pub fn new(namespace: String, name: String, identity: String) -> Self {
         let [lasts, writes_for, every] = [15, 10, 2].map(Duration::from_secs);
-        Self { namespace, name, identity, lasts, writes_for, every }
+        let clock = Monotonic::of_the_machine();
+        Self { namespace, name, identity, lasts, writes_for, every, clock }
     }
 }
 
@@ -164,14 +167,14 @@ impl Candidate {
         seen: &mut Option<(Mark, Duration)>,
         end: &CancellationToken,
     ) -> kube::Result<Option<Won>> {
-        let LeaseOptions { name, identity, lasts, .. } = &self.options;
+        let LeaseOptions { name, identity, lasts, clock, .. } = &self.options;
         let found = tokio::select! {
             biased;
             () = end.cancelled() => return Ok(None),
             found = Record::find(&self.api, name) => found?,
         };
         // What counts is when the request was sent: others count from when they see its effect.
-        let sent = monotonic::now();
+        let sent = clock.now();
         let record = match found {
             // Deleted under its holder's hands: it does not know yet.
             None if seen.as_ref().is_some_and(|(_, since)| sent < *since + *lasts) => {
@@ -190,7 +193,7 @@ impl Candidate {
                 record.take(&self.api, identity, *lasts).await?
             }
         };
-        let fence = Fence::open_until(sent + self.options.writes_for);
+        let fence = Fence::open_until(clock.clone(), sent + self.options.writes_for);
         Ok(Some(Won { record, fence }))
     }
 
@@ -202,7 +205,7 @@ impl Candidate {
             return true;
         }
         let mark = record.mark();
-        let now = monotonic::now();
+        let now = self.options.clock.now();
         match seen {
             Some((before, since)) if *before == mark => {
                 now.saturating_sub(*since) > record.lasts().max(self.options.lasts)
@@ -219,7 +222,7 @@ impl Candidate {
         loop {
             tokio::time::sleep(self.options.every).await;
             let Ok(left) = fence.check() else { return Lost::NotRenewed };
-            let sent = monotonic::now();
+            let sent = self.options.clock.now();
             // A request that hangs must not take the time in which another one could succeed.
             let patience = left.min(2 * self.options.every);
             match tokio::time::timeout(patience, latest.renew(&self.api)).await {
@@ -289,3 +292,6 @@ impl Candidate {
 fn in_short(error: &kube::Error) -> String {
     crate::writer::in_short(error)
 }
+
+#[cfg(test)]
+mod tests;
