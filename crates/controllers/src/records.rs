@@ -129,45 +129,4 @@ impl Records {
 }
 
 #[cfg(test)]
-mod tests {
-    use almanac_shell::budget::{WriteBudget, WriteLimits};
-    use almanac_shell::lease::Fence;
-    use almanac_shell::writer::WriteMetrics;
-    use http::{Request, Response};
-    use kube::Client;
-    use kube::client::Body;
-    use serde_json::json;
-    use tower::service_fn;
-
-    use super::*;
-    use crate::cluster::Held;
-
-    #[tokio::test]
-    async fn a_status_that_meets_one_conflict_after_the_other_is_written_ever_less_often() {
-        let service = service_fn(async |_: Request<Body>| {
-            let refusal = json!({ "kind": "Status", "code": 409, "message": "it has changed" });
-            let body = Body::from(refusal.to_string().into_bytes());
-            let response = Response::builder().status(409).body(body);
-            Ok::<_, std::io::Error>(response.expect("it is a response"))
-        });
-        let client = Client::new(service, "default");
-        let budget = WriteBudget::new(WriteLimits::default());
-        let writer = Writer::new(client, Fence::open(), budget, WriteMetrics::default());
-        let clock = Clock::of(|| Timestamp::UNIX_EPOCH);
-        let (records, cluster) = (Records::new(writer, clock, 1), Cluster::default());
-        let policy = crate::stand::policy("shop");
-        let object = json!({ "metadata": { "name": "shop", "resourceVersion": "1" } });
-        let object = serde_json::from_value(object).expect("it has the shape of one");
-        cluster.lock().policies.insert(policy.clone(), Held::of(&object, 1));
-        let mut pauses = Vec::new();
-        for _ in 0..8 {
-            let patch = RawValue::from_string("{}".to_owned()).expect("it is JSON");
-            let way = Way::Replaced(patch);
-            let record = Record { version: "1".into(), recorded: Recorded::of(&json!({})), way };
-            let written = records.write(&cluster, &policy, record).await;
-            let Written::Not { again: Some(again) } = written else { panic!("it was refused") };
-            pauses.push(again.duration_since(Timestamp::UNIX_EPOCH).as_secs());
-        }
-        assert!(pauses[0] <= 2 && pauses[7] >= 15, "{pauses:?}");
-    }
-}
+mod tests;
