@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use almanac_engine::cron_scaling::Ending;
 use almanac_stub::{Asked, Fault, Kind as Served, Stub};
 use futures::FutureExt as _;
 use http::{Method, StatusCode};
@@ -231,4 +232,82 @@ async fn of_many_forbidden_targets_a_few_at_a_time_are_tried_and_not_for_long() 
     };
     let most = tried.iter().map(|at| within(*at)).max();
     assert_eq!(most, Some(4));
+}
+
+/// What a policy's firings came to, the last one first.
+fn endings(stand: &Stand, name: &str) -> Vec<Ending> {
+    let known = stand.cluster.lock();
+    let memory = known.world.cron_scalings[&policy(name).identity].memory.as_ref();
+    let rule = &memory.expect("turns were taken").rules[0];
+    rule.executions.iter().map(|it| it.ending.clone()).collect()
+}
+
+fn is_scaling(asked: &Asked) -> bool {
+    asked.is_write() && asked.path.ends_with("/healthy-1/scale")
+}
+
+#[tokio::test(start_paused = true)]
+async fn whatever_becomes_of_the_first_attempts_a_firing_is_carried_out_once() {
+    let failed = Fault::answer(StatusCode::INTERNAL_SERVER_ERROR, "etcd is gone");
+    for fault in [
+        Fault::lose_answer(),
+        Fault::refuse(),
+        Fault::hang(),
+        Fault::silence(),
+        failed,
+        Fault::wait(StatusCode::TOO_MANY_REQUESTS, 3),
+    ] {
+        let (stub, what) = (stub(0), format!("{fault:?}"));
+        stub.inject(fault.matching(is_scaling).times(2));
+        let mut stand = Stand::at(BEGIN, &stub);
+        stand.present(at_nine("healthy-1", "apps/v1", "Deployment"));
+        stand.run(300).await;
+        let target = stub.object("deployments", "default", "healthy-1").expect("it is there");
+        assert_eq!(target["spec"]["replicas"], 3, "{what}");
+        assert_eq!(target["metadata"]["generation"], 2, "it was changed once: {what}");
+        let endings = endings(&stand, "healthy-1");
+        assert!(matches!(endings[..], [Ending::Done(_)]), "{what}: {endings:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_target_that_somebody_changes_at_the_same_time_is_decided_over_as_it_is_by_then() {
+    let changes = [
+        (json!({ "metadata": { "labels": { "tide": "high" } } }), 2, 2),
+        (json!({ "spec": { "replicas": 2 } }), 2, 3),
+        // Somebody was faster, with the very same number.
+        (json!({ "spec": { "replicas": 3 } }), 1, 2),
+    ];
+    for (change, patches, generation) in changes {
+        let stub = stub(0);
+        let by = change.clone();
+        let meanwhile = Fault::meanwhile(move |stub| {
+            stub.change("deployments", "default", "healthy-1", &by);
+        });
+        stub.inject(meanwhile.matching(is_scaling));
+        let mut stand = Stand::at(BEGIN, &stub);
+        stand.present(at_nine("healthy-1", "apps/v1", "Deployment"));
+        stand.run(60).await;
+        let target = stub.object("deployments", "default", "healthy-1").expect("it is there");
+        assert_eq!(target["spec"]["replicas"], 3, "{change}");
+        assert_eq!(target["metadata"]["generation"], generation, "{change}");
+        assert_eq!(stand.patched().len(), patches, "{change}: {:?}", stand.patched());
+        let endings = endings(&stand, "healthy-1");
+        assert!(matches!(endings[..], [Ending::Done(_)]), "{change}: {endings:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_view_that_was_lost_and_forgotten_is_complete_again_before_the_next_firing() {
+    let stub = stub(0);
+    let mut stand = Stand::at(BEGIN, &stub);
+    stand.present(at_nine("healthy-1", "apps/v1", "Deployment"));
+    stand.run(5).await;
+    stub.end_watches();
+    stub.change("deployments", "default", "healthy-1", &json!({ "spec": { "replicas": 9 } }));
+    stub.compact();
+    stand.run(55).await;
+    let target = stub.object("deployments", "default", "healthy-1").expect("it is there");
+    assert_eq!(target["spec"]["replicas"], 3);
+    assert_eq!(stand.patched().len(), 1, "the version was known: {:?}", stand.patched());
 }
