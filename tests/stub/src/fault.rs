@@ -120,6 +120,16 @@ impl Fault {
 
 impl std::fmt::Debug for Fault {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Fault").field("times", &self.times).finish_non_exhaustive()
+        let effect = match &self.effect {
+            Effect::Answer(refusal) => {
+                return write!(formatter, "{refusal:?}, {} times", self.times);
+            }
+            Effect::LoseAnswer => "the answer is lost",
+            Effect::Refuse => "the connection is cut",
+            Effect::Hang => "no answer",
+            Effect::Silence => "an answer that never ends",
+            Effect::Meanwhile(_) => "something happens meanwhile",
+        };
+        write!(formatter, "{effect}, {} times", self.times)
     }
 }

@@ -248,17 +248,23 @@ fn is_scaling(asked: &Asked) -> bool {
 
 #[tokio::test(start_paused = true)]
 async fn whatever_becomes_of_the_first_attempts_a_firing_is_carried_out_once() {
-    let failed = Fault::answer(StatusCode::INTERNAL_SERVER_ERROR, "etcd is gone");
-    for fault in [
-        Fault::lose_answer(),
-        Fault::refuse(),
-        Fault::hang(),
-        Fault::silence(),
-        failed,
-        Fault::wait(StatusCode::TOO_MANY_REQUESTS, 3),
+    let answer = |code| Fault::answer(code, "injected by a test");
+    let busy = || Fault::wait(StatusCode::TOO_MANY_REQUESTS, 3);
+    for (fault, times) in [
+        (answer(StatusCode::CONFLICT), 1),
+        (answer(StatusCode::CONFLICT), 6),
+        (answer(StatusCode::INTERNAL_SERVER_ERROR), 2),
+        (answer(StatusCode::SERVICE_UNAVAILABLE), 2),
+        (busy(), 1),
+        (busy(), 6),
+        (Fault::lose_answer(), 1),
+        (Fault::refuse(), 2),
+        (Fault::hang(), 2),
+        (Fault::silence(), 2),
     ] {
+        let fault = fault.matching(is_scaling).times(times);
         let (stub, what) = (stub(0), format!("{fault:?}"));
-        stub.inject(fault.matching(is_scaling).times(2));
+        stub.inject(fault);
         let mut stand = Stand::at(BEGIN, &stub);
         stand.present(at_nine("healthy-1", "apps/v1", "Deployment"));
         stand.run(300).await;
