@@ -90,7 +90,7 @@ impl Health {
     }
 
     /// Says what is waited for, if anything is.
-    fn awaited(&self) -> Option<String> {
+    pub(crate) fn awaited(&self) -> Option<String> {
         let awaited = self.inner.awaited.lock().unwrap_or_else(PoisonError::into_inner).clone();
         awaited.or_else(|| {
             let kind = self.inner.views.too_old()?;

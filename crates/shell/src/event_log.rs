@@ -210,41 +210,31 @@ fn cut(text: &str, longest: usize) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use std::convert::Infallible;
-    use std::sync::Mutex;
-
-    use http::{Request, Response};
-    use kube::Client;
-    use kube::client::Body;
-    use tower::service_fn;
+    use almanac_stub::{Fault, Stub};
+    use http::StatusCode;
 
     use super::*;
     use crate::lease::Fence;
     use crate::writer::WriteMetrics;
 
-    /// An API server in which the namespace `ending` is being deleted; what it was asked for.
-    fn client() -> (Client, Arc<Mutex<Vec<String>>>) {
-        let asked: Arc<Mutex<Vec<String>>> = Arc::default();
-        let noted = Arc::clone(&asked);
-        let service = service_fn(move |request: Request<Body>| {
-            let path = request.uri().path().to_owned();
-            let refused = path.contains("/ending/");
-            noted.lock().expect("whole").push(path);
-            let message = "events.events.k8s.io \"a\" is forbidden: unable to create new content in \
-                           namespace ending because it is being terminated";
-            let (code, body) = if refused {
-                (
-                    403,
-                    json!({ "kind": "Status", "status": "Failure", "code": 403, "message": message }),
-                )
-            } else {
-                (201, json!({ "metadata": { "name": "a" } }))
-            };
-            let body = Body::from(body.to_string().into_bytes());
-            let response = Response::builder().status(code).body(body);
-            std::future::ready(Ok::<_, Infallible>(response.expect("it is a response")))
-        });
-        (Client::new(service, "default"), asked)
+    /// An API server in which the namespace `ending` is being deleted.
+    fn stub() -> Stub {
+        let stub = Stub::new();
+        let message = "events.events.k8s.io \"a\" is forbidden: unable to create new content in \
+                       namespace ending because it is being terminated";
+        let refused = Fault::answer(StatusCode::FORBIDDEN, message);
+        stub.inject(refused.path_contains("/ending/").always());
+        stub
+    }
+
+    fn log(
+        stub: &Stub,
+        counted: &WriteMetrics,
+        events: &EventMetrics,
+    ) -> (EventLog, EventLogWriter) {
+        let budget = WriteBudget::new(WriteLimits::default());
+        let writer = Writer::new(stub.client(), Fence::open(), budget, counted.clone());
+        EventLog::new(writer, "test", events)
     }
 
     fn happening(namespace: &str) -> Happening {
@@ -261,18 +251,15 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_namespace_that_is_being_deleted_is_asked_once_and_holds_up_no_other() {
-        let (client, asked) = client();
-        let budget = WriteBudget::new(WriteLimits::default());
+        let stub = stub();
         let (counted, events) = (WriteMetrics::default(), EventMetrics::default());
-        let writer = Writer::new(client, Fence::open(), budget, counted.clone());
-        let (log, telling) = EventLog::new(writer, "test", &events);
+        let (log, telling) = log(&stub, &counted, &events);
         (0..300).for_each(|_| log.tell(happening("ending")));
         log.tell(happening("lasting"));
         drop(log);
         let begun = Instant::now();
         telling.run().await;
-        let asked: Vec<bool> =
-            asked.lock().expect("whole").iter().map(|it| it.contains("/ending/")).collect();
+        let asked: Vec<bool> = stub.asked().iter().map(|it| it.path.contains("/ending/")).collect();
         assert_eq!(asked, [true, false]);
         assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
         assert_eq!(events.left_out.get(), 300);
@@ -283,20 +270,10 @@ mod tests {
         assert!(text.contains("code=\"terminating\"") && !text.contains("403"), "{text}");
     }
 
-    /// A writer of Events for an API server that is never asked.
-    fn unwritten() -> (EventLog, EventLogWriter) {
-        let service = service_fn(async |_: Request<Body>| {
-            Err::<Response<Body>, _>(std::io::Error::other("nobody is there"))
-        });
-        let client = Client::new(service, "default");
-        let budget = WriteBudget::new(WriteLimits::default());
-        let writer = Writer::new(client, Fence::open(), budget, WriteMetrics::default());
-        EventLog::new(writer, "test", &EventMetrics::default())
-    }
-
     #[tokio::test]
     async fn an_event_has_the_time_at_which_it_was_told_however_long_it_waits() {
-        let (log, mut writer) = unwritten();
+        let (log, mut writer) =
+            log(&Stub::new(), &WriteMetrics::default(), &EventMetrics::default());
         let before = Timestamp::now();
         log.tell(happening("shop"));
         let after = Timestamp::now();

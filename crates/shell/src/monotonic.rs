@@ -1,8 +1,42 @@
 //! The clock that leases run on: it cannot be set, and goes on while the machine sleeps.
+//!
+//! It is handed to whoever needs it, so that a test can choose the time.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-/// Time since some fixed instant of this machine's run.
+/// Tells the time since some fixed instant of this machine's run.
+#[derive(Clone)]
+pub struct Monotonic {
+    source: Arc<dyn Fn() -> Duration + Send + Sync>,
+}
+
+impl Monotonic {
+    /// The clock of the machine.
+    #[must_use]
+    pub fn of_the_machine() -> Self {
+        Self::of(now)
+    }
+
+    /// A clock that shows what the function says, which must never be less than before.
+    pub fn of(source: impl Fn() -> Duration + Send + Sync + 'static) -> Self {
+        Self { source: Arc::new(source) }
+    }
+
+    /// The present.
+    #[must_use]
+    pub fn now(&self) -> Duration {
+        (self.source)()
+    }
+}
+
+impl std::fmt::Debug for Monotonic {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "Monotonic at {:?}", self.now())
+    }
+}
+
+/// The present by the clock of the machine.
 #[must_use]
 pub fn now() -> Duration {
     #[cfg(target_os = "linux")]

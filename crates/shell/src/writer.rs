@@ -338,3 +338,6 @@ fn always() -> bool {
 
 const METADATA_ONLY: http::HeaderValue =
     http::HeaderValue::from_static("application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1");
+
+#[cfg(test)]
+mod tests;

@@ -10,7 +10,7 @@ use jiff::SignedDuration;
 use crate::controller::{Controller, WriteLimits};
 use crate::figures::{count, load};
 use crate::objects::firing;
-use crate::stub::Stub;
+use crate::stub::Server;
 
 const AT_REST_AFTER: Duration = Duration::from_secs(5);
 
@@ -28,14 +28,14 @@ impl Memory {
     pub(crate) async fn run(&self, program: &Path) -> Result<()> {
         let mut empty: [Option<u64>; 2] = [None, None];
         for rules in &self.rules {
-            let stub = Stub::start(*rules).await?;
+            let server = Server::start(*rules).await?;
             println!("{rules} rules (load {})", load()?);
             for (start, empty) in
                 ["first start", "start with nothing to write"].iter().zip(&mut empty)
             {
                 let shown = firing(0)?.checked_sub(SignedDuration::from_hours(2))?;
                 let controller =
-                    Controller::start(program, stub.kubeconfig(), shown, &self.limits)?;
+                    Controller::start(program, server.kubeconfig(), shown, &self.limits)?;
                 let armed = controller.await_armed(*rules).await?;
                 if *start == "first start" {
                     controller.await_statuses(count(*rules)).await?;

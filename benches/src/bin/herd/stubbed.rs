@@ -1,17 +1,21 @@
 //! Against the stub: a herd with nothing in its way but the controller and its own limits.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
+use almanac_stub::Stub;
 use anyhow::{Context as _, Result};
 use clap::Args;
+use http::Method;
 use jiff::{SignedDuration, Timestamp};
+use tokio::time::Instant;
 
 use crate::controller::{Controller, WriteLimits};
 use crate::figures::{count, load, spread};
 use crate::objects::firing;
 use crate::processes::Processes;
-use crate::stub::{Store, Stub};
+use crate::stub::Server;
 
 #[derive(Args)]
 pub(crate) struct Stubbed {
@@ -29,23 +33,23 @@ pub(crate) struct Stubbed {
 
 impl Stubbed {
     pub(crate) async fn run(&self, program: &Path) -> Result<()> {
-        let stub = Stub::start(self.rules).await?;
+        let server = Server::start(self.rules).await?;
         let at = firing(0)?;
         // The first statuses are written without a limit: they are not what is measured.
         let unlimited =
             WriteLimits { writes_at_once: 32, writes_per_second: None, write_burst: None };
         let shown = at.checked_sub(SignedDuration::from_hours(2))?;
-        let controller = Controller::start(program, stub.kubeconfig(), shown, &unlimited)?;
+        let controller = Controller::start(program, server.kubeconfig(), shown, &unlimited)?;
         let armed = controller.await_armed(self.rules).await?;
         let written = controller.await_statuses(count(self.rules)).await?;
         println!("{} rules (load {})", self.rules, load()?);
         println!("first start: armed after {:.2} s", armed.as_secs_f64());
         println!("  all statuses written after {:.2} s", written.as_secs_f64());
         controller.stop().await?;
-        clear(&stub.store);
+        server.stub.forget_asked();
 
         let shown = at.checked_sub(SignedDuration::from_secs(self.lead))?;
-        let controller = Controller::start(program, stub.kubeconfig(), shown, &self.limits)?;
+        let controller = Controller::start(program, server.kubeconfig(), shown, &self.limits)?;
         let armed = controller.await_armed(self.rules).await?;
         println!("start with nothing to write: armed after {:.2} s", armed.as_secs_f64());
         let boundary = controller.on_this_machine(at)?;
@@ -60,29 +64,34 @@ impl Stubbed {
         tokio::time::sleep(Duration::from_secs(2)).await;
         println!("  memory {}", controller.memory()?);
         controller.stop().await?;
-        print(&stub.store, boundary, &used)
+        print(&server.stub, boundary, &used)
     }
 }
 
-fn clear(store: &Store) {
-    let mut held = store.lock();
-    held.applied.clear();
-    held.recorded.clear();
-    held.requests.clear();
-}
-
-fn print(store: &Store, boundary: Timestamp, used: &str) -> Result<()> {
-    let held = store.lock();
-    for (what, times) in [("applied", &held.applied), ("recorded", &held.recorded)] {
-        let lags: Result<Vec<Duration>> = times
+fn print(stub: &Stub, boundary: Timestamp, used: &str) -> Result<()> {
+    let (now, read_at) = (Timestamp::now(), Instant::now());
+    for (what, path) in [("applied", "/scale"), ("recorded", "/status")] {
+        // What was refused was asked for again, so the last request for an object counts.
+        let asked = stub.asked_for(|it| it.method == Method::PATCH && it.path.ends_with(path));
+        let last: BTreeMap<&str, Instant> = asked.iter().map(|it| (&*it.path, it.at)).collect();
+        let lags: Result<Vec<Duration>> = last
             .values()
-            .map(|at| Duration::try_from(at.duration_since(boundary)).context("it was too early"))
+            .map(|at| {
+                let at = now.checked_sub(SignedDuration::try_from(read_at - *at)?)?;
+                Duration::try_from(at.duration_since(boundary)).context("it was too early")
+            })
             .collect();
-        println!("scheduled to {what}: {} ({} in all)", spread(lags?), times.len());
+        println!("scheduled to {what}: {} ({} in all)", spread(lags?), last.len());
     }
     println!("  processor time {used}");
     println!("  requests from the second start on:");
-    for (request, times) in &held.requests {
+    let mut requests: BTreeMap<String, usize> = BTreeMap::new();
+    for asked in stub.asked() {
+        let verb = if asked.is_watch() { "WATCH" } else { asked.method.as_str() };
+        let what = asked.path.rsplit('/').next().unwrap_or_default();
+        *requests.entry(format!("{verb} {what}")).or_default() += 1;
+    }
+    for (request, times) in requests {
         println!("    {request}: {times}");
     }
     Ok(())

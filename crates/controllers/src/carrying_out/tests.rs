@@ -11,12 +11,9 @@ use almanac_shell::event_log::{EventLog, EventMetrics};
 use almanac_shell::following::Follower as _;
 use almanac_shell::lease::{Fence, Switch};
 use almanac_shell::writer::{WriteMetrics, Writer};
-use http::{Method, Request, Response};
+use almanac_stub::{Asked, Fault, Stub};
 use jiff::Timestamp;
-use kube::Client;
-use kube::client::Body;
 use serde_json::{Value, json};
-use tower::service_fn;
 
 use super::CarryingOut;
 use crate::cluster::Cluster;
@@ -42,49 +39,13 @@ impl Shown {
     }
 }
 
-/// Answers as an API server with one Deployment would; the clock goes on while it is scaled.
-fn client(shown: Shown, scaled_until: &'static str) -> Client {
-    let service = service_fn(move |request: Request<Body>| {
-        let shown = shown.clone();
-        async move {
-            let is_watch = request.uri().query().is_some_and(|it| it.contains("watch="));
-            let answer = match (request.method(), request.uri().path()) {
-                (&Method::GET, "/apis/apps/v1") => kinds(),
-                (&Method::GET, _) if is_watch => std::future::pending().await,
-                (&Method::GET, "/apis/apps/v1/deployments") => list(),
-                (&Method::PATCH, "/apis/apps/v1/namespaces/default/deployments/shop/scale") => {
-                    shown.set(scaled_until);
-                    json!({ "metadata": { "name": "shop", "resourceVersion": "8" } })
-                }
-                other => return Err(std::io::Error::other(format!("nobody expected {other:?}"))),
-            };
-            Ok(Response::new(Body::from(answer.to_string().into_bytes())))
-        }
-    });
-    Client::new(service, "default")
-}
-
-fn kinds() -> Value {
-    let resource = |name: &str, kind: &str, group: &str, version: &str| {
-        json!({
-            "name": name, "singularName": "", "namespaced": true, "kind": kind,
-            "group": group, "version": version, "verbs": ["get", "list", "patch", "watch"],
-        })
-    };
-    json!({ "kind": "APIResourceList", "groupVersion": "apps/v1", "resources": [
-        resource("deployments", "Deployment", "apps", "v1"),
-        resource("deployments/scale", "Scale", "autoscaling", "v1"),
-    ] })
-}
-
-fn list() -> Value {
-    json!({
-        "apiVersion": "apps/v1", "kind": "DeploymentList", "metadata": { "resourceVersion": "7" },
-        "items": [{
-            "metadata": { "name": "shop", "namespace": "default", "resourceVersion": "7" },
-            "spec": { "replicas": 1 },
-        }],
-    })
+/// An API server with one Deployment; the clock goes on while it is scaled.
+fn stub(shown: Shown, scaled_until: &'static str) -> Stub {
+    let stub = Stub::new();
+    stub.put(crate::stand::target("apps/v1", "Deployment", "shop"));
+    let takes_time = Fault::meanwhile(move |_| shown.set(scaled_until));
+    stub.inject(takes_time.matching(Asked::is_write).path_contains("/shop/scale").always());
+    stub
 }
 
 fn two_rules() -> Value {
@@ -120,7 +81,7 @@ impl Stage {
         let shown = Shown(Arc::default());
         shown.set("2026-11-20T09:00:00Z");
         let clock = shown.clock();
-        let client = client(shown.clone(), scaled_until);
+        let client = stub(shown.clone(), scaled_until).client();
         let cluster = Arc::new(Cluster::default());
         let [turns, records] = [(); 2].map(|()| Arc::new(Turns::new(clock.clone())));
         let budget = WriteBudget::new(WriteLimits { at_once: 1, ..WriteLimits::default() });

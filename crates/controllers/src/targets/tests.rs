@@ -3,17 +3,30 @@
 
 use std::time::Duration;
 
+use almanac_engine::cron_scaling::Ending;
+use almanac_stub::{Asked, Fault, Kind as Served, Stub};
 use futures::FutureExt as _;
-use http::Method;
+use http::{Method, StatusCode};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
+use tokio::time::Instant;
 
-use crate::stand::{Answer, Asked, Stand, at_nine, deployments, discovered, policy, scale};
+use crate::stand::{Stand, at_nine, policy, target};
 
 const HEALTHY: usize = 20;
+/// Every stand begins at this time of the day.
+const BEGIN: &str = "2026-11-20T08:59:30Z";
 
 fn at(time: &str) -> Timestamp {
     format!("2026-11-20T{time}Z").parse().expect("it is an instant")
+}
+
+/// Whether something was asked from this time of the day on, by the clock of a stand that begins now.
+fn from(time: &str) -> impl Fn(&Asked) -> bool + Send + Sync + 'static {
+    let begin: Timestamp = BEGIN.parse().expect("it is an instant");
+    let later = Duration::try_from(at(time).duration_since(begin)).expect("it is later");
+    let since = Instant::now() + later;
+    move |asked| asked.at >= since
 }
 
 fn name(number: usize) -> String {
@@ -28,22 +41,24 @@ fn in_time(stand: &Stand) -> usize {
     deployments.filter(|(when, _)| in_time.contains(when)).count()
 }
 
-fn answer_of_apps(asked: &Asked) -> Answer {
-    match asked.path.split('?').next() {
-        Some("/apis/apps/v1") => discovered("apps", "Deployment", "deployments"),
-        Some("/apis/apps/v1/deployments") => deployments((0..HEALTHY).map(name)),
-        _ => scale(),
+/// An API server with healthy Deployments, and others of a kind that will hang.
+fn stub(hung: usize) -> Stub {
+    let stub = Stub::new();
+    stub.serve(Served::new("hangs.example.com/v1", "Hung", "hung").with_scale());
+    for number in 0..HEALTHY {
+        stub.put(target("apps/v1", "Deployment", &name(number)));
     }
+    for number in 0..hung {
+        stub.put(target("hangs.example.com/v1", "Hung", &format!("a-{number}")));
+    }
+    stub
 }
 
 #[tokio::test(start_paused = true)]
 async fn kinds_of_a_group_that_hangs_hold_up_no_other_kind() {
-    let mut stand = Stand::at("2026-11-20T08:59:30Z", |asked| {
-        if asked.path.starts_with("/apis/hangs.example.com") {
-            return Answer::Never;
-        }
-        answer_of_apps(asked)
-    });
+    let stub = stub(0);
+    stub.inject(Fault::hang().path_contains("/apis/hangs.example.com").always());
+    let mut stand = Stand::at(BEGIN, &stub);
     for number in 0..30 {
         for other in 0..10 {
             let (name, kind) = (format!("a-{number}-{other}"), format!("Kind{number}"));
@@ -59,16 +74,10 @@ async fn kinds_of_a_group_that_hangs_hold_up_no_other_kind() {
 
 #[tokio::test(start_paused = true)]
 async fn scales_that_hang_hold_up_no_other_kind() {
-    let nine = at("09:00:00");
-    let mut stand = Stand::at("2026-11-20T08:59:30Z", move |asked| {
-        if asked.path.starts_with("/apis/hangs.example.com/v1/") && asked.at >= nine {
-            return Answer::Never;
-        }
-        match asked.path.split('?').next() {
-            Some("/apis/hangs.example.com/v1") => discovered("hangs.example.com", "Hung", "hung"),
-            _ => answer_of_apps(asked),
-        }
-    });
+    let stub = stub(1_200);
+    let hangs = Fault::hang().path_contains("/apis/hangs.example.com/v1/");
+    stub.inject(hangs.matching(from("09:00:00")).always());
+    let mut stand = Stand::at(BEGIN, &stub);
     for number in 0..1_200 {
         stand.present(at_nine(&format!("a-{number}"), "hangs.example.com/v1", "Hung"));
     }
@@ -81,15 +90,11 @@ async fn scales_that_hang_hold_up_no_other_kind() {
 
 #[tokio::test(start_paused = true)]
 async fn a_kind_that_answers_again_in_time_is_carried_out_in_time() {
-    let (nine, again) = (at("09:00:00"), at("09:00:45"));
-    let mut stand = Stand::at("2026-11-20T08:59:30Z", move |asked| {
-        let hangs = (nine..again).contains(&asked.at);
-        match asked.path.split('?').next() {
-            Some("/apis/hangs.example.com/v1") => discovered("hangs.example.com", "Hung", "hung"),
-            _ if hangs => Answer::Never,
-            _ => scale(),
-        }
-    });
+    let stub = stub(300);
+    let (hangs, again) = (from("09:00:00"), from("09:00:45"));
+    let hangs = Fault::hang().matching(move |asked| hangs(asked) && !again(asked));
+    stub.inject(hangs.path_contains("/apis/hangs.example.com/v1/").always());
+    let mut stand = Stand::at(BEGIN, &stub);
     for number in 0..300 {
         stand.present(at_nine(&format!("a-{number}"), "hangs.example.com/v1", "Hung"));
     }
@@ -99,16 +104,12 @@ async fn a_kind_that_answers_again_in_time_is_carried_out_in_time() {
 
 #[tokio::test(start_paused = true)]
 async fn a_target_that_was_made_just_before_and_not_told_of_yet_is_found() {
-    let mut stand = Stand::at("2026-11-20T08:59:30Z", |asked| {
-        match asked.path.split('?').next() {
-            // The view of the kind lags behind.
-            Some("/apis/apps/v1/deployments") => deployments([]),
-            Some(path) if path.contains("/missing/") => {
-                Answer::No(404, "deployments.apps \"missing\" not found".to_owned())
-            }
-            _ => answer_of_apps(asked),
-        }
-    });
+    let stub = Stub::new();
+    // The view of the kind lags behind.
+    stub.inject(Fault::silence().matching(Asked::is_watch).always());
+    let made = Fault::meanwhile(|stub| stub.put(target("apps/v1", "Deployment", "healthy-1")));
+    stub.inject(made.path_contains("/healthy-1/scale"));
+    let mut stand = Stand::at(BEGIN, &stub);
     for name in ["healthy-1", "missing"] {
         stand.present(at_nine(name, "apps/v1", "Deployment"));
     }
@@ -124,13 +125,15 @@ async fn a_target_that_was_made_just_before_and_not_told_of_yet_is_found() {
 #[tokio::test(start_paused = true)]
 async fn a_right_that_is_granted_mends_the_condition_within_a_minute_and_a_half_without_a_write() {
     let granted = at("09:30:00");
-    let mut stand = Stand::at("2026-11-20T08:59:30Z", move |asked| {
-        if asked.method == Method::PATCH && asked.at < granted {
-            let user = "User \"almanac\" cannot patch resource \"deployments/scale\"";
-            return Answer::No(403, format!("deployments.apps \"healthy-1\" is forbidden: {user}"));
-        }
-        answer_of_apps(asked)
-    });
+    let stub = stub(0);
+    let may_not = Fault::answer(
+        StatusCode::FORBIDDEN,
+        "deployments.apps \"healthy-1\" is forbidden: User \"almanac\" cannot patch resource \
+         \"deployments/scale\"",
+    );
+    let is_granted = from("09:30:00");
+    stub.inject(may_not.method(Method::PATCH).matching(move |it| !is_granted(it)).always());
+    let mut stand = Stand::at(BEGIN, &stub);
     stand.present(at_nine("healthy-1", "apps/v1", "Deployment"));
     stand.run(30 * 60 + 29).await;
     assert_eq!(stand.complaint(&policy("healthy-1")), Some("TargetForbidden"));
@@ -145,25 +148,19 @@ async fn a_right_that_is_granted_mends_the_condition_within_a_minute_and_a_half_
 
 #[tokio::test(start_paused = true)]
 async fn what_another_writer_puts_back_at_once_is_noticed_and_not_fought() {
-    let nine = at("09:00:00");
-    let mut stand = Stand::at("2026-11-20T08:59:30Z", move |asked| {
-        if !asked.path.contains("watch=") || asked.at < nine {
-            return answer_of_apps(asked);
-        }
-        Answer::Tells(json!({ "type": "MODIFIED", "object": {
-            "apiVersion": "apps/v1", "kind": "Deployment",
-            "metadata": {
-                "name": "healthy-1", "namespace": "default", "resourceVersion": "9",
-                "managedFields": [{
-                    "manager": "kube-controller-manager", "operation": "Update",
-                    "fieldsV1": { "f:spec": { "f:replicas": {} } },
-                }],
-            },
-            "spec": { "replicas": 2 },
-        } }))
-    });
+    let stub = stub(0);
+    let mut stand = Stand::at(BEGIN, &stub);
     stand.present(at_nine("healthy-1", "apps/v1", "Deployment"));
-    stand.run(60).await;
+    stand.run(31).await;
+    let back = json!({
+        "metadata": { "managedFields": [{
+            "manager": "kube-controller-manager", "operation": "Update",
+            "fieldsV1": { "f:spec": { "f:replicas": {} } },
+        }] },
+        "spec": { "replicas": 2 },
+    });
+    stub.change("deployments", "default", "healthy-1", &back);
+    stand.run(30).await;
     assert_eq!(stand.patched().len(), 1, "nobody fights: {:?}", stand.patched());
     let known = stand.cluster.lock();
     let object = policy("healthy-1");
@@ -177,7 +174,7 @@ async fn what_another_writer_puts_back_at_once_is_noticed_and_not_fought() {
 
 #[tokio::test(start_paused = true)]
 async fn a_follower_of_targets_that_falls_over_does_not_do_so_unnoticed() {
-    let mut stand = Stand::at("2026-11-20T08:59:30Z", answer_of_apps);
+    let mut stand = Stand::at(BEGIN, &stub(0));
     stand.present(at_nine("healthy-1", "apps/v1", "Deployment"));
     stand.run(1).await;
     let targets = stand.targets();
@@ -189,13 +186,11 @@ async fn a_follower_of_targets_that_falls_over_does_not_do_so_unnoticed() {
 
 #[tokio::test(start_paused = true)]
 async fn what_is_not_admitted_is_no_missing_right() {
-    let mut stand = Stand::at("2026-11-20T08:59:30Z", move |asked| {
-        if asked.method == Method::PATCH && !asked.path.contains("dryRun=All") {
-            let denied = "admission webhook \"few\" denied the request: too many";
-            return Answer::No(403, denied.to_owned());
-        }
-        answer_of_apps(asked)
-    });
+    let stub = stub(0);
+    let denied = "admission webhook \"few\" denied the request: too many";
+    let denied = Fault::answer(StatusCode::FORBIDDEN, denied);
+    stub.inject(denied.matching(Asked::is_write).always());
+    let mut stand = Stand::at(BEGIN, &stub);
     stand.present(at_nine("healthy-1", "apps/v1", "Deployment"));
     stand.run(10 * 60).await;
     assert_eq!(stand.complaint(&policy("healthy-1")), None);
@@ -210,21 +205,15 @@ async fn what_is_not_admitted_is_no_missing_right() {
 #[tokio::test(start_paused = true)]
 async fn of_many_forbidden_targets_a_few_at_a_time_are_tried_and_not_for_long() {
     const FORBIDDEN: usize = 60;
-    let mut stand = Stand::at("2026-11-20T08:59:30Z", move |asked| {
-        if asked.path.contains("dryRun=All") {
-            return Answer::Never;
-        }
-        if asked.method == Method::PATCH && asked.path.contains("/a-") {
-            let words = "deployments.apps \"a\" is forbidden: User \"almanac\" cannot patch";
-            return Answer::No(403, words.to_owned());
-        }
-        match asked.path.split('?').next() {
-            Some("/apis/apps/v1/deployments") => {
-                deployments((0..FORBIDDEN).map(|number| format!("a-{number}")))
-            }
-            _ => answer_of_apps(asked),
-        }
-    });
+    let stub = Stub::new();
+    for number in 0..FORBIDDEN {
+        stub.put(target("apps/v1", "Deployment", &format!("a-{number}")));
+    }
+    stub.inject(Fault::hang().matching(Asked::is_dry_run).always());
+    let words = "deployments.apps \"a\" is forbidden: User \"almanac\" cannot patch";
+    let may_not = Fault::answer(StatusCode::FORBIDDEN, words);
+    stub.inject(may_not.method(Method::PATCH).path_contains("/a-").always());
+    let mut stand = Stand::at(BEGIN, &stub);
     for number in 0..FORBIDDEN {
         stand.present(at_nine(&format!("a-{number}"), "apps/v1", "Deployment"));
     }
@@ -243,4 +232,88 @@ async fn of_many_forbidden_targets_a_few_at_a_time_are_tried_and_not_for_long() 
     };
     let most = tried.iter().map(|at| within(*at)).max();
     assert_eq!(most, Some(4));
+}
+
+/// What a policy's firings came to, the last one first.
+fn endings(stand: &Stand, name: &str) -> Vec<Ending> {
+    let known = stand.cluster.lock();
+    let memory = known.world.cron_scalings[&policy(name).identity].memory.as_ref();
+    let rule = &memory.expect("turns were taken").rules[0];
+    rule.executions.iter().map(|it| it.ending.clone()).collect()
+}
+
+fn is_scaling(asked: &Asked) -> bool {
+    asked.is_write() && asked.path.ends_with("/healthy-1/scale")
+}
+
+#[tokio::test(start_paused = true)]
+async fn whatever_becomes_of_the_first_attempts_a_firing_is_carried_out_once() {
+    let answer = |code| Fault::answer(code, "injected by a test");
+    let busy = || Fault::wait(StatusCode::TOO_MANY_REQUESTS, 3);
+    for (fault, times) in [
+        (answer(StatusCode::CONFLICT), 1),
+        (answer(StatusCode::CONFLICT), 6),
+        (answer(StatusCode::INTERNAL_SERVER_ERROR), 2),
+        (answer(StatusCode::SERVICE_UNAVAILABLE), 2),
+        (busy(), 1),
+        (busy(), 6),
+        (Fault::lose_answer(), 1),
+        (Fault::refuse(), 2),
+        (Fault::hang(), 2),
+        (Fault::silence(), 2),
+    ] {
+        let fault = fault.matching(is_scaling).times(times);
+        let (stub, what) = (stub(0), format!("{fault:?}"));
+        stub.inject(fault);
+        let mut stand = Stand::at(BEGIN, &stub);
+        stand.present(at_nine("healthy-1", "apps/v1", "Deployment"));
+        stand.run(300).await;
+        let target = stub.object("deployments", "default", "healthy-1").expect("it is there");
+        assert_eq!(target["spec"]["replicas"], 3, "{what}");
+        assert_eq!(target["metadata"]["generation"], 2, "it was changed once: {what}");
+        let endings = endings(&stand, "healthy-1");
+        assert!(matches!(endings[..], [Ending::Done(_)]), "{what}: {endings:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_target_that_somebody_changes_at_the_same_time_is_decided_over_as_it_is_by_then() {
+    let changes = [
+        (json!({ "metadata": { "labels": { "tide": "high" } } }), 2, 2),
+        (json!({ "spec": { "replicas": 2 } }), 2, 3),
+        // Somebody was faster, with the very same number.
+        (json!({ "spec": { "replicas": 3 } }), 1, 2),
+    ];
+    for (change, patches, generation) in changes {
+        let stub = stub(0);
+        let by = change.clone();
+        let meanwhile = Fault::meanwhile(move |stub| {
+            stub.change("deployments", "default", "healthy-1", &by);
+        });
+        stub.inject(meanwhile.matching(is_scaling));
+        let mut stand = Stand::at(BEGIN, &stub);
+        stand.present(at_nine("healthy-1", "apps/v1", "Deployment"));
+        stand.run(60).await;
+        let target = stub.object("deployments", "default", "healthy-1").expect("it is there");
+        assert_eq!(target["spec"]["replicas"], 3, "{change}");
+        assert_eq!(target["metadata"]["generation"], generation, "{change}");
+        assert_eq!(stand.patched().len(), patches, "{change}: {:?}", stand.patched());
+        let endings = endings(&stand, "healthy-1");
+        assert!(matches!(endings[..], [Ending::Done(_)]), "{change}: {endings:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_view_that_was_lost_and_forgotten_is_complete_again_before_the_next_firing() {
+    let stub = stub(0);
+    let mut stand = Stand::at(BEGIN, &stub);
+    stand.present(at_nine("healthy-1", "apps/v1", "Deployment"));
+    stand.run(5).await;
+    stub.end_watches();
+    stub.change("deployments", "default", "healthy-1", &json!({ "spec": { "replicas": 9 } }));
+    stub.compact();
+    stand.run(55).await;
+    let target = stub.object("deployments", "default", "healthy-1").expect("it is there");
+    assert_eq!(target["spec"]["replicas"], 3);
+    assert_eq!(stand.patched().len(), 1, "the version was known: {:?}", stand.patched());
 }

@@ -1,12 +1,11 @@
-//! Following before an API server that hangs, or whose versions go back.
+//! Following before an API server that hangs, forgets, or whose versions go back.
 
-use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
 
-use http::{Request, Response};
-use kube::client::Body;
+use almanac_stub::{Asked, Fault, Stub};
+use http::StatusCode;
 use serde_json::{Value, json};
-use tower::service_fn;
+use tokio::task::JoinSet;
 
 use super::*;
 
@@ -30,11 +29,11 @@ impl Follower for Noting {
     }
 
     fn present(&mut self, object: DynamicObject) {
-        self.note(format!("present {}", object.metadata.resource_version.unwrap_or_default()));
+        self.note(format!("present {}", object.metadata.name.unwrap_or_default()));
     }
 
-    fn gone(&mut self, _: DynamicObject) {
-        self.note("gone");
+    fn gone(&mut self, object: DynamicObject) {
+        self.note(format!("gone {}", object.metadata.name.unwrap_or_default()));
     }
 
     fn complete(&mut self) {
@@ -58,191 +57,243 @@ impl Follower for Noting {
     }
 }
 
-/// A watch has these lines and ends; `None` for one that is never answered.
-type Watched = Option<Vec<Value>>;
-
-/// A list has this version, and one object of that version.
-type Listed = Option<u64>;
-
-/// Follows for so many seconds. The answers are chosen by the second since the beginning.
-async fn follow_for(
-    seconds: u64,
-    listed: impl Fn(u64) -> Listed + Send + Sync + 'static,
-    watched: impl Fn(u64) -> Watched + Send + Sync + 'static,
-) -> Vec<String> {
-    let begun = Instant::now();
-    let answers = Arc::new((listed, watched));
-    let service = service_fn(move |request: Request<Body>| {
-        let answers = Arc::clone(&answers);
-        let second = begun.elapsed().as_secs();
-        async move {
-            let text = if request.uri().query().is_some_and(|it| it.contains("watch=")) {
-                let Some(lines) = answers.1(second) else { std::future::pending().await };
-                tokio::time::sleep(Duration::from_secs(5)).await;
-                lines.iter().map(Value::to_string).collect::<Vec<_>>().join("\n")
-            } else {
-                let Some(version) = answers.0(second) else { std::future::pending().await };
-                list(version).to_string()
-            };
-            Ok::<_, Infallible>(Response::new(Body::from(text.into_bytes())))
-        }
-    });
-    let views = Views::default();
-    let (client, mut noting) = (Client::new(service, "default"), Noting::default());
-    let kind = ApiResource {
-        group: String::new(),
-        version: "v1".into(),
-        api_version: "v1".into(),
-        kind: "ConfigMap".into(),
-        plural: "configmaps".into(),
-    };
-    let view = views.begin("configmaps", true);
-    let noted = noting.clone();
-    let following = tokio::spawn(async move { follow(client, &kind, view, &mut noting).await });
-    tokio::time::sleep(Duration::from_secs(seconds)).await;
-    let too_old = views.too_old();
-    following.abort();
-    let mut noted = noted.noted();
-    noted.extend(too_old.map(|kind| format!("the view of {kind} is too old")));
-    noted
+/// Somebody who follows the `ConfigMap`s of a stub.
+struct Following {
+    noting: Noting,
+    views: Views,
+    _task: JoinSet<()>,
 }
 
-fn list(version: u64) -> Value {
-    let version = version.to_string();
+impl Following {
+    fn begin(stub: &Stub) -> Self {
+        let (noting, views) = (Noting::default(), Views::default());
+        let kind = ApiResource {
+            group: String::new(),
+            version: "v1".into(),
+            api_version: "v1".into(),
+            kind: "ConfigMap".into(),
+            plural: "configmaps".into(),
+        };
+        let (view, client) = (views.begin("configmaps", true), stub.client());
+        let (mut follower, mut task) = (noting.clone(), JoinSet::new());
+        task.spawn(async move { follow(client, &kind, view, &mut follower).await });
+        Self { noting, views, _task: task }
+    }
+
+    /// What was noted so many seconds later.
+    async fn after(&self, seconds: u64) -> Vec<String> {
+        tokio::time::sleep(Duration::from_secs(seconds)).await;
+        self.noting.noted()
+    }
+
+    fn is_old(&self) -> bool {
+        self.views.too_old().is_some()
+    }
+}
+
+fn config_map(name: &str) -> Value {
     json!({
-        "kind": "ConfigMapList", "apiVersion": "v1", "metadata": { "resourceVersion": version },
-        "items": [{ "metadata": { "name": "a", "resourceVersion": version } }],
+        "apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": { "name": name, "namespace": "default" }, "data": {},
     })
 }
 
-fn bookmark(version: u64) -> Value {
-    let metadata = json!({ "resourceVersion": version.to_string() });
-    let object = json!({ "kind": "ConfigMap", "apiVersion": "v1", "metadata": metadata });
-    json!({ "type": "BOOKMARK", "object": object })
+fn stub_with(names: &[&str]) -> Stub {
+    let stub = Stub::new();
+    for name in names {
+        stub.put(config_map(name));
+    }
+    stub
+}
+
+fn is_list(asked: &Asked) -> bool {
+    !asked.is_watch()
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_watch_in_order_goes_on_and_its_view_is_new() {
-    let noted = follow_for(600, |_| Some(100), |_| Some(vec![bookmark(100)])).await;
-    assert_eq!(noted, ["begin", "present 100", "complete"]);
+    let stub = stub_with(&["a"]);
+    let following = Following::begin(&stub);
+    assert_eq!(following.after(600).await, ["begin", "present a", "complete"]);
+    assert!(!following.is_old());
+    assert_eq!(stub.asked_for(is_list).len(), 1);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_silent_watch_in_order_goes_on_and_its_view_is_new() {
-    let noted = follow_for(600, |_| Some(100), |_| Some(Vec::new())).await;
-    assert_eq!(noted, ["begin", "present 100", "complete"]);
+    let stub = stub_with(&["a"]);
+    stub.tell_no_bookmarks();
+    let following = Following::begin(&stub);
+    assert_eq!(following.after(600).await, ["begin", "present a", "complete"]);
+    assert!(!following.is_old());
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_change_is_told_once_though_watches_end_in_between() {
+    let stub = stub_with(&["a"]);
+    let following = Following::begin(&stub);
+    following.after(5).await;
+    stub.put(config_map("b"));
+    stub.put(json!({
+        "apiVersion": "apps/v1", "kind": "Deployment",
+        "metadata": { "name": "another kind", "namespace": "default" }, "spec": {},
+    }));
+    stub.end_watches();
+    stub.change("configmaps", "default", "a", &json!({ "data": { "tide": "high" } }));
+    following.after(300).await;
+    stub.delete("configmaps", "default", "b");
+    let noted = following.after(300).await;
+    assert_eq!(noted, ["begin", "present a", "complete", "present b", "present a", "gone b"]);
+    assert_eq!(stub.asked_for(is_list).len(), 1);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_watch_that_goes_on_after_a_failure_says_so_though_nothing_has_changed() {
-    let busy = json!({ "type": "ERROR", "object": {
-        "kind": "Status", "status": "Failure", "code": 503, "message": "busy",
-    } });
-    for in_order in [Vec::new(), vec![bookmark(100)]] {
-        let busy = busy.clone();
-        let watched =
-            move |second| Some(if second < 5 { vec![busy.clone()] } else { in_order.clone() });
-        let noted = follow_for(60, |_| Some(100), watched).await;
-        assert_eq!(noted, ["begin", "present 100", "complete", "failed: busy", "goes on"]);
+    for has_bookmarks in [true, false] {
+        let stub = stub_with(&["a"]);
+        if !has_bookmarks {
+            stub.tell_no_bookmarks();
+        }
+        let busy = Fault::answer(StatusCode::SERVICE_UNAVAILABLE, "busy");
+        stub.inject(busy.matching(Asked::is_watch));
+        let noted = Following::begin(&stub).after(90).await;
+        assert_eq!(noted, ["begin", "present a", "complete", "failed: busy", "goes on"]);
     }
 }
 
-const AGAIN: [&str; 7] =
-    ["begin", "present 2000", "complete", "went back", "begin", "present 1000", "complete"];
-
 #[tokio::test(start_paused = true)]
-async fn versions_that_go_back_are_found_where_a_watch_stays_silent() {
-    let listed = |second| Some(if second < 20 { 2_000 } else { 1_000 });
-    let noted = follow_for(60, listed, |_| Some(Vec::new())).await;
-    assert_eq!(noted, AGAIN);
+async fn when_what_has_changed_is_forgotten_all_is_told_anew() {
+    let stub = stub_with(&["a"]);
+    let following = Following::begin(&stub);
+    following.after(5).await;
+    stub.inject(Fault::refuse().always());
+    stub.end_watches();
+    stub.delete("configmaps", "default", "a");
+    stub.put(config_map("b"));
+    stub.compact();
+    following.after(20).await;
+    stub.mend();
+    let mut noted = following.after(60).await.split_off(3);
+    noted.retain(|it| it != "failed: the connection was cut");
+    assert_eq!(noted[0], "failed: too old resource version: 101");
+    assert_eq!(noted[1..], ["begin", "present b", "complete"]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn versions_that_go_back_are_found_where_a_watch_tells_them() {
-    let version = |second| if second < 20 { 2_000 } else { 1_000 };
-    let watched = move |second| Some(vec![bookmark(version(second))]);
-    let noted = follow_for(60, move |second| Some(version(second)), watched).await;
-    assert_eq!(noted, AGAIN);
+async fn a_list_that_is_forgotten_between_its_pages_is_begun_anew() {
+    let names: Vec<String> = (0..300).map(|number| format!("{number:03}")).collect();
+    let stub = stub_with(&names.iter().map(String::as_str).collect::<Vec<_>>());
+    let goes_on = |asked: &Asked| asked.parameter("continue").is_some();
+    stub.inject(Fault::meanwhile(Stub::compact).matching(goes_on));
+    let noted = Following::begin(&stub).after(60).await;
+    let failed = noted.iter().position(|it| it.starts_with("failed: The provided continue"));
+    let failed = failed.expect("it was told");
+    let presents = names.iter().map(|name| format!("present {name}"));
+    let expected: Vec<String> = ["begin".to_owned()].into_iter().chain(presents).collect();
+    assert_eq!(noted[..failed], expected[..251]);
+    assert_eq!(noted[failed + 1..noted.len() - 1], expected);
+    assert_eq!(noted.last().map(String::as_str), Some("complete"));
+}
+
+const AGAIN: [&str; 8] =
+    ["begin", "present a", "present b", "complete", "went back", "begin", "present a", "complete"];
+
+/// A stub with two objects, and what there was before the second one.
+fn stub_with_a_backup() -> (Stub, almanac_stub::Backup) {
+    let stub = stub_with(&["a"]);
+    let backup = stub.back_up();
+    stub.put(config_map("b"));
+    (stub, backup)
+}
+
+#[tokio::test(start_paused = true)]
+async fn versions_that_go_back_are_found_whether_a_watch_tells_them_or_stays_silent() {
+    for has_bookmarks in [true, false] {
+        let (stub, backup) = stub_with_a_backup();
+        if !has_bookmarks {
+            stub.tell_no_bookmarks();
+        }
+        let following = Following::begin(&stub);
+        following.after(20).await;
+        stub.restore(&backup);
+        assert_eq!(following.after(90).await, AGAIN, "bookmarks: {has_bookmarks}");
+    }
 }
 
 #[tokio::test(start_paused = true)]
 async fn versions_that_go_back_are_found_where_the_known_one_is_refused() {
-    let refused = json!({ "type": "ERROR", "object": {
-        "kind": "Status", "status": "Failure", "code": 504, "message": "Too large resource version",
-    } });
-    let listed = |second| Some(if second < 20 { 2_000 } else { 1_000 });
-    let watched = move |second| {
-        let is_known = !(20..30).contains(&second);
-        Some(vec![if is_known {
-            bookmark(if second < 20 { 2_000 } else { 1_000 })
-        } else {
-            refused.clone()
-        }])
-    };
-    let noted = follow_for(60, listed, watched).await;
-    assert_eq!(noted[..3], AGAIN[..3]);
-    assert_eq!(noted[3], "failed: Too large resource version");
-    assert_eq!(noted[4..8], AGAIN[3..]);
+    let stub = stub_with(&["a"]);
+    let (backup, following) = (stub.back_up(), Following::begin(&stub));
+    following.after(20).await;
+    stub.put(config_map("b"));
+    following.after(1).await;
+    let refused = Fault::answer(StatusCode::GATEWAY_TIMEOUT, "Too large resource version");
+    stub.inject(refused.matching(|asked| asked.parameter("resourceVersion") == Some("102")));
+    stub.restore(&backup);
+    let noted = following.after(60).await.split_off(3);
+    assert_eq!(noted[..2], ["present b", "failed: Too large resource version"]);
+    assert_eq!(noted[2..], AGAIN[4..]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_cannot_be_watched_is_listed_again_with_pauses() {
-    let noted = follow_for(300, |second| Some(100 + second), |_| None).await;
+    let stub = stub_with(&["a"]);
+    stub.inject(Fault::hang().matching(Asked::is_watch).always());
+    let following = Following::begin(&stub);
+    let noted = following.after(300).await;
     assert_eq!(noted[3], "failed: no answer within 10 s", "{noted:?}");
     let listings = noted.iter().filter(|it| *it == "complete").count();
     assert!((6..=16).contains(&listings), "{listings}");
-    assert!(!noted.iter().any(|it| it.contains("too old")), "{noted:?}");
+    assert!(!following.is_old());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_that_falls_silent_is_given_up_in_time_and_what_changed_is_told() {
+    let stub = stub_with(&["a"]);
+    stub.inject(Fault::silence().matching(Asked::is_watch));
+    let following = Following::begin(&stub);
+    following.after(5).await;
+    stub.put(config_map("b"));
+    let noted = following.after(75).await.split_off(3);
+    let expected = ["failed: a watch did not end in its time", "begin", "present a", "present b"];
+    assert_eq!(noted[..4], expected);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_kind_of_which_nothing_is_heard_has_an_old_view() {
-    let listed = |second| (second < 5).then_some(100);
-    let noted = follow_for(240, listed, |_| None).await;
-    assert_eq!(noted.last().map(String::as_str), Some("the view of configmaps is too old"));
+    let stub = stub_with(&["a"]);
+    let following = Following::begin(&stub);
+    following.after(5).await;
+    stub.inject(Fault::hang().always());
+    stub.end_watches();
+    following.after(170).await;
+    assert!(!following.is_old());
+    following.after(20).await;
+    assert!(following.is_old());
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_list_that_is_never_answered_is_told_and_asked_for_again() {
-    let listed = |second| (second >= 100).then_some(100);
-    let noted = follow_for(240, listed, |_| Some(vec![bookmark(100)])).await;
-    assert_eq!(noted[0], "failed: no answer within 30 s", "{noted:?}");
-    assert_eq!(noted[noted.len() - 3..], ["begin", "present 100", "complete"]);
-}
-
-/// Objects with so many bytes each, and how many were asked for with each request.
-fn objects_of(lengths: &'static [usize]) -> (Client, Arc<Mutex<Vec<usize>>>) {
-    let asked: Arc<Mutex<Vec<usize>>> = Arc::default();
-    let noted = Arc::clone(&asked);
-    let service = service_fn(move |request: Request<Body>| {
-        let parameter = |name: &str| {
-            let mut pairs = request.uri().query().unwrap_or_default().split('&');
-            let value = pairs.find_map(|it| it.strip_prefix(name));
-            value.map(|it| it.parse::<usize>().expect("a number"))
-        };
-        let (limit, begin) = (parameter("limit="), parameter("continue=").unwrap_or_default());
-        let limit = limit.expect("pages are asked for");
-        noted.lock().expect("whole").push(limit);
-        let end = lengths.len().min(begin + limit);
-        let items = lengths[begin..end].iter().map(|length| {
-            let annotations = json!({ "long": "x".repeat(*length) });
-            json!({ "metadata": { "resourceVersion": "1", "annotations": annotations } })
-        });
-        let next = if end < lengths.len() { end.to_string() } else { String::new() };
-        let metadata = json!({ "resourceVersion": "1", "continue": next });
-        let list = json!({ "metadata": metadata, "items": items.collect::<Vec<_>>() });
-        let body = Body::from(list.to_string().into_bytes());
-        std::future::ready(Ok::<_, Infallible>(Response::new(body)))
-    });
-    (Client::new(service, "default"), asked)
+    let stub = stub_with(&["a"]);
+    stub.inject(Fault::hang().matching(is_list).times(3));
+    let mut noted = Following::begin(&stub).after(240).await;
+    let told = noted.split_off(3);
+    assert_eq!(noted, ["failed: no answer within 30 s"; 3]);
+    assert_eq!(told, ["begin", "present a", "complete"]);
 }
 
 #[tokio::test]
 async fn large_objects_come_in_pages_that_fit_however_many_there_are() {
     const LARGE: usize = 600 << 10;
     const LARGEST: usize = 3 << 20;
-    let lengths = &[10, LARGE, LARGE, LARGE, LARGE, LARGEST, LARGE, 10];
-    let (client, asked) = objects_of(lengths);
-    let mut pages = Pages::new(client, "/api/v1/configmaps".to_owned());
+    let lengths = [10, LARGE, LARGE, LARGE, LARGE, LARGEST, LARGE, 10];
+    let stub = Stub::new();
+    for (number, length) in lengths.into_iter().enumerate() {
+        let mut object = config_map(&number.to_string());
+        object["metadata"]["annotations"] = json!({ "long": "x".repeat(length) });
+        stub.put(object);
+    }
+    let mut pages = Pages::new(stub.client(), "/api/v1/configmaps".to_owned());
     let mut listed = Vec::new();
     while let Some(page) = pages.fetch_next().await.expect("it is answered") {
         let mut of_page = Vec::new();
@@ -255,6 +306,7 @@ async fn large_objects_come_in_pages_that_fit_however_many_there_are() {
         listed.extend(of_page);
     }
     assert_eq!(listed, lengths);
-    let asked = asked.lock().expect("whole").clone();
+    let asked: Vec<usize> =
+        stub.asked().iter().filter_map(|it| it.parameter("limit")?.parse().ok()).collect();
     assert_eq!(asked, [250, 62, 15, 3, 3, 1, 1, 1, 1, 1]);
 }

@@ -10,7 +10,7 @@ use super::record::{Mark, Record};
 use super::{Fence, Switch};
 use crate::backoff::Backoff;
 use crate::endpoints::Health;
-use crate::monotonic;
+use crate::monotonic::Monotonic;
 
 /// Which Lease it is, and its times.
 #[derive(Clone, Debug)]
@@ -28,14 +28,17 @@ pub struct LeaseOptions {
     pub writes_for: Duration,
     /// How often the holder renews, and how often the others look.
     pub every: Duration,
+    /// What these times are measured by.
+    pub clock: Monotonic,
 }
 
 impl LeaseOptions {
-    /// The usual times: those that Kubernetes' own components have.
+    /// The usual times, those that Kubernetes' own components have, by the machine's clock.
     #[must_use]
     pub fn new(namespace: String, name: String, identity: String) -> Self {
         let [lasts, writes_for, every] = [15, 10, 2].map(Duration::from_secs);
-        Self { namespace, name, identity, lasts, writes_for, every }
+        let clock = Monotonic::of_the_machine();
+        Self { namespace, name, identity, lasts, writes_for, every, clock }
     }
 }
 
@@ -175,14 +178,14 @@ impl Candidate {
         seen: &mut Option<(Mark, Duration)>,
         end: &CancellationToken,
     ) -> kube::Result<Option<Won>> {
-        let LeaseOptions { name, identity, lasts, .. } = &self.options;
+        let LeaseOptions { name, identity, lasts, clock, .. } = &self.options;
         let found = tokio::select! {
             biased;
             () = end.cancelled() => return Ok(None),
             found = Record::find(&self.api, name) => found?,
         };
         // What counts is when the request was sent: others count from when they see its effect.
-        let sent = monotonic::now();
+        let sent = clock.now();
         let record = match found {
             // Deleted under its holder's hands: it does not know yet.
             None if seen.as_ref().is_some_and(|(_, since)| sent < *since + *lasts) => {
@@ -201,7 +204,7 @@ impl Candidate {
                 record.take(&self.api, identity, *lasts).await?
             }
         };
-        let fence = Fence::open_until(sent + self.options.writes_for);
+        let fence = Fence::open_until(clock.clone(), sent + self.options.writes_for);
         Ok(Some(Won { record, fence }))
     }
 
@@ -213,7 +216,7 @@ impl Candidate {
             return true;
         }
         let mark = record.mark();
-        let now = monotonic::now();
+        let now = self.options.clock.now();
         match seen {
             Some((before, since)) if *before == mark => {
                 now.saturating_sub(*since) > record.lasts().max(self.options.lasts)
@@ -242,7 +245,7 @@ impl Candidate {
     /// Tries to renew. When the next attempt is due.
     async fn renew(&self, latest: &mut Record, fence: &Fence) -> Result<Renewal, Lost> {
         let patience = self.patience(fence)?;
-        let sent = monotonic::now();
+        let sent = self.options.clock.now();
         match tokio::time::timeout(patience, latest.renew(&self.api)).await {
             Ok(Ok(renewed)) => {
                 *latest = renewed;
@@ -323,3 +326,5 @@ fn in_short(error: &kube::Error) -> String {
 
 #[cfg(test)]
 mod contended;
+#[cfg(test)]
+mod tests;

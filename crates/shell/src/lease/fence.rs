@@ -4,12 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use crate::monotonic;
+use crate::monotonic::Monotonic;
 
 /// Says until when its holder may write. Copies of it shut together, and once it has shut it stays
 /// so: whoever has found it shut has given up for good.
 #[derive(Clone, Debug)]
 pub struct Fence {
+    clock: Monotonic,
     /// In nanoseconds of the monotonic clock.
     open_until: Arc<AtomicU64>,
 }
@@ -25,18 +26,19 @@ impl Fence {
     /// A fence that never shuts by itself, for a process that has no other beside it.
     #[must_use]
     pub fn open() -> Self {
-        Self { open_until: Arc::new(AtomicU64::new(FOR_EVER)) }
+        let clock = Monotonic::of_the_machine();
+        Self { clock, open_until: Arc::new(AtomicU64::new(FOR_EVER)) }
     }
 
-    /// A fence that is open until then, by the monotonic clock.
+    /// A fence that is open until then, by this clock.
     #[must_use]
-    pub fn open_until(until: Duration) -> Self {
-        Self { open_until: Arc::new(AtomicU64::new(nanoseconds(until))) }
+    pub fn open_until(clock: Monotonic, until: Duration) -> Self {
+        Self { clock, open_until: Arc::new(AtomicU64::new(nanoseconds(until))) }
     }
 
     /// Leaves it open for longer. Fails when it has shut already.
     pub fn extend(&self, until: Duration) -> Result<(), Fenced> {
-        let now = nanoseconds(monotonic::now());
+        let now = nanoseconds(self.clock.now());
         let longer =
             |open_until: u64| (open_until > now).then(|| open_until.max(nanoseconds(until)));
         let extended = self.open_until.fetch_update(Ordering::SeqCst, Ordering::SeqCst, longer);
@@ -50,7 +52,7 @@ impl Fence {
 
     /// How long it is still open.
     pub fn check(&self) -> Result<Duration, Fenced> {
-        let now = nanoseconds(monotonic::now());
+        let now = nanoseconds(self.clock.now());
         let open_until = self.open_until.load(Ordering::SeqCst);
         if open_until == FOR_EVER {
             return Ok(Duration::MAX);
@@ -79,23 +81,39 @@ fn nanoseconds(time: Duration) -> u64 {
 mod tests {
     use super::*;
 
+    fn at(seconds: u64) -> Duration {
+        Duration::from_secs(seconds)
+    }
+
+    /// A clock, and what it shows.
+    fn clock() -> (Monotonic, Arc<AtomicU64>) {
+        let shown = Arc::new(AtomicU64::new(100));
+        let read = Arc::clone(&shown);
+        (Monotonic::of(move || at(read.load(Ordering::SeqCst))), shown)
+    }
+
     #[test]
     fn a_fence_is_open_only_until_its_deadline() {
-        let fence = Fence::open_until(monotonic::now() + Duration::from_mins(1));
-        assert!(fence.is_open());
-        assert!(fence.extend(monotonic::now() + Duration::from_mins(2)).is_ok());
-        assert!(fence.check().is_ok_and(|left| left > Duration::from_mins(1)));
-        assert_eq!(Fence::open_until(monotonic::now()).check(), Err(Fenced));
+        let (clock, shown) = clock();
+        let fence = Fence::open_until(clock, at(110));
+        assert_eq!(fence.check(), Ok(at(10)));
+        assert_eq!(fence.extend(at(120)), Ok(()));
+        assert_eq!(fence.extend(at(115)), Ok(()), "it is open for longer already");
+        shown.store(119, Ordering::SeqCst);
+        assert_eq!(fence.check(), Ok(at(1)));
+        shown.store(120, Ordering::SeqCst);
+        assert_eq!(fence.check(), Err(Fenced));
     }
 
     #[test]
     fn a_fence_that_has_shut_stays_shut() {
-        let later = monotonic::now() + Duration::from_mins(1);
-        let past = Fence::open_until(monotonic::now());
-        assert_eq!(past.extend(later), Err(Fenced));
-        let shut = Fence::open_until(later);
+        let (clock, shown) = clock();
+        let past = Fence::open_until(clock.clone(), at(110));
+        shown.store(110, Ordering::SeqCst);
+        assert_eq!(past.extend(at(200)), Err(Fenced));
+        let shut = Fence::open_until(clock, at(200));
         shut.shut();
-        assert_eq!(shut.extend(later), Err(Fenced));
+        assert_eq!(shut.extend(at(300)), Err(Fenced));
         assert_eq!((past.check(), shut.check()), (Err(Fenced), Err(Fenced)));
     }
 

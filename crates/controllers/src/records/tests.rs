@@ -1,0 +1,133 @@
+//! Recording before an API server that goes wrong, under a paused clock.
+
+use almanac_shell::budget::{WriteBudget, WriteLimits};
+use almanac_shell::lease::Fence;
+use almanac_shell::writer::WriteMetrics;
+use almanac_stub::{Asked, Fault, Kind as Served, Stub};
+use http::StatusCode;
+use serde_json::json;
+
+use super::*;
+use crate::cluster::Held;
+
+/// Records before a stub with one policy, at version 101.
+struct Recording {
+    stub: Stub,
+    fence: Fence,
+    cluster: Cluster,
+    records: Records,
+    policy: PolicyName,
+}
+
+impl Recording {
+    fn begin() -> Self {
+        let (stub, fence) = (Stub::new(), Fence::open());
+        let kind = ("autoscaling.karmada.io/v1alpha1", "CronFederatedHPA");
+        stub.serve(Served::new(kind.0, kind.1, "cronfederatedhpas"));
+        stub.put(crate::stand::at_nine("shop", "apps/v1", "Deployment"));
+        let budget = WriteBudget::new(WriteLimits::default());
+        let writer = Writer::new(stub.client(), fence.clone(), budget, WriteMetrics::default());
+        let clock = Clock::of(|| Timestamp::UNIX_EPOCH);
+        let (records, cluster) = (Records::new(writer, clock, 1), Cluster::default());
+        let policy = crate::stand::policy("shop");
+        let told = Self { stub, fence, cluster, records, policy };
+        told.tell();
+        told
+    }
+
+    fn object(&self) -> Value {
+        self.stub.object("cronfederatedhpas", "default", "shop").expect("it is there")
+    }
+
+    /// The object is told as it is now.
+    fn tell(&self) {
+        let object = serde_json::from_value(self.object()).expect("it has the shape of one");
+        let held = Held::of(&object, 1);
+        self.cluster.lock().policies.insert(self.policy.clone(), held);
+    }
+
+    fn version(&self) -> Option<Box<str>> {
+        self.cluster.lock().policies.get(&self.policy).map(|held| held.version.clone())
+    }
+
+    /// Writes a status for the version that was told last; when to try again, if that is to be.
+    async fn write(&self, rules: &str) -> Result<(), Option<SignedDuration>> {
+        let patch = json!({ "lastRules": rules }).to_string();
+        let way = Way::Replaced(RawValue::from_string(patch).expect("it is JSON"));
+        let version = self.version().unwrap_or_else(|| "101".into());
+        let record = Record { version, recorded: Recorded::of(&json!({})), way };
+        match self.records.write(&self.cluster, &self.policy, record).await {
+            Written::AsWanted => Ok(()),
+            Written::Not { again } => {
+                Err(again.map(|again| again.duration_since(Timestamp::UNIX_EPOCH)))
+            }
+        }
+    }
+
+    /// The whole seconds after which it is tried again.
+    async fn pause(&self) -> i64 {
+        let again = self.write("again").await.expect_err("it was refused");
+        again.expect("it is tried again").as_secs()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_status_is_written_for_one_version_after_the_other_without_being_told() {
+    let recording = Recording::begin();
+    assert_eq!(recording.write("one").await, Ok(()));
+    assert_eq!(recording.write("two").await, Ok(()));
+    assert_eq!(recording.object()["status"], json!({ "lastRules": "two" }));
+    assert_eq!(recording.version().as_deref(), Some("103"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_status_that_meets_one_conflict_after_the_other_is_written_ever_less_often() {
+    let recording = Recording::begin();
+    recording.stub.change("cronfederatedhpas", "default", "shop", &json!({ "spec": { "a": 1 } }));
+    let mut pauses = Vec::new();
+    for _ in 0..8 {
+        pauses.push(recording.pause().await);
+    }
+    assert!(pauses[0] <= 2 && (15..=60).contains(&pauses[7]), "{pauses:?}");
+    assert!(recording.object().get("status").is_none());
+    recording.tell();
+    assert_eq!(recording.write("now").await, Ok(()));
+    recording.stub.change("cronfederatedhpas", "default", "shop", &json!({ "spec": { "a": 2 } }));
+    assert!(recording.pause().await <= 2, "a success ends it");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_record_whose_answer_was_lost_is_tried_again_until_the_change_is_told() {
+    let recording = Recording::begin();
+    recording.stub.inject(Fault::lose_answer().matching(Asked::is_write));
+    assert!(recording.write("once").await.is_err_and(|again| again.is_some()));
+    assert!(recording.write("once").await.is_err_and(|again| again.is_some()));
+    recording.tell();
+    assert_eq!(recording.write("once").await, Ok(()));
+    assert_eq!(recording.version().as_deref(), Some("102"), "it was written before");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_record_is_tried_again_whatever_went_wrong() {
+    let failed = Fault::answer(StatusCode::INTERNAL_SERVER_ERROR, "etcd is gone");
+    let forbidden = Fault::answer(StatusCode::FORBIDDEN, "you may not");
+    for fault in [Fault::hang(), Fault::silence(), Fault::refuse(), failed, forbidden] {
+        let recording = Recording::begin();
+        recording.stub.inject(fault);
+        assert!(recording.pause().await <= 2);
+        assert_eq!(recording.write("then").await, Ok(()));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_gone_or_not_ours_any_more_is_not_tried_again() {
+    let recording = Recording::begin();
+    recording.stub.delete("cronfederatedhpas", "default", "shop");
+    assert!(recording.write("early").await.is_err_and(|again| again.is_some()), "nobody knows yet");
+    recording.cluster.lock().policies.remove(&recording.policy);
+    assert_eq!(recording.write("late").await, Err(None));
+    let recording = Recording::begin();
+    recording.fence.shut();
+    assert_eq!(recording.write("fenced").await, Err(None));
+    assert!(recording.stub.asked().is_empty());
+}

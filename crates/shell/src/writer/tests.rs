@@ -1,0 +1,198 @@
+//! What becomes of a write, before an API server that goes wrong, under a paused clock.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use almanac_stub::{Asked, Fault, Stub};
+use http::StatusCode;
+use tokio::time::Instant;
+
+use super::*;
+use crate::budget::WriteLimits;
+use crate::monotonic::Monotonic;
+
+const SHOP: Place<'static> =
+    Place { collection: "/apis/apps/v1/namespaces/default/deployments", name: "shop" };
+
+/// A writer before a stub with one Deployment, at version 101.
+struct Writing {
+    stub: Stub,
+    writer: Writer,
+    metrics: WriteMetrics,
+    begun: Instant,
+}
+
+impl Writing {
+    fn begin() -> Self {
+        Self::behind(Fence::open())
+    }
+
+    /// Behind a fence that is open for so long.
+    fn for_seconds(seconds: u64) -> Self {
+        let begun = Instant::now();
+        let clock = Monotonic::of(move || begun.elapsed());
+        Self::behind(Fence::open_until(clock, Duration::from_secs(seconds)))
+    }
+
+    fn behind(fence: Fence) -> Self {
+        let stub = Stub::new();
+        stub.put(json!({
+            "apiVersion": "apps/v1", "kind": "Deployment",
+            "metadata": { "name": "shop", "namespace": "default" },
+            "spec": { "replicas": 1 }, "status": { "replicas": 1, "rest": "of a field" },
+        }));
+        let (budget, metrics) = (WriteBudget::new(WriteLimits::default()), WriteMetrics::default());
+        let writer = Writer::new(stub.client(), fence, budget, metrics.clone());
+        Self { stub, writer, metrics, begun: Instant::now() }
+    }
+
+    /// Sets three replicas of what was seen at the first version: what came of it, and after how long.
+    async fn scale(&self) -> (Result<Written, WriteError>, Duration) {
+        let written = self.writer.patch_scale(SHOP, "101", 3, &always).await;
+        (written, self.begun.elapsed())
+    }
+
+    fn replicas(&self) -> Value {
+        self.stub.object("deployments", "default", "shop").expect("it is there")["spec"]["replicas"]
+            .clone()
+    }
+
+    fn sent(&self) -> usize {
+        self.stub.asked().len()
+    }
+
+    fn told(&self, code: &str) -> u64 {
+        let labels = [("purpose", "capacity".to_owned()), ("code", code.to_owned())];
+        self.metrics.requests.get_or_create(&labels).get()
+    }
+}
+
+/// In one word.
+fn outcome<T>(written: &Result<T, WriteError>) -> &'static str {
+    match written {
+        Ok(_) => "written",
+        Err(WriteError::Fenced(_)) => "fenced",
+        Err(WriteError::Refused(refusal)) if refusal.is_conflict() => "conflict",
+        Err(WriteError::Refused(_)) => "refused",
+        Err(WriteError::Unknown(_)) => "unknown",
+        Err(WriteError::Withdrawn) => "withdrawn",
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_has_changed_since_it_was_decided_over_is_not_written_nor_tried_again() {
+    let writing = Writing::begin();
+    writing.stub.change("deployments", "default", "shop", &json!({ "spec": { "replicas": 2 } }));
+    let (written, _) = writing.scale().await;
+    assert_eq!((outcome(&written), writing.replicas()), ("conflict", json!(2)));
+    assert_eq!((writing.sent(), writing.told("409")), (1, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_api_server_that_asks_to_wait_is_asked_again_when_it_says_but_no_later_than_five_seconds()
+ {
+    for (seconds, times, after) in [(2, 2, 4), (60, 1, 5)] {
+        for code in [StatusCode::TOO_MANY_REQUESTS, StatusCode::SERVICE_UNAVAILABLE] {
+            let writing = Writing::begin();
+            writing.stub.inject(Fault::wait(code, seconds).times(times));
+            let (written, elapsed) = writing.scale().await;
+            assert_eq!((outcome(&written), elapsed.as_secs()), ("written", after), "{code}");
+            assert_eq!((writing.sent(), writing.replicas()), (times + 1, json!(3)));
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_api_server_that_stays_too_busy_is_asked_four_times_and_has_written_nothing() {
+    let writing = Writing::begin();
+    writing.stub.inject(Fault::wait(StatusCode::TOO_MANY_REQUESTS, 1).always());
+    let (written, _) = writing.scale().await;
+    assert_eq!((outcome(&written), writing.sent(), writing.told("429")), ("refused", 4, 4));
+}
+
+#[tokio::test(start_paused = true)]
+async fn whatever_may_have_been_written_is_unknown_and_is_not_sent_again() {
+    let failed = || Fault::answer(StatusCode::INTERNAL_SERVER_ERROR, "etcd is gone");
+    let faults: [(&str, Fault, &str); 4] = [
+        ("lost", Fault::lose_answer(), "lost"),
+        ("refused", Fault::refuse(), "lost"),
+        ("failed within", failed(), "500"),
+        ("too busy", Fault::answer(StatusCode::SERVICE_UNAVAILABLE, "busy"), "503"),
+    ];
+    for (what, fault, code) in faults {
+        let writing = Writing::begin();
+        writing.stub.inject(fault.always());
+        let (written, _) = writing.scale().await;
+        assert_eq!((outcome(&written), writing.sent()), ("unknown", 1), "{what}");
+        assert_eq!(writing.told(code), 1, "{what}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_is_waited_for_ten_seconds_and_no_longer_than_the_fence_is_open() {
+    for fault in [Fault::hang, Fault::silence] {
+        for (open_for, waited) in [(3600, 10), (4, 4)] {
+            let writing = Writing::for_seconds(open_for);
+            writing.stub.inject(fault());
+            let (written, elapsed) = writing.scale().await;
+            assert_eq!((outcome(&written), elapsed.as_secs()), ("unknown", waited));
+            assert_eq!(writing.told("timeout"), 1);
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_is_sent_behind_a_fence_that_has_shut_meanwhile() {
+    let writing = Writing::for_seconds(4);
+    writing.stub.inject(Fault::wait(StatusCode::TOO_MANY_REQUESTS, 5));
+    let (written, _) = writing.scale().await;
+    assert_eq!((outcome(&written), writing.sent(), writing.replicas()), ("fenced", 1, json!(1)));
+    let tried = writing.writer.try_to_patch(SHOP, true).await;
+    assert_eq!((outcome(&tried), writing.sent()), ("fenced", 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_not_wanted_any_more_after_a_pause_is_not_sent_again() {
+    let writing = Writing::begin();
+    writing.stub.inject(Fault::wait(StatusCode::TOO_MANY_REQUESTS, 1));
+    let asked = AtomicBool::new(false);
+    let only_once = || !asked.swap(true, Ordering::SeqCst);
+    let written = writing.writer.patch_scale(SHOP, "101", 3, &only_once).await;
+    assert_eq!((outcome(&written), writing.sent(), writing.replicas()), ("withdrawn", 1, json!(1)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_trial_changes_nothing_tells_no_metrics_and_is_not_repeated() {
+    let writing = Writing::begin();
+    let before = writing.stub.object("deployments", "default", "shop");
+    for of_scale in [true, false] {
+        assert_eq!(outcome(&writing.writer.try_to_patch(SHOP, of_scale).await), "written");
+    }
+    for (fault, expected) in [
+        (Fault::answer(StatusCode::FORBIDDEN, "you may not"), "refused"),
+        (Fault::wait(StatusCode::TOO_MANY_REQUESTS, 1), "unknown"),
+        (Fault::hang(), "unknown"),
+    ] {
+        writing.stub.inject(fault);
+        assert_eq!(outcome(&writing.writer.try_to_patch(SHOP, true).await), expected);
+    }
+    assert!(writing.stub.asked().iter().all(|asked| asked.is_dry_run()));
+    assert_eq!(writing.sent(), 5);
+    assert_eq!(writing.stub.object("deployments", "default", "shop"), before);
+    assert!(["200", "403", "429", "timeout"].iter().all(|code| writing.told(code) == 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_status_is_replaced_by_itself_and_only_the_metadata_comes_back() {
+    let writing = Writing::begin();
+    let status = RawValue::from_string(r#"{"replicas":2,"rest":null}"#.to_owned()).expect("JSON");
+    let written = writing.writer.patch_status(SHOP, "101", &status).await.expect("it is written");
+    assert_eq!(written.metadata.resource_version.as_deref(), Some("102"));
+    let object = writing.stub.object("deployments", "default", "shop").expect("it is there");
+    assert_eq!(
+        (&object["status"], &object["spec"]["replicas"]),
+        (&json!({ "replicas": 2 }), &json!(1))
+    );
+    assert_eq!(writing.stub.asked_for(Asked::is_write).len(), 1);
+    let again = writing.writer.patch_status(SHOP, "101", &status).await;
+    assert_eq!(outcome(&again), "conflict");
+}

@@ -1,0 +1,321 @@
+//! What is answered to a request.
+
+use std::time::Duration;
+
+use http::{HeaderValue, Method, Response, StatusCode, header};
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt as _, Full, StreamBody};
+use hyper::body::{Bytes, Frame};
+use serde_json::{Value, json};
+
+use crate::asked::Asked;
+use crate::kind::Kind;
+use crate::store::{self, Key, Store};
+use crate::watching::{self, Watched};
+
+/// The body of an answer.
+pub type Answer = UnsyncBoxBody<Bytes, Cut>;
+
+/// The connection was cut.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Cut;
+
+impl std::fmt::Display for Cut {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("the connection was cut")
+    }
+}
+
+impl std::error::Error for Cut {}
+
+/// A refusal, as an API server says it.
+#[derive(Clone, Debug)]
+pub(crate) struct Refusal {
+    code: StatusCode,
+    message: String,
+    reason: &'static str,
+    details: Value,
+}
+
+impl Refusal {
+    pub(crate) fn new(code: StatusCode, message: impl Into<String>) -> Self {
+        let reason = match code {
+            StatusCode::NOT_FOUND => "NotFound",
+            StatusCode::CONFLICT => "Conflict",
+            StatusCode::FORBIDDEN => "Forbidden",
+            StatusCode::GONE => "Expired",
+            StatusCode::TOO_MANY_REQUESTS => "TooManyRequests",
+            _ => "",
+        };
+        Self { code, message: message.into(), reason, details: json!({}) }
+    }
+
+    pub(crate) fn retry_after(mut self, seconds: u32) -> Self {
+        self.details["retryAfterSeconds"] = json!(seconds);
+        self
+    }
+
+    fn about(mut self, kind: &Kind, name: &str) -> Self {
+        self.details = json!({ "name": name, "group": kind.group(), "kind": kind.plural });
+        self
+    }
+
+    fn not_found(kind: &Kind, name: &str) -> Self {
+        let message = format!("{} \"{name}\" not found", kind.full_name());
+        Self::new(StatusCode::NOT_FOUND, message).about(kind, name)
+    }
+
+    fn of_the_path() -> Self {
+        Self::new(StatusCode::NOT_FOUND, "the server could not find the requested resource")
+    }
+
+    pub(crate) fn status(&self) -> Value {
+        json!({
+            "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
+            "code": self.code.as_u16(), "reason": self.reason, "message": self.message,
+            "details": self.details,
+        })
+    }
+
+    pub(crate) fn answer(&self) -> Response<Answer> {
+        whole(self.code, &self.status())
+    }
+}
+
+fn whole(code: StatusCode, body: &Value) -> Response<Answer> {
+    let body = Full::new(Bytes::from(body.to_string()));
+    respond(code, body.map_err(|never| match never {}).boxed_unsync())
+}
+
+fn respond(code: StatusCode, body: Answer) -> Response<Answer> {
+    let mut response = Response::new(body);
+    *response.status_mut() = code;
+    let json = HeaderValue::from_static("application/json");
+    response.headers_mut().insert(header::CONTENT_TYPE, json);
+    response
+}
+
+/// All is well, and nothing comes.
+pub(crate) fn silence() -> Response<Answer> {
+    let nothing = futures::stream::pending::<Result<Frame<Bytes>, Cut>>();
+    respond(StatusCode::OK, StreamBody::new(nothing).boxed_unsync())
+}
+
+impl Store {
+    pub(crate) fn answer(&mut self, asked: &Asked) -> Response<Answer> {
+        self.try_answer(asked).unwrap_or_else(|refusal| refusal.answer())
+    }
+
+    fn try_answer(&mut self, asked: &Asked) -> Result<Response<Answer>, Refusal> {
+        if asked.plural.is_empty() && asked.method == Method::GET {
+            return self.discover(asked);
+        }
+        let fits = |kind: &Kind| kind.plural == asked.plural && kind.group() == asked.group;
+        let position = self.kinds().iter().position(fits);
+        let position = position.ok_or_else(Refusal::of_the_path)?;
+        if !self.kinds()[position].has(&asked.subresource) {
+            return Err(Refusal::of_the_path());
+        }
+        let (namespace, name) = (asked.namespace.clone(), asked.name.clone());
+        let key = Key { kind: position, namespace, name };
+        match asked.method {
+            Method::GET if asked.name.is_empty() && asked.is_watch() => {
+                Ok(respond(StatusCode::OK, self.watch_as_asked(&key, asked)))
+            }
+            Method::GET if asked.name.is_empty() => self.list_as_asked(&key, asked),
+            Method::GET => {
+                let object = self.find(&key)?;
+                Ok(whole(StatusCode::OK, &shown(asked, object)))
+            }
+            Method::POST => self.create(key, asked),
+            Method::PUT | Method::PATCH => self.change(key, asked),
+            Method::DELETE => {
+                let gone = self.find(&key).cloned()?;
+                self.delete(&key);
+                Ok(whole(StatusCode::OK, &gone))
+            }
+            _ => Err(Refusal::new(StatusCode::METHOD_NOT_ALLOWED, "the stub does not do that")),
+        }
+    }
+
+    fn find(&self, key: &Key) -> Result<&Value, Refusal> {
+        let kind = &self.kinds()[key.kind];
+        self.object(key).map(AsRef::as_ref).ok_or_else(|| Refusal::not_found(kind, &key.name))
+    }
+
+    fn discover(&self, asked: &Asked) -> Result<Response<Answer>, Refusal> {
+        let api_version = asked.path.trim_start_matches("/apis/").trim_start_matches("/api/");
+        let kinds = self.kinds().iter().filter(|kind| kind.api_version == api_version);
+        let resources: Vec<Value> = kinds.flat_map(Kind::discovered).collect();
+        if resources.is_empty() {
+            return Err(Refusal::of_the_path());
+        }
+        let list = json!({
+            "kind": "APIResourceList", "apiVersion": "v1", "groupVersion": api_version,
+            "resources": resources,
+        });
+        Ok(whole(StatusCode::OK, &list))
+    }
+
+    fn list_as_asked(&mut self, key: &Key, asked: &Asked) -> Result<Response<Answer>, Refusal> {
+        let (listed, told) = match asked.parameter("continue") {
+            None => (self.begin_list(key.kind, &key.namespace), 0),
+            Some(token) => self.go_on_with_list(token).ok_or_else(|| {
+                let message = "The provided continue parameter is too old to display a consistent \
+                               list result";
+                Refusal::new(StatusCode::GONE, message)
+            })?,
+        };
+        let limit = asked.number("limit").and_then(|limit| usize::try_from(limit).ok());
+        let left = listed.objects.len() - told;
+        let end = told + limit.filter(|limit| *limit > 0).unwrap_or(left).min(left);
+        let mut metadata = json!({ "resourceVersion": listed.version.to_string() });
+        if end < listed.objects.len() {
+            metadata["continue"] = json!(self.token(key.kind, &listed, end));
+        }
+        let kind = &self.kinds()[key.kind];
+        let items: Vec<&Value> = listed.objects[told..end].iter().map(AsRef::as_ref).collect();
+        let list = json!({
+            "kind": format!("{}List", kind.name), "apiVersion": kind.api_version,
+            "metadata": metadata, "items": items,
+        });
+        Ok(whole(StatusCode::OK, &list))
+    }
+
+    fn watch_as_asked(&mut self, key: &Key, asked: &Asked) -> Answer {
+        let now = self.version();
+        let after = asked.number("resourceVersion").unwrap_or(now);
+        let Some((known, coming)) = self.watch(after) else { return watching::gone(after) };
+        let wants_bookmarks = asked.parameter("allowWatchBookmarks") == Some("true");
+        let watched = Watched {
+            kind: key.kind,
+            described: self.kinds()[key.kind].clone(),
+            namespace: key.namespace.clone(),
+            after,
+            // Whoever knows more than there is waits for it, and is told how far it is.
+            version: after.min(now),
+            lasts: Duration::from_secs(asked.number("timeoutSeconds").unwrap_or(3600)),
+            with_bookmarks: wants_bookmarks && self.has_bookmarks,
+        };
+        watching::watch(watched, known, coming)
+    }
+
+    fn create(&mut self, mut key: Key, asked: &Asked) -> Result<Response<Answer>, Refusal> {
+        let metadata = &asked.body["metadata"];
+        key.name = match (metadata["name"].as_str(), metadata["generateName"].as_str()) {
+            (Some(name), _) => name.to_owned(),
+            (None, Some(prefix)) => format!("{prefix}{}", self.version()),
+            (None, None) => {
+                let message = "name or generateName is required";
+                return Err(Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, message));
+            }
+        };
+        if self.object(&key).is_some() {
+            let kind = &self.kinds()[key.kind];
+            let message = format!("{} \"{}\" already exists", kind.full_name(), key.name);
+            return Err(Refusal::new(StatusCode::CONFLICT, message).about(kind, &key.name));
+        }
+        let mut object = asked.body.clone();
+        // It is written by itself, once there is something to say.
+        object.as_object_mut().map(|fields| fields.remove("status"));
+        Ok(self.written(key, object, asked, StatusCode::CREATED))
+    }
+
+    /// An update replaces what it is about; a patch is merged into it.
+    fn change(&mut self, key: Key, asked: &Asked) -> Result<Response<Answer>, Refusal> {
+        let kind = self.kinds()[key.kind].clone();
+        // Whoever knows an object by its uid does not mean another one, nor one that is not there.
+        if let Some(uid) = asked.body["metadata"]["uid"].as_str() {
+            let now = self.object(&key).and_then(|it| it["metadata"]["uid"].as_str());
+            let now = now.unwrap_or_default();
+            if uid != now {
+                let message = format!(
+                    "Operation cannot be fulfilled on {} \"{}\": Precondition failed: UID in \
+                     precondition: {uid}, UID in object meta: {now}",
+                    kind.full_name(),
+                    key.name
+                );
+                return Err(Refusal::new(StatusCode::CONFLICT, message).about(&kind, &key.name));
+            }
+        }
+        let before = self.find(&key)?.clone();
+        let expected = asked.body["metadata"]["resourceVersion"].as_str();
+        if expected.is_some_and(|expected| before["metadata"]["resourceVersion"] != expected) {
+            let message = format!(
+                "Operation cannot be fulfilled on {} \"{}\": the object has been modified; please \
+                 apply your changes to the latest version and try again",
+                kind.full_name(),
+                key.name
+            );
+            return Err(Refusal::new(StatusCode::CONFLICT, message).about(&kind, &key.name));
+        }
+        let mut after = before.clone();
+        match (&*asked.subresource, &asked.method) {
+            ("status", &Method::PUT) => after["status"] = asked.body["status"].clone(),
+            ("status", _) => {
+                if let Some(status) = asked.body.get("status") {
+                    store::merge(&mut after["status"], status);
+                }
+            }
+            ("scale", _) => {
+                if let Some(replicas) = asked.body["spec"].get("replicas") {
+                    after["spec"]["replicas"] = replicas.clone();
+                }
+            }
+            (_, method) => {
+                if *method == Method::PUT {
+                    after = asked.body.clone();
+                } else {
+                    store::merge(&mut after, &asked.body);
+                }
+                // Has a resource of its own.
+                match before.get("status") {
+                    Some(status) => after["status"] = status.clone(),
+                    None => {
+                        after.as_object_mut().map(|fields| fields.remove("status"));
+                    }
+                }
+            }
+        }
+        Ok(self.written(key, after, asked, StatusCode::OK))
+    }
+
+    fn written(
+        &mut self,
+        key: Key,
+        object: Value,
+        asked: &Asked,
+        code: StatusCode,
+    ) -> Response<Answer> {
+        if asked.is_dry_run() {
+            let before = self.object(&key).map(AsRef::as_ref);
+            let object = self.completed(&key, object, before, self.version());
+            return whole(code, &shown(asked, &object));
+        }
+        let object = self.write(key, object);
+        whole(code, &shown(asked, &object))
+    }
+}
+
+/// An object as it was asked for: its scale, its metadata, or all of it.
+fn shown(asked: &Asked, object: &Value) -> Value {
+    let metadata = &object["metadata"];
+    if asked.subresource == "scale" {
+        let pick = |name: &str| metadata[name].clone();
+        return json!({
+            "kind": "Scale", "apiVersion": "autoscaling/v1",
+            "metadata": {
+                "name": pick("name"), "namespace": pick("namespace"), "uid": pick("uid"),
+                "resourceVersion": pick("resourceVersion"),
+            },
+            "spec": { "replicas": object["spec"]["replicas"] },
+            "status": { "replicas": object["spec"]["replicas"] },
+        });
+    }
+    if asked.wants_metadata_only {
+        return json!({
+            "kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": metadata,
+        });
+    }
+    object.clone()
+}

@@ -1,0 +1,94 @@
+//! A request, taken apart as an API server does.
+
+use http::Method;
+use http::header::ACCEPT;
+use http::request::Parts;
+use serde_json::Value;
+use tokio::time::Instant;
+
+/// A request, as it was asked.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// When, by the runtime's clock.
+    pub at: Instant,
+    /// Its method.
+    pub method: Method,
+    /// Its path, without the query.
+    pub path: String,
+    /// What was asked for besides, as it is written in the address.
+    pub query: String,
+    /// What was sent; null when it was nothing, or no JSON.
+    pub body: Value,
+    /// The group of the path: empty for the core's.
+    pub(crate) group: String,
+    /// What stands in the path where a collection does: `deployments`.
+    pub(crate) plural: String,
+    pub(crate) namespace: String,
+    pub(crate) name: String,
+    pub(crate) subresource: String,
+    pub(crate) wants_metadata_only: bool,
+}
+
+impl Asked {
+    pub(crate) fn new(parts: &Parts, body: &[u8]) -> Self {
+        let path = parts.uri.path();
+        let mut segments = path.split('/').filter(|it| !it.is_empty()).map(str::to_owned);
+        let group = match segments.next().as_deref() {
+            Some("apis") => segments.next().unwrap_or_default(),
+            _ => String::new(),
+        };
+        let _version = segments.next();
+        let mut rest: Vec<String> = segments.collect();
+        let namespace = if rest.len() > 2 && rest[0] == "namespaces" {
+            rest.drain(..2).nth(1).unwrap_or_default()
+        } else {
+            String::new()
+        };
+        let mut rest = rest.into_iter();
+        let [plural, name, subresource] = [(); 3].map(|()| rest.next().unwrap_or_default());
+        let accepted = parts.headers.get(ACCEPT).and_then(|it| it.to_str().ok());
+        Self {
+            at: Instant::now(),
+            method: parts.method.clone(),
+            path: path.to_owned(),
+            query: parts.uri.query().unwrap_or_default().to_owned(),
+            body: serde_json::from_slice(body).unwrap_or_default(),
+            wants_metadata_only: accepted.is_some_and(|it| it.contains("PartialObjectMetadata")),
+            group,
+            plural,
+            namespace,
+            name,
+            subresource,
+        }
+    }
+
+    /// Whether it is a watch.
+    #[must_use]
+    pub fn is_watch(&self) -> bool {
+        self.parameter("watch") == Some("true")
+    }
+
+    /// Whether it is to change something.
+    #[must_use]
+    pub fn is_write(&self) -> bool {
+        self.method != Method::GET && !self.is_dry_run()
+    }
+
+    /// Whether it asks to change something, without a change.
+    #[must_use]
+    pub fn is_dry_run(&self) -> bool {
+        self.parameter("dryRun") == Some("All")
+    }
+
+    /// A parameter of the query, as it is written there.
+    #[must_use]
+    pub fn parameter(&self, name: &str) -> Option<&str> {
+        let mut pairs = self.query.split('&').filter_map(|pair| pair.split_once('='));
+        pairs.find(|(key, _)| *key == name).map(|(_, value)| value)
+    }
+
+    /// A parameter that is a number.
+    pub(crate) fn number(&self, name: &str) -> Option<u64> {
+        self.parameter(name)?.parse().ok()
+    }
+}

@@ -1,0 +1,135 @@
+//! What is to go wrong, with which requests, and how often.
+
+use std::sync::Arc;
+
+use http::{Method, StatusCode};
+
+use crate::answers::Refusal;
+use crate::{Asked, Stub};
+
+type Fits = Box<dyn Fn(&Asked) -> bool + Send + Sync>;
+
+/// Something that goes wrong, once unless said otherwise, with every request unless said otherwise.
+pub struct Fault {
+    effect: Effect,
+    fits: Vec<Fits>,
+    times: usize,
+}
+
+/// What becomes of a request.
+#[derive(Clone)]
+pub(crate) enum Effect {
+    Answer(Refusal),
+    LoseAnswer,
+    Refuse,
+    Hang,
+    Silence,
+    Meanwhile(Arc<dyn Fn(&Stub) + Send + Sync>),
+}
+
+impl Fault {
+    /// It is refused with this code, and these words.
+    #[must_use]
+    pub fn answer(code: StatusCode, message: impl Into<String>) -> Self {
+        Self::of(Effect::Answer(Refusal::new(code, message)))
+    }
+
+    /// It is refused with this code, and is to be tried again after so many seconds.
+    #[must_use]
+    pub fn wait(code: StatusCode, seconds: u32) -> Self {
+        let refusal = Refusal::new(code, "try again later");
+        Self::of(Effect::Answer(refusal.retry_after(seconds)))
+    }
+
+    /// It is carried out, and the connection is cut instead of the answer.
+    #[must_use]
+    pub fn lose_answer() -> Self {
+        Self::of(Effect::LoseAnswer)
+    }
+
+    /// The connection is cut before anything is carried out.
+    #[must_use]
+    pub fn refuse() -> Self {
+        Self::of(Effect::Refuse)
+    }
+
+    /// It is never answered, nor carried out.
+    #[must_use]
+    pub fn hang() -> Self {
+        Self::of(Effect::Hang)
+    }
+
+    /// It is answered that all is well, and then nothing comes.
+    #[must_use]
+    pub fn silence() -> Self {
+        Self::of(Effect::Silence)
+    }
+
+    /// Something happens just before it is carried out.
+    #[must_use]
+    pub fn meanwhile(act: impl Fn(&Stub) + Send + Sync + 'static) -> Self {
+        Self::of(Effect::Meanwhile(Arc::new(act)))
+    }
+
+    /// Only with requests of this method.
+    #[must_use]
+    pub fn method(self, method: Method) -> Self {
+        self.matching(move |asked| asked.method == method)
+    }
+
+    /// Only with requests whose path (without the query) contains this.
+    #[must_use]
+    pub fn path_contains(self, part: impl Into<String>) -> Self {
+        let part = part.into();
+        self.matching(move |asked| asked.path.contains(&part))
+    }
+
+    /// Only with requests for which this holds.
+    #[must_use]
+    pub fn matching(mut self, fits: impl Fn(&Asked) -> bool + Send + Sync + 'static) -> Self {
+        self.fits.push(Box::new(fits));
+        self
+    }
+
+    /// With so many requests, and then no more.
+    #[must_use]
+    pub fn times(mut self, times: usize) -> Self {
+        self.times = times;
+        self
+    }
+
+    /// With all of them, until all is mended.
+    #[must_use]
+    pub fn always(self) -> Self {
+        self.times(usize::MAX)
+    }
+
+    fn of(effect: Effect) -> Self {
+        Self { effect, fits: Vec::new(), times: 1 }
+    }
+
+    /// What becomes of the request, if it is one of those.
+    pub(crate) fn strikes(&mut self, asked: &Asked) -> Option<Effect> {
+        let strikes = self.times > 0 && self.fits.iter().all(|fits| fits(asked));
+        strikes.then(|| {
+            self.times -= 1;
+            self.effect.clone()
+        })
+    }
+}
+
+impl std::fmt::Debug for Fault {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let effect = match &self.effect {
+            Effect::Answer(refusal) => {
+                return write!(formatter, "{refusal:?}, {} times", self.times);
+            }
+            Effect::LoseAnswer => "the answer is lost",
+            Effect::Refuse => "the connection is cut",
+            Effect::Hang => "no answer",
+            Effect::Silence => "an answer that never ends",
+            Effect::Meanwhile(_) => "something happens meanwhile",
+        };
+        write!(formatter, "{effect}, {} times", self.times)
+    }
+}

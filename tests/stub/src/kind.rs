@@ -1,0 +1,69 @@
+//! A kind of objects, as discovery tells it.
+
+use serde_json::{Value, json};
+
+/// A kind of objects that is served. All have a `status` subresource, and are in namespaces.
+#[derive(Clone, Debug)]
+pub struct Kind {
+    pub(crate) api_version: String,
+    pub(crate) name: String,
+    pub(crate) plural: String,
+    has_scale: bool,
+}
+
+impl Kind {
+    /// Such as `apps/v1`, `Deployment`, `deployments`.
+    #[must_use]
+    pub fn new(api_version: &str, kind: &str, plural: &str) -> Self {
+        let [api_version, name, plural] = [api_version, kind, plural].map(str::to_owned);
+        Self { api_version, name, plural, has_scale: false }
+    }
+
+    /// It can be scaled: by its `spec.replicas`.
+    #[must_use]
+    pub fn with_scale(mut self) -> Self {
+        self.has_scale = true;
+        self
+    }
+
+    pub(crate) fn has(&self, subresource: &str) -> bool {
+        match subresource {
+            "" | "status" => true,
+            "scale" => self.has_scale,
+            _ => false,
+        }
+    }
+
+    pub(crate) fn group(&self) -> &str {
+        self.api_version.split_once('/').map_or("", |(group, _)| group)
+    }
+
+    /// As messages name it: `deployments.apps`.
+    pub(crate) fn full_name(&self) -> String {
+        match self.group() {
+            "" => self.plural.clone(),
+            group => format!("{}.{group}", self.plural),
+        }
+    }
+
+    /// The entries of discovery for it.
+    pub(crate) fn discovered(&self) -> Vec<Value> {
+        let verbs = ["create", "delete", "get", "list", "patch", "update", "watch"];
+        let resource = |name: &str, kind: &str| {
+            json!({
+                "name": name, "singularName": "", "namespaced": true, "kind": kind, "verbs": verbs,
+            })
+        };
+        let mut found = vec![
+            resource(&self.plural, &self.name),
+            resource(&format!("{}/status", self.plural), &self.name),
+        ];
+        if self.has_scale {
+            let mut scale = resource(&format!("{}/scale", self.plural), "Scale");
+            scale["group"] = json!("autoscaling");
+            scale["version"] = json!("v1");
+            found.push(scale);
+        }
+        found
+    }
+}

@@ -1,0 +1,203 @@
+//! A stub of the Kubernetes API, in the process of the test: no sockets, so that it runs under a
+//! paused clock.
+//!
+//! It keeps objects and their versions and answers as an API server does: discovery, lists in pages,
+//! watches with bookmarks, gets, creates, updates and merge patches with preconditions, the `status`
+//! and `scale` subresources, dry runs. Any request can be made to go wrong, and all are recorded.
+//!
+//! It does not validate, default, admit, authorize or collect garbage, and does not know who owns a
+//! field: an apply is a merge patch. Where any of that matters, a test needs a real API server.
+
+mod answers;
+mod asked;
+mod fault;
+mod kind;
+mod store;
+mod watching;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use http::{Request, Response};
+use http_body_util::BodyExt as _;
+use hyper::body::Body;
+use kube::Client;
+use serde_json::Value;
+
+pub use answers::{Answer, Cut};
+pub use asked::Asked;
+pub use fault::Fault;
+pub use kind::Kind;
+pub use store::Backup;
+
+use fault::Effect;
+use store::Store;
+
+/// An API server. Copies are the same one.
+#[derive(Clone, Default)]
+pub struct Stub {
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Default)]
+struct State {
+    store: Store,
+    faults: Vec<Fault>,
+    asked: Vec<Arc<Asked>>,
+}
+
+impl Stub {
+    /// An API server without objects, that has `ConfigMap`s, Deployments, Events and Leases.
+    #[must_use]
+    pub fn new() -> Self {
+        let stub = Self::default();
+        stub.serve(Kind::new("v1", "ConfigMap", "configmaps"));
+        stub.serve(Kind::new("apps/v1", "Deployment", "deployments").with_scale());
+        stub.serve(Kind::new("coordination.k8s.io/v1", "Lease", "leases"));
+        stub.serve(Kind::new("events.k8s.io/v1", "Event", "events"));
+        stub
+    }
+
+    /// A client of it. Must be called within a runtime.
+    #[must_use]
+    pub fn client(&self) -> Client {
+        let stub = self.clone();
+        let service = tower::service_fn(move |request| {
+            let stub = stub.clone();
+            async move { stub.answer(request).await }
+        });
+        Client::new(service, "default")
+    }
+
+    /// Answers a request, from a client in this process or from a socket.
+    pub async fn answer<B: Body>(&self, request: Request<B>) -> Result<Response<Answer>, Cut> {
+        let (parts, body) = request.into_parts();
+        let body = body.collect().await.map_err(|_| Cut)?.to_bytes();
+        let asked = Arc::new(Asked::new(&parts, &body));
+        let effect = {
+            let mut state = self.lock();
+            state.asked.push(Arc::clone(&asked));
+            state.faults.iter_mut().find_map(|fault| fault.strikes(&asked))
+        };
+        match effect {
+            None => {}
+            Some(Effect::Answer(refusal)) => return Ok(refusal.answer()),
+            Some(Effect::LoseAnswer) => {
+                let _lost = self.lock().store.answer(&asked);
+                return Err(Cut);
+            }
+            Some(Effect::Refuse) => return Err(Cut),
+            Some(Effect::Hang) => std::future::pending().await,
+            Some(Effect::Silence) => return Ok(answers::silence()),
+            Some(Effect::Meanwhile(act)) => act(self),
+        }
+        Ok(self.lock().store.answer(&asked))
+    }
+
+    /// Has objects of this kind from now on.
+    pub fn serve(&self, kind: Kind) {
+        self.lock().store.serve(kind);
+    }
+
+    /// Creates an object, or replaces it as a whole, on behalf of somebody else.
+    ///
+    /// # Panics
+    /// When nobody serves its kind.
+    pub fn put(&self, object: Value) {
+        self.lock().store.put(object);
+    }
+
+    /// Changes an object by a merge patch, on behalf of somebody else.
+    ///
+    /// # Panics
+    /// When there is no such object.
+    #[expect(clippy::expect_used, reason = "a test that changes what is not there is wrong itself")]
+    pub fn change(&self, plural: &str, namespace: &str, name: &str, patch: &Value) {
+        let mut state = self.lock();
+        let key = state.store.key(plural, namespace, name);
+        let mut object = Value::clone(state.store.object(&key).expect("it is there"));
+        store::merge(&mut object, patch);
+        state.store.write(key, object);
+    }
+
+    /// Deletes an object, if it is there, on behalf of somebody else.
+    pub fn delete(&self, plural: &str, namespace: &str, name: &str) {
+        let mut state = self.lock();
+        let key = state.store.key(plural, namespace, name);
+        state.store.delete(&key);
+    }
+
+    /// An object as it is now.
+    #[must_use]
+    pub fn object(&self, plural: &str, namespace: &str, name: &str) -> Option<Value> {
+        let state = self.lock();
+        let key = state.store.key(plural, namespace, name);
+        state.store.object(&key).map(|object| Value::clone(object))
+    }
+
+    /// Something goes wrong from now on. What was injected earlier comes first.
+    pub fn inject(&self, fault: Fault) {
+        self.lock().faults.push(fault);
+    }
+
+    /// Nothing goes wrong any more. A request that hangs does so still.
+    pub fn mend(&self) {
+        self.lock().faults.clear();
+    }
+
+    /// Forgets what has changed until now: who watches from an earlier version, or goes on with a list
+    /// that was begun earlier, is told that it is gone.
+    pub fn compact(&self) {
+        self.lock().store.compact();
+    }
+
+    /// Ends all watches, as an API server does that is stopped in order.
+    pub fn end_watches(&self) {
+        self.lock().store.end_watches();
+    }
+
+    /// Watches that are begun from now on tell nothing while nothing changes.
+    pub fn tell_no_bookmarks(&self) {
+        self.lock().store.has_bookmarks = false;
+    }
+
+    /// What there is now, to be restored later.
+    #[must_use]
+    pub fn back_up(&self) -> Backup {
+        self.lock().store.back_up()
+    }
+
+    /// Restores a backup: objects and versions are those of then. All watches end.
+    pub fn restore(&self, backup: &Backup) {
+        self.lock().store.restore(backup);
+    }
+
+    /// All requests so far, the first one first.
+    #[must_use]
+    pub fn asked(&self) -> Vec<Arc<Asked>> {
+        self.lock().asked.clone()
+    }
+
+    /// The requests for which this holds.
+    #[must_use]
+    pub fn asked_for(&self, fits: impl Fn(&Asked) -> bool) -> Vec<Arc<Asked>> {
+        self.lock().asked.iter().filter(|asked| fits(asked)).cloned().collect()
+    }
+
+    /// Forgets the requests so far.
+    pub fn forget_asked(&self) {
+        self.lock().asked.clear();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl std::fmt::Debug for Stub {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Stub").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;
