@@ -8,7 +8,9 @@ use std::sync::Arc;
 use almanac_api::status::TargetProblem;
 use almanac_engine::cron_scaling::ForeignChange;
 use almanac_engine::turn::{self, OpenTurn, Turn};
-use almanac_engine::{Action, Identity, Outcome, PolicyName, Reach, TargetReference, Unreachable};
+use almanac_engine::{
+    Action, Identity, Outcome, PolicyName, Reach, Recorded, TargetReference, Unreachable,
+};
 use almanac_shell::clock::Clock;
 use almanac_shell::event_log::EventLog;
 use almanac_shell::lease::{Fenced, Position, Switch};
@@ -65,13 +67,13 @@ impl CarryingOut {
         let about = self.about(policy)?;
         let position = self.switch.position();
         let passed_over = self.pass_over(policy, &about, position);
-        if position == Position::Stopped {
-            let wake_at = passed_over.and_then(|turn| turn.wake_at);
-            // Whatever is wrong with its target is looked at again when all goes on; who has no turn to
-            // come would not be there then.
-            let looks_again = self.clock.now().checked_add(LOOKS_AGAIN_AFTER).ok();
-            let looks_again = looks_again.filter(|_| about.target.is_some());
-            return wake_at.into_iter().chain(looks_again).min();
+        if position == Position::Stopped
+            && let Some(turn) = passed_over
+        {
+            // Who has no turn to come would not be there when all goes on, and whatever is wrong with its
+            // target would not be looked at again.
+            let looks_again = || self.clock.now().checked_add(LOOKS_AGAIN_AFTER).ok();
+            return turn.wake_at.or_else(looks_again);
         }
         let unknown = match &about.target {
             Some(target) => self.targets.fetch(target, about.was_missing).await.err(),
@@ -247,7 +249,9 @@ impl CarryingOut {
             let foreign = target.as_ref().map(|target| targets.foreign(target)).unwrap_or_default();
             let changes: Vec<ForeignChange> = foreign.iter().map(|it| it.change).collect();
             turn.recorded.extend(world.notice(policy, &changes, now));
-            (turn, foreign.last().map(|it| it.by.clone()))
+            let undone = turn.recorded.iter().find_map(Recorded::undone);
+            let by = foreign.iter().find(|it| Some(it.change.field) == undone);
+            (turn, by.map(|it| it.by.clone()))
         };
         self.report(policy, about, &turn, changed_by);
         turn.wake_at

@@ -13,8 +13,8 @@ use crate::cron_scaling::{self, CronRules, ForeignChange};
 use crate::scheduled_capacity::{self, Schedules};
 use crate::turn::{Closed, Open};
 use crate::{
-    Action, Family, Footprint, Identity, Outcome, Reach, Reason, Slim, TargetReference, Verdict,
-    World,
+    Action, Family, Field, Footprint, Identity, Outcome, Reach, Reason, Slim, TargetReference,
+    Verdict, World,
 };
 
 /// What every family answers about its policies. An identity that names none of them gives nothing.
@@ -212,6 +212,15 @@ impl What {
 }
 
 impl Recorded {
+    /// The field of which it says that another writer has undone it.
+    #[must_use]
+    pub fn undone(&self) -> Option<Field> {
+        match self {
+            Recorded::CronScaling(cron_scaling::Recorded::Undone { field, .. }) => Some(*field),
+            Recorded::CronScaling(_) | Recorded::ScheduledCapacity(_) => None,
+        }
+    }
+
     /// What happened to which rule; `None` for what is only a step on the way.
     #[must_use]
     pub fn what(&self, world: &World, policy: &Identity) -> Option<(What, Option<Arc<str>>)> {

@@ -6,6 +6,7 @@ mod controller;
 
 mod replica;
 
+mod attacks;
 mod memory;
 mod outages;
 mod pauses;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
+use almanac_api::kinds::Kind;
 use almanac_engine::cron_scaling::Ending;
 use almanac_engine::{Family, Identity, PolicyName};
 use almanac_shell::budget::{Urgency, WriteBudget, WriteLimits};
@@ -277,4 +278,42 @@ async fn who_has_nothing_to_fire_is_looked_at_again_while_everything_is_stopped(
     assert!(stage.controller.take_turn(&policy()).await.is_some());
     stage.switch.take_in(Some("wrong values"));
     assert!(stage.controller.take_turn(&policy()).await.is_some());
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_cannot_be_used_is_told_so_while_everything_is_stopped() {
+    let mut stage = Stage::set("2026-11-20T09:00:01Z");
+    stage.switch.take_in(Some("wrong values"));
+    let mut edited = two_rules();
+    edited["metadata"]["generation"] = json!(2);
+    edited["metadata"]["resourceVersion"] = json!("2");
+    edited["spec"]["scaleTargetRef"] = json!({});
+    stage.follower.present(object(edited));
+    stage.controller.records = Arc::new(Turns::new(stage.controller.clock.clone()));
+    stage.controller.take_turn(&policy()).await;
+    assert!(!stage.controller.records.is_quiet(), "its status says what is wrong");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_schedule_has_its_turns_while_everything_is_stopped() {
+    let stage = Stage::set("2026-11-20T09:00:01Z");
+    stage.switch.take_in(Some("wrong values"));
+    let schedule = json!({
+        "apiVersion": "autoscaling.karpenter.sh/v1alpha1", "kind": "MetricsProducer",
+        "metadata": { "name": "nodes", "namespace": "default", "uid": "u", "generation": 1, "resourceVersion": "1" },
+        "spec": { "schedule": { "timezone": "UTC", "defaultReplicas": 1, "behaviors": [
+            { "replicas": 5, "start": { "hours": "8" }, "end": { "hours": "20" } },
+        ] } },
+    });
+    let clock = stage.controller.clock.clone();
+    let turns = || Arc::new(Turns::new(clock.clone()));
+    let woken = Woken { turns: turns(), records: Arc::clone(&stage.controller.records) };
+    let (family, cluster) = (Family::ScheduledCapacity, Arc::clone(&stage.cluster));
+    let (mut follower, _) =
+        PolicyFollower::new(family, clock.clone(), Unrecorded::default(), cluster, woken);
+    follower.present(object(schedule));
+    let kind = Kind::of_family(family);
+    let nodes = PolicyName::new(family, kind.identity("default", "nodes"));
+    let next = stage.controller.take_turn(&nodes).await;
+    assert_eq!(next, Some("2026-11-20T20:00:00Z".parse().expect("it is an instant")));
 }

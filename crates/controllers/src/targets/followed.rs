@@ -120,7 +120,8 @@ impl TargetFollower {
         let policies: Vec<PolicyName> =
             known.targets.aimed_at(target).iter().filter(minds).cloned().collect();
         for change in changes {
-            let by = writer_of(metadata, change.field).filter(|_| !policies.is_empty());
+            let by = writer_of(metadata, change.field);
+            let by = by.filter(|_| !known.targets.aimed_at(target).is_empty());
             known.targets.note_change(target, *change, by);
         }
         for policy in &policies {

@@ -111,7 +111,7 @@ impl Memory {
             match self.rules.iter_mut().find(|it| it.name == rule.name) {
                 Some(known) if known.handled < rule.handled => *known = rule,
                 Some(known) if known.handled == rule.handled => {
-                    known.undone = known.undone.take().or(rule.undone);
+                    known.undone = rule.undone.or(known.undone.take());
                 }
                 Some(_) => {}
                 None => self.rules.push(rule),

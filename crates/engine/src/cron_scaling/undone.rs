@@ -90,7 +90,8 @@ pub(crate) fn notice(
         rule.undone.take_if(|known| known.scheduled != rule.handled);
         if let Some(known) = rule.undone.as_deref_mut() {
             let last = all.iter().find(|it| it.rule == index && it.field == known.field);
-            known.is_over = last.is_none_or(|it| it.set == it.found);
+            // What is replaced after it was put back is nobody's mistake, unless it was at once as well.
+            known.is_over |= last.is_none_or(|it| it.set == it.found);
         }
     }
     let mut recorded = Vec::new();

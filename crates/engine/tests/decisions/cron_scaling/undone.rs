@@ -74,6 +74,9 @@ fn what_is_put_back_is_undone_no_more() {
     assert!(scaling.world.minds_changes(&scaling.name(), monday("09:40")));
     assert!(noticed(&mut scaling, monday("09:40")).is_empty());
     assert!(!is_undone(&scaling));
+    scaling.set_replicas(8);
+    assert!(noticed(&mut scaling, monday("09:50")).is_empty());
+    assert!(!is_undone(&scaling), "what is replaced that late is nobody's mistake");
 }
 
 #[test]
