@@ -17,3 +17,4 @@ mod starts;
 mod statuses;
 mod stopping;
 mod strangers;
+mod waiting;
