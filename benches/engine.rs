@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use almanac_calendar::{Cron, Pattern, PatternText, PatternWindow, Zone};
 use almanac_engine::cron_scaling::{
-    self, Applied, CronRule, CronScaling, Ending, Execution, Memory, RuleMemory, Setting,
+    self, Applied, CronRule, CronScaling, DesiredScale, Ending, Execution, Memory, RuleMemory,
 };
 use almanac_engine::scheduled_capacity::{self, Behaviour, ScheduledCapacity};
 use almanac_engine::{
@@ -80,7 +80,7 @@ fn object(index: usize, is_due: bool, executions: i64) -> PolicyObject<CronScali
         position: 0,
         firings: Cron::parse(&expression).unwrap().in_zone(zone),
         suspended: false,
-        setting: Setting::Replicas(5),
+        desired: DesiredScale::Replicas(5),
         max_delay_seconds: 300,
         successful_history_limit: 3,
         failed_history_limit: 3,

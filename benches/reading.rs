@@ -13,7 +13,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use almanac_api::checking::{Setting, check_everything};
+use almanac_api::checking::{CheckContext, check_everything};
 use almanac_api::reading::files;
 use almanac_benches::generated_objects;
 use jiff::Timestamp;
@@ -52,7 +52,7 @@ fn read_and_check(folder: &Path) -> (Duration, Duration, Duration) {
     let reading = files::read(&names, std::io::empty()).expect("the folder is there");
     let read = begun.elapsed();
     let now = Timestamp::constant(1_767_571_200, 0);
-    let (checked, findings) = check_everything(&reading, Setting::new("default", now));
+    let (checked, findings) = check_everything(&reading, CheckContext::new("default", now));
     let total = begun.elapsed();
     assert_eq!(
         (checked.len(), findings.len()),

@@ -22,7 +22,7 @@ mod together;
 use crate::finding::Finding;
 
 pub use everything::check_everything;
-pub use object::{CheckedObject, Setting, check, check_json};
+pub use object::{CheckContext, CheckedObject, check, check_json};
 pub use together::check_together;
 
 /// The outcome of checking a part: what can be used, and what is to be said.

@@ -5,7 +5,7 @@ mod written;
 
 use std::path::Path;
 
-use almanac_api::checking::{Setting, check_everything};
+use almanac_api::checking::{CheckContext, check_everything};
 use almanac_api::finding::Severity;
 use almanac_api::reading::{Reading, Source, files, read_objects};
 use almanac_harness::{
@@ -219,7 +219,7 @@ fn autoscaler_cases() -> Vec<(String, Server)> {
 fn we_refuse(text: &str) -> Vec<String> {
     let mut reading = Reading::default();
     read_objects(&mut reading, Source::new("f", text));
-    let (_, findings) = check_everything(&reading, Setting::new("default", now()));
+    let (_, findings) = check_everything(&reading, CheckContext::new("default", now()));
     findings
         .iter()
         .filter(|placed| placed.finding.severity() == Severity::Error)

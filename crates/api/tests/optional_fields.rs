@@ -5,7 +5,7 @@
 
 mod written;
 
-use almanac_engine::cron_scaling::{CronRule, Setting};
+use almanac_engine::cron_scaling::{CronRule, DesiredScale};
 use almanac_engine::scheduled_capacity::ScheduledCapacity;
 use written::{
     check, check_one, cron_for_autoscaler, cron_for_workload, cron_rules_of, messages, producer,
@@ -42,7 +42,7 @@ fn an_absent_or_null_field_of_a_rule_has_its_documented_meaning() {
         assert_eq!(rule.firings.zone().name(), "UTC", "{fields}");
         assert_eq!(rule.max_delay_seconds, 300, "{fields}");
         assert_eq!((rule.successful_history_limit, rule.failed_history_limit), (3, 3), "{fields}");
-        assert_eq!(rule.setting, Setting::Replicas(1), "{fields}");
+        assert_eq!(rule.desired, DesiredScale::Replicas(1), "{fields}");
     }
 }
 
@@ -76,11 +76,11 @@ fn zero_and_the_most_are_taken_as_they_are() {
         (82799, 32, 32)
     );
     let zero = cron_for_workload("  - {name: down, schedule: '0 0 * * *', targetReplicas: 0}\n");
-    assert_eq!(rule_of(&zero).setting, Setting::Replicas(0));
+    assert_eq!(rule_of(&zero).desired, DesiredScale::Replicas(0));
     let largest = cron_for_autoscaler(
         "  - {name: up, schedule: '0 0 * * *', targetMaxReplicas: 2147483647}\n",
     );
-    let Setting::Bounds(bounds) = rule_of(&largest).setting else { panic!("bounds are set") };
+    let DesiredScale::Bounds(bounds) = rule_of(&largest).desired else { panic!("bounds are set") };
     assert_eq!((bounds.min(), bounds.max()), (None, Some(2_147_483_647)));
 }
 
@@ -163,7 +163,11 @@ fn odd_scalars_mean_what_they_mean_to_kubectl() {
     for (replicas, meaning) in
         [("010", 8), ("0x1F", 31), ("1e3", 1000), ("1_000", 1000), ("3.0", 3)]
     {
-        assert_eq!(rule_of(&written(replicas)).setting, Setting::Replicas(meaning), "{replicas}");
+        assert_eq!(
+            rule_of(&written(replicas)).desired,
+            DesiredScale::Replicas(meaning),
+            "{replicas}"
+        );
     }
     for replicas in ["yes", "12:30", "3.5", "2026-01-01"] {
         let found = messages(&written(replicas));

@@ -2,7 +2,7 @@
 
 mod written;
 
-use almanac_api::checking::{Setting, check as check_object};
+use almanac_api::checking::{CheckContext, check as check_object};
 use almanac_api::reading::{Reading, Source, read_objects};
 use jiff::SignedDuration;
 use written::{check_one, cron_for_autoscaler, cron_for_workload, cron_rules_of, messages, now};
@@ -71,7 +71,7 @@ fn what_is_valid_does_not_depend_on_today() {
         read_objects(&mut reading, Source::new("test.yaml", text));
         let checked_in = |year: i64| {
             let now = now() + SignedDuration::from_hours(year * 8_765 + 7 * (year % 24));
-            let checked = check_object(&reading.objects[0], Setting::new("default", now));
+            let checked = check_object(&reading.objects[0], CheckContext::new("default", now));
             format!("{checked:#?}")
         };
         let today = checked_in(0);

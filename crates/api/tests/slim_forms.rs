@@ -5,7 +5,7 @@
 
 mod written;
 
-use almanac_api::checking::{CheckedObject, Setting, check_json};
+use almanac_api::checking::{CheckContext, CheckedObject, check_json};
 use almanac_api::kinds::Kind;
 use almanac_api::reading::{OtherObject, Reading, Source, read_objects};
 use almanac_api::slim;
@@ -109,10 +109,12 @@ fn when_an_object_was_created_counts_until_it_is_edited_and_by_the_clock_of_the_
     let created = |metadata: &str, offset: i64| {
         let text = cron_for_workload(RULE)
             .replace("  name: shop\nspec", &format!("  name: shop\n{metadata}spec"));
-        let setting =
-            Setting { clock_offset: SignedDuration::from_secs(offset), ..Setting::new("a", now()) };
+        let context = CheckContext {
+            clock_offset: SignedDuration::from_secs(offset),
+            ..CheckContext::new("a", now())
+        };
         check(&text);
-        let checked = check_json(Kind::CronFederatedHPA, as_json(&text), setting);
+        let checked = check_json(Kind::CronFederatedHPA, as_json(&text), context);
         cron_object(checked).created.map(|it| it.to_string())
     };
     let at = "  creationTimestamp: '2026-01-04T08:00:00Z'\n";
@@ -133,16 +135,16 @@ fn when_an_object_was_created_counts_until_it_is_edited_and_by_the_clock_of_the_
 fn the_bookkeeping_of_an_api_server_is_no_part_of_an_object() {
     let mut object = as_json(&cron_for_workload(RULE));
     object["metadata"]["namespace"] = json!("shop");
-    let setting = Setting::new("default", now());
-    let plain = check_json(Kind::CronFederatedHPA, object.clone(), setting);
+    let context = CheckContext::new("default", now());
+    let plain = check_json(Kind::CronFederatedHPA, object.clone(), context);
     assert_eq!(plain.identity, Some(Kind::of_family(Family::CronScaling).identity("shop", "shop")));
     object["metadata"]["managedFields"] = json!([{ "manager": "kubectl", "fieldsV1": {} }]);
     object["metadata"]["uid"] = json!("d2f0");
-    let managed = check_json(Kind::CronFederatedHPA, object, setting);
+    let managed = check_json(Kind::CronFederatedHPA, object, context);
     assert_eq!(format!("{plain:?}"), format!("{managed:?}"));
     for none in [Value::Null, json!([]), json!("x"), json!({ "metadata": [], "spec": 3 })] {
         for kind in Kind::ALL {
-            let checked = check_json(*kind, none.clone(), setting);
+            let checked = check_json(*kind, none.clone(), context);
             assert!(checked.slim.is_none() && !checked.findings.is_empty(), "{kind:?} {none}");
         }
     }
@@ -217,7 +219,7 @@ fn the_slim_form_of_data_is_the_same_with_findings_and_without() {
         ] {
             let object = json!({ "metadata": { "name": "a" }, "spec": spec });
             if let Some(expected) = slim::of_data(*kind, &object) {
-                let checked = check_json(*kind, object, Setting::new("default", now()));
+                let checked = check_json(*kind, object, CheckContext::new("default", now()));
                 let found = checked.slim.unwrap_or_else(|| panic!("{:?}", checked.findings));
                 assert_eq!(format!("{found:?}"), format!("{expected:?}"), "{kind:?} {spec}");
             }
@@ -227,7 +229,7 @@ fn the_slim_form_of_data_is_the_same_with_findings_and_without() {
 
 #[test]
 fn data_whose_numbers_are_not_in_order_has_no_slim_form() {
-    let setting = Setting::new("default", now());
+    let context = CheckContext::new("default", now());
     let target = json!({ "apiVersion": "apps/v1", "kind": "Deployment", "name": "a" });
     for (kind, spec) in [
         (Kind::Deployment, json!({ "replicas": "three" })),
@@ -242,14 +244,14 @@ fn data_whose_numbers_are_not_in_order_has_no_slim_form() {
         (Kind::Deployment, json!([])),
     ] {
         let object = json!({ "metadata": { "name": "a" }, "spec": spec });
-        let checked = check_json(kind, object, setting);
+        let checked = check_json(kind, object, context);
         assert!(checked.slim.is_none() && !checked.findings.is_empty(), "{kind:?} {spec}");
     }
-    let unsaid = check_json(Kind::StatefulSet, json!({ "metadata": { "name": "a" } }), setting);
+    let unsaid = check_json(Kind::StatefulSet, json!({ "metadata": { "name": "a" } }), context);
     let one = Workload { replicas: Some(1) };
     assert!(matches!(unsaid.slim, Some(Slim::Workload(workload)) if workload == one));
     let bounds = json!({ "metadata": { "name": "a" }, "spec": { "maxReplicas": 4 } });
-    let bounds = check_json(Kind::HorizontalPodAutoscaler, bounds, setting);
+    let bounds = check_json(Kind::HorizontalPodAutoscaler, bounds, context);
     let expected = Autoscaler { min_replicas: Some(1), max_replicas: Some(4) };
     assert!(matches!(bounds.slim, Some(Slim::Autoscaler(bounds)) if bounds == expected));
 }
@@ -299,7 +301,7 @@ fn a_field_of_a_newer_definition_keeps_no_controller_from_carrying_out_the_rest(
     let mut object = as_json(&cron_for_workload(RULE));
     object["spec"]["rules"][0]["jitterSeconds"] = json!(5);
     object["spec"]["calendar"] = json!("working-days");
-    let checked = check_json(Kind::CronFederatedHPA, object, Setting::new("default", now()));
+    let checked = check_json(Kind::CronFederatedHPA, object, CheckContext::new("default", now()));
     assert_eq!(checked.findings, []);
     assert_eq!(cron_object(checked).policy.expect("it can be used").rules.len(), 1);
 }

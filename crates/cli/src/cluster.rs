@@ -11,7 +11,7 @@ mod waiting;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use almanac_api::checking::{CheckedObject, Setting, check_json, check_together};
+use almanac_api::checking::{CheckContext, CheckedObject, check_json, check_together};
 use almanac_api::finding::Finding;
 use almanac_api::kinds::{Kind, Role};
 use almanac_api::reading::{PlacedFinding, Reading, Source, read_objects};
@@ -185,7 +185,7 @@ impl FetchedObject {
         let namespace = object.metadata.namespace.clone().unwrap_or_default();
         // An object is plain data; it can always be told as JSON.
         let value = serde_json::to_value(&object).unwrap_or_default();
-        let checked = check_json(kind, value, Setting::new(&namespace, checked_at));
+        let checked = check_json(kind, value, CheckContext::new(&namespace, checked_at));
         FetchedObject { kind, object, checked }
     }
 }

@@ -164,7 +164,7 @@ async fn carry_out(arguments: &ControllerArguments) -> anyhow::Result<()> {
     );
 
     let health = Health::default();
-    health.await_what("the lease");
+    health.set_waiting_for("the lease");
     let mut registry = Registry::default();
     let options = options(arguments, &connection);
     let process = Process::new(connection.client, options, health.clone(), &mut registry);
@@ -222,7 +222,7 @@ fn options(arguments: &ControllerArguments, connection: &Connection) -> Options 
             burst: arguments.write_burst,
         },
         allow_cluster_scoped_targets: arguments.allow_cluster_scoped_targets,
-        clock: Clock::of_the_machine(arguments.clock_offset.unwrap_or_default()),
+        clock: Clock::system(arguments.clock_offset.unwrap_or_default()),
         seed,
     }
 }

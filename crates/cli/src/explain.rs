@@ -9,13 +9,13 @@ use std::slice;
 
 use almanac_api::reading::PlacedFinding;
 use almanac_calendar::Zone;
-use almanac_engine::{Explained, PolicyName, Verdict};
+use almanac_engine::{PolicyName, RuleExplanation, Verdict};
 use almanac_forecast::{Explanation, explain};
 use clap::{Args, ValueEnum};
 use jiff::Timestamp;
 
-use crate::complaint::Complaint;
-use crate::given::{Given, GivenArguments};
+use crate::argument_error::ArgumentError;
+use crate::input::{Input, InputArguments};
 use crate::moment;
 use crate::subject::{Subject, called};
 
@@ -36,7 +36,7 @@ pub(crate) struct ExplainArguments {
     subject: String,
 
     #[command(flatten)]
-    given: GivenArguments,
+    input: InputArguments,
 
     /// The instant: RFC 3339, or a date or time in the zone [default: now]
     #[arg(long, value_name = "INSTANT")]
@@ -59,7 +59,7 @@ enum Output {
 
 /// What was asked, and the answer.
 struct Answer<'a> {
-    given: &'a Given,
+    input: &'a Input,
     zone: Zone,
     explanation: Explanation,
 }
@@ -67,13 +67,13 @@ struct Answer<'a> {
 impl Answer<'_> {
     /// What is wrong with the policy, each with its place.
     fn findings(&self) -> impl Iterator<Item = &PlacedFinding> {
-        self.given.placed_errors_of(&self.explanation.policy)
+        self.input.placed_errors_of(&self.explanation.policy)
     }
 
     /// Everything that is taken for granted.
     fn assumptions(&self) -> impl Iterator<Item = String> {
         let assumed = self.explanation.assumptions.iter().map(ToString::to_string);
-        assumed.chain(self.given.unseen.iter().cloned())
+        assumed.chain(self.input.unseen.iter().cloned())
     }
 }
 
@@ -93,16 +93,16 @@ pub(crate) fn run(
     };
     // What is valid is checked for the day that is asked about, in the policies' zone or not.
     let checked_at = instant(zone.unwrap_or(Zone::utc()))?;
-    let given = arguments.given.load(checked_at, now, slice::from_ref(&subject))?;
-    let zone = zone.or_else(|| given.only_zone()).unwrap_or(Zone::utc());
+    let input = arguments.input.load(checked_at, now, slice::from_ref(&subject))?;
+    let zone = zone.or_else(|| input.only_zone()).unwrap_or(Zone::utc());
     let at = instant(zone)?;
-    let policy = choose(&subject, &given, at)?;
-    let Some(mut explanation) = explain(&given.world, &policy, at) else {
-        return Err(subject.not_found("NAME", &given.world).into());
+    let policy = choose(&subject, &input, at)?;
+    let Some(mut explanation) = explain(&input.world, &policy, at) else {
+        return Err(subject.not_found("NAME", &input.world).into());
     };
-    tell_what_cannot_be_used(&given, &mut explanation);
-    let is_broken = given.errors_of(&policy).next().is_some();
-    let answer = Answer { given: &given, zone, explanation };
+    tell_what_cannot_be_used(&input, &mut explanation);
+    let is_broken = input.errors_of(&policy).next().is_some();
+    let answer = Answer { input: &input, zone, explanation };
     match arguments.output {
         Output::Text => text::write(&answer, output)?,
         Output::Json => json::write(&answer, output)?,
@@ -111,8 +111,8 @@ pub(crate) fn run(
 }
 
 /// Puts what is wrong with the policy to the rules it is about.
-fn tell_what_cannot_be_used(given: &Given, explanation: &mut Explanation) {
-    for finding in given.errors_of(&explanation.policy) {
+fn tell_what_cannot_be_used(input: &Input, explanation: &mut Explanation) {
+    for finding in input.errors_of(&explanation.policy) {
         let message = finding.to_string();
         let part = finding.field.first_item();
         let position = part.as_ref().and_then(|(_, index)| u32::try_from(*index).ok());
@@ -121,7 +121,7 @@ fn tell_what_cannot_be_used(given: &Given, explanation: &mut Explanation) {
         });
         match known {
             Some(reason) => reason.because = format!("{}; {message}", reason.because),
-            None => explanation.reasons.push(Explained {
+            None => explanation.reasons.push(RuleExplanation {
                 rule: part.map(|(list, index)| format!("{list}[{index}]").into()),
                 position,
                 verdict: Verdict::Error,
@@ -135,8 +135,8 @@ fn tell_what_cannot_be_used(given: &Given, explanation: &mut Explanation) {
 }
 
 /// The policy that is meant. Of several that write the same target, the one that wrote it last.
-fn choose(subject: &Subject, given: &Given, at: Timestamp) -> Result<PolicyName, Complaint> {
-    let world = &given.world;
+fn choose(subject: &Subject, input: &Input, at: Timestamp) -> Result<PolicyName, ArgumentError> {
+    let world = &input.world;
     let mut found = subject.policies(world);
     let Some(first) = found.first().cloned() else {
         return Err(subject.not_found("NAME", world));
@@ -151,7 +151,7 @@ fn choose(subject: &Subject, given: &Given, at: Timestamp) -> Result<PolicyName,
     if same_target.is_none() || !found.iter().all(|other| target(other) == same_target) {
         let names: Vec<String> = found.iter().map(|it| called(&it.identity)).collect();
         let message = format!("it may mean {}; write which", names.join(" or "));
-        return Err(Complaint::whole("NAME", subject.text(), message));
+        return Err(ArgumentError::whole("NAME", subject.text(), message));
     }
     let explanation = explain(world, &first, at);
     let last = explanation.and_then(|it| {

@@ -29,8 +29,8 @@ use jiff::Timestamp;
 
 use self::destination::Destination;
 use self::question::{Question, View};
-use crate::complaint::Complaint;
-use crate::given::{Given, GivenArguments};
+use crate::argument_error::ArgumentError;
+use crate::input::{Input, InputArguments};
 use crate::moment;
 use crate::subject::Subject;
 use crate::wall_clock::civil;
@@ -55,7 +55,7 @@ pub(crate) struct ForecastArguments {
     only: Vec<String>,
 
     #[command(flatten)]
-    given: GivenArguments,
+    input: InputArguments,
 
     /// Where to begin: RFC 3339, or a date or time in the zone [default: now]
     #[arg(long, value_name = "INSTANT")]
@@ -122,19 +122,19 @@ fn run_on(
     };
     let only = arguments.only.iter().map(|text| Subject::parse("NAME", text));
     let only: Vec<Subject> = only.collect::<Result<_, _>>()?;
-    let given = arguments.given.load(from.unwrap_or(now), now, &only)?;
-    let shown_in = zone.or_else(|| given.only_zone()).unwrap_or(Zone::utc());
+    let input = arguments.input.load(from.unwrap_or(now), now, &only)?;
+    let shown_in = zone.or_else(|| input.only_zone()).unwrap_or(Zone::utc());
     // A civil time means the zone that is shown.
     let from = match &arguments.from {
         Some(text) => moment::instant("--from", text, shown_in)?,
         None => now,
     };
     let period = period(arguments, from, shown_in)?;
-    let assumed = assume::read(&arguments.assume, &given.world)?;
-    let mut forecast = Forecast::new(&given.world, period, assumed);
-    narrow(&mut forecast, &only, &given)?;
+    let assumed = assume::read(&arguments.assume, &input.world)?;
+    let mut forecast = Forecast::new(&input.world, period, assumed);
+    narrow(&mut forecast, &only, &input)?;
     let view = View { period, zone: shown_in };
-    let question = Question { given: &given, forecast, view, threads };
+    let question = Question { input: &input, forecast, view, threads };
     match &arguments.out {
         None => write(&question, arguments.output, output)?,
         Some(path) => {
@@ -153,7 +153,7 @@ fn run_on(
     if !told_already {
         tell_findings(&question)?;
     }
-    Ok(ExitCode::from(u8::from(given.has_findings() || question.is_empty())))
+    Ok(ExitCode::from(u8::from(input.has_findings() || question.is_empty())))
 }
 
 fn write(question: &Question<'_>, how: Output, output: &mut impl Write) -> anyhow::Result<()> {
@@ -171,17 +171,21 @@ fn tell_findings(question: &Question<'_>) -> io::Result<()> {
     if question.is_empty() {
         writeln!(standard_error, "{WHY_EMPTY}")?;
     }
-    for unseen in &question.given.unseen {
+    for unseen in &question.input.unseen {
         writeln!(standard_error, "note: {unseen}")?;
     }
     text::write_findings(question, &mut standard_error)
 }
 
-pub(crate) fn zone(argument: &'static str, name: &str) -> Result<Zone, Complaint> {
-    Zone::named(name).map_err(|error| Complaint::whole(argument, name, error))
+pub(crate) fn zone(argument: &'static str, name: &str) -> Result<Zone, ArgumentError> {
+    Zone::named(name).map_err(|error| ArgumentError::whole(argument, name, error))
 }
 
-fn period(arguments: &ForecastArguments, from: Timestamp, zone: Zone) -> Result<Period, Complaint> {
+fn period(
+    arguments: &ForecastArguments,
+    from: Timestamp,
+    zone: Zone,
+) -> Result<Period, ArgumentError> {
     if let Some(text) = &arguments.to {
         let to = moment::instant("--to", text, zone)?;
         return Period::new(from, to).ok_or_else(|| {
@@ -189,23 +193,23 @@ fn period(arguments: &ForecastArguments, from: Timestamp, zone: Zone) -> Result<
                 "the period ends before it begins; write a time after {}",
                 civil(zone, from)
             );
-            Complaint::whole("--to", text, message)
+            ArgumentError::whole("--to", text, message)
         });
     }
     let text = arguments.period.as_deref().unwrap_or(USUAL_PERIOD);
     let to = moment::end_of_period("--for", text, from, zone)?;
-    let empty = || Complaint::whole("--for", text, "a period must be longer than nothing");
+    let empty = || ArgumentError::whole("--for", text, "a period must be longer than nothing");
     Period::new(from, to).ok_or_else(empty)
 }
 
 fn narrow(
     forecast: &mut Forecast<'_>,
     subjects: &[Subject],
-    given: &Given,
-) -> Result<(), Complaint> {
+    input: &Input,
+) -> Result<(), ArgumentError> {
     for subject in subjects {
-        if subject.policies(&given.world).is_empty() {
-            return Err(subject.not_found("NAME", &given.world));
+        if subject.policies(&input.world).is_empty() {
+            return Err(subject.not_found("NAME", &input.world));
         }
     }
     if !subjects.is_empty() {

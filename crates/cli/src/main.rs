@@ -3,13 +3,13 @@
 //! Each command is a module of its own. Here the clock is read, once, and errors become exit codes:
 //! 0 when all is well, 1 when a command found something, 2 when it could not run.
 
+mod argument_error;
 mod cluster;
-mod complaint;
 mod controller;
 mod crds;
 mod explain;
 mod forecast;
-mod given;
+mod input;
 mod moment;
 mod next;
 mod subject;
@@ -67,7 +67,7 @@ fn main() -> ExitCode {
         // Whoever reads our output has seen enough.
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            anstream::eprintln!("{}", complaint::render(&error));
+            anstream::eprintln!("{}", argument_error::render(&error));
             ExitCode::from(COULD_NOT_RUN)
         }
     }

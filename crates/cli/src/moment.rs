@@ -4,15 +4,15 @@ use almanac_calendar::Zone;
 use jiff::civil::{Date, DateTime};
 use jiff::{Span, Timestamp};
 
-use crate::complaint::Complaint;
+use crate::argument_error::ArgumentError;
 
 /// Reads an instant: RFC 3339, or a date or civil time in `zone`.
 pub(crate) fn instant(
     argument: &'static str,
     text: &str,
     zone: Zone,
-) -> Result<Timestamp, Complaint> {
-    let wrong = |message| Complaint::whole(argument, text, message);
+) -> Result<Timestamp, ArgumentError> {
+    let wrong = |message| ArgumentError::whole(argument, text, message);
     let unreadable = "not an instant; write RFC 3339 such as 2026-03-06T12:00:00Z, or a date or \
                       time in the zone such as 2026-03-06 or 2026-03-06T12:00";
     if text.contains('[') {
@@ -39,8 +39,8 @@ pub(crate) fn end_of_period(
     text: &str,
     from: Timestamp,
     zone: Zone,
-) -> Result<Timestamp, Complaint> {
-    let wrong = |message| Complaint::whole(argument, text, message);
+) -> Result<Timestamp, ArgumentError> {
+    let wrong = |message| ArgumentError::whole(argument, text, message);
     let too_long = "a period must end before the year 9999 does";
     let span: Span = text.parse().map_err(|error: jiff::Error| {
         let unreadable = "not a period; write a number and a unit, such as 7d, 36h or 1y";

@@ -7,12 +7,12 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use almanac_calendar::Zone;
-use almanac_forecast::{Assumed, Coming, Event, Period};
+use almanac_forecast::{AssumedValues, Event, Period, Upcoming};
 use clap::{Args, ValueEnum};
 use jiff::Timestamp;
 
-use crate::complaint::Complaint;
-use crate::given::{Given, GivenArguments};
+use crate::argument_error::ArgumentError;
+use crate::input::{Input, InputArguments};
 use crate::moment;
 use crate::subject::Subject;
 
@@ -32,7 +32,7 @@ pub(crate) struct NextArguments {
     only: Vec<String>,
 
     #[command(flatten)]
-    given: GivenArguments,
+    input: InputArguments,
 
     /// Where to begin: RFC 3339, or a date or time in the zone [default: now]
     #[arg(long, value_name = "INSTANT")]
@@ -65,7 +65,7 @@ const USUAL_COUNT: usize = 10;
 
 /// What was asked, read and checked.
 struct Question<'a> {
-    given: &'a Given,
+    input: &'a Input,
     zone: Zone,
     period: Period,
     count: usize,
@@ -84,7 +84,7 @@ pub(crate) fn run(
     };
     let text = arguments.period.as_deref().unwrap_or("1y");
     let to = moment::end_of_period("--for", text, from, zone)?;
-    let empty = || Complaint::whole("--for", text, "a period must be longer than nothing");
+    let empty = || ArgumentError::whole("--for", text, "a period must be longer than nothing");
     let period = Period::new(from, to).ok_or_else(empty)?;
     let count = match arguments.count {
         Some(count) => usize::try_from(count).unwrap_or(usize::MAX),
@@ -93,25 +93,25 @@ pub(crate) fn run(
     };
     let only = arguments.only.iter().map(|text| Subject::parse("NAME", text));
     let only: Vec<Subject> = only.collect::<Result<_, _>>()?;
-    let given = arguments.given.load(from, now, &only)?;
-    if let Some(unknown) = only.iter().find(|it| it.policies(&given.world).is_empty()) {
-        return Err(unknown.not_found("NAME", &given.world).into());
+    let input = arguments.input.load(from, now, &only)?;
+    if let Some(unknown) = only.iter().find(|it| it.policies(&input.world).is_empty()) {
+        return Err(unknown.not_found("NAME", &input.world).into());
     }
-    for unseen in &given.unseen {
+    for unseen in &input.unseen {
         anstream::eprintln!("note: {unseen}");
     }
-    let question = Question { given: &given, zone, period, count, only };
+    let question = Question { input: &input, zone, period, count, only };
     match arguments.output {
         Output::Text => text::write(&question, output)?,
         Output::Json => json::write(&question, output)?,
     }
-    Ok(ExitCode::from(u8::from(given.has_findings())))
+    Ok(ExitCode::from(u8::from(input.has_findings())))
 }
 
 impl Question<'_> {
     /// The events, found one by one as they are asked for.
     fn events(&self) -> impl Iterator<Item = Event> {
-        let coming = Coming::new(self.given.world.clone(), self.period, &Assumed::new());
+        let upcoming = Upcoming::new(self.input.world.clone(), self.period, &AssumedValues::new());
         let wanted = |event: &Event| {
             self.only.is_empty()
                 || self
@@ -119,12 +119,12 @@ impl Question<'_> {
                     .iter()
                     .any(|it| it.fits(&event.policy.identity) || it.fits(&event.target))
         };
-        coming.filter(wanted).take(self.count)
+        upcoming.filter(wanted).take(self.count)
     }
 
     /// The zone an event's schedule is written in.
     fn zone_of(&self, event: &Event) -> Zone {
-        let zones = self.given.world.zones_of(&event.policy);
+        let zones = self.input.world.zones_of(&event.policy);
         let of_rule = |(rule, _): &(Option<_>, Zone)| rule.is_none() || *rule == event.rule;
         zones.into_iter().find(of_rule).map_or(Zone::utc(), |(_, zone)| zone)
     }

@@ -3,7 +3,7 @@
 use almanac_api::kinds::Kind;
 use almanac_engine::{Identity, PolicyName, World};
 
-use crate::complaint::Complaint;
+use crate::argument_error::ArgumentError;
 
 /// A name that may fit several objects.
 #[derive(Clone, Debug)]
@@ -16,7 +16,7 @@ pub(crate) struct Subject {
 
 impl Subject {
     /// Reads `NAME`, `KIND/NAME` or `KIND/NAMESPACE/NAME`.
-    pub(crate) fn parse(argument: &'static str, text: &str) -> Result<Subject, Complaint> {
+    pub(crate) fn parse(argument: &'static str, text: &str) -> Result<Subject, ArgumentError> {
         let parts: Vec<&str> = text.split('/').collect();
         let (kind, namespace, name) = match parts[..] {
             [name] => (None, None, name),
@@ -27,7 +27,7 @@ impl Subject {
         if name.is_empty() || kind == Some("") || namespace == Some("") {
             let message = "an object is called by NAME, KIND/NAME or KIND/NAMESPACE/NAME, such as \
                            deployment/shop";
-            return Err(Complaint::whole(argument, text, message));
+            return Err(ArgumentError::whole(argument, text, message));
         }
         Ok(Subject {
             text: text.to_owned(),
@@ -67,7 +67,7 @@ impl Subject {
     }
 
     /// An error for a name that fits nothing.
-    pub(crate) fn not_found(&self, argument: &'static str, world: &World) -> Complaint {
+    pub(crate) fn not_found(&self, argument: &'static str, world: &World) -> ArgumentError {
         let known = world.policies().map(|policy| called(&policy.identity));
         let mut known: Vec<String> = known.take(9).collect();
         if known.len() == 9 {
@@ -81,7 +81,7 @@ impl Subject {
                 known.join(", ")
             )
         };
-        Complaint::whole(argument, &self.text, message)
+        ArgumentError::whole(argument, &self.text, message)
     }
 }
 

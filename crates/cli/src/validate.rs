@@ -6,7 +6,7 @@ pub(crate) mod text;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use almanac_api::checking::{Setting, check_everything};
+use almanac_api::checking::{CheckContext, check_everything};
 use almanac_api::finding::Severity;
 use almanac_api::reading::files;
 use almanac_calendar::Zone;
@@ -62,8 +62,8 @@ pub(crate) fn run(
         None => now,
     };
     let reading = files::read(&arguments.file, io::stdin())?;
-    let setting = Setting::new(&arguments.namespace, now);
-    let (_, findings) = check_everything(&reading, setting);
+    let context = CheckContext::new(&arguments.namespace, now);
+    let (_, findings) = check_everything(&reading, context);
     match arguments.output {
         Output::Text => text::write(output, &reading, &findings)?,
         Output::Json => json::write(output, &reading, &findings)?,

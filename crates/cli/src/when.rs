@@ -15,7 +15,7 @@ use clap::{Args, ValueEnum};
 use jiff::{Span, Timestamp};
 
 use self::schedule::Schedule;
-use crate::complaint::Complaint;
+use crate::argument_error::ArgumentError;
 use crate::moment;
 
 /// Say what a schedule means and when it happens next
@@ -107,9 +107,9 @@ pub(crate) fn run(
     Ok(ExitCode::SUCCESS)
 }
 
-fn check(arguments: &WhenArguments, now: Timestamp) -> Result<Question, Complaint> {
+fn check(arguments: &WhenArguments, now: Timestamp) -> Result<Question, ArgumentError> {
     let zone = Zone::named(&arguments.zone)
-        .map_err(|error| Complaint::whole("--zone", &arguments.zone, error))?;
+        .map_err(|error| ArgumentError::whole("--zone", &arguments.zone, error))?;
     let schedule = Schedule::check(arguments, zone)?;
     let from = match &arguments.from {
         Some(text) => moment::instant("--from", text, zone)?,

@@ -4,7 +4,7 @@
 //! Filled by watches, read by everybody. It is one value behind one lock; nobody keeps the lock
 //! while waiting for anything.
 
-mod held;
+mod policy_entry;
 mod target_table;
 
 use std::collections::BTreeMap;
@@ -12,28 +12,30 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use almanac_engine::{PolicyName, World};
 
-pub(crate) use held::{Edition, Held, OLDEST, Recorded, is_older};
-pub(crate) use target_table::{Found, TargetTable};
+pub(crate) use policy_entry::{
+    OLDEST_VERSION, PolicyEntry, SpecRevision, StatusSnapshot, is_older,
+};
+pub(crate) use target_table::{TargetEntry, TargetTable};
 
 /// What one term of leading knows.
 #[derive(Default)]
 pub(crate) struct Cluster {
-    known: Mutex<Known>,
+    state: Mutex<ClusterState>,
 }
 
 /// The same, in hand.
 #[derive(Default)]
-pub(crate) struct Known {
+pub(crate) struct ClusterState {
     /// What is decided over.
     pub(crate) world: World,
     /// What is needed besides to write a policy's status.
-    pub(crate) policies: BTreeMap<PolicyName, Held>,
+    pub(crate) policies: BTreeMap<PolicyName, PolicyEntry>,
     /// What is needed besides to write a target, and whose target it is.
     pub(crate) targets: TargetTable,
 }
 
 impl Cluster {
-    pub(crate) fn lock(&self) -> MutexGuard<'_, Known> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn lock(&self) -> MutexGuard<'_, ClusterState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

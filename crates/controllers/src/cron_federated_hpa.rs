@@ -17,11 +17,11 @@ use jiff::Timestamp;
 use prometheus_client::registry::Registry;
 use serde_json::value::to_raw_value;
 
-use self::metrics::{AwaitedFirings, CronMetrics};
-use crate::cluster::{Held, Known};
-use crate::families::{Composed, FamilyController, Subject};
-use crate::leading::Leading;
-use crate::records::Way;
+use self::metrics::{BacklogGauges, CronMetrics};
+use crate::cluster::{ClusterState, PolicyEntry};
+use crate::families::{Composed, FamilyController, ReportSubject};
+use crate::leadership::Leadership;
+use crate::status_writer::WriteMethod;
 
 /// Cron rules, as far as they are carried out.
 #[derive(Clone, Default)]
@@ -30,27 +30,27 @@ pub(crate) struct CronFederatedHpas {
 }
 
 impl CronFederatedHpas {
-    pub(crate) fn register(&self, registry: &mut Registry, leading: &Leading, clock: &Clock) {
+    pub(crate) fn register(&self, registry: &mut Registry, leading: &Leadership, clock: &Clock) {
         self.metrics.register(registry);
-        let awaited = AwaitedFirings::new(leading.clone(), clock.clone());
-        registry.register_collector(Box::new(awaited));
+        let firing_backlog = BacklogGauges::new(leading.clone(), clock.clone());
+        registry.register_collector(Box::new(firing_backlog));
     }
 }
 
 impl FamilyController for CronFederatedHpas {
     fn compose(
         &self,
-        known: &Known,
+        state: &ClusterState,
         policy: &Identity,
-        held: &Held,
+        entry: &PolicyEntry,
         now: Timestamp,
     ) -> Option<Composed> {
-        let object = known.world.cron_scalings.get(policy)?;
+        let object = state.world.cron_scalings.get(policy)?;
         let checked = object.policy.as_deref();
         let memory = object.memory.as_ref();
-        let statements = statements(checked, &held.findings, held.problem.as_deref(), memory);
-        let generation = held.edition.generation();
-        let conditions = conditions(&held.recorded.conditions(), &statements, generation, now);
+        let statements = statements(checked, &entry.findings, entry.problem.as_deref(), memory);
+        let generation = entry.revision.generation();
+        let conditions = conditions(&entry.recorded.conditions(), &statements, generation, now);
         let status = if let Some(checked) = checked {
             // Before its first turn there is nothing to tell: an object that has a status without
             // histories would be taken for one that was forgotten.
@@ -62,10 +62,14 @@ impl FamilyController for CronFederatedHpas {
         // A status is plain data; it can always be written.
         let patch = to_raw_value(&replacing_patch(&status).ok()?["status"]).ok()?;
         let status = serde_json::to_value(&status).ok()?;
-        Some(Composed { status, statements: statements.to_vec(), way: Way::Replaced(patch) })
+        Some(Composed {
+            status,
+            statements: statements.to_vec(),
+            method: WriteMethod::MergePatch(patch),
+        })
     }
 
-    fn report(&self, of: &Subject, recorded: &[Recorded], events: &EventLog) {
+    fn report(&self, of: &ReportSubject, recorded: &[Recorded], events: &EventLog) {
         for recorded in recorded {
             if let Recorded::CronScaling(recorded) = recorded {
                 self.metrics.count(recorded);

@@ -7,38 +7,38 @@ use almanac_api::kinds::Kind;
 use almanac_api::status::conditions::{ConditionReason, ConditionType, Statement};
 use almanac_engine::{Family, Identity, PolicyName, Recorded};
 use almanac_shell::clock::Clock;
-use almanac_shell::event_log::{EventLog, Regarding};
+use almanac_shell::event_log::{EventLog, ObjectReference};
 use almanac_shell::lease::Switch;
 use jiff::Timestamp;
 use prometheus_client::registry::Registry;
 use serde_json::Value;
 
-use crate::cluster::{Held, Known};
+use crate::cluster::{ClusterState, PolicyEntry};
 use crate::cron_federated_hpa::CronFederatedHpas;
-use crate::leading::Leading;
+use crate::leadership::Leadership;
 use crate::metrics_producer::MetricsProducers;
-use crate::records::Way;
+use crate::status_writer::WriteMethod;
 
 /// What a family does besides deciding.
 pub(crate) trait FamilyController: Send + Sync {
     /// The status of an object as it is to be; nothing before there is anything to tell.
     fn compose(
         &self,
-        known: &Known,
+        state: &ClusterState,
         policy: &Identity,
-        held: &Held,
+        entry: &PolicyEntry,
         now: Timestamp,
     ) -> Option<Composed>;
 
     /// Tells and counts what has happened in a turn.
-    fn report(&self, of: &Subject, recorded: &[Recorded], events: &EventLog);
+    fn report(&self, of: &ReportSubject, recorded: &[Recorded], events: &EventLog);
 }
 
 /// A status, and how it is written.
 pub(crate) struct Composed {
     pub(crate) status: Value,
     pub(crate) statements: Vec<Statement>,
-    pub(crate) way: Way,
+    pub(crate) method: WriteMethod,
 }
 
 impl Composed {
@@ -51,7 +51,7 @@ impl Composed {
 }
 
 /// Whom something is told of.
-pub(crate) struct Subject {
+pub(crate) struct ReportSubject {
     /// The policy.
     pub(crate) policy: PolicyName,
     /// The object's own id.
@@ -62,11 +62,11 @@ pub(crate) struct Subject {
     pub(crate) changed_by: Option<Box<str>>,
 }
 
-impl Subject {
+impl ReportSubject {
     /// Whom an Event is about.
-    pub(crate) fn regarding(&self) -> Regarding {
+    pub(crate) fn regarding(&self) -> ObjectReference {
         let kind = Kind::of_family(self.policy.family);
-        Regarding {
+        ObjectReference {
             api_version: kind.api_version(),
             kind: kind.name(),
             namespace: self.policy.identity.namespace().to_owned(),
@@ -96,7 +96,7 @@ impl Families {
     pub(crate) fn register(
         &self,
         registry: &mut Registry,
-        leading: &Leading,
+        leading: &Leadership,
         clock: &Clock,
         switch: &Switch,
     ) {

@@ -18,18 +18,18 @@
 //! What a policy wants is decided in `almanac-engine`; how a request is sent is the affair of
 //! `almanac-shell`.
 
-mod carrying_out;
+#[cfg(test)]
+mod bench;
 mod cluster;
 mod cron_federated_hpa;
 mod families;
-mod leading;
+mod leadership;
 mod metrics_producer;
 mod not_ready;
 mod policies;
 pub mod process;
-mod records;
-#[cfg(test)]
-mod stand;
+mod reconciler;
+mod status_writer;
 mod targets;
 mod term;
 mod turns;

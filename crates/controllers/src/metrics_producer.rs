@@ -15,10 +15,10 @@ use jiff::Timestamp;
 use prometheus_client::registry::Registry;
 
 use self::published::PublishedNumbers;
-use crate::cluster::{Held, Known};
-use crate::families::{Composed, FamilyController, Subject};
-use crate::leading::Leading;
-use crate::records::Way;
+use crate::cluster::{ClusterState, PolicyEntry};
+use crate::families::{Composed, FamilyController, ReportSubject};
+use crate::leadership::Leadership;
+use crate::status_writer::WriteMethod;
 
 /// Schedules, as far as they are carried out.
 #[derive(Clone, Default)]
@@ -27,7 +27,7 @@ pub(crate) struct MetricsProducers;
 impl MetricsProducers {
     pub(crate) fn register(
         registry: &mut Registry,
-        leading: &Leading,
+        leading: &Leadership,
         clock: &Clock,
         switch: &Switch,
     ) {
@@ -39,27 +39,27 @@ impl MetricsProducers {
 impl FamilyController for MetricsProducers {
     fn compose(
         &self,
-        known: &Known,
+        state: &ClusterState,
         policy: &Identity,
-        held: &Held,
+        entry: &PolicyEntry,
         now: Timestamp,
     ) -> Option<Composed> {
-        let object = known.world.scheduled_capacities.get(policy);
+        let object = state.world.scheduled_capacities.get(policy);
         let published = match object.filter(|object| object.policy.is_some()) {
             Some(object) => Some(object.memory?),
             None => None,
         };
-        let statements = statements(&held.findings);
-        let generation = held.edition.generation();
-        let conditions = conditions(&held.recorded.conditions(), &statements, generation, now);
+        let statements = statements(&entry.findings);
+        let generation = entry.revision.generation();
+        let conditions = conditions(&entry.recorded.conditions(), &statements, generation, now);
         let status = write(published.as_ref(), conditions, generation);
         // A status is plain data; it can always be written.
         let status = serde_json::to_value(&status).ok()?;
-        let way = Way::Applied(status.clone());
-        Some(Composed { status, statements: statements.to_vec(), way })
+        let method = WriteMethod::ServerSideApply(status.clone());
+        Some(Composed { status, statements: statements.to_vec(), method })
     }
 
-    fn report(&self, _: &Subject, recorded: &[Recorded], _: &EventLog) {
+    fn report(&self, _: &ReportSubject, recorded: &[Recorded], _: &EventLog) {
         for recorded in recorded {
             if let Recorded::ScheduledCapacity(recorded) = recorded {
                 let (before, value) =

@@ -9,16 +9,16 @@ use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric as _};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::gauge::ConstGauge;
 
-use crate::leading::Leading;
+use crate::leadership::Leadership;
 
 /// The objects whose condition `Ready` is false.
 #[derive(Debug)]
 pub(crate) struct NotReady {
-    leading: Leading,
+    leading: Leadership,
 }
 
 impl NotReady {
-    pub(crate) fn new(leading: Leading) -> Self {
+    pub(crate) fn new(leading: Leadership) -> Self {
         Self { leading }
     }
 
@@ -26,8 +26,8 @@ impl NotReady {
     fn counted(&self) -> BTreeMap<(String, &'static str), i64> {
         let mut counted = BTreeMap::new();
         let Some(cluster) = self.leading.cluster() else { return counted };
-        for (policy, held) in &cluster.lock().policies {
-            if let Some(reason) = held.not_ready {
+        for (policy, entry) in &cluster.lock().policies {
+            if let Some(reason) = entry.not_ready {
                 let kind = Kind::of_family(policy.family).resource().plural;
                 *counted.entry((kind, reason.name())).or_default() += 1;
             }

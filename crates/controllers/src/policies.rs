@@ -7,16 +7,16 @@ mod unrecorded;
 
 use std::sync::Arc;
 
-use almanac_api::checking::{Setting, check_json};
+use almanac_api::checking::{CheckContext, check_json};
 use almanac_api::kinds::Kind;
 use almanac_engine::{Family, PolicyName};
 use almanac_shell::clock::Clock;
-use almanac_shell::following::{Follower, Unseen};
+use almanac_shell::following::{Follower, WatchFailure};
 use kube::api::DynamicObject;
 use serde_json::{Map, Value};
 use tokio::sync::watch;
 
-use crate::cluster::{Cluster, Held, Known, is_older};
+use crate::cluster::{Cluster, ClusterState, PolicyEntry, is_older};
 use crate::turns::Turns;
 
 pub(crate) use unrecorded::Unrecorded;
@@ -31,12 +31,12 @@ pub(crate) struct PolicyFollower {
     turns: Arc<Turns>,
     records: Arc<Turns>,
     listing: u32,
-    listed: watch::Sender<Listed>,
+    listed: watch::Sender<ListProgress>,
 }
 
 /// Who is woken by what is told.
 #[derive(Clone)]
-pub(crate) struct Woken {
+pub(crate) struct WorkQueues {
     /// Whoever has a turn to take.
     pub(crate) turns: Arc<Turns>,
     /// Whoever has something to record.
@@ -45,22 +45,22 @@ pub(crate) struct Woken {
 
 /// How far the first listing of a kind has come.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Listed {
+pub(crate) enum ListProgress {
     /// It is under way.
     NotYet,
     /// It does not succeed at present.
-    Failing(Unseen),
+    Failing(WatchFailure),
     /// All objects have been told.
     Whole,
 }
 
-impl Listed {
+impl ListProgress {
     /// Whether there is nothing to wait for. A kind that the cluster does not have may come later;
     /// nobody waits for it.
     pub(crate) fn is_settled(&self) -> bool {
         match self {
             Self::NotYet => false,
-            Self::Failing(unseen) => unseen.is_absent,
+            Self::Failing(failure) => failure.is_absent,
             Self::Whole => true,
         }
     }
@@ -72,11 +72,11 @@ impl PolicyFollower {
         clock: Clock,
         unrecorded: Unrecorded,
         cluster: Arc<Cluster>,
-        woken: Woken,
-    ) -> (Self, watch::Receiver<Listed>) {
-        let (listed, whole) = watch::channel(Listed::NotYet);
+        queues: WorkQueues,
+    ) -> (Self, watch::Receiver<ListProgress>) {
+        let (listed, whole) = watch::channel(ListProgress::NotYet);
         let kind = Kind::of_family(family);
-        let Woken { turns, records } = woken;
+        let WorkQueues { turns, records } = queues;
         let listing = 0;
         let follower =
             Self { family, kind, clock, unrecorded, cluster, turns, records, listing, listed };
@@ -92,41 +92,41 @@ impl PolicyFollower {
     /// Takes in what an object says. `held` is new, or what was held of the same object before.
     fn take_in(
         &self,
-        known: &mut Known,
+        state: &mut ClusterState,
         policy: PolicyName,
         object: DynamicObject,
-        mut held: Held,
+        mut entry: PolicyEntry,
         is_new: bool,
     ) {
-        let setting = Setting {
+        let context = CheckContext {
             namespace: policy.identity.namespace(),
             now: self.clock.now(),
             clock_offset: self.clock.ahead(),
         };
-        let checked = check_json(self.kind, as_json(object), setting);
-        held.keep_what_matters(checked.findings);
-        let target = |known: &Known| {
-            let reference = known.world.target_of(&policy);
+        let checked = check_json(self.kind, as_json(object), context);
+        entry.keep_what_matters(checked.findings);
+        let target = |state: &ClusterState| {
+            let reference = state.world.target_of(&policy);
             reference.map(|reference| reference.target.identity().clone())
         };
-        let before = target(known);
+        let before = target(state);
         if let Some(slim) = checked.slim {
-            let slim = if is_new { self.unrecorded.join(&policy, &held.uid, slim) } else { slim };
-            known.world.hold(policy.identity.clone(), slim);
+            let slim = if is_new { self.unrecorded.join(&policy, &entry.uid, slim) } else { slim };
+            state.world.hold(policy.identity.clone(), slim);
         }
-        let now = target(known);
-        known.targets.aim(&policy, before.as_ref(), now.as_ref());
+        let now = target(state);
+        state.targets.set_target_of(&policy, before.as_ref(), now.as_ref());
         // Until it is compared with the status, it may be more than that tells.
-        held.is_recorded = false;
-        known.policies.insert(policy, held);
+        entry.is_recorded = false;
+        state.policies.insert(policy, entry);
     }
 
-    fn remove(&self, known: &mut Known, policy: &PolicyName) {
-        if known.policies.remove(policy).is_some() {
-            let target = known.world.target_of(policy);
+    fn remove(&self, state: &mut ClusterState, policy: &PolicyName) {
+        if state.policies.remove(policy).is_some() {
+            let target = state.world.target_of(policy);
             let target = target.as_ref().map(|reference| reference.target.identity());
-            known.targets.aim(policy, target, None);
-            known.world.release_policy(policy);
+            state.targets.set_target_of(policy, target, None);
+            state.world.release_policy(policy);
             self.turns.forget(policy);
             self.records.forget(policy);
         }
@@ -147,80 +147,80 @@ fn as_json(object: DynamicObject) -> Value {
 }
 
 impl Follower for PolicyFollower {
-    fn begin(&mut self) {
+    fn begin_list(&mut self) {
         self.listing = self.listing.wrapping_add(1).max(1);
     }
 
-    fn present(&mut self, object: DynamicObject) {
+    fn upsert(&mut self, object: DynamicObject) {
         let policy = self.name(&object);
-        let mut known = self.cluster.lock();
-        let told = Held::of(&object, self.listing);
+        let mut state = self.cluster.lock();
+        let told = PolicyEntry::of(&object, self.listing);
         // What is being deleted does nothing any more, however long that takes.
         if object.metadata.deletion_timestamp.is_some() {
-            self.remove(&mut known, &policy);
+            self.remove(&mut state, &policy);
             return;
         }
-        if known.policies.get(&policy).is_some_and(|held| held.uid != told.uid) {
-            self.remove(&mut known, &policy);
+        if state.policies.get(&policy).is_some_and(|entry| entry.uid != told.uid) {
+            self.remove(&mut state, &policy);
         }
-        let Some(held) = known.policies.get_mut(&policy) else {
-            self.take_in(&mut known, policy.clone(), object, told, true);
+        let Some(entry) = state.policies.get_mut(&policy) else {
+            self.take_in(&mut state, policy.clone(), object, told, true);
             self.turns.wake(&policy);
             return;
         };
-        held.listing = self.listing;
-        if is_older(&told.version, &held.version) {
+        entry.listing = self.listing;
+        if is_older(&told.version, &entry.version) {
             return;
         }
-        held.version = told.version;
-        if !held.recorded.is(&object.data["status"]) {
-            held.recorded = told.recorded;
+        entry.version = told.version;
+        if !entry.recorded.is(&object.data["status"]) {
+            entry.recorded = told.recorded;
             self.records.wake(&policy);
         }
-        if held.edition != told.edition {
-            held.edition = told.edition;
+        if entry.revision != told.revision {
+            entry.revision = told.revision;
             // What is wrong with a target is looked at anew: it may be another one.
-            held.note_problem(None, false);
-            if let Some(held) = known.policies.remove(&policy) {
-                self.take_in(&mut known, policy.clone(), object, held, false);
+            entry.note_problem(None, false);
+            if let Some(entry) = state.policies.remove(&policy) {
+                self.take_in(&mut state, policy.clone(), object, entry, false);
             }
             self.turns.wake(&policy);
         }
     }
 
-    fn gone(&mut self, object: DynamicObject) {
+    fn delete(&mut self, object: DynamicObject) {
         let policy = self.name(&object);
         self.remove(&mut self.cluster.lock(), &policy);
     }
 
-    fn complete(&mut self) {
-        let mut known = self.cluster.lock();
-        let is_gone = |(policy, held): &(&PolicyName, &Held)| {
-            policy.family == self.family && held.listing != self.listing
+    fn list_complete(&mut self) {
+        let mut state = self.cluster.lock();
+        let is_gone = |(policy, entry): &(&PolicyName, &PolicyEntry)| {
+            policy.family == self.family && entry.listing != self.listing
         };
         let gone: Vec<PolicyName> =
-            known.policies.iter().filter(is_gone).map(|(policy, _)| policy.clone()).collect();
+            state.policies.iter().filter(is_gone).map(|(policy, _)| policy.clone()).collect();
         for policy in gone {
-            self.remove(&mut known, &policy);
+            self.remove(&mut state, &policy);
         }
-        self.listed.send_replace(Listed::Whole);
+        self.listed.send_replace(ListProgress::Whole);
     }
 
-    fn failed(&mut self, why: &Unseen) {
+    fn failed(&mut self, why: &WatchFailure) {
         // Only the first listing is waited for.
         self.listed.send_if_modified(|listed| {
-            let is_first = *listed != Listed::Whole;
+            let is_first = *listed != ListProgress::Whole;
             if is_first {
-                *listed = Listed::Failing(why.clone());
+                *listed = ListProgress::Failing(why.clone());
             }
             is_first
         });
     }
 
-    fn went_back(&mut self) {
-        let mut known = self.cluster.lock();
-        let of_family = known.policies.iter_mut().filter(|(it, _)| it.family == self.family);
-        of_family.for_each(|(_, held)| held.forget_versions());
+    fn versions_went_back(&mut self) {
+        let mut state = self.cluster.lock();
+        let of_family = state.policies.iter_mut().filter(|(it, _)| it.family == self.family);
+        of_family.for_each(|(_, entry)| entry.forget_versions());
     }
 }
 

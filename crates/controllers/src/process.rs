@@ -17,7 +17,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::families::Families;
-use crate::leading::Leading;
+use crate::leadership::Leadership;
 use crate::not_ready::NotReady;
 use crate::policies::Unrecorded;
 use crate::term;
@@ -49,11 +49,11 @@ pub(crate) struct Metrics {
 }
 
 /// How long there is between two terms.
-const BETWEEN_TERMS: Duration = Duration::from_secs(1);
+const TERM_RESTART_DELAY: Duration = Duration::from_secs(1);
 /// How long at most, after many that fell over: each lists everything.
-const BETWEEN_TERMS_AT_MOST: Duration = Duration::from_mins(1);
+const MAX_TERM_RESTART_DELAY: Duration = Duration::from_mins(1);
 /// A term that lasts so long before it falls over has nothing to do with the one before.
-const LASTING: Duration = Duration::from_mins(10);
+const STABLE_TERM: Duration = Duration::from_mins(10);
 
 /// A process that carries out policies.
 pub struct Process {
@@ -64,7 +64,7 @@ pub struct Process {
     budget: WriteBudget,
     switch: Switch,
     families: Families,
-    leading: Leading,
+    leading: Leadership,
     unrecorded: Unrecorded,
 }
 
@@ -81,7 +81,7 @@ impl Process {
         metrics.writes.register(registry);
         metrics.events.register(registry);
         process_metrics::register(registry);
-        let leading = Leading::default();
+        let leading = Leadership::default();
         registry.register_collector(Box::new(leading.clone()));
         registry.register_collector(Box::new(health.views().clone()));
         registry.register_collector(Box::new(NotReady::new(leading.clone())));
@@ -97,7 +97,7 @@ impl Process {
 
     /// Runs until the token ends; then finishes what is under way and lets go of the lease.
     pub async fn run(self, end: CancellationToken) {
-        let mut pauses = Pauses::new(self.options.seed);
+        let mut pauses = RestartDelays::new(self.options.seed);
         let Some(lease) = self.options.lease.clone() else {
             while !end.is_cancelled() {
                 let fell_over = self.term(Fence::open(), &end).await;
@@ -110,7 +110,7 @@ impl Process {
         let mut candidate = Candidate::new(self.client.clone(), lease, health, switch, seed);
         while !end.is_cancelled() {
             tracing::info!("waiting for the lease");
-            self.health.await_what("the lease");
+            self.health.set_waiting_for("the lease");
             let mut fell_over = None;
             let led = candidate.lead(&end, async |fence| {
                 tracing::info!("leading");
@@ -129,7 +129,7 @@ impl Process {
         if let Some(cluster) = self.leading.end() {
             self.unrecorded.keep(&cluster);
         }
-        self.health.rest();
+        self.health.stop_heartbeat();
         tokio::select! {
             () = end.cancelled() => {}
             () = tokio::time::sleep(pause) => {}
@@ -157,21 +157,21 @@ impl Process {
 }
 
 /// How long to wait after a term: ever longer while they fall over soon.
-struct Pauses {
+struct RestartDelays {
     failures: Backoff,
 }
 
-impl Pauses {
+impl RestartDelays {
     fn new(seed: u64) -> Self {
-        Self { failures: Backoff::new(BETWEEN_TERMS, BETWEEN_TERMS_AT_MOST, seed) }
+        Self { failures: Backoff::new(TERM_RESTART_DELAY, MAX_TERM_RESTART_DELAY, seed) }
     }
 
     /// After a term that fell over when it had lasted so long, or that ended otherwise.
     fn after(&mut self, fell_over: Option<Duration>) -> Duration {
-        if fell_over.is_none_or(|lasted| lasted >= LASTING) {
+        if fell_over.is_none_or(|lasted| lasted >= STABLE_TERM) {
             self.failures.reset();
         }
-        fell_over.map_or(BETWEEN_TERMS, |_| self.failures.next_pause())
+        fell_over.map_or(TERM_RESTART_DELAY, |_| self.failures.next_pause())
     }
 }
 
@@ -201,7 +201,7 @@ mod tests {
             identity: "us".to_owned(),
             limits: WriteLimits::default(),
             allow_cluster_scoped_targets: false,
-            clock: Clock::of(|| jiff::Timestamp::UNIX_EPOCH),
+            clock: Clock::from_fn(|| jiff::Timestamp::UNIX_EPOCH),
             seed: 1,
         };
         let client = Client::new(service, "default");
@@ -219,12 +219,12 @@ mod tests {
 
     #[test]
     fn pauses_between_terms_begin_anew_after_one_that_lasted_or_did_not_fall_over() {
-        for other in [Some(LASTING), None] {
-            let mut pauses = Pauses::new(1);
+        for other in [Some(STABLE_TERM), None] {
+            let mut pauses = RestartDelays::new(1);
             let grown = (0..10).map(|_| pauses.after(Some(Duration::from_secs(5)))).max();
             assert!(grown > Some(Duration::from_secs(20)), "{grown:?}");
-            assert!(pauses.after(other) <= BETWEEN_TERMS);
-            assert!(pauses.after(Some(Duration::from_secs(5))) <= 2 * BETWEEN_TERMS);
+            assert!(pauses.after(other) <= TERM_RESTART_DELAY);
+            assert!(pauses.after(Some(Duration::from_secs(5))) <= 2 * TERM_RESTART_DELAY);
         }
     }
 }

@@ -24,7 +24,7 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::cluster::{Cluster, Known};
+use crate::cluster::{Cluster, ClusterState};
 use crate::turns::Turns;
 use followed::Following;
 use kind::{Kind, Resolved};
@@ -32,14 +32,14 @@ use lanes::Lanes;
 
 /// Why a target's state is not known.
 #[derive(Clone, Debug)]
-pub(crate) enum Unknown {
+pub(crate) enum TargetError {
     /// Something the user has to mend.
     Problem(TargetProblem),
     /// Something that may pass: an API server that does not answer, say.
-    Passing(String),
+    Transient(String),
 }
 
-impl Unknown {
+impl TargetError {
     /// Whether it is known that there is no such object.
     pub(crate) fn is_not_found(&self) -> bool {
         matches!(self, Self::Problem(TargetProblem::NotFound))
@@ -48,28 +48,28 @@ impl Unknown {
 
 /// What a decision was made over: the version and the numbers of the target then.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Seen {
+pub(crate) struct ObservedTarget {
     version: Option<Box<str>>,
     numbers: (Option<u32>, Option<Autoscaler>),
 }
 
-impl Seen {
+impl ObservedTarget {
     /// A target as it is known now.
-    pub(crate) fn of(target: &Identity, known: &Known) -> Self {
-        let replicas = known.world.workloads.get(target).and_then(|it| it.replicas);
+    pub(crate) fn of(target: &Identity, state: &ClusterState) -> Self {
+        let replicas = state.world.workloads.get(target).and_then(|it| it.replicas);
         Self {
-            version: known.targets.get(target).map(|it| it.version.clone()),
-            numbers: (replicas, known.world.autoscalers.get(target).copied()),
+            version: state.targets.get(target).map(|it| it.version.clone()),
+            numbers: (replicas, state.world.autoscalers.get(target).copied()),
         }
     }
 }
 
 /// A kind that the cluster does not have, or not with a scale, is looked for again after so long.
-const UNKNOWN_FOR: Duration = Duration::from_secs(30);
+const MISSING_KIND_TTL: Duration = Duration::from_secs(30);
 
 /// How many targets may be tried at once whether they may be changed by now. A trial has a turn that
 /// firings want, and thousands of targets may be forbidden at a time.
-const TRIALS_AT_ONCE: usize = 4;
+const MAX_CONCURRENT_TRIALS: usize = 4;
 
 /// The targets of all policies.
 pub(crate) struct Targets {
@@ -96,7 +96,7 @@ struct Kinds {
     /// By group and kind.
     found: BTreeMap<(String, String), Arc<Kind>>,
     /// By group, kind and version; with the instant they were asked for.
-    missing: BTreeMap<(String, String, String), (Unknown, Instant)>,
+    missing: BTreeMap<(String, String, String), (TargetError, Instant)>,
 }
 
 impl Targets {
@@ -115,7 +115,7 @@ impl Targets {
             allow_cluster_scoped,
             kinds: Mutex::default(),
             lanes: Lanes::new(),
-            trials: Semaphore::new(TRIALS_AT_ONCE),
+            trials: Semaphore::new(MAX_CONCURRENT_TRIALS),
             views: Views::default(),
             followers: Mutex::new(JoinSet::new()),
             fell_over: CancellationToken::new(),
@@ -129,7 +129,7 @@ impl Targets {
 
     /// Waits until somebody who follows a kind has fallen over. What is known of the kind is not so any
     /// more then, and nobody would tell.
-    pub(crate) async fn a_follower_fell_over(&self) {
+    pub(crate) async fn follower_stopped(&self) {
         self.fell_over.cancelled().await;
     }
 
@@ -140,16 +140,16 @@ impl Targets {
         &self,
         reference: &TargetReference,
         was_missing: bool,
-    ) -> Result<(), Unknown> {
+    ) -> Result<(), TargetError> {
         let kind = self.kind_of(reference).await?;
         let target = &reference.target;
         if kind.is_cluster_scoped && !self.allow_cluster_scoped {
-            return Err(Unknown::Problem(TargetProblem::ClusterScoped));
+            return Err(TargetError::Problem(TargetProblem::ClusterScoped));
         }
         if let Some(following) = &kind.following
             && self.is_whole(following, target.identity()).await?
         {
-            let missing = Err(Unknown::Problem(TargetProblem::NotFound));
+            let missing = Err(TargetError::Problem(TargetProblem::NotFound));
             return match self.is_known(target.identity()) {
                 true => Ok(()),
                 false if was_missing => missing,
@@ -157,7 +157,7 @@ impl Targets {
                     // What was asked for is of no account if it was told of meanwhile.
                     Err(_) if self.is_known(target.identity()) => Ok(()),
                     // Whoever may follow the kind need not have the right to ask.
-                    Err(Unknown::Problem(_)) => missing,
+                    Err(TargetError::Problem(_)) => missing,
                     asked => asked,
                 },
             };
@@ -171,7 +171,11 @@ impl Targets {
 
     /// Whether all objects of a followed kind are known. The first listing is waited for, as an answer
     /// is.
-    async fn is_whole(&self, following: &Following, target: &Identity) -> Result<bool, Unknown> {
+    async fn is_whole(
+        &self,
+        following: &Following,
+        target: &Identity,
+    ) -> Result<bool, TargetError> {
         if !following.is_beginning() {
             return Ok(following.is_whole_now());
         }
@@ -213,20 +217,20 @@ impl Targets {
         target: &Identity,
         api_version: &str,
         wanted_at: Instant,
-    ) -> Option<Result<Arc<Kind>, Unknown>> {
+    ) -> Option<Result<Arc<Kind>, TargetError>> {
         if let Some(kind) = self.found(target) {
             return Some(Ok(kind));
         }
         let kinds = self.kinds();
         let (unknown, since) = kinds.missing.get(&written(target, api_version))?;
         let is_enough = match unknown {
-            Unknown::Problem(_) => since.elapsed() < UNKNOWN_FOR,
-            Unknown::Passing(_) => *since >= wanted_at,
+            TargetError::Problem(_) => since.elapsed() < MISSING_KIND_TTL,
+            TargetError::Transient(_) => *since >= wanted_at,
         };
         is_enough.then(|| Err(unknown.clone()))
     }
 
-    async fn kind_of(&self, reference: &TargetReference) -> Result<Arc<Kind>, Unknown> {
+    async fn kind_of(&self, reference: &TargetReference) -> Result<Arc<Kind>, TargetError> {
         let (identity, api_version) = (reference.target.identity(), &*reference.api_version);
         let wanted_at = Instant::now();
         if let Some(known) = self.known(identity, api_version, wanted_at) {

@@ -11,8 +11,8 @@ use almanac_api::kinds::Kind;
 use almanac_api::status::conditions::{ConditionReason, Statement};
 use almanac_engine::{Family, Identity, PolicyName};
 use almanac_shell::budget::WriteBudget;
-use almanac_shell::endpoints::{Health, Heart};
-use almanac_shell::event_log::{EventLog, Happening};
+use almanac_shell::endpoints::{Health, Heartbeat};
+use almanac_shell::event_log::{Event, EventLog};
 use almanac_shell::following::follow;
 use almanac_shell::lease::{Fence, Switch};
 use almanac_shell::writer::Writer;
@@ -22,25 +22,25 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use crate::carrying_out::CarryingOut;
-use crate::cluster::{Cluster, Recorded};
-use crate::families::{Composed, Families, Subject};
-use crate::leading::Leading;
-use crate::policies::{Listed, PolicyFollower, Unrecorded, Woken};
+use crate::cluster::{Cluster, StatusSnapshot};
+use crate::families::{Composed, Families, ReportSubject};
+use crate::leadership::Leadership;
+use crate::policies::{ListProgress, PolicyFollower, Unrecorded, WorkQueues};
 use crate::process::{Metrics, Options};
-use crate::records::{Record, Records, Written};
+use crate::reconciler::Reconciler;
+use crate::status_writer::{StatusUpdate, StatusWriter, WriteResult};
 use crate::targets::Targets;
 use crate::turns::Turns;
 
 /// How many policies may have their turns at the same time. Most of a turn is waiting for the API
 /// server, and how many requests go at once is limited elsewhere.
-pub(crate) const TURNS_AT_ONCE: usize = 256;
+pub(crate) const MAX_CONCURRENT_TURNS: usize = 256;
 
 /// How long the end of a term may take: what is under way, the statuses, the Events.
-const ENDS_WITHIN: Duration = Duration::from_secs(10);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How long the Events may take of that.
-const TELLS_WITHIN: Duration = Duration::from_secs(1);
+const EVENT_FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// What a term needs.
 pub(crate) struct Term {
@@ -52,7 +52,7 @@ pub(crate) struct Term {
     pub(crate) health: Health,
     pub(crate) metrics: Metrics,
     pub(crate) families: Families,
-    pub(crate) leading: Leading,
+    pub(crate) leading: Leadership,
     pub(crate) unrecorded: Unrecorded,
 }
 
@@ -61,10 +61,10 @@ struct Shared {
     cluster: Arc<Cluster>,
     turns: Arc<Turns>,
     records: Arc<Turns>,
-    writing: Records,
+    writing: StatusWriter,
     families: Families,
     events: EventLog,
-    carrying_out: CarryingOut,
+    reconciler: Reconciler,
 }
 
 impl Term {
@@ -80,21 +80,21 @@ impl Term {
             let mut followers = [("following policies", &mut following)];
             tokio::select! {
                 () = self.await_listing(kind, listed) => {}
-                who = fell_over(&mut followers) => return self.begin_anew(who),
+                who = first_to_stop(&mut followers) => return self.begin_anew(who),
                 () = end.cancelled() => return,
             }
         }
         self.leading.begin(self.fence.clone(), Arc::clone(&shared.cluster));
-        self.health.is_ready();
+        self.health.set_ready();
         tracing::info!(policies = shared.cluster.lock().policies.len(), "all policies are listed");
 
         following.spawn(hurry_when_turned(self.switch.clone(), Arc::clone(&shared.turns)));
         let (end_turns, end_records) = (CancellationToken::new(), CancellationToken::new());
-        working.spawn(give_turns(Arc::clone(&shared), self.health.heart(), end_turns.clone()));
+        working.spawn(give_turns(Arc::clone(&shared), self.health.heartbeat(), end_turns.clone()));
         let mut recording = JoinSet::new();
         // Each has its status at hand while it waits for its turn to write. So that somebody always
         // waits, there are twice as many as may write.
-        let at_once = 2 * self.options.limits.at_once.clamp(1, TURNS_AT_ONCE);
+        let at_once = 2 * self.options.limits.at_once.clamp(1, MAX_CONCURRENT_TURNS);
         recording.spawn(give_records(Arc::clone(&shared), at_once, end_records.clone()));
 
         // None of these ends by itself. Without any one of them a term would go on and only seem to work.
@@ -106,8 +106,8 @@ impl Term {
         ];
         tokio::select! {
             () = end.cancelled() => {}
-            who = fell_over(&mut everybody) => return self.begin_anew(who),
-            () = shared.carrying_out.targets.a_follower_fell_over() => {
+            who = first_to_stop(&mut everybody) => return self.begin_anew(who),
+            () = shared.reconciler.targets.follower_stopped() => {
                 return self.begin_anew("following targets");
             }
         }
@@ -125,9 +125,9 @@ impl Term {
             drop(self.leading.end());
             drop(shared);
             // Others wait for the lease; it is not worth much more time to tell of what was done.
-            let _in_time = tokio::time::timeout(TELLS_WITHIN, telling.join_next()).await;
+            let _in_time = tokio::time::timeout(EVENT_FLUSH_TIMEOUT, telling.join_next()).await;
         };
-        if tokio::time::timeout(ENDS_WITHIN, orderly).await.is_err() {
+        if tokio::time::timeout(SHUTDOWN_TIMEOUT, orderly).await.is_err() {
             tracing::warn!("not everything was finished in time");
         }
     }
@@ -153,7 +153,7 @@ impl Term {
             self.options.allow_cluster_scoped_targets,
         );
         let targets = Arc::new(targets.seen_by(self.health.views().clone()));
-        let carrying_out = CarryingOut {
+        let reconciler = Reconciler {
             cluster: Arc::clone(&cluster),
             targets,
             records: Arc::clone(&records),
@@ -162,9 +162,9 @@ impl Term {
             clock: clock.clone(),
             switch: self.switch.clone(),
         };
-        let writing = Records::new(writer, clock, self.options.seed);
+        let writing = StatusWriter::new(writer, clock, self.options.seed);
         let families = self.families.clone();
-        let shared = Shared { cluster, turns, records, writing, families, events, carrying_out };
+        let shared = Shared { cluster, turns, records, writing, families, events, reconciler };
         (shared, telling.run())
     }
 
@@ -172,17 +172,19 @@ impl Term {
         &self,
         shared: &Shared,
         following: &mut JoinSet<()>,
-    ) -> Vec<(Kind, watch::Receiver<Listed>)> {
+    ) -> Vec<(Kind, watch::Receiver<ListProgress>)> {
         let families = self.options.families.iter();
         let follow = |family: &Family| {
-            let woken =
-                Woken { turns: Arc::clone(&shared.turns), records: Arc::clone(&shared.records) };
+            let queues = WorkQueues {
+                turns: Arc::clone(&shared.turns),
+                records: Arc::clone(&shared.records),
+            };
             let (mut follower, listed) = PolicyFollower::new(
                 *family,
                 self.options.clock.clone(),
                 self.unrecorded.clone(),
                 Arc::clone(&shared.cluster),
-                woken,
+                queues,
             );
             let kind = Kind::of_family(*family);
             let (client, resource) = (self.client.clone(), kind.resource());
@@ -195,18 +197,19 @@ impl Term {
 
     /// Waits until all objects of a kind are known, and says meanwhile what is waited for. Nobody
     /// waits for a kind that the cluster does not have.
-    async fn await_listing(&self, kind: Kind, mut listed: watch::Receiver<Listed>) {
+    async fn await_listing(&self, kind: Kind, mut listed: watch::Receiver<ListProgress>) {
         let kind = format!("{} objects", kind.name());
         loop {
             let now = listed.borrow_and_update().clone();
             match &now {
-                Listed::Failing(unseen) if unseen.is_absent => {
+                ListProgress::Failing(failure) if failure.is_absent => {
                     tracing::warn!(kind, "the cluster does not have this kind yet");
                 }
-                Listed::Failing(unseen) => {
-                    self.health.await_what(format!("all {kind} to be listed: {}", unseen.reason));
+                ListProgress::Failing(failure) => {
+                    self.health
+                        .set_waiting_for(format!("all {kind} to be listed: {}", failure.reason));
                 }
-                _ => self.health.await_what(format!("all {kind} to be listed")),
+                _ => self.health.set_waiting_for(format!("all {kind} to be listed")),
             }
             if now.is_settled() {
                 return;
@@ -221,7 +224,7 @@ impl Term {
     /// Without one of its parts nothing can be relied on any more.
     fn begin_anew(&self, who: &str) {
         tracing::error!("{who} fell over; everything begins anew");
-        self.health.await_what("everything to begin anew");
+        self.health.set_waiting_for("everything to begin anew");
     }
 }
 
@@ -234,14 +237,14 @@ async fn hurry_when_turned(switch: Switch, turns: Arc<Turns>) {
     }
 }
 
-async fn give_turns(shared: Arc<Shared>, heart: Heart, end: CancellationToken) {
+async fn give_turns(shared: Arc<Shared>, heartbeat: Heartbeat, end: CancellationToken) {
     let turns = Arc::clone(&shared.turns);
     let lanes = |policy: &PolicyName| shared.written_by(policy);
     let turn = |policy: PolicyName| {
         let shared = Arc::clone(&shared);
-        async move { shared.carrying_out.take_turn(&policy).await }
+        async move { shared.reconciler.take_turn(&policy).await }
     };
-    turns.run(TURNS_AT_ONCE, Some(&heart), end, lanes, turn).await;
+    turns.run(MAX_CONCURRENT_TURNS, Some(&heartbeat), end, lanes, turn).await;
 }
 
 async fn give_records(shared: Arc<Shared>, at_once: usize, end: CancellationToken) {
@@ -260,8 +263,8 @@ impl Shared {
         // What has come meanwhile is recorded at once.
         while let Some((record, news)) = self.composed(policy) {
             match self.writing.write(&self.cluster, policy, record).await {
-                Written::AsWanted => self.tell(policy, &news),
-                Written::Not { again } => return again,
+                WriteResult::Saved => self.tell(policy, &news),
+                WriteResult::Failed { again } => return again,
             }
         }
         None
@@ -269,23 +272,23 @@ impl Shared {
 
     /// The status as it is to be, with what is news in its conditions; nothing when the API server
     /// has it already, or when nothing is known of the object yet.
-    fn composed(&self, policy: &PolicyName) -> Option<(Record, Vec<Statement>)> {
-        let now = self.carrying_out.clock.now();
-        let mut known = self.cluster.lock();
-        let held = known.policies.get(policy)?;
+    fn composed(&self, policy: &PolicyName) -> Option<(StatusUpdate, Vec<Statement>)> {
+        let now = self.reconciler.clock.now();
+        let mut state = self.cluster.lock();
+        let entry = state.policies.get(policy)?;
         let family = self.families.of(policy.family);
-        let composed = family.compose(&known, &policy.identity, held, now);
+        let composed = family.compose(&state, &policy.identity, entry, now);
         let not_ready = composed.as_ref().and_then(Composed::why_not_ready);
-        let composed = composed.filter(|it| !held.recorded.is(&it.status));
-        let held = known.policies.get_mut(policy)?;
-        held.not_ready = not_ready;
+        let composed = composed.filter(|it| !entry.recorded.is(&it.status));
+        let entry = state.policies.get_mut(policy)?;
+        entry.not_ready = not_ready;
         let Some(composed) = composed else {
-            (held.is_recorded, held.failures) = (true, None);
+            (entry.is_recorded, entry.failures) = (true, None);
             return None;
         };
-        let news = held.recorded.news(&composed.statements).into_iter().cloned().collect();
-        let (recorded, way) = (Recorded::of(&composed.status), composed.way);
-        Some((Record { version: held.version.clone(), recorded, way }, news))
+        let news = entry.recorded.news(&composed.statements).into_iter().cloned().collect();
+        let (recorded, method) = (StatusSnapshot::of(&composed.status), composed.method);
+        Some((StatusUpdate { version: entry.version.clone(), recorded, method }, news))
     }
 
     /// What a turn of a policy may write. Policies that write the same take their turns one after
@@ -305,12 +308,17 @@ impl Shared {
             it.needs_attention() && it.reason != ConditionReason::UndoneByAnotherWriter
         };
         let Some(worst) = news.iter().rfind(is_news) else { return };
-        let uid = self.cluster.lock().policies.get(policy).map(|held| held.uid.clone());
+        let uid = self.cluster.lock().policies.get(policy).map(|entry| entry.uid.clone());
         let Some(uid) = uid else { return };
         tracing::warn!(reason = worst.reason.name(), "{}", worst.message);
-        self.events.tell(Happening {
-            regarding: Subject { policy: policy.clone(), uid, target: None, changed_by: None }
-                .regarding(),
+        self.events.tell(Event {
+            regarding: ReportSubject {
+                policy: policy.clone(),
+                uid,
+                target: None,
+                changed_by: None,
+            }
+            .regarding(),
             is_warning: true,
             reason: worst.reason.name(),
             action: "Check",
@@ -320,7 +328,7 @@ impl Shared {
 }
 
 /// Waits until one of the tasks has ended that were to go on, and says of which kind it was.
-async fn fell_over<'a>(everybody: &mut [(&'a str, &mut JoinSet<()>)]) -> &'a str {
+async fn first_to_stop<'a>(everybody: &mut [(&'a str, &mut JoinSet<()>)]) -> &'a str {
     std::future::poll_fn(|context| {
         let ended = everybody.iter_mut().find_map(|(who, tasks)| {
             matches!(tasks.poll_join_next(context), Poll::Ready(Some(_))).then_some(*who)
@@ -341,7 +349,7 @@ mod tests {
             going_on.spawn(std::future::pending());
             over.spawn(async move { assert!(ends, "it falls over") });
             let mut everybody = [("one", &mut going_on), ("the other", &mut over)];
-            assert_eq!(fell_over(&mut everybody).await, "the other");
+            assert_eq!(first_to_stop(&mut everybody).await, "the other");
         }
     }
 }

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use almanac_engine::{Agenda, Identity, PolicyName};
 use almanac_shell::clock::Clock;
-use almanac_shell::endpoints::Heart;
+use almanac_shell::endpoints::Heartbeat;
 use futures::FutureExt as _;
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::Notify;
@@ -22,12 +22,12 @@ use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 
 /// A turn that fell over is taken again after so long.
-const AFTER_A_PANIC: SignedDuration = SignedDuration::from_secs(30);
+const PANIC_RETRY_DELAY: SignedDuration = SignedDuration::from_secs(30);
 /// A clock that goes back further than that was wrong before. Who waits for an instant that it made
 /// believe might wait for a month.
-const SET_BACK: SignedDuration = SignedDuration::from_mins(1);
+const CLOCK_SET_BACK: SignedDuration = SignedDuration::from_mins(1);
 /// How often there is a sign of life when there is nothing to do.
-const BEATS_EVERY: Duration = Duration::from_secs(10);
+const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Who has a turn to come.
 pub(crate) struct Turns {
@@ -111,7 +111,7 @@ impl Turns {
     pub(crate) async fn run<Turn>(
         &self,
         at_once: usize,
-        heart: Option<&Heart>,
+        heartbeat: Option<&Heartbeat>,
         end: CancellationToken,
         writes: impl Fn(&PolicyName) -> Vec<Identity>,
         turn: impl Fn(PolicyName) -> Turn,
@@ -128,8 +128,8 @@ impl Turns {
                 let turn = AssertUnwindSafe(turn(policy.clone())).catch_unwind();
                 under_way.spawn(async move { (policy, turn.await) }.instrument(span));
             }
-            if let Some(heart) = heart {
-                heart.beat();
+            if let Some(heartbeat) = heartbeat {
+                heartbeat.beat();
             }
             let is_full = under_way.len() >= at_once;
             tokio::select! {
@@ -137,7 +137,7 @@ impl Turns {
                 Some(ended) = under_way.join_next() => self.end(ended),
                 () = self.changed.notified(), if !is_full => {}
                 () = self.next_is_due(), if !is_full => {}
-                () = tokio::time::sleep(BEATS_EVERY) => {}
+                () = tokio::time::sleep(HEARTBEAT_INTERVAL) => {}
             }
         }
         while let Some(ended) = under_way.join_next().await {
@@ -150,7 +150,7 @@ impl Turns {
         let Ok((policy, outcome)) = ended else { return };
         let next = outcome.unwrap_or_else(|_| {
             tracing::error!(object = %policy, "a turn fell over; it is taken again later");
-            self.clock.now().saturating_add(AFTER_A_PANIC).ok()
+            self.clock.now().saturating_add(PANIC_RETRY_DELAY).ok()
         });
         let mut state = self.lock();
         let turn = state.under_way.remove(&policy).unwrap_or_default();
@@ -170,7 +170,7 @@ impl Turns {
         {
             let mut state = self.lock();
             let looked_at = state.looked_at.replace(now);
-            if looked_at.is_some_and(|before| before.duration_since(now) > SET_BACK) {
+            if looked_at.is_some_and(|before| before.duration_since(now) > CLOCK_SET_BACK) {
                 state.hurry();
             }
             state.queue_due(now);

@@ -15,25 +15,25 @@ pub(crate) struct Beginning {
     /// The first instant of the run.
     pub(crate) from: Timestamp,
     /// When the world was as it is; `None` when its past is replayed instead.
-    pub(crate) what_is_at: Option<Timestamp>,
+    pub(crate) state_at: Option<Timestamp>,
     /// Whether that is because the world is known only as it was later.
     pub(crate) is_behind: bool,
 }
 
 /// Where a run begins.
 #[derive(Clone, Debug, Default)]
-pub struct Begun {
+pub struct RunStart {
     /// The first turn of each policy; it may lie before the beginning, which is then run up to.
     pub first_turns: Vec<(PolicyName, Timestamp)>,
     /// Who is known to have set a field last, before the first turn of anybody.
-    pub held: Vec<Held>,
+    pub prior_writes: Vec<PriorWrite>,
     /// How the past was replayed.
     pub replayed: Replayed,
 }
 
 /// Who set a field before the first turn.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Held {
+pub struct PriorWrite {
     /// The object.
     pub target: Identity,
     /// The field.
@@ -54,31 +54,31 @@ pub struct Replayed {
     /// Some policies whose past nobody knows have been taken to have been in force before.
     pub as_if_in_force: bool,
     /// Some policies are known only as they were later than the beginning.
-    pub behind_what_is: bool,
+    pub predates_state: bool,
 }
 
 /// Sets every policy of a world to where a run from an instant begins.
-pub fn begin(world: &mut World, from: Timestamp) -> Begun {
-    let mut begun = Begun::default();
+pub fn begin(world: &mut World, from: Timestamp) -> RunStart {
+    let mut start = RunStart::default();
     for island in islands(world) {
         let known = island
             .iter()
             .filter_map(|policy| policy.family.logic().known_until(world, &policy.identity))
             .max();
         let seen = world.seen_at.or(known);
-        let what_is_at = seen.filter(|seen| *seen <= from);
-        let is_behind = seen.is_some() && what_is_at.is_none();
-        let beginning = Beginning { from, what_is_at, is_behind };
+        let state_at = seen.filter(|seen| *seen <= from);
+        let is_behind = seen.is_some() && state_at.is_none();
+        let beginning = Beginning { from, state_at, is_behind };
         // Policies of one family follow each other.
         for policies in island.chunk_by(|one, other| one.family == other.family) {
             let Some(first) = policies.first() else { continue };
             let names: Vec<&Identity> = policies.iter().map(|policy| &policy.identity).collect();
             let mut of_family = first.family.logic().begin(world, &names, beginning);
-            begun.first_turns.append(&mut of_family.first_turns);
-            begun.held.append(&mut of_family.held);
-            begun.replayed.as_if_in_force |= of_family.replayed.as_if_in_force;
-            begun.replayed.behind_what_is |= of_family.replayed.behind_what_is;
+            start.first_turns.append(&mut of_family.first_turns);
+            start.prior_writes.append(&mut of_family.prior_writes);
+            start.replayed.as_if_in_force |= of_family.replayed.as_if_in_force;
+            start.replayed.predates_state |= of_family.replayed.predates_state;
         }
     }
-    begun
+    start
 }

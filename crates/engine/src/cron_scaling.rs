@@ -12,16 +12,16 @@ mod reasons;
 mod settle;
 mod undone;
 
-pub use decide::{Decision, decide, explain, next_firing, pass_over, wake_at};
-pub use execution::{Applied, Ending, Execution, MOST_COUNTED, Recorded};
+pub use decide::{Decision, decide, explain, next_firing, skip_stopped, wake_at};
+pub use execution::{Applied, Ending, Execution, MAX_COUNTED, Recorded};
 pub use gather::{Input, TargetState, gather};
 pub use memory::{Memory, Pending, RuleMemory};
-pub use policy::{Bounds, CronRule, CronScaling, InvalidBounds, Setting, UnusableRule};
+pub use policy::{Bounds, CronRule, CronScaling, DesiredScale, InvalidBounds, UnusableRule};
 pub use reasons::{Because, render};
 pub use settle::{Settled, settle};
-pub use undone::{ANOTHER_WRITER, ForeignChange, Undone};
+pub use undone::{ANOTHER_WRITER, ExternalChange, Undone};
 
 pub(crate) use decide::deadline;
-pub use logic::{Awaited, SUPERSEDED, awaited};
 pub(crate) use logic::{CronRules, close, hold};
+pub use logic::{FiringBacklog, SUPERSEDED, firing_backlog};
 pub(crate) use reasons::told;

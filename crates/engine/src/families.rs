@@ -8,8 +8,8 @@ use std::sync::Arc;
 use almanac_calendar::Zone;
 use jiff::Timestamp;
 
-use crate::beginning::{Beginning, Begun};
-use crate::cron_scaling::{self, CronRules, ForeignChange};
+use crate::beginning::{Beginning, RunStart};
+use crate::cron_scaling::{self, CronRules, ExternalChange};
 use crate::scheduled_capacity::{self, Schedules};
 use crate::turn::{Closed, Open};
 use crate::{
@@ -42,7 +42,7 @@ pub(crate) trait Logic: Sync {
 
     /// Records what fell due until then as not to be carried out, and nothing else; `None` for a policy
     /// that cannot be used, or changes nothing by itself.
-    fn pass_over(
+    fn skip_stopped(
         &self,
         world: &mut World,
         policy: &Identity,
@@ -52,10 +52,10 @@ pub(crate) trait Logic: Sync {
 
     /// What became of every rule of a policy whose turns are taken until `now`, in the order of the
     /// spec.
-    fn explain(&self, world: &World, policy: &Identity, now: Timestamp) -> Vec<Explained>;
+    fn explain(&self, world: &World, policy: &Identity, now: Timestamp) -> Vec<RuleExplanation>;
 
     /// Whether it matters to a policy that the numbers of its target have changed.
-    fn minds_changes(&self, _: &World, _: &Identity, _: Timestamp) -> bool {
+    fn reacts_to_changes(&self, _: &World, _: &Identity, _: Timestamp) -> bool {
         false
     }
 
@@ -64,14 +64,14 @@ pub(crate) trait Logic: Sync {
         &self,
         _: &mut World,
         _: &Identity,
-        _: &[ForeignChange],
+        _: &[ExternalChange],
         _: Timestamp,
     ) -> Vec<Recorded> {
         Vec::new()
     }
 
     /// Sets policies to where a run begins.
-    fn begin(&self, world: &mut World, policies: &[&Identity], beginning: Beginning) -> Begun;
+    fn begin(&self, world: &mut World, policies: &[&Identity], beginning: Beginning) -> RunStart;
 
     /// Until when it is known what has become of a policy; `None` when nothing is known.
     fn known_until(&self, world: &World, policy: &Identity) -> Option<Timestamp>;
@@ -184,7 +184,7 @@ pub enum Recorded {
 
 /// What happens to a rule, in a word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum What {
+pub enum Occurrence {
     /// A cron rule fires.
     Fires,
     /// A cron rule fires, and another one takes its place.
@@ -197,16 +197,16 @@ pub enum What {
     Closes,
 }
 
-impl What {
+impl Occurrence {
     /// The verb.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            What::Fires => "fires",
-            What::Superseded => "superseded",
-            What::Missed => "missed",
-            What::Opens => "opens",
-            What::Closes => "closes",
+            Occurrence::Fires => "fires",
+            Occurrence::Superseded => "superseded",
+            Occurrence::Missed => "missed",
+            Occurrence::Opens => "opens",
+            Occurrence::Closes => "closes",
         }
     }
 }
@@ -223,17 +223,21 @@ impl Recorded {
 
     /// What happened to which rule; `None` for what is only a step on the way.
     #[must_use]
-    pub fn what(&self, world: &World, policy: &Identity) -> Option<(What, Option<Arc<str>>)> {
+    pub fn occurrence(
+        &self,
+        world: &World,
+        policy: &Identity,
+    ) -> Option<(Occurrence, Option<Arc<str>>)> {
         match self {
             Recorded::ScheduledCapacity(recorded) => recorded.told(world, policy),
-            Recorded::CronScaling(recorded) => recorded.what(),
+            Recorded::CronScaling(recorded) => recorded.occurrence(),
         }
     }
 }
 
 /// What became of one rule, and why, in words.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Explained {
+pub struct RuleExplanation {
     /// The rule by name; `None` for the policy as a whole.
     pub rule: Option<Arc<str>>,
     /// Its position in the spec as written, counted from 0.

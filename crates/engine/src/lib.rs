@@ -41,9 +41,9 @@ mod world;
 
 pub use action::{Action, Outcome};
 pub use agenda::Agenda;
-pub use beginning::{Begun, Held, Replayed, begin};
+pub use beginning::{PriorWrite, Replayed, RunStart, begin};
 pub use decision::Decision;
-pub use families::{Explained, Opened, Recorded, What, Why};
+pub use families::{Occurrence, Opened, Recorded, RuleExplanation, Why};
 pub use family::{Family, PolicyName};
 pub use field::Field;
 pub use fingerprint::{Fingerprint, NotAFingerprint};

@@ -75,14 +75,14 @@ pub fn open(world: &World, policy: &PolicyName, reach: &Reach, now: Timestamp) -
 /// A turn in which nothing is carried out that fell due until `until`, for everything was stopped then:
 /// that is recorded, and never made up for. `None` for a policy that changes nothing by itself; it has
 /// its turns as ever.
-pub fn pass_over(
+pub fn skip_stopped(
     world: &mut World,
     policy: &PolicyName,
     until: Timestamp,
     now: Timestamp,
 ) -> Option<Turn> {
     let logic = policy.family.logic();
-    let closed = logic.pass_over(world, &policy.identity, until, now)?;
+    let closed = logic.skip_stopped(world, &policy.identity, until, now)?;
     let Closed { recorded, effects, wake_at } = closed;
     Some(Turn { done: Vec::new(), recorded, effects, wake_at })
 }

@@ -9,11 +9,11 @@ use std::sync::Arc;
 use almanac_calendar::Zone;
 use jiff::Timestamp;
 
-use crate::cron_scaling::{self, CronScaling, ForeignChange};
+use crate::cron_scaling::{self, CronScaling, ExternalChange};
 use crate::scheduled_capacity::{self, Published, ScheduledCapacity};
 use crate::{
-    Action, Autoscaler, Explained, Family, Footprint, Identity, Outcome, PolicyName, Recorded,
-    TargetReference, Workload,
+    Action, Autoscaler, Family, Footprint, Identity, Outcome, PolicyName, Recorded,
+    RuleExplanation, TargetReference, Workload,
 };
 
 /// A policy as the world holds it: what it says, and what is remembered of it.
@@ -118,15 +118,15 @@ impl World {
     /// What became of every rule of a policy whose turns are taken until `now`, in the order of the
     /// spec.
     #[must_use]
-    pub fn explain(&self, policy: &PolicyName, now: Timestamp) -> Vec<Explained> {
+    pub fn explain(&self, policy: &PolicyName, now: Timestamp) -> Vec<RuleExplanation> {
         policy.family.logic().explain(self, &policy.identity, now)
     }
 
     /// Whether it matters to a policy at this instant that the numbers of its target have changed, so that
     /// it should have a turn.
     #[must_use]
-    pub fn minds_changes(&self, policy: &PolicyName, now: Timestamp) -> bool {
-        policy.family.logic().minds_changes(self, &policy.identity, now)
+    pub fn reacts_to_changes(&self, policy: &PolicyName, now: Timestamp) -> bool {
+        policy.family.logic().reacts_to_changes(self, &policy.identity, now)
     }
 
     /// Notices what others have done to what a policy has set; `foreign` is what they are known to have
@@ -134,7 +134,7 @@ impl World {
     pub fn notice(
         &mut self,
         policy: &PolicyName,
-        foreign: &[ForeignChange],
+        foreign: &[ExternalChange],
         now: Timestamp,
     ) -> Vec<Recorded> {
         policy.family.logic().notice(self, &policy.identity, foreign, now)

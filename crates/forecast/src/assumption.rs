@@ -7,7 +7,7 @@ use almanac_engine::{Field, Identity};
 use jiff::Timestamp;
 
 /// Values that whoever asks for a forecast says hold at its beginning.
-pub type Assumed = BTreeMap<(Identity, Field), u32>;
+pub type AssumedValues = BTreeMap<(Identity, Field), u32>;
 
 /// Something that was assumed.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -35,7 +35,7 @@ pub enum Assumption {
         field: Field,
     },
     /// A field is what whoever asked says.
-    Given {
+    Stated {
         /// The object.
         target: Identity,
         /// Its field.
@@ -71,7 +71,7 @@ impl fmt::Display for Assumption {
             Assumption::UnknownAtStart { target, field } => {
                 write!(formatter, "{field} of {target} is unknown until a rule sets it")
             }
-            Assumption::Given { target, field, value } => {
+            Assumption::Stated { target, field, value } => {
                 write!(formatter, "{field} of {target} is {value} at the beginning, as you say")
             }
             Assumption::MadeWay { target, field, value } => write!(

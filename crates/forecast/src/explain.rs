@@ -1,9 +1,11 @@
 //! Why a target is as it is at an instant, as far as one policy goes, and what changes next.
 
-use almanac_engine::{Explained, Field, Identity, PolicyName, Value, Verdict, World, islands};
+use almanac_engine::{
+    Field, Identity, PolicyName, RuleExplanation, Value, Verdict, World, islands,
+};
 use jiff::{SignedDuration, Timestamp};
 
-use crate::{Assumed, Assumption, Clock, Holder, Origin};
+use crate::{AssumedValues, Assumption, Holder, Origin, Simulation};
 
 /// The next change is looked for so far: a leap year, so that the same day of the next year is
 /// inside.
@@ -21,7 +23,7 @@ pub struct Explanation {
     /// What each field of the target is then, and who set it.
     pub values: Vec<(Field, Holder)>,
     /// Every rule, and what became of it, in the order of the spec.
-    pub reasons: Vec<Explained>,
+    pub reasons: Vec<RuleExplanation>,
     /// The next change of any of the values, if one comes within a year.
     pub next: Option<Change>,
     /// What was assumed.
@@ -45,25 +47,25 @@ pub fn explain(world: &World, policy: &PolicyName, at: Timestamp) -> Option<Expl
     let target = || world.target_of(policy).map(|reference| reference.target.identity().clone());
     let target = written.or_else(target).unwrap_or_else(|| policy.identity.clone());
     let island = islands(world).into_iter().find(|island| island.contains(policy))?;
-    let mut clock = Clock::start(world.part(&island), at, &Assumed::new());
-    let assumptions = clock.assumptions().to_vec();
-    while clock.step(just_after(at)).is_some() {}
-    let values = values_of(&clock, &target);
-    let mut reasons = clock.world().explain(policy, at);
-    let ahead = look_ahead(&mut clock, &target, at, &values);
+    let mut simulation = Simulation::start(world.part(&island), at, &AssumedValues::new());
+    let assumptions = simulation.assumptions().to_vec();
+    while simulation.step(just_after(at)).is_some() {}
+    let values = values_of(&simulation, &target);
+    let mut reasons = simulation.world().explain(policy, at);
+    let ahead = look_ahead(&mut simulation, &target, at, &values);
     credit_holders(&mut reasons, policy, &values, &ahead.ends);
     let next = ahead.next;
     Some(Explanation { policy: policy.clone(), target, at, values, reasons, next, assumptions })
 }
 
 /// Every field of an object that policies set, or that is known, and who holds it now.
-fn values_of(clock: &Clock, object: &Identity) -> Vec<(Field, Holder)> {
+fn values_of(simulation: &Simulation, object: &Identity) -> Vec<(Field, Holder)> {
     let fields = Field::ALL.into_iter();
     let held = fields.filter_map(|field| {
-        let held = clock.holders().get(&(object.clone(), field)).cloned();
+        let held = simulation.holders().get(&(object.clone(), field)).cloned();
         let given = || {
-            let value = field.read(clock.world(), object)?;
-            Some(Holder { value: Some(value), origin: Origin::given(), since: None })
+            let value = field.read(simulation.world(), object)?;
+            Some(Holder { value: Some(value), origin: Origin::initial(), since: None })
         };
         Some((field, held.or_else(given)?))
     });
@@ -73,7 +75,7 @@ fn values_of(clock: &Clock, object: &Identity) -> Vec<(Field, Holder)> {
 /// Whoever set a value that still holds has won, however long ago that was; whoever holds nothing any
 /// more, because another policy has set the same, has not.
 fn credit_holders(
-    reasons: &mut [Explained],
+    reasons: &mut [RuleExplanation],
     policy: &PolicyName,
     values: &[(Field, Holder)],
     ends: &[Option<Timestamp>],
@@ -115,7 +117,7 @@ struct Ahead {
 
 /// Lets the clock run until everything that is to be known has happened, or a year is over.
 fn look_ahead(
-    clock: &mut Clock,
+    simulation: &mut Simulation,
     target: &Identity,
     at: Timestamp,
     values: &[(Field, Holder)],
@@ -123,10 +125,10 @@ fn look_ahead(
     let last = at.saturating_add(LOOKS_AHEAD).unwrap_or(Timestamp::MAX);
     let mut ahead = Ahead { next: None, ends: vec![None; values.len()] };
     while ahead.next.is_none() || ahead.ends.contains(&None) {
-        let Some(now) = clock.next().filter(|now| *now <= last) else { break };
+        let Some(now) = simulation.next().filter(|now| *now <= last) else { break };
         // All turns of this instant, so that only what remains of them counts.
-        while clock.step(just_after(now)).is_some() {}
-        let held = values_of(clock, target);
+        while simulation.step(just_after(now)).is_some() {}
+        let held = values_of(simulation, target);
         for (((_, before), (_, holder)), end) in values.iter().zip(&held).zip(&mut ahead.ends) {
             let other =
                 before.value != holder.value || before.origin.writer != holder.origin.writer;

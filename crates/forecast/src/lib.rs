@@ -1,29 +1,29 @@
 //! What will happen: the engine's decisions under a virtual clock.
 //!
-//! A [`Clock`] lets every policy of a world take its turns, jumping from one instant at which
+//! A [`Simulation`] lets every policy of a world take its turns, jumping from one instant at which
 //! something can change to the next. It is the loop the controllers run, with a clock of its own
 //! and a world that never fails, so a preview cannot disagree with production. Three questions are
 //! answered with it: what will every value be over a period ([`Forecast`]), why is it what it is at
-//! an instant ([`explain`]), and what comes next ([`Coming`]).
+//! an instant ([`explain`]), and what comes next ([`Upcoming`]).
 //!
 //! What the world does not say is assumed, and every [`Assumption`] is told.
 //!
 //! Nothing here reads files, knows the present, or draws: that is for whoever calls.
 
 mod assumption;
-mod clock;
-mod coming;
 mod explain;
 mod origin;
 mod part;
 mod period;
 mod series;
+mod simulation;
+mod upcoming;
 
-pub use assumption::{Assumed, Assumption};
-pub use clock::{Clock, Holder, Set, Step};
-pub use coming::{Coming, Event};
+pub use assumption::{AssumedValues, Assumption};
 pub use explain::{Change, Explanation, explain};
 pub use origin::{Origin, Writer};
 pub use part::{Forecast, Part};
 pub use period::Period;
 pub use series::{Segment, Series};
+pub use simulation::{Holder, Set, Simulation, Step};
+pub use upcoming::{Event, Upcoming};

@@ -31,7 +31,7 @@ impl Origin {
     }
 
     /// The value is what was there before any policy acted.
-    pub(crate) fn given() -> Arc<Origin> {
+    pub(crate) fn initial() -> Arc<Origin> {
         Origin::of_nobody("as given; no rule has set it yet")
     }
 

@@ -8,14 +8,14 @@ use std::collections::BTreeMap;
 
 use almanac_engine::{Field, Identity, PolicyName, World, islands};
 
-use crate::{Assumed, Assumption, Clock, Period, Series};
+use crate::{AssumedValues, Assumption, Period, Series, Simulation};
 
 /// What will happen in a period.
 #[derive(Clone, Debug)]
 pub struct Forecast<'a> {
     world: &'a World,
     period: Period,
-    assumed: Assumed,
+    assumed: AssumedValues,
     islands: Vec<Island>,
 }
 
@@ -46,7 +46,7 @@ pub struct Part {
 impl<'a> Forecast<'a> {
     /// A forecast of everything that policies of this world set.
     #[must_use]
-    pub fn new(world: &'a World, period: Period, assumed: Assumed) -> Forecast<'a> {
+    pub fn new(world: &'a World, period: Period, assumed: AssumedValues) -> Forecast<'a> {
         let islands = islands(world).into_iter().map(|policies| Island::of(world, policies));
         let islands = islands.filter(|island| !island.shown.is_empty()).collect();
         Forecast { world, period, assumed, islands }
@@ -105,16 +105,18 @@ impl<'a> Forecast<'a> {
         let Some(island) = self.islands.get(part) else {
             return Part { series: Vec::new(), assumptions: Vec::new() };
         };
-        let mut clock = self.clock(island);
-        let assumptions = clock.assumptions().to_vec();
-        let shown =
-            clock.holders().iter().filter(|((object, _), _)| island.shown.contains_key(object));
+        let mut simulation = self.simulation(island);
+        let assumptions = simulation.assumptions().to_vec();
+        let shown = simulation
+            .holders()
+            .iter()
+            .filter(|((object, _), _)| island.shown.contains_key(object));
         let mut series: Vec<Series> = shown
             .map(|((object, field), holder)| {
                 Series::start(object.clone(), *field, holder, self.period)
             })
             .collect();
-        while let Some(step) = clock.step(self.period.to()) {
+        while let Some(step) = simulation.step(self.period.to()) {
             for set in &step.set {
                 let place = series.binary_search_by(|it| {
                     it.target.cmp(&set.target).then(it.field.cmp(&set.field))
@@ -135,16 +137,16 @@ impl<'a> Forecast<'a> {
     /// What is assumed, each once and in order. Found without looking at the period.
     #[must_use]
     pub fn assumptions(&self) -> Vec<Assumption> {
-        let of_islands = self.islands.iter().map(|island| self.clock(island));
+        let of_islands = self.islands.iter().map(|island| self.simulation(island));
         let mut assumptions: Vec<Assumption> =
-            of_islands.flat_map(|clock| clock.assumptions().to_vec()).collect();
+            of_islands.flat_map(|simulation| simulation.assumptions().to_vec()).collect();
         assumptions.sort();
         assumptions.dedup();
         assumptions
     }
 
-    fn clock(&self, island: &Island) -> Clock {
-        Clock::start(self.world.part(&island.policies), self.period.from(), &self.assumed)
+    fn simulation(&self, island: &Island) -> Simulation {
+        Simulation::start(self.world.part(&island.policies), self.period.from(), &self.assumed)
     }
 }
 

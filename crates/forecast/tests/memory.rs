@@ -11,7 +11,7 @@ mod builders;
 use std::alloc::System;
 
 use almanac_engine::World;
-use almanac_forecast::{Assumed, Forecast};
+use almanac_forecast::{AssumedValues, Forecast};
 use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
 
 use self::builders::{Building, period, rule, to_workload};
@@ -48,7 +48,7 @@ fn world(islands: usize, policies: usize) -> World {
 fn most(islands: usize, policies: usize) -> (usize, usize) {
     let world = world(islands, policies);
     let period = period("2026-03-02T00:00:00Z", "2026-04-02T00:00:00Z");
-    let forecast = Forecast::new(&world, period, Assumed::new());
+    let forecast = Forecast::new(&world, period, AssumedValues::new());
     assert_eq!(forecast.len(), islands);
     let (before, mut most, mut segments) = (held(), 0, 0);
     for part in forecast.parts() {

@@ -20,20 +20,20 @@ pub enum Urgency {
     /// It changes capacity.
     Capacity,
     /// It records what was done.
-    Record,
+    Status,
     /// It tells somebody.
-    Notice,
+    Event,
 }
 
 impl Urgency {
-    const ALL: [Self; 3] = [Self::Capacity, Self::Record, Self::Notice];
+    const ALL: [Self; 3] = [Self::Capacity, Self::Status, Self::Event];
 
     /// What the metrics call it.
     pub(crate) fn purpose(self) -> &'static str {
         match self {
             Self::Capacity => "capacity",
-            Self::Record => "status",
-            Self::Notice => "event",
+            Self::Status => "status",
+            Self::Event => "event",
         }
     }
 }
@@ -231,9 +231,9 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn capacity_goes_before_records_and_these_before_notices() {
         let budget = limits(1, None, 1);
-        let first = budget.permit(Urgency::Notice).await;
+        let first = budget.permit(Urgency::Event).await;
         let (sender, mut order) = tokio::sync::mpsc::unbounded_channel();
-        for urgency in [Urgency::Notice, Urgency::Record, Urgency::Capacity, Urgency::Record] {
+        for urgency in [Urgency::Event, Urgency::Status, Urgency::Capacity, Urgency::Status] {
             let (budget, sender) = (budget.clone(), sender.clone());
             tokio::spawn(async move {
                 let _permit = budget.permit(urgency).await;
@@ -246,14 +246,14 @@ mod tests {
         while let Some(urgency) = order.recv().await {
             came.push(urgency);
         }
-        let expected = [Urgency::Capacity, Urgency::Record, Urgency::Record, Urgency::Notice];
+        let expected = [Urgency::Capacity, Urgency::Status, Urgency::Status, Urgency::Event];
         assert_eq!(came, expected);
     }
 
     #[tokio::test(start_paused = true)]
     async fn who_waits_is_counted_by_purpose_and_who_gave_up_is_not() {
         let budget = limits(1, None, 1);
-        let _held = budget.permit(Urgency::Notice).await;
+        let _held = budget.permit(Urgency::Event).await;
         let short = Duration::from_secs(1);
         let gave_up = tokio::time::timeout(short, budget.permit(Urgency::Capacity)).await;
         assert!(gave_up.is_err());
@@ -285,9 +285,9 @@ mod tests {
     async fn no_more_are_under_way_than_may_be() {
         let budget = limits(3, None, 1);
         let held = [
-            budget.permit(Urgency::Record).await,
-            budget.permit(Urgency::Record).await,
-            budget.permit(Urgency::Record).await,
+            budget.permit(Urgency::Status).await,
+            budget.permit(Urgency::Status).await,
+            budget.permit(Urgency::Status).await,
         ];
         let short = Duration::from_secs(1);
         let fourth = tokio::time::timeout(short, budget.permit(Urgency::Capacity)).await;

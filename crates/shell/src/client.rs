@@ -70,24 +70,24 @@ pub struct Connection {
 }
 
 /// To wait longer for a connection is of no use: another address or another attempt is.
-const CONNECT_WITHIN: Duration = Duration::from_secs(10);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// See [`crate::following`], whose watches are shorter.
-const SILENT_AT_MOST: Duration = Duration::from_secs(90);
+const READ_TIMEOUT: Duration = Duration::from_secs(90);
 
 /// Under this name an audit log has our requests.
-const OUR_NAME: &str = concat!("almanac/", env!("CARGO_PKG_VERSION"));
+const USER_AGENT_VALUE: &str = concat!("almanac/", env!("CARGO_PKG_VERSION"));
 
 /// Makes a client. Nothing is sent yet.
 pub async fn connect(options: &ClientOptions) -> Result<Connection, ClientError> {
     let (mut config, read_once) = configuration(options).await?;
-    config.connect_timeout = Some(CONNECT_WITHIN);
+    config.connect_timeout = Some(CONNECT_TIMEOUT);
     // A connection that says nothing for so long is dead. A watch is never that quiet: the API
     // server is asked to end it sooner.
-    config.read_timeout = Some(SILENT_AT_MOST);
+    config.read_timeout = Some(READ_TIMEOUT);
     config.reset_reader_on_write = true;
     config.default_retry = false;
-    config.headers.push((USER_AGENT, HeaderValue::from_static(OUR_NAME)));
+    config.headers.push((USER_AGENT, HeaderValue::from_static(USER_AGENT_VALUE)));
     let server = config.cluster_url.to_string();
     let namespace = config.default_namespace.clone();
     let client = Client::try_from(config).map_err(|error| {

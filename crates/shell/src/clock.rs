@@ -9,7 +9,7 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 
 /// The wall clock may be set while somebody sleeps. It is looked at again after this long.
-const LOOKS_AGAIN_AFTER: Duration = Duration::from_secs(1);
+const RECHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Tells the present, and sleeps until an instant.
 #[derive(Clone)]
@@ -22,14 +22,14 @@ pub struct Clock {
 impl Clock {
     /// The clock of the machine, shifted by so much.
     #[must_use]
-    pub fn of_the_machine(ahead: SignedDuration) -> Self {
+    pub fn system(ahead: SignedDuration) -> Self {
         let source =
             move || Timestamp::now().saturating_add(ahead).unwrap_or_else(|_| Timestamp::now());
         Self { source: Arc::new(source), ahead }
     }
 
     /// A clock that shows what the function says.
-    pub fn of(source: impl Fn() -> Timestamp + Send + Sync + 'static) -> Self {
+    pub fn from_fn(source: impl Fn() -> Timestamp + Send + Sync + 'static) -> Self {
         Self { source: Arc::new(source), ahead: SignedDuration::ZERO }
     }
 
@@ -53,7 +53,7 @@ impl Clock {
             if left.is_zero() {
                 return;
             }
-            tokio::time::sleep(left.min(LOOKS_AGAIN_AFTER)).await;
+            tokio::time::sleep(left.min(RECHECK_INTERVAL)).await;
         }
     }
 }
@@ -75,7 +75,7 @@ mod tests {
         let read = Arc::clone(&shown);
         let source =
             move || Timestamp::from_second(read.load(Ordering::SeqCst)).expect("it is in range");
-        (Clock::of(source), shown)
+        (Clock::from_fn(source), shown)
     }
 
     #[tokio::test(start_paused = true)]
@@ -86,7 +86,7 @@ mod tests {
         tokio::time::sleep(Duration::from_secs(5)).await;
         assert!(!sleeper.is_finished());
         shown.store(3601, Ordering::SeqCst);
-        tokio::time::timeout(2 * LOOKS_AGAIN_AFTER, sleeper)
+        tokio::time::timeout(2 * RECHECK_INTERVAL, sleeper)
             .await
             .expect("it wakes")
             .expect("whole");

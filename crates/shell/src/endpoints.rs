@@ -29,7 +29,7 @@ const PLAIN_TEXT: &str = "text/plain; charset=utf-8";
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// Whoever has not given a sign of life for so long is stuck.
-const STUCK_AFTER: Duration = Duration::from_mins(1);
+const HEARTBEAT_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// How a process is.
 #[derive(Clone, Default)]
@@ -52,12 +52,12 @@ struct HealthInner {
 
 /// Gives signs of life.
 #[derive(Clone)]
-pub struct Heart {
+pub struct Heartbeat {
     health: Health,
     life: u64,
 }
 
-impl Heart {
+impl Heartbeat {
     /// Gives a sign of life.
     pub fn beat(&self) {
         let inner = &self.health.inner;
@@ -69,12 +69,12 @@ impl Heart {
 
 impl Health {
     /// Says what is still waited for before this process can do its work.
-    pub fn await_what(&self, what: impl Into<String>) {
+    pub fn set_waiting_for(&self, what: impl Into<String>) {
         self.set(Some(what.into()));
     }
 
     /// Says that everything is there.
-    pub fn is_ready(&self) {
+    pub fn set_ready(&self) {
         self.set(None);
     }
 
@@ -90,29 +90,29 @@ impl Health {
     }
 
     /// Says what is waited for, if anything is.
-    pub(crate) fn awaited(&self) -> Option<String> {
+    pub(crate) fn waiting_for(&self) -> Option<String> {
         let awaited = self.inner.awaited.lock().unwrap_or_else(PoisonError::into_inner).clone();
         awaited.or_else(|| {
-            let kind = self.inner.views.too_old()?;
+            let kind = self.inner.views.stale()?;
             Some(format!("news of {kind}: nothing was heard of them for minutes"))
         })
     }
 
     /// A heart, whose beats are expected from the first one on.
     #[must_use]
-    pub fn heart(&self) -> Heart {
-        Heart { health: self.clone(), life: self.inner.life.load(Ordering::SeqCst) }
+    pub fn heartbeat(&self) -> Heartbeat {
+        Heartbeat { health: self.clone(), life: self.inner.life.load(Ordering::SeqCst) }
     }
 
     /// Says that no beat is to be expected any more; a late one of a heart from before is ignored.
-    pub fn rest(&self) {
+    pub fn stop_heartbeat(&self) {
         self.inner.life.fetch_add(1, Ordering::SeqCst);
         self.inner.alive_at.store(0, Ordering::SeqCst);
     }
 
     fn is_stuck(&self) -> bool {
         let at = self.inner.alive_at.load(Ordering::SeqCst);
-        at != 0 && u128::from(milliseconds().saturating_sub(at)) > STUCK_AFTER.as_millis()
+        at != 0 && u128::from(milliseconds().saturating_sub(at)) > HEARTBEAT_TIMEOUT.as_millis()
     }
 }
 
@@ -134,7 +134,7 @@ pub async fn serve(
 ) {
     let served = Served { health, registry };
     let answer = move |request: &Request<_>| answer(&served, request);
-    listener::serve_within(listener::USUAL_LIMITS, listener, answer, end).await;
+    listener::serve_within(listener::DEFAULT_LIMITS, listener, answer, end).await;
 }
 
 fn answer<Body>(served: &Served, request: &Request<Body>) -> Response<String> {
@@ -179,7 +179,7 @@ fn healthz(served: &Served) -> Response<String> {
 }
 
 fn readyz(served: &Served) -> Response<String> {
-    match served.health.awaited() {
+    match served.health.waiting_for() {
         None => plain(StatusCode::OK, "ok\n"),
         Some(what) => plain(StatusCode::SERVICE_UNAVAILABLE, format!("waiting for {what}\n")),
     }

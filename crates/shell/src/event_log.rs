@@ -19,7 +19,7 @@ use crate::writer::{WriteError, Writer};
 
 /// Whom an Event is about.
 #[derive(Clone, Debug)]
-pub struct Regarding {
+pub struct ObjectReference {
     /// Such as `autoscaling.karmada.io/v1alpha1`.
     pub api_version: String,
     /// The kind.
@@ -34,9 +34,9 @@ pub struct Regarding {
 
 /// One happening.
 #[derive(Clone, Debug)]
-pub struct Happening {
+pub struct Event {
     /// Whom it is about.
-    pub regarding: Regarding,
+    pub regarding: ObjectReference,
     /// Whether somebody should look into it.
     pub is_warning: bool,
     /// What happened, in one word: `ScaledByRule`.
@@ -48,28 +48,28 @@ pub struct Happening {
 }
 
 /// A happening, and when it was told.
-struct Told {
-    happening: Happening,
+struct QueuedEvent {
+    happening: Event,
     at: Timestamp,
 }
 
 /// As many may wait of either kind. Warnings wait by themselves, so that they are not left out for
 /// thousands who tell that all went well.
-const WAITING: usize = 500;
+const QUEUE_CAPACITY: usize = 500;
 /// The longest note the API takes.
-const LONGEST_NOTE: usize = 1024;
+const MAX_NOTE_LENGTH: usize = 1024;
 /// Many objects with the same to tell in the same minute are not worth a request each.
-const PACE: WriteLimits = WriteLimits { at_once: 1, per_second: Some(10.0), burst: 100 };
+const EVENT_RATE: WriteLimits = WriteLimits { at_once: 1, per_second: Some(10.0), burst: 100 };
 
 /// A namespace in which nothing can be created is not asked again for so long. Others wait for their
 /// Events meanwhile, and there may be thousands of its own.
-const ENDING_FOR: Duration = Duration::from_secs(30);
+const TERMINATING_NAMESPACE_TTL: Duration = Duration::from_secs(30);
 
 /// Where happenings go.
 #[derive(Clone)]
 pub struct EventLog {
-    warnings: mpsc::Sender<Told>,
-    others: mpsc::Sender<Told>,
+    warnings: mpsc::Sender<QueuedEvent>,
+    others: mpsc::Sender<QueuedEvent>,
     left_out: Counter,
 }
 
@@ -91,8 +91,8 @@ impl EventLog {
     /// A log that is written by [`EventLogWriter::run`].
     #[must_use]
     pub fn new(writer: Writer, identity: &str, metrics: &EventMetrics) -> (Self, EventLogWriter) {
-        let (warnings, told_warnings) = mpsc::channel(WAITING);
-        let (others, told_others) = mpsc::channel(WAITING);
+        let (warnings, told_warnings) = mpsc::channel(QUEUE_CAPACITY);
+        let (others, told_others) = mpsc::channel(QUEUE_CAPACITY);
         let left_out = metrics.left_out.clone();
         let log = Self { warnings, others, left_out: left_out.clone() };
         let identity = Arc::from(identity);
@@ -107,10 +107,10 @@ impl EventLog {
     }
 
     /// Tells something. Never waits.
-    pub fn tell(&self, happening: Happening) {
+    pub fn tell(&self, happening: Event) {
         let sender = if happening.is_warning { &self.warnings } else { &self.others };
         // It may wait for long, and people read an Event's time as that of what happened.
-        if sender.try_send(Told { happening, at: Timestamp::now() }).is_err() {
+        if sender.try_send(QueuedEvent { happening, at: Timestamp::now() }).is_err() {
             self.left_out.inc();
         }
     }
@@ -119,8 +119,8 @@ impl EventLog {
 /// Writes Events one after the other.
 pub struct EventLogWriter {
     writer: Writer,
-    warnings: mpsc::Receiver<Told>,
-    others: mpsc::Receiver<Told>,
+    warnings: mpsc::Receiver<QueuedEvent>,
+    others: mpsc::Receiver<QueuedEvent>,
     identity: Arc<str>,
     left_out: Counter,
 }
@@ -128,27 +128,27 @@ pub struct EventLogWriter {
 impl EventLogWriter {
     /// Writes until nobody is left who could tell something, and everything told is written.
     pub async fn run(mut self) {
-        let pace = WriteBudget::new(PACE);
+        let pace = WriteBudget::new(EVENT_RATE);
         let mut written: u64 = 0;
         let mut ending: BTreeMap<String, Instant> = BTreeMap::new();
         while let Some(told) = self.next().await {
-            ending.retain(|_, since| since.elapsed() < ENDING_FOR);
+            ending.retain(|_, since| since.elapsed() < TERMINATING_NAMESPACE_TTL);
             let namespace = told.happening.regarding.namespace.clone();
             if ending.contains_key(&namespace) {
                 self.left_out.inc();
                 continue;
             }
-            drop(pace.permit(Urgency::Notice).await);
+            drop(pace.permit(Urgency::Event).await);
             written += 1;
             let collection = format!("/apis/events.k8s.io/v1/namespaces/{namespace}/events");
             let event = event(&told, &self.identity, written);
-            match self.writer.create_notice(&collection, &event).await {
+            match self.writer.create_event(&collection, &event).await {
                 Ok(()) => {}
                 // The term is about to be over, and this with it.
                 Err(WriteError::Fenced(_)) => {
                     self.left_out.inc();
                 }
-                Err(WriteError::Refused(refusal)) if refusal.is_of_an_ending_namespace() => {
+                Err(WriteError::Refused(refusal)) if refusal.is_namespace_terminating() => {
                     self.left_out.inc();
                     ending.insert(namespace, Instant::now());
                 }
@@ -162,7 +162,7 @@ impl EventLogWriter {
 }
 
 impl EventLogWriter {
-    async fn next(&mut self) -> Option<Told> {
+    async fn next(&mut self) -> Option<QueuedEvent> {
         tokio::select! {
             biased;
             Some(warning) = self.warnings.recv() => Some(warning),
@@ -172,10 +172,10 @@ impl EventLogWriter {
     }
 }
 
-fn event(told: &Told, identity: &str, number: u64) -> Value {
-    let Happening { regarding, is_warning, reason, action, note } = &told.happening;
+fn event(told: &QueuedEvent, identity: &str, number: u64) -> Value {
+    let Event { regarding, is_warning, reason, action, note } = &told.happening;
     let at = told.at;
-    let note = cut(note, LONGEST_NOTE);
+    let note = cut(note, MAX_NOTE_LENGTH);
     // The name has to be one of its own; the object's name in front makes it readable.
     let unique = format!("{:x}{number:x}", at.as_nanosecond());
     let start = cut(&regarding.name, 200).trim_end_matches(['-', '.']);
@@ -237,8 +237,8 @@ mod tests {
         EventLog::new(writer, "test", events)
     }
 
-    fn happening(namespace: &str) -> Happening {
-        let regarding = Regarding {
+    fn happening(namespace: &str) -> Event {
+        let regarding = ObjectReference {
             api_version: "v1".to_owned(),
             kind: "Shop",
             namespace: namespace.to_owned(),
@@ -246,7 +246,7 @@ mod tests {
             uid: "1".to_owned(),
         };
         let note = "it is so".to_owned();
-        Happening { regarding, is_warning: true, reason: "So", action: "Be", note }
+        Event { regarding, is_warning: true, reason: "So", action: "Be", note }
     }
 
     #[tokio::test(start_paused = true)]

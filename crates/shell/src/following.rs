@@ -27,31 +27,31 @@ pub use view::{View, Views};
 /// Who is told of a kind's objects.
 pub trait Follower: Send {
     /// All objects are about to be told anew.
-    fn begin(&mut self);
+    fn begin_list(&mut self);
 
     /// An object is there, or has changed.
-    fn present(&mut self, object: DynamicObject);
+    fn upsert(&mut self, object: DynamicObject);
 
     /// An object is gone.
-    fn gone(&mut self, object: DynamicObject);
+    fn delete(&mut self, object: DynamicObject);
 
     /// All objects have been told. Those that were known before and have not been told are gone.
-    fn complete(&mut self);
+    fn list_complete(&mut self);
 
     /// The kind cannot be seen at present; it is asked for again after a while.
-    fn failed(&mut self, why: &Unseen);
+    fn failed(&mut self, why: &WatchFailure);
 
     /// A watch is in order, whether anything has changed or not: whatever has failed before works again.
-    fn goes_on(&mut self) {}
+    fn resumed(&mut self) {}
 
     /// Versions have gone back, as when the API server's data were restored from a backup. What is
     /// about to be told is so, even where it is older than what is known.
-    fn went_back(&mut self);
+    fn versions_went_back(&mut self);
 }
 
 /// Why a kind cannot be seen.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Unseen {
+pub struct WatchFailure {
     /// Whether the cluster does not have the kind.
     pub is_absent: bool,
     /// What was answered.
@@ -62,16 +62,16 @@ pub struct Unseen {
 const WATCH_SECONDS: u32 = 60;
 
 /// One that has not ended by then will not, nor tell anything.
-const WATCH_ENDS_WITHIN: Duration = Duration::from_secs(70);
+const WATCH_DEADLINE: Duration = Duration::from_secs(70);
 
 /// The first of an answer that takes longer is not waited for.
-const ANSWER_WITHIN: Duration = Duration::from_secs(10);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A page of a listing takes the API server more than other answers do.
-const PAGE_WITHIN: Duration = Duration::from_secs(30);
+const LIST_TIMEOUT: Duration = Duration::from_secs(30);
 
-const FIRST_PAUSE: Duration = Duration::from_secs(1);
-const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+const INITIAL_BACKOFF: Duration = Duration::from_secs(1);
+const MAX_BACKOFF: Duration = Duration::from_secs(30);
 
 /// Follows a kind in all namespaces, until it is dropped. Interruptions are bridged.
 pub async fn follow(client: Client, kind: &ApiResource, view: View, follower: &mut impl Follower) {
@@ -79,7 +79,7 @@ pub async fn follow(client: Client, kind: &ApiResource, view: View, follower: &m
     let mut following = Following { client, api, kind: &kind.kind, view, newest: 0, follower };
     let mut hasher = DefaultHasher::new();
     kind.plural.hash(&mut hasher);
-    let mut pauses = Backoff::new(FIRST_PAUSE, LONGEST_PAUSE, hasher.finish());
+    let mut pauses = Backoff::new(INITIAL_BACKOFF, MAX_BACKOFF, hasher.finish());
     let mut next = Next::List;
     loop {
         let begun = Instant::now();
@@ -104,7 +104,7 @@ pub async fn follow(client: Client, kind: &ApiResource, view: View, follower: &m
                 tracing::warn!(kind = kind.kind, error = failure.unseen.reason, "failed to watch");
                 following.failed(&failure.unseen);
                 next = failure.next;
-                if is_watch && begun.elapsed() > LONGEST_PAUSE {
+                if is_watch && begun.elapsed() > MAX_BACKOFF {
                     pauses.reset();
                 }
                 tokio::time::sleep(pauses.next_pause()).await;
@@ -121,13 +121,13 @@ enum Next {
 
 /// Why it failed, and how to go on after a pause.
 struct Failure {
-    unseen: Unseen,
+    unseen: WatchFailure,
     next: Next,
 }
 
 impl Failure {
     fn new(reason: impl Into<String>, next: Next) -> Self {
-        Self { unseen: Unseen { is_absent: false, reason: reason.into() }, next }
+        Self { unseen: WatchFailure { is_absent: false, reason: reason.into() }, next }
     }
 
     fn of(error: &kube::Error, next: Next) -> Self {
@@ -135,7 +135,8 @@ impl Failure {
             kube::Error::Api(status) => status.code,
             _ => 0,
         };
-        let unseen = Unseen { is_absent: code == 404, reason: crate::writer::in_short(error) };
+        let unseen =
+            WatchFailure { is_absent: code == 404, reason: crate::writer::summarize(error) };
         // Whoever is refused cannot go on from where it was: the version may be no longer there, or never
         // have been. Who is only too busy, or not there, may well know it.
         let next = if matches!(code, 0 | 429 | 503) { next } else { Next::List };
@@ -164,11 +165,11 @@ impl<F: Follower> Following<'_, F> {
         let mut pages = Pages::new(self.client.clone(), self.api.resource_url().to_owned());
         let mut version = None;
         loop {
-            let page = match timeout(PAGE_WITHIN, pages.fetch_next()).await {
+            let page = match timeout(LIST_TIMEOUT, pages.fetch_next()).await {
                 Ok(Ok(Some(page))) => page,
                 Ok(Ok(None)) => break,
                 Ok(Err(error)) => return Err(Failure::of(&error, Next::List)),
-                Err(_) => return Err(Failure::no_answer(PAGE_WITHIN, Next::List)),
+                Err(_) => return Err(Failure::no_answer(LIST_TIMEOUT, Next::List)),
             };
             if version.is_none() {
                 let told = page.version.clone();
@@ -180,17 +181,17 @@ impl<F: Follower> Following<'_, F> {
                         kind = self.kind,
                         "versions have gone back; what the API server tells now is what counts"
                     );
-                    self.follower.went_back();
+                    self.follower.versions_went_back();
                 }
                 self.newest = number(&told).unwrap_or_default();
                 version = Some(told);
-                self.follower.begin();
+                self.follower.begin_list();
             }
-            page.for_each(|object| self.follower.present(object))
+            page.for_each(|object| self.follower.upsert(object))
                 .map_err(|error| Failure::of(&kube::Error::SerdeError(error), Next::List))?;
         }
-        self.follower.complete();
-        self.view.is_new();
+        self.follower.list_complete();
+        self.view.mark_fresh();
         Ok(version.map_or(Next::List, Next::WatchFrom))
     }
 
@@ -198,16 +199,16 @@ impl<F: Follower> Following<'_, F> {
     async fn watch(&mut self, mut version: String) -> Result<Next, Failure> {
         let parameters = WatchParams::default().timeout(WATCH_SECONDS);
         let begun = Instant::now();
-        let changes = match timeout(ANSWER_WITHIN, self.api.watch(&parameters, &version)).await {
+        let changes = match timeout(REQUEST_TIMEOUT, self.api.watch(&parameters, &version)).await {
             Ok(Ok(changes)) => changes,
             Ok(Err(error)) => return Err(Failure::of(&error, Next::WatchFrom(version))),
             // What cannot be watched can perhaps be listed.
-            Err(_) => return Err(Failure::no_answer(ANSWER_WITHIN, Next::List)),
+            Err(_) => return Err(Failure::no_answer(REQUEST_TIMEOUT, Next::List)),
         };
         let mut changes = changes.boxed();
         let mut is_silent = true;
         loop {
-            let change = match timeout_at(begun + WATCH_ENDS_WITHIN, changes.next()).await {
+            let change = match timeout_at(begun + WATCH_DEADLINE, changes.next()).await {
                 Ok(Some(Ok(WatchEvent::Error(status)))) => {
                     let error = kube::Error::Api(status);
                     return Err(Failure::of(&error, Next::WatchFrom(version)));
@@ -226,13 +227,13 @@ impl<F: Follower> Following<'_, F> {
             self.newest = number(&told).unwrap_or(self.newest);
             version = told;
             is_silent = false;
-            self.view.is_new();
-            self.follower.goes_on();
+            self.view.mark_fresh();
+            self.follower.resumed();
             match change {
                 WatchEvent::Added(object) | WatchEvent::Modified(object) => {
-                    self.follower.present(object);
+                    self.follower.upsert(object);
                 }
-                WatchEvent::Deleted(object) => self.follower.gone(object),
+                WatchEvent::Deleted(object) => self.follower.delete(object),
                 WatchEvent::Bookmark(_) | WatchEvent::Error(_) => {}
             }
         }
@@ -248,26 +249,26 @@ impl<F: Follower> Following<'_, F> {
     async fn check(&mut self, version: String) -> Result<Next, Failure> {
         let begun = Instant::now();
         let parameters = ListParams::default().limit(1);
-        match timeout(PAGE_WITHIN, self.api.list(&parameters)).await {
+        match timeout(LIST_TIMEOUT, self.api.list(&parameters)).await {
             Ok(Ok(page)) => {
                 let now = page.metadata.resource_version.unwrap_or_default();
                 if self.has_gone_back(&now) {
                     return Ok(Next::List);
                 }
-                self.view.is_new();
-                self.follower.goes_on();
+                self.view.mark_fresh();
+                self.follower.resumed();
                 pause_after(begun).await;
                 Ok(Next::WatchFrom(version))
             }
             Ok(Err(error)) => Err(Failure::of(&error, Next::WatchFrom(version))),
-            Err(_) => Err(Failure::no_answer(PAGE_WITHIN, Next::WatchFrom(version))),
+            Err(_) => Err(Failure::no_answer(LIST_TIMEOUT, Next::WatchFrom(version))),
         }
     }
 
-    fn failed(&mut self, unseen: &Unseen) {
+    fn failed(&mut self, unseen: &WatchFailure) {
         if unseen.is_absent {
             // That there is none is known, and has just been told.
-            self.view.is_new();
+            self.view.mark_fresh();
         }
         self.follower.failed(unseen);
     }
@@ -281,7 +282,7 @@ impl<F: Follower> Following<'_, F> {
 
 /// Whoever ends watches at once is not asked without a pause.
 async fn pause_after(begun: Instant) {
-    tokio::time::sleep_until(begun + FIRST_PAUSE).await;
+    tokio::time::sleep_until(begun + INITIAL_BACKOFF).await;
 }
 
 fn version_of(change: &WatchEvent<DynamicObject>) -> String {

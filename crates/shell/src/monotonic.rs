@@ -14,12 +14,12 @@ pub struct Monotonic {
 impl Monotonic {
     /// The clock of the machine.
     #[must_use]
-    pub fn of_the_machine() -> Self {
-        Self::of(now)
+    pub fn system() -> Self {
+        Self::from_fn(now)
     }
 
     /// A clock that shows what the function says, which must never be less than before.
-    pub fn of(source: impl Fn() -> Duration + Send + Sync + 'static) -> Self {
+    pub fn from_fn(source: impl Fn() -> Duration + Send + Sync + 'static) -> Self {
         Self { source: Arc::new(source) }
     }
 

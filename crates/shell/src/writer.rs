@@ -28,16 +28,16 @@ use serde_json::{Value, json};
 use crate::budget::{Urgency, WriteBudget};
 use crate::lease::{Fence, Fenced};
 
-pub use refusal::{Refusal, in_short};
+pub use refusal::{Refusal, summarize};
 
 /// The name under which all our writes are recorded in the objects' managed fields.
 pub const FIELD_MANAGER: &str = "almanac";
 
 /// An answer that takes longer is not waited for.
-const ANSWER_WITHIN: Duration = Duration::from_secs(10);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 /// How often an API server that is too busy is asked again, and how long it may ask us to wait.
-const ASKS_AGAIN: u32 = 3;
-const WAITS_AT_MOST: Duration = Duration::from_secs(5);
+const MAX_RETRIES: u32 = 3;
+const MAX_RETRY_AFTER: Duration = Duration::from_secs(5);
 
 /// Why a write did not happen, or may not have.
 #[derive(Debug, thiserror::Error)]
@@ -57,11 +57,11 @@ pub enum WriteError {
 }
 
 /// Says whether what has waited for the budget is still to be written.
-pub type IsWanted<'a> = &'a (dyn Fn() -> bool + Sync);
+pub type StillWanted<'a> = &'a (dyn Fn() -> bool + Sync);
 
 /// Where an object is: the path of its collection, and its name.
 #[derive(Clone, Copy, Debug)]
-pub struct Place<'a> {
+pub struct ObjectPath<'a> {
     /// Such as `/apis/apps/v1/namespaces/default/deployments`.
     pub collection: &'a str,
     /// The object's name.
@@ -128,33 +128,37 @@ impl Writer {
     /// wanted when its turn in the budget has come.
     pub async fn patch_scale(
         &self,
-        place: Place<'_>,
+        place: ObjectPath<'_>,
         version: &str,
         replicas: u32,
-        is_wanted: IsWanted<'_>,
+        still_wanted: StillWanted<'_>,
     ) -> Result<Written, WriteError> {
         let patch = json!({
             "metadata": { "resourceVersion": version },
             "spec": { "replicas": replicas },
         });
-        self.patch((Urgency::Capacity, is_wanted), place, Some("scale"), &patch).await
+        self.patch((Urgency::Capacity, still_wanted), place, Some("scale"), &patch).await
     }
 
     /// Sets fields in an object's spec, under the same conditions. Fields that are not named stay.
     pub async fn patch_spec(
         &self,
-        place: Place<'_>,
+        place: ObjectPath<'_>,
         version: &str,
         fields: Value,
-        is_wanted: IsWanted<'_>,
+        still_wanted: StillWanted<'_>,
     ) -> Result<Written, WriteError> {
         let patch = json!({ "metadata": { "resourceVersion": version }, "spec": fields });
-        self.patch((Urgency::Capacity, is_wanted), place, None, &patch).await
+        self.patch((Urgency::Capacity, still_wanted), place, None, &patch).await
     }
 
     /// Asks whether an object may be changed, or its scale, by a change that changes nothing and is not
     /// kept. It is no write, and is not counted as one.
-    pub async fn try_to_patch(&self, place: Place<'_>, of_scale: bool) -> Result<(), WriteError> {
+    pub async fn dry_run_patch(
+        &self,
+        place: ObjectPath<'_>,
+        of_scale: bool,
+    ) -> Result<(), WriteError> {
         let Inner { client, fence, budget, .. } = &*self.inner;
         let parameters = PatchParams {
             dry_run: true,
@@ -170,21 +174,21 @@ impl Writer {
         let request = request.map_err(|error| {
             WriteError::Refused(Refusal::unsent(format!("failed to make a request: {error}")))
         })?;
-        let _permit = budget.permit(Urgency::Record).await;
+        let _permit = budget.permit(Urgency::Status).await;
         let left = fence.check()?;
         let asked = client.request::<Written>(request);
-        match tokio::time::timeout(left.min(ANSWER_WITHIN), asked).await {
+        match tokio::time::timeout(left.min(REQUEST_TIMEOUT), asked).await {
             Ok(Ok(_)) => Ok(()),
             Ok(Err(kube::Error::Api(status))) => {
                 let refusal = Refusal::from(*status);
-                let is_known = refusal.asks_to_wait().is_none();
-                Err(if is_known && !refusal.may_have_been_carried_out() {
+                let is_known = refusal.retry_after_hint().is_none();
+                Err(if is_known && !refusal.may_have_been_applied() {
                     WriteError::Refused(refusal)
                 } else {
                     WriteError::Unknown(refusal.to_string())
                 })
             }
-            Ok(Err(error)) => Err(WriteError::Unknown(in_short(&error))),
+            Ok(Err(error)) => Err(WriteError::Unknown(summarize(&error))),
             Err(_) => Err(WriteError::Unknown("no answer in time".to_owned())),
         }
     }
@@ -194,12 +198,12 @@ impl Writer {
     /// be long and have to wait, and so is a text.
     pub async fn patch_status(
         &self,
-        place: Place<'_>,
+        place: ObjectPath<'_>,
         version: &str,
         status: &RawValue,
     ) -> Result<Written, WriteError> {
         let patch = StatusPatch { metadata: json!({ "resourceVersion": version }), status };
-        self.patch((Urgency::Record, &always), place, Some("status"), &patch).await
+        self.patch((Urgency::Status, &always), place, Some("status"), &patch).await
     }
 
     /// Applies what of an object's status is ours, if the object still has this version. What we
@@ -207,7 +211,7 @@ impl Writer {
     /// and its kind.
     pub async fn apply_status(
         &self,
-        place: Place<'_>,
+        place: ObjectPath<'_>,
         kind: (&str, &str),
         version: &str,
         status: &Value,
@@ -222,7 +226,7 @@ impl Writer {
         // By force, for the object is of a kind of ours, and so are these fields of its status.
         let parameters = PatchParams::apply(FIELD_MANAGER).force();
         let patch = Patch::Apply(&object);
-        self.send(Urgency::Record, &always, || {
+        self.send(Urgency::Status, &always, || {
             let request = Request::new(place.collection);
             let mut request =
                 request.patch_subresource("status", place.name, &parameters, &patch)?;
@@ -233,25 +237,25 @@ impl Writer {
     }
 
     /// Creates an object that nobody waits for.
-    pub async fn create_notice(&self, collection: &str, object: &Value) -> Result<(), WriteError> {
+    pub async fn create_event(&self, collection: &str, object: &Value) -> Result<(), WriteError> {
         let body = object.to_string().into_bytes();
         let parameters =
             PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() };
         let request = || Request::new(collection).create(&parameters, body.clone());
-        self.send::<Written>(Urgency::Notice, &always, request).await.map(|_| ())
+        self.send::<Written>(Urgency::Event, &always, request).await.map(|_| ())
     }
 
     async fn patch(
         &self,
-        (urgency, is_wanted): (Urgency, IsWanted<'_>),
-        place: Place<'_>,
+        (urgency, still_wanted): (Urgency, StillWanted<'_>),
+        place: ObjectPath<'_>,
         subresource: Option<&str>,
         patch: &(impl Serialize + Debug),
     ) -> Result<Written, WriteError> {
         let parameters =
             PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
         let patch = Patch::Merge(patch);
-        self.send(urgency, is_wanted, || {
+        self.send(urgency, still_wanted, || {
             let request = Request::new(place.collection);
             match subresource {
                 // Of the object only its metadata is of use, and so only they are sent.
@@ -273,7 +277,7 @@ impl Writer {
     async fn send<T: DeserializeOwned>(
         &self,
         urgency: Urgency,
-        is_wanted: IsWanted<'_>,
+        still_wanted: StillWanted<'_>,
         request: impl Fn() -> Result<http::Request<Vec<u8>>, kube::core::request::Error>,
     ) -> Result<T, WriteError> {
         let Inner { client, fence, budget, metrics } = &*self.inner;
@@ -283,39 +287,39 @@ impl Writer {
             let request = request().map_err(|error| {
                 WriteError::Refused(Refusal::unsent(format!("failed to make a request: {error}")))
             })?;
-            if !is_wanted() {
+            if !still_wanted() {
                 return Err(WriteError::Withdrawn);
             }
             // The last thing before the request: whatever was waited for, the lease may be over.
             let left = fence.check()?;
             let answer =
-                tokio::time::timeout(left.min(ANSWER_WITHIN), client.request::<T>(request)).await;
+                tokio::time::timeout(left.min(REQUEST_TIMEOUT), client.request::<T>(request)).await;
             drop(permit);
             let error = match answer {
                 Ok(Ok(written)) => {
-                    let code = if urgency == Urgency::Notice { "201" } else { "200" };
+                    let code = if urgency == Urgency::Event { "201" } else { "200" };
                     metrics.count(urgency, code);
                     return Ok(written);
                 }
                 Ok(Err(error)) => error,
                 Err(_) => {
                     metrics.count(urgency, "timeout");
-                    let seconds = left.min(ANSWER_WITHIN).as_secs();
+                    let seconds = left.min(REQUEST_TIMEOUT).as_secs();
                     return Err(WriteError::Unknown(format!("no answer within {seconds} s")));
                 }
             };
             let kube::Error::Api(status) = error else {
                 metrics.count(urgency, "lost");
-                return Err(WriteError::Unknown(in_short(&error)));
+                return Err(WriteError::Unknown(summarize(&error)));
             };
             let refusal = Refusal::from(*status);
-            metrics.count(urgency, &refusal.told_in_metrics());
-            match refusal.asks_to_wait() {
-                Some(pause) if asked < ASKS_AGAIN => {
+            metrics.count(urgency, &refusal.metric_label());
+            match refusal.retry_after_hint() {
+                Some(pause) if asked < MAX_RETRIES => {
                     asked += 1;
-                    tokio::time::sleep(pause.min(WAITS_AT_MOST)).await;
+                    tokio::time::sleep(pause.min(MAX_RETRY_AFTER)).await;
                 }
-                _ if refusal.may_have_been_carried_out() => {
+                _ if refusal.may_have_been_applied() => {
                     return Err(WriteError::Unknown(refusal.to_string()));
                 }
                 _ => return Err(WriteError::Refused(refusal)),

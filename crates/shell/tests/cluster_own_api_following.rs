@@ -10,7 +10,7 @@ use almanac_harness::{
     Answer, ControlPlaneOptions, Fault, FaultProxy, Observation, Recorded, TestResult,
     await_condition, client_for, on_own_control_plane,
 };
-use almanac_shell::following::{Follower, Unseen, Views, follow};
+use almanac_shell::following::{Follower, Views, WatchFailure, follow};
 use anyhow::{Result, ensure};
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use http::StatusCode;
@@ -109,11 +109,11 @@ fn lock(seen: &Mutex<Seen>) -> std::sync::MutexGuard<'_, Seen> {
 }
 
 impl Follower for Slimming {
-    fn begin(&mut self) {
+    fn begin_list(&mut self) {
         lock(&self.seen).listing += 1;
     }
 
-    fn present(&mut self, object: DynamicObject) {
+    fn upsert(&mut self, object: DynamicObject) {
         let labels = object.metadata.labels.unwrap_or_default();
         let word = match self.word.strip_prefix("/metadata/labels/") {
             Some(label) => labels.get(label).map(String::as_str),
@@ -125,20 +125,20 @@ impl Follower for Slimming {
         seen.held.insert(name.into(), slim);
     }
 
-    fn gone(&mut self, object: DynamicObject) {
+    fn delete(&mut self, object: DynamicObject) {
         lock(&self.seen).held.remove(&*object.metadata.name.unwrap_or_default());
     }
 
-    fn complete(&mut self) {
+    fn list_complete(&mut self) {
         let mut seen = lock(&self.seen);
         let listing = seen.listing;
         seen.held.retain(|_, (_, told)| *told == listing);
         seen.complete += 1;
     }
 
-    fn failed(&mut self, _: &Unseen) {}
+    fn failed(&mut self, _: &WatchFailure) {}
 
-    fn went_back(&mut self) {}
+    fn versions_went_back(&mut self) {}
 }
 
 async fn request(client: &Client, verb: &str, path: &str, body: &Value) -> TestResult {

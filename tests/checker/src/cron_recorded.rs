@@ -1,7 +1,7 @@
 //! That what is recorded of cron rules and what is remembered of them tell the same.
 
 use almanac_engine::cron_scaling::{
-    CronRule, CronScaling, Ending, Execution, MOST_COUNTED, Memory, Recorded, RuleMemory,
+    CronRule, CronScaling, Ending, Execution, MAX_COUNTED, Memory, Recorded, RuleMemory,
 };
 use jiff::{SignedDuration, Timestamp};
 
@@ -87,7 +87,7 @@ fn missed(
     let Recorded::Missed { count, first, last, late, .. } = recorded else { return Vec::new() };
     let after_last = *last + SignedDuration::from_nanos(1);
     let all: Vec<Timestamp> = rule.firings.between(*first, after_last).collect();
-    let is_counted = u32::try_from(all.len()).is_ok_and(|all| all.min(MOST_COUNTED) == *count);
+    let is_counted = u32::try_from(all.len()).is_ok_and(|all| all.min(MAX_COUNTED) == *count);
     let holds = all.first() == Some(first)
         && all.last() == Some(last)
         && is_counted

@@ -1,8 +1,8 @@
 //! What must be true of any decision about cron rules.
 
 use almanac_engine::cron_scaling::{
-    Applied, CronRule, Decision, Ending, Execution, Input, Memory, Recorded, RuleMemory, Setting,
-    TargetState,
+    Applied, CronRule, Decision, DesiredScale, Ending, Execution, Input, Memory, Recorded,
+    RuleMemory, TargetState,
 };
 use jiff::{SignedDuration, Timestamp};
 
@@ -12,7 +12,7 @@ use crate::cron_waking::check_waking;
 use crate::cron_write::check_write;
 
 /// What is further ahead of now was handled, or tried, by a clock that was wrong.
-const A_WRONG_CLOCK: SignedDuration = SignedDuration::from_secs(300);
+const MAX_CLOCK_SKEW: SignedDuration = SignedDuration::from_secs(300);
 
 /// Checks what was decided for the rules of one object at `now`.
 #[must_use]
@@ -121,7 +121,7 @@ impl RuleCheck<'_> {
     }
 
     fn is_wrong(&self, at: Timestamp) -> bool {
-        at.duration_since(self.now) > A_WRONG_CLOCK
+        at.duration_since(self.now) > MAX_CLOCK_SKEW
     }
 
     /// The firing that was tried before, unless that is forgotten.
@@ -240,9 +240,9 @@ impl RuleCheck<'_> {
             format!("{} tries {at}, which is not due at {}", rule.name, self.now)
         });
         let Some(applied) = pending.applying else { return };
-        let is_own = match rule.setting {
-            Setting::Replicas(replicas) => applied == Applied::Replicas(replicas),
-            Setting::Bounds(bounds) => {
+        let is_own = match rule.desired {
+            DesiredScale::Replicas(replicas) => applied == Applied::Replicas(replicas),
+            DesiredScale::Bounds(bounds) => {
                 let (min, max, moved) = (applied.min(), applied.max(), applied.moved_other_bound());
                 let is_own = |value: Option<u32>, own: Option<u32>, other: Option<u32>| {
                     value.is_none() || value == own || (moved && own.is_none() && value == other)
@@ -253,7 +253,7 @@ impl RuleCheck<'_> {
             }
         };
         violations.unless(is_own, || {
-            format!("{} applies {applied:?}, which is not its setting", rule.name)
+            format!("{} applies {applied:?}, which is not what the rule sets", rule.name)
         });
     }
 }

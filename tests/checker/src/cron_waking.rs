@@ -9,7 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::Violations;
 
-const A_NANOSECOND: SignedDuration = SignedDuration::from_nanos(1);
+const NANOSECOND: SignedDuration = SignedDuration::from_nanos(1);
 
 /// Checks when rules of which so much is remembered at `now` are to be asked again.
 pub(crate) fn check_waking(
@@ -21,7 +21,7 @@ pub(crate) fn check_waking(
 ) {
     let rules =
         || policy.rules.iter().zip(&memory.rules).map(|(rule, memory)| Rule { rule, memory });
-    let until = wake_at.map_or(Timestamp::MAX, |at| at - A_NANOSECOND);
+    let until = wake_at.map_or(Timestamp::MAX, |at| at - NANOSECOND);
     for rule in rules() {
         for (what, is_slept_over) in [
             ("a firing", rule.fires_within(now, until)),

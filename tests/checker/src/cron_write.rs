@@ -4,7 +4,7 @@
 //! holds the other one, where the two would contradict each other, and only by a later one.
 
 use almanac_engine::cron_scaling::{
-    Applied, CronRule, Decision, Ending, Input, Recorded, Setting, TargetState,
+    Applied, CronRule, Decision, DesiredScale, Ending, Input, Recorded, TargetState,
 };
 use almanac_engine::{Action, Field, Target};
 use jiff::Timestamp;
@@ -52,10 +52,10 @@ impl Firing<'_> {
     }
 
     fn names(&self, field: Field) -> Option<u32> {
-        match (self.rule.setting, field) {
-            (Setting::Replicas(replicas), Field::Replicas) => Some(replicas),
-            (Setting::Bounds(bounds), Field::MinReplicas) => bounds.min(),
-            (Setting::Bounds(bounds), Field::MaxReplicas) => bounds.max(),
+        match (self.rule.desired, field) {
+            (DesiredScale::Replicas(replicas), Field::Replicas) => Some(replicas),
+            (DesiredScale::Bounds(bounds), Field::MinReplicas) => bounds.min(),
+            (DesiredScale::Bounds(bounds), Field::MaxReplicas) => bounds.max(),
             _ => None,
         }
     }

@@ -2,7 +2,9 @@
 
 use almanac_engine::scheduled_capacity::{Decision, Published, Recorded, ScheduledCapacity};
 use almanac_engine::turn::Turn;
-use almanac_engine::{self as engine, Field, Identity, Outcome, Value, Verdict, What, Why, World};
+use almanac_engine::{
+    self as engine, Field, Identity, Occurrence, Outcome, Value, Verdict, Why, World,
+};
 use jiff::Timestamp;
 
 use crate::Violations;
@@ -98,10 +100,10 @@ fn says_what_happened(closed: &ClosedSchedule<'_>, recorded: Recorded) -> bool {
         let behaviour = closed.policy.behaviours.get(index as usize);
         behaviour.is_some_and(|it| it.windows.is_open(closed.opened_at))
     };
-    match recorded.what(closed.policy) {
-        (What::Opens, Some(index)) => closed.decision.memory.winner == Some(index),
-        (What::Closes, Some(index)) => won_before == Some(index) && !is_open(index),
-        (What::Closes, None) => closed.before.is_none(),
+    match recorded.occurrence(closed.policy) {
+        (Occurrence::Opens, Some(index)) => closed.decision.memory.winner == Some(index),
+        (Occurrence::Closes, Some(index)) => won_before == Some(index) && !is_open(index),
+        (Occurrence::Closes, None) => closed.before.is_none(),
         _ => false,
     }
 }

@@ -20,7 +20,7 @@ const NAME: &str = "program";
 /// How many lines of its log go with an error.
 const LINES: usize = 20;
 /// A program that was stopped takes a request and never answers it.
-const ANSWER_WITHIN: Duration = Duration::from_secs(10);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A program that runs beside a test, in a folder of its own, which is also its home. It is killed
 /// when this is dropped, and when the test process ends, however that ends.
@@ -177,9 +177,9 @@ impl Program {
             let body = response.into_body().collect_bytes().await?;
             Ok((status, String::from_utf8_lossy(&body).into_owned()))
         };
-        match tokio::time::timeout(ANSWER_WITHIN, asked).await {
+        match tokio::time::timeout(REQUEST_TIMEOUT, asked).await {
             Ok(answer) => answer.map_err(|error: kube::Error| anyhow!(error)),
-            Err(_) => bail!("no answer to GET {path} within {ANSWER_WITHIN:?}"),
+            Err(_) => bail!("no answer to GET {path} within {REQUEST_TIMEOUT:?}"),
         }
     }
 

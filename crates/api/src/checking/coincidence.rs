@@ -2,7 +2,7 @@
 //!
 //! The later rule in the list wins then, which is defined but hardly ever meant.
 
-use almanac_engine::cron_scaling::{CronRule, Setting};
+use almanac_engine::cron_scaling::{CronRule, DesiredScale};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::finding::{Code, Finding, Path};
@@ -30,7 +30,7 @@ pub(super) fn check(
             if earlier.suspended || later.suspended {
                 continue;
             }
-            let Some(how) = disagreement(earlier.setting, later.setting) else { continue };
+            let Some(how) = disagreement(earlier.desired, later.desired) else { continue };
             pairs += 1;
             if pairs > PAIRS {
                 return;
@@ -52,14 +52,14 @@ pub(super) fn check(
 }
 
 /// In what way two settings do not go together, in words about the second; `None` when they do.
-fn disagreement(one: Setting, other: Setting) -> Option<&'static str> {
+fn disagreement(one: DesiredScale, other: DesiredScale) -> Option<&'static str> {
     let differ = |one: Option<u32>, other: Option<u32>| matches!((one, other), (Some(one), Some(other)) if one != other);
     let cross = |min: Option<u32>, max: Option<u32>| matches!((min, max), (Some(min), Some(max)) if min > max);
     match (one, other) {
-        (Setting::Replicas(one), Setting::Replicas(other)) => {
+        (DesiredScale::Replicas(one), DesiredScale::Replicas(other)) => {
             (one != other).then_some("sets something else")
         }
-        (Setting::Bounds(one), Setting::Bounds(other)) => {
+        (DesiredScale::Bounds(one), DesiredScale::Bounds(other)) => {
             if differ(one.min(), other.min()) || differ(one.max(), other.max()) {
                 Some("sets something else")
             } else if cross(one.min(), other.max()) || cross(other.min(), one.max()) {
@@ -69,9 +69,8 @@ fn disagreement(one: Setting, other: Setting) -> Option<&'static str> {
             }
         }
         // The rules of an object all have its target.
-        (Setting::Replicas(_), Setting::Bounds(_)) | (Setting::Bounds(_), Setting::Replicas(_)) => {
-            None
-        }
+        (DesiredScale::Replicas(_), DesiredScale::Bounds(_))
+        | (DesiredScale::Bounds(_), DesiredScale::Replicas(_)) => None,
     }
 }
 

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use almanac_calendar::{Cron, Firings, Zone};
 use almanac_engine::cron_scaling::{
-    Bounds, CronRule, CronScaling, InvalidBounds, Setting, UnusableRule,
+    Bounds, CronRule, CronScaling, DesiredScale, InvalidBounds, UnusableRule,
 };
 use almanac_engine::{Fingerprint, Identity, Target, TargetReference};
 use jiff::Timestamp;
@@ -85,7 +85,7 @@ fn check_rule(
 ) -> Option<CronRule> {
     check_name(rule, path, findings);
     let firings = check_firings(rule, path, findings);
-    let setting = target.and_then(|target| check_setting(rule, target, path, findings));
+    let desired = target.and_then(|target| check_desired_scale(rule, target, path, findings));
     let max_delay_seconds = check_max_delay(rule, firings.as_ref(), path, findings);
     let successful = check_limit(
         rule.successful_history_limit,
@@ -98,15 +98,15 @@ fn check_rule(
     if findings.iter().any(|finding| finding.severity() == Severity::Error) {
         return None;
     }
-    let (firings, setting, target) = (firings?, setting?, target?);
+    let (firings, desired, target) = (firings?, desired?, target?);
     let suspended = rule.suspend == Some(true);
-    let fingerprint = fingerprint(target.identity(), rule, firings.zone(), setting, suspended);
+    let fingerprint = fingerprint(target.identity(), rule, firings.zone(), desired, suspended);
     Some(CronRule {
         name: rule.name.as_str().into(),
         position: u32::try_from(position).unwrap_or(u32::MAX),
         firings,
         suspended,
-        setting,
+        desired,
         max_delay_seconds,
         successful_history_limit: successful,
         failed_history_limit: failed,
@@ -169,12 +169,12 @@ pub(super) fn check_zone(
         .ok()
 }
 
-fn check_setting(
+fn check_desired_scale(
     rule: &CronFederatedHPARule,
     target: &Target,
     path: &Path<'_>,
     findings: &mut Vec<Finding>,
-) -> Option<Setting> {
+) -> Option<DesiredScale> {
     let written = [
         ("targetReplicas", rule.target_replicas, 0),
         ("targetMinReplicas", rule.target_min_replicas, 1),
@@ -207,7 +207,7 @@ fn check_setting(
                 let why = format!("how many replicas the {kind} is to have");
                 findings.push(Finding::required(&path.key("targetReplicas"), &why));
             }
-            count(rule.target_replicas).map(Setting::Replicas)
+            count(rule.target_replicas).map(DesiredScale::Replicas)
         }
         Target::Autoscaler(_) => {
             if rule.target_replicas.is_some() {
@@ -226,7 +226,7 @@ fn check_setting(
                     }
                 })
                 .ok()
-                .map(Setting::Bounds)
+                .map(DesiredScale::Bounds)
         }
     }
 }
@@ -267,13 +267,13 @@ fn fingerprint(
     target: &Identity,
     rule: &CronFederatedHPARule,
     zone: Zone,
-    setting: Setting,
+    desired: DesiredScale,
     suspended: bool,
 ) -> Fingerprint {
     let number = |value: Option<u32>| value.map(|value| value.to_string()).unwrap_or_default();
-    let [replicas, min, max] = match setting {
-        Setting::Replicas(replicas) => [Some(replicas), None, None],
-        Setting::Bounds(bounds) => [None, bounds.min(), bounds.max()],
+    let [replicas, min, max] = match desired {
+        DesiredScale::Replicas(replicas) => [Some(replicas), None, None],
+        DesiredScale::Bounds(bounds) => [None, bounds.min(), bounds.max()],
     }
     .map(number);
     Fingerprint::of([

@@ -1,6 +1,6 @@
 //! Checking everything that was read: each object, then all of them together.
 
-use super::object::{CheckedObject, Setting, check};
+use super::object::{CheckContext, CheckedObject, check};
 use super::together::check_together;
 use crate::finding::Finding;
 use crate::reading::{PlacedFinding, Reading};
@@ -10,9 +10,9 @@ use crate::reading::{PlacedFinding, Reading};
 #[must_use]
 pub fn check_everything(
     reading: &Reading,
-    setting: Setting<'_>,
+    context: CheckContext<'_>,
 ) -> (Vec<CheckedObject>, Vec<PlacedFinding>) {
-    let mut checked: Vec<_> = reading.objects.iter().map(|object| check(object, setting)).collect();
+    let mut checked: Vec<_> = reading.objects.iter().map(|object| check(object, context)).collect();
     let place = |index: usize| {
         let object = &reading.objects[index];
         let source = &reading.sources[object.source];

@@ -15,7 +15,7 @@ use crate::reading::{Node, ReadObject};
 
 /// What checking needs to know besides the object.
 #[derive(Clone, Copy, Debug)]
-pub struct Setting<'a> {
+pub struct CheckContext<'a> {
     /// The namespace of objects that name none.
     pub namespace: &'a str,
     /// The present: warnings about what comes look ahead from here. What is valid does not depend on
@@ -25,7 +25,7 @@ pub struct Setting<'a> {
     pub clock_offset: SignedDuration,
 }
 
-impl<'a> Setting<'a> {
+impl<'a> CheckContext<'a> {
     /// A setting in which policies follow the clock of the machines.
     #[must_use]
     pub fn new(namespace: &'a str, now: Timestamp) -> Self {
@@ -51,8 +51,8 @@ pub struct CheckedObject {
 
 /// Checks an object that was read from a file.
 #[must_use]
-pub fn check(object: &ReadObject, setting: Setting<'_>) -> CheckedObject {
-    check_node(object.kind, &object.node, None, setting, UnknownFields::AreMistakes)
+pub fn check(object: &ReadObject, context: CheckContext<'_>) -> CheckedObject {
+    check_node(object.kind, &object.node, None, context, UnknownFields::AreMistakes)
 }
 
 /// What a field means that our schema does not have.
@@ -68,7 +68,7 @@ enum UnknownFields {
 /// Checks an object as an API server gives it: the same, but that fields we do not know are passed
 /// over.
 #[must_use]
-pub fn check_json(kind: Kind, mut object: Json, setting: Setting<'_>) -> CheckedObject {
+pub fn check_json(kind: Kind, mut object: Json, context: CheckContext<'_>) -> CheckedObject {
     // Who has written which field is often longer than the object, and nothing to us.
     if let Some(Json::Object(metadata)) = object.get_mut("metadata") {
         metadata.remove("managedFields");
@@ -77,14 +77,14 @@ pub fn check_json(kind: Kind, mut object: Json, setting: Setting<'_>) -> Checked
     let status = object.as_object_mut().and_then(|fields| fields.remove("status"));
     let node = Node::from_json(&object);
     drop(object);
-    check_node(kind, &node, status, setting, UnknownFields::AreNewer)
+    check_node(kind, &node, status, context, UnknownFields::AreNewer)
 }
 
 fn check_node(
     kind: Kind,
     node: &Node,
     status: Option<Json>,
-    setting: Setting<'_>,
+    context: CheckContext<'_>,
     unknown: UnknownFields,
 ) -> CheckedObject {
     let mut findings = Vec::new();
@@ -98,7 +98,7 @@ fn check_node(
     if !says_something_about_the_name(&findings) {
         check_names(name, written_namespace, &mut findings);
     }
-    let namespace = written_namespace.unwrap_or(setting.namespace);
+    let namespace = written_namespace.unwrap_or(context.namespace);
     let identity = (!name.is_empty()).then(|| kind.identity(namespace, name));
     let status = status.or_else(|| Some(mended.get_mut("status")?.take())).unwrap_or_default();
     let meaning = meaning_of(Mended {
@@ -107,8 +107,8 @@ fn check_node(
         status,
         findings: &findings,
         namespace,
-        now: setting.now,
-        created: as_created(&metadata, setting.clock_offset),
+        now: context.now,
+        created: as_created(&metadata, context.clock_offset),
     });
     add_what_is_new(&mut findings, meaning.findings);
     // A file has its fields in any order, an API server in one.

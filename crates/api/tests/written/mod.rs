@@ -2,7 +2,7 @@
 
 #![allow(dead_code, reason = "each test file uses its part of these")]
 
-use almanac_api::checking::{self, CheckedObject, Setting, check_everything, check_json};
+use almanac_api::checking::{self, CheckContext, CheckedObject, check_everything, check_json};
 use almanac_api::finding::Code;
 use almanac_api::reading::{PlacedFinding, Reading, Source, read_objects};
 use almanac_engine::Slim;
@@ -20,22 +20,22 @@ pub(crate) fn now() -> Timestamp {
 pub(crate) fn check(text: &str) -> (Reading, Vec<CheckedObject>, Vec<PlacedFinding>) {
     let mut reading = Reading::default();
     read_objects(&mut reading, Source::new("test.yaml", text));
-    let setting = Setting::new("default", now());
-    assert_same_from_an_api_server(&reading, setting);
-    let (checked, findings) = check_everything(&reading, setting);
+    let context = CheckContext::new("default", now());
+    assert_same_from_an_api_server(&reading, context);
+    let (checked, findings) = check_everything(&reading, context);
     (reading, checked, findings)
 }
 
 /// An object means the same whether a file or an API server gives it: so it is with every object that
 /// any of the tests makes, but for those with fields we do not know.
-fn assert_same_from_an_api_server(reading: &Reading, setting: Setting<'_>) {
+fn assert_same_from_an_api_server(reading: &Reading, context: CheckContext<'_>) {
     for object in &reading.objects {
         let as_json = object.node.to_json();
-        let from_file = checking::check(object, setting);
+        let from_file = checking::check(object, context);
         if from_file.findings.iter().any(|finding| finding.code == Code::UnknownField) {
             continue;
         }
-        let from_server = check_json(object.kind, as_json.clone(), setting);
+        let from_server = check_json(object.kind, as_json.clone(), context);
         assert_eq!(format!("{from_file:#?}"), format!("{from_server:#?}"), "{as_json:#}");
     }
 }

@@ -58,7 +58,7 @@ pub(super) fn write(answer: &Answer<'_>, output: &mut impl Write) -> anyhow::Res
         reasons: reasons.collect(),
         next,
         assumptions: answer.assumptions().collect(),
-        findings: answer.findings().map(|it| Item::new(&answer.given.reading, it)).collect(),
+        findings: answer.findings().map(|it| Item::new(&answer.input.reading, it)).collect(),
     };
     serde_json::to_writer_pretty(&mut *output, &report)?;
     writeln!(output)?;
@@ -67,7 +67,7 @@ pub(super) fn write(answer: &Answer<'_>, output: &mut impl Write) -> anyhow::Res
 
 fn object(answer: &Answer<'_>, identity: &Identity) -> Value {
     json!({
-        "apiVersion": answer.given.api_version(identity),
+        "apiVersion": answer.input.api_version(identity),
         "kind": identity.kind(),
         "namespace": identity.namespace(),
         "name": identity.name(),

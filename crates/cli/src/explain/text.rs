@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use almanac_engine::{Explained, Field, Value, Verdict};
+use almanac_engine::{Field, RuleExplanation, Value, Verdict};
 use almanac_forecast::Holder;
 use anstyle::{AnsiColor, Style};
 
@@ -51,7 +51,7 @@ pub(super) fn write(answer: &Answer<'_>, output: &mut impl Write) -> io::Result<
     }
     for placed in answer.findings() {
         writeln!(output)?;
-        let source = &answer.given.reading.sources[placed.source];
+        let source = &answer.input.reading.sources[placed.source];
         validate::text::write_finding(output, source, placed)?;
     }
     Ok(())
@@ -73,7 +73,7 @@ fn write_value(
 
 fn write_reason(
     answer: &Answer<'_>,
-    reason: &Explained,
+    reason: &RuleExplanation,
     output: &mut impl Write,
 ) -> io::Result<()> {
     let (mark, style, verdict) = match reason.verdict {

@@ -1,15 +1,15 @@
 //! Reading `--assume`: what holds at the beginning.
 
 use almanac_engine::{Field, World};
-use almanac_forecast::Assumed;
+use almanac_forecast::AssumedValues;
 
-use crate::complaint::Complaint;
+use crate::argument_error::ArgumentError;
 use crate::subject::Subject;
 
 const ARGUMENT: &str = "--assume";
 
-pub(super) fn read(texts: &[String], world: &World) -> Result<Assumed, Complaint> {
-    let mut assumed = Assumed::new();
+pub(super) fn read(texts: &[String], world: &World) -> Result<AssumedValues, ArgumentError> {
+    let mut assumed = AssumedValues::new();
     for text in texts {
         let (subject, field, value) = parse(text)?;
         let before = assumed.len();
@@ -18,7 +18,7 @@ pub(super) fn read(texts: &[String], world: &World) -> Result<Assumed, Complaint
         assumed.extend(meant.map(|place| (place, value)));
         if assumed.len() == before {
             let message = format!("no policy sets {field} of {}", subject.text());
-            return Err(Complaint::whole(ARGUMENT, text, message));
+            return Err(ArgumentError::whole(ARGUMENT, text, message));
         }
         check_bounds(text, &assumed)?;
     }
@@ -26,22 +26,22 @@ pub(super) fn read(texts: &[String], world: &World) -> Result<Assumed, Complaint
 }
 
 /// No autoscaler has a lower bound above its upper one.
-fn check_bounds(text: &str, assumed: &Assumed) -> Result<(), Complaint> {
+fn check_bounds(text: &str, assumed: &AssumedValues) -> Result<(), ArgumentError> {
     for ((object, field), min) in assumed.iter().filter(|((_, it), _)| *it == Field::MinReplicas) {
         let max = assumed.get(&(object.clone(), Field::MaxReplicas));
         if let Some(max) = max.filter(|max| min > max) {
             let message = format!("{field} {min} is above maxReplicas {max} of {object}");
-            return Err(Complaint::whole(ARGUMENT, text, message));
+            return Err(ArgumentError::whole(ARGUMENT, text, message));
         }
     }
     Ok(())
 }
 
-fn parse(text: &str) -> Result<(Subject, Field, u32), Complaint> {
+fn parse(text: &str) -> Result<(Subject, Field, u32), ArgumentError> {
     let wrong = || {
         let message = "write an object, a field and a number, such as deployment/shop.replicas=3; \
                        the fields are replicas, minReplicas and maxReplicas";
-        Complaint::whole(ARGUMENT, text, message)
+        ArgumentError::whole(ARGUMENT, text, message)
     };
     let (place, number) = text.rsplit_once('=').ok_or_else(wrong)?;
     let (object, field) = place.rsplit_once('.').ok_or_else(wrong)?;

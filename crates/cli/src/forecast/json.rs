@@ -27,16 +27,16 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
     let assumptions = question.write_parts(
         |_, part, sheet| {
             part.series.iter().try_for_each(|series| {
-                let api_version = question.given.api_version(&series.target);
+                let api_version = question.input.api_version(&series.target);
                 write_series(question.view, &api_version, series, sheet)
             })
         },
         &mut WithoutFirstByte { output: &mut *output, is_first: true },
     )?;
     let assumptions = question.assumptions(&assumptions);
-    let findings = question.given.findings.iter();
+    let findings = question.input.findings.iter();
     let findings: Vec<Item<'_>> =
-        findings.map(|placed| Item::new(&question.given.reading, placed)).collect();
+        findings.map(|placed| Item::new(&question.input.reading, placed)).collect();
     let (assumptions, findings) =
         (serde_json::to_string(&assumptions)?, serde_json::to_string(&findings)?);
     writeln!(output, "\n],\n\"assumptions\":{assumptions},\n\"findings\":{findings}}}")?;

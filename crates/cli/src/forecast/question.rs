@@ -11,11 +11,11 @@ use almanac_forecast::{Assumption, Forecast, Part, Period};
 
 use super::in_order::in_order;
 use super::progress::Progress;
-use crate::given::Given;
+use crate::input::Input;
 
 /// What was asked, read and checked.
 pub(super) struct Question<'a> {
-    pub(super) given: &'a Given,
+    pub(super) input: &'a Input,
     pub(super) forecast: Forecast<'a>,
     pub(super) view: View,
     /// On how many threads it is answered.
@@ -103,8 +103,8 @@ impl Question<'_> {
     /// Everything that is taken for granted, for a person.
     pub(super) fn assumptions(&self, found: &BTreeSet<Assumption>) -> Vec<String> {
         let found = found.iter().map(ToString::to_string);
-        let given = self.given.left_out.iter().chain(&self.given.unseen);
-        found.chain(given.cloned()).collect()
+        let input = self.input.left_out.iter().chain(&self.input.unseen);
+        found.chain(input.cloned()).collect()
     }
 }
 

@@ -47,7 +47,7 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
             }
         }
     }
-    if !question.given.findings.is_empty() {
+    if !question.input.findings.is_empty() {
         writeln!(output)?;
     }
     write_findings(question, output)?;
@@ -56,11 +56,11 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
 
 /// What is wrong with what is given, each with its place.
 pub(super) fn write_findings(question: &Question<'_>, output: &mut impl Write) -> io::Result<()> {
-    for (index, placed) in question.given.findings.iter().enumerate() {
+    for (index, placed) in question.input.findings.iter().enumerate() {
         if index > 0 {
             writeln!(output)?;
         }
-        let source = &question.given.reading.sources[placed.source];
+        let source = &question.input.reading.sources[placed.source];
         validate::text::write_finding(output, source, placed)?;
     }
     Ok(())

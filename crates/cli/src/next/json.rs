@@ -29,8 +29,8 @@ impl Serialize for Items<'_> {
 }
 
 pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow::Result<()> {
-    let placed = question.given.findings.iter();
-    let findings = placed.map(|it| Item::new(&question.given.reading, it)).collect();
+    let placed = question.input.findings.iter();
+    let findings = placed.map(|it| Item::new(&question.input.reading, it)).collect();
     let report = Report { schema: "almanac/next/v1", items: Items(question), findings };
     serde_json::to_writer_pretty(&mut *output, &report)?;
     writeln!(output)?;
@@ -58,7 +58,7 @@ fn item(question: &Question<'_>, event: &Event) -> Value {
 
 fn object(question: &Question<'_>, identity: &Identity) -> Value {
     json!({
-        "apiVersion": question.given.api_version(identity),
+        "apiVersion": question.input.api_version(identity),
         "kind": identity.kind(),
         "namespace": identity.namespace(),
         "name": identity.name(),

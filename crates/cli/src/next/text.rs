@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use almanac_engine::{Value, What};
+use almanac_engine::{Occurrence, Value};
 use almanac_forecast::Event;
 use anstyle::Style;
 
@@ -22,9 +22,9 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> io::Res
     if listed == 0 {
         writeln!(output, "nothing happens in this time")?;
     }
-    for placed in &question.given.findings {
+    for placed in &question.input.findings {
         writeln!(output)?;
-        let source = &question.given.reading.sources[placed.source];
+        let source = &question.input.reading.sources[placed.source];
         validate::text::write_finding(output, source, placed)?;
     }
     Ok(())
@@ -49,9 +49,9 @@ fn write_event(question: &Question<'_>, event: &Event, output: &mut impl Write) 
     });
     let sets: Vec<String> = sets.collect();
     let sets = match event.what {
-        What::Superseded => "another rule of the same instant takes its place".to_owned(),
-        What::Missed => "too late to be carried out".to_owned(),
-        What::Fires | What::Opens | What::Closes => sets.join(", "),
+        Occurrence::Superseded => "another rule of the same instant takes its place".to_owned(),
+        Occurrence::Missed => "too late to be carried out".to_owned(),
+        Occurrence::Fires | Occurrence::Opens | Occurrence::Closes => sets.join(", "),
     };
     let of = if event.policy.identity == event.target {
         String::new()

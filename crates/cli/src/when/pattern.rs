@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use almanac_calendar::{Pattern, PatternError, PatternField, PatternText};
 
-use crate::complaint::{Complaint, quoted};
+use crate::argument_error::{ArgumentError, quoted};
 
 const FIELDS: &str = "minutes, hours, days, months, weekdays and years";
 
@@ -18,8 +18,9 @@ struct Assignment {
 }
 
 /// Reads a pattern: each field's name, an equals sign and its list.
-pub(super) fn pattern(argument: &'static str, text: &str) -> Result<Pattern, Complaint> {
-    let wrong = |span: Range<usize>, message: String| Complaint::new(argument, text, span, message);
+pub(super) fn pattern(argument: &'static str, text: &str) -> Result<Pattern, ArgumentError> {
+    let wrong =
+        |span: Range<usize>, message: String| ArgumentError::new(argument, text, span, message);
     let Some(assignments) = assignments(text) else {
         let message = format!(
             "a pattern is fields with their lists, such as 'weekdays=Mon,Tue hours=9'; there are \
@@ -41,9 +42,9 @@ pub(super) fn pattern(argument: &'static str, text: &str) -> Result<Pattern, Com
                 let message = format!("a field's name is missing before `=`; there are {FIELDS}");
                 return Err(wrong(name.start..list.start, message));
             }
-            given => {
-                let given = quoted(given);
-                let message = format!("{given} is not a field of a pattern; there are {FIELDS}");
+            input => {
+                let input = quoted(input);
+                let message = format!("{input} is not a field of a pattern; there are {FIELDS}");
                 return Err(wrong(name, message));
             }
         };
@@ -55,7 +56,7 @@ pub(super) fn pattern(argument: &'static str, text: &str) -> Result<Pattern, Com
     }
     Pattern::parse(fields).map_err(|error| {
         let span = span_in(text, &error, &lists);
-        Complaint::new(argument, text, span, error)
+        ArgumentError::new(argument, text, span, error)
     })
 }
 
@@ -89,16 +90,16 @@ fn assignments(text: &str) -> Option<Vec<Assignment>> {
 
 /// A part of the text without the spaces around it.
 fn trimmed(text: &str, part: Range<usize>) -> Range<usize> {
-    let given = &text[part.clone()];
-    let start = part.start + given.len() - given.trim_start().len();
-    start..start + given.trim().len()
+    let input = &text[part.clone()];
+    let start = part.start + input.len() - input.trim_start().len();
+    start..start + input.trim().len()
 }
 
 /// The last word of a part of the text.
 fn last_word(text: &str, part: Range<usize>) -> Range<usize> {
-    let given = text[part.clone()].trim_end();
-    let word = given.rsplit(char::is_whitespace).next().unwrap_or_default();
-    part.start + given.len() - word.len()..part.start + given.len()
+    let input = text[part.clone()].trim_end();
+    let word = input.rsplit(char::is_whitespace).next().unwrap_or_default();
+    part.start + input.len() - word.len()..part.start + input.len()
 }
 
 #[cfg(test)]

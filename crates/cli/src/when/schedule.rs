@@ -8,7 +8,7 @@ use jiff::Timestamp;
 
 use super::WhenArguments;
 use super::pattern::pattern;
-use crate::complaint::Complaint;
+use crate::argument_error::ArgumentError;
 
 /// A schedule, and what it means.
 pub(super) struct Schedule {
@@ -42,10 +42,10 @@ impl Happening {
 }
 
 impl Schedule {
-    pub(super) fn check(arguments: &WhenArguments, zone: Zone) -> Result<Schedule, Complaint> {
+    pub(super) fn check(arguments: &WhenArguments, zone: Zone) -> Result<Schedule, ArgumentError> {
         if let Some(text) = &arguments.cron {
             let cron = Cron::parse(text)
-                .map_err(|error| Complaint::new("--cron", text, error.span(), error))?;
+                .map_err(|error| ArgumentError::new("--cron", text, error.span(), error))?;
             let meaning = format!("fires {}", cron.describe());
             return Ok(Schedule { meaning, shape: Shape::Firings(cron.in_zone(zone)) });
         }
@@ -58,7 +58,7 @@ impl Schedule {
         let start = pattern("--start", start.unwrap_or_default())?;
         let end_text = end.unwrap_or_default();
         let window = PatternWindow::new(start, pattern("--end", end_text)?)
-            .map_err(|error| Complaint::whole("--end", end_text, error))?;
+            .map_err(|error| ArgumentError::whole("--end", end_text, error))?;
         let meaning = window.describe();
         Ok(Schedule { meaning, shape: Shape::Windows(window.in_zone(zone)) })
     }
@@ -99,10 +99,10 @@ impl Schedule {
 }
 
 /// Reads `22:00-06:00`, with or without spaces around the dash.
-fn daily(text: &str) -> Result<DailyWindow, Complaint> {
+fn daily(text: &str) -> Result<DailyWindow, ArgumentError> {
     let Some((start, end)) = text.split_once('-') else {
         let message = "a daily window is two times with a `-` between them, such as 22:00-06:00";
-        return Err(Complaint::whole("--daily", text, message));
+        return Err(ArgumentError::whole("--daily", text, message));
     };
     let end_at = start.len() + 1 + end.len() - end.trim_start().len();
     let start_at = start.len() - start.trim_start().len();
@@ -112,6 +112,6 @@ fn daily(text: &str) -> Result<DailyWindow, Complaint> {
             DailyWindowPart::End => end_at,
         };
         let span = error.span();
-        Complaint::new("--daily", text, span.start + at..span.end + at, error)
+        ArgumentError::new("--daily", text, span.start + at..span.end + at, error)
     })
 }

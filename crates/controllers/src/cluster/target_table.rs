@@ -3,30 +3,30 @@
 use std::collections::BTreeMap;
 
 use almanac_api::kinds::Kind;
-use almanac_engine::cron_scaling::ForeignChange;
+use almanac_engine::cron_scaling::ExternalChange;
 use almanac_engine::{Identity, PolicyName};
 
-use super::OLDEST;
+use super::OLDEST_VERSION;
 
 /// Targets, and who has them.
 #[derive(Default)]
 pub(crate) struct TargetTable {
-    found: BTreeMap<Identity, Found>,
+    found: BTreeMap<Identity, TargetEntry>,
     targeted_by: BTreeMap<Identity, Vec<PolicyName>>,
     /// What others have changed of what a policy had just set.
-    foreign: BTreeMap<Identity, Vec<Foreign>>,
+    foreign: BTreeMap<Identity, Vec<AttributedChange>>,
 }
 
 /// What another writer has changed.
-pub(crate) struct Foreign {
-    pub(crate) change: ForeignChange,
+pub(crate) struct AttributedChange {
+    pub(crate) change: ExternalChange,
     /// Who, as the API server knows them.
     pub(crate) by: Box<str>,
 }
 
 /// A target that is there.
 #[derive(Clone, Debug)]
-pub(crate) struct Found {
+pub(crate) struct TargetEntry {
     /// Its version.
     pub(crate) version: Box<str>,
     /// In which listing it was last told; 0 for one that was asked for by itself.
@@ -35,12 +35,12 @@ pub(crate) struct Found {
 
 impl TargetTable {
     /// What is known of a target.
-    pub(crate) fn get(&self, target: &Identity) -> Option<&Found> {
+    pub(crate) fn get(&self, target: &Identity) -> Option<&TargetEntry> {
         self.found.get(target)
     }
 
     /// Notes that a target is there. Whether that is news.
-    pub(crate) fn insert(&mut self, target: Identity, found: Found) -> bool {
+    pub(crate) fn insert(&mut self, target: Identity, found: TargetEntry) -> bool {
         self.found.insert(target, found).is_none()
     }
 
@@ -51,15 +51,15 @@ impl TargetTable {
     }
 
     /// Notes that a field of a target has changed: by whom, or by ourselves or somebody unknown.
-    pub(crate) fn note_change(
+    pub(crate) fn note_field_change(
         &mut self,
         target: &Identity,
-        change: ForeignChange,
+        change: ExternalChange,
         by: Option<&str>,
     ) {
         let noted = self.foreign.entry(target.clone()).or_default();
         noted.retain(|it| it.change.field != change.field);
-        noted.extend(by.map(|by| Foreign { change, by: by.into() }));
+        noted.extend(by.map(|by| AttributedChange { change, by: by.into() }));
         if noted.is_empty() {
             self.foreign.remove(target);
         }
@@ -71,7 +71,7 @@ impl TargetTable {
     }
 
     /// What others have changed of what a policy had just set in a target.
-    pub(crate) fn foreign(&self, target: &Identity) -> &[Foreign] {
+    pub(crate) fn foreign(&self, target: &Identity) -> &[AttributedChange] {
         self.foreign.get(target).map(Vec::as_slice).unwrap_or_default()
     }
 
@@ -80,11 +80,11 @@ impl TargetTable {
         let of_kind = self.found.range_mut(kind.identity("", "")..);
         of_kind
             .take_while(|(target, _)| Kind::of_object(target) == Some(kind))
-            .for_each(|(_, found)| found.version = OLDEST.into());
+            .for_each(|(_, found)| found.version = OLDEST_VERSION.into());
     }
 
     /// Targets of a kind that were last told before a listing.
-    pub(crate) fn told_before(&self, kind: Kind, listing: u32) -> Vec<Identity> {
+    pub(crate) fn not_in_listing(&self, kind: Kind, listing: u32) -> Vec<Identity> {
         // The order of identities keeps those of one kind together.
         let first = kind.identity("", "");
         let of_kind = self.found.range(first..);
@@ -96,7 +96,7 @@ impl TargetTable {
     }
 
     /// Notes which target a policy has now, and which it had.
-    pub(crate) fn aim(
+    pub(crate) fn set_target_of(
         &mut self,
         policy: &PolicyName,
         before: Option<&Identity>,
@@ -121,7 +121,7 @@ impl TargetTable {
     }
 
     /// The policies that have a target.
-    pub(crate) fn aimed_at(&self, target: &Identity) -> &[PolicyName] {
+    pub(crate) fn policies_targeting(&self, target: &Identity) -> &[PolicyName] {
         self.targeted_by.get(target).map(Vec::as_slice).unwrap_or_default()
     }
 }

@@ -1,6 +1,6 @@
 //! What is exported about cron rules.
 
-use almanac_engine::cron_scaling::{Awaited, Ending, Recorded, awaited};
+use almanac_engine::cron_scaling::{Ending, FiringBacklog, Recorded, firing_backlog};
 use almanac_shell::clock::Clock;
 use jiff::Timestamp;
 use prometheus_client::collector::Collector;
@@ -11,7 +11,7 @@ use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
-use crate::leading::Leading;
+use crate::leadership::Leadership;
 
 /// How often rules fired, and how late.
 #[derive(Clone, Debug)]
@@ -96,22 +96,22 @@ impl CronMetrics {
 
 /// What the rules wait for: looked up when it is asked for.
 #[derive(Debug)]
-pub(super) struct AwaitedFirings {
-    leading: Leading,
+pub(super) struct BacklogGauges {
+    leading: Leadership,
     clock: Clock,
 }
 
-impl AwaitedFirings {
-    pub(super) fn new(leading: Leading, clock: Clock) -> Self {
+impl BacklogGauges {
+    pub(super) fn new(leading: Leadership, clock: Clock) -> Self {
         Self { leading, clock }
     }
 }
 
-impl Collector for AwaitedFirings {
+impl Collector for BacklogGauges {
     fn encode(&self, mut encoder: DescriptorEncoder) -> Result<(), std::fmt::Error> {
         let Some(cluster) = self.leading.cluster() else { return Ok(()) };
-        let awaited = awaited(&cluster.lock().world, self.clock.now());
-        for (name, help, value) in gauges(awaited) {
+        let firing_backlog = firing_backlog(&cluster.lock().world, self.clock.now());
+        for (name, help, value) in gauges(firing_backlog) {
             // Named even where there is nothing to say, so that whoever looks for it finds it.
             let series = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
             if let Some(value) = value {
@@ -125,24 +125,28 @@ impl Collector for AwaitedFirings {
 type Gauge = (&'static str, &'static str, Option<i64>);
 
 /// What is exported, each with its name and what it is; no number for what there is not.
-fn gauges(awaited: Awaited) -> [Gauge; 4] {
+fn gauges(firing_backlog: FiringBacklog) -> [Gauge; 4] {
     let count = |count: u64| Some(i64::try_from(count).unwrap_or(i64::MAX));
     [
-        ("almanac_cron_rules_armed", "Rules that wait for their next firing", count(awaited.armed)),
+        (
+            "almanac_cron_rules_armed",
+            "Rules that wait for their next firing",
+            count(firing_backlog.armed),
+        ),
         (
             "almanac_cron_next_firing_timestamp_seconds",
             "When the next rule fires, in seconds since 1970",
-            awaited.next.map(Timestamp::as_second),
+            firing_backlog.next.map(Timestamp::as_second),
         ),
         (
             "almanac_cron_oldest_overdue_firing_timestamp_seconds",
             "The oldest firing that is due and was not dealt with yet, in seconds since 1970",
-            awaited.oldest_overdue.map(Timestamp::as_second),
+            firing_backlog.oldest_overdue.map(Timestamp::as_second),
         ),
         (
             "almanac_cron_firings_retrying",
             "Firings that were tried in vain and are to be tried again",
-            count(awaited.retrying),
+            count(firing_backlog.retrying),
         ),
     ]
 }
@@ -190,10 +194,10 @@ mod tests {
     #[test]
     fn an_oldest_overdue_firing_is_named_though_there_is_none() {
         let mut registry = Registry::default();
-        let (leading, cluster) = (Leading::default(), Arc::new(Cluster::default()));
+        let (leading, cluster) = (Leadership::default(), Arc::new(Cluster::default()));
         leading.begin(Fence::open(), cluster);
-        let clock = Clock::of(|| Timestamp::UNIX_EPOCH);
-        registry.register_collector(Box::new(AwaitedFirings::new(leading, clock)));
+        let clock = Clock::from_fn(|| Timestamp::UNIX_EPOCH);
+        registry.register_collector(Box::new(BacklogGauges::new(leading, clock)));
         let mut text = String::new();
         prometheus_client::encoding::text::encode(&mut text, &registry).expect("it is text");
         let name = "almanac_cron_oldest_overdue_firing_timestamp_seconds";

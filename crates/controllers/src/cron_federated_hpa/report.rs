@@ -1,34 +1,33 @@
 //! What came of firings, told in Events and in the log.
 
 use almanac_engine::Identity;
-use almanac_engine::cron_scaling::{Applied, Ending, Execution, MOST_COUNTED, Recorded};
-use almanac_shell::event_log::{EventLog, Happening};
+use almanac_engine::cron_scaling::{Applied, Ending, Execution, MAX_COUNTED, Recorded};
+use almanac_shell::event_log::{Event, EventLog};
 use jiff::{SignedDuration, Timestamp};
 
-use crate::families::Subject;
+use crate::families::ReportSubject;
 
 /// Tells what has happened to a rule. What is only a step on the way is told in the log alone.
-pub(super) fn tell(of: &Subject, recorded: &Recorded, events: &EventLog) {
-    let Some((rule, happening)) = told(of, recorded) else { return };
-    if happening.is_warning {
-        tracing::warn!(%rule, reason = happening.reason, "{}", happening.note);
+pub(super) fn tell(of: &ReportSubject, recorded: &Recorded, events: &EventLog) {
+    let Some((rule, event)) = told(of, recorded) else { return };
+    if event.is_warning {
+        tracing::warn!(%rule, reason = event.reason, "{}", event.note);
     } else {
-        tracing::info!(%rule, reason = happening.reason, "{}", happening.note);
+        tracing::info!(%rule, reason = event.reason, "{}", event.note);
     }
-    events.tell(happening);
+    events.tell(event);
 }
 
-fn told<'a>(of: &Subject, recorded: &'a Recorded) -> Option<(&'a str, Happening)> {
+fn told<'a>(of: &ReportSubject, recorded: &'a Recorded) -> Option<(&'a str, Event)> {
     Some(match recorded {
         Recorded::Ended { rule, execution } => (rule, ended(of, rule, execution)),
         Recorded::AttemptFailed { rule, scheduled, attempts, message } => {
             tracing::info!(%rule, %scheduled, attempts, "an attempt failed: {message}");
             return None;
         }
-        Recorded::Missed { rule, count, first, last, late } => (
-            rule,
-            happening(of, true, "RuleMissed", missed(of, rule, *count, (*first, *last), *late)),
-        ),
+        Recorded::Missed { rule, count, first, last, late } => {
+            (rule, event(of, true, "RuleMissed", missed(of, rule, *count, (*first, *last), *late)))
+        }
         Recorded::Undone { rule, scheduled, field, set, found } => {
             let writer = of.changed_by.as_deref();
             let writer = writer.map_or_else(String::new, |name| format!(", {name},"));
@@ -37,19 +36,19 @@ fn told<'a>(of: &Subject, recorded: &'a Recorded) -> Option<(&'a str, Happening)
                  writer{writer} has set it to {found} since. What it has set is left as it is",
                 target(of)
             );
-            (rule, happening(of, true, "UndoneByAnotherWriter", note))
+            (rule, event(of, true, "UndoneByAnotherWriter", note))
         }
         Recorded::ClockWasAhead { rule, until } => {
             let note = format!(
                 "rule {rule} was dealt with until {until}, which is far ahead of now: a clock was \
                  wrong. That is forgotten, and the rule goes on from now"
             );
-            (rule, happening(of, true, "ClockWasAhead", note))
+            (rule, event(of, true, "ClockWasAhead", note))
         }
     })
 }
 
-fn ended(of: &Subject, rule: &str, execution: &Execution) -> Happening {
+fn ended(of: &ReportSubject, rule: &str, execution: &Execution) -> Event {
     let at = execution.scheduled();
     let target = target(of);
     let (reason, is_warning, what) = match &execution.ending {
@@ -66,11 +65,11 @@ fn ended(of: &Subject, rule: &str, execution: &Execution) -> Happening {
             ("RuleStopped", false, what)
         }
     };
-    happening(of, is_warning, reason, format!("rule {rule}, scheduled for {at}, {what}"))
+    event(of, is_warning, reason, format!("rule {rule}, scheduled for {at}, {what}"))
 }
 
 fn missed(
-    of: &Subject,
+    of: &ReportSubject,
     rule: &str,
     count: u32,
     (first, last): (Timestamp, Timestamp),
@@ -83,19 +82,19 @@ fn missed(
             "rule {rule}, scheduled for {last}, was missed by {late:#}; {target} was not changed"
         );
     }
-    let at_least = if count < MOST_COUNTED { "" } else { "at least " };
+    let at_least = if count < MAX_COUNTED { "" } else { "at least " };
     format!(
         "rule {rule}, scheduled {at_least}{count} times from {first} to {last}, was missed each time, \
          by {late:#} the last; {target} was not changed"
     )
 }
 
-fn target(of: &Subject) -> String {
+fn target(of: &ReportSubject) -> String {
     of.target.as_ref().map_or_else(|| "its target".to_owned(), Identity::to_string)
 }
 
-fn happening(of: &Subject, is_warning: bool, reason: &'static str, note: String) -> Happening {
-    Happening { regarding: of.regarding(), is_warning, reason, action: "Scale", note }
+fn event(of: &ReportSubject, is_warning: bool, reason: &'static str, note: String) -> Event {
+    Event { regarding: of.regarding(), is_warning, reason, action: "Scale", note }
 }
 
 fn done(target: &str, applied: Applied) -> String {
@@ -130,7 +129,7 @@ mod tests {
     /// The same where it is known who has changed the target.
     fn line_after(recorded: &Recorded, changed_by: Option<&str>) -> String {
         let object = Identity::new("autoscaling.karmada.io", "CronFederatedHPA", "default", "shop");
-        let of = Subject {
+        let of = ReportSubject {
             policy: PolicyName::new(Family::CronScaling, object),
             uid: "1".into(),
             target: None,

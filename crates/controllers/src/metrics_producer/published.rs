@@ -10,12 +10,12 @@ use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric as _};
 use prometheus_client::metrics::gauge::ConstGauge;
 
-use crate::leading::Leading;
+use crate::leadership::Leadership;
 
 /// The series of all schedules.
 #[derive(Debug)]
 pub(crate) struct PublishedNumbers {
-    leading: Leading,
+    leading: Leadership,
     clock: Clock,
     switch: Switch,
 }
@@ -24,7 +24,7 @@ pub(crate) struct PublishedNumbers {
 const NAMES: [&str; 2] = ["karpenter_scheduled_capacity", "karpenter_scheduled_replicas_value"];
 
 impl PublishedNumbers {
-    pub(crate) fn new(leading: Leading, clock: Clock, switch: Switch) -> Self {
+    pub(crate) fn new(leading: Leadership, clock: Clock, switch: Switch) -> Self {
         Self { leading, clock, switch }
     }
 
@@ -35,11 +35,11 @@ impl PublishedNumbers {
             return Vec::new();
         }
         let now = self.clock.now();
-        let known = cluster.lock();
-        let schedules = known.world.scheduled_capacities.keys();
+        let state = cluster.lock();
+        let schedules = state.world.scheduled_capacities.keys();
         schedules
             .filter_map(|policy| {
-                let input = scheduled_capacity::gather(&known.world, policy)?;
+                let input = scheduled_capacity::gather(&state.world, policy)?;
                 Some((policy.clone(), scheduled_capacity::value_at(input.policy, now)))
             })
             .collect()

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use almanac_engine::cron_scaling::{Memory, RuleMemory, Setting};
+use almanac_engine::cron_scaling::{DesiredScale, Memory, RuleMemory};
 use almanac_engine::{Family, Identity, PolicyName};
 use almanac_shell::clock::Clock;
 use almanac_shell::following::Follower as _;
@@ -10,7 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 use kube::api::DynamicObject;
 use serde_json::{Value, json};
 
-use super::{PolicyFollower, Unrecorded, Woken};
+use super::{PolicyFollower, Unrecorded, WorkQueues};
 use crate::cluster::Cluster;
 use crate::turns::Turns;
 
@@ -29,34 +29,34 @@ impl Watched {
 
     /// As at the beginning of another term.
     fn going_on_from(unrecorded: Unrecorded) -> Self {
-        let clock = Clock::of_the_machine(SignedDuration::ZERO);
+        let clock = Clock::system(SignedDuration::ZERO);
         let cluster = Arc::new(Cluster::default());
         let [turns, records] = [(); 2].map(|()| Arc::new(Turns::new(clock.clone())));
-        let woken = Woken { turns: Arc::clone(&turns), records: Arc::clone(&records) };
+        let queues = WorkQueues { turns: Arc::clone(&turns), records: Arc::clone(&records) };
         let (mut follower, _) = PolicyFollower::new(
             Family::CronScaling,
             clock,
             unrecorded,
             Arc::clone(&cluster),
-            woken,
+            queues,
         );
-        follower.begin();
+        follower.begin_list();
         Self { follower, cluster, turns, records }
     }
 
     /// The replicas the first rule sets, if the object is in the world.
     fn replicas(&self, name: &str) -> Option<u32> {
-        let known = self.cluster.lock();
-        let object = known.world.cron_scalings.get(&identity(name))?;
-        match object.policy.as_ref()?.rules.first()?.setting {
-            Setting::Replicas(replicas) => Some(replicas),
-            Setting::Bounds(_) => None,
+        let state = self.cluster.lock();
+        let object = state.world.cron_scalings.get(&identity(name))?;
+        match object.policy.as_ref()?.rules.first()?.desired {
+            DesiredScale::Replicas(replicas) => Some(replicas),
+            DesiredScale::Bounds(_) => None,
         }
     }
 
     fn handled(&self, name: &str) -> Option<Timestamp> {
-        let known = self.cluster.lock();
-        let memory = known.world.cron_scalings.get(&identity(name))?.memory.as_ref()?;
+        let state = self.cluster.lock();
+        let memory = state.world.cron_scalings.get(&identity(name))?.memory.as_ref()?;
         Some(memory.rules.first()?.handled)
     }
 }
@@ -89,10 +89,10 @@ fn told(object: Value) -> DynamicObject {
 #[test]
 fn an_object_that_is_older_than_what_is_known_is_no_news() {
     let mut watched = Watched::new();
-    watched.follower.present(told(object("shop", "1", 20, 5)));
-    watched.follower.present(told(object("shop", "1", 10, 3)));
+    watched.follower.upsert(told(object("shop", "1", 20, 5)));
+    watched.follower.upsert(told(object("shop", "1", 10, 3)));
     assert_eq!(watched.replicas("shop"), Some(5));
-    watched.follower.present(told(object("shop", "1", 30, 7)));
+    watched.follower.upsert(told(object("shop", "1", 30, 7)));
     assert_eq!(watched.replicas("shop"), Some(7));
 }
 
@@ -100,23 +100,23 @@ fn an_object_that_is_older_than_what_is_known_is_no_news() {
 fn whoever_is_not_told_in_a_listing_is_gone() {
     let mut watched = Watched::new();
     for name in ["stays", "goes"] {
-        watched.follower.present(told(object(name, name, 1, 5)));
+        watched.follower.upsert(told(object(name, name, 1, 5)));
     }
-    watched.follower.complete();
-    watched.follower.begin();
-    watched.follower.present(told(object("stays", "stays", 1, 5)));
+    watched.follower.list_complete();
+    watched.follower.begin_list();
+    watched.follower.upsert(told(object("stays", "stays", 1, 5)));
     assert_eq!(watched.replicas("goes"), Some(5), "not before the listing is complete");
-    watched.follower.complete();
+    watched.follower.list_complete();
     assert_eq!((watched.replicas("stays"), watched.replicas("goes")), (Some(5), None));
 }
 
 #[test]
 fn what_is_being_deleted_is_as_good_as_gone() {
     let mut watched = Watched::new();
-    watched.follower.present(told(object("shop", "1", 1, 5)));
+    watched.follower.upsert(told(object("shop", "1", 1, 5)));
     let mut deleted = object("shop", "1", 2, 5);
     deleted["metadata"]["deletionTimestamp"] = json!("2026-11-20T09:00:00Z");
-    watched.follower.present(told(deleted));
+    watched.follower.upsert(told(deleted));
     assert_eq!(watched.replicas("shop"), None);
     assert!(watched.turns.is_quiet());
 }
@@ -129,9 +129,9 @@ fn a_new_object_of_an_old_name_knows_nothing_of_the_old_one() {
         "ruleName": "a", "fingerprint": "0123456789abcdef",
         "lastHandledTime": "2026-11-20T09:00:00Z",
     }] });
-    watched.follower.present(told(old));
+    watched.follower.upsert(told(old));
     assert!(watched.handled("shop").is_some());
-    watched.follower.present(told(object("shop", "2", 2, 5)));
+    watched.follower.upsert(told(object("shop", "2", 2, 5)));
     assert_eq!(watched.handled("shop"), None);
 }
 
@@ -145,11 +145,11 @@ fn what_we_remember_counts_more_than_what_a_status_says_later() {
     };
     let mut first = object("shop", "1", 1, 5);
     first["status"] = status("2026-11-20T09:00:00Z");
-    watched.follower.present(told(first));
+    watched.follower.upsert(told(first));
     let before = watched.handled("shop");
     let mut edited = object("shop", "1", 2, 6);
     edited["status"] = status("2001-01-01T00:00:00Z");
-    watched.follower.present(told(edited));
+    watched.follower.upsert(told(edited));
     assert_eq!((watched.handled("shop"), watched.replicas("shop")), (before, Some(6)));
     assert!(!watched.records.is_quiet(), "and the status is mended");
 }
@@ -162,16 +162,16 @@ fn an_object_that_cannot_be_used_keeps_its_history_and_forgets_what_it_was() {
         "ruleName": "a", "fingerprint": "0123456789abcdef",
         "lastHandledTime": "2026-11-20T09:00:00Z",
     }] });
-    watched.follower.present(told(good));
+    watched.follower.upsert(told(good));
     let handled = watched.handled("shop");
     let mut broken = object("shop", "1", 2, 6);
     broken["spec"]["scaleTargetRef"]["kind"] = json!("");
-    watched.follower.present(told(broken));
+    watched.follower.upsert(told(broken));
     assert_eq!(watched.replicas("shop"), None);
-    watched.follower.present(told(object("shop", "1", 3, 7)));
+    watched.follower.upsert(told(object("shop", "1", 3, 7)));
     assert_eq!(watched.handled("shop"), handled);
-    let known = watched.cluster.lock();
-    let memory = known.world.cron_scalings[&identity("shop")].memory.clone();
+    let state = watched.cluster.lock();
+    let memory = state.world.cron_scalings[&identity("shop")].memory.clone();
     let fingerprint = memory.expect("it is remembered").rules[0].fingerprint;
     assert_eq!(fingerprint, almanac_engine::Fingerprint::of_nothing());
 }
@@ -180,10 +180,10 @@ fn an_object_that_cannot_be_used_keeps_its_history_and_forgets_what_it_was() {
 fn what_was_not_recorded_survives_two_terms_in_a_row_without_a_turn() {
     let unrecorded = Unrecorded::default();
     let mut first = Watched::going_on_from(unrecorded.clone());
-    first.follower.present(told(object("shop", "1", 1, 5)));
+    first.follower.upsert(told(object("shop", "1", 1, 5)));
     let rule = {
-        let mut known = first.cluster.lock();
-        let object = known.world.cron_scalings.get_mut(&identity("shop")).expect("it is there");
+        let mut state = first.cluster.lock();
+        let object = state.world.cron_scalings.get_mut(&identity("shop")).expect("it is there");
         let policy = object.policy.as_ref().expect("it can be used");
         let rule = RuleMemory::beginning(&policy.rules[0], Timestamp::UNIX_EPOCH);
         object.memory = Some(Memory { rules: vec![rule.clone()] });
@@ -192,7 +192,7 @@ fn what_was_not_recorded_survives_two_terms_in_a_row_without_a_turn() {
     unrecorded.keep(&first.cluster);
     for _ in 0..2 {
         let mut next = Watched::going_on_from(unrecorded.clone());
-        next.follower.present(told(object("shop", "1", 1, 5)));
+        next.follower.upsert(told(object("shop", "1", 1, 5)));
         assert_eq!(next.handled("shop"), Some(rule.handled));
         unrecorded.keep(&next.cluster);
     }
@@ -203,49 +203,49 @@ fn a_spec_that_is_no_spec_at_all_harms_nobody_else() {
     let mut watched = Watched::new();
     let mut odd = object("odd", "1", 1, 5);
     odd["spec"] = json!({ "rules": 7 });
-    watched.follower.present(told(odd));
-    watched.follower.present(told(object("shop", "2", 2, 5)));
+    watched.follower.upsert(told(odd));
+    watched.follower.upsert(told(object("shop", "2", 2, 5)));
     assert_eq!((watched.replicas("odd"), watched.replicas("shop")), (None, Some(5)));
-    let known = watched.cluster.lock();
+    let state = watched.cluster.lock();
     let odd = PolicyName::new(Family::CronScaling, identity("odd"));
-    assert!(!known.policies[&odd].findings.is_empty());
+    assert!(!state.policies[&odd].findings.is_empty());
 }
 
 #[test]
 fn policies_are_found_by_their_target() {
     let mut watched = Watched::new();
-    watched.follower.present(told(object("one", "1", 1, 5)));
-    watched.follower.present(told(object("two", "2", 2, 5)));
+    watched.follower.upsert(told(object("one", "1", 1, 5)));
+    watched.follower.upsert(told(object("two", "2", 2, 5)));
     let target = Identity::new("apps", "Deployment", "default", "shop");
     let aimed = |watched: &Watched| {
-        let known = watched.cluster.lock();
-        let policies = known.targets.aimed_at(&target);
+        let state = watched.cluster.lock();
+        let policies = state.targets.policies_targeting(&target);
         policies.iter().map(|it| it.identity.name().to_owned()).collect::<Vec<_>>()
     };
     assert_eq!(aimed(&watched), ["one", "two"]);
     let mut moved = object("one", "1", 3, 6);
     moved["spec"]["scaleTargetRef"]["name"] = json!("other");
-    watched.follower.present(told(moved));
+    watched.follower.upsert(told(moved));
     assert_eq!(aimed(&watched), ["two"]);
-    watched.follower.gone(told(object("two", "2", 4, 5)));
+    watched.follower.delete(told(object("two", "2", 4, 5)));
     assert!(aimed(&watched).is_empty());
 }
 
 #[test]
 fn once_versions_have_gone_back_what_is_told_is_so_however_old() {
     let mut watched = Watched::new();
-    watched.follower.present(told(object("shop", "1", 2_000, 5)));
-    watched.follower.complete();
-    watched.follower.went_back();
-    watched.follower.begin();
+    watched.follower.upsert(told(object("shop", "1", 2_000, 5)));
+    watched.follower.list_complete();
+    watched.follower.versions_went_back();
+    watched.follower.begin_list();
     // The user's edit after the backup is lost; the next one has its generation, and says something else.
     let mut restored = object("shop", "1", 1_000, 3);
     restored["metadata"]["generation"] = json!(5);
-    watched.follower.present(told(restored));
-    watched.follower.complete();
+    watched.follower.upsert(told(restored));
+    watched.follower.list_complete();
     assert_eq!(watched.replicas("shop"), Some(3));
     let policy = PolicyName::new(Family::CronScaling, identity("shop"));
     assert_eq!(&*watched.cluster.lock().policies[&policy].version, "1000");
-    watched.follower.present(told(object("shop", "1", 1_001, 7)));
+    watched.follower.upsert(told(object("shop", "1", 1_001, 7)));
     assert_eq!(watched.replicas("shop"), Some(7), "and users are heard again");
 }

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use almanac_engine::{PolicyName, Slim};
 
-use crate::cluster::{Cluster, Known};
+use crate::cluster::{Cluster, ClusterState};
 
 /// What could not be recorded before the lease was lost, by the object's name and its own id. The
 /// next term of the same process goes on from it.
@@ -23,13 +23,13 @@ type Object = (PolicyName, Box<str>);
 impl Unrecorded {
     /// Keeps what a term leaves behind.
     pub(crate) fn keep(&self, cluster: &Cluster) {
-        let known = cluster.lock();
-        let Known { world, policies, .. } = &*known;
+        let state = cluster.lock();
+        let ClusterState { world, policies, .. } = &*state;
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.clear();
-        for (policy, held) in policies.iter().filter(|(_, held)| !held.is_recorded) {
+        for (policy, entry) in policies.iter().filter(|(_, entry)| !entry.is_recorded) {
             let slim = world.slim_of(policy);
-            kept.extend(slim.map(|slim| ((policy.clone(), held.uid.clone()), slim)));
+            kept.extend(slim.map(|slim| ((policy.clone(), entry.uid.clone()), slim)));
         }
     }
 

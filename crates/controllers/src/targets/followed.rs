@@ -5,15 +5,15 @@ use std::time::Duration;
 
 use almanac_api::kinds::Kind;
 use almanac_api::slim;
-use almanac_engine::cron_scaling::ForeignChange;
+use almanac_engine::cron_scaling::ExternalChange;
 use almanac_engine::{Field, Identity, PolicyName};
-use almanac_shell::following::{Follower, Unseen};
+use almanac_shell::following::{Follower, WatchFailure};
 use almanac_shell::writer::FIELD_MANAGER;
 use kube::api::{DynamicObject, ObjectMeta};
 use tokio::sync::watch;
 
 use super::kind::Resolved;
-use crate::cluster::{Cluster, Found, Known, is_older};
+use crate::cluster::{Cluster, ClusterState, TargetEntry, is_older};
 use crate::turns::Turns;
 
 /// The kind that discovery has found, if it is one of those that are followed. Others are asked for, so
@@ -54,14 +54,14 @@ pub(super) struct Following {
 }
 
 /// To wait longer than that for a first listing would hold up others.
-const BEGINS_WITHIN: Duration = Duration::from_secs(10);
+const INITIAL_LIST_TIMEOUT: Duration = Duration::from_secs(10);
 
 impl Following {
     /// Whether all objects are known; waits while the first listing is under way.
     pub(super) async fn is_whole(&self) -> bool {
         let mut stage = self.stage.clone();
         let begun = stage.wait_for(|stage| *stage != Stage::Beginning);
-        match tokio::time::timeout(BEGINS_WITHIN, begun).await {
+        match tokio::time::timeout(INITIAL_LIST_TIMEOUT, begun).await {
             Ok(Ok(stage)) => *stage == Stage::Whole,
             _ => false,
         }
@@ -110,19 +110,19 @@ impl TargetFollower {
     /// Numbers of a target are others than before. Policies that have just set them want to know.
     fn has_changed(
         &self,
-        known: &mut Known,
+        state: &mut ClusterState,
         target: &Identity,
-        changes: &[ForeignChange],
+        changes: &[ExternalChange],
         metadata: &ObjectMeta,
     ) {
         let now = self.turns.now();
-        let minds = |policy: &&PolicyName| known.world.minds_changes(policy, now);
+        let minds = |policy: &&PolicyName| state.world.reacts_to_changes(policy, now);
         let policies: Vec<PolicyName> =
-            known.targets.aimed_at(target).iter().filter(minds).cloned().collect();
+            state.targets.policies_targeting(target).iter().filter(minds).cloned().collect();
         for change in changes {
             let by = writer_of(metadata, change.field);
-            let by = by.filter(|_| !known.targets.aimed_at(target).is_empty());
-            known.targets.note_change(target, *change, by);
+            let by = by.filter(|_| !state.targets.policies_targeting(target).is_empty());
+            state.targets.note_field_change(target, *change, by);
         }
         for policy in &policies {
             self.turns.wake(policy);
@@ -130,10 +130,10 @@ impl TargetFollower {
     }
 
     fn remove(&self, target: &Identity) {
-        let mut known = self.cluster.lock();
-        if known.targets.remove(target) {
-            known.world.release(target);
-            for policy in known.targets.aimed_at(target) {
+        let mut state = self.cluster.lock();
+        if state.targets.remove(target) {
+            state.world.release(target);
+            for policy in state.targets.policies_targeting(target) {
                 self.turns.wake(policy);
             }
         }
@@ -141,46 +141,46 @@ impl TargetFollower {
 }
 
 impl Follower for TargetFollower {
-    fn begin(&mut self) {
+    fn begin_list(&mut self) {
         self.is_whole = false;
         self.listing = self.listing.wrapping_add(1).max(1);
     }
 
-    fn present(&mut self, object: DynamicObject) {
+    fn upsert(&mut self, object: DynamicObject) {
         let target = self.identity(&object);
         let version = object.metadata.resource_version.clone().unwrap_or_default();
-        let mut known = self.cluster.lock();
-        if let Some(found) = known.targets.get(&target)
+        let mut state = self.cluster.lock();
+        if let Some(found) = state.targets.get(&target)
             && is_older(&version, &found.version)
         {
             // We have written since, and know better. It is there, all the same.
-            let found = Found { listing: self.listing, ..found.clone() };
-            known.targets.insert(target, found);
+            let found = TargetEntry { listing: self.listing, ..found.clone() };
+            state.targets.insert(target, found);
             return;
         }
-        let before = numbers(&known, &target);
+        let before = numbers(&state, &target);
         if let Some(slim) = slim::of_data(self.kind, &object.data) {
-            known.world.hold(target.clone(), slim);
+            state.world.hold(target.clone(), slim);
         }
-        let mut changes = numbers(&known, &target);
+        let mut changes = numbers(&state, &target);
         changes.retain(|change| !before.contains(change));
         if !before.is_empty() && !changes.is_empty() {
-            self.has_changed(&mut known, &target, &changes, &object.metadata);
+            self.has_changed(&mut state, &target, &changes, &object.metadata);
         }
-        let found = Found { version: version.into(), listing: self.listing };
-        if known.targets.insert(target.clone(), found) {
-            for policy in known.targets.aimed_at(&target) {
+        let found = TargetEntry { version: version.into(), listing: self.listing };
+        if state.targets.insert(target.clone(), found) {
+            for policy in state.targets.policies_targeting(&target) {
                 self.turns.wake(policy);
             }
         }
     }
 
-    fn gone(&mut self, object: DynamicObject) {
+    fn delete(&mut self, object: DynamicObject) {
         self.remove(&self.identity(&object));
     }
 
-    fn complete(&mut self) {
-        let gone = self.cluster.lock().targets.told_before(self.kind, self.listing);
+    fn list_complete(&mut self) {
+        let gone = self.cluster.lock().targets.not_in_listing(self.kind, self.listing);
         for target in gone {
             self.remove(&target);
         }
@@ -188,27 +188,27 @@ impl Follower for TargetFollower {
         self.stage.send_replace(Stage::Whole);
     }
 
-    fn goes_on(&mut self) {
+    fn resumed(&mut self) {
         if self.is_whole && *self.stage.borrow() == Stage::Failing {
             self.stage.send_replace(Stage::Whole);
         }
     }
 
-    fn failed(&mut self, _: &Unseen) {
+    fn failed(&mut self, _: &WatchFailure) {
         // What was told may not be so any more. Until the next news, whoever needs a target asks.
         self.stage.send_replace(Stage::Failing);
     }
 
-    fn went_back(&mut self) {
+    fn versions_went_back(&mut self) {
         self.cluster.lock().targets.forget_versions(self.kind);
     }
 }
 
 /// The numbers of a target, as the world has them.
-fn numbers(known: &Known, target: &Identity) -> Vec<ForeignChange> {
+fn numbers(state: &ClusterState, target: &Identity) -> Vec<ExternalChange> {
     let number = |field: Field| {
-        let to = field.read(&known.world, target)?.number()?;
-        Some(ForeignChange { field, to })
+        let to = field.read(&state.world, target)?.number()?;
+        Some(ExternalChange { field, to })
     };
     Field::ALL.into_iter().filter_map(number).collect()
 }
@@ -236,17 +236,17 @@ mod tests {
 
     #[test]
     fn a_kind_whose_watch_goes_on_is_whole_again_though_nothing_has_changed() {
-        let turns = Arc::new(Turns::new(Clock::of(|| Timestamp::UNIX_EPOCH)));
+        let turns = Arc::new(Turns::new(Clock::from_fn(|| Timestamp::UNIX_EPOCH)));
         let (following, mut follower) = follower(Kind::Deployment, Arc::default(), turns);
-        let unseen = Unseen { is_absent: false, reason: "cut".to_owned() };
+        let unseen = WatchFailure { is_absent: false, reason: "cut".to_owned() };
         follower.failed(&unseen);
-        follower.goes_on();
+        follower.resumed();
         assert!(!following.is_whole_now(), "it was never whole");
-        follower.begin();
-        follower.complete();
+        follower.begin_list();
+        follower.list_complete();
         follower.failed(&unseen);
         assert!(!following.is_whole_now());
-        follower.goes_on();
+        follower.resumed();
         assert!(following.is_whole_now());
     }
 

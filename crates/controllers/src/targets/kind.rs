@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use almanac_api::status::TargetProblem;
 use almanac_engine::{Identity, Target, TargetReference};
-use almanac_shell::writer::in_short;
+use almanac_shell::writer::summarize;
 use kube::Client;
 use kube::core::{ApiResource, GroupVersion};
 use kube::discovery;
 
-use super::Unknown;
+use super::TargetError;
 use super::followed::Following;
 use super::lanes::Slot;
 
@@ -50,7 +50,7 @@ impl Kind {
 }
 
 /// An answer that takes longer is not waited for: others of the kind wait for it, too.
-const ANSWER_WITHIN: Duration = Duration::from_secs(10);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Asks the cluster for a kind that can be scaled, in the version its user has written. Needs a slot
 /// in the kind's lane.
@@ -58,26 +58,29 @@ pub(super) async fn resolve(
     client: &Client,
     reference: &TargetReference,
     slot: &Slot<'_>,
-) -> Result<Resolved, Unknown> {
+) -> Result<Resolved, TargetError> {
     let TargetReference { target, api_version } = reference;
     let identity = target.identity();
     let version = api_version.rsplit_once('/').map_or(&**api_version, |(_, version)| version);
     let group_version = GroupVersion::gv(identity.group(), version);
-    let unknown = || Unknown::Problem(TargetProblem::UnknownKind);
+    let unknown = || TargetError::Problem(TargetProblem::UnknownKind);
     let api = group_version.api_version();
     let asked = discovery::pinned_group(client, &group_version);
-    let answer = tokio::time::timeout(ANSWER_WITHIN, asked).await;
+    let answer = tokio::time::timeout(REQUEST_TIMEOUT, asked).await;
     slot.note(answer.is_ok());
     let group = match answer {
         Ok(Ok(group)) => group,
         Ok(Err(kube::Error::Api(status))) if status.code == 404 => return Err(unknown()),
         Ok(Err(kube::Error::Discovery(_))) => return Err(unknown()),
         Ok(Err(error)) => {
-            return Err(Unknown::Passing(format!("failed to ask for {api}: {}", in_short(&error))));
+            return Err(TargetError::Transient(format!(
+                "failed to ask for {api}: {}",
+                summarize(&error)
+            )));
         }
         Err(_) => {
-            let seconds = ANSWER_WITHIN.as_secs();
-            return Err(Unknown::Passing(format!(
+            let seconds = REQUEST_TIMEOUT.as_secs();
+            return Err(TargetError::Transient(format!(
                 "failed to ask for {api}: no answer within {seconds} s"
             )));
         }
@@ -88,7 +91,7 @@ pub(super) async fn resolve(
     let has_scale = || capabilities.subresources.iter().any(|(sub, _)| sub.plural == "scale");
     // An autoscaler has bounds.
     if !matches!(target, Target::Autoscaler(_)) && !has_scale() {
-        return Err(Unknown::Problem(TargetProblem::NotScalable));
+        return Err(TargetError::Problem(TargetProblem::NotScalable));
     }
     let is_cluster_scoped = capabilities.scope == discovery::Scope::Cluster;
     Ok(Resolved { resource, is_cluster_scoped })

@@ -13,20 +13,20 @@ use almanac_engine::Identity;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
-use super::Unknown;
+use super::TargetError;
 
 /// How many objects of one kind may be asked for at once.
-const READS_OF_A_KIND: usize = 32;
+const MAX_READS_PER_KIND: usize = 32;
 
 /// How many turns may ask at once, of whatever kinds: half of all turns there are, so that the
 /// other half is left to targets that are known already.
-const ASKING_AT_ONCE: usize = 128;
+const MAX_CONCURRENT_READS: usize = 128;
 
 /// A full lane in which nothing is answered for so long is not waited for.
-const MOMENT: Duration = Duration::from_secs(1);
+const STALL_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// That a kind does not answer is told no more often.
-const TELLS_EVERY: Duration = Duration::from_mins(1);
+const WARN_INTERVAL: Duration = Duration::from_mins(1);
 
 /// The lanes of all kinds.
 pub(super) struct Lanes {
@@ -46,7 +46,7 @@ pub(super) struct KindLanes {
 
 impl Lanes {
     pub(super) fn new() -> Self {
-        let all = Arc::new(Lane::new("target".to_owned(), ASKING_AT_ONCE));
+        let all = Arc::new(Lane::new("target".to_owned(), MAX_CONCURRENT_READS));
         Self { all, kinds: Mutex::default() }
     }
 
@@ -61,7 +61,7 @@ impl Lanes {
             };
             Arc::new(KindLanes {
                 discovery: Lane::new(name.clone(), 1),
-                reads: Lane::new(name, READS_OF_A_KIND),
+                reads: Lane::new(name, MAX_READS_PER_KIND),
                 all: Arc::clone(&self.all),
             })
         });
@@ -71,16 +71,16 @@ impl Lanes {
 
 impl KindLanes {
     /// Waits to ask what kind it is.
-    pub(super) async fn discover(&self) -> Result<Slot<'_>, Unknown> {
+    pub(super) async fn discover(&self) -> Result<Slot<'_>, TargetError> {
         self.enter(&self.discovery).await
     }
 
     /// Waits to ask for an object of the kind.
-    pub(super) async fn read(&self) -> Result<Slot<'_>, Unknown> {
+    pub(super) async fn read(&self) -> Result<Slot<'_>, TargetError> {
         self.enter(&self.reads).await
     }
 
-    async fn enter<'a>(&'a self, lane: &'a Lane) -> Result<Slot<'a>, Unknown> {
+    async fn enter<'a>(&'a self, lane: &'a Lane) -> Result<Slot<'a>, TargetError> {
         let own = lane.enter().await?;
         let all = self.all.enter().await?;
         Ok(Slot { own, _all: all })
@@ -143,7 +143,7 @@ impl Lane {
         Self { name, at_once, slots: Arc::new(Semaphore::new(at_once)), state: Mutex::new(state) }
     }
 
-    async fn enter(&self) -> Result<Place<'_>, Unknown> {
+    async fn enter(&self) -> Result<Place<'_>, TargetError> {
         let entering = Arc::clone(&self.slots).acquire_owned();
         tokio::pin!(entering);
         loop {
@@ -154,26 +154,26 @@ impl Lane {
                 } else if state.is_hanging {
                     return Err(self.too_slow());
                 }
-                state.moved_at + MOMENT
+                state.moved_at + STALL_TIMEOUT
             };
             match tokio::time::timeout_at(gives_up_at, &mut entering).await {
                 Ok(Ok(permit)) => return Ok(Place { lane: self, _permit: permit }),
-                Err(_) if self.lock().moved_at + MOMENT > Instant::now() => {}
+                Err(_) if self.lock().moved_at + STALL_TIMEOUT > Instant::now() => {}
                 // Nobody ever closes the slots, so this is too slow, too.
                 Ok(Err(_)) | Err(_) => return Err(self.too_slow()),
             }
         }
     }
 
-    fn too_slow(&self) -> Unknown {
-        Unknown::Passing(format!("the API server answers too slowly for {}", self.name))
+    fn too_slow(&self) -> TargetError {
+        TargetError::Transient(format!("the API server answers too slowly for {}", self.name))
     }
 
     /// Notes that an answer was waited for in vain. Whether that is told.
     fn hangs(&self) -> bool {
         let mut state = self.lock();
         state.is_hanging = true;
-        let is_told = state.told_at.is_none_or(|at| at.elapsed() >= TELLS_EVERY);
+        let is_told = state.told_at.is_none_or(|at| at.elapsed() >= WARN_INTERVAL);
         if is_told {
             state.told_at = Some(Instant::now());
             tracing::warn!(
@@ -201,12 +201,12 @@ mod tests {
     async fn whoever_finds_a_full_lane_waits_as_long_as_it_moves() {
         let lanes = lanes();
         let mut full = Vec::new();
-        for _ in 0..READS_OF_A_KIND {
+        for _ in 0..MAX_READS_PER_KIND {
             full.push(lanes.read().await.expect("there is room"));
         }
         let moves = async {
             for _ in 0..4 {
-                tokio::time::sleep(MOMENT / 2).await;
+                tokio::time::sleep(STALL_TIMEOUT / 2).await;
                 full.pop();
             }
         };
@@ -219,7 +219,7 @@ mod tests {
     async fn whoever_finds_a_lane_full_that_has_stood_still_gives_up_at_once() {
         let lanes = lanes();
         let mut full = Vec::new();
-        for _ in 0..READS_OF_A_KIND {
+        for _ in 0..MAX_READS_PER_KIND {
             full.push(lanes.read().await.expect("there is room"));
         }
         assert!(lanes.read().await.is_err());

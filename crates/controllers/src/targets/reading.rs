@@ -6,26 +6,26 @@ use almanac_api::kinds::Kind;
 use almanac_api::slim;
 use almanac_api::status::TargetProblem;
 use almanac_engine::{Identity, Slim, Target};
-use almanac_shell::writer::in_short;
+use almanac_shell::writer::summarize;
 use kube::api::GetParams;
 use kube::core::Request;
 use serde_json::Value;
 
 use super::kind::Kind as FoundKind;
-use super::{Targets, Unknown};
-use crate::cluster::{Found, is_older};
+use super::{TargetError, Targets};
+use crate::cluster::{TargetEntry, is_older};
 
 /// An answer that takes longer is not waited for.
-pub(super) const ANSWER_WITHIN: Duration = Duration::from_secs(10);
+pub(super) const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
 impl Targets {
     /// Asks for a target as it is now, and puts it into the world.
-    pub(super) async fn ask(&self, kind: &FoundKind, target: &Target) -> Result<(), Unknown> {
+    pub(super) async fn ask(&self, kind: &FoundKind, target: &Target) -> Result<(), TargetError> {
         let identity = target.identity();
         let lanes = self.lanes.of(identity);
         let slot = lanes.read().await?;
         let before = self.version_of(identity);
-        let answer = tokio::time::timeout(ANSWER_WITHIN, self.get(kind, target)).await;
+        let answer = tokio::time::timeout(REQUEST_TIMEOUT, self.get(kind, target)).await;
         slot.note(answer.is_ok());
         let object = match answer {
             Ok(Ok(object)) => object,
@@ -33,8 +33,8 @@ impl Targets {
                 return Err(match status.code {
                     // The watch will tell.
                     404 if self.is_followed(identity) => match before {
-                        Some(_) => Unknown::Passing(status.message),
-                        None => Unknown::Problem(TargetProblem::NotFound),
+                        Some(_) => TargetError::Transient(status.message),
+                        None => TargetError::Problem(TargetProblem::NotFound),
                     },
                     404 => {
                         // An object that is missing is named. If it is the kind that is missing,
@@ -43,21 +43,21 @@ impl Targets {
                             self.forget_kind(identity);
                         }
                         self.forget(identity);
-                        Unknown::Problem(TargetProblem::NotFound)
+                        TargetError::Problem(TargetProblem::NotFound)
                     }
-                    403 => Unknown::Problem(TargetProblem::Forbidden(status.message)),
-                    _ => Unknown::Passing(status.message),
+                    403 => TargetError::Problem(TargetProblem::Forbidden(status.message)),
+                    _ => TargetError::Transient(status.message),
                 });
             }
-            Ok(Err(error)) => return Err(Unknown::Passing(in_short(&error))),
+            Ok(Err(error)) => return Err(TargetError::Transient(summarize(&error))),
             Err(_) => {
-                let seconds = ANSWER_WITHIN.as_secs();
-                return Err(Unknown::Passing(format!("no answer within {seconds} s")));
+                let seconds = REQUEST_TIMEOUT.as_secs();
+                return Err(TargetError::Transient(format!("no answer within {seconds} s")));
             }
         };
         let version = object["metadata"]["resourceVersion"].as_str().unwrap_or_default();
-        let mut known = self.cluster.lock();
-        let listing = match known.targets.get(identity) {
+        let mut state = self.cluster.lock();
+        let listing = match state.targets.get(identity) {
             // Something newer was told or written meanwhile. An answer that is older than what was known
             // before it was asked for is true all the same: versions have gone back.
             Some(found)
@@ -75,9 +75,9 @@ impl Targets {
             }
         };
         if let Some(slim) = slim {
-            known.world.hold(identity.clone(), slim);
+            state.world.hold(identity.clone(), slim);
         }
-        known.targets.insert(identity.clone(), Found { version: version.into(), listing });
+        state.targets.insert(identity.clone(), TargetEntry { version: version.into(), listing });
         Ok(())
     }
 
@@ -96,8 +96,8 @@ impl Targets {
     }
 
     fn forget(&self, target: &Identity) {
-        let mut known = self.cluster.lock();
-        known.targets.remove(target);
-        known.world.release(target);
+        let mut state = self.cluster.lock();
+        state.targets.remove(target);
+        state.world.release(target);
     }
 }

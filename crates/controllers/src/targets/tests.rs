@@ -11,7 +11,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 use tokio::time::Instant;
 
-use crate::stand::{Stand, at_nine, policy, target};
+use crate::bench::{TestBench, at_nine, policy, target};
 
 const HEALTHY: usize = 20;
 /// Every stand begins at this time of the day.
@@ -34,9 +34,9 @@ fn name(number: usize) -> String {
 }
 
 /// How many of the healthy Deployments were scaled between nine o'clock and some seconds later.
-fn in_time(stand: &Stand) -> usize {
+fn in_time(bench: &TestBench) -> usize {
     let in_time = at("09:00:00")..at("09:00:02");
-    let patched = stand.patched();
+    let patched = bench.patched();
     let deployments = patched.iter().filter(|(_, path)| path.contains("/deployments/healthy-"));
     deployments.filter(|(when, _)| in_time.contains(when)).count()
 }
@@ -58,18 +58,18 @@ fn stub(hung: usize) -> Stub {
 async fn kinds_of_a_group_that_hangs_hold_up_no_other_kind() {
     let stub = stub(0);
     stub.inject(Fault::hang().path_contains("/apis/hangs.example.com").always());
-    let mut stand = Stand::at(BEGIN, &stub);
+    let mut bench = TestBench::at(BEGIN, &stub);
     for number in 0..30 {
         for other in 0..10 {
             let (name, kind) = (format!("a-{number}-{other}"), format!("Kind{number}"));
-            stand.present(at_nine(&name, "hangs.example.com/v1", &kind));
+            bench.upsert(at_nine(&name, "hangs.example.com/v1", &kind));
         }
     }
     for number in 0..HEALTHY {
-        stand.present(at_nine(&name(number), "apps/v1", "Deployment"));
+        bench.upsert(at_nine(&name(number), "apps/v1", "Deployment"));
     }
-    stand.run(60).await;
-    assert_eq!(in_time(&stand), HEALTHY, "{:?}", stand.patched());
+    bench.run(60).await;
+    assert_eq!(in_time(&bench), HEALTHY, "{:?}", bench.patched());
 }
 
 #[tokio::test(start_paused = true)]
@@ -77,15 +77,15 @@ async fn scales_that_hang_hold_up_no_other_kind() {
     let stub = stub(1_200);
     let hangs = Fault::hang().path_contains("/apis/hangs.example.com/v1/");
     stub.inject(hangs.matching(from("09:00:00")).always());
-    let mut stand = Stand::at(BEGIN, &stub);
+    let mut bench = TestBench::at(BEGIN, &stub);
     for number in 0..1_200 {
-        stand.present(at_nine(&format!("a-{number}"), "hangs.example.com/v1", "Hung"));
+        bench.upsert(at_nine(&format!("a-{number}"), "hangs.example.com/v1", "Hung"));
     }
     for number in 0..HEALTHY {
-        stand.present(at_nine(&name(number), "apps/v1", "Deployment"));
+        bench.upsert(at_nine(&name(number), "apps/v1", "Deployment"));
     }
-    stand.run(60).await;
-    assert_eq!(in_time(&stand), HEALTHY, "{:?}", stand.patched());
+    bench.run(60).await;
+    assert_eq!(in_time(&bench), HEALTHY, "{:?}", bench.patched());
 }
 
 #[tokio::test(start_paused = true)]
@@ -94,12 +94,12 @@ async fn a_kind_that_answers_again_in_time_is_carried_out_in_time() {
     let (hangs, again) = (from("09:00:00"), from("09:00:45"));
     let hangs = Fault::hang().matching(move |asked| hangs(asked) && !again(asked));
     stub.inject(hangs.path_contains("/apis/hangs.example.com/v1/").always());
-    let mut stand = Stand::at(BEGIN, &stub);
+    let mut bench = TestBench::at(BEGIN, &stub);
     for number in 0..300 {
-        stand.present(at_nine(&format!("a-{number}"), "hangs.example.com/v1", "Hung"));
+        bench.upsert(at_nine(&format!("a-{number}"), "hangs.example.com/v1", "Hung"));
     }
-    stand.run(200).await;
-    assert_eq!(stand.patched().len(), 300);
+    bench.run(200).await;
+    assert_eq!(bench.patched().len(), 300);
 }
 
 #[tokio::test(start_paused = true)]
@@ -109,17 +109,17 @@ async fn a_target_that_was_made_just_before_and_not_told_of_yet_is_found() {
     stub.inject(Fault::silence().matching(Asked::is_watch).always());
     let made = Fault::meanwhile(|stub| stub.put(target("apps/v1", "Deployment", "healthy-1")));
     stub.inject(made.path_contains("/healthy-1/scale"));
-    let mut stand = Stand::at(BEGIN, &stub);
+    let mut bench = TestBench::at(BEGIN, &stub);
     for name in ["healthy-1", "missing"] {
-        stand.present(at_nine(name, "apps/v1", "Deployment"));
+        bench.upsert(at_nine(name, "apps/v1", "Deployment"));
     }
-    stand.run(10).await;
-    assert_eq!(stand.complaint(&policy("healthy-1")), None);
-    assert_eq!(stand.complaint(&policy("missing")), Some("TargetNotFound"));
-    stand.run(60).await;
-    assert!(stand.patched()[0].1.contains("/healthy-1/scale"), "{:?}", stand.patched());
-    assert_eq!(stand.patched().len(), 1);
-    assert_eq!(stand.asked_for("/missing/"), 1, "it is not asked for again");
+    bench.run(10).await;
+    assert_eq!(bench.complaint(&policy("healthy-1")), None);
+    assert_eq!(bench.complaint(&policy("missing")), Some("TargetNotFound"));
+    bench.run(60).await;
+    assert!(bench.patched()[0].1.contains("/healthy-1/scale"), "{:?}", bench.patched());
+    assert_eq!(bench.patched().len(), 1);
+    assert_eq!(bench.asked_for("/missing/"), 1, "it is not asked for again");
 }
 
 #[tokio::test(start_paused = true)]
@@ -133,25 +133,25 @@ async fn a_right_that_is_granted_mends_the_condition_within_a_minute_and_a_half_
     );
     let is_granted = from("09:30:00");
     stub.inject(may_not.method(Method::PATCH).matching(move |it| !is_granted(it)).always());
-    let mut stand = Stand::at(BEGIN, &stub);
-    stand.present(at_nine("healthy-1", "apps/v1", "Deployment"));
-    stand.run(30 * 60 + 29).await;
-    assert_eq!(stand.complaint(&policy("healthy-1")), Some("TargetForbidden"));
-    stand.run(90).await;
-    assert_eq!(stand.complaint(&policy("healthy-1")), None);
-    let written = stand.patched();
+    let mut bench = TestBench::at(BEGIN, &stub);
+    bench.upsert(at_nine("healthy-1", "apps/v1", "Deployment"));
+    bench.run(30 * 60 + 29).await;
+    assert_eq!(bench.complaint(&policy("healthy-1")), Some("TargetForbidden"));
+    bench.run(90).await;
+    assert_eq!(bench.complaint(&policy("healthy-1")), None);
+    let written = bench.patched();
     let mut after_it_was_granted = written.iter().filter(|(when, _)| *when >= granted);
     assert!(after_it_was_granted.all(|(_, path)| path.contains("dryRun=All")), "{written:?}");
-    stand.run(10 * 60).await;
-    assert_eq!(stand.patched().len(), written.len(), "what is mended is not looked at again");
+    bench.run(10 * 60).await;
+    assert_eq!(bench.patched().len(), written.len(), "what is mended is not looked at again");
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_another_writer_puts_back_at_once_is_noticed_and_not_fought() {
     let stub = stub(0);
-    let mut stand = Stand::at(BEGIN, &stub);
-    stand.present(at_nine("healthy-1", "apps/v1", "Deployment"));
-    stand.run(31).await;
+    let mut bench = TestBench::at(BEGIN, &stub);
+    bench.upsert(at_nine("healthy-1", "apps/v1", "Deployment"));
+    bench.run(31).await;
     let back = json!({
         "metadata": { "managedFields": [{
             "manager": "kube-controller-manager", "operation": "Update",
@@ -160,27 +160,27 @@ async fn what_another_writer_puts_back_at_once_is_noticed_and_not_fought() {
         "spec": { "replicas": 2 },
     });
     stub.change("deployments", "default", "healthy-1", &back);
-    stand.run(30).await;
-    assert_eq!(stand.patched().len(), 1, "nobody fights: {:?}", stand.patched());
-    let known = stand.cluster.lock();
+    bench.run(30).await;
+    assert_eq!(bench.patched().len(), 1, "nobody fights: {:?}", bench.patched());
+    let state = bench.cluster.lock();
     let object = policy("healthy-1");
-    let memory = known.world.cron_scalings[&object.identity].memory.as_ref().expect("it has one");
+    let memory = state.world.cron_scalings[&object.identity].memory.as_ref().expect("it has one");
     let undone = memory.rules[0].undone.as_ref().expect("it was noticed");
     assert_eq!(&*undone.said, "another writer has set replicas to 2 since");
-    let target = known.world.target_of(&object).expect("it has one");
-    let by = known.targets.foreign(target.target.identity()).first().map(|it| &*it.by);
+    let target = state.world.target_of(&object).expect("it has one");
+    let by = state.targets.foreign(target.target.identity()).first().map(|it| &*it.by);
     assert_eq!(by, Some("kube-controller-manager"));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_follower_of_targets_that_falls_over_does_not_do_so_unnoticed() {
-    let mut stand = Stand::at(BEGIN, &stub(0));
-    stand.present(at_nine("healthy-1", "apps/v1", "Deployment"));
-    stand.run(1).await;
-    let targets = stand.targets();
-    assert!(targets.a_follower_fell_over().now_or_never().is_none());
+    let mut bench = TestBench::at(BEGIN, &stub(0));
+    bench.upsert(at_nine("healthy-1", "apps/v1", "Deployment"));
+    bench.run(1).await;
+    let targets = bench.targets();
+    assert!(targets.follower_stopped().now_or_never().is_none());
     targets.followers.lock().expect("whole").abort_all();
-    let noticed = tokio::time::timeout(Duration::from_secs(1), targets.a_follower_fell_over());
+    let noticed = tokio::time::timeout(Duration::from_secs(1), targets.follower_stopped());
     assert!(noticed.await.is_ok());
 }
 
@@ -190,14 +190,14 @@ async fn what_is_not_admitted_is_no_missing_right() {
     let denied = "admission webhook \"few\" denied the request: too many";
     let denied = Fault::answer(StatusCode::FORBIDDEN, denied);
     stub.inject(denied.matching(Asked::is_write).always());
-    let mut stand = Stand::at(BEGIN, &stub);
-    stand.present(at_nine("healthy-1", "apps/v1", "Deployment"));
-    stand.run(10 * 60).await;
-    assert_eq!(stand.complaint(&policy("healthy-1")), None);
-    let written = stand.patched();
+    let mut bench = TestBench::at(BEGIN, &stub);
+    bench.upsert(at_nine("healthy-1", "apps/v1", "Deployment"));
+    bench.run(10 * 60).await;
+    assert_eq!(bench.complaint(&policy("healthy-1")), None);
+    let written = bench.patched();
     assert!(!written.is_empty() && written.iter().all(|(_, path)| !path.contains("dryRun=All")));
-    let known = stand.cluster.lock();
-    let memory = known.world.cron_scalings[&policy("healthy-1").identity].memory.as_ref();
+    let state = bench.cluster.lock();
+    let memory = state.world.cron_scalings[&policy("healthy-1").identity].memory.as_ref();
     let failed = format!("{:?}", memory.expect("it has one").rules[0].executions);
     assert!(failed.contains("refused by admission: admission webhook"), "{failed}");
 }
@@ -213,13 +213,13 @@ async fn of_many_forbidden_targets_a_few_at_a_time_are_tried_and_not_for_long() 
     let words = "deployments.apps \"a\" is forbidden: User \"almanac\" cannot patch";
     let may_not = Fault::answer(StatusCode::FORBIDDEN, words);
     stub.inject(may_not.method(Method::PATCH).path_contains("/a-").always());
-    let mut stand = Stand::at(BEGIN, &stub);
+    let mut bench = TestBench::at(BEGIN, &stub);
     for number in 0..FORBIDDEN {
-        stand.present(at_nine(&format!("a-{number}"), "apps/v1", "Deployment"));
+        bench.upsert(at_nine(&format!("a-{number}"), "apps/v1", "Deployment"));
     }
-    stand.run(20 * 60).await;
+    bench.run(20 * 60).await;
     let tried: Vec<Timestamp> = {
-        let tried = stand.patched().into_iter().filter(|(_, path)| path.contains("dryRun=All"));
+        let tried = bench.patched().into_iter().filter(|(_, path)| path.contains("dryRun=All"));
         tried.map(|(at, _)| at).collect()
     };
     assert!(tried.len() > 100, "{}", tried.len());
@@ -235,9 +235,9 @@ async fn of_many_forbidden_targets_a_few_at_a_time_are_tried_and_not_for_long() 
 }
 
 /// What a policy's firings came to, the last one first.
-fn endings(stand: &Stand, name: &str) -> Vec<Ending> {
-    let known = stand.cluster.lock();
-    let memory = known.world.cron_scalings[&policy(name).identity].memory.as_ref();
+fn endings(bench: &TestBench, name: &str) -> Vec<Ending> {
+    let state = bench.cluster.lock();
+    let memory = state.world.cron_scalings[&policy(name).identity].memory.as_ref();
     let rule = &memory.expect("turns were taken").rules[0];
     rule.executions.iter().map(|it| it.ending.clone()).collect()
 }
@@ -265,13 +265,13 @@ async fn whatever_becomes_of_the_first_attempts_a_firing_is_carried_out_once() {
         let fault = fault.matching(is_scaling).times(times);
         let (stub, what) = (stub(0), format!("{fault:?}"));
         stub.inject(fault);
-        let mut stand = Stand::at(BEGIN, &stub);
-        stand.present(at_nine("healthy-1", "apps/v1", "Deployment"));
-        stand.run(300).await;
+        let mut bench = TestBench::at(BEGIN, &stub);
+        bench.upsert(at_nine("healthy-1", "apps/v1", "Deployment"));
+        bench.run(300).await;
         let target = stub.object("deployments", "default", "healthy-1").expect("it is there");
         assert_eq!(target["spec"]["replicas"], 3, "{what}");
         assert_eq!(target["metadata"]["generation"], 2, "it was changed once: {what}");
-        let endings = endings(&stand, "healthy-1");
+        let endings = endings(&bench, "healthy-1");
         assert!(matches!(endings[..], [Ending::Done(_)]), "{what}: {endings:?}");
     }
 }
@@ -291,14 +291,14 @@ async fn a_target_that_somebody_changes_at_the_same_time_is_decided_over_as_it_i
             stub.change("deployments", "default", "healthy-1", &by);
         });
         stub.inject(meanwhile.matching(is_scaling));
-        let mut stand = Stand::at(BEGIN, &stub);
-        stand.present(at_nine("healthy-1", "apps/v1", "Deployment"));
-        stand.run(60).await;
+        let mut bench = TestBench::at(BEGIN, &stub);
+        bench.upsert(at_nine("healthy-1", "apps/v1", "Deployment"));
+        bench.run(60).await;
         let target = stub.object("deployments", "default", "healthy-1").expect("it is there");
         assert_eq!(target["spec"]["replicas"], 3, "{change}");
         assert_eq!(target["metadata"]["generation"], generation, "{change}");
-        assert_eq!(stand.patched().len(), patches, "{change}: {:?}", stand.patched());
-        let endings = endings(&stand, "healthy-1");
+        assert_eq!(bench.patched().len(), patches, "{change}: {:?}", bench.patched());
+        let endings = endings(&bench, "healthy-1");
         assert!(matches!(endings[..], [Ending::Done(_)]), "{change}: {endings:?}");
     }
 }
@@ -306,14 +306,14 @@ async fn a_target_that_somebody_changes_at_the_same_time_is_decided_over_as_it_i
 #[tokio::test(start_paused = true)]
 async fn a_view_that_was_lost_and_forgotten_is_complete_again_before_the_next_firing() {
     let stub = stub(0);
-    let mut stand = Stand::at(BEGIN, &stub);
-    stand.present(at_nine("healthy-1", "apps/v1", "Deployment"));
-    stand.run(5).await;
+    let mut bench = TestBench::at(BEGIN, &stub);
+    bench.upsert(at_nine("healthy-1", "apps/v1", "Deployment"));
+    bench.run(5).await;
     stub.end_watches();
     stub.change("deployments", "default", "healthy-1", &json!({ "spec": { "replicas": 9 } }));
     stub.compact();
-    stand.run(55).await;
+    bench.run(55).await;
     let target = stub.object("deployments", "default", "healthy-1").expect("it is there");
     assert_eq!(target["spec"]["replicas"], 3);
-    assert_eq!(stand.patched().len(), 1, "the version was known: {:?}", stand.patched());
+    assert_eq!(bench.patched().len(), 1, "the version was known: {:?}", bench.patched());
 }

@@ -6,26 +6,26 @@ use std::time::Duration;
 use almanac_api::status::TargetProblem;
 use almanac_engine::{Action, Identity, Outcome, Target};
 use almanac_shell::lease::Fenced;
-use almanac_shell::writer::{IsWanted, Place, WriteError, Written};
+use almanac_shell::writer::{ObjectPath, StillWanted, WriteError, Written};
 use serde_json::{Map, Value, json};
 
 use super::kind::Kind;
-use super::{Seen, Targets, Unknown};
-use crate::cluster::{Found, is_older};
+use super::{ObservedTarget, TargetError, Targets};
+use crate::cluster::{TargetEntry, is_older};
 
 /// A target that changes all the time is left to a later attempt.
 const ATTEMPTS: usize = 4;
 
 /// Whether a target may be changed by now is not worth more of a turn's time.
-const TRIED_WITHIN: Duration = Duration::from_secs(2);
+const TRIAL_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// What became of an action, and what the user has to mend if it failed for that.
-pub(crate) struct Applied {
+pub(crate) struct ApplyResult {
     pub(crate) outcome: Outcome,
     pub(crate) problem: Option<TargetProblem>,
 }
 
-impl Applied {
+impl ApplyResult {
     fn of(outcome: Outcome) -> Self {
         Self { outcome, problem: None }
     }
@@ -44,42 +44,42 @@ impl Targets {
         &self,
         target: &Target,
         action: &Action,
-        over: &Seen,
-        is_wanted: IsWanted<'_>,
-    ) -> Result<Applied, Fenced> {
+        over: &ObservedTarget,
+        still_wanted: StillWanted<'_>,
+    ) -> Result<ApplyResult, Fenced> {
         let identity = target.identity();
         let Some(kind) = self.found(identity) else {
-            return Ok(Applied::refused(identity, TargetProblem::UnknownKind));
+            return Ok(ApplyResult::refused(identity, TargetProblem::UnknownKind));
         };
         let mut seen = over.clone();
         for _ in 0..ATTEMPTS {
             let Some(version) = &seen.version else {
-                return Ok(Applied::refused(identity, TargetProblem::NotFound));
+                return Ok(ApplyResult::refused(identity, TargetProblem::NotFound));
             };
-            match self.write(&kind, identity, version, action, is_wanted).await {
+            match self.write(&kind, identity, version, action, still_wanted).await {
                 Ok(written) => {
                     self.note(identity, action, written);
-                    return Ok(Applied::of(Outcome::Done));
+                    return Ok(ApplyResult::of(Outcome::Done));
                 }
                 // Before the others, for it may have any code.
-                Err(WriteError::Refused(refusal)) if refusal.is_by_admission() => {
+                Err(WriteError::Refused(refusal)) if refusal.is_admission_denied() => {
                     let message = Arc::from(format!("refused by admission: {refusal}"));
-                    return Ok(Applied::of(Outcome::Refused(message)));
+                    return Ok(ApplyResult::of(Outcome::Refused(message)));
                 }
                 Err(WriteError::Refused(refusal)) if refusal.is_conflict() => {}
                 Err(WriteError::Refused(refusal)) if refusal.is_not_found() => {
-                    return Ok(Applied::refused(identity, TargetProblem::NotFound));
+                    return Ok(ApplyResult::refused(identity, TargetProblem::NotFound));
                 }
-                Err(WriteError::Refused(refusal)) if refusal.is_of_a_missing_right() => {
+                Err(WriteError::Refused(refusal)) if refusal.is_permission_denied() => {
                     let problem = TargetProblem::Forbidden(refusal.to_string());
-                    return Ok(Applied::refused(identity, problem));
+                    return Ok(ApplyResult::refused(identity, problem));
                 }
                 Err(WriteError::Refused(refusal)) => {
-                    return Ok(Applied::of(Outcome::Refused(Arc::from(refusal.to_string()))));
+                    return Ok(ApplyResult::of(Outcome::Refused(Arc::from(refusal.to_string()))));
                 }
-                Err(WriteError::Withdrawn) => return Ok(Applied::of(Outcome::Withdrawn)),
+                Err(WriteError::Withdrawn) => return Ok(ApplyResult::of(Outcome::Withdrawn)),
                 Err(WriteError::Unknown(why)) => {
-                    return Ok(Applied::of(Outcome::Unknown(Arc::from(why))));
+                    return Ok(ApplyResult::of(Outcome::Unknown(Arc::from(why))));
                 }
                 Err(WriteError::Fenced(fenced)) => return Err(fenced),
             }
@@ -87,20 +87,22 @@ impl Targets {
             // alone; then they can be written all the same.
             match self.ask(&kind, target).await {
                 Ok(()) => {}
-                Err(Unknown::Problem(problem)) => return Ok(Applied::refused(identity, problem)),
-                Err(Unknown::Passing(why)) => {
-                    return Ok(Applied::of(Outcome::Unknown(Arc::from(why))));
+                Err(TargetError::Problem(problem)) => {
+                    return Ok(ApplyResult::refused(identity, problem));
+                }
+                Err(TargetError::Transient(why)) => {
+                    return Ok(ApplyResult::of(Outcome::Unknown(Arc::from(why))));
                 }
             }
-            seen = Seen::of(identity, &self.cluster.lock());
+            seen = ObservedTarget::of(identity, &self.cluster.lock());
             if self.cluster.lock().world.is_as_wanted(action) {
-                return Ok(Applied::of(Outcome::Unchanged));
+                return Ok(ApplyResult::of(Outcome::Unchanged));
             }
             if seen.numbers != over.numbers {
-                return Ok(Applied::of(Outcome::Conflict));
+                return Ok(ApplyResult::of(Outcome::Conflict));
             }
         }
-        Ok(Applied::of(Outcome::Conflict))
+        Ok(ApplyResult::of(Outcome::Conflict))
     }
 
     /// Whether a target that was not to be changed may be changed by now. Nothing is changed by
@@ -109,14 +111,14 @@ impl Targets {
         let identity = target.identity();
         let Some(kind) = self.found(identity) else { return Ok(None) };
         let collection = kind.collection(identity);
-        let place = Place { collection: &collection, name: identity.name() };
+        let place = ObjectPath { collection: &collection, name: identity.name() };
         let has_scale = matches!(target, Target::Workload(_));
         // It is tried again in a minute anyway.
         let Ok(_trial) = self.trials.try_acquire() else { return Ok(None) };
-        let tried = self.writer.try_to_patch(place, has_scale);
-        let Ok(tried) = tokio::time::timeout(TRIED_WITHIN, tried).await else { return Ok(None) };
+        let tried = self.writer.dry_run_patch(place, has_scale);
+        let Ok(tried) = tokio::time::timeout(TRIAL_TIMEOUT, tried).await else { return Ok(None) };
         match tried {
-            Err(WriteError::Refused(refusal)) if refusal.is_of_a_missing_right() => Ok(Some(false)),
+            Err(WriteError::Refused(refusal)) if refusal.is_permission_denied() => Ok(Some(false)),
             // Rights are looked at before anything else that can be refused, such as a dry run.
             Ok(()) | Err(WriteError::Refused(_)) => Ok(Some(true)),
             Err(WriteError::Unknown(_) | WriteError::Withdrawn) => Ok(None),
@@ -130,13 +132,13 @@ impl Targets {
         target: &Identity,
         version: &str,
         action: &Action,
-        is_wanted: IsWanted<'_>,
+        still_wanted: StillWanted<'_>,
     ) -> Result<Written, WriteError> {
         let collection = kind.collection(target);
-        let place = Place { collection: &collection, name: target.name() };
+        let place = ObjectPath { collection: &collection, name: target.name() };
         match action {
             Action::SetReplicas { replicas, .. } => {
-                self.writer.patch_scale(place, version, *replicas, is_wanted).await
+                self.writer.patch_scale(place, version, *replicas, still_wanted).await
             }
             Action::SetBounds { min, max, .. } => {
                 let mut fields = Map::new();
@@ -145,7 +147,7 @@ impl Targets {
                         fields.insert(name.to_owned(), json!(bound));
                     }
                 }
-                self.writer.patch_spec(place, version, Value::Object(fields), is_wanted).await
+                self.writer.patch_spec(place, version, Value::Object(fields), still_wanted).await
             }
             // A published number is evaluated when it is asked for.
             Action::Publish { .. } => Ok(Written::default()),
@@ -155,15 +157,15 @@ impl Targets {
     /// Notes in the world what was written, before a watch tells it.
     fn note(&self, target: &Identity, action: &Action, written: Written) {
         let version = written.metadata.resource_version.unwrap_or_default();
-        let mut known = self.cluster.lock();
-        let listing = match known.targets.get(target) {
+        let mut state = self.cluster.lock();
+        let listing = match state.targets.get(target) {
             Some(found) if is_older(&version, &found.version) => return,
             Some(found) => found.listing,
             // It is gone already.
             None => return,
         };
-        known.world.apply(action);
-        known.targets.forget_changes(target);
-        known.targets.insert(target.clone(), Found { version: version.into(), listing });
+        state.world.apply(action);
+        state.targets.forget_changes(target);
+        state.targets.insert(target.clone(), TargetEntry { version: version.into(), listing });
     }
 }

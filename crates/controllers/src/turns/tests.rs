@@ -23,7 +23,7 @@ fn turns() -> Arc<Turns> {
     let now = move || {
         Timestamp::UNIX_EPOCH + SignedDuration::try_from(begin.elapsed()).expect("it is short")
     };
-    Arc::new(Turns::new(Clock::of(now)))
+    Arc::new(Turns::new(Clock::from_fn(now)))
 }
 
 fn at(second: i64) -> Timestamp {
@@ -163,7 +163,7 @@ async fn a_turn_that_asks_for_the_past_is_taken_again_at_once() {
 #[tokio::test(start_paused = true)]
 async fn when_a_clock_that_was_ahead_is_put_right_everybody_has_a_turn_soon() {
     let begin = tokio::time::Instant::now();
-    let clock = Clock::of(move || {
+    let clock = Clock::from_fn(move || {
         let elapsed = SignedDuration::try_from(begin.elapsed()).expect("it is short");
         let ahead = if elapsed.as_secs() < 6 { 720 * 3600 } else { 0 };
         at(ahead) + elapsed

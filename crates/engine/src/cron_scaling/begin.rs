@@ -9,17 +9,19 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{Because, Bounds, CronRule, CronScaling, Ending, Memory, RuleMemory, Setting, wake_at};
-use crate::beginning::{Beginning, Begun, Held};
+use super::{
+    Because, Bounds, CronRule, CronScaling, DesiredScale, Ending, Memory, RuleMemory, wake_at,
+};
+use crate::beginning::{Beginning, PriorWrite, RunStart};
 use crate::{
     Family, Field, Identity, PolicyName, PolicyObject, Reason, Target, Value, Verdict, Why, World,
 };
 
-const A_NANOSECOND: SignedDuration = SignedDuration::from_nanos(1);
+const NANOSECOND: SignedDuration = SignedDuration::from_nanos(1);
 
 /// How many firings of a rule are looked at to find one that no other rule supersedes: as many as a
 /// week has minutes. Schedules that meet at all of so many meet at all.
-const LOOKS_BACK: usize = 7 * 24 * 60;
+const MAX_LOOKBACK: usize = 7 * 24 * 60;
 
 /// One of the objects that change a target.
 struct Writer {
@@ -29,27 +31,27 @@ struct Writer {
     since: Option<Timestamp>,
 }
 
-pub(super) fn begin(world: &mut World, policies: &[&Identity], beginning: Beginning) -> Begun {
-    let Beginning { from, what_is_at, is_behind } = beginning;
-    let mut begun = Begun::default();
+pub(super) fn begin(world: &mut World, policies: &[&Identity], beginning: Beginning) -> RunStart {
+    let Beginning { from, state_at, is_behind } = beginning;
+    let mut start = RunStart::default();
     let mut by_target: BTreeMap<Target, Vec<Writer>> = BTreeMap::new();
     for policy in policies {
         let Some(object) = world.cron_scalings.get_mut(*policy) else { continue };
         let Some(checked) = &mut object.policy else { continue };
         keep_only_the_latest(Arc::make_mut(checked));
         let created = object.created.filter(|created| *created <= from);
-        begun.replayed.behind_what_is |= is_behind || created != object.created;
-        let since = what_is_at.or(created);
+        start.replayed.predates_state |= is_behind || created != object.created;
+        let since = state_at.or(created);
         let writer = Writer { policy: (*policy).clone(), checked: Arc::clone(checked), since };
         by_target.entry(checked.target.clone()).or_default().push(writer);
     }
     for (target, writers) in by_target {
-        match what_is_at {
-            Some(at) => begin_with_what_is(world, &target, &writers, at, from, &mut begun),
-            None => replay(world, &target, &writers, from, &mut begun),
+        match state_at {
+            Some(at) => begin_from_state(world, &target, &writers, at, from, &mut start),
+            None => replay(world, &target, &writers, from, &mut start),
         }
     }
-    begun
+    start
 }
 
 /// Nobody reads the histories of a run, but for the latest of each when somebody asks why.
@@ -61,18 +63,18 @@ fn keep_only_the_latest(policy: &mut CronScaling) {
 
 /// Everybody goes on from what their status says. What is sure to be set anew before the beginning
 /// need not be run through.
-fn begin_with_what_is(
+fn begin_from_state(
     world: &mut World,
     target: &Target,
     writers: &[Writer],
     at: Timestamp,
     from: Timestamp,
-    begun: &mut Begun,
+    start: &mut RunStart,
 ) {
     for writer in writers {
         let object = world.cron_scalings.get(&writer.policy);
         let memory = object.and_then(|object| object.memory.as_ref());
-        begun.held.extend(memory.into_iter().flat_map(|memory| last_set(writer, memory)));
+        start.prior_writes.extend(memory.into_iter().flat_map(|memory| last_set(writer, memory)));
     }
     let is_overdue = |writer: &Writer| {
         let object = world.cron_scalings.get(&writer.policy);
@@ -80,9 +82,9 @@ fn begin_with_what_is(
     };
     let first = first_that_matters(target, writers, from).filter(|first| *first > at);
     if let Some(first) = first.filter(|_| !writers.iter().any(is_overdue)) {
-        run_from(world, target, writers, first, from, begun);
+        run_from(world, target, writers, first, from, start);
     } else {
-        begun.first_turns.extend(writers.iter().map(|writer| (name(&writer.policy), at)));
+        start.first_turns.extend(writers.iter().map(|writer| (name(&writer.policy), at)));
     }
 }
 
@@ -104,7 +106,7 @@ fn is_overdue(
 
 /// What each rule is known to have set last, field by field: a bound that it once moved is not set
 /// again by a firing that found it out of the way.
-fn last_set(writer: &Writer, memory: &Memory) -> Vec<Held> {
+fn last_set(writer: &Writer, memory: &Memory) -> Vec<PriorWrite> {
     let Writer { policy, checked, .. } = writer;
     let mut held = Vec::new();
     for (index, rule) in (0..).zip(&checked.rules) {
@@ -120,7 +122,7 @@ fn last_set(writer: &Writer, memory: &Memory) -> Vec<Held> {
             });
             let Some((since, value, moved)) = last else { continue };
             let because = if moved { Because::MovedOtherBound } else { Because::Fired };
-            held.push(Held {
+            held.push(PriorWrite {
                 target: checked.target.identity().clone(),
                 field: *field,
                 value: Value::Number(value),
@@ -139,12 +141,12 @@ fn replay(
     target: &Target,
     writers: &[Writer],
     from: Timestamp,
-    begun: &mut Begun,
+    start: &mut RunStart,
 ) {
     let first = first_that_matters(target, writers, from);
-    begun.replayed.as_if_in_force |=
+    start.replayed.as_if_in_force |=
         first.is_some() && writers.iter().any(|writer| writer.since.is_none());
-    run_from(world, target, writers, first.unwrap_or(from), from, begun);
+    run_from(world, target, writers, first.unwrap_or(from), from, start);
 }
 
 /// Where a run has to begin so that whoever holds a field that a rule names is known. One round more
@@ -162,12 +164,12 @@ fn run_from(
     writers: &[Writer],
     first: Timestamp,
     from: Timestamp,
-    begun: &mut Begun,
+    start: &mut RunStart,
 ) {
     if let Target::Autoscaler(autoscaler) = target {
         let named = last_named(target, writers, from);
         for field in Field::of_target(target).iter().filter(|field| !named.contains_key(field)) {
-            begun.held.extend(made_way(world, autoscaler, *field, writers, first));
+            start.prior_writes.extend(made_way(world, autoscaler, *field, writers, first));
         }
     }
     for Writer { policy, checked, since } in writers {
@@ -176,7 +178,7 @@ fn run_from(
         let rules = checked.rules.iter().map(|rule| RuleMemory::beginning(rule, handled));
         let memory = Memory { rules: rules.collect() };
         let first_turn = wake_at(checked, &memory, handled);
-        begun.first_turns.extend(first_turn.map(|at| (name(policy), at)));
+        start.first_turns.extend(first_turn.map(|at| (name(policy), at)));
         object.memory = Some(memory);
     }
 }
@@ -187,7 +189,7 @@ fn last_named(target: &Target, writers: &[Writer], from: Timestamp) -> BTreeMap<
     for field in Field::of_target(target) {
         let last = writers.iter().flat_map(|writer| {
             let rules = writer.checked.rules.iter();
-            let naming = rules.filter(|rule| !rule.suspended && names(rule.setting, *field));
+            let naming = rules.filter(|rule| !rule.suspended && names(rule.desired, *field));
             let last = naming.filter_map(|rule| rule.firings.previous(before(from)));
             last.filter(|at| writer.since.is_none_or(|since| *at > since))
         });
@@ -196,11 +198,11 @@ fn last_named(target: &Target, writers: &[Writer], from: Timestamp) -> BTreeMap<
     named
 }
 
-fn names(setting: Setting, field: Field) -> bool {
-    match (setting, field) {
-        (Setting::Replicas(_), Field::Replicas) => true,
-        (Setting::Bounds(bounds), Field::MinReplicas) => bounds.min().is_some(),
-        (Setting::Bounds(bounds), Field::MaxReplicas) => bounds.max().is_some(),
+fn names(desired: DesiredScale, field: Field) -> bool {
+    match (desired, field) {
+        (DesiredScale::Replicas(_), Field::Replicas) => true,
+        (DesiredScale::Bounds(bounds), Field::MinReplicas) => bounds.min().is_some(),
+        (DesiredScale::Bounds(bounds), Field::MaxReplicas) => bounds.max().is_some(),
         _ => false,
     }
 }
@@ -214,7 +216,7 @@ fn made_way(
     field: Field,
     writers: &[Writer],
     from: Timestamp,
-) -> Option<Held> {
+) -> Option<PriorWrite> {
     let live = field.read(world, autoscaler)?.number()?;
     let is_upper = field == Field::MaxReplicas;
     let pushes = |bounds: Bounds| {
@@ -224,7 +226,7 @@ fn made_way(
     let mut furthest: Option<(u32, Option<Timestamp>, u32, &Identity)> = None;
     for Writer { policy, checked, since } in writers {
         for (index, rule) in (0..).zip(&checked.rules) {
-            let Setting::Bounds(bounds) = rule.setting else { continue };
+            let DesiredScale::Bounds(bounds) = rule.desired else { continue };
             let first = || first_effect(checked, rule, *since, from);
             let Some((bound, first)) = pushes(bounds).and_then(|bound| Some((bound, first()?)))
             else {
@@ -240,7 +242,7 @@ fn made_way(
     }
     let (bound, since, index, policy) = furthest?;
     field.begin_with(world, autoscaler, bound);
-    Some(Held {
+    Some(PriorWrite {
         target: autoscaler.clone(),
         field,
         value: Value::Number(bound),
@@ -267,11 +269,11 @@ fn first_effect(
         return None;
     }
     if let Some(since) = since {
-        let after = since.checked_add(A_NANOSECOND).ok()?;
-        return rule.firings.between(after, from).take(LOOKS_BACK).find(is_alone).map(Some);
+        let after = since.checked_add(NANOSECOND).ok()?;
+        return rule.firings.between(after, from).take(MAX_LOOKBACK).find(is_alone).map(Some);
     }
     let earlier = |at: &Timestamp| rule.firings.previous(before(*at));
-    let mut all = std::iter::successors(earlier(&from), earlier).take(LOOKS_BACK);
+    let mut all = std::iter::successors(earlier(&from), earlier).take(MAX_LOOKBACK);
     all.any(|at| is_alone(&at)).then_some(None)
 }
 
@@ -285,5 +287,5 @@ fn name(policy: &Identity) -> PolicyName {
 }
 
 fn before(at: Timestamp) -> Timestamp {
-    at.checked_sub(A_NANOSECOND).unwrap_or(Timestamp::MIN)
+    at.checked_sub(NANOSECOND).unwrap_or(Timestamp::MIN)
 }

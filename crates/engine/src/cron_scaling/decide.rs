@@ -15,7 +15,7 @@ use crate::{Action, Reason, Verdict};
 /// What is decided about the rules of one object.
 pub type Decision = crate::Decision<Because, Memory, Recorded>;
 
-const A_NANOSECOND: SignedDuration = SignedDuration::from_nanos(1);
+const NANOSECOND: SignedDuration = SignedDuration::from_nanos(1);
 
 /// Decides what the rules of one object want at `now`.
 ///
@@ -43,14 +43,18 @@ pub fn explain(input: &Input<'_>, now: Timestamp) -> Vec<Reason<Because>> {
 /// What is remembered of the rules of one object when nothing is to be carried out that fell due until
 /// `until`, and what is recorded of that. What fell due later is left to [`decide`].
 #[must_use]
-pub fn pass_over(input: &Input<'_>, until: Timestamp, now: Timestamp) -> (Memory, Vec<Recorded>) {
+pub fn skip_stopped(
+    input: &Input<'_>,
+    until: Timestamp,
+    now: Timestamp,
+) -> (Memory, Vec<Recorded>) {
     let mut recorded = Vec::new();
     let mut memory = Memory::carried_over(input, now, &mut recorded);
     for (index, (rule, memory)) in input.policy.rules.iter().zip(&mut memory.rules).enumerate() {
-        let given = Given { rule, index, now, was_ahead_until: None };
-        let due = given.due_firing(memory, &mut recorded, &mut Winners(Vec::new()));
+        let at_instant = RuleAtInstant { rule, index, now, was_ahead_until: None };
+        let due = at_instant.due_firing(memory, &mut recorded, &mut Winners(Vec::new()));
         if let Some(at) = due.filter(|at| *at <= until) {
-            given.record(memory, at, Ending::Stopped, &mut recorded);
+            at_instant.record(memory, at, Ending::Stopped, &mut recorded);
         }
     }
     (memory, recorded)
@@ -66,8 +70,8 @@ fn decide_with(input: &Input<'_>, now: Timestamp, reasons: &mut impl Reasons<Bec
             Recorded::ClockWasAhead { rule: of, until } if *of == rule.name => Some(*until),
             _ => None,
         });
-        let given = Given { rule, index, now, was_ahead_until };
-        if let Some(at) = given.due_firing(memory, &mut recorded, reasons) {
+        let at_instant = RuleAtInstant { rule, index, now, was_ahead_until };
+        if let Some(at) = at_instant.due_firing(memory, &mut recorded, reasons) {
             due.push(Due { at, rule: index });
         }
     }
@@ -83,7 +87,7 @@ fn decide_with(input: &Input<'_>, now: Timestamp, reasons: &mut impl Reasons<Bec
 }
 
 /// One rule at one instant.
-struct Given<'a> {
+struct RuleAtInstant<'a> {
     rule: &'a CronRule,
     index: usize,
     now: Timestamp,
@@ -91,7 +95,7 @@ struct Given<'a> {
     was_ahead_until: Option<Timestamp>,
 }
 
-impl Given<'_> {
+impl RuleAtInstant<'_> {
     /// The firing that is to be carried out now. Those that no longer can be are recorded.
     fn due_firing(
         &self,
@@ -103,7 +107,7 @@ impl Given<'_> {
             reasons.other(|| self.reason(Verdict::Excluded, Because::Suspended, None));
             return None;
         }
-        self.give_up_what_is_too_late(memory, recorded, reasons);
+        self.give_up_late(memory, recorded, reasons);
         let latest = self.rule.firings.previous(self.now).filter(|at| *at > memory.handled);
         let Some(latest) = latest else {
             let was_ahead = |until| Because::ClockWasAhead { until };
@@ -114,7 +118,7 @@ impl Given<'_> {
             });
             return None;
         };
-        self.give_up_for_a_later_firing(memory, latest, recorded);
+        self.supersede_pending(memory, latest, recorded);
         let Some(first) = self.rule.firings.next(memory.handled) else { return Some(latest) };
         let late = self.now.duration_since(latest);
         if late > max_delay(self.rule) {
@@ -123,7 +127,7 @@ impl Given<'_> {
             return None;
         }
         // Only the latest runs.
-        let before = latest.checked_sub(A_NANOSECOND).ok();
+        let before = latest.checked_sub(NANOSECOND).ok();
         let before = before.and_then(|at| self.rule.firings.previous(at));
         if let Some(last) = before.filter(|last| *last >= first) {
             memory.record_missed(self.rule, (first, last), self.now, recorded);
@@ -133,7 +137,7 @@ impl Given<'_> {
 
     /// Records that a firing whose attempts were in vain, or that nobody came to try, is too late by
     /// now.
-    fn give_up_what_is_too_late(
+    fn give_up_late(
         &self,
         memory: &mut RuleMemory,
         recorded: &mut Vec<Recorded>,
@@ -155,7 +159,7 @@ impl Given<'_> {
     }
 
     /// A rule whose delay reaches beyond its next firing may still be trying the one before.
-    fn give_up_for_a_later_firing(
+    fn supersede_pending(
         &self,
         memory: &mut RuleMemory,
         latest: Timestamp,
@@ -210,7 +214,7 @@ fn carry_out(
         return None;
     }
     let Some(Plan { action, shares }) = plan(input.policy, due, input.target) else {
-        let (because, message) = why_nothing_can_be_done(input);
+        let (because, message) = why_blocked(input);
         for firing in due {
             memory.rules[firing.rule].attempt_failed(&message, now, recorded);
             reasons.won(firing.reason(Verdict::Error, because));
@@ -228,8 +232,8 @@ fn carry_out(
                     pending.applying = Some(applied);
                 }
             }
-            Share::AlreadySo(applied) => {
-                reasons.won(firing.reason(Verdict::Won, Because::AlreadySo));
+            Share::AlreadySet(applied) => {
+                reasons.won(firing.reason(Verdict::Won, Because::AlreadySet));
                 memory.record(
                     rule,
                     Execution::new(firing.at, now, Ending::Done(applied)),
@@ -277,7 +281,7 @@ pub fn wake_at(policy: &CronScaling, memory: &Memory, now: Timestamp) -> Option<
             let retry = pending.filter(|it| it.applying.is_none()).map(|it| it.retry_at);
             // Just past the last instant at which it may still be carried out.
             let given_up = pending.and_then(|it| {
-                it.at.checked_add(max_delay(rule)).and_then(|at| at.checked_add(A_NANOSECOND)).ok()
+                it.at.checked_add(max_delay(rule)).and_then(|at| at.checked_add(NANOSECOND)).ok()
             });
             let next = next_firing(rule, memory, now);
             retry.into_iter().chain(given_up).chain(next)
@@ -297,7 +301,7 @@ fn max_delay(rule: &CronRule) -> SignedDuration {
     SignedDuration::from_secs(i64::from(rule.max_delay_seconds))
 }
 
-fn why_nothing_can_be_done(input: &Input<'_>) -> (Because, Arc<str>) {
+fn why_blocked(input: &Input<'_>) -> (Because, Arc<str>) {
     if let TargetState::Unreachable(why) = input.target {
         return (Because::TargetUnreachable, Arc::clone(why.message()));
     }

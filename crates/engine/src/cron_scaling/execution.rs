@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::{Field, What};
+use crate::{Field, Occurrence};
 
 /// What came of one firing.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -47,7 +47,7 @@ pub enum Ending {
 
 /// How many missed firings are counted one by one: those of a week, if there is one every minute. The
 /// instants of the first and the last are exact however many there are.
-pub const MOST_COUNTED: u32 = 10_080;
+pub const MAX_COUNTED: u32 = 10_080;
 
 /// Something that happened to a rule.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -64,7 +64,7 @@ pub enum Recorded {
     Missed {
         /// The rule.
         rule: Arc<str>,
-        /// How many. No more than [`MOST_COUNTED`] are counted.
+        /// How many. No more than [`MAX_COUNTED`] are counted.
         count: u32,
         /// The first of them.
         first: Timestamp,
@@ -166,14 +166,16 @@ impl Execution {
 }
 
 impl Recorded {
-    pub(crate) fn what(&self) -> Option<(What, Option<Arc<str>>)> {
+    pub(crate) fn occurrence(&self) -> Option<(Occurrence, Option<Arc<str>>)> {
         let (what, rule) = match self {
             Recorded::Ended { rule, execution } => match execution.ending {
-                Ending::Done(_) => (What::Fires, rule),
-                Ending::Superseded { .. } => (What::Superseded, rule),
-                Ending::Failed { .. } | Ending::Missed | Ending::Stopped => (What::Missed, rule),
+                Ending::Done(_) => (Occurrence::Fires, rule),
+                Ending::Superseded { .. } => (Occurrence::Superseded, rule),
+                Ending::Failed { .. } | Ending::Missed | Ending::Stopped => {
+                    (Occurrence::Missed, rule)
+                }
             },
-            Recorded::Missed { rule, .. } => (What::Missed, rule),
+            Recorded::Missed { rule, .. } => (Occurrence::Missed, rule),
             Recorded::AttemptFailed { .. }
             | Recorded::Undone { .. }
             | Recorded::ClockWasAhead { .. } => return None,

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use almanac_calendar::Zone;
 use jiff::Timestamp;
 
-use super::memory::A_WRONG_CLOCK;
+use super::memory::MAX_CLOCK_SKEW;
 use super::{
-    Because, CronRule, CronScaling, Decision, Ending, Execution, ForeignChange, Input, Memory,
-    Setting, Undone, decide, explain, gather, next_firing, pass_over, render, settle, undone,
-    wake_at,
+    Because, CronRule, CronScaling, Decision, DesiredScale, Ending, Execution, ExternalChange,
+    Input, Memory, Undone, decide, explain, gather, next_firing, render, settle, skip_stopped,
+    undone, wake_at,
 };
-use crate::beginning::{Beginning, Begun};
-use crate::families::{Explained, Logic, Opened, Recorded};
+use crate::beginning::{Beginning, RunStart};
+use crate::families::{Logic, Opened, Recorded, RuleExplanation};
 use crate::turn::{Closed, Open};
 use crate::world::{Policies, PolicyObject};
 use crate::{
@@ -66,7 +66,7 @@ impl Logic for CronRules {
         Some(Opened::CronScaling(Open { policy, decision }))
     }
 
-    fn pass_over(
+    fn skip_stopped(
         &self,
         world: &mut World,
         policy: &Identity,
@@ -75,27 +75,27 @@ impl Logic for CronRules {
     ) -> Option<Closed> {
         let reach = Reach::everything();
         let input = gather(world, policy, &reach)?;
-        let (memory, recorded) = pass_over(&input, until, now);
+        let (memory, recorded) = skip_stopped(&input, until, now);
         let wake_at = wake_at(input.policy, &memory, now);
         world.cron_scalings.get_mut(policy)?.memory = Some(memory);
         let recorded = recorded.into_iter().map(Recorded::CronScaling).collect();
         Some(Closed { recorded, effects: Vec::new(), wake_at })
     }
 
-    fn explain(&self, world: &World, policy: &Identity, now: Timestamp) -> Vec<Explained> {
+    fn explain(&self, world: &World, policy: &Identity, now: Timestamp) -> Vec<RuleExplanation> {
         let reach = Reach::everything();
         let Some(input) = gather(world, policy, &reach) else { return Vec::new() };
         // Whoever fired last is what the target is as it is for; before that, nothing is of
         // interest but who still holds a field.
         let last = input.policy.rules.iter().filter_map(|rule| newest(&input, rule));
         let last = last.map(Execution::scheduled);
-        let last = last.filter(|at| at.duration_since(now) <= A_WRONG_CLOCK).max();
+        let last = last.filter(|at| at.duration_since(now) <= MAX_CLOCK_SKEW).max();
         let usable = explain(&input, now).into_iter().map(|reason| {
             let rule = reason.rule.and_then(|index| input.policy.rules.get(index as usize));
             let is_idle = reason.because == Because::NotDue;
             let newest = rule.filter(|_| is_idle).and_then(|rule| newest(&input, rule));
             match newest {
-                Some(execution) if execution.scheduled().duration_since(now) > A_WRONG_CLOCK => {
+                Some(execution) if execution.scheduled().duration_since(now) > MAX_CLOCK_SKEW => {
                     let because = Because::ClockWasAhead { until: execution.scheduled() };
                     explained(input.policy, &Reason { because, ..reason })
                 }
@@ -105,7 +105,7 @@ impl Logic for CronRules {
                 _ => explained(input.policy, &reason),
             }
         });
-        let unusable = input.policy.unusable_rules.iter().map(|rule| Explained {
+        let unusable = input.policy.unusable_rules.iter().map(|rule| RuleExplanation {
             rule: Some(Arc::from(&*rule.name)),
             position: Some(rule.position),
             verdict: Verdict::Error,
@@ -113,27 +113,27 @@ impl Logic for CronRules {
             since: None,
             until: None,
         });
-        let mut explained: Vec<Explained> = usable.chain(unusable).collect();
+        let mut explained: Vec<RuleExplanation> = usable.chain(unusable).collect();
         explained.sort_by_key(|it| it.position);
         explained
     }
 
-    fn minds_changes(&self, world: &World, policy: &Identity, now: Timestamp) -> bool {
-        undone::minds_changes(world, policy, now)
+    fn reacts_to_changes(&self, world: &World, policy: &Identity, now: Timestamp) -> bool {
+        undone::reacts_to_changes(world, policy, now)
     }
 
     fn notice(
         &self,
         world: &mut World,
         policy: &Identity,
-        foreign: &[ForeignChange],
+        foreign: &[ExternalChange],
         now: Timestamp,
     ) -> Vec<Recorded> {
         let recorded = undone::notice(world, policy, foreign, now);
         recorded.into_iter().map(Recorded::CronScaling).collect()
     }
 
-    fn begin(&self, world: &mut World, policies: &[&Identity], beginning: Beginning) -> Begun {
+    fn begin(&self, world: &mut World, policies: &[&Identity], beginning: Beginning) -> RunStart {
         super::begin::begin(world, policies, beginning)
     }
 
@@ -167,11 +167,11 @@ fn can_be_of(rule: &CronRule, execution: &Execution) -> bool {
         named.is_none() || applied.is_none() || named == applied
     };
     fires
-        && match (&execution.ending, rule.setting) {
-            (Ending::Done(applied), Setting::Replicas(replicas)) => {
+        && match (&execution.ending, rule.desired) {
+            (Ending::Done(applied), DesiredScale::Replicas(replicas)) => {
                 applied.replicas() == Some(replicas)
             }
-            (Ending::Done(applied), Setting::Bounds(bounds)) => {
+            (Ending::Done(applied), DesiredScale::Bounds(bounds)) => {
                 sets(bounds.min(), applied.min()) && sets(bounds.max(), applied.max())
             }
             (
@@ -185,7 +185,11 @@ fn can_be_of(rule: &CronRule, execution: &Execution) -> bool {
 }
 
 /// What became of a rule when it last fired.
-fn what_became(input: &Input<'_>, reason: Reason<Because>, execution: &Execution) -> Explained {
+fn what_became(
+    input: &Input<'_>,
+    reason: Reason<Because>,
+    execution: &Execution,
+) -> RuleExplanation {
     let (verdict, because) = match &execution.ending {
         Ending::Done(applied) if applied.moved_other_bound() => {
             (Verdict::Won, Because::MovedOtherBound)
@@ -212,7 +216,7 @@ fn what_became(input: &Input<'_>, reason: Reason<Because>, execution: &Execution
     let is_so = |it: &&Undone| it.scheduled == execution.scheduled() && !it.is_over;
     if let Some(undone) = undone.filter(is_so) {
         let because = format!("{}; {}", explained.because, undone.said);
-        return Explained { because, ..explained };
+        return RuleExplanation { because, ..explained };
     }
     // A status tells in words what came of a firing, whatever that was.
     match &execution.ending {
@@ -220,7 +224,7 @@ fn what_became(input: &Input<'_>, reason: Reason<Because>, execution: &Execution
             let rule = reason.rule.and_then(|index| input.policy.rules.get(index as usize));
             let schedule = rule.map_or_else(String::new, |rule| rule.firings.describe());
             let is_lost = message.starts_with(SUPERSEDED);
-            Explained {
+            RuleExplanation {
                 verdict: if is_lost { Verdict::Lost } else { Verdict::Error },
                 because: format!("{schedule}: fired, {message}"),
                 ..explained
@@ -230,9 +234,9 @@ fn what_became(input: &Input<'_>, reason: Reason<Because>, execution: &Execution
     }
 }
 
-fn explained(policy: &CronScaling, reason: &Reason<Because>) -> Explained {
+fn explained(policy: &CronScaling, reason: &Reason<Because>) -> RuleExplanation {
     let rule = reason.rule.and_then(|index| policy.rules.get(index as usize));
-    Explained {
+    RuleExplanation {
         rule: rule.map(|rule| Arc::clone(&rule.name)),
         position: rule.map(|rule| rule.position),
         verdict: reason.verdict,
@@ -251,7 +255,7 @@ pub(crate) fn hold(
     let remembered = objects.remove(&identity).and_then(|before| before.memory);
     object.memory = remembered.or(object.memory);
     if object.policy.is_none() {
-        object.memory = Some(object.memory.unwrap_or_default().laid_aside());
+        object.memory = Some(object.memory.unwrap_or_default().invalidated());
     }
     objects.insert(identity, object);
 }
@@ -271,7 +275,7 @@ pub(crate) fn close(
         // Meanwhile it may have been edited to something that cannot be used. Its history stays.
         let is_usable = object.policy.is_some();
         let memory = settled.memory;
-        object.memory = Some(if is_usable { memory } else { memory.laid_aside() });
+        object.memory = Some(if is_usable { memory } else { memory.invalidated() });
     }
     let recorded = settled.recorded.into_iter().map(Recorded::CronScaling).collect();
     Closed { recorded, effects: settled.effects, wake_at }
@@ -279,7 +283,7 @@ pub(crate) fn close(
 
 /// What the rules of a world wait for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Awaited {
+pub struct FiringBacklog {
     /// How many rules wait for a firing.
     pub armed: u64,
     /// When the first of these is.
@@ -292,26 +296,27 @@ pub struct Awaited {
 
 /// What the rules of a world wait for at an instant.
 #[must_use]
-pub fn awaited(world: &World, now: Timestamp) -> Awaited {
+pub fn firing_backlog(world: &World, now: Timestamp) -> FiringBacklog {
     let objects = world.cron_scalings.values();
     let usable = objects.filter_map(|object| object.policy.as_ref().zip(object.memory.as_ref()));
     let rules = usable.flat_map(|(policy, memory)| policy.rules.iter().zip(&memory.rules));
-    let mut awaited = Awaited::default();
+    let mut firing_backlog = FiringBacklog::default();
     let earliest = |one: Option<Timestamp>, other| Some(one.map_or(other, |one| one.min(other)));
     for (rule, memory) in rules.filter(|(rule, _)| !rule.suspended) {
-        awaited.retrying += u64::from(memory.pending.as_ref().is_some_and(|it| it.attempts > 0));
+        firing_backlog.retrying +=
+            u64::from(memory.pending.as_ref().is_some_and(|it| it.attempts > 0));
         let due = rule.firings.next(memory.handled);
         let next = match due {
             Some(due) if due <= now => {
-                awaited.oldest_overdue = earliest(awaited.oldest_overdue, due);
+                firing_backlog.oldest_overdue = earliest(firing_backlog.oldest_overdue, due);
                 next_firing(rule, memory, now)
             }
             next => next,
         };
         if let Some(next) = next {
-            awaited.armed += 1;
-            awaited.next = earliest(awaited.next, next);
+            firing_backlog.armed += 1;
+            firing_backlog.next = earliest(firing_backlog.next, next);
         }
     }
-    awaited
+    firing_backlog
 }

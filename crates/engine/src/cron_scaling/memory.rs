@@ -7,14 +7,14 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{Applied, CronRule, Ending, Execution, Input, MOST_COUNTED, Recorded, Undone};
+use super::{Applied, CronRule, Ending, Execution, Input, MAX_COUNTED, Recorded, Undone};
 use crate::Fingerprint;
 
 /// What is further ahead of now was handled by a clock that was wrong. Less than that is a clock that
 /// was set back.
-pub(super) const A_WRONG_CLOCK: SignedDuration = SignedDuration::from_mins(5);
+pub(super) const MAX_CLOCK_SKEW: SignedDuration = SignedDuration::from_mins(5);
 
-const A_NANOSECOND: SignedDuration = SignedDuration::from_nanos(1);
+const NANOSECOND: SignedDuration = SignedDuration::from_nanos(1);
 
 /// What is remembered of all rules of an object.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -87,7 +87,7 @@ impl Memory {
         }));
         for unusable in &policy.unusable_rules {
             let known = of_rule(rules.len(), &unusable.name);
-            rules.extend(known.map(|it| it.laid_aside(now, recorded)));
+            rules.extend(known.map(|it| it.invalidated(now, recorded)));
         }
         Memory { rules }
     }
@@ -96,7 +96,7 @@ impl Memory {
     /// one than it was: its rules do not fire for the time it could not be used, and what was being
     /// tried is recorded as given up then.
     #[must_use]
-    pub fn laid_aside(mut self) -> Memory {
+    pub fn invalidated(mut self) -> Memory {
         for rule in &mut self.rules {
             rule.fingerprint = Fingerprint::of_nothing();
         }
@@ -168,10 +168,10 @@ impl RuleMemory {
         recorded: &mut Vec<Recorded>,
     ) -> RuleMemory {
         let mut memory = self.clone();
-        memory.forget_a_wrong_clock(now, recorded);
+        memory.forget_skewed_clock(now, recorded);
         if memory.fingerprint != rule.fingerprint {
             // An edited rule begins anew. What it was trying is no longer wanted.
-            memory.give_up_what_was_tried(now, recorded);
+            memory.give_up_pending(now, recorded);
             memory.fingerprint = rule.fingerprint;
             memory.handled = now;
             memory.undone = None;
@@ -182,8 +182,8 @@ impl RuleMemory {
 
     /// Forgets that firings were handled, or tried, that a clock has seen which was far ahead. Their
     /// executions stay in the history.
-    fn forget_a_wrong_clock(&mut self, now: Timestamp, recorded: &mut Vec<Recorded>) {
-        let is_wrong = |at: &Timestamp| at.duration_since(now) > A_WRONG_CLOCK;
+    fn forget_skewed_clock(&mut self, now: Timestamp, recorded: &mut Vec<Recorded>) {
+        let is_wrong = |at: &Timestamp| at.duration_since(now) > MAX_CLOCK_SKEW;
         let pending = self.pending.take_if(|pending| is_wrong(&pending.at));
         let handled = Some(self.handled).filter(is_wrong);
         let Some(until) = handled.max(pending.map(|pending| pending.at)) else { return };
@@ -196,14 +196,14 @@ impl RuleMemory {
 
     /// The memory of a rule that cannot be used as it is written now. Whatever it is mended to is
     /// another rule than it was, and does not fire for the time it was broken.
-    fn laid_aside(&self, now: Timestamp, recorded: &mut Vec<Recorded>) -> RuleMemory {
+    fn invalidated(&self, now: Timestamp, recorded: &mut Vec<Recorded>) -> RuleMemory {
         let mut memory = self.clone();
-        memory.give_up_what_was_tried(now, recorded);
+        memory.give_up_pending(now, recorded);
         memory.fingerprint = Fingerprint::of_nothing();
         memory
     }
 
-    fn give_up_what_was_tried(&mut self, now: Timestamp, recorded: &mut Vec<Recorded>) {
+    fn give_up_pending(&mut self, now: Timestamp, recorded: &mut Vec<Recorded>) {
         if let Some(pending) = self.pending.take() {
             let Pending { at, attempts, .. } = *pending;
             let message = Arc::from("given up, because the rule was changed");
@@ -223,11 +223,11 @@ impl RuleMemory {
         self.pending.take_if(|pending| pending.at <= last);
         self.handled = self.handled.max(last);
         let earlier = |at: &Timestamp| {
-            let moment_before = at.checked_sub(A_NANOSECOND).ok()?;
+            let moment_before = at.checked_sub(NANOSECOND).ok()?;
             rule.firings.previous(moment_before).filter(|at| *at >= first)
         };
         let (mut count, mut kept) = (0, Vec::new());
-        for at in std::iter::successors(Some(last), earlier).take(MOST_COUNTED as usize) {
+        for at in std::iter::successors(Some(last), earlier).take(MAX_COUNTED as usize) {
             if count < u32::from(rule.failed_history_limit) {
                 kept.push(Execution::new(at, now, Ending::Missed));
             }

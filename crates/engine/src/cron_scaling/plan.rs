@@ -5,7 +5,7 @@
 //! later winner moves the other bound. What comes of it is written once; which firing each written
 //! field comes from is what the history records.
 
-use super::{Applied, CronScaling, Setting, TargetState};
+use super::{Applied, CronScaling, DesiredScale, TargetState};
 use crate::{Action, Autoscaler, Workload};
 
 /// A firing that is to be carried out.
@@ -31,7 +31,7 @@ pub(super) enum Share {
     /// It is part of the write.
     Written(Applied),
     /// What it sets is so already.
-    AlreadySo(Applied),
+    AlreadySet(Applied),
     /// Nothing is left of it; `by` is the last of the firings that took over, by its index.
     Superseded { by: usize },
 }
@@ -49,7 +49,7 @@ pub(super) fn plan(policy: &CronScaling, due: &[Due], target: TargetState<'_>) -
 fn plan_replicas(policy: &CronScaling, due: &[Due], live: Workload) -> Plan {
     let mut replicas = Field::live(live.replicas);
     for (index, firing) in due.iter().enumerate() {
-        if let Setting::Replicas(value) = policy.rules[firing.rule].setting {
+        if let DesiredScale::Replicas(value) = policy.rules[firing.rule].desired {
             replicas.set(value, index);
         }
     }
@@ -66,7 +66,7 @@ fn plan_replicas(policy: &CronScaling, due: &[Due], live: Workload) -> Plan {
 fn plan_bounds(policy: &CronScaling, due: &[Due], live: Autoscaler) -> Plan {
     let (mut min, mut max) = (Field::live(live.min_replicas), Field::live(live.max_replicas));
     for (index, firing) in due.iter().enumerate() {
-        let Setting::Bounds(bounds) = policy.rules[firing.rule].setting else { continue };
+        let DesiredScale::Bounds(bounds) = policy.rules[firing.rule].desired else { continue };
         if let Some(value) = bounds.min() {
             min.set(value, index);
         }
@@ -111,7 +111,7 @@ fn share_of(index: usize, applied: impl FnOnce() -> Applied, fields: &[Field]) -
     if own().any(|field| field.change().is_some()) {
         Share::Written(applied())
     } else {
-        Share::AlreadySo(applied())
+        Share::AlreadySet(applied())
     }
 }
 

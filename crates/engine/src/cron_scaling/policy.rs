@@ -46,7 +46,7 @@ pub struct CronRule {
     /// Nothing fires while this holds.
     pub suspended: bool,
     /// What a firing sets. Fits the object's [`Target`].
-    pub setting: Setting,
+    pub desired: DesiredScale,
     /// How late, in seconds, a missed firing may still be carried out. Smaller than the smallest
     /// gap between two firings.
     pub max_delay_seconds: u32,
@@ -63,7 +63,7 @@ pub struct CronRule {
 
 /// What a firing sets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Setting {
+pub enum DesiredScale {
     /// The replicas of a workload. At most `i32::MAX`.
     Replicas(u32),
     /// The bounds of an autoscaler.

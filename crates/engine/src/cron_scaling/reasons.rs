@@ -13,7 +13,7 @@ pub enum Because {
     /// It fired and sets the target.
     Fired,
     /// It fired and the target was so already.
-    AlreadySo,
+    AlreadySet,
     /// It fired, and the bound it did not name is moved with the one it did.
     MovedOtherBound,
     /// It fired, but another firing took over all that it would have set.
@@ -63,7 +63,7 @@ pub fn render(policy: &CronScaling, reason: &Reason<Because>) -> String {
     let name = |position: u32| rule_at(position).map_or("another rule", |it| &*it.name).to_owned();
     match reason.because {
         Because::Fired => format!("{schedule}: fired"),
-        Because::AlreadySo => format!("{schedule}: fired, and the target was so already"),
+        Because::AlreadySet => format!("{schedule}: fired, and the target was so already"),
         Because::MovedOtherBound => {
             format!("{schedule}: fired, and moved the other bound with its own")
         }

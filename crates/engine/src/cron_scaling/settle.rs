@@ -9,9 +9,9 @@ use crate::turn::Effect;
 use crate::{Outcome, Value, Verdict, Why};
 
 /// The time between the first attempt and the second.
-const FIRST_PAUSE: SignedDuration = SignedDuration::from_secs(1);
+const INITIAL_BACKOFF: SignedDuration = SignedDuration::from_secs(1);
 /// The longest time between two attempts.
-const LONGEST_PAUSE_SECONDS: i64 = 60;
+const MAX_BACKOFF_SECONDS: i64 = 60;
 
 /// What follows from a decision and its outcomes.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -47,7 +47,7 @@ pub fn settle(
             }
             Some(Outcome::Withdrawn) => {
                 // Nothing was tried. The next turn finds out what has changed.
-                pending.retry_at = now.saturating_add(FIRST_PAUSE).unwrap_or(now);
+                pending.retry_at = now.saturating_add(INITIAL_BACKOFF).unwrap_or(now);
                 continue;
             }
             Some(Outcome::Conflict) => {
@@ -110,7 +110,7 @@ impl RuleMemory {
         let Some(pending) = &mut self.pending else { return };
         pending.attempts = pending.attempts.saturating_add(1);
         let pause = 1_i64 << (pending.attempts - 1).min(6);
-        let pause = SignedDuration::from_secs(pause.min(LONGEST_PAUSE_SECONDS));
+        let pause = SignedDuration::from_secs(pause.min(MAX_BACKOFF_SECONDS));
         pending.retry_at = now.saturating_add(pause).unwrap_or(now);
         pending.message = Some(Arc::clone(message));
         recorded.push(Recorded::AttemptFailed {

@@ -13,14 +13,14 @@ use super::{Ending, Execution, Recorded, RuleMemory};
 use crate::{Field, Identity, Value, World};
 
 /// What is replaced within that time after a firing, is replaced at once.
-const AT_ONCE: SignedDuration = SignedDuration::from_mins(2);
+const UNDO_WINDOW: SignedDuration = SignedDuration::from_mins(2);
 
 /// How it is told that another writer has replaced what a rule has set.
 pub const ANOTHER_WRITER: &str = "another writer has set";
 
 /// A number of a target that another writer has changed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct ForeignChange {
+pub struct ExternalChange {
     /// Which one.
     pub field: Field,
     /// What it was changed to.
@@ -64,7 +64,7 @@ struct LastSet {
 }
 
 /// Whether it matters to the rules of a policy that the numbers of their target have changed.
-pub(crate) fn minds_changes(world: &World, policy: &Identity, now: Timestamp) -> bool {
+pub(crate) fn reacts_to_changes(world: &World, policy: &Identity, now: Timestamp) -> bool {
     let object = world.cron_scalings.get(policy);
     let Some(memory) = object.and_then(|object| object.memory.as_ref()) else { return false };
     memory.rules.iter().any(|rule| {
@@ -79,7 +79,7 @@ pub(crate) fn minds_changes(world: &World, policy: &Identity, now: Timestamp) ->
 pub(crate) fn notice(
     world: &mut World,
     policy: &Identity,
-    foreign: &[ForeignChange],
+    foreign: &[ExternalChange],
     now: Timestamp,
 ) -> Vec<Recorded> {
     let Some(all) = last_sets(world, policy) else { return Vec::new() };
@@ -96,7 +96,7 @@ pub(crate) fn notice(
     }
     let mut recorded = Vec::new();
     let is_foreign =
-        |it: &&LastSet| foreign.contains(&ForeignChange { field: it.field, to: it.found });
+        |it: &&LastSet| foreign.contains(&ExternalChange { field: it.field, to: it.found });
     let replaced = all.iter().filter(|it| it.set != it.found && is_just_now(it.executed, now));
     for LastSet { rule, scheduled, field, set, found, .. } in replaced.filter(is_foreign) {
         let rule = &mut memory.rules[*rule];
@@ -150,5 +150,5 @@ fn last_set(rule: &RuleMemory, field: Field) -> Option<(&Execution, u32)> {
 }
 
 fn is_just_now(executed: Timestamp, now: Timestamp) -> bool {
-    now.duration_since(executed).abs() <= AT_ONCE
+    now.duration_since(executed).abs() <= UNDO_WINDOW
 }

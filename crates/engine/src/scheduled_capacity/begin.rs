@@ -3,13 +3,13 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::beginning::{Beginning, Begun};
+use crate::beginning::{Beginning, RunStart};
 use crate::{Family, Identity, PolicyName, World};
 
-pub(super) fn begin(world: &mut World, policies: &[&Identity], beginning: Beginning) -> Begun {
+pub(super) fn begin(world: &mut World, policies: &[&Identity], beginning: Beginning) -> RunStart {
     let moment_before = beginning.from.checked_sub(SignedDuration::from_nanos(1));
     let moment_before = moment_before.unwrap_or(Timestamp::MIN);
-    let mut begun = Begun::default();
+    let mut begun = RunStart::default();
     for policy in policies {
         let Some(object) = world.scheduled_capacities.get_mut(*policy) else { continue };
         object.memory = None;

@@ -14,7 +14,7 @@ pub type Decision = crate::Decision<Because, Published, Recorded>;
 pub const LOOKS_AHEAD: SignedDuration = SignedDuration::from_hours(366 * 24);
 
 /// How many changes back the beginning of a winner is looked for.
-const LOOKS_BACK: usize = 64;
+const MAX_LOOKBACK: usize = 64;
 
 /// Decides which number holds at `now`.
 #[must_use]
@@ -46,7 +46,7 @@ fn began_to_win(
 ) -> Option<Timestamp> {
     let mut until = now;
     // A window without length may have come between; so many of them in a row do not.
-    for _ in 0..LOOKS_BACK {
+    for _ in 0..MAX_LOOKBACK {
         let changes = deciding(policy, winner);
         let last = changes.filter_map(|(_, it)| it.windows.previous_transition(until));
         let last = last.map(|it| it.at).max()?;

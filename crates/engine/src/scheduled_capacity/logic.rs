@@ -7,8 +7,8 @@ use jiff::Timestamp;
 
 use super::reasons::behaviour_name;
 use super::{Decision, Published, ScheduledCapacity, decide, explain, gather, render, settle};
-use crate::beginning::{Beginning, Begun};
-use crate::families::{Explained, Logic, Opened, Recorded};
+use crate::beginning::{Beginning, RunStart};
+use crate::families::{Logic, Opened, Recorded, RuleExplanation};
 use crate::turn::{Closed, Open};
 use crate::world::{Policies, PolicyObject};
 use crate::{Field, Footprint, Identity, Outcome, Reach, Slim, TargetReference, World};
@@ -40,11 +40,11 @@ impl Logic for Schedules {
         Some(Opened::ScheduledCapacity(Open { policy, decision }))
     }
 
-    fn explain(&self, world: &World, policy: &Identity, now: Timestamp) -> Vec<Explained> {
+    fn explain(&self, world: &World, policy: &Identity, now: Timestamp) -> Vec<RuleExplanation> {
         let Some(input) = gather(world, policy) else { return Vec::new() };
         let mut reasons = explain(&input, now);
         reasons.sort_by_key(|reason| reason.rule);
-        let explained = reasons.iter().map(|reason| Explained {
+        let explained = reasons.iter().map(|reason| RuleExplanation {
             rule: reason.rule.map(behaviour_name),
             position: reason.rule,
             verdict: reason.verdict,
@@ -55,11 +55,17 @@ impl Logic for Schedules {
         explained.collect()
     }
 
-    fn begin(&self, world: &mut World, policies: &[&Identity], beginning: Beginning) -> Begun {
+    fn begin(&self, world: &mut World, policies: &[&Identity], beginning: Beginning) -> RunStart {
         super::begin::begin(world, policies, beginning)
     }
 
-    fn pass_over(&self, _: &mut World, _: &Identity, _: Timestamp, _: Timestamp) -> Option<Closed> {
+    fn skip_stopped(
+        &self,
+        _: &mut World,
+        _: &Identity,
+        _: Timestamp,
+        _: Timestamp,
+    ) -> Option<Closed> {
         None
     }
 

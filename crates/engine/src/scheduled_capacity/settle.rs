@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use super::reasons::behaviour_name;
 use super::{Decision, ScheduledCapacity, gather};
 use crate::turn::Effect;
-use crate::{Field, Identity, Outcome, Value, What, Why, World};
+use crate::{Field, Identity, Occurrence, Outcome, Value, Why, World};
 
 /// What a schedule publishes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -44,7 +44,7 @@ impl Recorded {
     /// Whether a behaviour has opened, or the one that decided before has closed; and which, by its
     /// position. Found when it is asked for: few want to know it of each.
     #[must_use]
-    pub fn what(&self, policy: &ScheduledCapacity) -> (What, Option<u32>) {
+    pub fn occurrence(&self, policy: &ScheduledCapacity) -> (Occurrence, Option<u32>) {
         let last_change = |rule: u32| {
             let behaviour = policy.behaviours.get(rule as usize)?;
             behaviour.windows.previous_transition(self.at)
@@ -57,8 +57,8 @@ impl Recorded {
             _ => true,
         };
         match self.published.winner.filter(has_opened_since) {
-            Some(rule) => (What::Opens, Some(rule)),
-            None => (What::Closes, won_before),
+            Some(rule) => (Occurrence::Opens, Some(rule)),
+            None => (Occurrence::Closes, won_before),
         }
     }
 
@@ -66,10 +66,10 @@ impl Recorded {
         &self,
         world: &World,
         policy: &Identity,
-    ) -> Option<(What, Option<Arc<str>>)> {
+    ) -> Option<(Occurrence, Option<Arc<str>>)> {
         // What was first published was decided before, by somebody else.
         self.before?;
-        let (what, behaviour) = self.what(gather(world, policy)?.policy);
+        let (what, behaviour) = self.occurrence(gather(world, policy)?.policy);
         Some((what, behaviour.map(behaviour_name)))
     }
 }

@@ -214,9 +214,11 @@ fn a_late_turn_of_a_schedule_still_says_who_has_opened_or_closed() {
             producer.turn(monday(turn));
             let recorded = producer.last.take().into_iter().flat_map(|turn| turn.recorded);
             let (world, name) = (&producer.world, &producer.identity);
-            said.extend(recorded.filter_map(|it| it.what(world, name)).map(|(what, behaviour)| {
-                format!("{} {}", behaviour.as_deref().unwrap_or("?"), what.name())
-            }));
+            said.extend(recorded.filter_map(|it| it.occurrence(world, name)).map(
+                |(what, behaviour)| {
+                    format!("{} {}", behaviour.as_deref().unwrap_or("?"), what.name())
+                },
+            ));
         }
         said
     };

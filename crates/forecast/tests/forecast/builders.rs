@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use almanac_calendar::{Cron, Pattern, PatternText, PatternWindow, Zone};
-use almanac_engine::cron_scaling::{Bounds, CronRule, CronScaling, Memory, Setting};
+use almanac_engine::cron_scaling::{Bounds, CronRule, CronScaling, DesiredScale, Memory};
 use almanac_engine::scheduled_capacity::{Behaviour, ScheduledCapacity};
 use almanac_engine::{
     Autoscaler, Family, Field, Fingerprint, Identity, PolicyName, PolicyObject, Target, Workload,
     World,
 };
-use almanac_forecast::{Assumed, Forecast, Period, Series};
+use almanac_forecast::{AssumedValues, Forecast, Period, Series};
 use jiff::Timestamp;
 
 pub(crate) fn deployment(name: &str) -> Identity {
@@ -40,21 +40,21 @@ pub(crate) fn period(from: &str, to: &str) -> Period {
 
 /// A rule that sets replicas, in UTC.
 pub(crate) fn rule(name: &str, cron: &str, replicas: u32) -> CronRule {
-    setting_rule(name, cron, Setting::Replicas(replicas))
+    desired_rule(name, cron, DesiredScale::Replicas(replicas))
 }
 
 /// A rule that sets bounds, in UTC.
 pub(crate) fn bounds(name: &str, cron: &str, min: Option<u32>, max: Option<u32>) -> CronRule {
-    setting_rule(name, cron, Setting::Bounds(Bounds::new(min, max).unwrap()))
+    desired_rule(name, cron, DesiredScale::Bounds(Bounds::new(min, max).unwrap()))
 }
 
-fn setting_rule(name: &str, cron: &str, setting: Setting) -> CronRule {
+fn desired_rule(name: &str, cron: &str, desired: DesiredScale) -> CronRule {
     CronRule {
         name: Arc::from(name),
         position: 0,
         firings: Cron::parse(cron).unwrap().in_zone(Zone::utc()),
         suspended: false,
-        setting,
+        desired,
         max_delay_seconds: 30,
         successful_history_limit: 3,
         failed_history_limit: 3,
@@ -163,7 +163,7 @@ pub(crate) fn to_autoscaler(name: &str) -> Target {
 
 /// All series of a forecast.
 pub(crate) fn all_series(world: &World, period: Period) -> Vec<Series> {
-    let forecast = Forecast::new(world, period, Assumed::new());
+    let forecast = Forecast::new(world, period, AssumedValues::new());
     forecast.parts().flat_map(|part| part.series).collect()
 }
 

@@ -1,6 +1,6 @@
 //! Why a value holds: every rule, what became of it, and what changes next.
 
-use almanac_engine::{Explained, Field, Value, Verdict};
+use almanac_engine::{Field, RuleExplanation, Value, Verdict};
 use almanac_forecast::{Explanation, explain};
 
 use crate::builders::*;
@@ -8,7 +8,7 @@ use crate::builders::*;
 /// Every rule as `name verdict since until`.
 fn told(explanation: &Explanation) -> Vec<String> {
     let time = |at: Option<jiff::Timestamp>| at.map_or("-".to_owned(), |at| at.to_string());
-    let line = |it: &Explained| {
+    let line = |it: &RuleExplanation| {
         let rule = it.rule.as_deref().unwrap_or("default");
         format!("{rule} {:?} {} {}", it.verdict, time(it.since), time(it.until))
     };

@@ -3,9 +3,9 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking, in its builders too")]
 
 mod builders;
-mod coming;
 mod explaining;
 mod series;
 mod starting;
 mod stepping;
+mod upcoming;
 mod what_is;

@@ -2,7 +2,7 @@
 
 use almanac_calendar::PatternText;
 use almanac_engine::{Field, Value, World};
-use almanac_forecast::{Assumed, Forecast, Period, Segment, Series};
+use almanac_forecast::{AssumedValues, Forecast, Period, Segment, Series};
 
 use crate::builders::*;
 
@@ -75,7 +75,7 @@ fn two_policies_that_write_one_target_are_one_series_and_told() {
         ["02 00:00 2 night/down", "02 08:00 10 day/up", "02 20:00 2 night/down"]
     );
     assert_eq!(shop.policies(), [&cron_policy("night"), &cron_policy("day")]);
-    let forecast = Forecast::new(&world, day, Assumed::new());
+    let forecast = Forecast::new(&world, day, AssumedValues::new());
     let contested: Vec<_> = forecast.contested().collect();
     assert_eq!(contested.len(), 1);
     assert_eq!(contested[0].0, &deployment("shop"));
@@ -168,7 +168,7 @@ fn narrowing_leaves_the_series_that_remain_as_they_were() {
         .scaling("a", to_workload("one"), vec![rule("up", "0 8 * * *", 10)])
         .scaling("b", to_workload("two"), vec![rule("up", "0 9 * * *", 10)])
         .world();
-    let mut forecast = Forecast::new(&world, week(), Assumed::new());
+    let mut forecast = Forecast::new(&world, week(), AssumedValues::new());
     let whole: Vec<_> = forecast.parts().collect();
     forecast.narrow(|target, _| target.name() == "two");
     assert_eq!(forecast.parts().collect::<Vec<_>>(), whole[1..]);

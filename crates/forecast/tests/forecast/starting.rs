@@ -2,7 +2,7 @@
 //! nothing is known.
 
 use almanac_engine::Field;
-use almanac_forecast::{Assumed, Assumption, Forecast};
+use almanac_forecast::{AssumedValues, Assumption, Forecast};
 
 use crate::builders::*;
 
@@ -55,7 +55,7 @@ fn what_nobody_knows_is_unknown_and_said_to_be() {
         Assumption::TargetExists { target: target.clone() },
         Assumption::UnknownAtStart { target, field: Field::MinReplicas },
     ];
-    assert_eq!(Forecast::new(&world, from_to, Assumed::new()).assumptions(), expected);
+    assert_eq!(Forecast::new(&world, from_to, AssumedValues::new()).assumptions(), expected);
 }
 
 #[test]
@@ -63,11 +63,12 @@ fn what_is_assumed_holds_instead_of_anything_else_until_a_rule_fires() {
     let rules = vec![rule("open", "0 8 * * *", 10)];
     let world = Building::default().workload("shop", 7).scaling("s", to_workload("shop"), rules);
     let world = world.world();
-    let assumed = Assumed::from([((deployment("shop"), Field::Replicas), 99)]);
+    let assumed = AssumedValues::from([((deployment("shop"), Field::Replicas), 99)]);
     let forecast = Forecast::new(&world, period(DAY.0, DAY.1), assumed);
     let part = forecast.parts().next().unwrap();
     assert_eq!(told(&part.series[0]), ["05 00:00 99 nobody", "05 08:00 10 s/open"]);
-    let given = Assumption::Given { target: deployment("shop"), field: Field::Replicas, value: 99 };
+    let given =
+        Assumption::Stated { target: deployment("shop"), field: Field::Replicas, value: 99 };
     assert!(part.assumptions.contains(&given));
 }
 
@@ -77,7 +78,7 @@ fn an_assumed_bound_is_what_the_rules_then_meet() {
     let world = Building::default().autoscaler("shop", 1, 50);
     let world = world.scaling("s", to_autoscaler("shop"), rules).world();
     let target = autoscaler("shop");
-    let assumed = Assumed::from([
+    let assumed = AssumedValues::from([
         ((target.clone(), Field::MinReplicas), 2),
         ((target, Field::MaxReplicas), 5),
     ]);

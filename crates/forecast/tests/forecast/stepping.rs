@@ -4,10 +4,10 @@
 
 use std::collections::BTreeMap;
 
-use almanac_engine::cron_scaling::{CronRule, CronScaling, Setting};
+use almanac_engine::cron_scaling::{CronRule, CronScaling, DesiredScale};
 use almanac_engine::scheduled_capacity::{Behaviour, ScheduledCapacity};
 use almanac_engine::{Field, Identity, Value, World};
-use almanac_forecast::{Assumed, Clock, Period};
+use almanac_forecast::{AssumedValues, Period, Simulation};
 use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 
@@ -44,10 +44,10 @@ fn rule_named(index: usize, cron: &str, value: u32) -> CronRule {
 }
 
 fn bound_rules() -> impl Strategy<Value = Vec<CronRule>> {
-    let setting = (prop::option::of(1..9_u32), 1..9_u32, any::<bool>());
-    prop::collection::vec((crons(), setting), 1..4).prop_map(|rules| {
-        let named = rules.into_iter().enumerate().map(|(index, ((cron, zone), setting))| {
-            let (min, max) = match setting {
+    let desired = (prop::option::of(1..9_u32), 1..9_u32, any::<bool>());
+    prop::collection::vec((crons(), desired), 1..4).prop_map(|rules| {
+        let named = rules.into_iter().enumerate().map(|(index, ((cron, zone), desired))| {
+            let (min, max) = match desired {
                 (Some(low), high, _) => (Some(low.min(high)), Some(low.max(high))),
                 (None, only, true) => (Some(only), None),
                 (None, only, false) => (None, Some(only)),
@@ -147,9 +147,9 @@ impl Stepped<'_> {
         let fires = |rule: &CronRule| !rule.suspended && rule.firings.previous(now) == Some(now);
         let (mut min_set_by, mut max_set_by) = (None, None);
         for (index, rule) in policy.rules.iter().enumerate().filter(|(_, rule)| fires(rule)) {
-            match rule.setting {
-                Setting::Replicas(replicas) => self.set(policy, Field::Replicas, replicas),
-                Setting::Bounds(bounds) => {
+            match rule.desired {
+                DesiredScale::Replicas(replicas) => self.set(policy, Field::Replicas, replicas),
+                DesiredScale::Bounds(bounds) => {
                     if let Some(min) = bounds.min() {
                         self.set(policy, Field::MinReplicas, min);
                         min_set_by = Some(index);
@@ -228,7 +228,7 @@ proptest! {
     fn one_clock_over_the_whole_world_says_what_a_clock_a_target_says(world in worlds()) {
         let period = period("2026-10-24T00:00:00Z", "2026-10-27T00:00:00Z");
         let all = all_series(&world, period);
-        let mut clock = Clock::start(world, period.from(), &Assumed::new());
+        let mut clock = Simulation::start(world, period.from(), &AssumedValues::new());
         let mut met = 0;
         while let Some(step) = clock.step(period.to()) {
             // The last turn of an instant is what shows.

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use almanac_engine::cron_scaling::{Applied, CronRule, Ending, Execution, Memory, RuleMemory};
-use almanac_engine::{Field, Verdict, What};
-use almanac_forecast::{Assumed, Assumption, Coming, Forecast, explain};
+use almanac_engine::{Field, Occurrence, Verdict};
+use almanac_forecast::{AssumedValues, Assumption, Forecast, Upcoming, explain};
 
 use crate::builders::*;
 
@@ -41,7 +41,7 @@ fn a_forecast_of_a_cluster_begins_with_the_live_value_and_who_set_it() {
     let from_now = period("2026-03-05T12:00:00Z", "2026-03-06T12:00:00Z");
     let series = series(&world, from_now, Field::Replicas);
     assert_eq!(told(&series), ["05 12:00 10 s/open", "05 20:00 3 s/close", "06 08:00 10 s/open"]);
-    assert_eq!(Forecast::new(&world, from_now, Assumed::new()).assumptions(), []);
+    assert_eq!(Forecast::new(&world, from_now, AssumedValues::new()).assumptions(), []);
 }
 
 #[test]
@@ -71,8 +71,8 @@ fn a_firing_that_a_cluster_has_missed_is_missed_and_the_value_stays() {
         .world();
     let from_now = period("2026-03-05T12:00:00Z", "2026-03-06T00:00:00Z");
     assert_eq!(told(&series(&world, from_now, Field::Replicas)), ["05 12:00 3 s/close"]);
-    let events: Vec<_> = Coming::new(world.clone(), from_now, &Assumed::new()).collect();
-    assert_eq!((events[0].what, events[0].rule.as_deref()), (What::Missed, Some("open")));
+    let events: Vec<_> = Upcoming::new(world.clone(), from_now, &AssumedValues::new()).collect();
+    assert_eq!((events[0].what, events[0].rule.as_deref()), (Occurrence::Missed, Some("open")));
     let explanation = explain(&world, &cron_policy("s"), at("2026-03-05T12:00:00Z")).unwrap();
     assert_eq!(explanation.reasons[0].verdict, Verdict::Error);
     assert!(explanation.reasons[0].because.contains("missed by 4h"), "{explanation:?}");
@@ -116,7 +116,7 @@ fn a_beginning_that_lies_behind_is_replayed_and_says_so() {
     let behind = period("2026-03-04T12:00:00Z", "2026-03-04T21:00:00Z");
     let series = series(&world, behind, Field::Replicas);
     assert_eq!(told(&series), ["04 12:00 10 s/open", "04 20:00 3 s/close"]);
-    let assumptions = Forecast::new(&world, behind, Assumed::new()).assumptions();
+    let assumptions = Forecast::new(&world, behind, AssumedValues::new()).assumptions();
     assert!(assumptions.contains(&Assumption::Replayed { from: behind.from() }), "{assumptions:?}");
 }
 
@@ -190,7 +190,7 @@ fn an_assumed_bound_makes_the_other_one_make_way() {
     let rules = vec![suspended(bounds("off", "0 8 * * *", Some(2), None))];
     let world = world.scaling("s", to_autoscaler("shop"), rules).world();
     let day = period("2026-03-05T00:00:00Z", "2026-03-06T00:00:00Z");
-    let assumed = Assumed::from([((autoscaler("shop"), Field::MinReplicas), 50)]);
+    let assumed = AssumedValues::from([((autoscaler("shop"), Field::MinReplicas), 50)]);
     let forecast = Forecast::new(&world, day, assumed);
     let part = forecast.part(0);
     let values: Vec<_> = part.series.iter().map(|it| told(it)[0].clone()).collect();
@@ -271,5 +271,5 @@ fn the_creation_of_one_policy_says_nothing_of_another() {
     assert_eq!(explanation.reasons[0].verdict, Verdict::Won);
     assert_eq!(explanation.reasons[0].since, Some(at("2026-02-01T09:00:00Z")));
     let first = period("2026-03-01T00:00:00Z", "2026-03-01T09:00:00Z");
-    assert_eq!(Coming::new(world, first, &Assumed::new()).count(), 0);
+    assert_eq!(Upcoming::new(world, first, &AssumedValues::new()).count(), 0);
 }

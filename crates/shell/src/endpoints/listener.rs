@@ -38,7 +38,7 @@ pub(super) struct Limits {
 
 /// Probes and scrapes take milliseconds, one connection each. What counts for memory is the answer
 /// with ten thousand numbers, two megabytes of it, for as many as ask and do not read.
-pub(super) const USUAL_LIMITS: Limits =
+pub(super) const DEFAULT_LIMITS: Limits =
     Limits { connections: 32, of_one_address: 8, head: 16 * 1024, time: Duration::from_secs(10) };
 
 /// Before another attempt when there are no file descriptors left.

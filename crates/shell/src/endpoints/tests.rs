@@ -7,7 +7,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::task::JoinHandle;
 
-use super::listener::{Limits, USUAL_LIMITS, serve_within};
+use super::listener::{DEFAULT_LIMITS, Limits, serve_within};
 use super::*;
 
 /// Nothing here takes so long unless it hangs.
@@ -78,7 +78,7 @@ fn is_ok(answer: &str) -> bool {
 
 #[tokio::test]
 async fn metrics_and_health_are_answered_and_nothing_else_is() {
-    let server = serving(USUAL_LIMITS).await;
+    let server = serving(DEFAULT_LIMITS).await;
     let metrics = server.ask_from(1, "/metrics").await;
     assert!(is_ok(&metrics) && metrics.contains(OPEN_METRICS), "{metrics}");
     for path in ["/healthz", "/readyz?verbose"] {
@@ -95,7 +95,7 @@ async fn metrics_and_health_are_answered_and_nothing_else_is() {
 
 #[tokio::test]
 async fn an_unfinished_head_is_cut() {
-    let server = serving(Limits { time: SHORT, ..USUAL_LIMITS }).await;
+    let server = serving(Limits { time: SHORT, ..DEFAULT_LIMITS }).await;
     let mut stream = server.connect().await;
     stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: alm").await.expect("it is sent");
     assert_eq!(rest(stream).await, "");
@@ -103,16 +103,16 @@ async fn an_unfinished_head_is_cut() {
 
 #[tokio::test]
 async fn an_idle_connection_is_closed() {
-    let server = serving(Limits { time: SHORT, ..USUAL_LIMITS }).await;
+    let server = serving(Limits { time: SHORT, ..DEFAULT_LIMITS }).await;
     assert_eq!(rest(server.connect().await).await, "");
 }
 
 #[tokio::test]
 async fn a_head_that_is_too_large_is_refused() {
-    let server = serving(Limits { time: LONG, ..USUAL_LIMITS }).await;
+    let server = serving(Limits { time: LONG, ..DEFAULT_LIMITS }).await;
     let mut stream = server.connect().await;
     stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: almanac\r\nX: ").await.expect("it is sent");
-    let junk = vec![b'x'; USUAL_LIMITS.head];
+    let junk = vec![b'x'; DEFAULT_LIMITS.head];
     let _ = stream.write_all(&junk).await;
     let answer = rest(stream).await;
     // Cut without an answer if the refusal met what was still being sent.
@@ -121,7 +121,7 @@ async fn a_head_that_is_too_large_is_refused() {
 
 #[tokio::test]
 async fn one_connection_more_than_allowed_takes_the_place_of_one_that_has_not_asked() {
-    let server = serving(Limits { connections: 1, time: LONG, ..USUAL_LIMITS }).await;
+    let server = serving(Limits { connections: 1, time: LONG, ..DEFAULT_LIMITS }).await;
     let silent = server.connect().await;
     assert!(is_ok(&server.ask_from(1, "/healthz").await));
     assert_eq!(rest(silent).await, "");
@@ -129,14 +129,14 @@ async fn one_connection_more_than_allowed_takes_the_place_of_one_that_has_not_as
 
 #[tokio::test]
 async fn whoever_holds_all_the_connections_he_can_keeps_nobody_else_from_asking() {
-    let server = serving(Limits { time: LONG, ..USUAL_LIMITS }).await;
+    let server = serving(Limits { time: LONG, ..DEFAULT_LIMITS }).await;
     let mut held = Vec::new();
     for _ in 0..200 {
         let mut stream = server.connect().await;
         let _ = stream.write_all(b"GET /metrics HTTP/1.1\r\nX: ").await;
         held.push(stream);
     }
-    let kept = held.split_off(held.len() - USUAL_LIMITS.of_one_address);
+    let kept = held.split_off(held.len() - DEFAULT_LIMITS.of_one_address);
     for stream in held {
         assert_eq!(rest(stream).await, "");
     }
@@ -149,7 +149,7 @@ async fn whoever_holds_all_the_connections_he_can_keeps_nobody_else_from_asking(
 async fn held_from_everywhere(server: &Server, sent: &[u8]) -> Vec<TcpStream> {
     let mut held = Vec::new();
     for address in 2..10 {
-        for _ in 0..USUAL_LIMITS.of_one_address {
+        for _ in 0..DEFAULT_LIMITS.of_one_address {
             let mut stream = server.connect_from(address).await;
             let _ = stream.write_all(sent).await;
             held.push(stream);
@@ -160,7 +160,7 @@ async fn held_from_everywhere(server: &Server, sent: &[u8]) -> Vec<TcpStream> {
 
 #[tokio::test]
 async fn several_who_hold_all_the_connections_they_can_keep_nobody_else_from_asking() {
-    let server = serving(Limits { time: LONG, ..USUAL_LIMITS }).await;
+    let server = serving(Limits { time: LONG, ..DEFAULT_LIMITS }).await;
     for sent in [&b""[..], b"GET /metrics HTTP/1.1\r\nX: "] {
         let held = held_from_everywhere(&server, sent).await;
         for kubelet in [1, 1, 10] {
@@ -177,7 +177,7 @@ async fn several_who_do_not_take_their_answers_keep_nobody_else_from_asking() {
         let is_large = request.uri().path() == "/metrics";
         Response::new(if is_large { "x".repeat(LARGE) } else { "ok".to_owned() })
     };
-    let server = serving_this(Limits { time: LONG, ..USUAL_LIMITS }, answer).await;
+    let server = serving_this(Limits { time: LONG, ..DEFAULT_LIMITS }, answer).await;
     let sent = b"GET /metrics HTTP/1.1\r\nHost: almanac\r\n\r\n";
     let held = held_from_everywhere(&server, sent).await;
     for kubelet in [1, 1, 10] {
@@ -189,7 +189,7 @@ async fn several_who_do_not_take_their_answers_keep_nobody_else_from_asking() {
 
 #[tokio::test]
 async fn the_end_waits_for_nobody_who_has_not_asked() {
-    let server = serving(Limits { time: LONG, ..USUAL_LIMITS }).await;
+    let server = serving(Limits { time: LONG, ..DEFAULT_LIMITS }).await;
     let idle = server.connect().await;
     let mut unfinished = server.connect().await;
     unfinished.write_all(b"GET /metrics HT").await.expect("it is sent");
@@ -207,7 +207,7 @@ const LARGE: usize = 16 << 20;
 #[tokio::test]
 async fn the_end_waits_for_an_answer_that_is_under_way() {
     let large = |_: &Request<_>| Response::new("x".repeat(LARGE));
-    let server = serving_this(Limits { time: LONG, ..USUAL_LIMITS }, large).await;
+    let server = serving_this(Limits { time: LONG, ..DEFAULT_LIMITS }, large).await;
     let mut stream = server.connect().await;
     ask(&mut stream, "/metrics").await;
     assert_eq!(stream.read_u8().await.expect("the answer has begun"), b'H');
@@ -220,7 +220,7 @@ async fn the_end_waits_for_an_answer_that_is_under_way() {
 #[tokio::test]
 async fn whoever_does_not_take_his_answer_is_cut() {
     let large = |_: &Request<_>| Response::new("x".repeat(LARGE));
-    let server = serving_this(Limits { time: SHORT, ..USUAL_LIMITS }, large).await;
+    let server = serving_this(Limits { time: SHORT, ..DEFAULT_LIMITS }, large).await;
     let mut slow = server.connect().await;
     ask(&mut slow, "/metrics").await;
     assert_eq!(slow.read_u8().await.expect("the answer has begun"), b'H');
@@ -233,12 +233,12 @@ async fn whoever_does_not_take_his_answer_is_cut() {
 #[tokio::test(start_paused = true)]
 async fn a_process_whose_view_is_too_old_is_not_ready_until_there_is_news() {
     let health = Health::default();
-    health.is_ready();
+    health.set_ready();
     let view = health.views().begin("cronfederatedhpas", true);
-    assert_eq!(health.awaited(), None);
+    assert_eq!(health.waiting_for(), None);
     tokio::time::sleep(Duration::from_secs(181)).await;
-    let awaited = health.awaited().expect("it is not ready");
+    let awaited = health.waiting_for().expect("it is not ready");
     assert!(awaited.starts_with("news of cronfederatedhpas"), "{awaited}");
-    view.is_new();
-    assert_eq!(health.awaited(), None);
+    view.mark_fresh();
+    assert_eq!(health.waiting_for(), None);
 }

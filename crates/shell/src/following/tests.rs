@@ -24,27 +24,27 @@ impl Noting {
 }
 
 impl Follower for Noting {
-    fn begin(&mut self) {
+    fn begin_list(&mut self) {
         self.note("begin");
     }
 
-    fn present(&mut self, object: DynamicObject) {
+    fn upsert(&mut self, object: DynamicObject) {
         self.note(format!("present {}", object.metadata.name.unwrap_or_default()));
     }
 
-    fn gone(&mut self, object: DynamicObject) {
+    fn delete(&mut self, object: DynamicObject) {
         self.note(format!("gone {}", object.metadata.name.unwrap_or_default()));
     }
 
-    fn complete(&mut self) {
+    fn list_complete(&mut self) {
         self.note("complete");
     }
 
-    fn failed(&mut self, why: &Unseen) {
+    fn failed(&mut self, why: &WatchFailure) {
         self.note(format!("failed: {}", why.reason));
     }
 
-    fn goes_on(&mut self) {
+    fn resumed(&mut self) {
         // Only of interest after a failure.
         let has_failed = self.noted().last().is_some_and(|it| it.starts_with("failed"));
         if has_failed {
@@ -52,7 +52,7 @@ impl Follower for Noting {
         }
     }
 
-    fn went_back(&mut self) {
+    fn versions_went_back(&mut self) {
         self.note("went back");
     }
 }
@@ -87,7 +87,7 @@ impl Following {
     }
 
     fn is_old(&self) -> bool {
-        self.views.too_old().is_some()
+        self.views.stale().is_some()
     }
 }
 
@@ -183,8 +183,8 @@ async fn when_what_has_changed_is_forgotten_all_is_told_anew() {
 async fn a_list_that_is_forgotten_between_its_pages_is_begun_anew() {
     let names: Vec<String> = (0..300).map(|number| format!("{number:03}")).collect();
     let stub = stub_with(&names.iter().map(String::as_str).collect::<Vec<_>>());
-    let goes_on = |asked: &Asked| asked.parameter("continue").is_some();
-    stub.inject(Fault::meanwhile(Stub::compact).matching(goes_on));
+    let resumed = |asked: &Asked| asked.parameter("continue").is_some();
+    stub.inject(Fault::meanwhile(Stub::compact).matching(resumed));
     let noted = Following::begin(&stub).after(60).await;
     let failed = noted.iter().position(|it| it.starts_with("failed: The provided continue"));
     let failed = failed.expect("it was told");

@@ -10,7 +10,7 @@ use prometheus_client::metrics::gauge::ConstGauge;
 use tokio::time::Instant;
 
 /// A view that is older is not relied on. A watch in order tells something at least every minute.
-const TOO_OLD: Duration = Duration::from_mins(3);
+const STALE_AFTER: Duration = Duration::from_mins(3);
 
 /// The views of all kinds that are followed now.
 #[derive(Clone, Debug, Default)]
@@ -42,10 +42,10 @@ impl Views {
 
     /// A kind that is needed and of which nothing was heard for too long, if there is one.
     #[must_use]
-    pub fn too_old(&self) -> Option<String> {
+    pub fn stale(&self) -> Option<String> {
         let kinds = self.lock();
         let mut needed = kinds.iter().filter(|(_, age)| age.is_needed);
-        needed.find(|(_, age)| age.since.elapsed() > TOO_OLD).map(|(kind, _)| kind.clone())
+        needed.find(|(_, age)| age.since.elapsed() > STALE_AFTER).map(|(kind, _)| kind.clone())
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Age>> {
@@ -55,7 +55,7 @@ impl Views {
 
 impl View {
     /// Something was heard of the kind.
-    pub fn is_new(&self) {
+    pub fn mark_fresh(&self) {
         if let Some(age) = self.views.lock().get_mut(&self.kind) {
             age.since = Instant::now();
         }
@@ -94,12 +94,12 @@ mod tests {
         let views = Views::default();
         let _targets = views.begin("deployments", false);
         let policies = views.begin("cronfederatedhpas", true);
-        tokio::time::sleep(TOO_OLD + Duration::from_secs(1)).await;
-        assert_eq!(views.too_old().as_deref(), Some("cronfederatedhpas"));
-        policies.is_new();
-        assert_eq!(views.too_old(), None);
-        tokio::time::sleep(TOO_OLD + Duration::from_secs(1)).await;
+        tokio::time::sleep(STALE_AFTER + Duration::from_secs(1)).await;
+        assert_eq!(views.stale().as_deref(), Some("cronfederatedhpas"));
+        policies.mark_fresh();
+        assert_eq!(views.stale(), None);
+        tokio::time::sleep(STALE_AFTER + Duration::from_secs(1)).await;
         drop(policies);
-        assert_eq!(views.too_old(), None);
+        assert_eq!(views.stale(), None);
     }
 }

@@ -6,7 +6,7 @@ use k8s_openapi::api::coordination::v1::Lease;
 use kube::{Api, Client};
 use tokio_util::sync::CancellationToken;
 
-use super::record::{Mark, Record};
+use super::record::{LeaseRecord, Mark};
 use super::{Fence, Switch};
 use crate::backoff::Backoff;
 use crate::endpoints::Health;
@@ -22,12 +22,12 @@ pub struct LeaseOptions {
     /// The name of this process, different from all others.
     pub identity: String,
     /// How long the others wait after the last renewal they saw.
-    pub lasts: Duration,
+    pub lease_duration: Duration,
     /// How long after its last renewal the holder may still write. Shorter than `lasts`: what lies
     /// between is for writes that are on their way.
-    pub writes_for: Duration,
+    pub renew_deadline: Duration,
     /// How often the holder renews, and how often the others look.
-    pub every: Duration,
+    pub retry_period: Duration,
     /// What these times are measured by.
     pub clock: Monotonic,
 }
@@ -36,9 +36,9 @@ impl LeaseOptions {
     /// The usual times, those that Kubernetes' own components have, by the machine's clock.
     #[must_use]
     pub fn new(namespace: String, name: String, identity: String) -> Self {
-        let [lasts, writes_for, every] = [15, 10, 2].map(Duration::from_secs);
-        let clock = Monotonic::of_the_machine();
-        Self { namespace, name, identity, lasts, writes_for, every, clock }
+        let [lease_duration, renew_deadline, retry_period] = [15, 10, 2].map(Duration::from_secs);
+        let clock = Monotonic::system();
+        Self { namespace, name, identity, lease_duration, renew_deadline, retry_period, clock }
     }
 }
 
@@ -52,8 +52,8 @@ pub struct Candidate {
 }
 
 /// The Lease, won.
-pub(crate) struct Won {
-    record: Record,
+pub(crate) struct Acquired {
+    record: LeaseRecord,
     fence: Fence,
 }
 
@@ -66,7 +66,7 @@ enum Renewal {
 }
 
 /// How often in a row a holder tries to renew what others keep changing.
-const RENEWALS_AT_ONCE: usize = 3;
+const MAX_RENEW_ATTEMPTS: usize = 3;
 
 /// Why a leader leads no more.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -111,10 +111,10 @@ impl Candidate {
         end: &CancellationToken,
         term: impl AsyncFnOnce(Fence),
     ) -> Result<(), Lost> {
-        let Some(Won { record, fence }) = self.win(end).await else { return Ok(()) };
+        let Some(Acquired { record, fence }) = self.acquire(end).await else { return Ok(()) };
         if end.is_cancelled() {
             fence.shut();
-            self.release(&record, self.options.every).await;
+            self.release(&record, self.options.retry_period).await;
             return Ok(());
         }
         let term = term(fence.clone());
@@ -128,7 +128,7 @@ impl Candidate {
             // Beyond the fence it may be another's already, and there is nothing to give back.
             if let Ok(left) = fence.check() {
                 fence.shut();
-                self.release(&latest, left.min(self.options.every)).await;
+                self.release(&latest, left.min(self.options.retry_period)).await;
             }
             return Ok(());
         };
@@ -138,27 +138,30 @@ impl Candidate {
 
     /// Waits until the Lease is ours, or the token ends. Taking it is seen through even then, for as
     /// long as a write may take: it could be taken and nobody know.
-    async fn win(&mut self, end: &CancellationToken) -> Option<Won> {
+    async fn acquire(&mut self, end: &CancellationToken) -> Option<Acquired> {
         let mut seen: Option<(Mark, Duration)> = None;
-        let mut failures =
-            Backoff::new(self.options.every, self.options.lasts, self.chance.u64(..));
+        let mut failures = Backoff::new(
+            self.options.retry_period,
+            self.options.lease_duration,
+            self.chance.u64(..),
+        );
         while !end.is_cancelled() {
-            let mut pause = self.options.every.mul_f64(1.0 + 0.2 * self.chance.f64());
+            let mut pause = self.options.retry_period.mul_f64(1.0 + 0.2 * self.chance.f64());
             let attempt = self.attempt(&mut seen, end);
-            match tokio::time::timeout(self.options.writes_for, attempt).await {
+            match tokio::time::timeout(self.options.renew_deadline, attempt).await {
                 Ok(Ok(Some(won))) => return Some(won),
                 Ok(Ok(None)) if end.is_cancelled() => {}
                 Ok(Ok(None)) => {
                     failures.reset();
-                    self.health.is_ready();
+                    self.health.set_ready();
                 }
                 // Somebody else was faster, which is no failure.
                 Ok(Err(kube::Error::Api(status))) if status.code == 409 => {}
                 Ok(Err(error)) => {
-                    self.waits_because(&in_short(&error));
+                    self.report_failure(&summarize(&error));
                     pause += failures.next_pause();
                 }
-                Err(_) => self.waits_because("no answer in time"),
+                Err(_) => self.report_failure("no answer in time"),
             }
             tokio::select! {
                 () = tokio::time::sleep(pause) => {}
@@ -168,49 +171,49 @@ impl Candidate {
         None
     }
 
-    fn waits_because(&self, why: &str) {
+    fn report_failure(&self, why: &str) {
         tracing::warn!(error = why, "failed to look at the lease");
-        self.health.await_what(format!("the lease: {why}"));
+        self.health.set_waiting_for(format!("the lease: {why}"));
     }
 
     async fn attempt(
         &self,
         seen: &mut Option<(Mark, Duration)>,
         end: &CancellationToken,
-    ) -> kube::Result<Option<Won>> {
-        let LeaseOptions { name, identity, lasts, clock, .. } = &self.options;
+    ) -> kube::Result<Option<Acquired>> {
+        let LeaseOptions { name, identity, lease_duration, clock, .. } = &self.options;
         let found = tokio::select! {
             biased;
             () = end.cancelled() => return Ok(None),
-            found = Record::find(&self.api, name) => found?,
+            found = LeaseRecord::find(&self.api, name) => found?,
         };
         // What counts is when the request was sent: others count from when they see its effect.
         let sent = clock.now();
         let record = match found {
             // Deleted under its holder's hands: it does not know yet.
-            None if seen.as_ref().is_some_and(|(_, since)| sent < *since + *lasts) => {
+            None if seen.as_ref().is_some_and(|(_, since)| sent < *since + *lease_duration) => {
                 return Ok(None);
             }
             // Whoever deletes a Lease in trouble does not mean to let all go on.
             None => {
                 let why = self.switch.why();
-                Record::create(&self.api, name, identity, *lasts, why).await?
+                LeaseRecord::create(&self.api, name, identity, *lease_duration, why).await?
             }
             Some(record) => {
                 self.switch.take_in(record.why_stopped());
                 if !self.may_be_taken(&record, seen) {
                     return Ok(None);
                 }
-                record.take(&self.api, identity, *lasts).await?
+                record.take(&self.api, identity, *lease_duration).await?
             }
         };
-        let fence = Fence::open_until(clock.clone(), sent + self.options.writes_for);
-        Ok(Some(Won { record, fence }))
+        let fence = Fence::open_until(clock.clone(), sent + self.options.renew_deadline);
+        Ok(Some(Acquired { record, fence }))
     }
 
     /// Whether nobody holds the Lease, or its holder has not renewed it for as long as it lasts: by
     /// our own monotonic clock, since we first saw it as it is now.
-    fn may_be_taken(&self, record: &Record, seen: &mut Option<(Mark, Duration)>) -> bool {
+    fn may_be_taken(&self, record: &LeaseRecord, seen: &mut Option<(Mark, Duration)>) -> bool {
         // Our own name is no exception: it may be another process that was given the same.
         if record.holder().is_none() {
             return true;
@@ -219,7 +222,8 @@ impl Candidate {
         let now = self.options.clock.now();
         match seen {
             Some((before, since)) if *before == mark => {
-                now.saturating_sub(*since) > record.lasts().max(self.options.lasts)
+                now.saturating_sub(*since)
+                    > record.lease_duration().max(self.options.lease_duration)
             }
             _ => {
                 *seen = Some((mark, now));
@@ -229,10 +233,10 @@ impl Candidate {
     }
 
     /// Renews until that is no longer possible.
-    async fn keep(&mut self, latest: &mut Record, fence: &Fence) -> Lost {
+    async fn keep(&mut self, latest: &mut LeaseRecord, fence: &Fence) -> Lost {
         loop {
-            tokio::time::sleep(self.options.every).await;
-            for _ in 0..RENEWALS_AT_ONCE {
+            tokio::time::sleep(self.options.retry_period).await;
+            for _ in 0..MAX_RENEW_ATTEMPTS {
                 match self.renew(latest, fence).await {
                     Ok(Renewal::Again) => {}
                     Ok(Renewal::Later) => break,
@@ -243,21 +247,21 @@ impl Candidate {
     }
 
     /// Tries to renew. When the next attempt is due.
-    async fn renew(&self, latest: &mut Record, fence: &Fence) -> Result<Renewal, Lost> {
+    async fn renew(&self, latest: &mut LeaseRecord, fence: &Fence) -> Result<Renewal, Lost> {
         let patience = self.patience(fence)?;
         let sent = self.options.clock.now();
         match tokio::time::timeout(patience, latest.renew(&self.api)).await {
             Ok(Ok(renewed)) => {
                 *latest = renewed;
                 self.switch.take_in(latest.why_stopped());
-                let extended = fence.extend(sent + self.options.writes_for);
+                let extended = fence.extend(sent + self.options.renew_deadline);
                 extended.map_err(|_| Lost::NotRenewed)?;
             }
             Ok(Err(kube::Error::Api(status))) if status.code == 409 => {
                 return self.look_again(latest, fence).await;
             }
             Ok(Err(error)) => {
-                tracing::warn!(error = %in_short(&error), "failed to renew the lease");
+                tracing::warn!(error = %summarize(&error), "failed to renew the lease");
             }
             Err(_) => tracing::warn!("failed to renew the lease: no answer in time"),
         }
@@ -266,9 +270,9 @@ impl Candidate {
 
     /// Somebody has changed the Lease. It may still be ours: others annotate it, or an answer of ours
     /// was lost. Then it is renewed at once, before they change it once more.
-    async fn look_again(&self, latest: &mut Record, fence: &Fence) -> Result<Renewal, Lost> {
+    async fn look_again(&self, latest: &mut LeaseRecord, fence: &Fence) -> Result<Renewal, Lost> {
         let patience = self.patience(fence)?;
-        let find = Record::find(&self.api, &self.options.name);
+        let find = LeaseRecord::find(&self.api, &self.options.name);
         match tokio::time::timeout(patience, find).await {
             Ok(Ok(Some(record))) if record.is_of_the_same_term(latest) => {
                 // Perhaps this is what was changed.
@@ -281,7 +285,7 @@ impl Candidate {
             }
             Ok(Ok(None)) => return Err(Lost::To("nobody".to_owned())),
             Ok(Err(error)) => {
-                tracing::warn!(error = %in_short(&error), "failed to look at the lease");
+                tracing::warn!(error = %summarize(&error), "failed to look at the lease");
             }
             Err(_) => tracing::warn!("failed to look at the lease: no answer in time"),
         }
@@ -292,15 +296,15 @@ impl Candidate {
     /// time in which another one could succeed.
     fn patience(&self, fence: &Fence) -> Result<Duration, Lost> {
         let left = fence.check().map_err(|_| Lost::NotRenewed)?;
-        Ok(left.min(2 * self.options.every))
+        Ok(left.min(2 * self.options.retry_period))
     }
 
-    async fn release(&self, latest: &Record, patience: Duration) {
+    async fn release(&self, latest: &LeaseRecord, patience: Duration) {
         let released = async {
             match latest.release(&self.api).await {
                 // A renewal was under way, and its answer was not waited for.
                 Err(kube::Error::Api(status)) if status.code == 409 => {
-                    match Record::find(&self.api, &self.options.name).await? {
+                    match LeaseRecord::find(&self.api, &self.options.name).await? {
                         Some(found) if found.is_of_the_same_term(latest) => {
                             found.release(&self.api).await.map(|_| ())
                         }
@@ -313,15 +317,15 @@ impl Candidate {
         match tokio::time::timeout(patience, released).await {
             Ok(Ok(())) => tracing::info!("released the lease"),
             Ok(Err(error)) => {
-                tracing::warn!(error = %in_short(&error), "failed to release the lease");
+                tracing::warn!(error = %summarize(&error), "failed to release the lease");
             }
             Err(_) => tracing::warn!("failed to release the lease: no answer in time"),
         }
     }
 }
 
-fn in_short(error: &kube::Error) -> String {
-    crate::writer::in_short(error)
+fn summarize(error: &kube::Error) -> String {
+    crate::writer::summarize(error)
 }
 
 #[cfg(test)]

@@ -20,14 +20,14 @@ pub struct Fence {
 #[error("this process does not lead any more")]
 pub struct Fenced;
 
-const FOR_EVER: u64 = u64::MAX;
+const FOREVER: u64 = u64::MAX;
 
 impl Fence {
     /// A fence that never shuts by itself, for a process that has no other beside it.
     #[must_use]
     pub fn open() -> Self {
-        let clock = Monotonic::of_the_machine();
-        Self { clock, open_until: Arc::new(AtomicU64::new(FOR_EVER)) }
+        let clock = Monotonic::system();
+        Self { clock, open_until: Arc::new(AtomicU64::new(FOREVER)) }
     }
 
     /// A fence that is open until then, by this clock.
@@ -54,7 +54,7 @@ impl Fence {
     pub fn check(&self) -> Result<Duration, Fenced> {
         let now = nanoseconds(self.clock.now());
         let open_until = self.open_until.load(Ordering::SeqCst);
-        if open_until == FOR_EVER {
+        if open_until == FOREVER {
             return Ok(Duration::MAX);
         }
         if open_until > now {
@@ -74,7 +74,7 @@ impl Fence {
 }
 
 fn nanoseconds(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(FOR_EVER - 1)
+    u64::try_from(time.as_nanos()).unwrap_or(FOREVER - 1)
 }
 
 #[cfg(test)]
@@ -89,7 +89,7 @@ mod tests {
     fn clock() -> (Monotonic, Arc<AtomicU64>) {
         let shown = Arc::new(AtomicU64::new(100));
         let read = Arc::clone(&shown);
-        (Monotonic::of(move || at(read.load(Ordering::SeqCst))), shown)
+        (Monotonic::from_fn(move || at(read.load(Ordering::SeqCst))), shown)
     }
 
     #[test]

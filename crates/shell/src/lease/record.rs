@@ -13,7 +13,7 @@ use crate::writer::FIELD_MANAGER;
 
 /// The Lease as somebody found it.
 #[derive(Clone, Debug)]
-pub(super) struct Record {
+pub(super) struct LeaseRecord {
     lease: Lease,
 }
 
@@ -25,24 +25,24 @@ pub(super) struct Mark {
     transitions: Option<i32>,
 }
 
-impl Record {
-    pub(super) async fn find(api: &Api<Lease>, name: &str) -> kube::Result<Option<Record>> {
-        Ok(api.get_opt(name).await?.map(|lease| Record { lease }))
+impl LeaseRecord {
+    pub(super) async fn find(api: &Api<Lease>, name: &str) -> kube::Result<Option<LeaseRecord>> {
+        Ok(api.get_opt(name).await?.map(|lease| LeaseRecord { lease }))
     }
 
     pub(super) async fn create(
         api: &Api<Lease>,
         name: &str,
         holder: &str,
-        lasts: Duration,
+        lease_duration: Duration,
         why_stopped: Option<String>,
-    ) -> kube::Result<Record> {
+    ) -> kube::Result<LeaseRecord> {
         let mut lease = Lease::default();
         lease.metadata.name = Some(name.to_owned());
         lease.metadata.annotations = why_stopped.map(|why| [(STOP.to_owned(), why)].into());
-        lease.spec = Some(taken(None, holder, lasts));
+        lease.spec = Some(taken(None, holder, lease_duration));
         let lease = api.create(&by_us(), &lease).await?;
-        Ok(Record { lease })
+        Ok(LeaseRecord { lease })
     }
 
     /// Who holds it; `None` when it was released.
@@ -57,15 +57,15 @@ impl Record {
     }
 
     /// Whether it is in the same hands without interruption: the same holder, since the same instant.
-    pub(super) fn is_of_the_same_term(&self, other: &Record) -> bool {
-        let acquired = |record: &Record| record.lease.spec.as_ref()?.acquire_time.clone();
+    pub(super) fn is_of_the_same_term(&self, other: &LeaseRecord) -> bool {
+        let acquired = |record: &LeaseRecord| record.lease.spec.as_ref()?.acquire_time.clone();
         self.holder() == other.holder()
             && self.holder().is_some()
             && acquired(self) == acquired(other)
     }
 
     /// How long its holder asks others to wait after a renewal.
-    pub(super) fn lasts(&self) -> Duration {
+    pub(super) fn lease_duration(&self) -> Duration {
         let seconds = self.lease.spec.as_ref().and_then(|spec| spec.lease_duration_seconds);
         Duration::from_secs(seconds.and_then(|it| u64::try_from(it).ok()).unwrap_or(0))
     }
@@ -84,19 +84,19 @@ impl Record {
         &self,
         api: &Api<Lease>,
         holder: &str,
-        lasts: Duration,
-    ) -> kube::Result<Record> {
-        self.replace(api, taken(self.lease.spec.as_ref(), holder, lasts)).await
+        lease_duration: Duration,
+    ) -> kube::Result<LeaseRecord> {
+        self.replace(api, taken(self.lease.spec.as_ref(), holder, lease_duration)).await
     }
 
     /// Renews the Lease, which is ours. Fails when it has changed since it was found.
-    pub(super) async fn renew(&self, api: &Api<Lease>) -> kube::Result<Record> {
+    pub(super) async fn renew(&self, api: &Api<Lease>) -> kube::Result<LeaseRecord> {
         let spec = self.lease.spec.clone().unwrap_or_default();
         self.replace(api, LeaseSpec { renew_time: Some(MicroTime(Timestamp::now())), ..spec }).await
     }
 
     /// Lets go of the Lease, which is ours, so that nobody has to wait.
-    pub(super) async fn release(&self, api: &Api<Lease>) -> kube::Result<Record> {
+    pub(super) async fn release(&self, api: &Api<Lease>) -> kube::Result<LeaseRecord> {
         let spec = self.lease.spec.clone().unwrap_or_default();
         let released = LeaseSpec {
             holder_identity: None,
@@ -107,7 +107,7 @@ impl Record {
         self.replace(api, released).await
     }
 
-    async fn replace(&self, api: &Api<Lease>, spec: LeaseSpec) -> kube::Result<Record> {
+    async fn replace(&self, api: &Api<Lease>, spec: LeaseSpec) -> kube::Result<LeaseRecord> {
         // The resourceVersion it was found with goes along: the API server refuses it when somebody
         // was faster.
         let mut lease = self.lease.clone();
@@ -115,17 +115,17 @@ impl Record {
         lease.metadata.managed_fields = None;
         let name = lease.metadata.name.clone().unwrap_or_default();
         let lease = api.replace(&name, &by_us(), &lease).await?;
-        Ok(Record { lease })
+        Ok(LeaseRecord { lease })
     }
 }
 
-fn taken(before: Option<&LeaseSpec>, holder: &str, lasts: Duration) -> LeaseSpec {
+fn taken(before: Option<&LeaseSpec>, holder: &str, lease_duration: Duration) -> LeaseSpec {
     let now = MicroTime(Timestamp::now());
     let transitions =
         before.map_or(0, |spec| spec.lease_transitions.unwrap_or(0).saturating_add(1));
     LeaseSpec {
         holder_identity: Some(holder.to_owned()),
-        lease_duration_seconds: Some(i32::try_from(lasts.as_secs()).unwrap_or(i32::MAX)),
+        lease_duration_seconds: Some(i32::try_from(lease_duration.as_secs()).unwrap_or(i32::MAX)),
         acquire_time: Some(now.clone()),
         renew_time: Some(now),
         lease_transitions: Some(transitions),
@@ -151,7 +151,7 @@ mod tests {
             },
         });
         let lease = serde_json::from_value(lease).expect("it has the shape of one");
-        Record { lease }.mark()
+        LeaseRecord { lease }.mark()
     }
 
     #[test]

@@ -22,7 +22,7 @@ pub const STOP: &str = "almanac.dev/stop";
 const NOT_STOPPED: &str = "false";
 
 /// A clock that shows so much less than when all went on was wrong then.
-const A_WRONG_CLOCK: SignedDuration = SignedDuration::from_mins(5);
+const MAX_CLOCK_SKEW: SignedDuration = SignedDuration::from_mins(5);
 
 /// Whether everything is stopped, as far as the Lease was seen. Copies are the same switch.
 #[derive(Clone)]
@@ -52,7 +52,7 @@ pub enum Position {
     /// Everything is stopped.
     Stopped,
     /// Everything was stopped, until then by the policies' clock.
-    WentOn(Timestamp),
+    Resumed(Timestamp),
 }
 
 impl Position {
@@ -62,8 +62,8 @@ impl Position {
         match self {
             Self::NeverStopped => None,
             Self::Stopped => Some(now),
-            Self::WentOn(at) if at.duration_since(now) > A_WRONG_CLOCK => None,
-            Self::WentOn(at) => Some(at),
+            Self::Resumed(at) if at.duration_since(now) > MAX_CLOCK_SKEW => None,
+            Self::Resumed(at) => Some(at),
         }
     }
 }
@@ -109,7 +109,7 @@ impl Switch {
             }
             (true, None) => {
                 tracing::warn!("going on: what fell due while all was stopped is not made up for");
-                state.position = Position::WentOn(self.inner.clock.now());
+                state.position = Position::Resumed(self.inner.clock.now());
             }
             (true, Some(_)) | (false, None) => return,
         }
@@ -145,7 +145,7 @@ mod tests {
     }
 
     fn switch() -> Switch {
-        Switch::new(Clock::of(|| at("2026-11-20T09:00:00Z")))
+        Switch::new(Clock::from_fn(|| at("2026-11-20T09:00:00Z")))
     }
 
     #[test]
@@ -167,13 +167,13 @@ mod tests {
         switch.take_in(Some("true"));
         switch.take_in(None);
         switch.take_in(None);
-        assert_eq!(switch.position(), Position::WentOn(at("2026-11-20T09:00:00Z")));
+        assert_eq!(switch.position(), Position::Resumed(at("2026-11-20T09:00:00Z")));
     }
 
     #[test]
     fn a_clock_that_was_ahead_when_all_went_on_keeps_nothing_stopped() {
         let now = at("2026-11-20T09:00:00Z");
-        let until = |at: Timestamp| Position::WentOn(at).stopped_until(now);
+        let until = |at: Timestamp| Position::Resumed(at).stopped_until(now);
         assert_eq!(until(at("2026-12-20T09:00:00Z")), None);
         assert_eq!(until(at("2026-11-20T09:00:08Z")), Some(at("2026-11-20T09:00:08Z")));
         assert_eq!(Position::Stopped.stopped_until(now), Some(now));

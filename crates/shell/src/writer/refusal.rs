@@ -33,36 +33,36 @@ impl Refusal {
     /// Whether we lack the right to do it. Others forbid things with the same codes, such as quotas and
     /// admission policies, but it is by the words of access control that a right is known to be missing.
     #[must_use]
-    pub fn is_of_a_missing_right(&self) -> bool {
-        let is_refused = self.code == 401 || (self.code == 403 && self.is_by_access_control());
+    pub fn is_permission_denied(&self) -> bool {
+        let is_refused = self.code == 401 || (self.code == 403 && self.is_from_rbac());
         // Whoever denies a request chooses the words, and may choose these, too.
-        is_refused && !self.is_by_admission()
+        is_refused && !self.is_admission_denied()
     }
 
     /// Whether the right is there, and what was asked for is not admitted: by a policy, a webhook or a
     /// quota, whichever code they chose to say so with.
     #[must_use]
-    pub fn is_by_admission(&self) -> bool {
+    pub fn is_admission_denied(&self) -> bool {
         let is_denied = ["denied the request", "denied request"].iter();
         let is_denied = is_denied.into_iter().any(|words| self.message.contains(words));
         let is_forbidden = self.code == 403 && self.message.contains(" is forbidden: ");
-        is_denied || (is_forbidden && !self.is_by_access_control())
+        is_denied || (is_forbidden && !self.is_from_rbac())
     }
 
     /// `… is forbidden: User "u" cannot patch resource "deployments/scale" …`
-    fn is_by_access_control(&self) -> bool {
+    fn is_from_rbac(&self) -> bool {
         let words = self.message.split_once("forbidden: User \"");
         words.is_some_and(|(_, rest)| rest.contains("\" cannot "))
     }
 
     /// Whether nothing can be created there any more, because the namespace is being deleted or is gone.
-    pub(crate) fn is_of_an_ending_namespace(&self) -> bool {
+    pub(crate) fn is_namespace_terminating(&self) -> bool {
         let is_ending = self.code == 403 && self.message.contains("because it is being terminated");
         is_ending || (self.code == 404 && self.message.starts_with("namespaces "))
     }
 
     /// How long to wait, if that is all that is asked for.
-    pub(super) fn asks_to_wait(&self) -> Option<Duration> {
+    pub(super) fn retry_after_hint(&self) -> Option<Duration> {
         match self.code {
             429 => Some(self.retry_after.unwrap_or(Duration::from_secs(1))),
             503 => self.retry_after,
@@ -71,16 +71,16 @@ impl Refusal {
     }
 
     /// The code, but for what is in order when a namespace is deleted.
-    pub(super) fn told_in_metrics(&self) -> String {
-        if self.is_of_an_ending_namespace() {
+    pub(super) fn metric_label(&self) -> String {
+        if self.is_namespace_terminating() {
             return "terminating".to_owned();
         }
         self.code.to_string()
     }
 
     /// A server that fails within may have written before it failed.
-    pub(super) fn may_have_been_carried_out(&self) -> bool {
-        self.code >= 500 && !self.is_by_admission()
+    pub(super) fn may_have_been_applied(&self) -> bool {
+        self.code >= 500 && !self.is_admission_denied()
     }
 }
 
@@ -108,7 +108,7 @@ impl std::fmt::Display for Refusal {
 
 /// An error of the client in one line, without what it repeats.
 #[must_use]
-pub fn in_short(error: &kube::Error) -> String {
+pub fn summarize(error: &kube::Error) -> String {
     match error {
         kube::Error::Api(status) => Refusal::from((**status).clone()).to_string(),
         other => {
@@ -142,9 +142,9 @@ mod tests {
         );
         for message in [of_object, with_reason] {
             let refusal = refusal(403, &message);
-            assert!(refusal.is_of_a_missing_right() && !refusal.is_by_admission(), "{message}");
+            assert!(refusal.is_permission_denied() && !refusal.is_admission_denied(), "{message}");
         }
-        assert!(refusal(401, "Unauthorized").is_of_a_missing_right());
+        assert!(refusal(401, "Unauthorized").is_permission_denied());
     }
 
     #[test]
@@ -156,9 +156,9 @@ mod tests {
         for code in [400, 401, 403, 404, 409, 422, 500] {
             for message in [webhook, policy] {
                 let refusal = refusal(code, message);
-                assert!(refusal.is_by_admission(), "{code} {message}");
-                assert!(!refusal.is_of_a_missing_right(), "{code} {message}");
-                assert!(!refusal.may_have_been_carried_out(), "{code} {message}");
+                assert!(refusal.is_admission_denied(), "{code} {message}");
+                assert!(!refusal.is_permission_denied(), "{code} {message}");
+                assert!(!refusal.may_have_been_applied(), "{code} {message}");
             }
         }
         let quota = refusal(
@@ -166,9 +166,9 @@ mod tests {
             "replicas.example.org \"shop\" is forbidden: exceeded quota: few, requested: \
              count/replicas=1, used: count/replicas=1, limited: count/replicas=1",
         );
-        assert!(quota.is_by_admission() && !quota.is_of_a_missing_right());
+        assert!(quota.is_admission_denied() && !quota.is_permission_denied());
         let gone = refusal(404, "deployments.apps \"shop\" not found");
-        assert!(!gone.is_by_admission() && !gone.is_of_a_missing_right());
+        assert!(!gone.is_admission_denied() && !gone.is_permission_denied());
     }
 
     #[test]
@@ -176,6 +176,6 @@ mod tests {
         let webhook = "admission webhook \"scales.example.org\" denied the request: forbidden: User \
                        \"ann\" cannot scale today";
         let refusal = refusal(403, webhook);
-        assert!(refusal.is_by_admission() && !refusal.is_of_a_missing_right());
+        assert!(refusal.is_admission_denied() && !refusal.is_permission_denied());
     }
 }

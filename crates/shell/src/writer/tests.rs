@@ -10,8 +10,8 @@ use super::*;
 use crate::budget::WriteLimits;
 use crate::monotonic::Monotonic;
 
-const SHOP: Place<'static> =
-    Place { collection: "/apis/apps/v1/namespaces/default/deployments", name: "shop" };
+const SHOP: ObjectPath<'static> =
+    ObjectPath { collection: "/apis/apps/v1/namespaces/default/deployments", name: "shop" };
 
 /// A writer before a stub with one Deployment, at version 101.
 struct Writing {
@@ -29,7 +29,7 @@ impl Writing {
     /// Behind a fence that is open for so long.
     fn for_seconds(seconds: u64) -> Self {
         let begun = Instant::now();
-        let clock = Monotonic::of(move || begun.elapsed());
+        let clock = Monotonic::from_fn(move || begun.elapsed());
         Self::behind(Fence::open_until(clock, Duration::from_secs(seconds)))
     }
 
@@ -146,7 +146,7 @@ async fn nothing_is_sent_behind_a_fence_that_has_shut_meanwhile() {
     writing.stub.inject(Fault::wait(StatusCode::TOO_MANY_REQUESTS, 5));
     let (written, _) = writing.scale().await;
     assert_eq!((outcome(&written), writing.sent(), writing.replicas()), ("fenced", 1, json!(1)));
-    let tried = writing.writer.try_to_patch(SHOP, true).await;
+    let tried = writing.writer.dry_run_patch(SHOP, true).await;
     assert_eq!((outcome(&tried), writing.sent()), ("fenced", 1));
 }
 
@@ -165,7 +165,7 @@ async fn a_trial_changes_nothing_tells_no_metrics_and_is_not_repeated() {
     let writing = Writing::begin();
     let before = writing.stub.object("deployments", "default", "shop");
     for of_scale in [true, false] {
-        assert_eq!(outcome(&writing.writer.try_to_patch(SHOP, of_scale).await), "written");
+        assert_eq!(outcome(&writing.writer.dry_run_patch(SHOP, of_scale).await), "written");
     }
     for (fault, expected) in [
         (Fault::answer(StatusCode::FORBIDDEN, "you may not"), "refused"),
@@ -173,7 +173,7 @@ async fn a_trial_changes_nothing_tells_no_metrics_and_is_not_repeated() {
         (Fault::hang(), "unknown"),
     ] {
         writing.stub.inject(fault);
-        assert_eq!(outcome(&writing.writer.try_to_patch(SHOP, true).await), expected);
+        assert_eq!(outcome(&writing.writer.dry_run_patch(SHOP, true).await), expected);
     }
     assert!(writing.stub.asked().iter().all(|asked| asked.is_dry_run()));
     assert_eq!(writing.sent(), 5);

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use almanac_engine::cron_scaling::{
-    ANOTHER_WRITER, Applied, Ending, Execution, SUPERSEDED, Setting, Undone,
+    ANOTHER_WRITER, Applied, DesiredScale, Ending, Execution, SUPERSEDED, Undone,
 };
 use jiff::SignedDuration;
 use serde_json::Value;
@@ -79,7 +79,7 @@ fn newest_first(one: &Execution, other: &Execution) -> Ordering {
 pub(super) fn write_successes(
     executions: &[Execution],
     undone: Option<&Undone>,
-    setting: Option<Setting>,
+    desired: Option<DesiredScale>,
     limit: usize,
 ) -> Vec<SuccessfulExecution> {
     let undone = |execution: &Execution| {
@@ -88,7 +88,7 @@ pub(super) fn write_successes(
     };
     let write = |execution: &Execution| {
         let Ending::Done(applied) = execution.ending else { return None };
-        let moved = applied.moved_other_bound().then(|| what_was_moved(applied, setting));
+        let moved = applied.moved_other_bound().then(|| what_was_moved(applied, desired));
         Some(SuccessfulExecution {
             schedule_time: lenient::time(execution.scheduled()),
             execution_time: lenient::time(execution.executed()),
@@ -156,9 +156,9 @@ pub(super) fn given_up(execution: &Execution) -> Option<String> {
 
 /// Says which bound had to make way. The memory knows only that one had to, so it is told from the
 /// rule; but not when the rule has been changed since and does not fit what was applied.
-fn what_was_moved(applied: Applied, setting: Option<Setting>) -> String {
-    let named = match setting {
-        Some(Setting::Bounds(bounds)) => (bounds.min(), bounds.max()),
+fn what_was_moved(applied: Applied, desired: Option<DesiredScale>) -> String {
+    let named = match desired {
+        Some(DesiredScale::Bounds(bounds)) => (bounds.min(), bounds.max()),
         _ => (None, None),
     };
     let moved_max = |max| format!("maxReplicas was moved to {max} to make way for minReplicas");

@@ -38,7 +38,7 @@ pub fn write(
         let memory = known.get(name).copied();
         match rule {
             Some(rule) => Some(history_of(rule, memory, now)),
-            None => memory.map(laid_aside),
+            None => memory.map(invalidated),
         }
     });
     status(histories, conditions, observed_generation)
@@ -52,7 +52,7 @@ pub fn write_without_policy(
     conditions: Vec<Condition>,
     observed_generation: Option<i64>,
 ) -> CronFederatedHPAStatus {
-    status(memory.rules.iter().map(laid_aside), conditions, observed_generation)
+    status(memory.rules.iter().map(invalidated), conditions, observed_generation)
 }
 
 /// The status of these histories. No name is in it twice: the API server would refuse that.
@@ -99,7 +99,7 @@ fn history_of(rule: &CronRule, memory: Option<&RuleMemory>, now: Timestamp) -> E
         successful_executions: executions::write_successes(
             &memory.executions,
             undone(rule, memory),
-            Some(rule.setting),
+            Some(rule.desired),
             successful,
         ),
         failed_executions: executions::write_failures(&memory.executions, failed),
@@ -115,7 +115,7 @@ pub(super) fn undone<'a>(rule: &CronRule, memory: &'a RuleMemory) -> Option<&'a 
 /// The history of a rule that cannot be used. Without a fingerprint it begins anew once mended. The
 /// last handled time is kept: after the clock was set back, it still keeps what was handled from
 /// coming again.
-fn laid_aside(memory: &RuleMemory) -> ExecutionHistory {
+fn invalidated(memory: &RuleMemory) -> ExecutionHistory {
     ExecutionHistory {
         rule_name: memory.name.to_string(),
         fingerprint: None,

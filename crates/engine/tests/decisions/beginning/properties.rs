@@ -1,7 +1,7 @@
 //! What holds over random rules of one or two objects on one autoscaler: the state that a run begins
 //! with is the one that a longer run has come to, values and holders alike.
 
-use almanac_engine::cron_scaling::{Because, CronScaling, Execution, Memory, Setting};
+use almanac_engine::cron_scaling::{Because, CronScaling, DesiredScale, Execution, Memory};
 use almanac_engine::{Autoscaler, Family, Field, PolicyName, PolicyObject, Replayed, Why, World};
 use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
@@ -39,14 +39,14 @@ struct Case {
 
 fn cases() -> impl Strategy<Value = Case> {
     let bound = || prop::option::of(1..8_u32);
-    let setting = prop_oneof![
+    let desired = prop_oneof![
         (1..8_u32).prop_map(|min| (Some(min), None)),
         (1..8_u32).prop_map(|max| (None, Some(max))),
         (1..8_u32, 0..4_u32).prop_map(|(min, more)| (Some(min), Some(min + more))),
     ];
     // Objects whose rules all name the lower bound, or the upper one, are drawn as often as others.
     let named = prop_oneof![2 => Just(None), 1 => Just(Some(true)), 1 => Just(Some(false))];
-    let rule = (0..CRONS.len(), setting, prop::bool::weighted(0.1));
+    let rule = (0..CRONS.len(), desired, prop::bool::weighted(0.1));
     let objects = prop::collection::vec(prop::collection::vec(rule, 0..4), 1..3);
     let minutes =
         || prop_oneof![0..20_160_i64, (0..336_i64).prop_map(|half_hours| half_hours * 30)];
@@ -107,7 +107,7 @@ impl Case {
 }
 
 fn named_by(rule: &Rule, field: Field) -> Option<u32> {
-    let Setting::Bounds(bounds) = rule.setting else { return None };
+    let DesiredScale::Bounds(bounds) = rule.desired else { return None };
     if field == Field::MinReplicas { bounds.min() } else { bounds.max() }
 }
 
@@ -240,14 +240,14 @@ fn what_is_sure_to_be_set_anew_is_as_if_it_had_been_run_through() {
         let world = seen(&case, [one, other], is_dated);
         let short = Run::beginning(world.clone(), case.until());
         let (at, mut through) = match known_until(&world) {
-            Some(at) => (at, Run::from_turns_at(world.clone(), at, &short.begun.held)),
+            Some(at) => (at, Run::from_turns_at(world.clone(), at, &short.start.prior_writes)),
             None if world.cron_scalings.values().all(|object| object.created.is_some()) => {
                 (case.from(), Run::from_creations(world.clone()))
             }
             // Of some nothing is known; what their past has left has a property of its own.
             None => return Ok(()),
         };
-        prop_assert_eq!(short.begun.replayed, Replayed::default());
+        prop_assert_eq!(short.start.replayed, Replayed::default());
         through.until(case.until());
         same(&short, &through, &BOUNDS)?;
         // And so it is from anywhere between the two.

@@ -58,28 +58,28 @@ fn a_run_begins_before_the_firing_of_its_first_instant() {
 #[test]
 fn it_is_said_that_a_past_was_replayed_and_why() {
     let rules = [bounds("morning", "0 8 * * *", Some(4), None)];
-    let replayed = Run::beginning(world(&rules), thursday()).begun.replayed;
-    assert_eq!(replayed, Replayed { as_if_in_force: true, behind_what_is: false });
+    let replayed = Run::beginning(world(&rules), thursday()).start.replayed;
+    assert_eq!(replayed, Replayed { as_if_in_force: true, predates_state: false });
 
     let mut seen_later = world(&rules);
     seen_later.seen_at = Some(instant("2026-03-06T00:00:00Z"));
-    let replayed = Run::beginning(seen_later.clone(), thursday()).begun.replayed;
-    assert_eq!(replayed, Replayed { as_if_in_force: true, behind_what_is: true });
-    let replayed = Run::beginning(seen_later, instant("2026-03-06T00:00:00Z")).begun.replayed;
+    let replayed = Run::beginning(seen_later.clone(), thursday()).start.replayed;
+    assert_eq!(replayed, Replayed { as_if_in_force: true, predates_state: true });
+    let replayed = Run::beginning(seen_later, instant("2026-03-06T00:00:00Z")).start.replayed;
     assert_eq!(replayed, Replayed::default());
 
     let mut created_later = world(&rules);
     let object = created_later.cron_scalings.get_mut(&object_name("rules")).unwrap();
     object.created = Some(instant("2026-03-06T00:00:00Z"));
-    let replayed = Run::beginning(created_later, thursday()).begun.replayed;
-    assert_eq!(replayed, Replayed { as_if_in_force: true, behind_what_is: true });
+    let replayed = Run::beginning(created_later, thursday()).start.replayed;
+    assert_eq!(replayed, Replayed { as_if_in_force: true, predates_state: true });
 }
 
 #[test]
 fn nothing_is_replayed_where_no_rule_fires() {
     let rules = [bounds("morning", "0 8 * * *", Some(4), None).suspended()];
     let run = Run::beginning(world(&rules), thursday());
-    assert_eq!(run.begun.replayed, Replayed::default());
+    assert_eq!(run.start.replayed, Replayed::default());
     assert_eq!((run.bounds_of(&autoscaler("shop")), run.holders.len()), ((Some(2), Some(5)), 0));
 }
 

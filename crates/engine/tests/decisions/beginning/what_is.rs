@@ -41,7 +41,7 @@ fn whoever_has_set_a_field_last_holds_it_though_it_has_fired_since() {
     assert_eq!((max.because, max.since), (Because::MovedOtherBound, Some(monday("08:00"))));
     let min = run.holder_of(&autoscaler("shop"), Field::MinReplicas).unwrap();
     assert_eq!((min.rule, min.since), (Some(1), Some(tuesday("08:00"))));
-    assert_eq!(run.begun.replayed, Replayed::default());
+    assert_eq!(run.start.replayed, Replayed::default());
 }
 
 #[test]
@@ -63,7 +63,7 @@ fn a_new_object_does_not_fire_for_the_time_before_it_was_created() {
     let world = created(&moves_both(), monday("12:00"));
     let run = Run::beginning(world, monday("18:00"));
     assert_eq!(run.bounds_of(&autoscaler("shop")), (Some(2), Some(5)));
-    assert_eq!((run.holders.len(), run.begun.replayed), (0, Replayed::default()));
+    assert_eq!((run.holders.len(), run.start.replayed), (0, Replayed::default()));
 }
 
 #[test]
@@ -99,9 +99,9 @@ fn a_status_tells_of_everybody_who_meets_its_object() {
     let other = PolicyObject::new(checked(autoscaler("shop"), &rules, &[]));
     world.hold(object_name("other"), Slim::CronScaling(other));
     let run = Run::beginning(world, monday("22:00"));
-    assert_eq!(run.begun.replayed, Replayed::default());
+    assert_eq!(run.start.replayed, Replayed::default());
     assert_eq!(run.bounds_of(&autoscaler("shop")), (Some(3), Some(7)));
-    let first_turns: Vec<_> = run.begun.first_turns.iter().map(|(_, at)| *at).collect();
+    let first_turns: Vec<_> = run.start.first_turns.iter().map(|(_, at)| *at).collect();
     assert_eq!(first_turns, [monday("20:00"); 2]);
 }
 
@@ -112,11 +112,11 @@ fn what_is_sure_to_be_set_anew_is_not_run_through() {
     let world = lived(&rules, monday("09:00"));
     let run = Run::beginning(world, instant("2027-03-02T12:00:00Z"));
     // One round of both bounds, and the one before: that tells what the last one has found there.
-    let first_turns: Vec<_> = run.begun.first_turns.iter().map(|(_, at)| *at).collect();
+    let first_turns: Vec<_> = run.start.first_turns.iter().map(|(_, at)| *at).collect();
     assert_eq!(first_turns, [instant("2027-03-01T08:00:00Z")]);
     assert_eq!(run.effects.len(), 2 + 1 + 2);
     assert_eq!(run.bounds_of(&autoscaler("shop")), (Some(2), Some(9)));
-    assert_eq!(run.begun.replayed, Replayed::default());
+    assert_eq!(run.start.replayed, Replayed::default());
 }
 
 #[test]
@@ -125,7 +125,7 @@ fn a_policy_that_cannot_be_used_has_no_first_turn_and_disturbs_nobody() {
     let broken = PolicyObject { policy: None, created: None, memory: Some(Memory::default()) };
     world.hold(object_name("broken"), Slim::CronScaling(broken));
     let run = Run::beginning(world, monday("09:00"));
-    let names: Vec<&str> = run.begun.first_turns.iter().map(|it| it.0.identity.name()).collect();
+    let names: Vec<&str> = run.start.first_turns.iter().map(|it| it.0.identity.name()).collect();
     assert_eq!(names, ["shop"]);
     assert_eq!(run.bounds_of(&autoscaler("shop")), (Some(7), Some(7)));
 }
@@ -138,7 +138,7 @@ fn what_somebody_else_has_changed_since_is_left_as_it_is() {
     let run = Run::beginning(world, monday("10:00"));
     assert_eq!(run.bounds_of(&autoscaler("shop")), (Some(1), Some(20)));
     // What it was set to is told all the same.
-    let max = run.begun.held.iter().find(|held| held.field == Field::MaxReplicas).unwrap();
+    let max = run.start.prior_writes.iter().find(|held| held.field == Field::MaxReplicas).unwrap();
     assert_eq!(max.value.number(), Some(7));
 }
 
@@ -147,10 +147,10 @@ fn a_schedule_begins_just_before_the_first_instant_whatever_its_status_says() {
     use crate::support::schedule::Schedule;
     let mut producer = Schedule::utc(1).with(4, "hours=9", "hours=17").published();
     producer.turn(monday("08:00"));
-    let begun = almanac_engine::begin(&mut producer.world, monday("09:00"));
+    let start = almanac_engine::begin(&mut producer.world, monday("09:00"));
     let nanosecond = crate::support::NANOSECOND;
-    assert_eq!(begun.first_turns, [(producer.name(), monday("09:00") - nanosecond)]);
-    assert_eq!((begun.held, begun.replayed), (vec![], Replayed::default()));
+    assert_eq!(start.first_turns, [(producer.name(), monday("09:00") - nanosecond)]);
+    assert_eq!((start.prior_writes, start.replayed), (vec![], Replayed::default()));
     assert_eq!(producer.memory(), None);
 }
 

@@ -60,7 +60,7 @@ fn what_is_remembered_of_a_broken_rule_does_not_change_from_turn_to_turn() {
 fn a_broken_rule_gives_up_what_it_was_trying() {
     let mut scaling = Scaling::of_workload(1, &three());
     scaling.turn(monday("09:04"));
-    scaling.turn_in_vain(monday("09:10"), &almanac_engine::Outcome::Conflict);
+    scaling.failed_turn(monday("09:10"), &almanac_engine::Outcome::Conflict);
     let [a, _, c] = three();
     scaling.edit_with_unusable(&[a, c], &["bad"]);
     assert!(!scaling.turn(monday("09:10:01")));

@@ -35,7 +35,7 @@ fn a_clock_set_forward_an_hour_is_a_downtime_like_any_other() {
 #[test]
 fn an_attempt_under_way_when_the_clock_is_set_back_goes_on_when_its_time_comes_again() {
     let mut scaling = hourly();
-    scaling.turn_in_vain(monday("09:03"), &Outcome::Conflict);
+    scaling.failed_turn(monday("09:03"), &Outcome::Conflict);
     assert!(!scaling.turn(monday("09:02:50")));
     assert_eq!(scaling.wake_at, Some(monday("09:03")));
     assert!(!scaling.turn(monday("09:03")), "its pause is not over");
@@ -67,7 +67,7 @@ fn what_a_clock_that_was_a_month_ahead_has_handled_is_forgotten_and_the_rule_goe
 #[test]
 fn what_was_tried_by_a_clock_that_was_a_month_ahead_is_forgotten() {
     let mut scaling = hourly();
-    scaling.turn_in_vain(a_month_ahead(), &Outcome::Conflict);
+    scaling.failed_turn(a_month_ahead(), &Outcome::Conflict);
     assert!(!scaling.turn(monday("09:03:00") - seconds(1)));
     assert_eq!(scaling.rule_memory("r").pending, None);
     assert_eq!(scaling.wake_at, Some(monday("09:03")));

@@ -33,10 +33,10 @@ fn an_edited_value_begins_with_the_next_firing() {
 #[test]
 fn an_edit_gives_up_what_was_being_tried_and_says_so() {
     let mut scaling = hourly();
-    scaling.turn_in_vain(monday("10:03"), &Outcome::Conflict);
+    scaling.failed_turn(monday("10:03"), &Outcome::Conflict);
     scaling.set_replicas(1);
-    scaling.turn_in_vain(monday("10:03:01"), &Outcome::Conflict);
-    scaling.turn_in_vain(monday("11:03"), &Outcome::Conflict);
+    scaling.failed_turn(monday("10:03:01"), &Outcome::Conflict);
+    scaling.failed_turn(monday("11:03"), &Outcome::Conflict);
     scaling.edit(&[rule("r", "3 * * * *", 7)]);
     assert!(!scaling.turn(monday("11:03:01")));
     assert_eq!(

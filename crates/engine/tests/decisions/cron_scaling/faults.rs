@@ -2,7 +2,7 @@
 //! must notice them.
 
 use almanac_engine::cron_scaling::{
-    Applied, CronScaling, Decision, Ending, Execution, Input, Recorded, Setting, TargetState,
+    Applied, CronScaling, Decision, DesiredScale, Ending, Execution, Input, Recorded, TargetState,
     decide,
 };
 use almanac_engine::turn::Turn;
@@ -129,9 +129,9 @@ const MISREAD_POLICIES: [(&str, Misread); 5] = [
     ("keeps one execution too many", |it| {
         it.rules.iter_mut().for_each(|rule| rule.successful_history_limit += 1);
     }),
-    ("applies the setting of another rule", |it| {
+    ("applies what another rule sets", |it| {
         if let [first, .., last] = &mut *it.rules {
-            std::mem::swap(&mut first.setting, &mut last.setting);
+            std::mem::swap(&mut first.desired, &mut last.desired);
         }
     }),
 ];
@@ -177,14 +177,14 @@ fn a_decision_that_does_not_look_at_the_target_is_caught() {
 fn a_decision_that_gives_the_word_to_the_first_rule_due_is_caught() {
     let backwards = |input: &Input<'_>, now: Timestamp| {
         let mut decision = decide(input, now);
-        let settings = input.policy.rules.iter().map(|rule| rule.setting);
-        let first = settings.zip(&decision.memory.rules).find_map(|(setting, memory)| {
+        let settings = input.policy.rules.iter().map(|rule| rule.desired);
+        let first = settings.zip(&decision.memory.rules).find_map(|(desired, memory)| {
             let superseded = |it: &&Execution| {
                 it.executed() == now && matches!(it.ending, Ending::Superseded { .. })
             };
-            memory.executions.iter().find(superseded).map(|_| setting)
+            memory.executions.iter().find(superseded).map(|_| desired)
         });
-        if let (Some(Setting::Replicas(value)), Some(Action::SetReplicas { replicas, .. })) =
+        if let (Some(DesiredScale::Replicas(value)), Some(Action::SetReplicas { replicas, .. })) =
             (first, decision.actions.first_mut())
         {
             *replicas = value;
@@ -240,8 +240,8 @@ fn pushing_bound(input: &Input<'_>, decision: &Decision, now: Timestamp) -> Opti
         let Recorded::Ended { rule, execution } = it else { return None };
         let is_superseded = matches!(&execution.ending, Ending::Superseded { by } if by != rule);
         let rule = input.policy.rules.iter().find(|it| it.name == *rule);
-        let setting = rule.filter(|_| is_superseded && execution.executed() == now)?.setting;
-        let Setting::Bounds(bounds) = setting else { return None };
+        let desired = rule.filter(|_| is_superseded && execution.executed() == now)?.desired;
+        let DesiredScale::Bounds(bounds) = desired else { return None };
         bounds.min().filter(|min| live.max_replicas.is_some_and(|max| *min > max))
     })
 }
@@ -268,9 +268,9 @@ fn a_superseded_firing_that_is_told_to_have_set_its_field_all_the_same_is_caught
     let boastful = |input: &Input<'_>, now: Timestamp| {
         let mut decision = decide(input, now);
         for (rule, memory) in input.policy.rules.iter().zip(&mut decision.memory.rules) {
-            let own = match rule.setting {
-                Setting::Replicas(replicas) => Applied::Replicas(replicas),
-                Setting::Bounds(bounds) => Applied::bounds(bounds.min(), bounds.max(), false),
+            let own = match rule.desired {
+                DesiredScale::Replicas(replicas) => Applied::Replicas(replicas),
+                DesiredScale::Bounds(bounds) => Applied::bounds(bounds.min(), bounds.max(), false),
             };
             let boast = |it: &mut Execution| {
                 if it.executed() == now && matches!(it.ending, Ending::Superseded { .. }) {

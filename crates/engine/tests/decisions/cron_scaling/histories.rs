@@ -44,7 +44,7 @@ fn a_lowered_limit_trims_at_once_and_nothing_else_is_done() {
 fn with_no_failures_allowed_a_failure_is_handled_but_not_kept() {
     let mut scaling = Scaling::of_workload(1, &[rule("r", "3 * * * *", 5).keeps(3, 0)]);
     scaling.turn(monday("09:00"));
-    scaling.turn_in_vain(monday("09:03"), &Outcome::Conflict);
+    scaling.failed_turn(monday("09:03"), &Outcome::Conflict);
     scaling.turn(monday("09:09"));
     assert_eq!(scaling.history("r"), [""; 0]);
     assert_eq!(scaling.rule_memory("r").handled, monday("09:03"));

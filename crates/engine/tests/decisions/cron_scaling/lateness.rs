@@ -105,11 +105,11 @@ fn what_was_passed_over_is_not_recorded_again_while_the_latest_is_tried() {
     for limit in [0, 2] {
         let mut scaling = Scaling::of_workload(1, &[rule("r", "*/10 * * * *", 5).keeps(3, limit)]);
         scaling.turn(monday("09:05"));
-        scaling.turn_in_vain(monday("10:40"), &almanac_engine::Outcome::Conflict);
+        scaling.failed_turn(monday("10:40"), &almanac_engine::Outcome::Conflict);
         let history = scaling.history("r");
         assert_eq!(history.len(), usize::from(limit));
         assert_eq!(scaling.rule_memory("r").handled, monday("10:30"));
-        scaling.turn_in_vain(monday("10:40:05"), &almanac_engine::Outcome::Conflict);
+        scaling.failed_turn(monday("10:40:05"), &almanac_engine::Outcome::Conflict);
         assert_eq!(scaling.history("r"), history);
     }
 }

@@ -20,7 +20,7 @@ struct Stretch {
 /// What there was, what was done and what was recorded.
 #[derive(Default)]
 pub(super) struct Ledger {
-    begun: BTreeMap<String, Timestamp>,
+    start: BTreeMap<String, Timestamp>,
     /// How often each field was written for each firing.
     effects: BTreeMap<(Firing, &'static str), u32>,
     records: BTreeMap<Firing, Vec<Ending>>,
@@ -53,7 +53,7 @@ impl Ledger {
             let name = rule.name.to_string();
             let old = before.and_then(|it| it.rules.iter().find(|it| it.name == rule.name));
             let Some(old) = old else {
-                self.begun.insert(name, rule.handled);
+                self.start.insert(name, rule.handled);
                 continue;
             };
             let is_new =
@@ -86,10 +86,10 @@ impl Ledger {
             }
         }
         for rule in policy.rules.iter().filter(|rule| !rule.suspended) {
-            let Some(begun) = self.begun.get(&*rule.name) else { continue };
+            let Some(start) = self.start.get(&*rule.name) else { continue };
             let Some(latest) = self.latest else { continue };
             let nanosecond = crate::support::NANOSECOND;
-            for at in rule.firings.between(*begun + nanosecond, latest + nanosecond) {
+            for at in rule.firings.between(*start + nanosecond, latest + nanosecond) {
                 let firing = (rule.name.to_string(), at);
                 if !self.records.contains_key(&firing) && !self.was_beyond_the_history(&firing) {
                     return Err(format!("{firing:?} is not recorded"));

@@ -1,6 +1,6 @@
 //! Several rules of one object, one target, one write.
 
-use almanac_engine::cron_scaling::Setting;
+use almanac_engine::cron_scaling::DesiredScale;
 use almanac_engine::{Action, Outcome};
 
 use crate::support::cron::{Rule, Scaling, bounds, rule};
@@ -78,7 +78,7 @@ fn a_firing_whose_part_is_so_already_succeeds_whatever_becomes_of_the_write() {
         [bounds("lower", "1 * * * *", Some(2), None), bounds("upper", "1 * * * *", None, Some(6))];
     let mut scaling = Scaling::of_autoscaler(2, 10, &rules);
     scaling.turn(monday("09:00"));
-    assert!(scaling.turn_in_vain(monday("09:01"), &Outcome::Conflict));
+    assert!(scaling.failed_turn(monday("09:01"), &Outcome::Conflict));
     assert_eq!(scaling.history("lower"), ["09:01:00 done min 2"]);
     assert_eq!(scaling.history("upper"), [""; 0]);
 }
@@ -152,7 +152,7 @@ fn rules_of_different_days_do_not_meet() {
 fn a_setting_that_does_not_fit_the_target_is_never_written() {
     // The API layer makes no such rule; the decision stays total all the same.
     let misfit = bounds("misfit", "3 * * * *", Some(2), None);
-    assert!(matches!(misfit.setting, Setting::Bounds(_)));
+    assert!(matches!(misfit.desired, DesiredScale::Bounds(_)));
     let mut scaling = Scaling::of_workload(1, &[misfit]);
     scaling.turn(monday("09:00"));
     let decision = almanac_engine::cron_scaling::decide(&scaling.input(), monday("09:03"));

@@ -1,6 +1,6 @@
 //! Random rules, and random lives of the object that holds them.
 
-use almanac_engine::cron_scaling::{Bounds, Setting};
+use almanac_engine::cron_scaling::{Bounds, DesiredScale};
 use jiff::Timestamp;
 use proptest::prelude::*;
 
@@ -76,14 +76,14 @@ const CRONS: [(&str, u32); 7] = [
     ("30 2 * * *", 82_800),
 ];
 
-fn settings(scales_bounds: bool) -> BoxedStrategy<Setting> {
+fn settings(scales_bounds: bool) -> BoxedStrategy<DesiredScale> {
     if !scales_bounds {
-        return (0..4_u32).prop_map(Setting::Replicas).boxed();
+        return (0..4_u32).prop_map(DesiredScale::Replicas).boxed();
     }
     let bound = || prop::option::of(1..6_u32);
     (bound(), bound())
         .prop_filter_map("no bounds", |(min, max)| Bounds::new(min, max).ok())
-        .prop_map(Setting::Bounds)
+        .prop_map(DesiredScale::Bounds)
         .boxed()
 }
 
@@ -94,9 +94,9 @@ fn rules(scales_bounds: bool, limits: bool) -> impl Strategy<Value = Rule> {
     let zones = prop_oneof![Just("UTC"), Just("America/New_York")];
     let suspended = prop::bool::weighted(if limits { 0.2 } else { 0.05 });
     (0..CRONS.len(), zones, settings(scales_bounds), delays, keeps, suspended).prop_map(
-        |(cron, zone, setting, delay, keeps, suspended)| Rule {
+        |(cron, zone, desired, delay, keeps, suspended)| Rule {
             suspended,
-            setting,
+            desired,
             ..rule("", CRONS[cron].0, 0)
                 .zone(zone)
                 .delay(delay.min(CRONS[cron].1 - 1))

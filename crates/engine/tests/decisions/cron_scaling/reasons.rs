@@ -48,7 +48,7 @@ fn a_missed_firing_a_missing_target_and_a_retry_are_reasons_too() {
     assert_eq!(because(&scaling, "09:03"), [(Some(0), Verdict::Error, Because::TargetMissing)]);
     scaling.turn(monday("09:03"));
     scaling.set_replicas(1);
-    scaling.turn_in_vain(monday("09:03:01"), &Outcome::Conflict);
+    scaling.failed_turn(monday("09:03:01"), &Outcome::Conflict);
     let retrying = Because::Retrying { attempts: 2 };
     assert_eq!(because(&scaling, "09:03:02"), [(Some(0), Verdict::Error, retrying)]);
     let gave_up = (Some(0), Verdict::Error, Because::GaveUp { attempts: 2 });

@@ -1,7 +1,7 @@
 //! What a turn tells: each thing that happened once, in order, and which fields were set.
 
 use almanac_engine::cron_scaling::{Because, Ending, Recorded};
-use almanac_engine::{self as engine, Action, Field, Outcome, Value, What, Why};
+use almanac_engine::{self as engine, Action, Field, Occurrence, Outcome, Value, Why};
 
 use crate::support::cron::{Scaling, bounds, rule};
 use crate::support::{NANOSECOND, monday};
@@ -69,19 +69,19 @@ fn a_field_that_was_so_already_has_been_set_all_the_same() {
     scaling.turn(monday("09:00"));
     scaling.turn(monday("09:03"));
     assert_eq!(scaling.written, []);
-    assert_eq!(effects(&scaling), ["r replicas 5: AlreadySo"]);
+    assert_eq!(effects(&scaling), ["r replicas 5: AlreadySet"]);
 }
 
 #[test]
 fn each_failed_attempt_is_recorded_and_none_of_them_sets_anything() {
     let mut scaling = Scaling::of_workload(1, &[rule("r", "3 * * * *", 5)]);
     scaling.turn(monday("09:00"));
-    scaling.turn_in_vain(monday("09:03"), &Outcome::Refused("forbidden".into()));
+    scaling.failed_turn(monday("09:03"), &Outcome::Refused("forbidden".into()));
     assert_eq!(recorded(&scaling), ["09:03 r attempt 1: forbidden"]);
     assert_eq!(effects(&scaling), [""; 0]);
     scaling.turn(monday("09:03:01") - NANOSECOND);
     assert_eq!(recorded(&scaling), [""; 0], "its pause is not over");
-    scaling.turn_in_vain(monday("09:03:01"), &Outcome::Conflict);
+    scaling.failed_turn(monday("09:03:01"), &Outcome::Conflict);
     assert_eq!(
         recorded(&scaling),
         ["09:03 r attempt 2: somebody else changed the target at the same time"]
@@ -94,7 +94,7 @@ fn each_failed_attempt_is_recorded_and_none_of_them_sets_anything() {
 fn a_rule_that_gives_up_one_firing_and_carries_out_the_next_has_set_its_field_once() {
     let mut scaling = Scaling::of_workload(1, &[rule("r", "*/10 * * * *", 5)]);
     scaling.turn(monday("09:05"));
-    scaling.turn_in_vain(monday("09:10"), &Outcome::Conflict);
+    scaling.failed_turn(monday("09:10"), &Outcome::Conflict);
     scaling.turn(monday("09:20"));
     assert_eq!(recorded(&scaling), ["09:10 r failed after 1", "09:20 r done"]);
     assert_eq!(effects(&scaling), ["r replicas 5: Fired"]);
@@ -174,15 +174,15 @@ fn what_happened_is_told_in_order_of_time_and_then_of_the_spec() {
 fn what_happened_is_called_by_a_word_but_for_attempts_on_the_way() {
     let mut scaling = Scaling::of_workload(1, &[rule("r", "3 * * * *", 5)]);
     scaling.turn(monday("09:00"));
-    let what = |scaling: &Scaling| -> Vec<Option<What>> {
+    let what = |scaling: &Scaling| -> Vec<Option<Occurrence>> {
         let recorded = scaling.last.iter().flat_map(|turn| &turn.recorded);
         let (world, name) = (&scaling.world, &scaling.identity);
-        recorded.map(|it| it.what(world, name).map(|(what, _)| what)).collect()
+        recorded.map(|it| it.occurrence(world, name).map(|(what, _)| what)).collect()
     };
-    scaling.turn_in_vain(monday("09:03"), &Outcome::Conflict);
+    scaling.failed_turn(monday("09:03"), &Outcome::Conflict);
     assert_eq!(what(&scaling), [None]);
     scaling.turn(monday("09:03:01"));
-    assert_eq!(what(&scaling), [Some(What::Fires)]);
+    assert_eq!(what(&scaling), [Some(Occurrence::Fires)]);
     scaling.turn(monday("10:30"));
-    assert_eq!(what(&scaling), [Some(What::Missed)]);
+    assert_eq!(what(&scaling), [Some(Occurrence::Missed)]);
 }

@@ -1,6 +1,6 @@
 //! Attempts in vain: the pauses between them, the deadline, and the one record at the end.
 
-use almanac_engine::cron_scaling::{Awaited, awaited};
+use almanac_engine::cron_scaling::{FiringBacklog, firing_backlog};
 use almanac_engine::{Outcome, World};
 
 use crate::support::cron::{Scaling, bounds, rule, workload};
@@ -13,10 +13,10 @@ fn hourly() -> Scaling {
 }
 
 /// Takes the turns asked for until `to`, all in vain; how many seconds after the firing they were.
-fn try_in_vain(scaling: &mut Scaling, outcome: &Outcome, firing: &str, to: &str) -> Vec<i64> {
+fn retry_until(scaling: &mut Scaling, outcome: &Outcome, firing: &str, to: &str) -> Vec<i64> {
     let mut attempts = Vec::new();
     while let Some(at) = scaling.wake_at.filter(|at| *at <= monday(to)) {
-        if scaling.turn_in_vain(at, outcome) {
+        if scaling.failed_turn(at, outcome) {
             attempts.push(at.duration_since(monday(firing)).as_secs());
         }
     }
@@ -26,7 +26,7 @@ fn try_in_vain(scaling: &mut Scaling, outcome: &Outcome, firing: &str, to: &str)
 #[test]
 fn the_pause_doubles_up_to_a_minute_until_the_delay_is_over() {
     let mut scaling = hourly();
-    let attempts = try_in_vain(&mut scaling, &Outcome::Conflict, "09:03", "09:30");
+    let attempts = retry_until(&mut scaling, &Outcome::Conflict, "09:03", "09:30");
     assert_eq!(attempts, [0, 1, 3, 7, 15, 31, 63, 123, 183, 243]);
     assert_eq!(
         scaling.history("r"),
@@ -38,7 +38,7 @@ fn the_pause_doubles_up_to_a_minute_until_the_delay_is_over() {
 #[test]
 fn the_failure_is_recorded_just_past_the_last_instant_that_was_allowed() {
     let mut scaling = hourly();
-    try_in_vain(&mut scaling, &Outcome::Conflict, "09:03", "09:08");
+    retry_until(&mut scaling, &Outcome::Conflict, "09:03", "09:08");
     assert_eq!(scaling.history("r"), [""; 0]);
     assert_eq!(scaling.wake_at, Some(monday("09:08") + NANOSECOND));
 }
@@ -46,8 +46,8 @@ fn the_failure_is_recorded_just_past_the_last_instant_that_was_allowed() {
 #[test]
 fn the_one_failed_record_carries_the_last_message() {
     let mut scaling = hourly();
-    scaling.turn_in_vain(monday("09:03"), &Outcome::Conflict);
-    scaling.turn_in_vain(monday("09:03:01"), &Outcome::Refused("forbidden".into()));
+    scaling.failed_turn(monday("09:03"), &Outcome::Conflict);
+    scaling.failed_turn(monday("09:03:01"), &Outcome::Refused("forbidden".into()));
     scaling.turn(monday("09:09"));
     assert_eq!(scaling.history("r"), ["09:03:00 failed after 2: forbidden"]);
 }
@@ -79,7 +79,7 @@ fn a_target_that_never_appears_is_one_failed_record() {
 fn a_target_without_scale_is_refused_and_tried_again() {
     let mut scaling = hourly();
     let refused = Outcome::Refused("the server could not find the scale subresource".into());
-    assert!(scaling.turn_in_vain(monday("09:03"), &refused));
+    assert!(scaling.failed_turn(monday("09:03"), &refused));
     assert!(
         !scaling.turn(monday("09:03") + seconds(1) - NANOSECOND),
         "not before the pause is over"
@@ -103,7 +103,7 @@ fn an_unknown_outcome_that_had_taken_effect_is_found_done() {
 #[test]
 fn an_unknown_outcome_without_effect_is_tried_again() {
     let mut scaling = hourly();
-    scaling.turn_in_vain(monday("09:03"), &Outcome::Unknown("the answer was lost".into()));
+    scaling.failed_turn(monday("09:03"), &Outcome::Unknown("the answer was lost".into()));
     assert!(scaling.turn(monday("09:03:01")));
     assert_eq!(scaling.replicas(), Some(5));
 }
@@ -122,9 +122,9 @@ fn an_outcome_of_unchanged_is_a_success() {
 #[test]
 fn attempts_are_counted_anew_after_a_restart_within_the_same_deadline() {
     let mut scaling = hourly();
-    scaling.turn_in_vain(monday("09:03"), &Outcome::Conflict);
+    scaling.failed_turn(monday("09:03"), &Outcome::Conflict);
     scaling.restart();
-    scaling.turn_in_vain(monday("09:07"), &Outcome::Conflict);
+    scaling.failed_turn(monday("09:07"), &Outcome::Conflict);
     scaling.turn(monday("09:08") + NANOSECOND);
     assert_eq!(
         scaling.history("r"),
@@ -137,7 +137,7 @@ fn a_later_rule_takes_over_from_one_that_is_still_being_tried() {
     let rules = [rule("early", "3 * * * *", 5), rule("late", "4 * * * *", 7)];
     let mut scaling = Scaling::of_workload(1, &rules);
     scaling.turn(monday("09:00"));
-    scaling.turn_in_vain(monday("09:03"), &Outcome::Conflict);
+    scaling.failed_turn(monday("09:03"), &Outcome::Conflict);
     scaling.turn(monday("09:04"));
     assert_eq!(scaling.replicas(), Some(7));
     assert_eq!(scaling.history("early"), ["09:03:00 superseded by late"]);
@@ -148,7 +148,7 @@ fn a_rule_is_superseded_by_itself_when_its_delay_reaches_its_next_firing() {
     // The API layer admits no such delay; the decision keeps its records in order all the same.
     let mut scaling = Scaling::of_workload(1, &[rule("r", "* * * * *", 5).delay(300)]);
     scaling.turn(monday("09:02:30"));
-    scaling.turn_in_vain(monday("09:03"), &Outcome::Conflict);
+    scaling.failed_turn(monday("09:03"), &Outcome::Conflict);
     assert!(scaling.turn(monday("09:04")));
     assert_eq!(scaling.history("r"), ["09:04:00 done replicas 5", "09:03:00 superseded by r"]);
 }
@@ -170,7 +170,7 @@ fn a_write_that_was_withdrawn_is_no_attempt_and_is_missed_once_it_is_too_late() 
     scaling.turn(monday("09:00"));
     let open = scaling.open(monday("09:03"));
     assert_eq!(open.deadline(), Some(monday("09:08")), "the delay is 300 seconds");
-    scaling.turn_in_vain(monday("09:03"), &Outcome::Withdrawn);
+    scaling.failed_turn(monday("09:03"), &Outcome::Withdrawn);
     assert_eq!(scaling.rule_memory("r").pending.as_ref().map(|it| it.attempts), Some(0));
     assert!(!scaling.turn(monday("09:08:01")));
     assert_eq!(scaling.history("r"), ["09:03:00 missed by 301 s"]);
@@ -194,14 +194,15 @@ fn what_is_due_and_not_dealt_with_is_overdue_and_what_was_tried_in_vain_is_retri
     let mut scaling = Scaling::of_workload(1, &rules);
     scaling.turn(monday("09:00"));
     let seen = |scaling: &Scaling, at: &str| {
-        let Awaited { armed, next, oldest_overdue, retrying } = awaited(&scaling.world, monday(at));
+        let FiringBacklog { armed, next, oldest_overdue, retrying } =
+            firing_backlog(&scaling.world, monday(at));
         assert_eq!(armed, 2);
         (next, oldest_overdue, retrying)
     };
     let (due, later) = (Some(monday("09:03")), Some(monday("09:30")));
     assert_eq!(seen(&scaling, "09:02"), (due, None, 0));
     assert_eq!(seen(&scaling, "09:04"), (later, due, 0), "nobody has come");
-    scaling.turn_in_vain(monday("09:04"), &Outcome::Conflict);
+    scaling.failed_turn(monday("09:04"), &Outcome::Conflict);
     assert_eq!(seen(&scaling, "09:05"), (later, due, 1));
     scaling.turn(monday("09:05"));
     assert_eq!(seen(&scaling, "09:05"), (later, None, 0));

@@ -14,7 +14,7 @@ fn hourly() -> Scaling {
 #[test]
 fn what_falls_due_while_everything_is_stopped_is_recorded_and_not_carried_out() {
     let mut scaling = hourly();
-    scaling.pass_over(monday("09:03"), monday("09:03"));
+    scaling.skip_stopped(monday("09:03"), monday("09:03"));
     assert_eq!(
         (scaling.replicas(), scaling.history("r")),
         (Some(1), vec!["09:03:00 stopped".to_owned()])
@@ -26,7 +26,7 @@ fn what_falls_due_while_everything_is_stopped_is_recorded_and_not_carried_out() 
 fn what_fell_due_while_everything_was_stopped_is_not_made_up_for_and_the_next_firing_is_carried_out()
  {
     let mut scaling = hourly();
-    scaling.pass_over(monday("09:03"), monday("09:03"));
+    scaling.skip_stopped(monday("09:03"), monday("09:03"));
     assert!(!scaling.turn(monday("09:04")));
     assert!(scaling.turn(monday("10:03")));
     assert_eq!(scaling.history("r"), ["10:03:00 done replicas 5", "09:03:00 stopped"]);
@@ -35,8 +35,8 @@ fn what_fell_due_while_everything_was_stopped_is_not_made_up_for_and_the_next_fi
 #[test]
 fn a_firing_that_was_being_tried_is_given_up_though_nobody_looked_before_all_went_on() {
     let mut scaling = hourly();
-    scaling.turn_in_vain(monday("09:03"), &Outcome::Conflict);
-    scaling.pass_over(monday("09:03:20"), monday("09:03:40"));
+    scaling.failed_turn(monday("09:03"), &Outcome::Conflict);
+    scaling.skip_stopped(monday("09:03:20"), monday("09:03:40"));
     assert!(!scaling.turn(monday("09:03:40")));
     assert_eq!(scaling.history("r"), ["09:03:00 stopped"]);
 }
@@ -44,7 +44,7 @@ fn a_firing_that_was_being_tried_is_given_up_though_nobody_looked_before_all_wen
 #[test]
 fn what_fell_due_after_all_went_on_is_carried_out() {
     let mut scaling = hourly();
-    scaling.pass_over(monday("09:02"), monday("09:03"));
+    scaling.skip_stopped(monday("09:02"), monday("09:03"));
     assert!(scaling.turn(monday("09:03")));
     assert_eq!(scaling.history("r"), ["09:03:00 done replicas 5"]);
 }
@@ -52,13 +52,13 @@ fn what_fell_due_after_all_went_on_is_carried_out() {
 #[test]
 fn what_was_too_late_already_was_missed() {
     let mut scaling = hourly();
-    scaling.pass_over(monday("09:30"), monday("09:30"));
+    scaling.skip_stopped(monday("09:30"), monday("09:30"));
     assert_eq!(scaling.history("r"), ["09:03:00 missed by 1620 s"]);
 }
 
 #[test]
 fn a_suspended_rule_is_not_stopped() {
     let mut scaling = Scaling::of_workload(1, &[rule("r", "3 * * * *", 5).suspended()]);
-    scaling.pass_over(monday("09:03"), monday("09:03"));
+    scaling.skip_stopped(monday("09:03"), monday("09:03"));
     assert_eq!(scaling.history("r"), [""; 0]);
 }

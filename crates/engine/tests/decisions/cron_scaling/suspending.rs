@@ -43,7 +43,7 @@ fn a_resumed_rule_does_not_fire_for_the_past() {
 fn a_rule_that_is_suspended_while_it_is_tried_is_given_up() {
     let mut scaling = Scaling::of_workload(1, &[rule("r", "3 * * * *", 5)]);
     scaling.turn(monday("09:00"));
-    scaling.turn_in_vain(monday("09:03"), &Outcome::Conflict);
+    scaling.failed_turn(monday("09:03"), &Outcome::Conflict);
     scaling.edit(&[rule("r", "3 * * * *", 5).suspended()]);
     assert!(!scaling.turn(monday("09:03:01")));
     assert_eq!(

@@ -1,6 +1,6 @@
 //! What another writer replaces as soon as a rule has set it.
 
-use almanac_engine::cron_scaling::{ForeignChange, Recorded};
+use almanac_engine::cron_scaling::{ExternalChange, Recorded};
 use almanac_engine::{self as engine, Field, Outcome, Value};
 use jiff::Timestamp;
 
@@ -12,15 +12,15 @@ fn noticed(scaling: &mut Scaling, now: Timestamp) -> Vec<String> {
     let name = scaling.name();
     let target = scaling.world.target_of(&name).unwrap().target.identity().clone();
     let number = |field: Field| match field.read(&scaling.world, &target) {
-        Some(Value::Number(to)) => Some(ForeignChange { field, to }),
+        Some(Value::Number(to)) => Some(ExternalChange { field, to }),
         _ => None,
     };
-    let foreign: Vec<ForeignChange> = Field::ALL.into_iter().filter_map(number).collect();
+    let foreign: Vec<ExternalChange> = Field::ALL.into_iter().filter_map(number).collect();
     noticed_of(scaling, &foreign, now)
 }
 
 /// What is noticed when others have made these changes.
-fn noticed_of(scaling: &mut Scaling, foreign: &[ForeignChange], now: Timestamp) -> Vec<String> {
+fn noticed_of(scaling: &mut Scaling, foreign: &[ExternalChange], now: Timestamp) -> Vec<String> {
     let name = scaling.name();
     let line = |recorded: engine::Recorded| match recorded {
         engine::Recorded::CronScaling(Recorded::Undone { rule, field, set, found, .. }) => {
@@ -48,7 +48,7 @@ fn what_another_writer_replaces_at_once_is_noticed_once_a_firing_and_left_as_it_
     let mut scaling = scaled();
     assert!(noticed(&mut scaling, monday("09:03:10")).is_empty());
     scaling.set_replicas(2);
-    assert!(scaling.world.minds_changes(&scaling.name(), monday("09:03:15")));
+    assert!(scaling.world.reacts_to_changes(&scaling.name(), monday("09:03:15")));
     assert_eq!(noticed(&mut scaling, monday("09:03:15")), ["r: replicas 5 became 2"]);
     assert!(noticed(&mut scaling, monday("09:03:16")).is_empty());
     assert!(!scaling.turn(monday("09:03:20")), "nobody fights");
@@ -71,7 +71,7 @@ fn what_is_put_back_is_undone_no_more() {
     scaling.set_replicas(2);
     assert_eq!(noticed(&mut scaling, monday("09:03:15")).len(), 1);
     scaling.set_replicas(5);
-    assert!(scaling.world.minds_changes(&scaling.name(), monday("09:40")));
+    assert!(scaling.world.reacts_to_changes(&scaling.name(), monday("09:40")));
     assert!(noticed(&mut scaling, monday("09:40")).is_empty());
     assert!(!is_undone(&scaling));
     scaling.set_replicas(8);
@@ -84,7 +84,7 @@ fn what_is_replaced_later_is_nobodys_mistake() {
     let mut scaling = scaled();
     scaling.set_replicas(2);
     let later = monday("09:05:01");
-    assert!(!scaling.world.minds_changes(&scaling.name(), later));
+    assert!(!scaling.world.reacts_to_changes(&scaling.name(), later));
     assert!(noticed(&mut scaling, later).is_empty());
     assert!(!is_undone(&scaling));
 }
@@ -107,14 +107,14 @@ fn what_goes_back_and_forth_is_told_once_a_firing() {
 #[test]
 fn what_nobody_else_is_known_to_have_changed_is_not_undone() {
     let two_rules = [rule("r", "3 * * * *", 5), rule("s", "4 * * * *", 6)];
-    let begun = || {
+    let start = || {
         let mut scaling = Scaling::of_workload(1, &two_rules);
         scaling.turn(monday("09:00"));
         scaling.turn(monday("09:03"));
         scaling
     };
     // Written by the rule s, though nobody has heard the answer.
-    let mut scaling = begun();
+    let mut scaling = start();
     scaling.turn_with(monday("09:04"), |world, action| {
         world.apply(action);
         Outcome::Unknown("no answer within 10 s".into())
@@ -122,7 +122,7 @@ fn what_nobody_else_is_known_to_have_changed_is_not_undone() {
     assert!(noticed_of(&mut scaling, &[], monday("09:04:10")).is_empty());
 
     // Set by a rule that has been removed since.
-    let mut scaling = begun();
+    let mut scaling = start();
     scaling.turn(monday("09:04"));
     assert!(noticed(&mut scaling, monday("09:04:10")).is_empty(), "six, by the rule s");
     scaling.edit(&two_rules[..1]);
@@ -130,9 +130,9 @@ fn what_nobody_else_is_known_to_have_changed_is_not_undone() {
     assert!(noticed_of(&mut scaling, &[], monday("09:04:30")).is_empty());
 
     // Set by another policy, after somebody else had set something else.
-    let mut scaling = begun();
+    let mut scaling = start();
     scaling.set_replicas(7);
-    let earlier = ForeignChange { field: Field::Replicas, to: 2 };
+    let earlier = ExternalChange { field: Field::Replicas, to: 2 };
     assert!(noticed_of(&mut scaling, &[earlier], monday("09:03:30")).is_empty());
 }
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use almanac_calendar::{Cron, Zone};
 use almanac_checker::{ClosedTurn, Violations, check_cron_scaling, check_cron_settled};
 use almanac_engine::cron_scaling::{
-    self, Applied, Bounds, CronRule, CronScaling, Decision, Ending, Execution, Input, Memory,
-    RuleMemory, Setting, UnusableRule, gather, next_firing,
+    self, Applied, Bounds, CronRule, CronScaling, Decision, DesiredScale, Ending, Execution, Input,
+    Memory, RuleMemory, UnusableRule, gather, next_firing,
 };
 use almanac_engine::turn::{self, OpenTurn, Turn};
 use almanac_engine::{
@@ -58,7 +58,7 @@ pub(crate) struct Rule {
     pub(crate) cron: String,
     pub(crate) zone: String,
     pub(crate) suspended: bool,
-    pub(crate) setting: Setting,
+    pub(crate) desired: DesiredScale,
     pub(crate) delay: u32,
     pub(crate) keeps: (u8, u8),
 }
@@ -70,7 +70,7 @@ pub(crate) fn rule(name: &str, cron: &str, replicas: u32) -> Rule {
         cron: cron.to_owned(),
         zone: "UTC".to_owned(),
         suspended: false,
-        setting: Setting::Replicas(replicas),
+        desired: DesiredScale::Replicas(replicas),
         delay: 300,
         keeps: (3, 3),
     }
@@ -78,8 +78,8 @@ pub(crate) fn rule(name: &str, cron: &str, replicas: u32) -> Rule {
 
 /// The same for bounds.
 pub(crate) fn bounds(name: &str, cron: &str, min: Option<u32>, max: Option<u32>) -> Rule {
-    let setting = Setting::Bounds(Bounds::new(min, max).unwrap());
-    Rule { setting, ..rule(name, cron, 0) }
+    let desired = DesiredScale::Bounds(Bounds::new(min, max).unwrap());
+    Rule { desired, ..rule(name, cron, 0) }
 }
 
 impl Rule {
@@ -102,14 +102,14 @@ impl Rule {
     /// The checked rule, as the API layer makes it.
     pub(crate) fn checked(&self, position: usize, target: &Target) -> CronRule {
         let suspended = self.suspended.to_string();
-        let setting = format!("{:?}", self.setting);
+        let desired = format!("{:?}", self.desired);
         let target = target.identity().to_string();
         CronRule {
             name: self.name.as_str().into(),
             position: u32::try_from(position).unwrap(),
             firings: Cron::parse(&self.cron).unwrap().in_zone(Zone::named(&self.zone).unwrap()),
             suspended: self.suspended,
-            setting: self.setting,
+            desired: self.desired,
             max_delay_seconds: self.delay,
             successful_history_limit: self.keeps.0,
             failed_history_limit: self.keeps.1,
@@ -117,7 +117,7 @@ impl Rule {
                 &*self.cron,
                 &*self.zone,
                 &*suspended,
-                &*setting,
+                &*desired,
                 &*target,
             ]),
         }
@@ -262,7 +262,7 @@ impl Scaling {
     }
 
     /// One turn, checked, whose writes have no effect and this outcome.
-    pub(crate) fn turn_in_vain(&mut self, now: Timestamp, outcome: &Outcome) -> bool {
+    pub(crate) fn failed_turn(&mut self, now: Timestamp, outcome: &Outcome) -> bool {
         self.turn_with(now, |_, _| outcome.clone())
     }
 
@@ -283,9 +283,9 @@ impl Scaling {
     }
 
     /// One turn in which nothing is carried out that fell due until then.
-    pub(crate) fn pass_over(&mut self, until: Timestamp, now: Timestamp) {
+    pub(crate) fn skip_stopped(&mut self, until: Timestamp, now: Timestamp) {
         let name = self.name();
-        let turn = turn::pass_over(&mut self.world, &name, until, now).unwrap();
+        let turn = turn::skip_stopped(&mut self.world, &name, until, now).unwrap();
         self.wake_at = turn.wake_at;
         self.last = Some(turn);
     }

@@ -6,8 +6,8 @@ use almanac_checker::check_cron_scaling;
 use almanac_engine::cron_scaling::{Because, CronScaling, gather};
 use almanac_engine::turn;
 use almanac_engine::{
-    Agenda, Begun, Field, Held, Identity, PolicyName, PolicyObject, Reach, Slim, Target, Value,
-    Why, World, begin,
+    Agenda, Field, Identity, PolicyName, PolicyObject, PriorWrite, Reach, RunStart, Slim, Target,
+    Value, Why, World, begin,
 };
 use jiff::Timestamp;
 
@@ -28,7 +28,7 @@ pub(crate) struct Holder {
 #[derive(Clone)]
 pub(crate) struct Run {
     pub(crate) world: World,
-    pub(crate) begun: Begun,
+    pub(crate) start: RunStart,
     pub(crate) holders: BTreeMap<(Identity, Field), Holder>,
     /// Everything that was ever set, in order.
     pub(crate) effects: Vec<(Timestamp, PolicyName, turn::Effect)>,
@@ -38,15 +38,15 @@ pub(crate) struct Run {
 impl Run {
     /// Begins where the engine says.
     pub(crate) fn beginning(mut world: World, from: Timestamp) -> Run {
-        let begun = begin(&mut world, from);
-        let mut run = Run::of(world, begun.first_turns.iter().cloned(), &begun.held);
-        run.begun = begun;
+        let start = begin(&mut world, from);
+        let mut run = Run::of(world, start.first_turns.iter().cloned(), &start.prior_writes);
+        run.start = start;
         run.until(from);
         run
     }
 
     /// Begins with a turn of everybody.
-    pub(crate) fn from_turns_at(world: World, at: Timestamp, held: &[Held]) -> Run {
+    pub(crate) fn from_turns_at(world: World, at: Timestamp, held: &[PriorWrite]) -> Run {
         let everybody: Vec<PolicyName> = world.policies().collect();
         Run::of(world, everybody.into_iter().map(|policy| (policy, at)), held)
     }
@@ -62,7 +62,7 @@ impl Run {
     fn of(
         world: World,
         first_turns: impl IntoIterator<Item = (PolicyName, Timestamp)>,
-        held: &[Held],
+        held: &[PriorWrite],
     ) -> Run {
         let mut agenda = Agenda::default();
         for (policy, at) in first_turns {
@@ -75,7 +75,7 @@ impl Run {
                 holders.insert(place, holder(&held.policy, &held.value, held.why, held.since));
             }
         }
-        Run { world, begun: Begun::default(), holders, effects: Vec::new(), agenda }
+        Run { world, start: RunStart::default(), holders, effects: Vec::new(), agenda }
     }
 
     /// Takes the turns before an instant, each checked.

@@ -99,7 +99,7 @@ fn candidate(server: &Arc<Mutex<Server>>) -> Candidate {
     let names = ["default", "almanac", "us"].map(str::to_owned);
     let [namespace, name, identity] = names;
     let options = LeaseOptions::new(namespace, name, identity);
-    let switch = Switch::new(Clock::of(|| Timestamp::UNIX_EPOCH));
+    let switch = Switch::new(Clock::from_fn(|| Timestamp::UNIX_EPOCH));
     Candidate::new(Client::new(service, "default"), options, Health::default(), switch, 1)
 }
 

@@ -35,7 +35,9 @@ impl Machine {
 
     fn clock(&self) -> Monotonic {
         let (begun, slept) = (self.begun, Arc::clone(&self.slept));
-        Monotonic::of(move || begun.elapsed() + Duration::from_secs(slept.load(Ordering::SeqCst)))
+        Monotonic::from_fn(move || {
+            begun.elapsed() + Duration::from_secs(slept.load(Ordering::SeqCst))
+        })
     }
 
     fn sleeps(&self, seconds: u64) {
@@ -46,7 +48,7 @@ impl Machine {
         let of = |text: &str| text.to_owned();
         let options = LeaseOptions::new(of("default"), of("almanac"), of(identity));
         let options = LeaseOptions { clock: self.clock(), ..options };
-        let switch = Switch::new(Clock::of(|| Timestamp::UNIX_EPOCH));
+        let switch = Switch::new(Clock::from_fn(|| Timestamp::UNIX_EPOCH));
         let seed = identity.bytes().map(u64::from).sum();
         Candidate::new(self.stub.client(), options, Health::default(), switch, seed)
     }
@@ -130,14 +132,17 @@ async fn whoever_finds_no_lease_makes_one_renews_it_every_two_seconds_and_gives_
 
 #[tokio::test(start_paused = true)]
 async fn a_lease_is_taken_only_when_it_was_not_renewed_for_as_long_as_it_and_ours_last() {
-    for (holder, seconds, lasts) in
+    for (holder, seconds, lease_duration) in
         [("two", 15, 15), ("two", 40, 40), ("two", 1, 15), ("one", 15, 15)]
     {
         let stub = Stub::new();
         stub.put(held_by(holder, seconds));
         let won = wins_after(&mut Machine::before(&stub).candidate("one")).await.expect("it wins");
-        let lasts = Duration::from_secs(lasts);
-        assert!((lasts..lasts + LOOK).contains(&won), "{holder} {seconds}: {won:?}");
+        let lease_duration = Duration::from_secs(lease_duration);
+        assert!(
+            (lease_duration..lease_duration + LOOK).contains(&won),
+            "{holder} {seconds}: {won:?}"
+        );
         assert_eq!(lease(&stub)["spec"]["leaseTransitions"], 4);
     }
 }
@@ -157,7 +162,7 @@ async fn whoever_stands_by_is_ready_and_does_not_lead_while_another_renews() {
     let stub = Stub::new();
     let (end, machine) = (CancellationToken::new(), Machine::before(&stub));
     let [mut one, mut two] = ["one", "two"].map(|identity| machine.candidate(identity));
-    two.health.await_what("the lease");
+    two.health.set_waiting_for("the lease");
     let leads = one.lead(&end, for_seconds(600));
     let stands_by = async {
         sleep(Duration::from_millis(1)).await;
@@ -166,7 +171,7 @@ async fn whoever_stands_by_is_ready_and_does_not_lead_while_another_renews() {
     let (led, won) = tokio::join!(leads, stands_by);
     assert_eq!(led, Ok(()));
     assert!(won.is_some_and(|won| won > Duration::from_secs(599)), "{won:?}");
-    assert_eq!(two.health.awaited(), None);
+    assert_eq!(two.health.waiting_for(), None);
 }
 
 #[tokio::test(start_paused = true)]
@@ -329,7 +334,7 @@ async fn what_keeps_a_candidate_from_the_lease_is_told_until_it_is_over() {
     let mut won = pin!(wins_after(&mut candidate));
     let mut awaited_after = async |seconds| {
         assert!(timeout(Duration::from_secs(seconds), &mut won).await.is_err());
-        health.awaited()
+        health.waiting_for()
     };
     assert_eq!(awaited_after(60).await, Some(format!("the lease: {words}")));
     let asked = stub.asked().len();

@@ -8,14 +8,14 @@ use http::StatusCode;
 use serde_json::json;
 
 use super::*;
-use crate::cluster::Held;
+use crate::cluster::PolicyEntry;
 
-/// Records before a stub with one policy, at version 101.
+/// A status writer in front of a stub with one policy, at version 101.
 struct Recording {
     stub: Stub,
     fence: Fence,
     cluster: Cluster,
-    records: Records,
+    records: StatusWriter,
     policy: PolicyName,
 }
 
@@ -24,12 +24,12 @@ impl Recording {
         let (stub, fence) = (Stub::new(), Fence::open());
         let kind = ("autoscaling.karmada.io/v1alpha1", "CronFederatedHPA");
         stub.serve(Served::new(kind.0, kind.1, "cronfederatedhpas"));
-        stub.put(crate::stand::at_nine("shop", "apps/v1", "Deployment"));
+        stub.put(crate::bench::at_nine("shop", "apps/v1", "Deployment"));
         let budget = WriteBudget::new(WriteLimits::default());
         let writer = Writer::new(stub.client(), fence.clone(), budget, WriteMetrics::default());
-        let clock = Clock::of(|| Timestamp::UNIX_EPOCH);
-        let (records, cluster) = (Records::new(writer, clock, 1), Cluster::default());
-        let policy = crate::stand::policy("shop");
+        let clock = Clock::from_fn(|| Timestamp::UNIX_EPOCH);
+        let (records, cluster) = (StatusWriter::new(writer, clock, 1), Cluster::default());
+        let policy = crate::bench::policy("shop");
         let told = Self { stub, fence, cluster, records, policy };
         told.tell();
         told
@@ -42,23 +42,23 @@ impl Recording {
     /// The object is told as it is now.
     fn tell(&self) {
         let object = serde_json::from_value(self.object()).expect("it has the shape of one");
-        let held = Held::of(&object, 1);
-        self.cluster.lock().policies.insert(self.policy.clone(), held);
+        let entry = PolicyEntry::of(&object, 1);
+        self.cluster.lock().policies.insert(self.policy.clone(), entry);
     }
 
     fn version(&self) -> Option<Box<str>> {
-        self.cluster.lock().policies.get(&self.policy).map(|held| held.version.clone())
+        self.cluster.lock().policies.get(&self.policy).map(|entry| entry.version.clone())
     }
 
     /// Writes a status for the version that was told last; when to try again, if that is to be.
     async fn write(&self, rules: &str) -> Result<(), Option<SignedDuration>> {
         let patch = json!({ "lastRules": rules }).to_string();
-        let way = Way::Replaced(RawValue::from_string(patch).expect("it is JSON"));
+        let method = WriteMethod::MergePatch(RawValue::from_string(patch).expect("it is JSON"));
         let version = self.version().unwrap_or_else(|| "101".into());
-        let record = Record { version, recorded: Recorded::of(&json!({})), way };
+        let record = StatusUpdate { version, recorded: StatusSnapshot::of(&json!({})), method };
         match self.records.write(&self.cluster, &self.policy, record).await {
-            Written::AsWanted => Ok(()),
-            Written::Not { again } => {
+            WriteResult::Saved => Ok(()),
+            WriteResult::Failed { again } => {
                 Err(again.map(|again| again.duration_since(Timestamp::UNIX_EPOCH)))
             }
         }

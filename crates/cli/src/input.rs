@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
-use almanac_api::checking::{CheckedObject, Setting, check_everything};
+use almanac_api::checking::{CheckContext, CheckedObject, check_everything};
 use almanac_api::finding::{Code, Finding, Severity};
 use almanac_api::kinds::{Kind, Role};
 use almanac_api::reading::{Node, OtherObject, PlacedFinding, ReadObject, Reading, files};
@@ -21,7 +21,7 @@ use crate::subject::Subject;
 
 /// Where the objects come from.
 #[derive(Args)]
-pub(crate) struct GivenArguments {
+pub(crate) struct InputArguments {
     /// A file, a folder and all below it, a pattern such as 'teams/*.yaml', or - for standard
     /// input [default: none, and the cluster is asked]
     #[arg(short, long = "filename", value_name = "PATH")]
@@ -37,7 +37,7 @@ pub(crate) struct GivenArguments {
 }
 
 /// Everything that is given, by files or by a cluster.
-pub(crate) struct Given {
+pub(crate) struct Input {
     pub(crate) world: World,
     pub(crate) reading: Reading,
     /// In the order of the sources' names, and of the places in each.
@@ -51,7 +51,7 @@ pub(crate) struct Given {
     of_objects: BTreeMap<Identity, Vec<Finding>>,
 }
 
-impl GivenArguments {
+impl InputArguments {
     /// Reads the files, or else asks the cluster. `checked_at` is where checks that look ahead begin,
     /// `now` is when a cluster is seen, and `subjects` is what is asked about: in a cluster they say
     /// where to look when nothing else does.
@@ -60,45 +60,45 @@ impl GivenArguments {
         checked_at: Timestamp,
         now: Timestamp,
         subjects: &[Subject],
-    ) -> anyhow::Result<Given> {
+    ) -> anyhow::Result<Input> {
         if self.file.is_empty() {
             let named = || Subject::only_namespace(subjects);
             let namespace = self.namespace.as_deref().or_else(named);
-            return Ok(Given::of_cluster(self.cluster.fetch(namespace, checked_at)?, now));
+            return Ok(Input::of_cluster(self.cluster.fetch(namespace, checked_at)?, now));
         }
         let namespace = self.namespace.as_deref().unwrap_or("default");
         let reading = files::read(&self.file, io::stdin())?;
-        Ok(Given::of_files(reading, Setting::new(namespace, checked_at)))
+        Ok(Input::of_files(reading, CheckContext::new(namespace, checked_at)))
     }
 }
 
-impl Given {
-    fn of_files(mut reading: Reading, setting: Setting<'_>) -> Given {
+impl Input {
+    fn of_files(mut reading: Reading, context: CheckContext<'_>) -> Input {
         put_in_order(&mut reading);
-        let (checked, findings) = check_everything(&reading, setting);
+        let (checked, findings) = check_everything(&reading, context);
         let versions = reading.objects.iter().map(|object| object.api_version.to_string());
-        let mut given = Given::of(checked.into_iter().zip(versions).collect());
-        given.findings = findings;
-        given.add_targets(&reading.others, setting.namespace);
-        given.reading = reading;
-        given
+        let mut input = Input::of(checked.into_iter().zip(versions).collect());
+        input.findings = findings;
+        input.add_targets(&reading.others, context.namespace);
+        input.reading = reading;
+        input
     }
 
-    fn of_cluster(fetched: Fetched, now: Timestamp) -> Given {
+    fn of_cluster(fetched: Fetched, now: Timestamp) -> Input {
         let Fetched { objects, reading, findings, seen, .. } = fetched;
-        let mut given = Given::of(objects);
-        given.world.seen_at = Some(now);
+        let mut input = Input::of(objects);
+        input.world.seen_at = Some(now);
         for (target, workload) in seen.scales {
-            given.world.hold(target, Slim::Workload(workload));
+            input.world.hold(target, Slim::Workload(workload));
         }
-        (given.reading, given.findings, given.unseen) = (reading, findings, seen.unseen);
-        given
+        (input.reading, input.findings, input.unseen) = (reading, findings, seen.unseen);
+        input
     }
 
     /// The world of objects, each with the `apiVersion` it is written in. Files and clusters meet
     /// here, and are treated alike from here on.
-    fn of(objects: Vec<(CheckedObject, String)>) -> Given {
-        let mut given = Given {
+    fn of(objects: Vec<(CheckedObject, String)>) -> Input {
+        let mut input = Input {
             world: World::default(),
             reading: Reading::default(),
             findings: Vec::new(),
@@ -107,29 +107,29 @@ impl Given {
             api_versions: BTreeMap::new(),
             of_objects: BTreeMap::new(),
         };
-        let given_twice = given_twice(&objects);
+        let duplicates = duplicates(&objects);
         for (checked, api_version) in objects {
             let Some(identity) = checked.identity else { continue };
-            given.api_versions.insert(identity.clone(), api_version);
-            if given_twice.contains(&identity) {
+            input.api_versions.insert(identity.clone(), api_version);
+            if duplicates.contains(&identity) {
                 continue;
             }
             if let (Role::QueryScaler, Some(target)) = (checked.kind.role(), &checked.scales) {
                 let target = target.identity();
                 let left_out =
                     format!("{identity} follows a query; what it does to {target} is not forecast");
-                given.left_out.insert(left_out);
+                input.left_out.insert(left_out);
             }
             if let Some(slim) = checked.slim {
-                given.world.hold(identity.clone(), slim);
+                input.world.hold(identity.clone(), slim);
             }
-            given.of_objects.insert(identity, checked.findings);
+            input.of_objects.insert(identity, checked.findings);
         }
-        for reference in given.world.policies().filter_map(|it| given.world.target_of(&it)) {
+        for reference in input.world.policies().filter_map(|it| input.world.target_of(&it)) {
             let (target, written) = (reference.target.identity(), reference.api_version);
-            given.api_versions.entry(target.clone()).or_insert_with(|| written.to_string());
+            input.api_versions.entry(target.clone()).or_insert_with(|| written.to_string());
         }
-        given
+        input
     }
 
     /// Adds those objects of kinds we do not know that a policy targets.
@@ -199,7 +199,7 @@ impl Given {
 }
 
 /// Neither of two objects of one name can be relied on.
-fn given_twice(objects: &[(CheckedObject, String)]) -> BTreeSet<Identity> {
+fn duplicates(objects: &[(CheckedObject, String)]) -> BTreeSet<Identity> {
     let is_second = |object: &&CheckedObject| {
         object.findings.iter().any(|finding| finding.code == Code::DuplicateObject)
     };

@@ -1,7 +1,7 @@
 //! What comes next: firings and boundaries, in order.
 
-use almanac_engine::{Value, What};
-use almanac_forecast::{Assumed, Coming, Event};
+use almanac_engine::{Occurrence, Value};
+use almanac_forecast::{AssumedValues, Event, Upcoming};
 
 use crate::builders::*;
 
@@ -27,7 +27,8 @@ fn firings_and_boundaries_of_everything_come_in_order_of_time() {
         .schedule("nodes", 1, vec![daily("9", "17", 5, 0), daily("12", "13", 7, 1)])
         .world();
     let day = period("2026-03-02T00:00:00Z", "2026-03-03T00:00:00Z");
-    let events: Vec<_> = Coming::new(world, day, &Assumed::new()).map(|it| told(&it)).collect();
+    let events: Vec<_> =
+        Upcoming::new(world, day, &AssumedValues::new()).map(|it| told(&it)).collect();
     assert_eq!(
         events,
         [
@@ -45,9 +46,9 @@ fn firings_and_boundaries_of_everything_come_in_order_of_time() {
 fn a_boundary_at_the_very_beginning_is_told() {
     let world = Building::default().schedule("nodes", 1, vec![daily("9", "17", 5, 0)]).world();
     let nine = period("2026-03-02T09:00:00Z", "2026-03-02T10:00:00Z");
-    let events: Vec<_> = Coming::new(world, nine, &Assumed::new()).collect();
+    let events: Vec<_> = Upcoming::new(world, nine, &AssumedValues::new()).collect();
     assert_eq!(events.len(), 1);
-    assert_eq!(events[0].what, What::Opens);
+    assert_eq!(events[0].what, Occurrence::Opens);
 }
 
 #[test]
@@ -55,7 +56,8 @@ fn a_firing_that_changes_nothing_is_told_and_so_is_one_of_which_nothing_is_left(
     let rules = vec![rule("a", "0 8 * * *", 10), rule("b", "0 8 * * *", 11)];
     let world = Building::default().scaling("s", to_workload("shop"), rules).world();
     let day = period("2026-03-02T00:00:00Z", "2026-03-03T00:00:00Z");
-    let events: Vec<_> = Coming::new(world, day, &Assumed::new()).map(|it| told(&it)).collect();
+    let events: Vec<_> =
+        Upcoming::new(world, day, &AssumedValues::new()).map(|it| told(&it)).collect();
     assert_eq!(
         events,
         [

@@ -11,13 +11,13 @@ use kube::api::DynamicObject;
 use serde_json::{Value, json};
 
 /// A policy object, but for what it says.
-pub(crate) struct Held {
+pub(crate) struct PolicyEntry {
     /// Tells it from another object of the same name.
     pub(crate) uid: Box<str>,
     /// The version of the object that is known.
     pub(crate) version: Box<str>,
     /// The edition of what it says that is known.
-    pub(crate) edition: Edition,
+    pub(crate) revision: SpecRevision,
     /// In which listing it was last told.
     pub(crate) listing: u32,
     /// What is wrong with it.
@@ -29,7 +29,7 @@ pub(crate) struct Held {
     /// Why it is not ready, as its status says or is about to say; nothing when it is.
     pub(crate) not_ready: Option<ConditionReason>,
     /// Its status, as the API server has it.
-    pub(crate) recorded: Recorded,
+    pub(crate) recorded: StatusSnapshot,
     /// Whether everything that is remembered of it is in there.
     pub(crate) is_recorded: bool,
     /// The pauses between attempts to record it that have failed since it last was.
@@ -39,7 +39,7 @@ pub(crate) struct Held {
 /// Which edition of what an object says is known. It changes when a user changes the object, and not
 /// when its status or a label does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Edition {
+pub(crate) enum SpecRevision {
     /// The API server counts the editions of the object's spec.
     Generation(i64),
     /// It does not, as with a `ConfigMap`: a mark of everything the object says.
@@ -49,9 +49,9 @@ pub(crate) enum Edition {
 }
 
 /// The version of what is believed to be older than any: no object has it, so no write with it succeeds.
-pub(crate) const OLDEST: &str = "1";
+pub(crate) const OLDEST_VERSION: &str = "1";
 
-impl Edition {
+impl SpecRevision {
     fn of(object: &DynamicObject) -> Self {
         if let Some(generation) = object.metadata.generation {
             return Self::Generation(generation);
@@ -74,20 +74,20 @@ impl Edition {
     }
 }
 
-impl Held {
+impl PolicyEntry {
     /// What a listing or a watch has told of an object.
     pub(crate) fn of(object: &DynamicObject, listing: u32) -> Self {
         let metadata = &object.metadata;
         Self {
             uid: metadata.uid.as_deref().unwrap_or_default().into(),
             version: metadata.resource_version.as_deref().unwrap_or_default().into(),
-            edition: Edition::of(object),
+            revision: SpecRevision::of(object),
             listing,
             findings: Box::default(),
             problem: None,
             is_not_writable: false,
             not_ready: None,
-            recorded: Recorded::of(&object.data["status"]),
+            recorded: StatusSnapshot::of(&object.data["status"]),
             is_recorded: true,
             failures: None,
         }
@@ -95,8 +95,8 @@ impl Held {
 
     /// Whatever is told of the object next is so, for versions have gone back.
     pub(crate) fn forget_versions(&mut self) {
-        self.version = OLDEST.into();
-        self.edition = Edition::Unknown;
+        self.version = OLDEST_VERSION.into();
+        self.revision = SpecRevision::Unknown;
     }
 
     /// Notes what stands between the object and its target.
@@ -117,12 +117,12 @@ impl Held {
 /// A status as the API server has it: not all of it, but enough to see whether another one is
 /// different, and since when its conditions have been as they are.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Recorded {
+pub(crate) struct StatusSnapshot {
     mark: u64,
     conditions: Box<[(&'static str, bool, Timestamp)]>,
 }
 
-impl Recorded {
+impl StatusSnapshot {
     /// From the status itself; null for an object that has none.
     pub(crate) fn of(status: &Value) -> Self {
         let mut conditions = Vec::new();
@@ -186,14 +186,14 @@ pub(crate) fn is_older(version: &str, than: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn edition(object: Value) -> Edition {
-        Edition::of(&serde_json::from_value(object).expect("it has the shape of an object"))
+    fn revision(object: Value) -> SpecRevision {
+        SpecRevision::of(&serde_json::from_value(object).expect("it has the shape of an object"))
     }
 
     #[test]
     fn an_object_without_a_generation_is_another_edition_when_its_data_is() {
         let config_map = |data: &str, label: &str| {
-            edition(json!({
+            revision(json!({
                 "apiVersion": "v1", "kind": "ConfigMap",
                 "metadata": { "name": "policies", "labels": { "owner": label } },
                 "data": { "policies.yaml": data },
@@ -207,7 +207,7 @@ mod tests {
     #[test]
     fn an_object_with_a_generation_is_the_same_edition_whatever_its_status_is() {
         let object = |generation: i64, status: &str| {
-            edition(json!({
+            revision(json!({
                 "metadata": { "name": "shop", "generation": generation },
                 "spec": {}, "status": { "phase": status },
             }))
@@ -227,7 +227,7 @@ mod tests {
     fn a_status_is_the_same_whatever_the_order_it_was_written_in() {
         let one: Value = serde_json::from_str(r#"{"a": 1, "b": [2]}"#).expect("it is JSON");
         let other: Value = serde_json::from_str(r#"{"b": [2], "a": 1}"#).expect("it is JSON");
-        assert!(Recorded::of(&one).is(&other));
-        assert!(!Recorded::of(&one).is(&Value::Null));
+        assert!(StatusSnapshot::of(&one).is(&other));
+        assert!(!StatusSnapshot::of(&one).is(&Value::Null));
     }
 }

@@ -11,19 +11,19 @@ use crate::cluster::Cluster;
 
 /// Whether we lead, and what is known if we do.
 #[derive(Clone, Default)]
-pub(crate) struct Leading {
-    term: Arc<Mutex<Option<Term>>>,
+pub(crate) struct Leadership {
+    term: Arc<Mutex<Option<Current>>>,
 }
 
-struct Term {
+struct Current {
     fence: Fence,
     cluster: Arc<Cluster>,
 }
 
-impl Leading {
+impl Leadership {
     /// A term has begun, and everything is known.
     pub(crate) fn begin(&self, fence: Fence, cluster: Arc<Cluster>) {
-        *self.lock() = Some(Term { fence, cluster });
+        *self.lock() = Some(Current { fence, cluster });
     }
 
     /// It is over. What was known then.
@@ -37,18 +37,18 @@ impl Leading {
         term.as_ref().filter(|term| term.fence.is_open()).map(|term| Arc::clone(&term.cluster))
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Option<Term>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Option<Current>> {
         self.term.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl std::fmt::Debug for Leading {
+impl std::fmt::Debug for Leadership {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(formatter, "Leading({})", self.cluster().is_some())
+        write!(formatter, "Leadership({})", self.cluster().is_some())
     }
 }
 
-impl Collector for Leading {
+impl Collector for Leadership {
     fn encode(&self, mut encoder: DescriptorEncoder) -> Result<(), std::fmt::Error> {
         let leads = ConstGauge::new(i64::from(self.cluster().is_some()));
         let (name, help) = ("almanac_leader", "Whether this process leads: 1, or 0");

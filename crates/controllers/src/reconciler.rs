@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use almanac_api::status::TargetProblem;
-use almanac_engine::cron_scaling::ForeignChange;
+use almanac_engine::cron_scaling::ExternalChange;
 use almanac_engine::turn::{self, OpenTurn, Turn};
 use almanac_engine::{
     Action, Identity, Outcome, PolicyName, Reach, Recorded, TargetReference, Unreachable,
@@ -14,19 +14,19 @@ use almanac_engine::{
 use almanac_shell::clock::Clock;
 use almanac_shell::event_log::EventLog;
 use almanac_shell::lease::{Fenced, Position, Switch};
-use almanac_shell::writer::IsWanted;
+use almanac_shell::writer::StillWanted;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::cluster::{Cluster, Edition, Held, Known};
-use crate::families::{Families, Subject};
-use crate::targets::{Seen, Targets, Unknown};
+use crate::cluster::{Cluster, ClusterState, PolicyEntry, SpecRevision};
+use crate::families::{Families, ReportSubject};
+use crate::targets::{ObservedTarget, TargetError, Targets};
 use crate::turns::Turns;
 
 /// A target that cannot be used, and is not followed, is looked at again after about so long.
-const LOOKS_AGAIN_AFTER: SignedDuration = SignedDuration::from_secs(60);
+const RECHECK_INTERVAL: SignedDuration = SignedDuration::from_secs(60);
 
 /// Carries out the policies, one turn at a time.
-pub(crate) struct CarryingOut {
+pub(crate) struct Reconciler {
     pub(crate) cluster: Arc<Cluster>,
     pub(crate) targets: Arc<Targets>,
     pub(crate) records: Arc<Turns>,
@@ -37,9 +37,9 @@ pub(crate) struct CarryingOut {
 }
 
 /// Which object a turn is about, as it was when the turn began.
-struct About {
+struct TurnSubject {
     uid: Box<str>,
-    edition: Edition,
+    revision: SpecRevision,
     target: Option<TargetReference>,
     /// Whether it was refused to change the target when that was last tried.
     is_not_writable: bool,
@@ -48,7 +48,7 @@ struct About {
 }
 
 /// What was found out about the target in a turn.
-enum TargetNews {
+enum TargetObservation {
     /// Nothing: whatever was wrong with it still may be.
     None,
     /// It can be read.
@@ -61,18 +61,18 @@ enum TargetNews {
     NotWritable(TargetProblem),
 }
 
-impl CarryingOut {
+impl Reconciler {
     /// Takes the turn of one policy. When it wants its next one.
     pub(crate) async fn take_turn(&self, policy: &PolicyName) -> Option<Timestamp> {
         let about = self.about(policy)?;
         let position = self.switch.position();
-        let passed_over = self.pass_over(policy, &about, position);
+        let passed_over = self.skip_stopped(policy, &about, position);
         if position == Position::Stopped
             && let Some(turn) = passed_over
         {
             // Who has no turn to come would not be there when all goes on, and whatever is wrong with its
             // target would not be looked at again.
-            let looks_again = || self.clock.now().checked_add(LOOKS_AGAIN_AFTER).ok();
+            let looks_again = || self.clock.now().checked_add(RECHECK_INTERVAL).ok();
             return turn.wake_at.or_else(looks_again);
         }
         let unknown = match &about.target {
@@ -87,12 +87,12 @@ impl CarryingOut {
         };
         let opened_at = open.at();
         // Whoever does not lead any more has nothing to settle either.
-        let is_wanted = || {
+        let still_wanted = || {
             position != Position::Stopped
                 && self.switch.position() == position
                 && self.is_still_wanted(policy, &about, open.deadline())
         };
-        let applied = self.apply(&about, &open, &over, unknown.as_ref(), &is_wanted).await;
+        let applied = self.apply(&about, &open, &over, unknown.as_ref(), &still_wanted).await;
         let (outcomes, news) = applied.ok()?;
         let wake_at = self.close(policy, &about, open, outcomes, news);
         self.records.wake(policy);
@@ -106,18 +106,23 @@ impl CarryingOut {
 
     /// The turn of a policy that records what falls due, or fell due, while everything is stopped;
     /// nothing when it never was, or when the policy changes nothing by itself.
-    fn pass_over(&self, policy: &PolicyName, about: &About, position: Position) -> Option<Turn> {
+    fn skip_stopped(
+        &self,
+        policy: &PolicyName,
+        about: &TurnSubject,
+        position: Position,
+    ) -> Option<Turn> {
         let now = self.clock.now();
         let until = position.stopped_until(now)?;
         let turn = {
-            let mut known = self.cluster.lock();
-            let turn = turn::pass_over(&mut known.world, policy, until, now)?;
+            let mut state = self.cluster.lock();
+            let turn = turn::skip_stopped(&mut state.world, policy, until, now)?;
             // The turn that follows tells whatever else there is, once.
             if turn.recorded.is_empty() && position != Position::Stopped {
                 return Some(turn);
             }
-            if let Some(held) = known.policies.get_mut(policy) {
-                held.is_recorded = false;
+            if let Some(entry) = state.policies.get_mut(policy) {
+                entry.is_recorded = false;
             }
             turn
         };
@@ -129,26 +134,26 @@ impl CarryingOut {
     fn report(
         &self,
         policy: &PolicyName,
-        about: &About,
+        about: &TurnSubject,
         turn: &Turn,
         changed_by: Option<Box<str>>,
     ) {
         let target = about.target.as_ref().map(|it| it.target.identity().clone());
         let (policy_name, uid) = (policy.clone(), about.uid.clone());
-        let subject = Subject { policy: policy_name, uid, target, changed_by };
+        let subject = ReportSubject { policy: policy_name, uid, target, changed_by };
         self.families.of(policy.family).report(&subject, &turn.recorded, &self.events);
     }
 
-    fn about(&self, policy: &PolicyName) -> Option<About> {
-        let known = self.cluster.lock();
-        let held = known.policies.get(policy)?;
-        let target = known.world.target_of(policy);
-        Some(About {
-            uid: held.uid.clone(),
-            edition: held.edition,
+    fn about(&self, policy: &PolicyName) -> Option<TurnSubject> {
+        let state = self.cluster.lock();
+        let entry = state.policies.get(policy)?;
+        let target = state.world.target_of(policy);
+        Some(TurnSubject {
+            uid: entry.uid.clone(),
+            revision: entry.revision,
             target,
-            is_not_writable: held.is_not_writable,
-            was_missing: matches!(held.problem.as_deref(), Some(TargetProblem::NotFound)),
+            is_not_writable: entry.is_not_writable,
+            was_missing: matches!(entry.problem.as_deref(), Some(TargetProblem::NotFound)),
         })
     }
 
@@ -157,42 +162,42 @@ impl CarryingOut {
     fn open(
         &self,
         policy: &PolicyName,
-        about: &About,
-        unknown: Option<&Unknown>,
-    ) -> Option<(OpenTurn, Seen)> {
+        about: &TurnSubject,
+        unknown: Option<&TargetError>,
+    ) -> Option<(OpenTurn, ObservedTarget)> {
         let now = self.clock.now();
-        let known = self.cluster.lock();
-        known
+        let state = self.cluster.lock();
+        state
             .policies
             .get(policy)
-            .filter(|held| about.is(held) && held.edition == about.edition)?;
+            .filter(|entry| about.is(entry) && entry.revision == about.revision)?;
         let target = about.target.as_ref().map(|reference| reference.target.identity());
         let reach = target.zip(unknown).and_then(|(target, unknown)| reach(target, unknown));
-        let open = turn::open(&known.world, policy, &reach.unwrap_or_default(), now)?;
-        let over = target.map(|target| Seen::of(target, &known)).unwrap_or_default();
+        let open = turn::open(&state.world, policy, &reach.unwrap_or_default(), now)?;
+        let over = target.map(|target| ObservedTarget::of(target, &state)).unwrap_or_default();
         Some((open, over))
     }
 
     /// Carries out what was decided; also what was found out about the target.
     async fn apply(
         &self,
-        about: &About,
+        about: &TurnSubject,
         open: &OpenTurn,
-        over: &Seen,
-        unknown: Option<&Unknown>,
-        is_wanted: IsWanted<'_>,
-    ) -> Result<(Vec<Outcome>, TargetNews), Fenced> {
+        over: &ObservedTarget,
+        unknown: Option<&TargetError>,
+        still_wanted: StillWanted<'_>,
+    ) -> Result<(Vec<Outcome>, TargetObservation), Fenced> {
         let mut news = match unknown {
-            Some(Unknown::Problem(problem)) => TargetNews::Problem(problem.clone()),
-            Some(Unknown::Passing(_)) => TargetNews::None,
-            None => TargetNews::Readable,
+            Some(TargetError::Problem(problem)) => TargetObservation::Problem(problem.clone()),
+            Some(TargetError::Transient(_)) => TargetObservation::None,
+            None => TargetObservation::Readable,
         };
         if let Some(reference) = about.target.as_ref().filter(|_| about.is_not_writable)
             && unknown.is_none()
             && open.actions().is_empty()
             && self.targets.may_be_changed(&reference.target).await? == Some(true)
         {
-            news = TargetNews::Written;
+            news = TargetObservation::Written;
         }
         let mut outcomes = Vec::with_capacity(open.actions().len());
         for action in open.actions() {
@@ -200,12 +205,14 @@ impl CarryingOut {
                 outcomes.push(Outcome::Done);
                 continue;
             };
-            let applied = self.targets.apply(&reference.target, action, over, is_wanted).await?;
+            let applied = self.targets.apply(&reference.target, action, over, still_wanted).await?;
             news = match applied.problem {
-                Some(problem @ TargetProblem::Forbidden(_)) => TargetNews::NotWritable(problem),
-                Some(problem) => TargetNews::Problem(problem),
-                None if applied.outcome == Outcome::Done => TargetNews::Written,
-                None => TargetNews::None,
+                Some(problem @ TargetProblem::Forbidden(_)) => {
+                    TargetObservation::NotWritable(problem)
+                }
+                Some(problem) => TargetObservation::Problem(problem),
+                None if applied.outcome == Outcome::Done => TargetObservation::Written,
+                None => TargetObservation::None,
             };
             outcomes.push(applied.outcome);
         }
@@ -217,12 +224,12 @@ impl CarryingOut {
     fn is_still_wanted(
         &self,
         policy: &PolicyName,
-        about: &About,
+        about: &TurnSubject,
         deadline: Option<Timestamp>,
     ) -> bool {
-        let known = self.cluster.lock();
-        let held = known.policies.get(policy);
-        held.is_some_and(|held| about.is(held) && held.edition == about.edition)
+        let state = self.cluster.lock();
+        let entry = state.policies.get(policy);
+        entry.is_some_and(|entry| about.is(entry) && entry.revision == about.revision)
             && deadline.is_none_or(|deadline| self.clock.now() <= deadline)
     }
 
@@ -230,24 +237,24 @@ impl CarryingOut {
     fn close(
         &self,
         policy: &PolicyName,
-        about: &About,
+        about: &TurnSubject,
         open: OpenTurn,
         outcomes: Vec<Outcome>,
-        news: TargetNews,
+        news: TargetObservation,
     ) -> Option<Timestamp> {
         let now = self.clock.now();
         let target = about.target.as_ref().map(|it| it.target.identity().clone());
         let (turn, changed_by) = {
-            let mut known = self.cluster.lock();
-            let Known { world, policies, targets } = &mut *known;
-            let held = policies.get_mut(policy).filter(|held| about.is(held))?;
-            if held.edition == about.edition {
-                held.note(news);
+            let mut state = self.cluster.lock();
+            let ClusterState { world, policies, targets } = &mut *state;
+            let entry = policies.get_mut(policy).filter(|entry| about.is(entry))?;
+            if entry.revision == about.revision {
+                entry.note(news);
             }
-            held.is_recorded = false;
+            entry.is_recorded = false;
             let mut turn = open.close(world, outcomes, now);
             let foreign = target.as_ref().map(|target| targets.foreign(target)).unwrap_or_default();
-            let changes: Vec<ForeignChange> = foreign.iter().map(|it| it.change).collect();
+            let changes: Vec<ExternalChange> = foreign.iter().map(|it| it.change).collect();
             turn.recorded.extend(world.notice(policy, &changes, now));
             let undone = turn.recorded.iter().find_map(Recorded::undone);
             let by = foreign.iter().find(|it| Some(it.change.field) == undone);
@@ -262,45 +269,47 @@ impl CarryingOut {
     fn looks_again(
         &self,
         target: &Identity,
-        unknown: Option<&Unknown>,
+        unknown: Option<&TargetError>,
         at: Timestamp,
     ) -> Option<Timestamp> {
-        if unknown.is_some_and(Unknown::is_not_found) && self.targets.is_followed(target) {
+        if unknown.is_some_and(TargetError::is_not_found) && self.targets.is_followed(target) {
             return None;
         }
         // Spread by the name, so that thousands do not ask together.
         let spread = target.name().bytes().fold(0_u8, u8::wrapping_add);
-        let after = LOOKS_AGAIN_AFTER + SignedDuration::from_millis(i64::from(spread) * 100);
+        let after = RECHECK_INTERVAL + SignedDuration::from_millis(i64::from(spread) * 100);
         at.saturating_add(after).ok()
     }
 }
 
-impl About {
+impl TurnSubject {
     /// Whether this is the same object still, and not another one of its name.
-    fn is(&self, held: &Held) -> bool {
-        held.uid == self.uid
+    fn is(&self, entry: &PolicyEntry) -> bool {
+        entry.uid == self.uid
     }
 }
 
-impl Held {
-    fn note(&mut self, news: TargetNews) {
+impl PolicyEntry {
+    fn note(&mut self, news: TargetObservation) {
         match news {
-            TargetNews::None => {}
+            TargetObservation::None => {}
             // That it can be read does not say that it can be changed.
-            TargetNews::Readable if self.is_not_writable => {}
-            TargetNews::Readable | TargetNews::Written => self.note_problem(None, false),
-            TargetNews::Problem(problem) => self.note_problem(Some(problem), false),
-            TargetNews::NotWritable(problem) => self.note_problem(Some(problem), true),
+            TargetObservation::Readable if self.is_not_writable => {}
+            TargetObservation::Readable | TargetObservation::Written => {
+                self.note_problem(None, false);
+            }
+            TargetObservation::Problem(problem) => self.note_problem(Some(problem), false),
+            TargetObservation::NotWritable(problem) => self.note_problem(Some(problem), true),
         }
     }
 }
 
 /// What a turn must do without. A target that does not exist is no riddle: the world says so itself.
-fn reach(target: &Identity, unknown: &Unknown) -> Option<Reach> {
+fn reach(target: &Identity, unknown: &TargetError) -> Option<Reach> {
     let why = match unknown {
-        Unknown::Problem(TargetProblem::NotFound) => return None,
-        Unknown::Problem(problem) => Unreachable::Forbidden(Arc::from(problem.message(target))),
-        Unknown::Passing(why) => Unreachable::Unknown(Arc::from(why.as_str())),
+        TargetError::Problem(TargetProblem::NotFound) => return None,
+        TargetError::Problem(problem) => Unreachable::Forbidden(Arc::from(problem.message(target))),
+        TargetError::Transient(why) => Unreachable::Unknown(Arc::from(why.as_str())),
     };
     Some(Reach::without(target.clone(), why))
 }

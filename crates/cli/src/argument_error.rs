@@ -11,21 +11,21 @@ const MARKER: Style = AnsiColor::Blue.on_default().bold();
 
 /// What is wrong with the value of an argument, and where in it.
 #[derive(Debug)]
-pub(crate) struct Complaint {
+pub(crate) struct ArgumentError {
     argument: &'static str,
     text: String,
     span: Range<usize>,
     message: String,
 }
 
-impl Complaint {
+impl ArgumentError {
     pub(crate) fn new(
         argument: &'static str,
         text: &str,
         span: Range<usize>,
         message: impl fmt::Display,
-    ) -> Complaint {
-        Complaint { argument, text: text.to_owned(), span, message: message.to_string() }
+    ) -> ArgumentError {
+        ArgumentError { argument, text: text.to_owned(), span, message: message.to_string() }
     }
 
     /// About the whole of an argument's value.
@@ -33,8 +33,8 @@ impl Complaint {
         argument: &'static str,
         text: &str,
         message: impl fmt::Display,
-    ) -> Complaint {
-        Complaint::new(argument, text, 0..text.len(), message)
+    ) -> ArgumentError {
+        ArgumentError::new(argument, text, 0..text.len(), message)
     }
 
     #[cfg(test)]
@@ -45,27 +45,27 @@ impl Complaint {
 
 /// Something typed, in backticks for a message: cut when it is long, and with control characters
 /// escaped, which must not reach a terminal.
-pub(crate) fn quoted(given: &str) -> String {
+pub(crate) fn quoted(input: &str) -> String {
     const LONGEST: usize = 40;
-    let mut characters = given.chars();
+    let mut characters = input.chars();
     let start: String = characters.by_ref().take(LONGEST).flat_map(char::escape_debug).collect();
     let rest = if characters.next().is_some() { "…" } else { "" };
     format!("`{start}{rest}`")
 }
 
-impl fmt::Display for Complaint {
+impl fmt::Display for ArgumentError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.argument, self.message)
     }
 }
 
-impl std::error::Error for Complaint {}
+impl std::error::Error for ArgumentError {}
 
 /// An error as it is printed: its chain of causes, and the marked text when it has one.
 pub(crate) fn render(error: &anyhow::Error) -> String {
     let mut rendered = format!("{ERROR}error:{ERROR:#} {error:#}");
-    if let Some(complaint) = error.downcast_ref::<Complaint>() {
-        rendered += &marked(&complaint.text, &complaint.span);
+    if let Some(argument_error) = error.downcast_ref::<ArgumentError>() {
+        rendered += &marked(&argument_error.text, &argument_error.span);
     }
     rendered
 }

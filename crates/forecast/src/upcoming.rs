@@ -3,15 +3,15 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use almanac_engine::{Field, Identity, PolicyName, Value, What, World};
+use almanac_engine::{Field, Identity, Occurrence, PolicyName, Value, World};
 use jiff::Timestamp;
 
-use crate::{Assumed, Assumption, Clock, Period, Step};
+use crate::{AssumedValues, Assumption, Period, Simulation, Step};
 
 /// The firings and boundaries of a period, found one by one as they are asked for.
 #[derive(Debug)]
-pub struct Coming {
-    clock: Clock,
+pub struct Upcoming {
+    simulation: Simulation,
     period: Period,
     found: VecDeque<Event>,
 }
@@ -28,32 +28,32 @@ pub struct Event {
     /// What is changed.
     pub target: Identity,
     /// What happens.
-    pub what: What,
+    pub what: Occurrence,
     /// The fields it sets, each with its value before and after; they may be the same.
     pub sets: Vec<(Field, Option<Value>, Value)>,
 }
 
-impl Coming {
+impl Upcoming {
     /// Everything that happens in a world in a period.
     #[must_use]
-    pub fn new(world: World, period: Period, assumed: &Assumed) -> Coming {
-        let clock = Clock::start(world, period.from(), assumed);
-        Coming { clock, period, found: VecDeque::new() }
+    pub fn new(world: World, period: Period, assumed: &AssumedValues) -> Upcoming {
+        let simulation = Simulation::start(world, period.from(), assumed);
+        Upcoming { simulation, period, found: VecDeque::new() }
     }
 
     /// What was assumed.
     #[must_use]
     pub fn assumptions(&self) -> &[Assumption] {
-        self.clock.assumptions()
+        self.simulation.assumptions()
     }
 
     fn take_down(&mut self, step: &Step) {
-        let footprint = self.clock.world().footprint(&step.policy);
+        let footprint = self.simulation.world().footprint(&step.policy);
         let written = footprint.writes.into_iter().map(|(object, _)| object).next();
         let target = written.unwrap_or_else(|| step.policy.identity.clone());
-        let world = self.clock.world();
+        let world = self.simulation.world();
         let happened = step.recorded.iter();
-        for (what, rule) in happened.filter_map(|it| it.what(world, &step.policy.identity)) {
+        for (what, rule) in happened.filter_map(|it| it.occurrence(world, &step.policy.identity)) {
             self.found.push_back(Event {
                 at: step.at,
                 policy: step.policy.clone(),
@@ -67,10 +67,16 @@ impl Coming {
 }
 
 /// The fields that a rule has set in a turn. What closes sets nothing itself; what holds instead does.
-fn sets(step: &Step, what: What, rule: Option<&Arc<str>>) -> Vec<(Field, Option<Value>, Value)> {
+fn sets(
+    step: &Step,
+    what: Occurrence,
+    rule: Option<&Arc<str>>,
+) -> Vec<(Field, Option<Value>, Value)> {
     let by_rule = |writer: Option<&Arc<str>>| match what {
-        What::Closes => true,
-        What::Fires | What::Superseded | What::Missed | What::Opens => writer == rule,
+        Occurrence::Closes => true,
+        Occurrence::Fires | Occurrence::Superseded | Occurrence::Missed | Occurrence::Opens => {
+            writer == rule
+        }
     };
     let set = step
         .set
@@ -79,12 +85,12 @@ fn sets(step: &Step, what: What, rule: Option<&Arc<str>>) -> Vec<(Field, Option<
     set.map(|set| (set.field, set.before.clone(), set.value.clone())).collect()
 }
 
-impl Iterator for Coming {
+impl Iterator for Upcoming {
     type Item = Event;
 
     fn next(&mut self) -> Option<Event> {
         while self.found.is_empty() {
-            let step = self.clock.step(self.period.to())?;
+            let step = self.simulation.step(self.period.to())?;
             self.take_down(&step);
         }
         self.found.pop_front()

@@ -5,19 +5,19 @@ use std::sync::Arc;
 
 use almanac_engine::turn::{self, Effect, Turn};
 use almanac_engine::{
-    Agenda, Field, Held, Identity, PolicyName, Recorded, Target, Value, World, begin,
+    Agenda, Field, Identity, PolicyName, PriorWrite, Recorded, Target, Value, World, begin,
 };
 use jiff::Timestamp;
 
 use crate::origin::Origins;
-use crate::{Assumed, Assumption, Origin};
+use crate::{AssumedValues, Assumption, Origin};
 
 /// A world in which time passes.
 ///
 /// Where it begins is the engine's affair: with what is, or with what the firings before the
 /// beginning have left. Whatever lies before is run through the same turns as all that follows.
 #[derive(Debug)]
-pub struct Clock {
+pub struct Simulation {
     world: World,
     agenda: Agenda,
     origins: Origins,
@@ -65,10 +65,10 @@ pub struct Set {
     pub origin: Arc<Origin>,
 }
 
-impl Clock {
+impl Simulation {
     /// Sets a world to `from`.
     #[must_use]
-    pub fn start(mut world: World, from: Timestamp, assumed: &Assumed) -> Clock {
+    pub fn start(mut world: World, from: Timestamp, assumed: &AssumedValues) -> Simulation {
         let mut assumptions = add_missing_targets(&mut world);
         let begun = begin(&mut world, from);
         let mut agenda = Agenda::default();
@@ -76,19 +76,19 @@ impl Clock {
             agenda.set(policy, Some(*at));
         }
         let replayed = begun.replayed;
-        if replayed.behind_what_is {
+        if replayed.predates_state {
             assumptions.push(Assumption::Replayed { from });
         }
         let holders = holders_at_first(&world);
         let origins = Origins::default();
-        let mut clock = Clock { world, agenda, origins, holders, assumptions };
-        clock.hold_what_was_set(begun.held);
-        while clock.step(from).is_some() {}
+        let mut simulation = Simulation { world, agenda, origins, holders, assumptions };
+        simulation.take_over_prior_writes(begun.prior_writes);
+        while simulation.step(from).is_some() {}
         if replayed.as_if_in_force {
-            clock.assumptions.push(Assumption::InForceBefore { from });
+            simulation.assumptions.push(Assumption::InForceBefore { from });
         }
-        clock.assume(assumed);
-        clock
+        simulation.assume(assumed);
+        simulation
     }
 
     /// The world as it is now.
@@ -140,8 +140,8 @@ impl Clock {
 
     /// Takes over who is known to have set fields before the first turn. What a field is counts more
     /// than what it was set to: somebody else may have changed it since.
-    fn hold_what_was_set(&mut self, held: Vec<Held>) {
-        let mut latest: BTreeMap<(Identity, Field), Held> = BTreeMap::new();
+    fn take_over_prior_writes(&mut self, held: Vec<PriorWrite>) {
+        let mut latest: BTreeMap<(Identity, Field), PriorWrite> = BTreeMap::new();
         for held in held {
             let place = (held.target.clone(), held.field);
             if latest.get(&place).is_none_or(|known| known.since <= held.since) {
@@ -162,7 +162,7 @@ impl Clock {
     }
 
     /// Lets fields be what whoever asked says, and notes those of which nobody knows.
-    fn assume(&mut self, assumed: &Assumed) {
+    fn assume(&mut self, assumed: &AssumedValues) {
         for ((target, field), holder) in &mut self.holders {
             let place = (target.clone(), *field);
             if let Some(&number) = assumed.get(&place) {
@@ -170,7 +170,7 @@ impl Clock {
                 let value = Some(Value::Number(number));
                 *holder = Holder { value, origin: Origin::assumed(), since: None };
                 let (target, field) = place;
-                self.assumptions.push(Assumption::Given { target, field, value: number });
+                self.assumptions.push(Assumption::Stated { target, field, value: number });
             } else if holder.value.is_none() && field.can_be_assumed() {
                 let (target, field) = place;
                 self.assumptions.push(Assumption::UnknownAtStart { target, field });
@@ -183,7 +183,7 @@ impl Clock {
 
     /// No autoscaler has bounds that contradict each other. If one is assumed to, the bound that was
     /// not said makes way.
-    fn make_way(&mut self, target: &Identity, assumed: Field, number: u32, all: &Assumed) {
+    fn make_way(&mut self, target: &Identity, assumed: Field, number: u32, all: &AssumedValues) {
         let (other, crosses): (Field, fn(u32, u32) -> bool) = match assumed {
             Field::MinReplicas => (Field::MaxReplicas, |min, max| min > max),
             Field::MaxReplicas => (Field::MinReplicas, |max, min| min > max),
@@ -238,7 +238,7 @@ fn add_missing_targets(world: &mut World) -> Vec<Assumption> {
 
 /// Every field that a policy can set, with what the world says about it.
 fn holders_at_first(world: &World) -> BTreeMap<(Identity, Field), Holder> {
-    let (given, unknown) = (Origin::given(), Origin::unknown());
+    let (given, unknown) = (Origin::initial(), Origin::unknown());
     let written = world.policies().flat_map(|policy| world.footprint(&policy).writes);
     let holders = written.map(|(object, field)| {
         let value = field.read(world, &object);

@@ -18,18 +18,18 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::carrying_out::CarryingOut;
 use crate::cluster::Cluster;
 use crate::families::Families;
-use crate::policies::{PolicyFollower, Unrecorded, Woken};
+use crate::policies::{PolicyFollower, Unrecorded, WorkQueues};
+use crate::reconciler::Reconciler;
 use crate::targets::Targets;
-use crate::term::TURNS_AT_ONCE;
+use crate::term::MAX_CONCURRENT_TURNS;
 use crate::turns::Turns;
 
 /// The controllers of `CronFederatedHPA`s before an API server.
-pub(crate) struct Stand {
+pub(crate) struct TestBench {
     pub(crate) cluster: Arc<Cluster>,
-    controller: Arc<CarryingOut>,
+    controller: Arc<Reconciler>,
     turns: Arc<Turns>,
     follower: PolicyFollower,
     stub: Stub,
@@ -37,11 +37,11 @@ pub(crate) struct Stand {
     _telling: EventLogWriter,
 }
 
-impl Stand {
+impl TestBench {
     /// A stand whose clock shows this instant now.
     pub(crate) fn at(now: &str, stub: &Stub) -> Self {
         let begun = (now.parse().expect("it is an instant"), Instant::now());
-        let clock = Clock::of(move || shown(begun, Instant::now()));
+        let clock = Clock::from_fn(move || shown(begun, Instant::now()));
         let client = stub.client();
         let cluster = Arc::new(Cluster::default());
         let [turns, records] = [(); 2].map(|()| Arc::new(Turns::new(clock.clone())));
@@ -49,17 +49,17 @@ impl Stand {
         let writer = Writer::new(client.clone(), Fence::open(), budget, WriteMetrics::default());
         let (events, telling) = EventLog::new(writer.clone(), "test", &EventMetrics::default());
         let targets = Targets::new(client, writer, Arc::clone(&cluster), Arc::clone(&turns), false);
-        let woken = Woken { turns: Arc::clone(&turns), records: Arc::clone(&records) };
+        let queues = WorkQueues { turns: Arc::clone(&turns), records: Arc::clone(&records) };
         let (mut follower, _) = PolicyFollower::new(
             Family::CronScaling,
             clock.clone(),
             Unrecorded::default(),
             Arc::clone(&cluster),
-            woken,
+            queues,
         );
-        follower.begin();
+        follower.begin_list();
         let switch = Switch::new(clock.clone());
-        let controller = Arc::new(CarryingOut {
+        let controller = Arc::new(Reconciler {
             cluster: Arc::clone(&cluster),
             targets: Arc::new(targets),
             records,
@@ -78,8 +78,8 @@ impl Stand {
     }
 
     /// Tells the controllers of an object.
-    pub(crate) fn present(&mut self, object: Value) {
-        self.follower.present(serde_json::from_value(object).expect("it has the shape of one"));
+    pub(crate) fn upsert(&mut self, object: Value) {
+        self.follower.upsert(serde_json::from_value(object).expect("it has the shape of one"));
     }
 
     /// Gives everybody their turns for so long.
@@ -97,13 +97,13 @@ impl Stand {
             tokio::time::sleep(Duration::from_secs(seconds)).await;
             end.cancel();
         };
-        tokio::join!(self.turns.run(TURNS_AT_ONCE, None, end.clone(), writes, turn), stop);
+        tokio::join!(self.turns.run(MAX_CONCURRENT_TURNS, None, end.clone(), writes, turn), stop);
     }
 
     /// The reason of a condition of a policy's, if it is not as it should be.
     pub(crate) fn complaint(&self, policy: &PolicyName) -> Option<&'static str> {
-        let known = self.cluster.lock();
-        let problem = known.policies.get(policy)?.problem.as_ref()?;
+        let state = self.cluster.lock();
+        let problem = state.policies.get(policy)?.problem.as_ref()?;
         Some(problem.reason().name())
     }
 

@@ -16,10 +16,10 @@ use almanac_stub::{Asked, Fault, Stub};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::CarryingOut;
+use super::Reconciler;
 use crate::cluster::Cluster;
 use crate::families::Families;
-use crate::policies::{PolicyFollower, Unrecorded, Woken};
+use crate::policies::{PolicyFollower, Unrecorded, WorkQueues};
 use crate::targets::Targets;
 use crate::turns::Turns;
 
@@ -36,14 +36,14 @@ impl Shown {
     fn clock(&self) -> Clock {
         let shown = Arc::clone(&self.0);
         let second = move || Timestamp::from_second(shown.load(Ordering::SeqCst));
-        Clock::of(move || second().expect("it is in range"))
+        Clock::from_fn(move || second().expect("it is in range"))
     }
 }
 
 /// An API server with one Deployment; the clock goes on while it is scaled.
 fn stub(shown: Shown, scaled_until: &'static str) -> Stub {
     let stub = Stub::new();
-    stub.put(crate::stand::target("apps/v1", "Deployment", "shop"));
+    stub.put(crate::bench::target("apps/v1", "Deployment", "shop"));
     let takes_time = Fault::meanwhile(move |_| shown.set(scaled_until));
     stub.inject(takes_time.matching(Asked::is_write).path_contains("/shop/scale").always());
     stub
@@ -73,7 +73,7 @@ struct Stage {
     budget: WriteBudget,
     follower: PolicyFollower,
     switch: Switch,
-    controller: CarryingOut,
+    controller: Reconciler,
 }
 
 impl Stage {
@@ -90,7 +90,7 @@ impl Stage {
         let writer = Writer::new(client.clone(), Fence::open(), budget.clone(), metrics);
         let (events, _) = EventLog::new(writer.clone(), "test", &EventMetrics::default());
         let targets = Targets::new(client, writer, Arc::clone(&cluster), Arc::clone(&turns), false);
-        let woken = Woken { turns, records: Arc::clone(&records) };
+        let woken = WorkQueues { turns, records: Arc::clone(&records) };
         let (mut follower, _) = PolicyFollower::new(
             Family::CronScaling,
             clock.clone(),
@@ -98,10 +98,10 @@ impl Stage {
             Arc::clone(&cluster),
             woken,
         );
-        follower.begin();
-        follower.present(object(two_rules()));
+        follower.begin_list();
+        follower.upsert(object(two_rules()));
         let switch = Switch::new(clock.clone());
-        let controller = CarryingOut {
+        let controller = Reconciler {
             cluster: Arc::clone(&cluster),
             targets: Arc::new(targets),
             records,
@@ -165,7 +165,7 @@ async fn a_write_that_waited_until_the_rules_were_suspended_is_not_sent() {
         for rule in edited["spec"]["rules"].as_array_mut().expect("a list") {
             rule["suspend"] = json!(true);
         }
-        follower.present(object(edited));
+        follower.upsert(object(edited));
     };
     let (replicas, ..) = Stage::set("2026-11-20T09:00:01Z").wait_while(suspend).await;
     assert_eq!(replicas, Some(1));
@@ -173,7 +173,7 @@ async fn a_write_that_waited_until_the_rules_were_suspended_is_not_sent() {
 
 #[tokio::test(start_paused = true)]
 async fn a_write_that_waited_until_the_object_was_deleted_is_not_sent() {
-    let delete = |follower: &mut PolicyFollower, _: &Shown| follower.gone(object(two_rules()));
+    let delete = |follower: &mut PolicyFollower, _: &Shown| follower.delete(object(two_rules()));
     let (replicas, next, _) = Stage::set("2026-11-20T09:00:01Z").wait_while(delete).await;
     assert_eq!((replicas, next), (Some(1), None));
 }
@@ -274,7 +274,7 @@ async fn who_has_nothing_to_fire_is_looked_at_again_while_everything_is_stopped(
     }
     edited["spec"]["scaleTargetRef"]["apiVersion"] = json!("nobody.expects/v1");
     edited["spec"]["scaleTargetRef"]["kind"] = json!("Thing");
-    stage.follower.present(object(edited));
+    stage.follower.upsert(object(edited));
     assert!(stage.controller.take_turn(&policy()).await.is_some());
     stage.switch.take_in(Some("wrong values"));
     assert!(stage.controller.take_turn(&policy()).await.is_some());
@@ -288,7 +288,7 @@ async fn what_cannot_be_used_is_told_so_while_everything_is_stopped() {
     edited["metadata"]["generation"] = json!(2);
     edited["metadata"]["resourceVersion"] = json!("2");
     edited["spec"]["scaleTargetRef"] = json!({});
-    stage.follower.present(object(edited));
+    stage.follower.upsert(object(edited));
     stage.controller.records = Arc::new(Turns::new(stage.controller.clock.clone()));
     stage.controller.take_turn(&policy()).await;
     assert!(!stage.controller.records.is_quiet(), "its status says what is wrong");
@@ -307,11 +307,11 @@ async fn a_schedule_has_its_turns_while_everything_is_stopped() {
     });
     let clock = stage.controller.clock.clone();
     let turns = || Arc::new(Turns::new(clock.clone()));
-    let woken = Woken { turns: turns(), records: Arc::clone(&stage.controller.records) };
+    let woken = WorkQueues { turns: turns(), records: Arc::clone(&stage.controller.records) };
     let (family, cluster) = (Family::ScheduledCapacity, Arc::clone(&stage.cluster));
     let (mut follower, _) =
         PolicyFollower::new(family, clock.clone(), Unrecorded::default(), cluster, woken);
-    follower.present(object(schedule));
+    follower.upsert(object(schedule));
     let kind = Kind::of_family(family);
     let nodes = PolicyName::new(family, kind.identity("default", "nodes"));
     let next = stage.controller.take_turn(&nodes).await;
