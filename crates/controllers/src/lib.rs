@@ -1,22 +1,22 @@
-//! The controllers: carry out the policies of a cluster, each family in the same steps
+//! The controllers, which carry out the policies of a cluster. Every family goes through the same steps
 //! (`fetch → gather → decide → apply → settle → status`).
 //!
-//! | module | what it holds |
+//! | module | what it does |
 //! |---|---|
-//! | [`process`] | the whole of it: waits to lead, and runs one term after the other |
-//! | `term` | one term: everything is listed anew, and then everybody gets their turns |
-//! | `turns` | whose turn it is |
-//! | `carrying_out` | one turn: the engine's, with an API server between its opening and its close |
-//! | `cluster` | what is known: the world, and what is held besides |
-//! | `policies` | following the kinds of policies |
-//! | `targets` | what policies change: finding it, knowing its state, writing it |
-//! | `records` | writing statuses |
-//! | `not_ready` | how many objects need attention, and why |
-//! | `families` | which families there are here, and what each does besides deciding |
-//! | `metrics_producer`, `cron_federated_hpa` | a family each: its status, its Events, its metrics |
+//! | [`process`] | the whole process: waits to become the leader, and runs one term after another |
+//! | `term` | one term as the leader: lists everything afresh, then runs the policies' turns |
+//! | `turns` | the work queue: whose turn it is |
+//! | `reconciler` | one turn: the engine's, with writes to the API server between opening and closing it |
+//! | `cluster` | what is known of the cluster: the world, and the bookkeeping beside it |
+//! | `policies` | watches the policy kinds |
+//! | `targets` | finds, reads and writes what policies change |
+//! | `status_writer` | writes statuses |
+//! | `leadership` | whether this process leads, and what it knows while it does |
+//! | `not_ready` | counts the objects that need attention, by reason |
+//! | `families` | the families there are, and what each does besides deciding |
+//! | `metrics_producer`, `cron_federated_hpa` | one family each: its status, Events and metrics |
 //!
-//! What a policy wants is decided in `almanac-engine`; how a request is sent is the affair of
-//! `almanac-shell`.
+//! What a policy wants is decided in `almanac-engine`; how requests are sent is up to `almanac-shell`.
 
 #[cfg(test)]
 mod bench;

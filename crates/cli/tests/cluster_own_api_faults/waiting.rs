@@ -67,8 +67,8 @@ fn what_waits_to_be_written_is_looked_at_again_before_it_is_sent() -> TestResult
         ensure!(waiting.len() == WAITING, "{} wait", waiting.len());
 
         let changes = [Change::Edit, Change::Suspend, Change::Nothing, Change::Delete];
-        let changed = || waiting.iter().zip(changes.iter().cycle());
-        for (name, change) in changed() {
+        let pairs = || waiting.iter().zip(changes.iter().cycle());
+        for (name, change) in pairs() {
             change.make(cluster, name).await?;
         }
         await_seen(cluster, &replica).await?;
@@ -76,11 +76,11 @@ fn what_waits_to_be_written_is_looked_at_again_before_it_is_sent() -> TestResult
         ensure!(hangs.taken() == AT_ONCE, "some more were sent meanwhile");
         hangs.release();
 
-        for (name, _) in changed().filter(|(_, change)| **change == Change::Nothing) {
+        for (name, _) in pairs().filter(|(_, change)| **change == Change::Nothing) {
             await_missed(cluster, name).await?;
         }
         await_none_waiting(&replica).await?;
-        for (name, change) in changed() {
+        for (name, change) in pairs() {
             ensure!(replica.scalings(name).is_empty(), "{name} was sent after {change:?}");
             ensure!(replicas(cluster, name).await? == u64::from(BEFORE), "{name} was scaled");
         }
