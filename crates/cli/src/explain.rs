@@ -38,12 +38,13 @@ pub(crate) struct ExplainArguments {
     #[command(flatten)]
     input: InputArguments,
 
-    /// The instant: RFC 3339, or a date or time in the zone [default: now]
-    #[arg(long, value_name = "INSTANT")]
+    /// The instant: RFC 3339, a date or time in the zone, or one told from now, such as tomorrow,
+    /// monday or +2h [default: now]
+    #[arg(long, value_name = "INSTANT", allow_hyphen_values = true)]
     at: Option<String>,
 
     /// Whose wall clock to show [default: the policies' zone if they share one, or else UTC]
-    #[arg(long, value_name = "ZONE")]
+    #[arg(long, value_name = "ZONE", allow_hyphen_values = true)]
     zone: Option<String>,
 
     /// How to print it
@@ -88,7 +89,7 @@ pub(crate) fn run(
     };
     let subject = Subject::parse("NAME", &arguments.subject)?;
     let instant = |zone| match &arguments.at {
-        Some(text) => moment::instant("--at", text, zone),
+        Some(text) => moment::instant("--at", text, now, zone),
         None => Ok(now),
     };
     // What is valid is checked for the day that is asked about, in the policies' zone or not.

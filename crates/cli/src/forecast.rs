@@ -57,20 +57,21 @@ pub(crate) struct ForecastArguments {
     #[command(flatten)]
     input: InputArguments,
 
-    /// Where to begin: RFC 3339, or a date or time in the zone [default: now]
-    #[arg(long, value_name = "INSTANT")]
+    /// Where to begin: RFC 3339, a date or time in the zone, or one told from now, such as tomorrow,
+    /// monday or +2h [default: now]
+    #[arg(long, value_name = "INSTANT", allow_hyphen_values = true)]
     from: Option<String>,
 
     /// Where to end, written like --from
-    #[arg(long, value_name = "INSTANT", conflicts_with = "period")]
+    #[arg(long, value_name = "INSTANT", conflicts_with = "period", allow_hyphen_values = true)]
     to: Option<String>,
 
     /// How long a period to show, such as 36h, 7d or 1y [default: 7d]
-    #[arg(long = "for", value_name = "PERIOD")]
+    #[arg(long = "for", value_name = "PERIOD", allow_hyphen_values = true)]
     period: Option<String>,
 
     /// Whose wall clock to show [default: the policies' zone if they share one, or else UTC]
-    #[arg(long, value_name = "ZONE")]
+    #[arg(long, value_name = "ZONE", allow_hyphen_values = true)]
     zone: Option<String>,
 
     /// What holds at the beginning, such as deployment/shop.replicas=3
@@ -117,7 +118,7 @@ fn run_on(
 ) -> anyhow::Result<ExitCode> {
     let zone = arguments.zone.as_deref().map(|name| zone("--zone", name)).transpose()?;
     let from = match &arguments.from {
-        Some(text) => Some(moment::instant("--from", text, zone.unwrap_or(Zone::utc()))?),
+        Some(text) => Some(moment::instant("--from", text, now, zone.unwrap_or(Zone::utc()))?),
         None => None,
     };
     let only = arguments.only.iter().map(|text| Subject::parse("NAME", text));
@@ -126,10 +127,10 @@ fn run_on(
     let shown_in = zone.or_else(|| input.only_zone()).unwrap_or(Zone::utc());
     // A civil time means the zone that is shown.
     let from = match &arguments.from {
-        Some(text) => moment::instant("--from", text, shown_in)?,
+        Some(text) => moment::instant("--from", text, now, shown_in)?,
         None => now,
     };
-    let period = period(arguments, from, shown_in)?;
+    let period = period(arguments, from, now, shown_in)?;
     let assumed = assume::read(&arguments.assume, &input.world)?;
     let mut forecast = Forecast::new(&input.world, period, assumed);
     narrow(&mut forecast, &only, &input)?;
@@ -184,10 +185,11 @@ pub(crate) fn zone(argument: &'static str, name: &str) -> Result<Zone, ArgumentE
 fn period(
     arguments: &ForecastArguments,
     from: Timestamp,
+    now: Timestamp,
     zone: Zone,
 ) -> Result<Period, ArgumentError> {
     if let Some(text) = &arguments.to {
-        let to = moment::instant("--to", text, zone)?;
+        let to = moment::instant("--to", text, now, zone)?;
         return Period::new(from, to).ok_or_else(|| {
             let message = format!(
                 "the period ends before it begins; write a time after {}",

@@ -51,7 +51,7 @@ const COULD_NOT_RUN: u8 = 2;
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    let now = Timestamp::now();
+    let now = present();
     let mut output = io::BufWriter::new(anstream::stdout().lock());
     let done = match &arguments.command {
         Command::Forecast(arguments) => forecast::run(arguments, now, &mut output),
@@ -71,6 +71,12 @@ fn main() -> ExitCode {
             ExitCode::from(COULD_NOT_RUN)
         }
     }
+}
+
+/// The present, as wall clocks tell it: to the second.
+fn present() -> Timestamp {
+    let now = Timestamp::now();
+    Timestamp::from_second(now.as_second()).unwrap_or(now)
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {

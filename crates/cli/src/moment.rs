@@ -1,35 +1,55 @@
 //! Reading instants and periods from the command line.
+//!
+//! A word such as `tomorrow` means the one `now` of the command and the wall clock of the zone that
+//! is shown. An instant that is written out depends on neither `now` nor the host.
+
+use std::ops::Range;
 
 use almanac_calendar::Zone;
-use jiff::civil::{Date, DateTime};
+use jiff::civil::{Date, DateTime, Time, Weekday};
+use jiff::fmt::strtime;
 use jiff::{Span, Timestamp};
 
 use crate::argument_error::ArgumentError;
 
-/// Reads an instant: RFC 3339, or a date or civil time in `zone`.
+const UNREADABLE: &str = "not an instant; write RFC 3339 such as 2026-03-06T12:00:00Z, a date or time \
+                          in the zone such as 2026-03-06 or 2026-03-06T12:00, or one of now, today, \
+                          tomorrow, monday and +2h";
+const BEYOND: &str = "beyond the instants that can be told: the last one is 9999-12-30T22:00:00Z, the \
+                      first one is in the year -9999";
+const TOO_LONG: &str = "a period must end before the year 9999 does";
+
+/// Reads an instant: RFC 3339, a date or civil time in `zone`, or one that is told from `now`: `now`,
+/// `+2h`, `-1d`, `today`, `tomorrow`, `yesterday`, or the next `monday`; a day may have a time.
 pub(crate) fn instant(
     argument: &'static str,
     text: &str,
+    now: Timestamp,
     zone: Zone,
 ) -> Result<Timestamp, ArgumentError> {
     let wrong = |message| ArgumentError::whole(argument, text, message);
-    let unreadable = "not an instant; write RFC 3339 such as 2026-03-06T12:00:00Z, or a date or \
-                      time in the zone such as 2026-03-06 or 2026-03-06T12:00";
     if text.contains('[') {
         return Err(wrong("an instant has no zone in brackets; give the zone with --zone"));
     }
-    let beyond = "beyond the instants that can be told: the last one is 9999-12-30T22:00:00Z, the \
-                  first one is in the year -9999";
+    if let Some((span, message)) = impossible_part(text) {
+        return Err(ArgumentError::new(argument, text, span, message));
+    }
+    if text.eq_ignore_ascii_case("now") {
+        return Ok(now);
+    }
+    if let Some(span) = from_now(text) {
+        return later(now, span, zone).ok_or_else(|| wrong(BEYOND));
+    }
     match text.parse::<Timestamp>() {
         Ok(instant) => return Ok(instant),
-        Err(error) if error.is_range() => return Err(wrong(beyond)),
+        Err(error) if error.is_range() => return Err(wrong(BEYOND)),
         Err(_) => {}
     }
-    let civil = text
-        .parse::<DateTime>()
-        .or_else(|_| text.parse::<Date>().map(|date| date.at(0, 0, 0, 0)))
-        .map_err(|_| wrong(unreadable))?;
-    zone.resolve(civil).ok_or_else(|| wrong(beyond))
+    let civil = day_by_name(text, zone.civil(now).date())
+        .or_else(|| text.parse::<DateTime>().ok())
+        .or_else(|| Some(text.parse::<Date>().ok()?.at(0, 0, 0, 0)))
+        .ok_or_else(|| wrong(UNREADABLE))?;
+    zone.resolve(civil).ok_or_else(|| wrong(BEYOND))
 }
 
 /// Reads a period such as `7d` or `1mo 12h`, and finds its end in `zone`: days and longer units are
@@ -40,25 +60,194 @@ pub(crate) fn end_of_period(
     from: Timestamp,
     zone: Zone,
 ) -> Result<Timestamp, ArgumentError> {
-    let wrong = |message| ArgumentError::whole(argument, text, message);
-    let too_long = "a period must end before the year 9999 does";
+    let wrong = |message: &str| ArgumentError::whole(argument, text, message);
     let span: Span = text.parse().map_err(|error: jiff::Error| {
         let unreadable = "not a period; write a number and a unit, such as 7d, 36h or 1y";
-        wrong(if error.is_range() { too_long } else { unreadable })
+        wrong(if error.is_range() { TOO_LONG } else { unreadable })
     })?;
-    if !span.is_positive() {
-        return Err(wrong("a period must be longer than nothing; write such as 7d"));
+    if span.is_negative() {
+        let length = span.abs();
+        return Err(wrong(&format!(
+            "a period is longer than nothing; for the time that lies behind, write --from \
+             -{length:#} {argument} {length:#}"
+        )));
     }
-    let calendar = Span::new()
-        .years(span.get_years())
-        .months(span.get_months())
-        .weeks(span.get_weeks())
-        .days(span.get_days());
-    let mut end = from;
-    if !calendar.is_zero() {
-        let civil = zone.civil(from).checked_add(calendar).map_err(|_| wrong(too_long))?;
-        end = zone.resolve(civil).ok_or_else(|| wrong(too_long))?;
+    if span.is_zero() {
+        return Err(wrong("a period is longer than nothing; write such as 7d"));
     }
+    later(from, span, zone).ok_or_else(|| wrong(TOO_LONG))
+}
+
+/// The instant a span after (or, where it is negative, before) another.
+fn later(from: Timestamp, span: Span, zone: Zone) -> Option<Timestamp> {
+    let calendar =
+        span.hours(0).minutes(0).seconds(0).milliseconds(0).microseconds(0).nanoseconds(0);
     let clock = span.years(0).months(0).weeks(0).days(0);
-    end.checked_add(clock).map_err(|_| wrong(too_long))
+    let date = if calendar.is_zero() {
+        from
+    } else {
+        zone.resolve(zone.civil(from).checked_add(calendar).ok()?)?
+    };
+    date.checked_add(clock).ok()
+}
+
+/// The span of `+2h` or `-1d 12h`.
+fn from_now(text: &str) -> Option<Span> {
+    let (sign, length) = text.split_at_checked(1).filter(|(sign, _)| matches!(*sign, "+" | "-"))?;
+    let span: Span = length.parse().ok().filter(|span: &Span| !span.is_negative())?;
+    Some(if sign == "-" { span.negate() } else { span })
+}
+
+/// The civil time of `today`, `tomorrow 09:00` or `monday`, which is never today.
+fn day_by_name(text: &str, today: Date) -> Option<DateTime> {
+    let (day, time) = match text.split_once(' ') {
+        Some((day, time)) => (day, time.trim().parse::<Time>().ok()?),
+        None => (text, Time::midnight()),
+    };
+    let day = day.to_ascii_lowercase();
+    let date = match day.as_str() {
+        "today" => today,
+        "tomorrow" => today.tomorrow().ok()?,
+        "yesterday" => today.yesterday().ok()?,
+        _ => today.nth_weekday(1, weekday(&day)?).ok()?,
+    };
+    Some(date.to_datetime(time))
+}
+
+fn weekday(name: &str) -> Option<Weekday> {
+    const NAMES: [(&str, Weekday); 7] = [
+        ("monday", Weekday::Monday),
+        ("tuesday", Weekday::Tuesday),
+        ("wednesday", Weekday::Wednesday),
+        ("thursday", Weekday::Thursday),
+        ("friday", Weekday::Friday),
+        ("saturday", Weekday::Saturday),
+        ("sunday", Weekday::Sunday),
+    ];
+    let is_meant = |full: &str| name == full || name == &full[..3];
+    NAMES.into_iter().find(|(full, _)| is_meant(full)).map(|(_, weekday)| weekday)
+}
+
+/// The part of a date or time that no calendar or clock has, and what is right, where all else has
+/// the form of one.
+fn impossible_part(text: &str) -> Option<(Range<usize>, String)> {
+    let number = |span: Range<usize>| -> Option<i16> {
+        let digits = text.get(span)?;
+        digits.bytes().all(|it| it.is_ascii_digit()).then(|| digits.parse().ok())?
+    };
+    let is_at = |at: usize, letters: &[u8]| {
+        text.as_bytes().get(at).is_some_and(|letter| letters.contains(letter))
+    };
+    let (year, month, day) = (number(0..4)?, number(5..7)?, number(8..10)?);
+    if !is_at(4, b"-") || !is_at(7, b"-") {
+        return None;
+    }
+    let Ok(first) = Date::new(year, i8::try_from(month).ok()?, 1) else {
+        return Some((5..7, format!("there is no month {month:02}; months are 01 to 12")));
+    };
+    let days = first.days_in_month();
+    if !(1..=i16::from(days)).contains(&day) {
+        let name = strtime::format("%B %Y", first).ok()?;
+        return Some((8..10, format!("there is no day {day:02}; {name} has {days} days")));
+    }
+    if !is_at(10, b"Tt ") {
+        return None;
+    }
+    let parts = [(11..13, "hour", 23), (14..16, "minute", 59), (17..19, "second", 59)];
+    for (span, name, last) in parts {
+        let value = number(span.clone())?;
+        if value > last {
+            let message = format!("there is no {name} {value:02}; {name}s are 00 to {last}");
+            return Some((span, message));
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A Friday in Berlin, an hour after midnight, and still Thursday in UTC.
+    const NOW: &str = "2026-11-19T23:00:00Z";
+
+    fn read(text: &str, zone: &str) -> Result<String, ArgumentError> {
+        let zone = Zone::named(zone).unwrap();
+        instant("--from", text, NOW.parse().unwrap(), zone).map(|at| at.to_string())
+    }
+
+    #[track_caller]
+    fn assert_reads(text: &str, expected: &str) {
+        assert_eq!(read(text, "Europe/Berlin").unwrap(), expected, "{text}");
+    }
+
+    #[test]
+    fn a_word_for_a_day_is_told_from_now_on_the_wall_clock_of_the_zone() {
+        assert_reads("now", NOW);
+        assert_reads("today", "2026-11-19T23:00:00Z");
+        assert_reads("Tomorrow", "2026-11-20T23:00:00Z");
+        assert_reads("tomorrow 09:30", "2026-11-21T08:30:00Z");
+        assert_reads("yesterday", "2026-11-18T23:00:00Z");
+        assert_eq!(read("today", "UTC").unwrap(), "2026-11-19T00:00:00Z");
+    }
+
+    #[test]
+    fn a_weekday_is_the_next_one_and_never_today() {
+        assert_reads("saturday", "2026-11-20T23:00:00Z");
+        assert_reads("Mon 07:00", "2026-11-23T06:00:00Z");
+        assert_reads("thu", "2026-11-25T23:00:00Z");
+        assert_reads("friday", "2026-11-26T23:00:00Z");
+    }
+
+    #[test]
+    fn a_sign_and_a_period_are_told_from_now() {
+        assert_reads("+2h", "2026-11-20T01:00:00Z");
+        assert_reads("-90m", "2026-11-19T21:30:00Z");
+        assert_reads("-1d 12h", "2026-11-18T11:00:00Z");
+        // Summer time ends on 25 October: the wall clock shows the same, an hour less has passed.
+        assert_reads("-1mo", "2026-10-19T22:00:00Z");
+    }
+
+    #[test]
+    fn an_instant_that_is_written_out_does_not_depend_on_now() {
+        assert_reads("2026-03-06T12:00:00Z", "2026-03-06T12:00:00Z");
+        assert_reads("2026-03-06", "2026-03-05T23:00:00Z");
+        assert_reads("2026-03-06 08:00", "2026-03-06T07:00:00Z");
+    }
+
+    #[test]
+    fn the_part_of_a_date_or_time_that_is_not_there_is_named() {
+        for (text, part, message) in [
+            ("2026-02-30", "30", "there is no day 30; February 2026 has 28 days"),
+            ("2026-02-30T00:00:00Z", "30", "there is no day 30; February 2026 has 28 days"),
+            ("2026-04-31T12:00", "31", "there is no day 31; April 2026 has 30 days"),
+            ("2026-13-01", "13", "there is no month 13; months are 01 to 12"),
+            ("2026-00-01", "00", "there is no month 00; months are 01 to 12"),
+            ("2026-11-27T24:00", "24", "there is no hour 24; hours are 00 to 23"),
+            ("2026-11-27 09:60", "60", "there is no minute 60; minutes are 00 to 59"),
+        ] {
+            let error = read(text, "UTC").unwrap_err();
+            assert_eq!(error.to_string(), format!("--from: {message}"));
+            assert_eq!(&text[error.span()], part);
+        }
+    }
+
+    #[test]
+    fn what_is_no_instant_is_an_error_that_says_what_is() {
+        for text in
+            ["", "+", "-", "--zone", "+2", "+-2h", "someday", "monday noon", "mond", "2026-2-3"]
+        {
+            let message = read(text, "UTC").unwrap_err().to_string();
+            assert!(message.contains("tomorrow, monday and +2h"), "{text}: {message}");
+        }
+        let beyond = read("+9000y", "UTC").unwrap_err().to_string();
+        assert!(beyond.contains("beyond"), "{beyond}");
+    }
+
+    #[test]
+    fn a_negative_period_is_told_how_to_look_back() {
+        let now = NOW.parse().unwrap();
+        let error = end_of_period("--for", "-1d", now, Zone::utc()).unwrap_err();
+        assert!(error.to_string().ends_with("write --from -1d --for 1d"), "{error}");
+    }
 }

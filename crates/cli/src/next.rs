@@ -34,20 +34,26 @@ pub(crate) struct NextArguments {
     #[command(flatten)]
     input: InputArguments,
 
-    /// Where to begin: RFC 3339, or a date or time in the zone [default: now]
-    #[arg(long, value_name = "INSTANT")]
+    /// Where to begin: RFC 3339, a date or time in the zone, or one told from now, such as tomorrow,
+    /// monday or +2h [default: now]
+    #[arg(long, value_name = "INSTANT", allow_hyphen_values = true)]
     from: Option<String>,
 
     /// How long a period to list, such as 36h or 7d [default: a year]
-    #[arg(long = "for", value_name = "PERIOD")]
+    #[arg(long = "for", value_name = "PERIOD", allow_hyphen_values = true)]
     period: Option<String>,
 
     /// How many to list at most [default: 10, or all of the period]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = clap::value_parser!(u32).range(1..),
+        allow_negative_numbers = true
+    )]
     count: Option<u32>,
 
     /// Your zone
-    #[arg(long, value_name = "ZONE", default_value = "UTC")]
+    #[arg(long, value_name = "ZONE", default_value = "UTC", allow_hyphen_values = true)]
     zone: String,
 
     /// How to print it
@@ -79,7 +85,7 @@ pub(crate) fn run(
 ) -> anyhow::Result<ExitCode> {
     let zone = crate::forecast::zone("--zone", &arguments.zone)?;
     let from = match &arguments.from {
-        Some(text) => moment::instant("--from", text, zone)?,
+        Some(text) => moment::instant("--from", text, now, zone)?,
         None => now,
     };
     let text = arguments.period.as_deref().unwrap_or("1y");

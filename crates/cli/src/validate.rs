@@ -37,8 +37,9 @@ pub(crate) struct ValidateArguments {
     #[arg(short, long, value_name = "NAMESPACE", default_value = "default")]
     namespace: String,
 
-    /// Where the time that is looked ahead begins: RFC 3339, or a date or time in UTC [default: now]
-    #[arg(long, value_name = "INSTANT")]
+    /// Where the time that is looked ahead begins: RFC 3339, a date or time in UTC, or one told from
+    /// now, such as tomorrow, monday or +2h [default: now]
+    #[arg(long, value_name = "INSTANT", allow_hyphen_values = true)]
     from: Option<String>,
 
     /// How to print what is found
@@ -58,7 +59,7 @@ pub(crate) fn run(
     output: &mut impl Write,
 ) -> anyhow::Result<ExitCode> {
     let now = match &arguments.from {
-        Some(text) => moment::instant("--from", text, Zone::utc())?,
+        Some(text) => moment::instant("--from", text, now, Zone::utc())?,
         None => now,
     };
     let reading = files::read(&arguments.file, io::stdin())?;

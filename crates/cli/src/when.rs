@@ -34,11 +34,11 @@ use crate::moment;
 )]
 pub(crate) struct WhenArguments {
     /// A cron expression of five fields, such as '30 8 * * 1-5'
-    #[arg(long, value_name = "EXPRESSION", group = "schedule")]
+    #[arg(long, value_name = "EXPRESSION", group = "schedule", allow_hyphen_values = true)]
     cron: Option<String>,
 
     /// A window that is open every day, such as 22:00-06:00
-    #[arg(long, value_name = "FROM-TO", group = "schedule")]
+    #[arg(long, value_name = "FROM-TO", group = "schedule", allow_hyphen_values = true)]
     daily: Option<String>,
 
     /// The pattern that opens a window, such as 'weekdays=Mon,Tue hours=9'
@@ -56,7 +56,8 @@ pub(crate) struct WhenArguments {
     #[arg(long, value_name = "ZONE", default_value = "UTC", allow_hyphen_values = true)]
     zone: String,
 
-    /// Where to begin: RFC 3339, or a date or time in the zone [default: now]
+    /// Where to begin: RFC 3339, a date or time in the zone, or one told from now, such as tomorrow,
+    /// monday or +2h [default: now]
     #[arg(long, value_name = "INSTANT", allow_hyphen_values = true)]
     from: Option<String>,
 
@@ -65,7 +66,12 @@ pub(crate) struct WhenArguments {
     period: Option<String>,
 
     /// How many instants to list at most [default: 5, or all of the period]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = clap::value_parser!(u32).range(1..),
+        allow_negative_numbers = true
+    )]
     count: Option<u32>,
 
     /// How to print it
@@ -112,7 +118,7 @@ fn check(arguments: &WhenArguments, now: Timestamp) -> Result<Question, Argument
         .map_err(|error| ArgumentError::whole("--zone", &arguments.zone, error))?;
     let schedule = Schedule::check(arguments, zone)?;
     let from = match &arguments.from {
-        Some(text) => moment::instant("--from", text, zone)?,
+        Some(text) => moment::instant("--from", text, now, zone)?,
         None => now,
     };
     let end = match &arguments.period {

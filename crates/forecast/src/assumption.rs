@@ -58,11 +58,14 @@ impl fmt::Display for Assumption {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Assumption::InForceBefore { from } => {
-                write!(formatter, "the rules were in force before {from} as they are written now")
+                write!(
+                    formatter,
+                    "the rules were in force before {from:.0} as they are written now"
+                )
             }
             Assumption::Replayed { from } => write!(
                 formatter,
-                "{from} is before the state that was read; what happened since is replayed from the \
+                "{from:.0} is before the state that was read; what happened since is replayed from the \
                  rules, and may not be what really happened"
             ),
             Assumption::TargetExists { target } => {

@@ -53,7 +53,7 @@ impl Origin {
     /// Somebody else has changed the value since a policy set it.
     pub(crate) fn changed_since(writer: &Writer, to: &Value, at: Option<Timestamp>) -> Arc<Origin> {
         let rule = writer.rule.as_deref().map_or(String::new(), |rule| format!(" {rule}"));
-        let at = at.map_or(String::new(), |at| format!(" at {at}"));
+        let at = at.map_or(String::new(), |at| format!(" at {at:.0}"));
         let policy = &writer.policy;
         let reason =
             format!("as it is; {policy}{rule} set it to {to}{at}, and it was changed since");

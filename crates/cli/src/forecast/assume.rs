@@ -1,6 +1,8 @@
 //! Reading `--assume`: what holds at the beginning.
 
-use almanac_engine::{Field, World};
+use std::collections::BTreeSet;
+
+use almanac_engine::{Field, Identity, World};
 use almanac_forecast::AssumedValues;
 
 use crate::argument_error::ArgumentError;
@@ -12,13 +14,20 @@ pub(super) fn read(texts: &[String], world: &World) -> Result<AssumedValues, Arg
     let mut assumed = AssumedValues::new();
     for text in texts {
         let (subject, field, value) = parse(text)?;
-        let before = assumed.len();
         let written = world.policies().flat_map(|policy| world.footprint(&policy).writes);
-        let meant = written.filter(|(object, of)| *of == field && subject.fits(object));
-        assumed.extend(meant.map(|place| (place, value)));
-        if assumed.len() == before {
+        let meant: BTreeSet<(Identity, Field)> =
+            written.filter(|(object, of)| *of == field && subject.fits(object)).collect();
+        if meant.is_empty() {
             let message = format!("no policy sets {field} of {}", subject.text());
             return Err(ArgumentError::whole(ARGUMENT, text, message));
+        }
+        for place in meant {
+            if let Some(other) = assumed.get(&place) {
+                let object = &place.0;
+                let message = format!("{field} of {object} is assumed already, to be {other}");
+                return Err(ArgumentError::whole(ARGUMENT, text, message));
+            }
+            assumed.insert(place, value);
         }
         check_bounds(text, &assumed)?;
     }

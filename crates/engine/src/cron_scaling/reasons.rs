@@ -89,7 +89,7 @@ pub fn render(policy: &CronScaling, reason: &Reason<Because>) -> String {
         Because::Suspended => format!("{schedule}: suspended"),
         Because::NotDue => format!("{schedule}: not due"),
         Because::ClockWasAhead { until } => {
-            format!("{schedule}: not due; {until} was handled by a clock that was ahead")
+            format!("{schedule}: not due; {until:.0} was handled by a clock that was ahead")
         }
     }
 }
