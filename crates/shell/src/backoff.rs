@@ -2,39 +2,39 @@
 
 use std::time::Duration;
 
+use backon::{BackoffBuilder as _, ExponentialBackoff, ExponentialBuilder};
+
 /// Pauses that double, up to a longest one, each shortened by chance by up to a half: many who
 /// failed together do not come back together.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Backoff {
-    first: Duration,
-    longest: Duration,
-    attempts: u32,
-    chance: fastrand::Rng,
+    builder: ExponentialBuilder,
+    pauses: ExponentialBackoff,
 }
 
 impl Backoff {
     /// Begins with about the first pause and never exceeds the longest. The seed decides chance.
     #[must_use]
     pub fn new(first: Duration, longest: Duration, seed: u64) -> Self {
-        Self { first, longest, attempts: 0, chance: fastrand::Rng::with_seed(seed) }
+        // Chance adds to these up to what they are.
+        let builder = ExponentialBuilder::new()
+            .with_min_delay(first / 2)
+            .with_max_delay(longest / 2)
+            .without_max_times()
+            .with_jitter()
+            .with_jitter_seed(seed);
+        Self { builder, pauses: builder.build() }
     }
 
     /// The pause after one more failure.
     pub fn next_pause(&mut self) -> Duration {
-        let doubled = self.first.saturating_mul(1 << self.attempts.min(20));
-        self.attempts = self.attempts.saturating_add(1);
-        doubled.min(self.longest).mul_f64(1.0 - 0.5 * self.chance.f64())
+        // There is always a next one: how often is not limited.
+        self.pauses.next().unwrap_or_default()
     }
 
     /// Begins again after a success.
     pub fn reset(&mut self) {
-        self.attempts = 0;
-    }
-
-    /// How many pauses there were since the beginning.
-    #[must_use]
-    pub fn attempts(&self) -> u32 {
-        self.attempts
+        self.pauses = self.builder.build();
     }
 }
 
