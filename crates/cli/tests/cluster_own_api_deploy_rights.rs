@@ -103,6 +103,22 @@ async fn await_everything(kubectl: &Kubectl) -> TestResult {
     Ok(())
 }
 
+/// Takes a target away twice, which is told twice.
+async fn take_away_twice(kubectl: &Kubectl) -> TestResult {
+    let (name, api_version, kind, resource) = TARGETS[0];
+    let policy = ["-n", HARBOUR, "cronfederatedhpa", name];
+    let reason = "/status/conditions/1/reason";
+    for _ in 0..2 {
+        kubectl.run(&["-n", HARBOUR, "delete", resource, name]).await?;
+        await_value(kubectl, &policy, reason, &json!("TargetNotFound")).await?;
+        create(kubectl, &[target(name, api_version, kind)]).await?;
+        await_value(kubectl, &policy, reason, &json!("Armed")).await?;
+    }
+    let selector = format!("reason=TargetNotFound,regarding.name={name}");
+    let events = ["-n", HARBOUR, "events.events.k8s.io", "--field-selector", &selector];
+    await_value(kubectl, &events, "/items/0/series/count", &json!(2)).await
+}
+
 /// What the roles in the cluster grant.
 async fn granted(kubectl: &Kubectl) -> anyhow::Result<BTreeSet<Right>> {
     let mut rights = BTreeSet::new();
@@ -167,6 +183,7 @@ fn every_right_is_used_and_no_other_is_needed() -> TestResult {
             ensure!(conflict.taken() == 1, "{name} was written at the first attempt");
         }
         await_metric(&controller, "almanac_cron_fired_total 7").await?;
+        take_away_twice(&kubectl).await?;
         await_metric(&controller, "almanac_leader 1").await?;
         let lease = ["-n", NAMESPACE, "lease", "almanac"];
         let transitions = get(&kubectl, &lease).await?["spec"]["leaseTransitions"].clone();

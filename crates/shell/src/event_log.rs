@@ -1,7 +1,10 @@
 //! Events: what people see below `kubectl describe`.
 //!
 //! They tell, and nothing depends on them. So they wait behind all other writes, no more than so
-//! many wait, and what is too much is counted and left out.
+//! many wait, and what is too much is counted and left out. What is told again soon is one more of the
+//! same series.
+
+mod series;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,10 +18,11 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use crate::budget::{Urgency, WriteBudget, WriteLimits};
-use crate::writer::{WriteError, Writer};
+use crate::writer::{ObjectPath, WriteError, Writer};
+use series::RecentSeries;
 
 /// Whom an Event is about.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct ObjectReference {
     /// Such as `autoscaling.karmada.io/v1alpha1`.
     pub api_version: String,
@@ -32,8 +36,9 @@ pub struct ObjectReference {
     pub uid: String,
 }
 
-/// One happening.
-#[derive(Clone, Debug)]
+/// One happening. Equal ones that follow each other soon are told by one Event, which counts them; so a note
+/// does not repeat what the Event has anyway, its time above all.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Event {
     /// Whom it is about.
     pub regarding: ObjectReference,
@@ -107,7 +112,8 @@ impl EventLog {
     }
 
     /// Tells something. Never waits.
-    pub fn tell(&self, happening: Event) {
+    pub fn tell(&self, mut happening: Event) {
+        happening.note.truncate(cut(&happening.note, MAX_NOTE_LENGTH).len());
         let sender = if happening.is_warning { &self.warnings } else { &self.others };
         // It may wait for long, and people read an Event's time as that of what happened.
         if sender.try_send(QueuedEvent { happening, at: Timestamp::now() }).is_err() {
@@ -129,7 +135,7 @@ impl EventLogWriter {
     /// Writes until nobody is left who could tell something, and everything told is written.
     pub async fn run(mut self) {
         let pace = WriteBudget::new(EVENT_RATE);
-        let mut written: u64 = 0;
+        let mut recent = RecentSeries::default();
         let mut ending: BTreeMap<String, Instant> = BTreeMap::new();
         while let Some(told) = self.next().await {
             ending.retain(|_, since| since.elapsed() < TERMINATING_NAMESPACE_TTL);
@@ -139,10 +145,7 @@ impl EventLogWriter {
                 continue;
             }
             drop(pace.permit(Urgency::Event).await);
-            written += 1;
-            let collection = format!("/apis/events.k8s.io/v1/namespaces/{namespace}/events");
-            let event = event(&told, &self.identity, written);
-            match self.writer.create_event(&collection, &event).await {
+            match self.write(told, &mut recent).await {
                 Ok(()) => {}
                 // The term is about to be over, and this with it.
                 Err(WriteError::Fenced(_)) => {
@@ -159,9 +162,32 @@ impl EventLogWriter {
             }
         }
     }
-}
 
-impl EventLogWriter {
+    /// Writes an Event, or that one that was written of late has happened again.
+    async fn write(&self, told: QueuedEvent, recent: &mut RecentSeries) -> Result<(), WriteError> {
+        let QueuedEvent { happening, at } = told;
+        let namespace = &happening.regarding.namespace;
+        let collection = format!("/apis/events.k8s.io/v1/namespaces/{namespace}/events");
+        if let Some((name, count)) = recent.count_again(&happening) {
+            let series = json!({ "count": count, "lastObservedTime": micro_time(at) });
+            let place = ObjectPath { collection: &collection, name };
+            match self.writer.patch_event(place, &json!({ "series": series })).await {
+                // The cluster keeps Events for some time only, and anybody may delete them.
+                Err(WriteError::Refused(refusal)) if refusal.is_not_found() => {}
+                written => return written,
+            }
+        }
+        let name = recent.begin(&happening, at);
+        let event = event(&happening, at, &self.identity, name);
+        // One that may have been written is in the series as if it was. If it was not, the next patch
+        // does not find it.
+        let created = self.writer.create_event(&collection, &event).await;
+        if matches!(created, Err(WriteError::Refused(_))) {
+            recent.forget(&happening);
+        }
+        created
+    }
+
     async fn next(&mut self) -> Option<QueuedEvent> {
         tokio::select! {
             biased;
@@ -172,18 +198,13 @@ impl EventLogWriter {
     }
 }
 
-fn event(told: &QueuedEvent, identity: &str, number: u64) -> Value {
-    let Event { regarding, is_warning, reason, action, note } = &told.happening;
-    let at = told.at;
-    let note = cut(note, MAX_NOTE_LENGTH);
-    // The name has to be one of its own; the object's name in front makes it readable.
-    let unique = format!("{:x}{number:x}", at.as_nanosecond());
-    let start = cut(&regarding.name, 200).trim_end_matches(['-', '.']);
+fn event(happening: &Event, at: Timestamp, identity: &str, name: &str) -> Value {
+    let Event { regarding, is_warning, reason, action, note } = happening;
     json!({
         "apiVersion": "events.k8s.io/v1",
         "kind": "Event",
-        "metadata": { "name": format!("{start}.{unique}"), "namespace": regarding.namespace },
-        "eventTime": format!("{at:.6}"),
+        "metadata": { "name": name, "namespace": regarding.namespace },
+        "eventTime": micro_time(at),
         "reportingController": crate::writer::FIELD_MANAGER,
         "reportingInstance": cut(identity, 128),
         "action": action,
@@ -200,6 +221,11 @@ fn event(told: &QueuedEvent, identity: &str, number: u64) -> Value {
     })
 }
 
+/// The form of a `MicroTime`.
+fn micro_time(at: Timestamp) -> String {
+    format!("{at:.6}")
+}
+
 fn cut(text: &str, longest: usize) -> &str {
     let mut end = text.len().min(longest);
     while !text.is_char_boundary(end) {
@@ -209,85 +235,4 @@ fn cut(text: &str, longest: usize) -> &str {
 }
 
 #[cfg(test)]
-mod tests {
-    use almanac_stub::{Fault, Stub};
-    use http::StatusCode;
-
-    use super::*;
-    use crate::lease::Fence;
-    use crate::writer::WriteMetrics;
-
-    /// An API server in which the namespace `ending` is being deleted.
-    fn stub() -> Stub {
-        let stub = Stub::new();
-        let message = "events.events.k8s.io \"a\" is forbidden: unable to create new content in \
-                       namespace ending because it is being terminated";
-        let refused = Fault::answer(StatusCode::FORBIDDEN, message);
-        stub.inject(refused.path_contains("/ending/").always());
-        stub
-    }
-
-    fn log(
-        stub: &Stub,
-        counted: &WriteMetrics,
-        events: &EventMetrics,
-    ) -> (EventLog, EventLogWriter) {
-        let budget = WriteBudget::new(WriteLimits::default());
-        let writer = Writer::new(stub.client(), Fence::open(), budget, counted.clone());
-        EventLog::new(writer, "test", events)
-    }
-
-    fn happening(namespace: &str) -> Event {
-        let regarding = ObjectReference {
-            api_version: "v1".to_owned(),
-            kind: "Shop",
-            namespace: namespace.to_owned(),
-            name: "a".to_owned(),
-            uid: "1".to_owned(),
-        };
-        let note = "it is so".to_owned();
-        Event { regarding, is_warning: true, reason: "So", action: "Be", note }
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_namespace_that_is_being_deleted_is_asked_once_and_holds_up_no_other() {
-        let stub = stub();
-        let (counted, events) = (WriteMetrics::default(), EventMetrics::default());
-        let (log, telling) = log(&stub, &counted, &events);
-        (0..300).for_each(|_| log.tell(happening("ending")));
-        log.tell(happening("lasting"));
-        drop(log);
-        let begun = Instant::now();
-        telling.run().await;
-        let asked: Vec<bool> = stub.asked().iter().map(|it| it.path.contains("/ending/")).collect();
-        assert_eq!(asked, [true, false]);
-        assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
-        assert_eq!(events.left_out.get(), 300);
-        let mut registry = Registry::default();
-        counted.register(&mut registry);
-        let mut text = String::new();
-        prometheus_client::encoding::text::encode(&mut text, &registry).expect("text");
-        assert!(text.contains("code=\"terminating\"") && !text.contains("403"), "{text}");
-    }
-
-    #[tokio::test]
-    async fn an_event_has_the_time_at_which_it_was_told_however_long_it_waits() {
-        let (log, mut writer) =
-            log(&Stub::new(), &WriteMetrics::default(), &EventMetrics::default());
-        let before = Timestamp::now();
-        log.tell(happening("shop"));
-        let after = Timestamp::now();
-        // Waits, as long as it takes for the clock to go on.
-        while Timestamp::now() == after {}
-        let told = writer.next().await.expect("it was told");
-        assert!(before <= told.at && told.at <= after, "{before} <= {} <= {after}", told.at);
-        let event = event(&told, "test", 1);
-        assert_eq!(event["eventTime"], format!("{:.6}", told.at));
-    }
-
-    #[test]
-    fn a_long_note_is_cut_between_characters() {
-        assert_eq!(cut("für", 2), "f");
-        assert_eq!(cut("short", 100), "short");
-    }
-}
+mod tests;

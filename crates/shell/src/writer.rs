@@ -245,6 +245,15 @@ impl Writer {
         self.send::<Written>(Urgency::Event, &always, request).await.map(|_| ())
     }
 
+    /// Changes one that was created so. Fields that are not named stay.
+    pub async fn patch_event(
+        &self,
+        place: ObjectPath<'_>,
+        patch: &Value,
+    ) -> Result<(), WriteError> {
+        self.patch((Urgency::Event, &always), place, None, patch).await.map(|_| ())
+    }
+
     async fn patch(
         &self,
         (urgency, still_wanted): (Urgency, StillWanted<'_>),
@@ -292,12 +301,12 @@ impl Writer {
             }
             // The last thing before the request: whatever was waited for, the lease may be over.
             let left = fence.check()?;
+            let code = if request.method() == http::Method::POST { "201" } else { "200" };
             let answer =
                 tokio::time::timeout(left.min(REQUEST_TIMEOUT), client.request::<T>(request)).await;
             drop(permit);
             let error = match answer {
                 Ok(Ok(written)) => {
-                    let code = if urgency == Urgency::Event { "201" } else { "200" };
                     metrics.count(urgency, code);
                     return Ok(written);
                 }

@@ -124,8 +124,8 @@ fn a_bound_makes_way_for_the_one_that_a_rule_sets_and_the_history_says_so() -> T
         }
         bounds_of_two_rules_come_together(cluster).await?;
         let event = format!(
-            "Normal ScaledByRule: rule bounds, scheduled for {BOUNDARY}, set the minReplicas to 8 and \
-             maxReplicas to 8 of HorizontalPodAutoscaler.autoscaling {NAMESPACE}/hpa-up"
+            "Normal ScaledByRule: rule bounds set the minReplicas to 8 and maxReplicas to 8 of \
+             HorizontalPodAutoscaler.autoscaling {NAMESPACE}/hpa-up"
         );
         cluster.await_event(NAMESPACE, "hpa-up", &event).await?;
         let status = after_firing(cluster, "unset").await?;

@@ -10,6 +10,7 @@ mod controller;
 mod blocked_targets;
 mod bounds;
 mod designs;
+mod events;
 mod histories;
 mod lives;
 mod one_boundary;

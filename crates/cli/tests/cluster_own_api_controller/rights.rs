@@ -28,7 +28,7 @@ rules:
 - {apiGroups: [apps], resources: [deployments], verbs: [list, watch]}
 - {apiGroups: [apps], resources: [deployments/scale], verbs: [get]}
 - {apiGroups: [example.org], resources: [rollouts/scale, fleets/scale, widgets/scale], verbs: [get, patch]}
-- {apiGroups: [events.k8s.io], resources: [events], verbs: [create]}
+- {apiGroups: [events.k8s.io], resources: [events], verbs: [create, patch]}
 - {apiGroups: [coordination.k8s.io], resources: [leases], verbs: [get, create, update, patch]}
 ---
 apiVersion: rbac.authorization.k8s.io/v1

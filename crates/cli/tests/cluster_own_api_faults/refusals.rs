@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::controller::{Cluster, DEPLOYMENT, Kind, on_cluster};
 use crate::replica::{
-    ALONE, BEFORE, FIRING, NAMESPACE, Replica, await_armed, await_record, effective_scalings,
+    ALONE, BEFORE, NAMESPACE, Replica, await_armed, await_record, effective_scalings,
     ensure_carried_out_once, prepare, replicas,
 };
 
@@ -231,7 +231,7 @@ fn a_firing_that_another_writer_undoes_at_once_is_told_and_not_fought_for() -> T
         ensure!(condition(&status, "Active").0 == "True", "{status}");
         let success = &status["executionHistories"][0]["successfulExecutions"][0]["message"];
         ensure!(*success == "another writer has set replicas to 2 since", "{success}");
-        let begins = format!("Warning {reason}: rule up, scheduled for {FIRING}, set replicas of");
+        let begins = format!("Warning {reason}: rule up set replicas of");
         await_condition("an Event that it was undone", PATIENCE, async || {
             let events = cluster.events(NAMESPACE, "undone").await?;
             let told = events.iter().filter(|event| event.starts_with(&begins)).count();

@@ -1,21 +1,35 @@
-//! What came of firings, told in Events and in the log.
+//! What came of firings, told in Events and in the log. The note of an Event is the same each time the same
+//! happens, so that it is counted; the log has the instant of each firing.
 
 use almanac_engine::Identity;
 use almanac_engine::cron_scaling::{Applied, Ending, Execution, MAX_COUNTED, Recorded};
 use almanac_shell::event_log::{Event, EventLog};
 use jiff::{SignedDuration, Timestamp};
+use tracing::field::display;
 
 use crate::families::ReportSubject;
 
 /// Tells what has happened to a rule. What is only a step on the way is told in the log alone.
 pub(super) fn tell(of: &ReportSubject, recorded: &Recorded, events: &EventLog) {
     let Some((rule, event)) = told(of, recorded) else { return };
+    let (reason, scheduled) = (event.reason, scheduled(recorded).map(display));
     if event.is_warning {
-        tracing::warn!(%rule, reason = event.reason, "{}", event.note);
+        tracing::warn!(%rule, reason, scheduled, "{}", event.note);
     } else {
-        tracing::info!(%rule, reason = event.reason, "{}", event.note);
+        tracing::info!(%rule, reason, scheduled, "{}", event.note);
     }
     events.tell(event);
+}
+
+/// The one firing that something is told of.
+fn scheduled(recorded: &Recorded) -> Option<Timestamp> {
+    match recorded {
+        Recorded::Ended { execution, .. } => Some(execution.scheduled()),
+        Recorded::AttemptFailed { scheduled, .. } | Recorded::Undone { scheduled, .. } => {
+            Some(*scheduled)
+        }
+        Recorded::Missed { .. } | Recorded::ClockWasAhead { .. } => None,
+    }
 }
 
 fn told<'a>(of: &ReportSubject, recorded: &'a Recorded) -> Option<(&'a str, Event)> {
@@ -28,12 +42,12 @@ fn told<'a>(of: &ReportSubject, recorded: &'a Recorded) -> Option<(&'a str, Even
         Recorded::Missed { rule, count, first, last, late } => {
             (rule, event(of, true, "RuleMissed", missed(of, rule, *count, (*first, *last), *late)))
         }
-        Recorded::Undone { rule, scheduled, field, set, found } => {
+        Recorded::Undone { rule, field, set, found, .. } => {
             let writer = of.changed_by.as_deref();
             let writer = writer.map_or_else(String::new, |name| format!(", {name},"));
             let note = format!(
-                "rule {rule}, scheduled for {scheduled}, set {field} of {} to {set}; another \
-                 writer{writer} has set it to {found} since. What it has set is left as it is",
+                "rule {rule} set {field} of {} to {set}; another writer{writer} has set it to \
+                 {found} since. What it has set is left as it is",
                 target(of)
             );
             (rule, event(of, true, "UndoneByAnotherWriter", note))
@@ -49,7 +63,6 @@ fn told<'a>(of: &ReportSubject, recorded: &'a Recorded) -> Option<(&'a str, Even
 }
 
 fn ended(of: &ReportSubject, rule: &str, execution: &Execution) -> Event {
-    let at = execution.scheduled();
     let target = target(of);
     let (reason, is_warning, what) = match &execution.ending {
         Ending::Done(applied) => ("ScaledByRule", false, done(&target, *applied)),
@@ -58,14 +71,17 @@ fn ended(of: &ReportSubject, rule: &str, execution: &Execution) -> Event {
             ("RuleFailed", true, what)
         }
         Ending::Superseded { by } => ("RuleSuperseded", false, format!("was superseded by {by}")),
-        Ending::Missed => ("RuleMissed", true, format!("was missed; {target} was not changed")),
+        Ending::Missed => {
+            let at = execution.scheduled();
+            ("RuleMissed", true, format!("was missed at {at}; {target} was not changed"))
+        }
         Ending::Stopped => {
             let what =
                 format!("was not carried out, for everything is stopped; {target} stays as it is");
             ("RuleStopped", false, what)
         }
     };
-    event(of, is_warning, reason, format!("rule {rule}, scheduled for {at}, {what}"))
+    event(of, is_warning, reason, format!("rule {rule} {what}"))
 }
 
 fn missed(
@@ -147,7 +163,7 @@ mod tests {
         let execution = Execution::new(scheduled, scheduled, ending);
         assert_eq!(
             line(&Recorded::Ended { rule: Arc::from("a"), execution }),
-            "Normal RuleSuperseded: rule a, scheduled for 2026-11-20T09:00:00Z, was superseded by b"
+            "Normal RuleSuperseded: rule a was superseded by b"
         );
     }
 
@@ -175,9 +191,8 @@ mod tests {
         let undone = Recorded::Undone { rule: "a".into(), scheduled, field, set: 5, found: 2 };
         let told = |writer: &str| {
             format!(
-                "Warning UndoneByAnotherWriter: rule a, scheduled for 2026-11-20T09:00:00Z, set \
-                 replicas of its target to 5; {writer} has set it to 2 since. What it has set is \
-                 left as it is"
+                "Warning UndoneByAnotherWriter: rule a set replicas of its target to 5; {writer} has \
+                 set it to 2 since. What it has set is left as it is"
             )
         };
         assert_eq!(line(&undone), told("another writer"));

@@ -1,0 +1,45 @@
+//! Events as people see them.
+
+use almanac_harness::{Observation, PATIENCE, TestResult, await_condition};
+use serde_json::{Value, json};
+
+use crate::controller::{CRON, Cluster, DEPLOYMENT, cron, deployment, on_cluster, target};
+
+const BEFORE: &str = "2026-11-30T08:00:00Z";
+const NAMESPACE: &str = "default";
+
+async fn await_reason(cluster: &Cluster, reason: &str) -> TestResult {
+    let is_so = |status: &Value| {
+        let conditions = status["conditions"].as_array();
+        let mut conditions = conditions.into_iter().flatten();
+        conditions.any(|it| it["type"] == "Ready" && it["reason"] == reason)
+    };
+    cluster.await_status(NAMESPACE, "shop", reason, is_so).await?;
+    Ok(())
+}
+
+#[test]
+fn what_happens_again_is_one_event_and_kubectl_describe_says_how_often_and_for_how_long()
+-> TestResult {
+    on_cluster(async |_, cluster| {
+        let rules = json!([{"name": "morning", "schedule": "3 9 * * *", "targetReplicas": 6}]);
+        let object = cron("shop", &target("apps/v1", "Deployment", "shop"), &rules);
+        cluster.create(CRON, NAMESPACE, &object).await?;
+        let controller = cluster.start_at(BEFORE, &[]).await?;
+        for _ in 0..2 {
+            await_reason(cluster, "TargetNotFound").await?;
+            cluster.create(DEPLOYMENT, NAMESPACE, &deployment("shop", 1)).await?;
+            await_reason(cluster, "Armed").await?;
+            cluster.delete(DEPLOYMENT, NAMESPACE, "shop").await?;
+        }
+        await_condition("the third one to be described", PATIENCE, async || {
+            let described = cluster.kubectl(&["describe", "cronfhpa", "shop"]).await?;
+            let (_, events) = described.split_once("Events:").unwrap_or_default();
+            let told: Vec<&str> = events.lines().filter(|it| it.contains("NotFound")).collect();
+            let is_counted = matches!(told[..], [only] if only.contains("(x3 over "));
+            Ok(Observation::of(is_counted, described))
+        })
+        .await?;
+        controller.stop().await
+    })
+}

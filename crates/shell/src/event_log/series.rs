@@ -1,0 +1,55 @@
+//! What was told of late, and by which Event: what happens again is counted there, as client-go and kube's
+//! recorder do it.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use tokio::time::Instant;
+
+use super::{Event, cut};
+
+/// A series is over when nothing has been added to it for so long. It is what client-go waits, and kube's
+/// recorder.
+const SERIES_TTL: Duration = Duration::from_mins(6);
+
+/// The series that are not over yet. As Events are written at a limited pace, there are not many.
+#[derive(Default)]
+pub(super) struct RecentSeries {
+    series: BTreeMap<Event, Series>,
+    begun: u64,
+}
+
+struct Series {
+    /// The name of its Event.
+    name: String,
+    count: u32,
+    last: Instant,
+}
+
+impl RecentSeries {
+    /// Counts a happening that was told of late. The name of its Event, and how often it has happened.
+    pub(super) fn count_again(&mut self, happening: &Event) -> Option<(&str, u32)> {
+        self.series.retain(|_, series| series.last.elapsed() < SERIES_TTL);
+        let series = self.series.get_mut(happening)?;
+        series.count = series.count.saturating_add(1);
+        series.last = Instant::now();
+        Some((&series.name, series.count))
+    }
+
+    /// Begins a series with this happening. The name of its Event.
+    pub(super) fn begin(&mut self, happening: &Event, at: Timestamp) -> &str {
+        self.begun += 1;
+        // The name has to be one of its own; the object's name in front makes it readable.
+        let unique = format!("{:x}{:x}", at.as_nanosecond(), self.begun);
+        let start = cut(&happening.regarding.name, 200).trim_end_matches(['-', '.']);
+        let name = format!("{start}.{unique}");
+        let series = Series { name, count: 1, last: Instant::now() };
+        &self.series.entry(happening.clone()).insert_entry(series).into_mut().name
+    }
+
+    /// Forgets a series that could not be begun.
+    pub(super) fn forget(&mut self, happening: &Event) {
+        self.series.remove(happening);
+    }
+}

@@ -1,0 +1,171 @@
+//! Events before a stub of the API: what is told once, again, too often, or where nothing can be created.
+
+use almanac_stub::{Fault, Stub};
+use http::{Method, StatusCode};
+
+use super::*;
+use crate::lease::Fence;
+use crate::writer::WriteMetrics;
+
+/// An API server in which the namespace `ending` is being deleted.
+fn stub() -> Stub {
+    let stub = Stub::new();
+    let message = "events.events.k8s.io \"a\" is forbidden: unable to create new content in \
+                   namespace ending because it is being terminated";
+    let refused = Fault::answer(StatusCode::FORBIDDEN, message);
+    stub.inject(refused.path_contains("/ending/").always());
+    stub
+}
+
+fn log(stub: &Stub, counted: &WriteMetrics, events: &EventMetrics) -> (EventLog, EventLogWriter) {
+    let budget = WriteBudget::new(WriteLimits::default());
+    let writer = Writer::new(stub.client(), Fence::open(), budget, counted.clone());
+    EventLog::new(writer, "test", events)
+}
+
+fn happening(namespace: &str) -> Event {
+    let regarding = ObjectReference {
+        api_version: "v1".to_owned(),
+        kind: "Shop",
+        namespace: namespace.to_owned(),
+        name: "a".to_owned(),
+        uid: "1".to_owned(),
+    };
+    let note = "it is so".to_owned();
+    Event { regarding, is_warning: true, reason: "So", action: "Be", note }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_namespace_that_is_being_deleted_is_asked_once_and_holds_up_no_other() {
+    let stub = stub();
+    let (counted, events) = (WriteMetrics::default(), EventMetrics::default());
+    let (log, telling) = log(&stub, &counted, &events);
+    (0..300).for_each(|_| log.tell(happening("ending")));
+    log.tell(happening("lasting"));
+    drop(log);
+    let begun = Instant::now();
+    telling.run().await;
+    let asked: Vec<bool> = stub.asked().iter().map(|it| it.path.contains("/ending/")).collect();
+    assert_eq!(asked, [true, false]);
+    assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
+    assert_eq!(events.left_out.get(), 300);
+    let mut registry = Registry::default();
+    counted.register(&mut registry);
+    let mut text = String::new();
+    prometheus_client::encoding::text::encode(&mut text, &registry).expect("text");
+    assert!(text.contains("code=\"terminating\"") && !text.contains("403"), "{text}");
+}
+
+#[tokio::test]
+async fn an_event_has_the_time_at_which_it_was_told_however_long_it_waits() {
+    let (log, mut writer) = log(&Stub::new(), &WriteMetrics::default(), &EventMetrics::default());
+    let before = Timestamp::now();
+    log.tell(happening("shop"));
+    let after = Timestamp::now();
+    // Waits, as long as it takes for the clock to go on.
+    while Timestamp::now() == after {}
+    let told = writer.next().await.expect("it was told");
+    assert!(before <= told.at && told.at <= after, "{before} <= {} <= {after}", told.at);
+    let event = event(&told.happening, told.at, "test", "a.1");
+    assert_eq!(event["eventTime"], format!("{:.6}", told.at));
+}
+
+/// What was written of each Event, from what was told minutes after each other.
+async fn written(stub: &Stub, told: Vec<(u64, Event)>) -> Vec<(String, u64)> {
+    let (log, telling) = log(stub, &WriteMetrics::default(), &EventMetrics::default());
+    let tell = async move {
+        for (minutes, happening) in told {
+            tokio::time::sleep(Duration::from_mins(minutes)).await;
+            log.tell(happening);
+        }
+    };
+    tokio::join!(telling.run(), tell);
+    let events = stub.asked_for(|asked| asked.method == Method::POST);
+    let count_of = |name: &str| {
+        let event = stub.object("events", "shop", name);
+        event.map_or(0, |event| event["series"]["count"].as_u64().unwrap_or(1))
+    };
+    let note = |event: &Value| event["note"].as_str().unwrap_or_default().to_owned();
+    let counted = events.iter().map(|it| {
+        (note(&it.body), count_of(it.body["metadata"]["name"].as_str().unwrap_or_default()))
+    });
+    counted.collect()
+}
+
+fn noted(note: &str) -> Event {
+    Event { note: note.to_owned(), ..happening("shop") }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_happens_again_is_counted_in_the_event_that_told_it_first() {
+    let stub = Stub::new();
+    let told = vec![(0, noted("up")), (5, noted("up")), (0, noted("down")), (5, noted("up"))];
+    let events = written(&stub, told).await;
+    assert_eq!(events, [("up".to_owned(), 3), ("down".to_owned(), 1)]);
+    let patches = stub.asked_for(|asked| asked.method == Method::PATCH);
+    let [second, third] = &patches[..] else { panic!("{patches:?}") };
+    assert_eq!(second.path, third.path);
+    assert_eq!(second.body["series"]["count"], 2);
+    let name = third.path.rsplit('/').next().expect("it has a name");
+    let event = stub.object("events", "shop", name).expect("it was created");
+    let last = event["series"]["lastObservedTime"].as_str().expect("a time");
+    assert!(event["eventTime"].as_str().expect("a time") < last, "{event}");
+    assert_eq!(last.len(), "2026-11-20T09:00:00.000000Z".len(), "{last}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_series_is_over_when_nothing_has_happened_for_six_minutes() {
+    let events = written(&Stub::new(), vec![(0, noted("up")), (6, noted("up"))]).await;
+    assert_eq!(events, [("up".to_owned(), 1), ("up".to_owned(), 1)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_differs_in_anything_is_told_by_an_event_of_its_own() {
+    let of_another = ObjectReference { uid: "2".to_owned(), ..happening("shop").regarding };
+    let others = [
+        Event { note: "it is not so".to_owned(), ..happening("shop") },
+        Event { reason: "NotSo", ..happening("shop") },
+        Event { is_warning: false, ..happening("shop") },
+        Event { regarding: of_another, ..happening("shop") },
+    ];
+    for other in others {
+        let told = vec![(0, happening("shop")), (1, other.clone())];
+        let counts = written(&Stub::new(), told).await.into_iter().map(|(_, count)| count);
+        assert_eq!(counts.collect::<Vec<_>>(), [1, 1], "{other:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_event_that_is_gone_begins_another_series() {
+    let stub = Stub::new();
+    let expired = Fault::meanwhile(|stub| {
+        let created = stub.asked_for(|asked| asked.method == Method::POST);
+        let name = created[0].body["metadata"]["name"].as_str().expect("it has a name");
+        stub.delete("events", "shop", name);
+    });
+    stub.inject(expired.method(Method::PATCH));
+    let told = [(); 3].map(|()| (1, noted("up"))).to_vec();
+    assert_eq!(written(&stub, told).await, [("up".to_owned(), 0), ("up".to_owned(), 2)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_event_that_was_refused_is_not_counted_on_and_one_whose_answer_was_lost_is() {
+    for (fault, written_of_each) in [
+        (
+            Fault::answer(StatusCode::FORBIDDEN, "no"),
+            vec![("up".to_owned(), 0), ("up".to_owned(), 1)],
+        ),
+        (Fault::lose_answer(), vec![("up".to_owned(), 2)]),
+    ] {
+        let stub = Stub::new();
+        stub.inject(fault);
+        let told = [(); 2].map(|()| (1, noted("up"))).to_vec();
+        assert_eq!(written(&stub, told).await, written_of_each);
+    }
+}
+
+#[test]
+fn a_long_note_is_cut_between_characters() {
+    assert_eq!(cut("für", 2), "f");
+    assert_eq!(cut("short", 100), "short");
+}
