@@ -4,6 +4,7 @@
 //! YAML 1.1, and whatever starts with `{` is JSON first. What comes out is a tree of plain JSON
 //! values with positions; what the values mean is for others.
 
+mod events;
 pub mod files;
 mod json;
 mod limits;
@@ -12,7 +13,6 @@ mod mistakes;
 mod objects;
 mod other_object;
 mod scalar;
-mod scannable;
 mod source;
 mod stream;
 mod text_finding;

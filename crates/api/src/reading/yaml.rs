@@ -5,11 +5,11 @@
 
 use std::collections::BTreeMap;
 
-use libyaml_safer::{EventData, Parser, ScalarStyle};
+use libyaml_safer::{EventData, ScalarStyle};
 
+use super::events::Events;
 use super::map::{Key, MERGE_KEY, MapInProgress, merge};
 use super::scalar::{Scalar, as_key, resolve, resolve_tagged};
-use super::scannable::Scannable;
 use super::source::Span;
 use super::text_finding::TextFinding;
 use super::tree::{Entry, Node, Value};
@@ -23,24 +23,10 @@ pub(super) fn read(
     offset: usize,
     findings: &mut Vec<TextFinding>,
 ) -> Result<Option<Node>, TextFinding> {
-    let scannable = Scannable::new(text, offset);
-    let read = read_events(&scannable.text, text, offset, findings);
-    scannable.conclude(read)
-}
-
-/// `scannable` is what the parser gets, `text` what stands in the file.
-fn read_events(
-    scannable: &str,
-    text: &str,
-    offset: usize,
-    findings: &mut Vec<TextFinding>,
-) -> Result<Option<Node>, TextFinding> {
-    let mut input = scannable.as_bytes();
-    let mut parser = Parser::new();
-    parser.set_input_string(&mut input);
+    let mut events = Events::new(text, offset);
     let mut builder = Builder::new(text, offset, findings);
     loop {
-        let event = parser.parse().map_err(|error| mistakes::syntax(&error, text, offset))?;
+        let event = events.next()?;
         let within = |index: u64| usize::try_from(index).map_or(text.len(), |i| i.min(text.len()));
         let (start, end) = (within(event.start_mark.index), within(event.end_mark.index));
         let span = Span::new(offset + start..offset + end);
@@ -65,7 +51,7 @@ fn read_events(
             EventData::SequenceEnd | EventData::MappingEnd => builder.close(end + offset)?,
             EventData::DocumentEnd { .. } => {
                 let root = builder.root.take();
-                after_the_document(&mut parser, span, findings);
+                after_the_document(&mut events, span, findings);
                 return Ok(root);
             }
             EventData::StreamEnd => return Ok(builder.root),
@@ -76,8 +62,8 @@ fn read_events(
 
 /// kubectl reads one document from each piece of text and looks no further; what stands behind it
 /// would be lost without a word.
-fn after_the_document(parser: &mut Parser<&mut &[u8]>, end: Span, findings: &mut Vec<TextFinding>) {
-    if !matches!(parser.parse().map(|event| event.data), Ok(EventData::StreamEnd)) {
+fn after_the_document(events: &mut Events<'_>, end: Span, findings: &mut Vec<TextFinding>) {
+    if !matches!(events.next().map(|event| event.data), Ok(EventData::StreamEnd)) {
         let here = Span { start: end.start, end: end.start };
         findings.push(
             TextFinding::new(
