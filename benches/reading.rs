@@ -22,13 +22,13 @@ const FILES: usize = 1_000;
 const OBJECTS_A_FILE: usize = 10;
 
 fn main() {
-    let folder = std::env::temp_dir().join(format!("almanac-reading-{}", std::process::id()));
-    let bytes = generated_objects::write(&folder, FILES, OBJECTS_A_FILE).expect("files");
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    let bytes = generated_objects::write(folder, FILES, OBJECTS_A_FILE).expect("files");
     let before = peak_memory();
-    let first = read_and_check(&folder);
+    let first = read_and_check(folder);
     let peak = peak_memory();
-    let best = (0..5).map(|_| read_and_check(&folder).0).min().expect("five runs");
-    std::fs::remove_dir_all(&folder).expect("ours");
+    let best = (0..5).map(|_| read_and_check(folder).0).min().expect("five runs");
     let (total, reading, checking) = first;
     println!("{FILES} files, {} objects, {:.1} MB", FILES * OBJECTS_A_FILE, megabytes(bytes));
     println!(

@@ -1,8 +1,6 @@
 //! Text that is broken, or made to break things: a clear finding and never a panic. How much work it
 //! makes is in `work_of_reading.rs`.
 
-#![expect(clippy::disallowed_types, reason = "these tests write large files")]
-
 mod written;
 
 use std::fmt::Write;
@@ -98,12 +96,10 @@ fn a_map_with_very_many_keys_is_read_to_its_end() {
 
 #[test]
 fn a_file_of_100_megabytes_is_refused_without_being_read() {
-    let folder = std::env::temp_dir().join(format!("almanac-large-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).expect("a folder");
-    let path = folder.join("large.yaml");
-    std::fs::File::create(&path).and_then(|file| file.set_len(100 << 20)).expect("a sparse file");
-    let reading = files::read(&[path.display().to_string()], std::io::empty()).expect("it exists");
-    std::fs::remove_dir_all(&folder).expect("ours");
+    let file = tempfile::Builder::new().suffix(".yaml").tempfile().expect("a file");
+    file.as_file().set_len(100 << 20).expect("a sparse file");
+    let names = [file.path().display().to_string()];
+    let reading = files::read(&names, std::io::empty()).expect("it exists");
     let messages: Vec<_> = reading.findings.iter().map(|it| it.finding.message.as_str()).collect();
     assert_eq!(messages, ["the file is larger than 64 MiB; split it into several"]);
 }

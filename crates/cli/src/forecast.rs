@@ -226,7 +226,7 @@ fn narrow(
 #[cfg(test)]
 mod tests {
     use std::fmt::Write as _;
-    use std::{env, fs};
+    use std::fs;
 
     use clap::Parser;
 
@@ -274,9 +274,8 @@ spec:
 
     #[test]
     fn what_is_printed_is_the_same_whatever_the_number_of_threads() {
-        let folder = env::temp_dir().join(format!("almanac-threads-{}", std::process::id()));
-        fs::create_dir_all(&folder).unwrap();
-        let file = folder.join("policies.yaml");
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("policies.yaml");
         fs::write(&file, policies()).unwrap();
         for output in ["text", "json", "svg", "html"] {
             let line = ["forecast", "--from", "2026-03-02", "--for", "20d", "-o", output, "-f"];
@@ -293,6 +292,5 @@ spec:
                 assert!(printed(threads) == alone, "{output} on {threads} threads");
             }
         }
-        fs::remove_dir_all(&folder).unwrap();
     }
 }

@@ -84,6 +84,19 @@ fn files_folders_patterns_and_standard_input_are_read_each_once() {
 }
 
 #[test]
+fn what_the_parser_of_yaml_panics_at_is_a_finding_and_nothing_else_is_printed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("tagged.yaml");
+    std::fs::write(&file, "a: 1\nb: [!,c]\n").expect("it is ours");
+    let output = almanac(&["validate", "-f", &file.display().to_string()]);
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(text.contains("a ',' can't stand directly behind a tag"), "{text}");
+    assert!(text.contains(":2:5"), "{text}");
+    assert_eq!(output.status.code(), Some(1));
+}
+
+#[test]
 fn the_definitions_come_out_as_one_stream() {
     let output = almanac(&["crds"]);
     assert_eq!(output.status.code(), Some(0));
@@ -94,12 +107,11 @@ fn the_definitions_come_out_as_one_stream() {
 
 #[test]
 fn schemas_for_editors_are_written_one_a_kind() {
-    let folder = std::env::temp_dir().join(format!("almanac-schemas-{}", std::process::id()));
-    let output = almanac(&["crds", "--json-schema", &folder.display().to_string()]);
+    let folder = tempfile::tempdir().expect("a folder");
+    let output = almanac(&["crds", "--json-schema", &folder.path().display().to_string()]);
     assert_eq!(output.status.code(), Some(0));
-    let path = folder.join("autoscaling.karmada.io/cronfederatedhpa_v1alpha1.json");
+    let path = folder.path().join("autoscaling.karmada.io/cronfederatedhpa_v1alpha1.json");
     let text = std::fs::read_to_string(path).expect("the schema is there");
-    std::fs::remove_dir_all(&folder).expect("ours");
     let schema: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     let rule = &schema["properties"]["spec"]["properties"]["rules"]["items"];
     assert_eq!(rule["additionalProperties"], false);

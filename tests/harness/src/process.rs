@@ -236,17 +236,10 @@ mod tests {
         Process::start("shell", Path::new("/bin/sh"), arguments, folder).expect("a shell")
     }
 
-    fn folder(name: &str) -> PathBuf {
-        let folder =
-            std::env::temp_dir().join(format!("almanac-harness-{}-{name}", std::process::id()));
-        std::fs::create_dir_all(&folder).expect("a folder");
-        folder
-    }
-
     #[tokio::test]
     async fn a_process_that_ends_by_itself_is_reported_with_its_last_lines() {
-        let folder = folder("ends");
-        let process = shell(&folder, "echo the mast is gone; exit 3");
+        let folder = tempfile::tempdir().expect("a folder");
+        let process = shell(folder.path(), "echo the mast is gone; exit 3");
         let error = await_condition("the shell to end", PATIENCE, async || {
             Ok(match process.check_alive() {
                 Ok(()) => Observation::NotYet("alive".into()),
@@ -257,13 +250,12 @@ mod tests {
         .expect("it ends");
         assert!(error.contains("exited with 3"), "{error}");
         assert!(error.contains("the mast is gone"), "{error}");
-        std::fs::remove_dir_all(folder).expect("removed");
     }
 
     #[tokio::test]
     async fn closing_the_pipe_kills_even_a_stopped_process() {
-        let folder = folder("closing");
-        let process = shell(&folder, "while :; do sleep 1; done");
+        let folder = tempfile::tempdir().expect("a folder");
+        let process = shell(folder.path(), "while :; do sleep 1; done");
         process.pause().expect("stopped");
         let Running { mut child, watcher } = process.lock().take().expect("running");
         drop(watcher);
@@ -276,6 +268,5 @@ mod tests {
         .await
         .expect("it is killed");
         assert_eq!(signal, Some(9));
-        std::fs::remove_dir_all(folder).expect("removed");
     }
 }

@@ -210,14 +210,14 @@ mod tests {
 
     #[test]
     fn the_tests_in_the_modules_of_a_test_are_its_tests() {
-        let folder = env::temp_dir().join(format!("almanac-xtask-{}", std::process::id()));
+        let temporary = tempfile::tempdir().unwrap();
+        let folder = temporary.path();
         fs::create_dir_all(folder.join("cluster_x/inner")).unwrap();
         for file in ["cluster_x/main.rs", "cluster_x/one.rs", "cluster_x/inner/two.rs", "y.rs"] {
             fs::write(folder.join(file), "").unwrap();
         }
         let found = files_of(&folder.join("cluster_x/main.rs")).unwrap();
         let alone = files_of(&folder.join("y.rs")).unwrap();
-        fs::remove_dir_all(&folder).unwrap();
         let names: Vec<_> = found.iter().map(|it| it.file_name().unwrap()).collect();
         assert_eq!(names, ["two.rs", "main.rs", "one.rs"]);
         assert_eq!(alone.len(), 1);

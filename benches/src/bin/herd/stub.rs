@@ -1,7 +1,7 @@
 //! The stub of the API over plain HTTP, with a herd in it: an API server that answers at once.
 
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use almanac_stub::{Kind, Stub};
 use anyhow::{Context as _, Result};
@@ -10,6 +10,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use jiff::Timestamp;
 use serde_json::{Value, json};
+use tempfile::NamedTempFile;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
@@ -19,7 +20,7 @@ use crate::objects;
 pub(crate) struct Server {
     pub(crate) stub: Stub,
     accepting: JoinHandle<()>,
-    kubeconfig: PathBuf,
+    kubeconfig: NamedTempFile,
 }
 
 impl Server {
@@ -28,22 +29,20 @@ impl Server {
         let stub = herd_of(rules);
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let address = listener.local_addr()?;
-        let kubeconfig = std::env::temp_dir().join(format!("herd-{}", address.port()));
-        write_kubeconfig(&kubeconfig, address)?;
+        let kubeconfig = NamedTempFile::new()?;
+        write_kubeconfig(kubeconfig.path(), address)?;
         let accepting = tokio::spawn(accept(listener, stub.clone()));
         Ok(Self { stub, accepting, kubeconfig })
     }
 
     pub(crate) fn kubeconfig(&self) -> &Path {
-        &self.kubeconfig
+        self.kubeconfig.path()
     }
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
         self.accepting.abort();
-        // A file that is left in the folder for such files harms nobody.
-        let _ = std::fs::remove_file(&self.kubeconfig);
     }
 }
 

@@ -10,11 +10,13 @@ fn a_file_is_written_whole_and_replaces_the_one_before() {
     let folder = folder_with("out", &[("a.yaml", SHOP)]);
     let out = empty_folder("out-written").join("out.json");
     fs::write(&out, "old").unwrap();
+    let permissions = fs::metadata(&out).unwrap().permissions();
     let output = forecast(&folder, &["-o", "json", "--out", out.to_str().unwrap()]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     assert_eq!(text(&output.stdout), "");
     assert_eq!(fs::read(&out).unwrap(), forecast(&folder, &["-o", "json"]).stdout);
     assert_eq!(fs::read_dir(out.parent().unwrap()).unwrap().count(), 1);
+    assert_eq!(fs::metadata(&out).unwrap().permissions(), permissions, "it is for others, too");
     let output = forecast(&folder, &["--out", "no/such/folder/out.txt"]);
     assert_eq!(output.status.code(), Some(2));
 }

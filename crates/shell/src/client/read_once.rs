@@ -91,14 +91,16 @@ fn own_of(user: &AuthInfo) -> Vec<&str> {
 mod tests {
     use std::fs;
 
+    use tempfile::TempDir;
+
     use super::*;
 
-    /// Files of their own for a test.
-    fn written(test: &str, files: &[&str]) -> Vec<PathBuf> {
-        let folder = std::env::temp_dir().join(format!("almanac-{test}-{}", std::process::id()));
-        fs::create_dir_all(&folder).expect("there is a place for it");
-        let paths = files.iter().map(|name| folder.join(name));
-        paths.inspect(|path| fs::write(path, "old").expect("it is written")).collect()
+    /// Files of their own for a test, in a folder that goes with it.
+    fn written(files: &[&str]) -> (TempDir, Vec<PathBuf>) {
+        let folder = tempfile::tempdir().expect("there is a place for it");
+        let paths = files.iter().map(|name| folder.path().join(name));
+        let paths = paths.inspect(|path| fs::write(path, "old").expect("it is written")).collect();
+        (folder, paths)
     }
 
     /// Whether the file is found to be replaced when there was time enough to look often.
@@ -108,7 +110,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_file_with_another_content_is_found_and_no_other() {
-        let paths = written("replaced", &["ca.crt", "client.crt"]);
+        let (_folder, paths) = written(&["ca.crt", "client.crt"]);
         let read_once = ReadOnce::read(paths.clone());
         assert_eq!(is_replaced(&read_once).await, None);
         fs::write(&paths[1], "old").expect("it is written");
@@ -119,7 +121,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_file_that_is_gone_or_empty_ends_nothing() {
-        let paths = written("gone", &["ca.crt"]);
+        let (_folder, paths) = written(&["ca.crt"]);
         let read_once = ReadOnce::read(paths.clone());
         fs::write(&paths[0], "").expect("it is written");
         assert_eq!(is_replaced(&read_once).await, None);
@@ -129,7 +131,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_file_that_is_still_being_written_is_waited_for() {
-        let paths = written("unfinished", &["ca.crt"]);
+        let (_folder, paths) = written(&["ca.crt"]);
         let read_once = ReadOnce::read(paths.clone());
         let waiting = tokio::spawn(async move { read_once.replaced().await });
         for part in ["n", "ne", "new"] {
