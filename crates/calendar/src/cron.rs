@@ -1,12 +1,14 @@
-//! Cron expressions: what they mean. Their text is read in [`parse`], explained in
-//! [`crate::describe`], and laid on the line of time by [`crate::Firings`].
+//! Cron expressions: what they mean. Their text is read in [`parse`], that of other schedulers in
+//! [`dialect`]; they are explained in [`crate::describe`], and laid on the line of time by [`crate::Firings`].
 
+mod dialect;
 mod error;
 mod field;
 mod parse;
 
 use std::str::FromStr;
 
+pub use self::dialect::{Dialect, OtherDialect};
 pub use self::error::{CronError, CronErrorKind, CronField};
 use crate::describe;
 use crate::recurrence::Recurrence;

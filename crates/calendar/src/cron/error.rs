@@ -3,6 +3,7 @@
 use std::fmt;
 use std::ops::Range;
 
+use super::dialect::OtherDialect;
 use crate::names::{MONTHS, WEEKDAYS, number};
 use crate::quoted::Quoted;
 
@@ -41,9 +42,14 @@ pub struct CronError {
     pub(super) kind: CronErrorKind,
     pub(super) field: Option<CronField>,
     pub(super) span: Range<usize>,
+    pub(super) instead: Option<String>,
 }
 
 impl CronError {
+    pub(super) fn new(kind: CronErrorKind, field: Option<CronField>, span: Range<usize>) -> Self {
+        Self { kind, field, span, instead: None }
+    }
+
     /// What is wrong.
     ///
     /// ```
@@ -79,6 +85,20 @@ impl CronError {
     pub fn span(&self) -> Range<usize> {
         self.span.clone()
     }
+
+    /// The whole expression to write instead, where one means exactly what was meant.
+    ///
+    /// ```
+    /// use almanac_calendar::Cron;
+    ///
+    /// let error = Cron::parse("0 0 22-2 ? * *").unwrap_err();
+    /// assert_eq!(error.instead(), Some("0 22-23,0-2 * * *"));
+    /// assert_eq!(Cron::parse("0 0 L * *").unwrap_err().instead(), None);
+    /// ```
+    #[must_use]
+    pub fn instead(&self) -> Option<&str> {
+        self.instead.as_deref()
+    }
 }
 
 /// What is wrong with a cron expression.
@@ -86,15 +106,29 @@ impl CronError {
 /// ```
 /// use almanac_calendar::{Cron, CronErrorKind};
 ///
-/// let error = Cron::parse("@every 5m").unwrap_err();
-/// assert_eq!(error.kind(), &CronErrorKind::Every);
+/// let error = Cron::parse("0 0 15W * *").unwrap_err();
+/// assert_eq!(error.kind(), &CronErrorKind::NearestWeekday);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CronErrorKind {
     /// Not five fields, but so many.
     FieldCount(usize),
-    /// `@every`, whose runs would depend on when it was read.
+    /// It is written for another scheduler.
+    OtherDialect(OtherDialect),
+    /// A comment behind the five fields.
+    Comment {
+        /// What stands before it.
+        expression: String,
+    },
+    /// A command behind the five fields, as a crontab has it.
+    Command {
+        /// What stands before it.
+        expression: String,
+    },
+    /// `H` of Jenkins, which stands for any value.
+    AnyValue,
+    /// `@every` without a length of time.
     Every,
     /// `@reboot`, which names no time.
     Reboot,
@@ -103,7 +137,12 @@ pub enum CronErrorKind {
     /// An `@` word that is no macro.
     UnknownMacro(String),
     /// A zone inside the expression.
-    ZonePrefix,
+    ZonePrefix {
+        /// The zone as written.
+        zone: String,
+        /// What follows it, if that can be used; or what to write instead of it.
+        expression: Option<String>,
+    },
     /// Nothing between two commas, or a comma at an end.
     EmptyItem,
     /// A range with fewer or more than two ends.
@@ -148,6 +187,13 @@ impl fmt::Display for CronError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.kind {
             CronErrorKind::FieldCount(count) => field_count(*count, f),
+            CronErrorKind::OtherDialect(dialect) => dialect.fmt(f),
+            CronErrorKind::Comment { expression } => {
+                write!(f, "a comment is not part of a cron expression; write {expression}")
+            }
+            CronErrorKind::Command { expression } => {
+                write!(f, "a command is not part of a cron expression; write {expression}")
+            }
             CronErrorKind::Every => f.write_str(
                 "@every has no fixed start, so its runs would depend on when it was read; write \
                  the minutes they fall on, such as */5 * * * *",
@@ -165,10 +211,15 @@ impl fmt::Display for CronError {
                  @midnight and @hourly",
                 Quoted(given)
             ),
-            CronErrorKind::ZonePrefix => f.write_str(
-                "a TZ= or CRON_TZ= prefix is not part of a cron expression; use `timeZone` for \
-                 the zone",
-            ),
+            CronErrorKind::ZonePrefix { zone, expression } => {
+                f.write_str("a zone is not part of a cron expression; ")?;
+                match expression {
+                    Some(expression) => {
+                        write!(f, "write {expression}, and {zone} as its time zone")
+                    }
+                    None => write!(f, "write {} as its time zone", Quoted(zone)),
+                }
+            }
             CronErrorKind::StepOfZero => {
                 f.write_str("a step of 0 never moves on; write a step of at least 1")
             }
@@ -181,7 +232,7 @@ impl fmt::Display for CronError {
             CronErrorKind::NeverFires => f.write_str(
                 "it never fires: none of the months has any of the days; write a date that exists",
             ),
-            kind => value(kind, self.field.unwrap_or(CronField::Minute), f),
+            kind => f.write_str(&kind.told(self.field.unwrap_or(CronField::Minute))),
         }
     }
 }
@@ -192,83 +243,90 @@ fn field_count(count: usize, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     write!(f, "a cron expression has five fields, this has {}", number(count))?;
     match count {
         0 => f.write_str("; write minute, hour, day of month, month and weekday"),
-        6 => f.write_str("; leave out the seconds, a run starts with its minute"),
-        7 => f.write_str("; leave out the seconds and the years"),
         _ => Ok(()),
     }
 }
 
-/// The messages about a single value.
-fn value(kind: &CronErrorKind, field: CronField, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    match kind {
-        CronErrorKind::EmptyItem => {
-            f.write_str("the list has an empty item; take out the comma that is too many")
-        }
-        CronErrorKind::OpenRange => f.write_str("a range has two ends, such as 1-5"),
-        CronErrorKind::Backwards { from, to, named } => {
-            f.write_str(&backwards(*from, *to, field, *named))
-        }
-        CronErrorKind::OutOfRange(given) => {
-            let (first, last) = field.bounds();
-            write!(f, "{} run from {first} to {last}", field.values())?;
-            if field == CronField::Weekday {
-                f.write_str(" (0 and 7 are Sunday)")?;
+impl CronErrorKind {
+    /// The message about a single value.
+    pub(super) fn told(&self, field: CronField) -> String {
+        match self {
+            CronErrorKind::EmptyItem => {
+                "the list has an empty item; take out the comma that is too many".into()
             }
-            write!(f, ", not {given}")
-        }
-        CronErrorKind::LastDay => f.write_str(
-            "`L` for the last day is not part of this dialect; write the days themselves",
-        ),
-        CronErrorKind::NearestWeekday => f.write_str(
-            "`W` for the nearest weekday is not part of this dialect; write the days themselves",
-        ),
-        CronErrorKind::NthWeekday => f.write_str(
-            "`#` for the nth weekday of a month is not part of this dialect; write the days \
-             themselves",
-        ),
-        CronErrorKind::StarWithMore(given) => write!(
-            f,
-            "{} mixes a star with something else; a star stands alone or before a step, such as \
-             */5",
-            Quoted(given)
-        ),
-        CronErrorKind::LongName { given, short } => {
-            write!(f, "{} is too long for a name; write its three letters, {short}", Quoted(given))
-        }
-        CronErrorKind::NotAValue(given) => {
-            let (first, last) = field.bounds();
-            write!(f, "{} is not {}; write ", Quoted(given), field.value())?;
-            match field {
-                CronField::Month => f.write_str("1 to 12 or jan to dec"),
-                CronField::Weekday => f.write_str("0 to 7 (0 and 7 are Sunday) or sun to sat"),
-                _ => write!(f, "{first} to {last}"),
+            CronErrorKind::OpenRange => "a range has two ends, such as 1-5".into(),
+            CronErrorKind::Backwards { from, to, named } => {
+                let (first, last) = (field.written(*from, *named), field.written(*to, *named));
+                let split = in_two_ranges(*from, *to, field, *named);
+                format!("the range {first}-{last} runs backwards; write {split}")
             }
+            CronErrorKind::OutOfRange(given) => {
+                let (first, last) = field.bounds();
+                let sunday = if field == CronField::Weekday { " (0 and 7 are Sunday)" } else { "" };
+                format!("{} run from {first} to {last}{sunday}, not {given}", field.values())
+            }
+            CronErrorKind::LastDay => {
+                "`L` for the last day is not part of this dialect; write the days themselves".into()
+            }
+            CronErrorKind::NearestWeekday => "`W` for the nearest weekday is not part of this \
+                 dialect; write the days themselves"
+                .into(),
+            CronErrorKind::NthWeekday => "`#` for the nth weekday of a month is not part of this \
+                 dialect; write the days themselves"
+                .into(),
+            CronErrorKind::AnyValue => format!(
+                "`H` is Jenkins' word for any value; write {} of your choice",
+                field.value()
+            ),
+            CronErrorKind::StarWithMore(given) => format!(
+                "{} mixes a star with something else; a star stands alone or before a step, such \
+                 as */5",
+                Quoted(given)
+            ),
+            CronErrorKind::LongName { given, short } => {
+                format!(
+                    "{} is too long for a name; write its three letters, {short}",
+                    Quoted(given)
+                )
+            }
+            CronErrorKind::NotAValue(given) => {
+                let (first, last) = field.bounds();
+                let values = match field {
+                    CronField::Month => "1 to 12 or jan to dec".to_owned(),
+                    CronField::Weekday => "0 to 7 (0 and 7 are Sunday) or sun to sat".to_owned(),
+                    _ => format!("{first} to {last}"),
+                };
+                format!("{} is not {}; write {values}", Quoted(given), field.value())
+            }
+            _ => String::new(),
         }
-        _ => Ok(()),
     }
 }
 
 /// A range that runs over the end of the day, week or year, split where it wraps.
-fn backwards(from: u8, to: u8, field: CronField, named: bool) -> String {
-    let value = |value: u8| match field {
-        CronField::Weekday if named => WEEKDAYS[usize::from(value % 7)][..3].to_owned(),
-        CronField::Month if named => MONTHS[usize::from(value - 1)][..3].to_owned(),
-        _ => value.to_string(),
-    };
+pub(super) fn in_two_ranges(from: u8, to: u8, field: CronField, named: bool) -> String {
     let range = |from: u8, to: u8| {
-        if from == to { value(from) } else { format!("{}-{}", value(from), value(to)) }
+        let (first, last) = (field.written(from, named), field.written(to, named));
+        if from == to { first } else { format!("{first}-{last}") }
     };
     let (first, last) = field.bounds();
-    let split = match field {
+    match field {
         // Sunday ends the week as 7.
         CronField::Weekday if to == 0 && !named => range(from, 7),
         CronField::Weekday => format!("{},{}", range(from, 6), range(0, to)),
         _ => format!("{},{}", range(from, last), range(first, to)),
-    };
-    format!("the range {}-{} runs backwards; write {split}", value(from), value(to))
+    }
 }
 
 impl CronField {
+    fn written(self, value: u8, named: bool) -> String {
+        match self {
+            CronField::Weekday if named => WEEKDAYS[usize::from(value % 7)][..3].to_owned(),
+            CronField::Month if named => MONTHS[usize::from(value - 1)][..3].to_owned(),
+            _ => value.to_string(),
+        }
+    }
+
     fn values(self) -> &'static str {
         match self {
             CronField::Minute => "minutes",

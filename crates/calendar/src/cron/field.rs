@@ -145,6 +145,9 @@ impl<'a> FieldText<'a> {
         if days && (upper == "W" || upper.strip_suffix('W').is_some_and(digits)) {
             return CronErrorKind::NearestWeekday;
         }
+        if upper == "H" || upper.starts_with("H(") {
+            return CronErrorKind::AnyValue;
+        }
         let names: &[&'static str] = match self.field {
             CronField::Month => &MONTHS,
             CronField::Weekday => &WEEKDAYS,
@@ -165,7 +168,7 @@ impl<'a> FieldText<'a> {
     }
 
     fn error(self, kind: CronErrorKind) -> CronError {
-        CronError { kind, field: Some(self.field), span: self.span() }
+        CronError::new(kind, Some(self.field), self.span())
     }
 
     fn span(self) -> Range<usize> {

@@ -1,7 +1,10 @@
 //! From the text of a cron expression to its fields.
 
+use std::ops::Range;
+
 use super::Cron;
-use super::error::{CronError, CronErrorKind, CronField};
+use super::dialect;
+use super::error::{CronError, CronErrorKind, CronField, in_two_ranges};
 use super::field::{FieldSet, FieldText};
 use crate::quoted::excerpt;
 use crate::recurrence::{DateSet, DayRule, Recurrence, TimeSet};
@@ -17,19 +20,56 @@ const MACROS: [(&str, &str); 7] = [
 ];
 
 pub(super) fn parse(text: &str) -> Result<Cron, CronError> {
+    read(text).map_err(|error| CronError { instead: instead(&error, text), ..error })
+}
+
+/// The expression to write instead of a wrong one, if it can be told.
+fn instead(error: &CronError, text: &str) -> Option<String> {
+    let with = |value: &str| {
+        let Range { start, end } = error.span();
+        let text = format!("{}{value}{}", &text[..start], &text[end..]);
+        read(&text).is_ok().then(|| text.trim().to_owned())
+    };
+    match &error.kind {
+        CronErrorKind::OtherDialect(dialect) => dialect.same().map(str::to_owned),
+        CronErrorKind::Comment { expression } | CronErrorKind::Command { expression } => {
+            Some(expression.clone())
+        }
+        CronErrorKind::MacroLetterCase(name) => Some((*name).to_owned()),
+        CronErrorKind::LongName { short, .. } => with(short),
+        CronErrorKind::Backwards { from, to, named } => {
+            with(&in_two_ranges(*from, *to, error.field?, *named))
+        }
+        _ => None,
+    }
+}
+
+fn read(text: &str) -> Result<Cron, CronError> {
     let trimmed = text.trim();
     let at = text.len() - text.trim_start().len();
-    let whole = |kind| Err(CronError { kind, field: None, span: at..at + trimmed.len() });
-    if trimmed.starts_with('@') {
-        return match MACROS.iter().find(|(name, _)| *name == trimmed) {
-            Some((_, expression)) => parse(expression),
-            None => whole(wrong_macro(trimmed)),
-        };
+    let wrong = |kind| CronError::new(kind, None, at..at + trimmed.len());
+    let comment = trimmed.match_indices('#').map(|(at, _)| at);
+    let mut comment = comment.filter(|at| trimmed[..*at].ends_with(char::is_whitespace));
+    if let Some(comment) = comment.next() {
+        // What is wrong before a comment matters more than the comment.
+        let expression = expression_of(&text[..at + comment])?;
+        return Err(wrong(CronErrorKind::Comment { expression }));
     }
-    if trimmed.starts_with("TZ=") || trimmed.starts_with("CRON_TZ=") {
-        let prefix = trimmed.split_whitespace().next().map_or(0, str::len);
-        let kind = CronErrorKind::ZonePrefix;
-        return Err(CronError { kind, field: None, span: at..at + prefix });
+    if let Some(cron) = MACROS.iter().find(|(name, _)| *name == trimmed) {
+        return read(cron.1);
+    }
+    if has_zone(trimmed) {
+        let prefix = trimmed.split_whitespace().next().unwrap_or(trimmed);
+        let zone = excerpt(prefix.split_once('=').map_or("", |(_, zone)| zone));
+        let rest = trimmed[prefix.len()..].trim();
+        let expression = if has_zone(rest) { None } else { expression_of(rest).ok() };
+        let kind = CronErrorKind::ZonePrefix { zone, expression };
+        return Err(CronError::new(kind, None, at..at + prefix.len()));
+    }
+    if trimmed.ends_with(')')
+        && let Some(found) = dialect::recognise(trimmed)
+    {
+        return Err(wrong(CronErrorKind::OtherDialect(found)));
     }
     let mut fields = trimmed
         .split_whitespace()
@@ -37,7 +77,7 @@ pub(super) fn parse(text: &str) -> Result<Cron, CronError> {
     let (Some(minute), Some(hour), Some(day), Some(month), Some(weekday), None) =
         (fields.next(), fields.next(), fields.next(), fields.next(), fields.next(), fields.next())
     else {
-        return whole(CronErrorKind::FieldCount(trimmed.split_whitespace().count()));
+        return Err(wrong(not_five_fields(trimmed)));
     };
     let read = |(text, at): (&str, usize), field| FieldText { field, text, at }.parse();
     let minutes = read(minute, CronField::Minute)?;
@@ -48,11 +88,8 @@ pub(super) fn parse(text: &str) -> Result<Cron, CronError> {
         read(weekday, CronField::Weekday)?,
     );
     if dates.is_empty() {
-        return Err(CronError {
-            kind: CronErrorKind::NeverFires,
-            field: Some(CronField::DayOfMonth),
-            span: day.1..month.1 + month.0.len(),
-        });
+        let span = day.1..month.1 + month.0.len();
+        return Err(CronError::new(CronErrorKind::NeverFires, Some(CronField::DayOfMonth), span));
     }
     let times = TimeSet::of(minutes.bits, hours.bits);
     Ok(Cron { recurrence: Recurrence { dates, times }, fixed: !minutes.rhythm && !hours.rhythm })
@@ -71,6 +108,42 @@ fn dates(days: FieldSet, months: FieldSet, weekdays: FieldSet) -> DateSet {
     } else {
         DateSet { rule: DayRule::Either, ..both }
     }
+}
+
+fn has_zone(text: &str) -> bool {
+    text.starts_with("TZ=") || text.starts_with("CRON_TZ=")
+}
+
+/// The expression that a text is, or what to write instead of it.
+pub(super) fn expression_of(text: &str) -> Result<String, CronError> {
+    match parse(text) {
+        Ok(_) => Ok(text.trim().to_owned()),
+        Err(error) => error.instead.clone().ok_or(error),
+    }
+}
+
+fn not_five_fields(text: &str) -> CronErrorKind {
+    if let Some(dialect) = dialect::recognise(text) {
+        return CronErrorKind::OtherDialect(dialect);
+    }
+    if text.starts_with('@') {
+        return wrong_macro(text);
+    }
+    let fields: Vec<&str> = text.split_whitespace().collect();
+    if let Some((five, [next, ..])) = fields.split_at_checked(5)
+        && looks_like_command(next)
+        && let Ok(expression) = expression_of(&five.join(" "))
+    {
+        return CronErrorKind::Command { expression };
+    }
+    CronErrorKind::FieldCount(fields.len())
+}
+
+/// Whether it is more than numbers, names and marks: a path, a program, a user.
+fn looks_like_command(field: &str) -> bool {
+    let words = field.split(|letter: char| !letter.is_ascii_alphabetic());
+    let is_short = |word: &str| word.len() <= 3;
+    field.starts_with(['/', '.', '~']) || !words.into_iter().all(is_short)
 }
 
 fn wrong_macro(given: &str) -> CronErrorKind {

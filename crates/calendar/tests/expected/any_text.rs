@@ -72,6 +72,12 @@ fn almost_schedules() -> impl Strategy<Value = String> {
         "@every 5m",
         "TZ=",
         "CRON_TZ=UTC ",
+        "cron(",
+        "rate(5 minutes)",
+        ")",
+        " # ",
+        "H",
+        "2026",
         "jan",
         "mon",
         "MON-fri",
@@ -146,7 +152,10 @@ fn long_and_hostile_texts_are_accepted_or_rejected() {
         show_to_every_parser(&format!("{list} * * * *"));
         show_to_every_parser(&format!("0 0 * * {list}"));
     }
-    for piece in [" ", "* ", "@", "0", "/", "-", ",", "#", "TZ=", "L", "\t", "é", "24:"] {
+    for piece in [
+        " ", "* ", "@", "0", "/", "-", ",", "#", "TZ=", "TZ= ", " #", "cron(", "L", "\t", "é",
+        "24:",
+    ] {
         show_to_every_parser(&piece.repeat(10_000));
     }
     // 5,000 equal items are one item.

@@ -10,21 +10,21 @@ fn assert_cron(text: &str, place: &str, message: &str) {
 }
 
 #[test]
-fn six_fields_are_told_to_leave_out_the_seconds() {
+fn six_fields_are_read_as_another_dialect() {
     assert_cron(
         "0 0 9 * * *",
         "0 0 9 * * *",
-        "a cron expression has five fields, this has six; leave out the seconds, \
-         a run starts with its minute",
+        "this is a dialect with seconds first, such as Spring's; write 0 9 * * *",
     );
 }
 
 #[test]
-fn seven_fields_are_told_to_leave_out_seconds_and_years() {
+fn seven_fields_are_read_as_another_dialect() {
     assert_cron(
         "0 0 9 * * * 2026",
         "0 0 9 * * * 2026",
-        "a cron expression has five fields, this has seven; leave out the seconds and the years",
+        "this is Quartz's dialect, with seconds first; five fields have no year, so 2026 can't be \
+         kept",
     );
 }
 
@@ -50,6 +50,11 @@ fn every_is_rejected() {
     assert_cron(
         "@every 5m",
         "@every 5m",
+        "this is @every, which counts from when it was read; write */5 * * * *",
+    );
+    assert_cron(
+        "@every now and then",
+        "@every now and then",
         "@every has no fixed start, so its runs would depend on when it was read; \
          write the minutes they fall on, such as */5 * * * *",
     );
@@ -76,20 +81,20 @@ fn macros_are_known_and_in_lower_case() {
 }
 
 #[test]
-fn a_tz_prefix_is_sent_to_the_time_zone_field() {
+fn a_tz_prefix_is_told_to_be_a_time_zone() {
     assert_cron(
         "TZ=UTC 0 9 * * *",
         "TZ=UTC",
-        "a TZ= or CRON_TZ= prefix is not part of a cron expression; use `timeZone` for the zone",
+        "a zone is not part of a cron expression; write 0 9 * * *, and UTC as its time zone",
     );
 }
 
 #[test]
-fn a_cron_tz_prefix_is_sent_to_the_time_zone_field() {
+fn a_cron_tz_prefix_is_told_to_be_a_time_zone() {
     assert_cron(
         "CRON_TZ=Europe/Berlin @daily",
         "CRON_TZ=Europe/Berlin",
-        "a TZ= or CRON_TZ= prefix is not part of a cron expression; use `timeZone` for the zone",
+        "a zone is not part of a cron expression; write @daily, and Europe/Berlin as its time zone",
     );
 }
 

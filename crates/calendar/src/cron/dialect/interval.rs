@@ -1,0 +1,47 @@
+//! Intervals: `@every 5m`, `rate(5 minutes)`. They have no fixed start; what divides an hour or a day
+//! evenly runs just as often at fixed times.
+
+use jiff::SignedDuration;
+
+use super::{Loss, Meant};
+
+/// What follows `@every`; nothing when that is no length of time.
+pub(super) fn every(text: &str) -> Option<Result<Meant, Loss>> {
+    // The units of Go, of which `µs` and `ns` are too short for anything.
+    text.parse::<SignedDuration>().ok().filter(SignedDuration::is_positive).map(evenly)
+}
+
+/// What stands in `rate(…)`: a number and a unit.
+pub(super) fn rate(text: &str) -> Option<Result<Meant, Loss>> {
+    let (number, unit) = text.trim().split_once(char::is_whitespace)?;
+    let number = number.parse::<u32>().ok().filter(|number| *number > 0)?;
+    let seconds = match unit.trim() {
+        "minute" | "minutes" => 60,
+        "hour" | "hours" => 3_600,
+        "day" | "days" => 86_400,
+        _ => return None,
+    };
+    Some(evenly(SignedDuration::from_secs(i64::from(number) * seconds)))
+}
+
+fn evenly(interval: SignedDuration) -> Result<Meant, Loss> {
+    const HOUR: i64 = 60;
+    const DAY: i64 = 24 * HOUR;
+    if interval < SignedDuration::from_mins(1) {
+        return Err(Loss::TooOften);
+    }
+    let minutes = interval.as_mins();
+    if interval != SignedDuration::from_mins(minutes) {
+        return Err(Loss::Uneven);
+    }
+    let expression = match minutes {
+        1 => "* * * * *".to_owned(),
+        HOUR => "0 * * * *".to_owned(),
+        DAY => "0 0 * * *".to_owned(),
+        _ if minutes == 7 * DAY => "0 0 * * sun".to_owned(),
+        _ if HOUR % minutes == 0 => format!("*/{minutes} * * * *"),
+        _ if minutes % HOUR == 0 && DAY % minutes == 0 => format!("0 */{} * * *", minutes / HOUR),
+        _ => return Err(Loss::Uneven),
+    };
+    Ok(expression.into())
+}
