@@ -142,9 +142,17 @@ fn the_schedule_is_a_cron_expression_of_five_fields() {
     let scheduled = |cron: &str| {
         cron_for_workload(&format!("  - {{name: up, schedule: '{cron}', targetReplicas: 1}}\n"))
     };
-    for cron in ["30 8 * * *", "@daily", "*/15 0-6 1,15 JAN mon-fri", "0 0 * * 7"] {
+    for cron in ["30 8 * * *", "@daily", "*/15 0-6 * JAN mon-fri", "0 0 * * 7"] {
         passes(&scheduled(cron));
     }
+    fails(
+        &scheduled("*/90 0 13 * 5"),
+        &[
+            "long-step spec.rules[0].schedule: a step of 90 reaches no second value: `*/90` is minute 0",
+            "either-day spec.rules[0].schedule: it names days of the month and weekdays, and fires on a \
+             date that matches either of them",
+        ],
+    );
     for (cron, starts) in [
         (
             "0 0 * *",

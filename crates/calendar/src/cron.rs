@@ -4,12 +4,14 @@
 mod dialect;
 mod error;
 mod field;
+mod note;
 mod parse;
 
 use std::str::FromStr;
 
 pub use self::dialect::{Dialect, OtherDialect};
 pub use self::error::{CronError, CronErrorKind, CronField};
+pub use self::note::CronNote;
 use crate::describe;
 use crate::recurrence::Recurrence;
 use crate::{Firings, Zone};

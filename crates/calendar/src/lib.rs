@@ -44,7 +44,7 @@ mod windows;
 mod zone;
 
 pub use clock_effect::{ClockEffect, Effect};
-pub use cron::{Cron, CronError, CronErrorKind, CronField, Dialect, OtherDialect};
+pub use cron::{Cron, CronError, CronErrorKind, CronField, CronNote, Dialect, OtherDialect};
 pub use daily::{DailyWindow, DailyWindowError, DailyWindowErrorKind, DailyWindowPart};
 pub use firings::Firings;
 pub use pattern::{

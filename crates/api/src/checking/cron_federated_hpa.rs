@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use almanac_calendar::{Cron, Firings, Zone};
+use almanac_calendar::{Cron, CronErrorKind, CronNote, Firings, Zone};
 use almanac_engine::cron_scaling::{
     Bounds, CronRule, CronScaling, DesiredScale, InvalidBounds, UnusableRule,
 };
@@ -139,14 +139,26 @@ fn check_firings(
     let cron = Cron::parse(&rule.schedule)
         .map_err(|error| {
             let field = path.key("schedule");
-            findings.push(Finding::invalid(
-                Code::Schedule,
-                &field,
-                &rule.schedule,
-                &error.to_string(),
-            ));
+            let why = error.to_string();
+            let finding = Finding::invalid(Code::Schedule, &field, &rule.schedule, &why);
+            findings.push(match (error.instead(), error.kind()) {
+                (Some(instead), _) => finding.with_fix(format!("write {instead:?}")),
+                (None, CronErrorKind::ZonePrefix { zone, expression: Some(expression) })
+                    if rule.time_zone.as_ref().is_none_or(|written| written == zone) =>
+                {
+                    finding.with_fix(format!("write {expression:?}, and timeZone: {zone}"))
+                }
+                _ => finding,
+            });
         })
         .ok();
+    for note in CronNote::all(&rule.schedule) {
+        let code = match note {
+            CronNote::EitherDay => Code::EitherDay,
+            _ => Code::LongStep,
+        };
+        findings.push(Finding::new(code, path.key("schedule"), note.to_string()));
+    }
     let zone = check_zone(rule.time_zone.as_deref(), &path.key("timeZone"), findings);
     Some(cron?.in_zone(zone?))
 }

@@ -121,6 +121,10 @@ codes! {
     IgnoredField = "ignored-field", Warning;
     /// Two rules of one object fire at the same minute with different values: the later one in the list wins.
     SameMinute = "same-minute", Warning;
+    /// A cron expression names both days of the month and weekdays, and fires on a date that matches either. Keep one of the two unless that is meant.
+    EitherDay = "either-day", Warning;
+    /// A step in a cron expression is so long that one value is left: `*/90` in the minutes is minute 0. Write the value, or a step that divides the field.
+    LongStep = "long-step", Warning;
     /// Two policies, or a policy and an autoscaler, write the same field of one target. They will undo each other's work.
     TwoWriters = "two-writers", Warning;
     /// A part of the design that isn't carried out here. The object is accepted and says so in its conditions.

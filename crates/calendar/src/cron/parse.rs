@@ -19,6 +19,15 @@ const MACROS: [(&str, &str); 7] = [
     ("@hourly", "0 * * * *"),
 ];
 
+/// The five fields, in the order in which they are written.
+pub(super) const FIELDS: [CronField; 5] = [
+    CronField::Minute,
+    CronField::Hour,
+    CronField::DayOfMonth,
+    CronField::Month,
+    CronField::Weekday,
+];
+
 pub(super) fn parse(text: &str) -> Result<Cron, CronError> {
     read(text).map_err(|error| CronError { instead: instead(&error, text), ..error })
 }

@@ -24,7 +24,9 @@ pub(super) fn date_phrase(dates: &DateSet, after_rhythm: bool) -> String {
         (None, Some(weekdays)) => weekday_phrase(&weekdays, after_rhythm) + &period.within(),
         (Some(days), None) => match (days.as_slice(), period.months.as_deref()) {
             (&[day], Some(&[_])) => format!(" on {day} {}", period.of()),
-            (days, _) => format!(" on {} of {}", day_list(days), period.of()),
+            (days, _) => {
+                format!(" on {} of {}{}", day_list(days), period.of(), period.lacking(days))
+            }
         },
         (Some(days), Some(weekdays)) => match dates.rule {
             DayRule::Either => either(&days, &weekdays, &period),
@@ -59,6 +61,23 @@ impl Period<'_> {
         months + &self.in_years()
     }
 
+    /// Says that not every month has these days, where one may not think of it: ` that has one`.
+    fn lacking(&self, days: &[u8]) -> String {
+        const LENGTHS: [u8; 12] = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+        let length = |month: &u8| LENGTHS[usize::from((*month).clamp(1, 12)) - 1];
+        let shortest = match self.months.as_deref() {
+            None => 28,
+            Some(months) => months.iter().map(length).min().unwrap_or(31),
+        };
+        match days.iter().filter(|day| **day > shortest).collect::<Vec<_>>().as_slice() {
+            [] => String::new(),
+            [_] if days.len() == 1 => " that has one".to_owned(),
+            long if days.len() == long.len() => " that has them".to_owned(),
+            [day] => format!(", where there is a {}", ordinal(**day)),
+            _ => String::new(),
+        }
+    }
+
     /// ` 2026` after the name of a month, else ` in 2026`, ` in 2026 and 2027`.
     fn in_years(&self) -> String {
         match (self.years, &self.months) {
@@ -76,7 +95,8 @@ fn either(days: &[u8], weekdays: &[u8], period: &Period<'_>) -> String {
         None => format!("on every {}", listed(weekdays, weekday_name)),
     };
     if period.months.is_none() {
-        format!(" on {} of {} and {weekdays}", day_list(days), period.of())
+        let lacking = period.lacking(days);
+        format!(" on {} of {}{lacking} and {weekdays}", day_list(days), period.of())
     } else {
         format!(" on {} and {weekdays},{}", day_list(days), period.within())
     }

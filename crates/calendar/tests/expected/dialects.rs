@@ -1,7 +1,7 @@
 //! Schedules of other schedulers: what they are called, what to write instead, and that it fires as
 //! often as the original, by an evaluation of its own that counts seconds.
 
-use almanac_calendar::{Cron, CronErrorKind, Zone};
+use almanac_calendar::{Cron, CronErrorKind, CronNote, Zone};
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -9,169 +9,190 @@ fn told(text: &str) -> String {
     Cron::parse(text).expect_err(text).to_string()
 }
 
-#[test]
-fn other_dialects_are_named_and_translated() {
-    let cases = [
-        (
-            "cron(0 10 * * ? *)",
-            "this is EventBridge's dialect, with the year last; write 0 10 * * *",
-            Some("0 10 * * *"),
-        ),
-        (
-            "0 10 * * ? *",
-            "this is EventBridge's dialect, with the year last; write 0 10 * * *",
-            Some("0 10 * * *"),
-        ),
-        (
-            "cron(0 18 ? * 2-6 *)",
-            "this is EventBridge's dialect, with the year last, where weekdays count from 1 for \
+/// A text, what is said about it, and what to write instead.
+type Case = (&'static str, &'static str, Option<&'static str>);
+
+const CASES: &[Case] = &[
+    (
+        "cron(0 10 * * ? *)",
+        "this is EventBridge's dialect, with the year last; write 0 10 * * *",
+        Some("0 10 * * *"),
+    ),
+    (
+        "0 10 * * ? *",
+        "this is EventBridge's dialect, with the year last; write 0 10 * * *",
+        Some("0 10 * * *"),
+    ),
+    (
+        "cron(0 18 ? * 2-6 *)",
+        "this is EventBridge's dialect, with the year last, where weekdays count from 1 for \
              Sunday; write 0 18 * * mon-fri",
-            Some("0 18 * * mon-fri"),
-        ),
-        (
-            "cron(0/10 * ? * MON-FRI *)",
-            "this is EventBridge's dialect, with the year last; write 0/10 * * * MON-FRI",
-            Some("0/10 * * * MON-FRI"),
-        ),
-        (
-            "0 12 25 12 ? 2026",
-            "this is EventBridge's dialect, with the year last; five fields have no year, so 2026 \
+        Some("0 18 * * mon-fri"),
+    ),
+    (
+        "cron(0/10 * ? * MON-FRI *)",
+        "this is EventBridge's dialect, with the year last; write 0/10 * * * MON-FRI",
+        Some("0/10 * * * MON-FRI"),
+    ),
+    (
+        "0 12 25 12 ? 2026",
+        "this is EventBridge's dialect, with the year last; five fields have no year, so 2026 \
              can't be kept",
-            None,
-        ),
-        (
-            "cron(0 8 * * 1-5)",
-            "this is EventBridge's dialect, with the year last; write 0 8 * * 1-5",
-            Some("0 8 * * 1-5"),
-        ),
-        (
-            "rate(5 minutes)",
-            "this is EventBridge's rate(…), which counts from when it was made; write */5 * * * *",
-            Some("*/5 * * * *"),
-        ),
-        (
-            "rate(7 minutes)",
-            "this is EventBridge's rate(…), which counts from when it was made; neither an hour nor a \
+        None,
+    ),
+    (
+        "cron(0 8 * * 1-5)",
+        "this is EventBridge's dialect, with the year last; write 0 8 * * 1-5",
+        Some("0 8 * * 1-5"),
+    ),
+    (
+        "rate(5 minutes)",
+        "this is EventBridge's rate(…), which counts from when it was made; write */5 * * * *",
+        Some("*/5 * * * *"),
+    ),
+    (
+        "rate(7 minutes)",
+        "this is EventBridge's rate(…), which counts from when it was made; neither an hour nor a \
              day is a multiple of it, so no five fields run as often",
-            None,
-        ),
-        (
-            "at(2026-11-20T13:00:00)",
-            "this is EventBridge's at(…); it happens once, which five fields can't say",
-            None,
-        ),
-        (
-            "0 0 12 * * ?",
-            "this is Quartz's dialect, with seconds first; write 0 12 * * *",
-            Some("0 12 * * *"),
-        ),
-        (
-            "0 15 10 ? * 6L 2026-2028",
-            "this is Quartz's dialect, with seconds first; `L` for the last day is not part of this \
+        None,
+    ),
+    (
+        "at(2026-11-20T13:00:00)",
+        "this is EventBridge's at(…); it happens once, which five fields can't say",
+        None,
+    ),
+    (
+        "0 0 12 * * ?",
+        "this is Quartz's dialect, with seconds first; write 0 12 * * *",
+        Some("0 12 * * *"),
+    ),
+    (
+        "0 15 10 ? * 6L 2026-2028",
+        "this is Quartz's dialect, with seconds first; `L` for the last day is not part of this \
              dialect; write the days themselves",
-            None,
-        ),
-        (
-            "0 0 9 ? * 2-6 *",
-            "this is Quartz's dialect, with seconds first, where weekdays count from 1 for Sunday; \
+        None,
+    ),
+    (
+        "0 0 9 ? * 2-6 *",
+        "this is Quartz's dialect, with seconds first, where weekdays count from 1 for Sunday; \
              write 0 9 * * mon-fri",
-            Some("0 9 * * mon-fri"),
-        ),
-        (
-            "0 0 9 ? * 2-6",
-            "this is Quartz's dialect, with seconds first, where weekdays count from 1 for Sunday; \
+        Some("0 9 * * mon-fri"),
+    ),
+    (
+        "0 0 9 ? * 2-6",
+        "this is Quartz's dialect, with seconds first, where weekdays count from 1 for Sunday; \
              write 0 9 * * mon-fri; or a dialect with seconds first, such as Spring's; write \
              0 9 * * 2-6",
-            None,
-        ),
-        (
-            "0 0 22-2 ? NOV-FEB *",
-            "this is Quartz's dialect, with seconds first; write 0 22-23,0-2 * nov-dec,jan-feb *",
-            Some("0 22-23,0-2 * nov-dec,jan-feb *"),
-        ),
-        (
-            "0 0 9 * * MON-FRI",
-            "this is a dialect with seconds first, such as Spring's; write 0 9 * * MON-FRI",
-            Some("0 9 * * MON-FRI"),
-        ),
-        (
-            "0 0 12 L * *",
-            "this is a dialect with seconds first, such as Spring's; `L` for the last day is not \
+        None,
+    ),
+    (
+        "0 0 22-2 ? NOV-FEB *",
+        "this is Quartz's dialect, with seconds first; write 0 22-23,0-2 * nov-dec,jan-feb *",
+        Some("0 22-23,0-2 * nov-dec,jan-feb *"),
+    ),
+    (
+        "0 0 9 * * MON-FRI",
+        "this is a dialect with seconds first, such as Spring's; write 0 9 * * MON-FRI",
+        Some("0 9 * * MON-FRI"),
+    ),
+    (
+        "0 0 12 L * *",
+        "this is a dialect with seconds first, such as Spring's; `L` for the last day is not \
              part of this dialect; write the days themselves",
-            None,
-        ),
-        (
-            "0 0 9 13 * FRI",
-            "this is a dialect with seconds first, such as Spring's; it wants both the day of the \
+        None,
+    ),
+    (
+        "0 0 9 13 * FRI",
+        "this is a dialect with seconds first, such as Spring's; it wants both the day of the \
              month and the weekday to match, where here one of them is enough, so that can't be kept",
-            None,
-        ),
-        (
-            "30 0 9 * * *",
-            "this is EventBridge's dialect, with the year last; write 30 0 9 * *; or a dialect with \
+        None,
+    ),
+    (
+        "30 0 9 * * *",
+        "this is EventBridge's dialect, with the year last; write 30 0 9 * *; or a dialect with \
              seconds first, such as Spring's; write 0 9 * * *, for a run starts with its minute and \
              second 30 can't be kept",
-            None,
-        ),
-        (
-            "*/10 * * * * *",
-            "this is a dialect with seconds first, such as Spring's; a run starts with its minute, so \
+        None,
+    ),
+    (
+        "*/10 * * * * *",
+        "this is a dialect with seconds first, such as Spring's; a run starts with its minute, so \
              only one a minute can be kept",
-            None,
-        ),
-        (
-            "@every 6h",
-            "this is @every, which counts from when it was read; write 0 */6 * * *",
-            Some("0 */6 * * *"),
-        ),
-        (
-            "@every 90m",
-            "this is @every, which counts from when it was read; neither an hour nor a day is a \
+        None,
+    ),
+    (
+        "@every 6h",
+        "this is @every, which counts from when it was read; write 0 */6 * * *",
+        Some("0 */6 * * *"),
+    ),
+    (
+        "@every 90m",
+        "this is @every, which counts from when it was read; neither an hour nor a day is a \
              multiple of it, so no five fields run as often",
-            None,
-        ),
-        (
-            "@every 30s",
-            "this is @every, which counts from when it was read; nothing here runs more often than \
+        None,
+    ),
+    (
+        "@every 30s",
+        "this is @every, which counts from when it was read; nothing here runs more often than \
              every minute",
-            None,
-        ),
-        (
-            "CRON_TZ=Europe/Berlin 0 8 * * *",
-            "a zone is not part of a cron expression; write 0 8 * * *, and Europe/Berlin as its time \
+        None,
+    ),
+    (
+        "CRON_TZ=Europe/Berlin 0 8 * * *",
+        "a zone is not part of a cron expression; write 0 8 * * *, and Europe/Berlin as its time \
              zone",
-            None,
-        ),
-        (
-            "0 8 * * 1-5 # when the shop opens",
-            "a comment is not part of a cron expression; write 0 8 * * 1-5",
-            Some("0 8 * * 1-5"),
-        ),
-        (
-            "0 8 * * 1-5 root /usr/bin/scale",
-            "a command is not part of a cron expression; write 0 8 * * 1-5",
-            Some("0 8 * * 1-5"),
-        ),
-        ("H 8 * * *", "`H` is Jenkins' word for any value; write a minute of your choice", None),
-        (
-            "0 22-2 * * *",
-            "the range 22-2 runs backwards; write 22-23,0-2",
-            Some("0 22-23,0-2 * * *"),
-        ),
-        (
-            "0 9 * * monday",
-            "`monday` is too long for a name; write its three letters, mon",
-            Some("0 9 * * mon"),
-        ),
-        ("@Daily", "macros are written in lower case; write @daily", Some("@daily")),
-    ];
-    for (text, message, instead) in cases {
+        None,
+    ),
+    (
+        "0 8 * * 1-5 # when the shop opens",
+        "a comment is not part of a cron expression; write 0 8 * * 1-5",
+        Some("0 8 * * 1-5"),
+    ),
+    (
+        "0 8 * * 1-5 root /usr/bin/scale",
+        "a command is not part of a cron expression; write 0 8 * * 1-5",
+        Some("0 8 * * 1-5"),
+    ),
+    ("H 8 * * *", "`H` is Jenkins' word for any value; write a minute of your choice", None),
+    ("0 22-2 * * *", "the range 22-2 runs backwards; write 22-23,0-2", Some("0 22-23,0-2 * * *")),
+    (
+        "0 9 * * monday",
+        "`monday` is too long for a name; write its three letters, mon",
+        Some("0 9 * * mon"),
+    ),
+    ("@Daily", "macros are written in lower case; write @daily", Some("@daily")),
+];
+
+#[test]
+fn other_dialects_are_named_and_translated() {
+    for &(text, message, instead) in CASES {
         let error = Cron::parse(text).expect_err(text);
         assert_eq!(error.to_string(), message, "{text}");
         assert_eq!(error.instead(), instead, "{text}");
         if let Some(instead) = instead {
             assert!(Cron::parse(instead).is_ok(), "{instead}");
         }
+    }
+}
+
+#[test]
+fn what_hardly_anybody_means_is_noted() {
+    let either = "it names days of the month and weekdays, and fires on a date that matches either of \
+                  them";
+    let cases: [(&str, &[&str]); 9] = [
+        ("*/90 * * * *", &["a step of 90 reaches no second value: `*/90` is minute 0"]),
+        ("5,30/60 * * * *", &["a step of 60 reaches no second value: `30/60` is minute 30"]),
+        ("0 9-17/9 * * *", &["a step of 9 reaches no second value: `9-17/9` is hour 9"]),
+        ("0 0 */31 * *", &["a step of 31 reaches no second value: `*/31` is day 1"]),
+        ("0 0 1 mar/12 *", &["a step of 12 reaches no second value: `mar/12` is March"]),
+        ("0 0 * * */7", &["a step of 7 reaches no second value: `*/7` is Sunday"]),
+        ("0 0 13 * 5", &[either]),
+        ("0 0 1-31 * 5", &[]),
+        ("nonsense", &[]),
+    ];
+    for (text, expected) in cases {
+        let notes: Vec<String> = CronNote::all(text).iter().map(ToString::to_string).collect();
+        assert_eq!(notes, expected, "{text}");
     }
 }
 

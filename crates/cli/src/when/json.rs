@@ -17,6 +17,7 @@ pub(super) fn write(question: &Question, output: &mut impl Write) -> io::Result<
         zone: question.schedule.zone().name(),
         tzdata: tzdata_version(),
         describes: &question.schedule.meaning,
+        notes: &question.schedule.notes,
         items: Items { question, effects: &effects },
         clock_changes: effects
             .iter()
@@ -34,6 +35,8 @@ struct Answer<'a> {
     zone: &'static str,
     tzdata: &'static str,
     describes: &'a str,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    notes: &'a [String],
     items: Items<'a>,
     clock_changes: Vec<ClockChange>,
 }

@@ -2,7 +2,8 @@
 //! is left to [`super::pattern`].
 
 use almanac_calendar::{
-    ClockEffect, Cron, DailyWindow, DailyWindowPart, Firings, PatternWindow, Windows, Zone,
+    ClockEffect, Cron, CronNote, DailyWindow, DailyWindowPart, Firings, PatternWindow, Windows,
+    Zone,
 };
 use jiff::Timestamp;
 
@@ -14,6 +15,8 @@ use crate::argument_error::ArgumentError;
 pub(super) struct Schedule {
     /// In a sentence without the zone.
     pub(super) meaning: String,
+    /// What it does that it does not seem to say, each in a sentence.
+    pub(super) notes: Vec<String>,
     pub(super) shape: Shape,
 }
 
@@ -47,12 +50,13 @@ impl Schedule {
             let cron = Cron::parse(text)
                 .map_err(|error| ArgumentError::new("--cron", text, error.span(), error))?;
             let meaning = format!("fires {}", cron.describe());
-            return Ok(Schedule { meaning, shape: Shape::Firings(cron.in_zone(zone)) });
+            let notes = CronNote::all(text).iter().map(ToString::to_string).collect();
+            return Ok(Schedule { meaning, notes, shape: Shape::Firings(cron.in_zone(zone)) });
         }
         if let Some(text) = &arguments.daily {
             let window = daily(text)?;
             let meaning = window.describe();
-            return Ok(Schedule { meaning, shape: Shape::Windows(window.in_zone(zone)) });
+            return Ok(Schedule::of_windows(meaning, window.in_zone(zone)));
         }
         let (start, end) = (arguments.start.as_deref(), arguments.end.as_deref());
         let start = pattern("--start", start.unwrap_or_default())?;
@@ -60,7 +64,11 @@ impl Schedule {
         let window = PatternWindow::new(start, pattern("--end", end_text)?)
             .map_err(|error| ArgumentError::whole("--end", end_text, error))?;
         let meaning = window.describe();
-        Ok(Schedule { meaning, shape: Shape::Windows(window.in_zone(zone)) })
+        Ok(Schedule::of_windows(meaning, window.in_zone(zone)))
+    }
+
+    fn of_windows(meaning: String, windows: Windows) -> Schedule {
+        Schedule { meaning, notes: Vec::new(), shape: Shape::Windows(windows) }
     }
 
     pub(super) fn zone(&self) -> Zone {

@@ -20,6 +20,9 @@ pub(super) fn write(question: &Question, output: &mut impl Write) -> io::Result<
     let zone = schedule.zone();
     let meaning = capitalised(&schedule.meaning);
     writeln!(output, "{STRONG}{meaning}{STRONG:#} ({zone})")?;
+    for note in &schedule.notes {
+        writeln!(output, "{WARNING}!{WARNING:#} {note}")?;
+    }
     if let Shape::Windows(windows) = &schedule.shape {
         let state = if windows.is_open(*from) { "open" } else { "closed" };
         let since = windows

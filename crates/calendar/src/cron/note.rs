@@ -1,0 +1,91 @@
+//! What is odd about an expression that can be used: hardly anybody means it.
+
+use std::fmt;
+
+use super::error::CronField;
+use super::field::FieldText;
+use super::{Cron, parse};
+use crate::names::{MONTHS, WEEKDAYS, capitalised};
+use crate::quoted::{Quoted, excerpt};
+use crate::recurrence::DayRule;
+
+/// Something in an expression that does not do what it seems to say.
+///
+/// Its `Display` is a sentence for a person.
+///
+/// ```
+/// use almanac_calendar::CronNote;
+///
+/// let notes = CronNote::all("*/90 * * * *");
+/// assert_eq!(notes[0].to_string(), "a step of 90 reaches no second value: `*/90` is minute 0");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CronNote {
+    /// A step that leaves a single value.
+    LongStep {
+        /// The field it stands in.
+        field: CronField,
+        /// The item of the list, as written.
+        item: String,
+        /// The value that is left.
+        value: u8,
+    },
+    /// The day of the month and the weekday are both restricted, and one of them is enough.
+    EitherDay,
+}
+
+impl CronNote {
+    /// What is odd about an expression; nothing when it can't be used.
+    ///
+    /// ```
+    /// use almanac_calendar::CronNote;
+    ///
+    /// assert_eq!(CronNote::all("0 0 13 * 5"), [CronNote::EitherDay]);
+    /// assert!(CronNote::all("0 0 * * 5").is_empty());
+    /// ```
+    #[must_use]
+    pub fn all(text: &str) -> Vec<CronNote> {
+        let Ok(cron) = Cron::parse(text) else { return Vec::new() };
+        let fields = parse::FIELDS.into_iter().zip(text.split_whitespace());
+        let items = fields.flat_map(|(field, text)| text.split(',').map(move |it| (field, it)));
+        let mut notes: Vec<CronNote> =
+            items.filter_map(|(field, item)| long_step(field, item)).collect();
+        if cron.recurrence.dates.rule == DayRule::Either {
+            notes.push(CronNote::EitherDay);
+        }
+        notes
+    }
+}
+
+fn long_step(field: CronField, item: &str) -> Option<CronNote> {
+    item.split_once('/')?;
+    let bits = FieldText { field, text: item, at: 0 }.parse().ok()?.bits;
+    let value = u8::try_from(bits.trailing_zeros()).ok().filter(|_| bits.is_power_of_two())?;
+    Some(CronNote::LongStep { field, item: excerpt(item), value })
+}
+
+impl fmt::Display for CronNote {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CronNote::LongStep { field, item, value } => {
+                let step = item.split_once('/').map_or("", |(_, step)| step);
+                let named = |names: &[&str], at: u8| {
+                    names.get(usize::from(at)).map_or_else(String::new, |name| capitalised(name))
+                };
+                let only = match field {
+                    CronField::Minute => format!("minute {value}"),
+                    CronField::Hour => format!("hour {value}"),
+                    CronField::DayOfMonth => format!("day {value}"),
+                    CronField::Month => named(&MONTHS, value.saturating_sub(1)),
+                    CronField::Weekday => named(&WEEKDAYS, value % 7),
+                };
+                write!(f, "a step of {step} reaches no second value: {} is {only}", Quoted(item))
+            }
+            CronNote::EitherDay => f.write_str(
+                "it names days of the month and weekdays, and fires on a date that matches either \
+                 of them",
+            ),
+        }
+    }
+}
