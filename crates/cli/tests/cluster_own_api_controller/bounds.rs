@@ -4,13 +4,11 @@ use almanac_harness::TestResult;
 use serde_json::{Value, json};
 
 use crate::controller::{
-    CRON, CRON_VERSION, Cluster, FEDERATED, HORIZONTAL, cron, federated, horizontal, on_cluster,
-    target,
+    CRON, CRON_VERSION, Cluster, FEDERATED, HORIZONTAL, cron, federated, horizontal, target,
 };
 use crate::histories::{fired_once, history};
-use crate::one_boundary::{
-    BEFORE, BOUNDARY, NAMESPACE, TOMORROW, after_firing, numbers, writes_to,
-};
+use crate::one_boundary::{after_firing, numbers, writes_to};
+use crate::stage::{BOUNDARY, NAMESPACE, TOMORROW, on_stage};
 
 /// An autoscaler with its bounds, what a rule sets, what comes of it, and in which words.
 type Move = (&'static str, (Option<u32>, u32), Value, [Value; 2], Value);
@@ -69,48 +67,63 @@ async fn make_shared_autoscalers(cluster: &Cluster) -> TestResult {
     Ok(())
 }
 
-async fn bounds_of_two_rules_come_together(cluster: &Cluster) -> TestResult {
-    let fired = |applied| fired_once(BOUNDARY, &applied, TOMORROW);
-    let status = after_firing(cluster, "two-rules").await?;
-    assert_eq!(history(&status, "min")?, fired(json!({"appliedMinReplicas": 8})));
-    assert_eq!(history(&status, "max")?, fired(json!({"appliedMaxReplicas": 12})));
-    assert_eq!(writes_to(cluster, "two-rules").await?, 1);
-    for name in ["of-min", "of-max"] {
-        let status = after_firing(cluster, name).await?;
-        assert_eq!(status["executionHistories"][0]["failedExecutions"], Value::Null, "{name}");
+/// Makes what the tests of this file look at.
+pub(crate) async fn prepare(cluster: &Cluster) -> TestResult {
+    for (name, bounds, mut rule, ..) in moves() {
+        rule["name"] = json!("bounds");
+        rule["schedule"] = json!("3 9 * * *");
+        let rules = json!([rule]);
+        let [fhpa, hpa] = ["fhpa", "hpa"].map(|kind| format!("{kind}-{name}"));
+        cluster.create(FEDERATED, NAMESPACE, &federated(&fhpa, bounds.0, bounds.1)).await?;
+        cluster.create(HORIZONTAL, NAMESPACE, &horizontal(&hpa, bounds.0, bounds.1)).await?;
+        let aim = target(CRON_VERSION, "FederatedHPA", &fhpa);
+        cluster.create(CRON, NAMESPACE, &cron(&fhpa, &aim, &rules)).await?;
+        let aim = target("autoscaling/v2", "HorizontalPodAutoscaler", &hpa);
+        cluster.create(CRON, NAMESPACE, &cron(&hpa, &aim, &rules)).await?;
     }
-    for (kind, name) in [(FEDERATED, "two-rules"), (HORIZONTAL, "two-objects")] {
-        let bounds = numbers(cluster, kind, name).await?;
-        assert_eq!(bounds, [Value::Null, json!(8), json!(12)], "{name}");
-    }
+    make_shared_autoscalers(cluster).await?;
+    cluster.create(FEDERATED, NAMESPACE, &federated("unset", None, 5)).await?;
+    let rules = json!([{"name": "bounds", "schedule": "3 9 * * *", "targetMinReplicas": 1}]);
+    let object = cron("unset", &target(CRON_VERSION, "FederatedHPA", "unset"), &rules);
+    cluster.create(CRON, NAMESPACE, &object).await?;
     Ok(())
 }
 
 #[test]
-fn a_bound_makes_way_for_the_one_that_a_rule_sets_and_the_history_says_so() -> TestResult {
-    on_cluster(async |_, cluster| {
-        cluster.namespace(NAMESPACE).await?;
-        for (name, bounds, rule, ..) in moves() {
-            let mut rule = rule;
-            rule["name"] = json!("bounds");
-            rule["schedule"] = json!("3 9 * * *");
-            let rules = json!([rule]);
-            let [fhpa, hpa] = ["fhpa", "hpa"].map(|kind| format!("{kind}-{name}"));
-            cluster.create(FEDERATED, NAMESPACE, &federated(&fhpa, bounds.0, bounds.1)).await?;
-            cluster.create(HORIZONTAL, NAMESPACE, &horizontal(&hpa, bounds.0, bounds.1)).await?;
-            let aim = target(CRON_VERSION, "FederatedHPA", &fhpa);
-            cluster.create(CRON, NAMESPACE, &cron(&fhpa, &aim, &rules)).await?;
-            let aim = target("autoscaling/v2", "HorizontalPodAutoscaler", &hpa);
-            cluster.create(CRON, NAMESPACE, &cron(&hpa, &aim, &rules)).await?;
+fn bounds_that_two_rules_set_at_once_come_together() -> TestResult {
+    on_stage(async |cluster| {
+        let fired = |applied| fired_once(BOUNDARY, &applied, TOMORROW);
+        let status = after_firing(cluster, "two-rules").await?;
+        assert_eq!(history(&status, "min")?, fired(json!({"appliedMinReplicas": 8})));
+        assert_eq!(history(&status, "max")?, fired(json!({"appliedMaxReplicas": 12})));
+        assert_eq!(writes_to(cluster, "two-rules").await?, 1);
+        for name in ["of-min", "of-max"] {
+            let status = after_firing(cluster, name).await?;
+            assert_eq!(status["executionHistories"][0]["failedExecutions"], Value::Null, "{name}");
         }
-        make_shared_autoscalers(cluster).await?;
-        // One that has no lower bound has 1, and so there is nothing to write.
-        cluster.create(FEDERATED, NAMESPACE, &federated("unset", None, 5)).await?;
-        let rules = json!([{"name": "bounds", "schedule": "3 9 * * *", "targetMinReplicas": 1}]);
-        let object = cron("unset", &target(CRON_VERSION, "FederatedHPA", "unset"), &rules);
-        cluster.create(CRON, NAMESPACE, &object).await?;
-        let controller = cluster.start_at(BEFORE, &[]).await?;
+        for (kind, name) in [(FEDERATED, "two-rules"), (HORIZONTAL, "two-objects")] {
+            let bounds = numbers(cluster, kind, name).await?;
+            assert_eq!(bounds, [Value::Null, json!(8), json!(12)], "{name}");
+        }
+        Ok(())
+    })
+}
 
+#[test]
+fn a_lower_bound_that_is_not_there_is_one_and_setting_it_to_one_is_no_write() -> TestResult {
+    on_stage(async |cluster| {
+        let status = after_firing(cluster, "unset").await?;
+        let applied = json!({"appliedMinReplicas": 1});
+        assert_eq!(history(&status, "bounds")?, fired_once(BOUNDARY, &applied, TOMORROW));
+        assert_eq!(numbers(cluster, FEDERATED, "unset").await?[1], Value::Null);
+        assert_eq!(writes_to(cluster, "unset").await?, 0);
+        Ok(())
+    })
+}
+
+#[test]
+fn a_bound_makes_way_for_the_one_that_a_rule_sets_and_the_history_says_so() -> TestResult {
+    on_stage(async |cluster| {
         for (name, _, _, [min, max], applied) in moves() {
             for (prefix, kind) in [("fhpa", FEDERATED), ("hpa", HORIZONTAL)] {
                 let name = format!("{prefix}-{name}");
@@ -122,17 +135,10 @@ fn a_bound_makes_way_for_the_one_that_a_rule_sets_and_the_history_says_so() -> T
                 assert_eq!(writes_to(cluster, &name).await?, 1, "{name}");
             }
         }
-        bounds_of_two_rules_come_together(cluster).await?;
         let event = format!(
             "Normal ScaledByRule: rule bounds set the minReplicas to 8 and maxReplicas to 8 of \
              HorizontalPodAutoscaler.autoscaling {NAMESPACE}/hpa-up"
         );
-        cluster.await_event(NAMESPACE, "hpa-up", &event).await?;
-        let status = after_firing(cluster, "unset").await?;
-        let applied = json!({"appliedMinReplicas": 1});
-        assert_eq!(history(&status, "bounds")?, fired_once(BOUNDARY, &applied, TOMORROW));
-        assert_eq!(numbers(cluster, FEDERATED, "unset").await?[1], Value::Null);
-        assert_eq!(writes_to(cluster, "unset").await?, 0);
-        controller.stop().await
+        cluster.await_event(NAMESPACE, "hpa-up", &event).await
     })
 }

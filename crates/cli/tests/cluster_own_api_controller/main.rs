@@ -16,4 +16,5 @@ mod lives;
 mod one_boundary;
 mod producers;
 mod rights;
+mod stage;
 mod timing;

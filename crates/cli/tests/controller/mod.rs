@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use almanac_harness::{
     AuditLog, AuditedRequest, ControlPlaneOptions, Kubectl, MemoryLimit, Observation, OwnTest,
-    PATIENCE, Program, TestResult, await_condition, on_own_control_plane,
+    PATIENCE, Program, TestResult, await_condition, client_for, on_own_control_plane,
 };
 use anyhow::{Context as _, Result, ensure};
 use jiff::{SignedDuration, Timestamp};
@@ -91,6 +91,16 @@ impl Cluster {
             Ok(Observation::of(established == all.len(), format!("{established} are")))
         })
         .await
+    }
+
+    /// The same for another test, whose runtime is another one.
+    pub(crate) async fn for_another_test(&self) -> Result<Self> {
+        Ok(Self {
+            client: client_for(&self.kubeconfig).await?,
+            kubectl: self.kubectl.clone(),
+            audit: self.audit.clone(),
+            kubeconfig: self.kubeconfig.clone(),
+        })
     }
 
     pub(crate) fn client(&self) -> Client {
