@@ -129,7 +129,7 @@ fn cured(text: &str) -> String {
 fn assert_usable(text: &str) {
     let (_, checked, findings) = check(text);
     assert!(findings.is_empty(), "{findings:#?}");
-    assert!(checked.iter().all(is_usable));
+    assert!(!checked.is_empty() && checked.iter().all(is_usable), "{checked:?}");
 }
 
 #[test]

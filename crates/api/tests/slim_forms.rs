@@ -6,6 +6,7 @@
 mod written;
 
 use almanac_api::checking::{CheckContext, CheckedObject, check_json};
+use almanac_api::finding::Code;
 use almanac_api::kinds::Kind;
 use almanac_api::reading::{OtherObject, Reading, Source, read_objects};
 use almanac_api::slim;
@@ -33,6 +34,10 @@ fn schedule_object(object: CheckedObject) -> PolicyObject<ScheduledCapacity, Pub
         Some(Slim::ScheduledCapacity(object)) => object,
         other => panic!("{other:?}"),
     }
+}
+
+fn codes(checked: &CheckedObject) -> Vec<Code> {
+    checked.findings.iter().map(|finding| finding.code).collect()
 }
 
 fn as_json(text: &str) -> Value {
@@ -142,10 +147,18 @@ fn the_bookkeeping_of_an_api_server_is_no_part_of_an_object() {
     object["metadata"]["uid"] = json!("d2f0");
     let managed = check_json(Kind::CronFederatedHPA, object, context);
     assert_eq!(format!("{plain:?}"), format!("{managed:?}"));
-    for none in [Value::Null, json!([]), json!("x"), json!({ "metadata": [], "spec": 3 })] {
+    let no_map = [Code::WrongType, Code::MissingField];
+    let no_maps = [Code::WrongType, Code::MissingField, Code::WrongType];
+    for (none, why) in [
+        (Value::Null, &no_map[..]),
+        (json!([]), &no_map),
+        (json!("x"), &no_map),
+        (json!({ "metadata": [], "spec": 3 }), &no_maps),
+    ] {
         for kind in Kind::ALL {
             let checked = check_json(*kind, none.clone(), context);
-            assert!(checked.slim.is_none() && !checked.findings.is_empty(), "{kind:?} {none}");
+            assert!(checked.slim.is_none(), "{kind:?} {none}");
+            assert_eq!(codes(&checked), why, "{kind:?} {none}");
         }
     }
 }
@@ -231,21 +244,23 @@ fn the_slim_form_of_data_is_the_same_with_findings_and_without() {
 fn data_whose_numbers_are_not_in_order_has_no_slim_form() {
     let context = CheckContext::new("default", now());
     let target = json!({ "apiVersion": "apps/v1", "kind": "Deployment", "name": "a" });
-    for (kind, spec) in [
-        (Kind::Deployment, json!({ "replicas": "three" })),
-        (Kind::StatefulSet, json!({ "replicas": -1 })),
-        (Kind::ScalableNodeGroup, json!({ "replicas": 2_147_483_648_i64 })),
-        (Kind::HorizontalPodAutoscaler, json!({ "maxReplicas": 1.5 })),
+    for (kind, spec, why) in [
+        (Kind::Deployment, json!({ "replicas": "three" }), Code::WrongType),
+        (Kind::StatefulSet, json!({ "replicas": -1 }), Code::OutOfRange),
+        (Kind::ScalableNodeGroup, json!({ "replicas": 2_147_483_648_i64 }), Code::OutOfRange),
+        (Kind::HorizontalPodAutoscaler, json!({ "maxReplicas": 1.5 }), Code::WrongType),
         (
             Kind::FederatedHPA,
             json!({ "minReplicas": 4, "maxReplicas": 3, "scaleTargetRef": target }),
+            Code::CrossedBounds,
         ),
-        (Kind::FederatedHPA, json!({ "scaleTargetRef": target })),
-        (Kind::Deployment, json!([])),
+        (Kind::FederatedHPA, json!({ "scaleTargetRef": target }), Code::MissingField),
+        (Kind::Deployment, json!([]), Code::WrongType),
     ] {
         let object = json!({ "metadata": { "name": "a" }, "spec": spec });
         let checked = check_json(kind, object, context);
-        assert!(checked.slim.is_none() && !checked.findings.is_empty(), "{kind:?} {spec}");
+        assert!(checked.slim.is_none(), "{kind:?} {spec}");
+        assert!(codes(&checked).contains(&why), "{kind:?} {spec}: {:?}", checked.findings);
     }
     let unsaid = check_json(Kind::StatefulSet, json!({ "metadata": { "name": "a" } }), context);
     let one = Workload { replicas: Some(1) };

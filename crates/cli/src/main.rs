@@ -90,6 +90,7 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory as _;
+    use clap::error::ErrorKind;
 
     use super::*;
 
@@ -107,7 +108,9 @@ mod tests {
             ["--cron", "@daily", "--start", "hours=3"],
         ] {
             let line = ["almanac", "when"].into_iter().chain(arguments);
-            assert!(Arguments::try_parse_from(line).is_err(), "{arguments:?}");
+            let error = Arguments::try_parse_from(line).err();
+            let kind = error.map(|error| error.kind());
+            assert_eq!(kind, Some(ErrorKind::ArgumentConflict), "{arguments:?}");
         }
     }
 }

@@ -139,7 +139,9 @@ mod tests {
     #[test]
     fn what_is_no_name_is_an_error() {
         for text in ["", "/", "deploy/", "/shop", "a/b/c/d", "deploy//shop"] {
-            assert!(Subject::parse("NAME", text).is_err(), "{text}");
+            let error = Subject::parse("NAME", text).expect_err(text);
+            assert_eq!(error.span(), 0..text.len(), "{text}");
+            assert!(error.to_string().contains("KIND/NAMESPACE/NAME"), "{error}");
         }
     }
 }

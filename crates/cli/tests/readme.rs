@@ -187,20 +187,23 @@ fn other_blocks_are_not_run() -> anyhow::Result<()> {
 
 #[test]
 fn a_block_that_would_be_passed_over_is_an_error() {
-    for document in [
-        "  ```console\n  $ almanac a\n  ```\n",
-        "```console ignore\n$ almanac a\n```\n",
-        "```console\noutput\n```\n",
-        "```console\n$ almanac a\n```\n```console\noutput\n```\n",
-        "```console\n$ almanac a\n",
-        "```console\n$ almanac a \\",
+    for (document, says) in [
+        ("a\n  ```console\n  $ almanac a\n  ```\n", "line 2: a console block opens with"),
+        ("```console ignore\n$ almanac a\n```\n", "line 1: a console block opens with"),
+        ("```console\noutput\n```\n", "line 2: output without a command"),
+        ("```console\n$ almanac a\n```\n```console\nb\n```\n", "line 5: output without a command"),
+        ("```console\n$ almanac a\n", "the last block does not end"),
+        ("```console\n$ almanac a \\", "the last command does not end"),
     ] {
-        assert!(examples(document).is_err(), "{document}");
+        let error = examples(document).expect_err(document).to_string();
+        assert!(error.starts_with(says), "{document}\n{error}");
     }
 }
 
 #[test]
 fn a_command_of_another_program_is_an_error() {
-    assert!(run(Path::new("."), "kubectl get pods").is_err());
-    assert!(run(Path::new("."), "almanac-other").is_err());
+    for command in ["kubectl get pods", "almanac-other"] {
+        let error = run(Path::new("."), command).expect_err(command).to_string();
+        assert!(error.starts_with(&format!("`{command}` is neither ")), "{error}");
+    }
 }

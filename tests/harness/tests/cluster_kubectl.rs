@@ -1,6 +1,7 @@
 //! The kubectl that comes with the control plane.
 
 use almanac_harness::{TestResult, on_shared_cluster};
+use anyhow::Context as _;
 use serde_json::{Value, json};
 
 #[test]
@@ -9,9 +10,8 @@ fn kubectl_of_the_same_minor_version_works() -> TestResult {
         let kubectl = test.kubectl().await?;
         let versions: Value =
             serde_json::from_str(&kubectl.run(&["version", "-o", "json"]).await?)?;
-        let minor = |side: &str| versions[side]["minor"].as_str().map(str::to_owned);
-        assert!(minor("clientVersion").is_some_and(|minor| !minor.is_empty()), "{versions}");
-        assert_eq!(minor("clientVersion"), minor("serverVersion"));
+        let minor = |side: &str| versions[side]["minor"].as_str().context("no version");
+        assert_eq!(minor("clientVersion")?, minor("serverVersion")?, "{versions}");
 
         let manifest = json!({
             "apiVersion": "v1", "kind": "ConfigMap",

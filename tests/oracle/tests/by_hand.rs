@@ -7,8 +7,8 @@
 )]
 
 use almanac_oracle::{
-    Flip, Line, Rule, Schedule, Seen, firing_after, firing_up_to, observe, transition_after,
-    transition_up_to, year_start,
+    Flip, Line, Rule, Schedule, Seen, Unreadable, firing_after, firing_up_to, observe,
+    transition_after, transition_up_to, year_start,
 };
 use jiff::Timestamp;
 
@@ -260,8 +260,18 @@ fn a_schedule_is_printed_as_it_is_read() {
         let schedule: Schedule = line.parse().unwrap();
         assert_eq!(schedule.to_string(), line);
     }
-    assert!("weekly 9".parse::<Schedule>().is_err());
-    assert!("cron 0 9 * *".parse::<Schedule>().unwrap().rule().is_err());
+}
+
+#[test]
+fn what_is_no_schedule_is_named_as_it_was_read() {
+    let unreadable = |line: &str| Unreadable(line.to_owned());
+    for line in ["", "weekly 9", "daily 22:00", "pattern hours=9", "pattern hour=9 -> hours=17"] {
+        assert_eq!(line.parse::<Schedule>(), Err(unreadable(line)));
+    }
+    for line in ["cron 0 9 * *", "cron 0 9 * * * *", "daily 22:00 6"] {
+        let schedule: Schedule = line.parse().unwrap();
+        assert_eq!(schedule.rule().unwrap_err(), unreadable(line));
+    }
 }
 
 #[test]

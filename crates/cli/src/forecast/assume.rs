@@ -72,7 +72,8 @@ mod tests {
         for wrong in
             ["", "shop=3", "shop.replicas", "shop.size=3", "shop.replicas=-1", "shop.value=3"]
         {
-            assert!(parse(wrong).is_err(), "{wrong}");
+            let error = parse(wrong).expect_err(wrong).to_string();
+            assert!(error.contains("such as deployment/shop.replicas=3"), "{wrong}: {error}");
         }
     }
 }

@@ -30,7 +30,7 @@ const fn step(unit: Unit, count: i64, hours: f64, width: f64) -> Step {
 }
 
 const DAY: f64 = 24.0;
-const STEPS: [Step; 13] = [
+const STEPS: [Step; 14] = [
     step(Unit::Minute, 5, 1.0 / 12.0, 6.0),
     step(Unit::Minute, 15, 0.25, 6.0),
     step(Unit::Hour, 1, 1.0, 6.0),
@@ -44,6 +44,7 @@ const STEPS: [Step; 13] = [
     step(Unit::Year, 1, 365.2 * DAY, 5.0),
     step(Unit::Year, 5, 1826.0 * DAY, 5.0),
     step(Unit::Year, 100, 36525.0 * DAY, 5.0),
+    step(Unit::Year, 1000, 365_250.0 * DAY, 5.0),
 ];
 
 /// The marks of a period on an axis that is so many characters long: as close as their labels let
@@ -156,7 +157,9 @@ mod tests {
         assert_eq!(of("2027-01-02T00:00:00Z")[0], "23 Nov");
         assert_eq!(of("2027-06-02T00:00:00Z")[..2], ["Dec", "Jan 2027"]);
         assert_eq!(of("2046-06-02T00:00:00Z")[0], "2030");
-        assert!(!of("9000-06-02T00:00:00Z").is_empty());
+        assert_eq!(of("2800-06-02T00:00:00Z")[..2], ["2100", "2200"]);
+        let millennia = ["3000", "4000", "5000", "6000", "7000", "8000", "9000"];
+        assert_eq!(of("9000-06-02T00:00:00Z"), millennia);
     }
 
     #[test]

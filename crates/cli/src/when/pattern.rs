@@ -126,16 +126,17 @@ mod tests {
     fn no_word_is_passed_over() {
         assert!(message("garbage hours=9").contains("`garbage hours` is not a field"));
         assert!(message("hours=9 garbage").contains("`9 garbage` is not one of the hours"));
-        assert!(message("hours=9=10").contains("`9` is not a field"));
+        for text in ["hours=9=10", "hours=9 = 10 ="] {
+            assert!(message(text).contains("`9` is not a field"), "{text}");
+        }
         assert!(message("hours=9 hours=10").contains("hours is given twice"));
     }
 
     #[test]
     fn a_missing_name_is_named_as_such() {
-        for text in ["=", "=9", "hours==9", "hours=9 = 10 ="] {
-            assert!(pattern("--start", text).is_err(), "{text:?}");
+        for text in ["=", "=9", "hours==9"] {
+            assert!(message(text).contains("name is missing before `=`"), "{text:?}");
         }
-        assert!(message("=9").contains("name is missing before `=`"));
         assert!(message("").contains("a pattern is fields with their lists"));
         assert!(message("hours").contains("a pattern is fields with their lists"));
     }
