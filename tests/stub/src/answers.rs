@@ -35,6 +35,8 @@ pub(crate) struct Refusal {
     message: String,
     reason: &'static str,
     details: Value,
+    /// Whether it is said in words alone, as of a path that leads nowhere.
+    is_plain: bool,
 }
 
 impl Refusal {
@@ -47,7 +49,7 @@ impl Refusal {
             StatusCode::TOO_MANY_REQUESTS => "TooManyRequests",
             _ => "",
         };
-        Self { code, message: message.into(), reason, details: json!({}) }
+        Self { code, message: message.into(), reason, details: json!({}), is_plain: false }
     }
 
     pub(crate) fn retry_after(mut self, seconds: u32) -> Self {
@@ -56,8 +58,17 @@ impl Refusal {
     }
 
     fn about(mut self, kind: &Kind, name: &str) -> Self {
-        self.details = json!({ "name": name, "group": kind.group(), "kind": kind.plural });
+        self.details = json!({ "name": name, "kind": kind.plural });
+        if !kind.group().is_empty() {
+            self.details["group"] = json!(kind.group());
+        }
         self
+    }
+
+    fn already_exists(kind: &Kind, name: &str) -> Self {
+        let message = format!("{} \"{name}\" already exists", kind.full_name());
+        let refusal = Self::new(StatusCode::CONFLICT, message).about(kind, name);
+        Self { reason: "AlreadyExists", ..refusal }
     }
 
     fn not_found(kind: &Kind, name: &str) -> Self {
@@ -66,7 +77,7 @@ impl Refusal {
     }
 
     fn of_the_path() -> Self {
-        Self::new(StatusCode::NOT_FOUND, "the server could not find the requested resource")
+        Self { is_plain: true, ..Self::new(StatusCode::NOT_FOUND, "404 page not found\n") }
     }
 
     pub(crate) fn status(&self) -> Value {
@@ -78,6 +89,10 @@ impl Refusal {
     }
 
     pub(crate) fn answer(&self) -> Response<Answer> {
+        if self.is_plain {
+            let words = Full::new(Bytes::from(self.message.clone()));
+            return respond(self.code, words.map_err(|never| match never {}).boxed_unsync());
+        }
         whole(self.code, &self.status())
     }
 }
@@ -129,11 +144,7 @@ impl Store {
             }
             Method::POST => self.create(key, asked),
             Method::PUT | Method::PATCH => self.change(key, asked),
-            Method::DELETE => {
-                let gone = self.find(&key).cloned()?;
-                self.delete(&key);
-                Ok(whole(StatusCode::OK, &gone))
-            }
+            Method::DELETE => self.delete_as_asked(&key, asked),
             _ => Err(Refusal::new(StatusCode::METHOD_NOT_ALLOWED, "the stub does not do that")),
         }
     }
@@ -141,6 +152,35 @@ impl Store {
     fn find(&self, key: &Key) -> Result<&Value, Refusal> {
         let kind = &self.kinds()[key.kind];
         self.object(key).map(AsRef::as_ref).ok_or_else(|| Refusal::not_found(kind, &key.name))
+    }
+
+    /// Deletes an object, if it still is the one that is meant.
+    fn delete_as_asked(&mut self, key: &Key, asked: &Asked) -> Result<Response<Answer>, Refusal> {
+        let (kind, now) = (self.kinds()[key.kind].clone(), self.find(key)?["metadata"].clone());
+        for (name, of) in [("uid", "UID"), ("resourceVersion", "ResourceVersion")] {
+            let (wanted, now) = (&asked.body["preconditions"][name], &now[name]);
+            if !wanted.is_null() && wanted != now {
+                let [wanted, now] = [wanted, now].map(|it| it.as_str().unwrap_or_default());
+                let message = format!(
+                    "Operation cannot be fulfilled on {} \"{}\": the {of} in the precondition \
+                     ({wanted}) does not match the {of} in record ({now}). The object might have \
+                     been deleted and then recreated",
+                    kind.name, key.name
+                );
+                let refusal = Refusal::new(StatusCode::CONFLICT, message);
+                // Here alone it is called by its kind.
+                let by_kind = Kind { plural: kind.name.clone(), ..kind };
+                return Err(refusal.about(&by_kind, &key.name));
+            }
+        }
+        self.delete(key);
+        let mut done = Refusal::new(StatusCode::OK, "").about(&kind, &key.name).status();
+        done["status"] = json!("Success");
+        for field in ["code", "reason", "message"] {
+            done.as_object_mut().map(|fields| fields.remove(field));
+        }
+        done["details"]["uid"] = now["uid"].clone();
+        Ok(whole(StatusCode::OK, &done))
     }
 
     fn discover(&self, asked: &Asked) -> Result<Response<Answer>, Refusal> {
@@ -174,7 +214,12 @@ impl Store {
             metadata["continue"] = json!(self.token(key.kind, &listed, end));
         }
         let kind = &self.kinds()[key.kind];
-        let items: Vec<&Value> = listed.objects[told..end].iter().map(AsRef::as_ref).collect();
+        let items = listed.objects[told..end].iter();
+        let items: Vec<Value> = if kind.is_built_in() {
+            items.map(|object| without_types(object)).collect()
+        } else {
+            items.map(|object| Value::clone(object)).collect()
+        };
         let list = json!({
             "kind": format!("{}List", kind.name), "apiVersion": kind.api_version,
             "metadata": metadata, "items": items,
@@ -212,8 +257,7 @@ impl Store {
         };
         if self.object(&key).is_some() {
             let kind = &self.kinds()[key.kind];
-            let message = format!("{} \"{}\" already exists", kind.full_name(), key.name);
-            return Err(Refusal::new(StatusCode::CONFLICT, message).about(kind, &key.name));
+            return Err(Refusal::already_exists(kind, &key.name));
         }
         let mut object = asked.body.clone();
         // It is written by itself, once there is something to say.
@@ -224,11 +268,12 @@ impl Store {
     /// An update replaces what it is about; a patch is merged into it.
     fn change(&mut self, key: Key, asked: &Asked) -> Result<Response<Answer>, Refusal> {
         let kind = self.kinds()[key.kind].clone();
-        // Whoever knows an object by its uid does not mean another one, nor one that is not there.
-        if let Some(uid) = asked.body["metadata"]["uid"].as_str() {
+        // Whoever knows an object by its uid does not mean another one.
+        if let Some(uid) = asked.body["metadata"]["uid"].as_str().filter(|_| asked.is_update()) {
             let now = self.object(&key).and_then(|it| it["metadata"]["uid"].as_str());
-            let now = now.unwrap_or_default();
-            if uid != now {
+            // An update makes a Lease that is missing, but not one that was meant to be there.
+            let now = now.or_else(|| (kind.name == "Lease").then_some(""));
+            if let Some(now) = now.filter(|now| uid != *now) {
                 let message = format!(
                     "Operation cannot be fulfilled on {} \"{}\": Precondition failed: UID in \
                      precondition: {uid}, UID in object meta: {now}",
@@ -262,8 +307,8 @@ impl Store {
                     after["spec"]["replicas"] = replicas.clone();
                 }
             }
-            (_, method) => {
-                if *method == Method::PUT {
+            _ => {
+                if asked.is_update() {
                     after = asked.body.clone();
                 } else {
                     store::merge(&mut after, &asked.body);
@@ -309,7 +354,7 @@ fn shown(asked: &Asked, object: &Value) -> Value {
                 "resourceVersion": pick("resourceVersion"),
             },
             "spec": { "replicas": object["spec"]["replicas"] },
-            "status": { "replicas": object["spec"]["replicas"] },
+            "status": { "replicas": object["status"]["replicas"].as_u64().unwrap_or_default() },
         });
     }
     if asked.wants_metadata_only {
@@ -318,4 +363,13 @@ fn shown(asked: &Asked, object: &Value) -> Value {
         });
     }
     object.clone()
+}
+
+/// An object as a list has it whose kind is Kubernetes' own.
+fn without_types(object: &Value) -> Value {
+    let mut object = object.clone();
+    if let Some(fields) = object.as_object_mut() {
+        fields.retain(|name, _| name != "kind" && name != "apiVersion");
+    }
+    object
 }

@@ -74,6 +74,11 @@ impl Asked {
         self.method != Method::GET && !self.is_dry_run()
     }
 
+    /// Whether it is to replace an object as a whole.
+    pub(crate) fn is_update(&self) -> bool {
+        self.method == Method::PUT
+    }
+
     /// Whether it asks to change something, without a change.
     #[must_use]
     pub fn is_dry_run(&self) -> bool {

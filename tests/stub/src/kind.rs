@@ -8,7 +8,7 @@ pub struct Kind {
     pub(crate) api_version: String,
     pub(crate) name: String,
     pub(crate) plural: String,
-    has_scale: bool,
+    pub(crate) has_scale: bool,
 }
 
 impl Kind {
@@ -38,6 +38,11 @@ impl Kind {
         self.api_version.split_once('/').map_or("", |(group, _)| group)
     }
 
+    /// Whether it is Kubernetes' own, and no custom resource.
+    pub(crate) fn is_built_in(&self) -> bool {
+        !self.group().contains('.') || self.group().ends_with(".k8s.io")
+    }
+
     /// As messages name it: `deployments.apps`.
     pub(crate) fn full_name(&self) -> String {
         match self.group() {
@@ -54,16 +59,14 @@ impl Kind {
                 "name": name, "singularName": "", "namespaced": true, "kind": kind, "verbs": verbs,
             })
         };
-        let mut found = vec![
-            resource(&self.plural, &self.name),
-            resource(&format!("{}/status", self.plural), &self.name),
-        ];
+        let mut found = vec![resource(&self.plural, &self.name)];
         if self.has_scale {
             let mut scale = resource(&format!("{}/scale", self.plural), "Scale");
             scale["group"] = json!("autoscaling");
             scale["version"] = json!("v1");
             found.push(scale);
         }
+        found.push(resource(&format!("{}/status", self.plural), &self.name));
         found
     }
 }
