@@ -30,6 +30,7 @@ use jiff::Timestamp;
 use self::destination::Destination;
 use self::question::{Question, View};
 use crate::argument_error::ArgumentError;
+use crate::drawing::Drawing;
 use crate::input::{Input, InputArguments};
 use crate::moment;
 use crate::subject::Subject;
@@ -82,7 +83,7 @@ pub(crate) struct ForecastArguments {
     #[arg(short, long, value_enum, default_value_t = Output::Text)]
     output: Output,
 
-    /// Write it to a file, which is there only once it is complete
+    /// Write it to a file, which is there only once it is complete, or to standard output with -
     #[arg(long, value_name = "FILE")]
     out: Option<std::path::PathBuf>,
 }
@@ -137,8 +138,7 @@ fn run_on(
     let view = View { period, zone: shown_in };
     let question = Question { input: &input, forecast, view, threads };
     match &arguments.out {
-        None => write(&question, arguments.output, output)?,
-        Some(path) => {
+        Some(path) if path != "-" => {
             let mut destination = Destination::create(path)?;
             if arguments.output == Output::Text {
                 // A file has no colours.
@@ -149,8 +149,10 @@ fn run_on(
             }
             destination.complete()?;
         }
+        _ => write(&question, arguments.output, output)?,
     }
-    let told_already = arguments.out.is_none() && arguments.output != Output::Svg;
+    let is_printed = arguments.out.as_ref().is_none_or(|path| path == "-");
+    let told_already = is_printed && arguments.output != Output::Svg;
     if !told_already {
         tell_findings(&question)?;
     }
@@ -168,7 +170,7 @@ fn write(question: &Question<'_>, how: Output, output: &mut impl Write) -> anyho
 
 /// Says on standard error what the output does not say, or says where nobody may look.
 fn tell_findings(question: &Question<'_>) -> io::Result<()> {
-    let mut standard_error = anstream::stderr().lock();
+    let mut standard_error = Drawing::new(anstream::stderr().lock());
     if question.is_empty() {
         writeln!(standard_error, "{WHY_EMPTY}")?;
     }

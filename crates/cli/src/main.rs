@@ -7,6 +7,7 @@ mod argument_error;
 mod cluster;
 mod controller;
 mod crds;
+mod drawing;
 mod explain;
 mod forecast;
 mod input;
@@ -67,7 +68,7 @@ fn main() -> ExitCode {
         // Whoever reads our output has seen enough.
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            anstream::eprintln!("{}", argument_error::render(&error));
+            anstream::eprintln!("{}", drawing::drawn(argument_error::render(&error)));
             ExitCode::from(COULD_NOT_RUN)
         }
     }

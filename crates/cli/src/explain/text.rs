@@ -7,6 +7,7 @@ use almanac_forecast::Holder;
 use anstyle::{AnsiColor, Style};
 
 use super::Answer;
+use crate::drawing::Drawing;
 use crate::validate;
 use crate::wall_clock::civil;
 
@@ -16,6 +17,7 @@ const WON: Style = AnsiColor::Green.on_default().bold();
 const ERROR: Style = AnsiColor::Red.on_default().bold();
 
 pub(super) fn write(answer: &Answer<'_>, output: &mut impl Write) -> io::Result<()> {
+    let output = &mut Drawing::new(output);
     let explanation = &answer.explanation;
     let at = civil(answer.zone, explanation.at);
     writeln!(output, "{STRONG}{}{STRONG:#} at {at}", explanation.policy)?;

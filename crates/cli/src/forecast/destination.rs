@@ -1,7 +1,8 @@
 //! A file that is there only once it is complete.
 //!
 //! It is written beside its place under another name, and moved there at the end. An error, Ctrl-C
-//! or a request to end takes the unfinished file away.
+//! or a request to end takes the unfinished file away. A pipe or a device is no such file: it is
+//! written to as it is.
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
@@ -17,13 +18,24 @@ use tempfile::{Builder, NamedTempFile};
 const INTERRUPTED: i32 = 130;
 
 pub(super) struct Destination {
-    file: BufWriter<NamedTempFile<File>>,
+    file: BufWriter<Written>,
     path: PathBuf,
+}
+
+enum Written {
+    Unfinished(NamedTempFile<File>),
+    AsItIs(File),
 }
 
 impl Destination {
     pub(super) fn create(path: &Path) -> anyhow::Result<Destination> {
         let cannot = || format!("failed to write {}", path.display());
+        // A link goes on to point at what it points at.
+        let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        if fs::metadata(path).is_ok_and(|there| !there.is_file()) {
+            let file = OpenOptions::new().write(true).open(path).with_context(cannot)?;
+            return Ok(Destination::new(Written::AsItIs(file), path));
+        }
         let name = path.file_name().context("a file needs a name").with_context(cannot)?;
         let mut prefix = OsString::from(".");
         prefix.push(name);
@@ -42,12 +54,13 @@ impl Destination {
             // Whoever may read other files of this user may read this one.
             OpenOptions::new().write(true).create_new(true).open(path)
         });
-        Ok(Destination {
-            // Small, because most of what is written comes in large pieces, and past a buffer that
-            // is smaller than they are they need not be copied.
-            file: BufWriter::with_capacity(1 << 15, file.with_context(cannot)?),
-            path: path.to_owned(),
-        })
+        Ok(Destination::new(Written::Unfinished(file.with_context(cannot)?), path))
+    }
+
+    fn new(file: Written, path: &Path) -> Destination {
+        // Small, because most of what is written comes in large pieces, and past a buffer that is
+        // smaller than they are they need not be copied.
+        Destination { file: BufWriter::with_capacity(1 << 15, file), path: path.to_owned() }
     }
 
     /// Moves the file to its place.
@@ -55,8 +68,13 @@ impl Destination {
         let Destination { file, path } = self;
         let cannot = || format!("failed to write {}", path.display());
         let file = file.into_inner().map_err(io::IntoInnerError::into_error);
-        let moved = file.with_context(cannot)?.persist(&path).map_err(|error| error.error);
-        moved.map(|_| ()).with_context(cannot)
+        match file.with_context(cannot)? {
+            Written::Unfinished(file) => {
+                let moved = file.persist(&path).map_err(|error| error.error);
+                moved.map(|_| ()).with_context(cannot)
+            }
+            Written::AsItIs(_) => Ok(()),
+        }
     }
 }
 
@@ -67,5 +85,21 @@ impl Write for Destination {
 
     fn flush(&mut self) -> io::Result<()> {
         self.file.flush()
+    }
+}
+
+impl Write for Written {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Written::Unfinished(file) => file.write(bytes),
+            Written::AsItIs(file) => file.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Written::Unfinished(file) => file.flush(),
+            Written::AsItIs(file) => file.flush(),
+        }
     }
 }

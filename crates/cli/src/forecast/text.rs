@@ -12,6 +12,7 @@ use self::series::{Room, wrapped, write_series};
 use super::WHY_EMPTY;
 use super::question::{Question, View};
 use super::ruler::marks;
+use crate::drawing::Drawing;
 use crate::validate;
 use crate::wall_clock::civil;
 
@@ -27,6 +28,7 @@ const WIDEST: usize = 400;
 const USUAL_WIDTH: usize = 100;
 
 pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow::Result<()> {
+    let output = &mut Drawing::new(output);
     write_head(question, output)?;
     let columns = width().clamp(NARROWEST, WIDEST) - MARGIN - 1;
     let view = question.view;

@@ -7,6 +7,7 @@ use almanac_forecast::Event;
 use anstyle::Style;
 
 use super::Question;
+use crate::drawing::Drawing;
 use crate::validate;
 use crate::wall_clock::civil;
 
@@ -14,6 +15,7 @@ const STRONG: Style = Style::new().bold();
 const QUIET: Style = Style::new().dimmed();
 
 pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> io::Result<()> {
+    let output = &mut Drawing::new(output);
     let mut listed = 0;
     for event in question.events() {
         write_event(question, &event, output)?;

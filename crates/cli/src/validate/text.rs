@@ -7,6 +7,8 @@ use almanac_api::finding::Severity;
 use almanac_api::reading::{PlacedFinding, Reading, Source, Span};
 use anstyle::{AnsiColor, Style};
 
+use crate::drawing::Drawing;
+
 const ERROR: Style = AnsiColor::Red.on_default().bold();
 const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 const INFO: Style = AnsiColor::Green.on_default().bold();
@@ -24,6 +26,7 @@ pub(super) fn write(
     reading: &Reading,
     findings: &[PlacedFinding],
 ) -> anyhow::Result<()> {
+    let output = &mut Drawing::new(output);
     for placed in findings {
         write_finding(output, &reading.sources[placed.source], placed)?;
         writeln!(output)?;

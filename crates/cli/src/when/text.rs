@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use super::Question;
 use super::schedule::{Happening, Schedule, Shape};
 use super::touched::Touches;
+use crate::drawing::Drawing;
 use crate::wall_clock::civil;
 
 const STRONG: Style = Style::new().bold();
@@ -16,6 +17,7 @@ const QUIET: Style = Style::new().dimmed();
 const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 
 pub(super) fn write(question: &Question, output: &mut impl Write) -> io::Result<()> {
+    let output = &mut Drawing::new(output);
     let Question { schedule, from, to, count, watch_to } = question;
     let zone = schedule.zone();
     let meaning = capitalised(&schedule.meaning);
