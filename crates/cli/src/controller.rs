@@ -1,7 +1,7 @@
 //! `almanac controller`: carries out the policies of a cluster.
 
 use std::cell::Cell;
-use std::io::Write;
+use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -17,6 +17,7 @@ use almanac_shell::endpoints::{Health, listen, serve};
 use almanac_shell::lease::LeaseOptions;
 use almanac_shell::log::Format;
 use almanac_shell::{log, shutdown};
+use anstream::{AutoStream, ColorChoice};
 use anyhow::{Context as _, ensure};
 use clap::{ArgAction, Args, ValueEnum};
 use jiff::SignedDuration;
@@ -132,7 +133,8 @@ pub(crate) fn run(
         LogFormat::Json => Format::Json,
         LogFormat::Text => Format::Text,
     };
-    log::begin(format, arguments.log_level);
+    let colours = AutoStream::choice(&io::stderr()) != ColorChoice::Never;
+    log::begin(format, arguments.log_level, colours);
     // Nothing else is printed.
     output.flush()?;
     let runtime = tokio::runtime::Builder::new_multi_thread()

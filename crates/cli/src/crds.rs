@@ -15,6 +15,10 @@ use clap::Args;
 ///
 /// Without options they come out as one YAML stream: `almanac crds | kubectl apply -f -`.
 #[derive(Args)]
+#[command(after_help = "Examples:
+  almanac crds | kubectl apply -f -
+  almanac crds --out deploy/crds
+  almanac crds --json-schema .schemas")]
 pub(crate) struct CrdsArguments {
     /// Write one YAML file a kind into this folder instead
     #[arg(long, value_name = "DIR")]

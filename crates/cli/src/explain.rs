@@ -12,9 +12,11 @@ use almanac_calendar::Zone;
 use almanac_engine::{PolicyName, RuleExplanation, Verdict};
 use almanac_forecast::{Explanation, explain};
 use clap::{Args, ValueEnum};
+use clap_complete::ArgValueCandidates;
 use jiff::Timestamp;
 
 use crate::argument_error::ArgumentError;
+use crate::completion;
 use crate::input::{Input, InputArguments};
 use crate::moment;
 use crate::subject::{Subject, called};
@@ -44,7 +46,12 @@ pub(crate) struct ExplainArguments {
     at: Option<String>,
 
     /// Whose wall clock to show [default: the policies' zone if they share one, or else UTC]
-    #[arg(long, value_name = "ZONE", allow_hyphen_values = true)]
+    #[arg(
+        long,
+        value_name = "ZONE",
+        allow_hyphen_values = true,
+        add = ArgValueCandidates::new(completion::zones)
+    )]
     zone: Option<String>,
 
     /// How to print it

@@ -25,11 +25,13 @@ use almanac_calendar::Zone;
 use almanac_forecast::{Forecast, Period};
 use anstream::StripStream;
 use clap::{Args, ValueEnum};
+use clap_complete::ArgValueCandidates;
 use jiff::Timestamp;
 
 use self::destination::Destination;
 use self::question::{Question, View};
 use crate::argument_error::ArgumentError;
+use crate::completion;
 use crate::drawing::Drawing;
 use crate::input::{Input, InputArguments};
 use crate::moment;
@@ -72,7 +74,12 @@ pub(crate) struct ForecastArguments {
     period: Option<String>,
 
     /// Whose wall clock to show [default: the policies' zone if they share one, or else UTC]
-    #[arg(long, value_name = "ZONE", allow_hyphen_values = true)]
+    #[arg(
+        long,
+        value_name = "ZONE",
+        allow_hyphen_values = true,
+        add = ArgValueCandidates::new(completion::zones)
+    )]
     zone: Option<String>,
 
     /// What holds at the beginning, such as deployment/shop.replicas=3

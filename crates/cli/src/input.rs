@@ -24,7 +24,7 @@ use crate::subject::Subject;
 pub(crate) struct InputArguments {
     /// A file, a folder and all below it, a pattern such as 'teams/*.yaml', or - for standard
     /// input [default: none, and the cluster is asked]
-    #[arg(short, long = "filename", value_name = "PATH")]
+    #[arg(short, long = "filename", value_name = "PATH", value_hint = clap::ValueHint::AnyPath)]
     file: Vec<String>,
 
     /// With files: the namespace of objects that name none [default: default]. Without: the

@@ -5,12 +5,15 @@
 
 mod argument_error;
 mod cluster;
+mod color;
+mod completion;
 mod controller;
 mod crds;
 mod drawing;
 mod explain;
 mod forecast;
 mod input;
+mod man;
 mod moment;
 mod next;
 mod subject;
@@ -18,10 +21,15 @@ mod validate;
 mod wall_clock;
 mod when;
 
+use std::env;
+use std::ffi::OsString;
 use std::io::{self, Write as _};
+use std::path::Path;
 use std::process::ExitCode;
+use std::sync::LazyLock;
 
-use clap::{Parser, Subcommand};
+use almanac_calendar::tzdata_version;
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use jiff::Timestamp;
 
 /// A process that follows ten thousand objects allocates much for a moment and little for good. The
@@ -31,8 +39,16 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// Capacity that follows the clock, for Kubernetes.
 #[derive(Parser)]
-#[command(name = "almanac", version, propagate_version = true, arg_required_else_help = true)]
+#[command(
+    name = "almanac",
+    version = VERSION.as_str(),
+    propagate_version = true,
+    arg_required_else_help = true
+)]
 struct Arguments {
+    #[command(flatten)]
+    color: color::ColorArguments,
+
     #[command(subcommand)]
     command: Command,
 }
@@ -46,12 +62,34 @@ enum Command {
     Validate(validate::ValidateArguments),
     Crds(crds::CrdsArguments),
     Controller(controller::ControllerArguments),
+    Completion(completion::CompletionArguments),
+    Man(man::ManArguments),
 }
 
 const COULD_NOT_RUN: u8 = 2;
 
+/// What a schedule means depends on both.
+static VERSION: LazyLock<String> =
+    LazyLock::new(|| format!("{} (tzdata {})", env!("CARGO_PKG_VERSION"), tzdata_version()));
+
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    completion::answer_shell(Arguments::command);
+    let words: Vec<OsString> = env::args_os().collect();
+    let program = words.first().map(Path::new).and_then(Path::file_stem).unwrap_or_default();
+    if program == completion::FOR_KUBECTL {
+        // An answer that cannot be given offers nothing.
+        let _ = completion::answer_kubectl(Arguments::command(), words, &mut io::stdout());
+        return ExitCode::SUCCESS;
+    }
+    let mut command = Arguments::command().color(color::of_words(&words));
+    if program == "kubectl-almanac" {
+        command = command.bin_name("kubectl almanac");
+    }
+    let arguments = match Arguments::from_arg_matches(&command.get_matches_from(words)) {
+        Ok(arguments) => arguments,
+        Err(error) => error.exit(),
+    };
+    arguments.color.apply();
     let now = present();
     let mut output = io::BufWriter::new(anstream::stdout().lock());
     let done = match &arguments.command {
@@ -62,6 +100,8 @@ fn main() -> ExitCode {
         Command::Validate(arguments) => validate::run(arguments, now, &mut output),
         Command::Crds(arguments) => crds::run(arguments, &mut output),
         Command::Controller(arguments) => controller::run(arguments, &mut output),
+        Command::Completion(arguments) => completion::run(arguments, &mut output),
+        Command::Man(arguments) => man::run(arguments, Arguments::command(), &mut output),
     };
     match done.and_then(|code| Ok(output.flush().map(|()| code)?)) {
         Ok(code) => code,

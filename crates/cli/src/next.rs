@@ -9,9 +9,11 @@ use std::process::ExitCode;
 use almanac_calendar::Zone;
 use almanac_forecast::{AssumedValues, Event, Period, Upcoming};
 use clap::{Args, ValueEnum};
+use clap_complete::ArgValueCandidates;
 use jiff::Timestamp;
 
 use crate::argument_error::ArgumentError;
+use crate::completion;
 use crate::input::{Input, InputArguments};
 use crate::moment;
 use crate::subject::Subject;
@@ -53,7 +55,13 @@ pub(crate) struct NextArguments {
     count: Option<u32>,
 
     /// Your zone
-    #[arg(long, value_name = "ZONE", default_value = "UTC", allow_hyphen_values = true)]
+    #[arg(
+        long,
+        value_name = "ZONE",
+        default_value = "UTC",
+        allow_hyphen_values = true,
+        add = ArgValueCandidates::new(completion::zones)
+    )]
     zone: String,
 
     /// How to print it

@@ -30,7 +30,13 @@ use crate::moment;
 )]
 pub(crate) struct ValidateArguments {
     /// A file, a folder and all below it, a pattern such as 'teams/*.yaml', or - for standard input
-    #[arg(short, long = "filename", value_name = "PATH", required = true)]
+    #[arg(
+        short,
+        long = "filename",
+        value_name = "PATH",
+        value_hint = clap::ValueHint::AnyPath,
+        required = true
+    )]
     file: Vec<String>,
 
     /// The namespace of objects that name none

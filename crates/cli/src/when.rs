@@ -12,10 +12,12 @@ use std::process::ExitCode;
 use almanac_calendar::Zone;
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
+use clap_complete::ArgValueCandidates;
 use jiff::{Span, Timestamp};
 
 use self::schedule::Schedule;
 use crate::argument_error::ArgumentError;
+use crate::completion;
 use crate::moment;
 
 /// Say what a schedule means and when it happens next
@@ -53,7 +55,13 @@ pub(crate) struct WhenArguments {
     end: Option<String>,
 
     /// The IANA time zone whose wall clock the schedule follows
-    #[arg(long, value_name = "ZONE", default_value = "UTC", allow_hyphen_values = true)]
+    #[arg(
+        long,
+        value_name = "ZONE",
+        default_value = "UTC",
+        allow_hyphen_values = true,
+        add = ArgValueCandidates::new(completion::zones)
+    )]
     zone: String,
 
     /// Where to begin: RFC 3339, a date or time in the zone, or one told from now, such as tomorrow,

@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
 
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 const SHOP: &str = "examples/cron-scaling/two-mornings.yaml";
@@ -72,4 +74,160 @@ fn people_read_instants_to_the_second() {
         let has_fraction = |word: &str| word.ends_with('Z') && word.contains('.');
         assert!(!printed.split_whitespace().any(has_fraction), "{printed}");
     }
+}
+
+/// The arguments of a command that draws, for each that does.
+const DRAWN: [&[&str]; 4] = [
+    &["forecast", "-f", SHOP, "--from", "2026-11-23", "--for", "2d"],
+    &["explain", "-f", SHOP, "checkout", "--at", "2026-11-23"],
+    &["next", "-f", SHOP, "--from", "2026-11-23"],
+    &["forecast", "-f", SHOP, "a-name-that-is-longer-than-forty-letters-are-wide"],
+];
+
+#[test]
+fn what_is_drawn_is_ascii_where_the_locale_is() {
+    for arguments in DRAWN {
+        let usual = almanac(arguments);
+        let usual = text(&usual.stdout) + &text(&usual.stderr);
+        for locale in ["C", "POSIX", "de_DE.ISO-8859-1"] {
+            let output = command(arguments).env("LC_ALL", locale).output().unwrap();
+            let plain = text(&output.stdout) + &text(&output.stderr);
+            assert!(plain.is_ascii(), "{locale}: {plain}");
+            assert_eq!(plain.lines().count(), usual.lines().count(), "{plain}");
+        }
+    }
+    let drawn = text(&almanac(DRAWN[0]).stdout);
+    assert!(drawn.contains('━'), "{drawn}");
+}
+
+#[test]
+fn what_programs_read_is_the_same_in_every_locale() {
+    for output in ["json", "svg", "html"] {
+        let arguments = [DRAWN[0], &["-o", output]].concat();
+        let plain = command(&arguments).env("LC_ALL", "C").output().unwrap();
+        assert_eq!(text(&plain.stdout), text(&almanac(&arguments).stdout), "{output}");
+    }
+}
+
+#[test]
+fn colours_are_shown_as_asked() {
+    let has_colours = |arguments: &[&str], no_color: Option<&str>| {
+        let mut command = command(arguments);
+        if let Some(value) = no_color {
+            command.env("NO_COLOR", value);
+        } else {
+            command.env_remove("NO_COLOR");
+        }
+        let output = command.output().unwrap();
+        (text(&output.stdout) + &text(&output.stderr)).contains('\u{1b}')
+    };
+    for arguments in [DRAWN[0], DRAWN[3], &["next", "--help"], &["next", "--no-such-flag"]] {
+        let asked = |when| [arguments, &["--color", when]].concat();
+        assert!(has_colours(&asked("always"), None), "{arguments:?}");
+        assert!(has_colours(&asked("always"), Some("1")), "{arguments:?}");
+        assert!(!has_colours(&asked("never"), None), "{arguments:?}");
+        // A pipe is no terminal.
+        assert!(!has_colours(&asked("auto"), None), "{arguments:?}");
+        assert!(!has_colours(arguments, None), "{arguments:?}");
+    }
+}
+
+#[test]
+fn the_version_names_the_time_zones_it_knows() {
+    let version = text(&almanac(&["--version"]).stdout);
+    let (program, tzdata) = version.trim().split_once(" (tzdata 2").unwrap();
+    assert_eq!(program, format!("almanac {}", env!("CARGO_PKG_VERSION")));
+    assert!(tzdata.ends_with(')'), "{version}");
+}
+
+/// A folder with the program under this name, to be found on the path before everything else.
+fn folder_with_program(called: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("command-line").join(called);
+    fs::create_dir_all(&folder).unwrap();
+    let link = folder.join(called);
+    let _ = fs::remove_file(&link);
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_almanac"), link).unwrap();
+    folder
+}
+
+/// What the program offers when it is asked as the script of a shell asks.
+fn offered(shell: &str, words: &[&str]) -> String {
+    let mut command = command(&["--", "almanac"]);
+    let asked = [("ALMANAC_COMPLETE", shell), ("_CLAP_IFS", "\n")];
+    let index = words.len().to_string();
+    command.args(words).envs(asked).env("_CLAP_COMPLETE_INDEX", index);
+    text(&command.output().unwrap().stdout)
+}
+
+#[test]
+fn a_shell_is_offered_commands_flags_values_files_and_zones() {
+    for shell in ["bash", "zsh", "fish"] {
+        let first = |words: &[&str]| {
+            let offered = offered(shell, words);
+            let first = offered.lines().next().unwrap_or_default().to_owned();
+            // What it means comes after it, where the shell shows that.
+            first.split(['\t', ':']).next().unwrap().to_owned()
+        };
+        assert_eq!(first(&["fore"]), "forecast");
+        assert_eq!(first(&["forecast", "--assu"]), "--assume");
+        assert_eq!(first(&["forecast", "-o", "h"]), "html");
+        assert_eq!(first(&["forecast", "-f", "exam"]), "examples/");
+        assert_eq!(first(&["when", "--zone", "Europe/Berl"]), "Europe/Berlin");
+    }
+}
+
+#[test]
+fn each_script_has_the_program_complete_itself() {
+    for shell in ["bash", "zsh", "fish"] {
+        let script = text(&almanac(&["completion", shell]).stdout);
+        let asks = format!("ALMANAC_COMPLETE={}", if shell == "fish" { "fish" } else { "\"" });
+        assert!(script.contains(&asks), "{script}");
+    }
+    assert!(text(&almanac(&["completion", "zsh"]).stdout).starts_with("#compdef almanac\n"));
+}
+
+#[test]
+fn bash_completes_with_the_script() {
+    let folder = folder_with_program("almanac");
+    let script = "source <(almanac completion bash)
+        COMP_WORDS=(almanac when --zone Europe/Berl) COMP_CWORD=3 COMP_TYPE=9
+        _clap_complete_almanac almanac Europe/Berl --zone
+        echo \"${COMPREPLY[*]}\"; complete -p almanac";
+    let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap());
+    let output = Command::new("bash").args(["-c", script]).env("PATH", path).output().unwrap();
+    let printed = text(&output.stdout);
+    assert!(printed.starts_with("Europe/Berlin\ncomplete "), "{printed}{}", text(&output.stderr));
+}
+
+#[test]
+fn called_by_kubectl_it_says_so() {
+    let plugin = folder_with_program("kubectl-almanac").join("kubectl-almanac");
+    let output = Command::new(plugin).args(["when", "--help"]).output().unwrap();
+    let help = text(&output.stdout);
+    assert!(help.contains("Usage: kubectl almanac when "), "{help}");
+}
+
+#[test]
+fn every_command_has_a_page_with_its_examples() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("command-line/man");
+    let _ = fs::remove_dir_all(&folder);
+    almanac(&["man", "--out", folder.to_str().unwrap()]);
+    let help = text(&almanac(&["--help"]).stdout);
+    let (_, commands) = help.split_once("Commands:\n").unwrap();
+    let commands = commands.lines().take_while(|line| !line.is_empty());
+    let names =
+        commands.filter_map(|line| line.split_whitespace().next()).filter(|it| *it != "help");
+    let mut pages = 1;
+    assert!(folder.join("almanac.1").exists());
+    for name in names {
+        let page = fs::read_to_string(folder.join(format!("almanac-{name}.1"))).unwrap();
+        assert_eq!(page, text(&almanac(&["man", name]).stdout));
+        assert!(page.contains(&format!("\nalmanac\\-{name} \\- ")), "{page}");
+        assert!(page.contains(".SH EXAMPLES\n.nf\n"), "{page}");
+        pages += 1;
+    }
+    assert!(pages > 8, "{help}");
+    assert_eq!(fs::read_dir(folder).unwrap().count(), pages);
+    let refused = refused(&["man", "forecats"]);
+    assert!(refused.contains("there are forecast, explain,"), "{refused}");
 }

@@ -15,7 +15,7 @@ fn here() -> PathBuf {
 
 fn almanac(arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_almanac"));
-    command.current_dir(here()).env("NO_COLOR", "1").stdin(Stdio::null());
+    command.current_dir(here()).env("NO_COLOR", "1").env("LC_ALL", "C.UTF-8").stdin(Stdio::null());
     command.args(arguments).output().expect("the binary was built")
 }
 

@@ -4,7 +4,6 @@
 //! is written as an escape, so that nobody writes lines that are not ours.
 
 use std::fmt::{self, Write as _};
-use std::io::IsTerminal as _;
 
 use tracing::field::Field;
 use tracing::{Level, Subscriber};
@@ -26,8 +25,9 @@ pub enum Format {
     Text,
 }
 
-/// Begins to log to standard error. Only the first call of a process counts.
-pub fn begin(format: Format, level: Level) {
+/// Begins to log to standard error, for people in colours or without. Only the first call of a process
+/// counts.
+pub fn begin(format: Format, level: Level, colours: bool) {
     // What the libraries below have to say is of use only when something is wrong with them.
     let level = LevelFilter::from_level(level);
     let theirs = level.min(LevelFilter::WARN);
@@ -40,9 +40,7 @@ pub fn begin(format: Format, level: Level) {
             let lines = tracing_subscriber::fmt::layer().json().flatten_event(true);
             registry.with(lines.with_span_list(false).with_writer(std::io::stderr)).try_init()
         }
-        Format::Text => {
-            registry.with(text(std::io::stderr, std::io::stderr().is_terminal())).try_init()
-        }
+        Format::Text => registry.with(text(std::io::stderr, colours)).try_init(),
     };
     drop(begun);
 }

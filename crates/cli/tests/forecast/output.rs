@@ -3,7 +3,9 @@
 use std::fs;
 use std::process::{Command, Stdio};
 
-use crate::running::{NODES, PRESENT, SHOP, command, empty_folder, folder_with, forecast, text};
+use crate::running::{
+    BROKEN, NODES, PRESENT, SHOP, command, empty_folder, folder_with, forecast, text,
+};
 
 #[test]
 fn a_file_is_written_whole_and_replaces_the_one_before() {
@@ -28,6 +30,43 @@ fn text_in_a_file_is_what_a_pipe_gets() {
     let output = forecast(&folder, &["--out", out.to_str().unwrap()]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     assert_eq!(fs::read_to_string(&out).unwrap(), text(&forecast(&folder, &[]).stdout));
+}
+
+#[test]
+fn a_hyphen_for_a_file_is_standard_output() {
+    let folder = folder_with("out-hyphen", &[("a.yaml", SHOP)]);
+    for output in ["text", "json", "svg", "html"] {
+        let printed = forecast(&folder, &["-o", output]);
+        let to_hyphen = forecast(&folder, &["-o", output, "--out", "-"]);
+        assert_eq!(text(&to_hyphen.stdout), text(&printed.stdout));
+        assert_eq!(text(&to_hyphen.stderr), text(&printed.stderr));
+    }
+    assert!(!folder.join("-").exists());
+}
+
+#[test]
+fn a_file_has_no_escapes_even_where_colours_are_asked_for() {
+    let folder = folder_with("out-colour", &[("a.yaml", SHOP), ("b.yaml", BROKEN)]);
+    let colourful = forecast(&folder, &["--color", "always"]);
+    assert!(text(&colourful.stdout).contains('\u{1b}'), "there is nothing to leave out");
+    forecast(&folder, &["--color", "always", "-o", "text", "--out", "out.txt"]);
+    let written = fs::read_to_string(folder.join("out.txt")).unwrap();
+    assert_eq!(written, text(&forecast(&folder, &[]).stdout));
+}
+
+#[test]
+#[cfg(unix)]
+fn a_link_and_a_pipe_stay_what_they_are() {
+    let folder = folder_with("out-link", &[("a.yaml", SHOP)]);
+    let printed = forecast(&folder, &[]);
+    fs::write(folder.join("there.txt"), "old").unwrap();
+    std::os::unix::fs::symlink("there.txt", folder.join("link.txt")).unwrap();
+    forecast(&folder, &["--out", "link.txt"]);
+    assert!(folder.join("link.txt").is_symlink());
+    assert_eq!(fs::read_to_string(folder.join("there.txt")).unwrap(), text(&printed.stdout));
+    // Standard output is a pipe here.
+    let piped = forecast(&folder, &["--out", "/dev/stdout"]);
+    assert_eq!(text(&piped.stdout), text(&printed.stdout));
 }
 
 #[test]

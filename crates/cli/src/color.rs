@@ -1,0 +1,56 @@
+//! Whether colours are shown: as `--color` says, or else on a terminal, unless `NO_COLOR` is set.
+
+use std::ffi::{OsStr, OsString};
+
+use clap::{Args, ColorChoice, ValueEnum as _};
+
+#[derive(Args)]
+pub(crate) struct ColorArguments {
+    /// When to show colours; auto is on a terminal only
+    #[arg(long, global = true, value_name = "WHEN", value_enum, default_value_t = ColorChoice::Auto)]
+    color: ColorChoice,
+}
+
+impl ColorArguments {
+    /// Has everything that is printed from here on follow what was said.
+    pub(crate) fn apply(&self) {
+        let choice = match self.color {
+            ColorChoice::Auto => anstream::ColorChoice::Auto,
+            ColorChoice::Always => anstream::ColorChoice::Always,
+            ColorChoice::Never => anstream::ColorChoice::Never,
+        };
+        choice.write_global();
+    }
+}
+
+/// What is said of colours on a command line that is not read yet: its help and its errors have
+/// colours too.
+pub(crate) fn of_words(words: &[OsString]) -> ColorChoice {
+    let mut words = words.iter().map(OsString::as_os_str).take_while(|word| *word != "--");
+    let mut choice = ColorChoice::Auto;
+    while let Some(word) = words.next() {
+        let said = if word == "--color" {
+            words.next().and_then(OsStr::to_str)
+        } else {
+            word.to_str().and_then(|word| word.strip_prefix("--color="))
+        };
+        choice = said.and_then(|it| ColorChoice::from_str(it, false).ok()).unwrap_or(choice);
+    }
+    choice
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_said_of_colours_is_found_before_the_line_is_read() {
+        let of = |line: &str| of_words(&line.split(' ').map(OsString::from).collect::<Vec<_>>());
+        assert_eq!(of("almanac --color never"), ColorChoice::Never);
+        assert_eq!(of("almanac next --color=always --help"), ColorChoice::Always);
+        for line in ["almanac", "almanac --color", "almanac --color=x", "almanac -- --color=never"]
+        {
+            assert_eq!(of(line), ColorChoice::Auto, "{line}");
+        }
+    }
+}

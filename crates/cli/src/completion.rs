@@ -1,0 +1,111 @@
+//! `almanac completion`: what a shell needs to complete command lines, and the answers when it asks.
+//!
+//! The scripts ask the program itself, so what is offered is always what this program takes. kubectl
+//! asks for its plugin by another name, `kubectl_complete-almanac`, and reads answers of its own form.
+
+use std::env;
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use almanac_calendar::Zone;
+use anyhow::Context as _;
+use clap::{Args, Command, ValueEnum};
+use clap_complete::CompletionCandidate;
+use clap_complete::env::{CompleteEnv, Shells};
+
+/// Print a script that has a shell complete the commands of almanac
+///
+/// What is offered is asked of almanac itself, which has to be on the PATH. Also for the kubectl plugin:
+/// link almanac as kubectl-almanac and as kubectl_complete-almanac.
+#[derive(Args)]
+#[command(
+    arg_required_else_help = true,
+    after_help = "Examples:
+  source <(almanac completion bash)                                  # in ~/.bashrc
+  source <(almanac completion zsh)                                   # in ~/.zshrc, after compinit
+  almanac completion fish > ~/.config/fish/completions/almanac.fish
+
+As a plugin of kubectl, which completes with its own script:
+  ln -s \"$(which almanac)\" ~/.local/bin/kubectl-almanac
+  ln -s \"$(which almanac)\" ~/.local/bin/kubectl_complete-almanac"
+)]
+pub(crate) struct CompletionArguments {
+    /// Which shell
+    shell: Shell,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Shell {
+    Bash,
+    Zsh,
+    Fish,
+}
+
+/// The name by which kubectl asks what completes the command line of the plugin.
+pub(crate) const FOR_KUBECTL: &str = "kubectl_complete-almanac";
+
+/// The variable by which a script asks.
+const ASKED_BY: &str = "ALMANAC_COMPLETE";
+
+const NAME: &str = "almanac";
+
+/// A file loaded by its name is run at the first completion, which it has to answer as well.
+const ZSH_LOADED_BY_NAME: &str =
+    "[[ $funcstack[1] == _almanac ]] && _clap_dynamic_completer_almanac \"$@\"\ntrue\n";
+
+pub(crate) fn run(
+    arguments: &CompletionArguments,
+    output: &mut impl Write,
+) -> anyhow::Result<ExitCode> {
+    let (shell, more) = match arguments.shell {
+        Shell::Bash => ("bash", ""),
+        Shell::Zsh => ("zsh", ZSH_LOADED_BY_NAME),
+        Shell::Fish => ("fish", ""),
+    };
+    let shells = Shells::builtins();
+    let shell = shells.completer(shell).context("the shell is not known")?;
+    let mut script = Vec::new();
+    shell.write_registration(ASKED_BY, NAME, NAME, NAME, &mut script)?;
+    output.write_all(&script)?;
+    output.write_all(more.as_bytes())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Answers a shell and ends, if it is one that asks.
+pub(crate) fn answer_shell(command: fn() -> Command) {
+    CompleteEnv::with_factory(command).var(ASKED_BY).complete();
+}
+
+/// Answers kubectl: the last of the words is the one to complete.
+pub(crate) fn answer_kubectl(
+    mut command: Command,
+    words: Vec<OsString>,
+    output: &mut impl Write,
+) -> io::Result<()> {
+    /// As kubectl reads the last line: no file names of its own beside what is offered, and no space
+    /// behind it where a path goes on.
+    const NO_FILES: u8 = 4;
+    const NO_SPACE: u8 = 2;
+    let last = words.len().saturating_sub(1);
+    let folder = env::current_dir().ok();
+    let offered = clap_complete::engine::complete(&mut command, words, last, folder.as_deref())?;
+    let mut directive = NO_FILES;
+    for candidate in &offered {
+        let value = candidate.get_value().to_string_lossy();
+        if value.ends_with(['/', '=']) {
+            directive |= NO_SPACE;
+        }
+        let help = candidate.get_help().map(ToString::to_string).unwrap_or_default();
+        match help.lines().next() {
+            Some(help) => writeln!(output, "{value}\t{help}")?,
+            None => writeln!(output, "{value}")?,
+        }
+    }
+    writeln!(output, ":{directive}")
+}
+
+/// Every time zone there is.
+pub(crate) fn zones() -> Vec<CompletionCandidate> {
+    Zone::all().map(|zone| CompletionCandidate::new(zone.name())).collect()
+}
