@@ -16,7 +16,6 @@ mod objects;
 mod processes;
 mod stub;
 mod stubbed;
-mod write_costs;
 
 use std::path::PathBuf;
 
@@ -42,8 +41,6 @@ enum Against {
     Stub(stubbed::Stubbed),
     /// The memory that armed rules take, against a server that answers at once
     Memory(memory::Memory),
-    /// What each way to write costs a real API server
-    Writes(write_costs::WriteCosts),
 }
 
 fn main() -> Result<()> {
@@ -58,7 +55,6 @@ fn main() -> Result<()> {
             Against::Cluster(it) => it.run(&program(arguments.almanac.as_ref())?).await,
             Against::Stub(it) => it.run(&program(arguments.almanac.as_ref())?).await,
             Against::Memory(it) => it.run(&program(arguments.almanac.as_ref())?).await,
-            Against::Writes(it) => it.run().await,
         }
     })
 }

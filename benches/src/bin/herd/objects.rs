@@ -28,11 +28,6 @@ pub(crate) fn name(number: usize) -> String {
     format!("shop-{number:05}")
 }
 
-/// The number of an object with this name.
-pub(crate) fn number(name: &str) -> Option<usize> {
-    name.strip_prefix("shop-")?.parse().ok()
-}
-
 pub(crate) fn policy_spec(number: usize) -> Value {
     json!({
         "scaleTargetRef": {
