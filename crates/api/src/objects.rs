@@ -21,6 +21,7 @@ pub use cron_federated_hpa::{
     CronFederatedHPA, CronFederatedHPARule, CronFederatedHPASpec, CronFederatedHPAStatus,
     ExecutionHistory, FailedExecution, SuccessfulExecution,
 };
+pub(crate) use cron_federated_hpa::{MAX_EXECUTIONS, MAX_MESSAGE, MAX_RULE_NAME, MAX_RULES};
 pub use custom_resources::{CustomResource, custom_resources};
 pub use federated_hpa::{FederatedHPA, FederatedHPASpec};
 pub use horizontal_autoscaler::{
@@ -33,4 +34,5 @@ pub use metrics_producer::{
     ScheduledBehavior, ScheduledCapacityStatus,
 };
 pub use scalable_node_group::{ScalableNodeGroup, ScalableNodeGroupSpec, ScalableNodeGroupStatus};
-pub use schema::ScaleTargetReference;
+pub(crate) use schema::MAX_CONDITION_MESSAGE;
+pub use schema::{Observed, ScaleTargetReference};

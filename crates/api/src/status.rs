@@ -11,5 +11,5 @@ pub mod metrics_producer;
 mod patch;
 mod target_problem;
 
-pub use patch::{Status, replacing_patch};
+pub use patch::replacing_patch;
 pub use target_problem::TargetProblem;

@@ -60,7 +60,7 @@ impl FamilyController for CronFederatedHpas {
             write_without_policy(memory.unwrap_or(&nothing), conditions, generation)
         };
         // A status is plain data; it can always be written.
-        let patch = to_raw_value(&replacing_patch(&status).ok()?["status"]).ok()?;
+        let patch = to_raw_value(&replacing_patch(&status).ok()?).ok()?;
         let status = serde_json::to_value(&status).ok()?;
         Some(Composed {
             status,

@@ -1,11 +1,23 @@
 //! `CronFederatedHPA`: cron rules that set a workload's replicas, or an autoscaler's bounds.
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::schema::{self, ScaleTargetReference};
+use super::schema::{Observed, ScaleTargetReference};
+
+/// The most rules an object has.
+pub(crate) const MAX_RULES: usize = 256;
+
+/// The most characters the name of a rule has.
+pub(crate) const MAX_RULE_NAME: usize = 32;
+
+/// The most executions of either sort that are kept for a rule, whatever its limits.
+pub(crate) const MAX_EXECUTIONS: usize = 32;
+
+/// The most characters the message of an execution has.
+pub(crate) const MAX_MESSAGE: usize = 4_096;
 
 /// What is scaled, and when.
 #[derive(CustomResource, KubeSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -51,7 +63,7 @@ pub struct CronFederatedHPASpec {
     /// bounds of a `FederatedHPA` or a `HorizontalPodAutoscaler`.
     pub scale_target_ref: ScaleTargetReference,
     /// When to scale, and to what.
-    #[schemars(length(max = 256))]
+    #[schemars(length(max = MAX_RULES))]
     #[x_kube(merge_strategy = ListMerge::Map(vec!["name".into()]))]
     pub rules: Vec<CronFederatedHPARule>,
 }
@@ -70,7 +82,7 @@ pub struct CronFederatedHPARule {
     // The schema gives it an empty default instead of requiring it: only then does the API server
     // come to the rule that explains `ruleName`.
     #[serde(default)]
-    #[schemars(length(max = 32))]
+    #[schemars(length(max = MAX_RULE_NAME))]
     pub name: String,
     /// Not a field: some published examples write it in place of `name`, and are told so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -107,11 +119,11 @@ pub struct CronFederatedHPARule {
     pub max_delay_seconds: Option<i32>,
     /// How many successful executions the status keeps.
     #[serde(default = "three", skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1, max = 32))]
+    #[schemars(range(min = 1, max = MAX_EXECUTIONS))]
     pub successful_history_limit: Option<i32>,
     /// How many failed executions the status keeps.
     #[serde(default = "three", skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 0, max = 32))]
+    #[schemars(range(min = 0, max = MAX_EXECUTIONS))]
     pub failed_history_limit: Option<i32>,
 }
 
@@ -129,9 +141,9 @@ fn three() -> Option<i32> {
 #[derive(KubeSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CronFederatedHPAStatus {
-    /// The generation of the object this status is about.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub observed_generation: Option<i64>,
+    /// What every status says.
+    #[serde(flatten)]
+    pub observed: Observed,
     /// When the next rule fires.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_execution_time: Option<Time>,
@@ -140,13 +152,9 @@ pub struct CronFederatedHPAStatus {
     pub last_execution_time: Option<Time>,
     /// The history of each rule, in the order of the spec.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(max = 256))]
+    #[schemars(length(max = MAX_RULES))]
     #[x_kube(merge_strategy = ListMerge::Map(vec!["ruleName".into()]))]
     pub execution_histories: Vec<ExecutionHistory>,
-    /// Whether the object is in use, and if not, why.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(schema_with = "schema::conditions")]
-    pub conditions: Vec<Condition>,
 }
 
 /// The history of one rule.
@@ -154,7 +162,7 @@ pub struct CronFederatedHPAStatus {
 #[serde(rename_all = "camelCase")]
 pub struct ExecutionHistory {
     /// The name of the rule.
-    #[schemars(length(max = 32))]
+    #[schemars(length(max = MAX_RULE_NAME))]
     pub rule_name: String,
     /// Stands for the rule as it was when it was last handled; a rule that has changed since does
     /// not fire for the past.
@@ -169,11 +177,11 @@ pub struct ExecutionHistory {
     pub next_execution_time: Option<Time>,
     /// What was carried out, newest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(max = 32))]
+    #[schemars(length(max = MAX_EXECUTIONS))]
     pub successful_executions: Vec<SuccessfulExecution>,
     /// What failed or was missed, newest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(max = 32))]
+    #[schemars(length(max = MAX_EXECUTIONS))]
     pub failed_executions: Vec<FailedExecution>,
 }
 
@@ -196,7 +204,7 @@ pub struct SuccessfulExecution {
     pub applied_min_replicas: Option<i32>,
     /// What else there is to say: that a bound the rule doesn't name had to make way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(max = 4096))]
+    #[schemars(length(max = MAX_MESSAGE))]
     pub message: Option<String>,
 }
 
@@ -209,6 +217,6 @@ pub struct FailedExecution {
     /// When it was given up.
     pub execution_time: Time,
     /// Why.
-    #[schemars(length(max = 4096))]
+    #[schemars(length(max = MAX_MESSAGE))]
     pub message: String,
 }

@@ -1,12 +1,12 @@
 //! `HorizontalAutoscaler`: scales anything with a `scale` subresource by the answer to a query.
 
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::schema::{self, ScaleTargetReference};
+use super::schema::{self, Observed, ScaleTargetReference};
 
 /// What is scaled, by what, within which bounds.
 #[derive(CustomResource, KubeSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -180,9 +180,9 @@ pub enum ScalingPolicyType {
 #[derive(KubeSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HorizontalAutoscalerStatus {
-    /// The generation of the object this status is about.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub observed_generation: Option<i64>,
+    /// What every status says.
+    #[serde(flatten)]
+    pub observed: Observed,
     /// When the number of replicas was last changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_scale_time: Option<Time>,
@@ -197,10 +197,6 @@ pub struct HorizontalAutoscalerStatus {
     #[schemars(length(max = 32))]
     #[x_kube(merge_strategy = ListMerge::Atomic)]
     pub current_metrics: Vec<CurrentMetric>,
-    /// Whether the object is in use, can scale and is at a bound.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(schema_with = "schema::conditions")]
-    pub conditions: Vec<Condition>,
 }
 
 /// The last answer to a query.

@@ -1,13 +1,13 @@
 //! `MetricsProducer`: a number over time, published as a metric.
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::schema;
+use super::schema::{self, Observed};
 
 /// What is published. Exactly one source is meant to be given.
 #[derive(CustomResource, KubeSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -136,16 +136,12 @@ pub struct Pattern {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MetricsProducerStatus {
-    /// The generation of the object this status is about.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub observed_generation: Option<i64>,
+    /// What every status says.
+    #[serde(flatten)]
+    pub observed: Observed,
     /// What the schedule says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scheduled_capacity: Option<ScheduledCapacityStatus>,
-    /// Whether the object is in use, and if not, why.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(schema_with = "schema::conditions")]
-    pub conditions: Vec<Condition>,
 }
 
 /// What a schedule says now, and next.

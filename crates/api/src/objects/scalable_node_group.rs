@@ -1,11 +1,10 @@
 //! `ScalableNodeGroup`: a group of nodes with a `scale` subresource.
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::schema;
+use super::schema::Observed;
 
 /// Which group of nodes, and how many nodes it should have.
 #[derive(CustomResource, KubeSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -53,9 +52,9 @@ pub struct ScalableNodeGroupSpec {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ScalableNodeGroupStatus {
-    /// The generation of the object this status is about.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub observed_generation: Option<i64>,
+    /// What every status says.
+    #[serde(flatten)]
+    pub observed: Observed,
     /// How many nodes there are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replicas: Option<i32>,
@@ -63,8 +62,4 @@ pub struct ScalableNodeGroupStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 1024))]
     pub selector: Option<String>,
-    /// Whether the group can be scaled, and if not, why.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(schema_with = "schema::conditions")]
-    pub conditions: Vec<Condition>,
 }

@@ -1,5 +1,6 @@
 //! Pieces of schema that several objects share.
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
@@ -45,8 +46,24 @@ pub(super) fn anything(_: &mut SchemaGenerator) -> Schema {
     })
 }
 
+/// The most characters the message of a condition has.
+pub(crate) const MAX_CONDITION_MESSAGE: usize = 32_768;
+
+/// What every status says besides what is its kind's own.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Observed {
+    /// The generation of the object this status is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observed_generation: Option<i64>,
+    /// Whether the object is in use, and if not, why.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(schema_with = "conditions")]
+    pub conditions: Vec<Condition>,
+}
+
 /// Conditions after the Kubernetes convention, one of each type.
-pub(super) fn conditions(_: &mut SchemaGenerator) -> Schema {
+fn conditions(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "array",
         "maxItems": 16,
@@ -61,7 +78,7 @@ pub(super) fn conditions(_: &mut SchemaGenerator) -> Schema {
                 "observedGeneration": { "type": "integer", "format": "int64", "minimum": 0 },
                 "lastTransitionTime": { "type": "string", "format": "date-time" },
                 "reason": { "type": "string", "minLength": 1, "maxLength": 1024 },
-                "message": { "type": "string", "maxLength": 32768 }
+                "message": { "type": "string", "maxLength": MAX_CONDITION_MESSAGE }
             }
         }
     })

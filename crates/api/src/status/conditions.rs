@@ -9,9 +9,7 @@ use serde_json::Value;
 
 use crate::finding::{Finding, Severity};
 use crate::lenient;
-
-/// The most characters the message of a condition has.
-const MESSAGE_CHARACTERS: usize = 32_768;
+use crate::objects::MAX_CONDITION_MESSAGE;
 
 /// How many findings a message tells; the others are counted.
 const FINDINGS_TOLD: usize = 5;
@@ -137,7 +135,7 @@ pub fn conditions(
             type_: statement.about.name().to_owned(),
             status: status.to_owned(),
             reason: statement.reason.name().to_owned(),
-            message: lenient::cut(&statement.message, MESSAGE_CHARACTERS),
+            message: lenient::cut(&statement.message, MAX_CONDITION_MESSAGE),
             observed_generation: observed_generation.filter(|generation| *generation >= 0),
             last_transition_time: lenient::time(since),
         }

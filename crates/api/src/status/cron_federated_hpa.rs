@@ -10,20 +10,13 @@ mod reading;
 mod statements;
 mod writing;
 
+use crate::objects::MAX_RULE_NAME;
+
 pub use reading::{read, read_without_policy};
 pub use statements::statements;
 pub use writing::{write, write_without_policy};
 
-/// The most executions of either sort that are kept for a rule, whatever its limits.
-const MOST_EXECUTIONS: usize = 32;
-
-/// The most rules an object has.
-const MOST_RULES: usize = 256;
-
-/// The most characters the name of a rule has.
-const NAME_CHARACTERS: usize = 32;
-
 /// Whether a history can be kept under this name.
 fn can_be_a_name(name: &str) -> bool {
-    !name.is_empty() && name.chars().nth(NAME_CHARACTERS).is_none()
+    !name.is_empty() && name.chars().nth(MAX_RULE_NAME).is_none()
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::conditions::{ConditionReason, ConditionType, Statement, errors, listed};
 use crate::finding::{Code, Finding};
 use crate::lenient;
-use crate::objects::{MetricsProducerStatus, ScheduledCapacityStatus};
+use crate::objects::{MetricsProducerStatus, Observed, ScheduledCapacityStatus};
 
 /// Reads what was published last, as much of it as can be read: without a number there is nothing,
 /// and a next number without its time is none.
@@ -38,9 +38,8 @@ pub fn write(
         behavior_index: published.winner.map(lenient::number),
     };
     MetricsProducerStatus {
-        observed_generation,
+        observed: Observed { observed_generation, conditions },
         scheduled_capacity: published.map(capacity),
-        conditions,
     }
 }
 

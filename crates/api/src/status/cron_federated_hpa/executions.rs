@@ -8,12 +8,8 @@ use almanac_engine::cron_scaling::{
 use jiff::SignedDuration;
 use serde_json::Value;
 
-use super::MOST_EXECUTIONS;
 use crate::lenient;
-use crate::objects::{FailedExecution, SuccessfulExecution};
-
-/// The most characters the message of an execution has.
-const MESSAGE_CHARACTERS: usize = 4_096;
+use crate::objects::{FailedExecution, MAX_EXECUTIONS, MAX_MESSAGE, SuccessfulExecution};
 
 /// Reads the executions of one entry, newest first. What is mangled is left out alone.
 pub(super) fn read(entry: &Value) -> Vec<Execution> {
@@ -32,7 +28,7 @@ fn read_list(list: &Value, read_ending: fn(&Value) -> Option<Ending>) -> Vec<Exe
     let mut executions: Vec<Execution> =
         list.as_array().into_iter().flatten().filter_map(read_one).collect();
     executions.sort_by(newest_first);
-    executions.truncate(MOST_EXECUTIONS);
+    executions.truncate(MAX_EXECUTIONS);
     executions
 }
 
@@ -59,14 +55,14 @@ pub(super) fn read_undone(entry: &Value) -> Option<Undone> {
         let scheduled = lenient::instant(&execution["scheduleTime"])?;
         let message = execution["message"].as_str()?;
         let said = &message[message.find(ANOTHER_WRITER)?..];
-        Undone::told(scheduled, &lenient::cut(said, MESSAGE_CHARACTERS))
+        Undone::told(scheduled, &lenient::cut(said, MAX_MESSAGE))
     });
     successes.max_by_key(|undone| undone.scheduled)
 }
 
 /// What failed, in the words that were written. How often it was tried is part of them.
 fn read_failure(execution: &Value) -> Option<Ending> {
-    let message = lenient::cut(execution["message"].as_str()?, MESSAGE_CHARACTERS);
+    let message = lenient::cut(execution["message"].as_str()?, MAX_MESSAGE);
     Some(Ending::Failed { attempts: 0, message: message.into() })
 }
 
@@ -110,7 +106,7 @@ pub(super) fn write_failures(executions: &[Execution], limit: usize) -> Vec<Fail
         Some(FailedExecution {
             schedule_time: lenient::time(execution.scheduled()),
             execution_time: lenient::time(execution.executed()),
-            message: lenient::cut(&why_it_failed(execution)?, MESSAGE_CHARACTERS),
+            message: lenient::cut(&why_it_failed(execution)?, MAX_MESSAGE),
         })
     };
     write_list(executions, write, limit)
@@ -123,7 +119,7 @@ fn write_list<T>(
 ) -> Vec<T> {
     let mut ordered: Vec<&Execution> = executions.iter().collect();
     ordered.sort_by(|one, other| newest_first(one, other));
-    ordered.into_iter().filter_map(write).take(limit.min(MOST_EXECUTIONS)).collect()
+    ordered.into_iter().filter_map(write).take(limit.min(MAX_EXECUTIONS)).collect()
 }
 
 fn why_it_failed(execution: &Execution) -> Option<String> {

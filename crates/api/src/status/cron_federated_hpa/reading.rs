@@ -8,8 +8,9 @@ use almanac_engine::cron_scaling::{CronScaling, Memory, RuleMemory};
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::{MOST_RULES, can_be_a_name, executions};
+use super::{can_be_a_name, executions};
 use crate::lenient;
+use crate::objects::MAX_RULES;
 
 /// Reads the memory of an object's rules, as much of it as can be read.
 ///
@@ -42,7 +43,7 @@ pub fn read_without_policy(status: &Value) -> Option<Memory> {
     }
     let mut rules: Vec<RuleMemory> = Vec::new();
     for (name, entry) in entries(status) {
-        if rules.len() < MOST_RULES && !rules.iter().any(|known| *known.name == *name) {
+        if rules.len() < MAX_RULES && !rules.iter().any(|known| *known.name == *name) {
             rules.push(read_entry(name.into(), entry, Fingerprint::of_nothing()));
         }
     }

@@ -9,9 +9,11 @@ use almanac_engine::cron_scaling::{
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 
-use super::{MOST_EXECUTIONS, MOST_RULES, can_be_a_name, executions};
+use super::{can_be_a_name, executions};
 use crate::lenient;
-use crate::objects::{CronFederatedHPAStatus, ExecutionHistory};
+use crate::objects::{
+    CronFederatedHPAStatus, ExecutionHistory, MAX_EXECUTIONS, MAX_RULES, Observed,
+};
 
 /// Writes the status of an object: one history a rule, in the order of the spec, each within the
 /// limits of its rule.
@@ -64,15 +66,14 @@ fn status(
     let mut names = BTreeSet::new();
     let histories: Vec<ExecutionHistory> = histories
         .filter(|it| can_be_a_name(&it.rule_name) && names.insert(it.rule_name.clone()))
-        .take(MOST_RULES)
+        .take(MAX_RULES)
         .collect();
     let executed = histories.iter().flat_map(|it| &it.successful_executions);
     CronFederatedHPAStatus {
-        observed_generation,
+        observed: Observed { observed_generation, conditions },
         next_execution_time: histories.iter().filter_map(|it| it.next_execution_time.clone()).min(),
         last_execution_time: executed.map(|it| it.execution_time.clone()).max(),
         execution_histories: histories,
-        conditions,
     }
 }
 
@@ -125,9 +126,9 @@ fn invalidated(memory: &RuleMemory) -> ExecutionHistory {
             &memory.executions,
             None,
             None,
-            MOST_EXECUTIONS,
+            MAX_EXECUTIONS,
         ),
-        failed_executions: executions::write_failures(&memory.executions, MOST_EXECUTIONS),
+        failed_executions: executions::write_failures(&memory.executions, MAX_EXECUTIONS),
     }
 }
 
