@@ -74,11 +74,6 @@ impl<'a> Forecast<'a> {
         shown.map(|(object, written)| (object, written.by.as_slice()))
     }
 
-    /// The objects that more than one policy writes.
-    pub fn contested(&self) -> impl Iterator<Item = (&Identity, &[PolicyName])> {
-        self.targets().filter(|(_, writers)| writers.len() > 1)
-    }
-
     /// How many parts there are.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -89,13 +84,6 @@ impl<'a> Forecast<'a> {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.islands.is_empty()
-    }
-
-    /// How many series a part has, known before it is run.
-    #[must_use]
-    pub fn series_of(&self, part: usize) -> usize {
-        let shown = self.islands.get(part).into_iter().flat_map(|island| island.shown.values());
-        shown.map(|written| written.fields.len()).sum()
     }
 
     /// Runs one part; an empty one for a number that none has. The parts can be run in any order, and

@@ -62,12 +62,6 @@ impl AuditedRequest {
         self.group == "coordination.k8s.io" && self.resource == "leases"
     }
 
-    /// Whether it only asks, though it is a `create`: who somebody is, and what they may do.
-    #[must_use]
-    pub fn is_review(&self) -> bool {
-        ["authentication.k8s.io", "authorization.k8s.io"].contains(&self.group.as_str())
-    }
-
     /// Whether it asks for a change.
     #[must_use]
     pub fn is_write(&self) -> bool {

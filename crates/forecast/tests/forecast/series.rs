@@ -75,7 +75,7 @@ fn two_policies_that_write_one_target_are_one_series_and_told() {
     );
     assert_eq!(shop.policies(), [&cron_policy("night"), &cron_policy("day")]);
     let forecast = Forecast::new(&world, day, AssumedValues::new());
-    let contested: Vec<_> = forecast.contested().collect();
+    let contested: Vec<_> = forecast.targets().filter(|(_, writers)| writers.len() > 1).collect();
     assert_eq!(contested.len(), 1);
     assert_eq!(contested[0].0, &deployment("shop"));
     assert_eq!(contested[0].1, [cron_policy("day"), cron_policy("night")]);
