@@ -67,8 +67,8 @@ fn cron_cases() -> Vec<(String, Server)> {
         ),
         (bounds("targetMinReplicas: 1, targetMaxReplicas: 1"), Accepts),
         (good.replace("name: up", "ruleName: up"), Refuses("the field is 'name', not 'ruleName'")),
-        (good.replace("name: up, ", ""), Refuses("every rule has a name of its own")),
-        (good.replace("name: up", "name: ''"), Refuses("every rule has a name of its own")),
+        (good.replace("name: up, ", ""), Refuses("every rule needs a unique name")),
+        (good.replace("name: up", "name: ''"), Refuses("every rule needs a unique name")),
         (
             good.replace("name: up", "name: 123456789-123456789-123456789-123"),
             Refuses("may not be more than 32"),
@@ -88,7 +88,7 @@ fn cron_cases() -> Vec<(String, Server)> {
         (bounds("targetMinReplicas: 0"), Refuses("greater than or equal to 1")),
         (
             bounds("targetMinReplicas: 3, targetMaxReplicas: 2"),
-            Refuses("must not be above targetMaxReplicas"),
+            Refuses("must not exceed targetMaxReplicas"),
         ),
         (
             workload("targetReplicas: 1, successfulHistoryLimit: 0"),
@@ -132,7 +132,7 @@ fn metrics_producer_cases() -> Vec<(String, Server)> {
         (producer("{defaultReplicas: 0, behaviors: [], timezone: null}"), Accepts),
         (
             producer(schedule) + &format!("  scheduleSpec: {schedule}\n"),
-            Refuses("two names of one field"),
+            Refuses("two names for the same field"),
         ),
         (producer("{defaultReplicas: -1, behaviors: []}"), Refuses("greater than or equal to 0")),
         (producer("{behaviors: []}"), Refuses("defaultReplicas: Required value")),
@@ -173,7 +173,7 @@ fn autoscaler_cases() -> Vec<(String, Server)> {
         (metric("500m"), Accepts),
         (
             autoscaler("minReplicas: 4, maxReplicas: 3"),
-            Refuses("minReplicas must not be above maxReplicas"),
+            Refuses("minReplicas must not exceed maxReplicas"),
         ),
         (autoscaler("maxReplicas: 3"), Refuses("minReplicas: Required value")),
         (metric("4").replace("type: Value", "type: Average"), Refuses("Unsupported value")),
@@ -204,7 +204,7 @@ fn autoscaler_cases() -> Vec<(String, Server)> {
         ),
         (
             federated("minReplicas: 2, maxReplicas: 1"),
-            Refuses("minReplicas must not be above maxReplicas"),
+            Refuses("minReplicas must not exceed maxReplicas"),
         ),
         (federated("minReplicas: 2"), Refuses("maxReplicas: Required value")),
         (node_group("type: AWSEKSNodeGroup, id: arn"), Accepts),

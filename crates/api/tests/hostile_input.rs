@@ -40,7 +40,7 @@ fn deep_nesting_is_refused_in_yaml_and_in_json() {
     }
     assert_eq!(
         findings(&format!("a: {}", "[".repeat(200))),
-        ["1:131 too-large a document is nested at most 128 levels deep, this goes on"]
+        ["1:131 too-large a document may be nested at most 128 levels deep; this one is deeper"]
     );
 }
 
@@ -49,9 +49,9 @@ fn a_text_that_ends_anywhere_or_tags_anything_gives_findings_and_never_a_panic()
     assert_eq!(findings("a: \"b\\"), ["1:7 syntax the text ends inside quotes"]);
     assert_eq!(findings("'!,"), ["1:4 syntax the text ends inside quotes"]);
     let tagged = findings("a: [!,b]");
-    assert_eq!(tagged, ["1:5 syntax a ',' can't stand directly behind a tag"]);
+    assert_eq!(tagged, ["1:5 syntax a ',' can't directly follow a tag"]);
     let marked = findings("---\n\u{feff}a: [!,b]");
-    assert_eq!(marked, ["2:6 syntax a ',' can't stand directly behind a tag"]);
+    assert_eq!(marked, ["2:6 syntax a ',' can't directly follow a tag"]);
     let earlier = findings("a: [b]\n c: d\ne: [!,b]\n");
     assert_eq!(earlier, ["2:2 syntax a key was expected here"]);
     let schedule = cron_for_workload("    - {name: a, schedule: '0 7 * * *', targetReplicas: 1}\n");
@@ -82,7 +82,7 @@ fn many_values_are_refused_and_many_mistakes_are_counted() {
     let twice: String = (0..200).fold(String::new(), |text, _| text + "a: 1\n");
     let found = findings(&twice);
     assert_eq!(found.len(), 52, "{}", found.len());
-    assert!(found[50].ends_with("149 more mistakes follow in this file"), "{}", found[50]);
+    assert!(found[50].ends_with("149 more mistakes in this file"), "{}", found[50]);
 }
 
 #[test]
@@ -180,7 +180,10 @@ proptest! {
 
 #[test]
 fn an_escape_only_json_knows_is_refused_in_yaml() {
-    assert_eq!(findings("a: \"x\\\\\\/\"\n"), ["1:8 syntax kubectl knows no escape '\\/'"]);
+    assert_eq!(
+        findings("a: \"x\\\\\\/\"\n"),
+        ["1:8 syntax kubectl does not know the escape '\\/'"]
+    );
     assert_eq!(
         findings("{\"a\": \"\\/\"}").len(),
         1,

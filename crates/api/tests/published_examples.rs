@@ -134,7 +134,7 @@ fn assert_usable(text: &str) {
 
 #[test]
 fn the_week_is_refused_for_its_slash_comments_alone() {
-    let comment = "slash-comment '//' does not begin a comment in YAML";
+    let comment = "slash-comment '//' does not start a comment in YAML";
     assert_eq!(
         findings(WEEK),
         [format!("10:7 {comment}"), format!("18:7 {comment}"), format!("26:7 {comment}")]

@@ -29,7 +29,7 @@ fn a_rule_for_a_workload_needs_replicas_of_zero_or_more() {
     fails(
         &cron_for_workload(&rule("suspend: false")),
         &[
-            "missing-field spec.rules[0].targetReplicas: Required value: how many replicas the Deployment is to have",
+            "missing-field spec.rules[0].targetReplicas: Required value: the number of replicas for the Deployment",
         ],
     );
     fails(
@@ -63,9 +63,8 @@ fn a_rule_for_an_autoscaler_needs_a_bound_and_bounds_in_order() {
     );
     fails(
         &cron_for_autoscaler(&rule("targetMinReplicas: 3, targetMaxReplicas: 2")),
-        &[
-            "crossed-bounds spec.rules[0].targetMinReplicas: Invalid value: 3: must not be above targetMaxReplicas, which is 2",
-        ],
+        &["crossed-bounds spec.rules[0].targetMinReplicas: Invalid value: 3: must not exceed \
+             targetMaxReplicas, which is 2"],
     );
     fails(
         &cron_for_autoscaler(&rule("targetMinReplicas: 0")),
@@ -85,15 +84,13 @@ fn a_rule_for_an_autoscaler_needs_a_bound_and_bounds_in_order() {
 fn a_field_the_target_has_no_use_for_is_warned_of() {
     fails(
         &cron_for_workload(&rule("targetReplicas: 1, targetMinReplicas: 1")),
-        &[
-            "ignored-field spec.rules[0].targetMinReplicas: Forbidden: a Deployment has no such bound to set, so this has no effect",
-        ],
+        &["ignored-field spec.rules[0].targetMinReplicas: Forbidden: a Deployment has no such \
+             bound, so this has no effect"],
     );
     fails(
         &cron_for_autoscaler(&rule("targetReplicas: 1, targetMinReplicas: 1")),
-        &[
-            "ignored-field spec.rules[0].targetReplicas: Forbidden: the replicas are up to the FederatedHPA, so this has no effect",
-        ],
+        &["ignored-field spec.rules[0].targetReplicas: Forbidden: the FederatedHPA decides the \
+             replicas, so this has no effect"],
     );
 }
 
@@ -125,11 +122,11 @@ fn rule_names_are_unique_and_have_1_to_32_characters() {
     );
     fails(
         &cron_for_workload(&named("")),
-        &["missing-field spec.rules[0].name: Required value: every rule has a name of its own"],
+        &["missing-field spec.rules[0].name: Required value: every rule needs a unique name"],
     );
     fails(
         &cron_for_workload("  - {schedule: '0 8 * * *', targetReplicas: 1}\n"),
-        &["missing-field spec.rules[0].name: Required value: every rule has a name of its own"],
+        &["missing-field spec.rules[0].name: Required value: every rule needs a unique name"],
     );
     fails(
         &cron_for_workload(&(named("a") + &named("a"))),
@@ -243,11 +240,13 @@ fn what_is_scaled_has_a_kind_a_name_and_an_api_that_fit() {
         ),
         (
             "{apiVersion: apps/v1, kind: DaemonSet, name: shop}",
-            "target spec.scaleTargetRef.kind: Invalid value: \"DaemonSet\": a DaemonSet runs once a node and has no number of replicas",
+            "target spec.scaleTargetRef.kind: Invalid value: \"DaemonSet\": a DaemonSet runs once \
+             per node and has no replica count",
         ),
         (
             "{apiVersion: autoscaling.karmada.io/v1alpha1, kind: CronFederatedHPA, name: shop}",
-            "target spec.scaleTargetRef.kind: Invalid value: \"CronFederatedHPA\": of autoscaling.karmada.io only a FederatedHPA can be scaled",
+            "target spec.scaleTargetRef.kind: Invalid value: \"CronFederatedHPA\": in \
+             autoscaling.karmada.io, only a FederatedHPA can be scaled",
         ),
         (
             "{apiVersion: apps/v1, kind: Deployment, name: Shop}",
@@ -295,8 +294,7 @@ fn an_object_given_twice_is_refused() {
         &(one.clone()
             + "---\n"
             + &one.replace("  name: shop\nspec", "  name: shop\n  namespace: default\nspec")),
-        &[
-            "duplicate-object CronFederatedHPA.autoscaling.karmada.io default/shop is given twice, first at test.yaml:1",
-        ],
+        &["duplicate-object CronFederatedHPA.autoscaling.karmada.io default/shop is defined \
+             twice, first at test.yaml:1"],
     );
 }

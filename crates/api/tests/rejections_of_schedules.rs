@@ -24,9 +24,8 @@ fn a_schedule_has_one_name_and_a_zone_and_counts_of_zero_or_more() {
     passes(&producer("{defaultReplicas: 2147483647, behaviors: []}"));
     fails(
         &(producer(good) + &format!("  scheduleSpec: {good}\n")),
-        &[
-            "two-schedules spec.scheduleSpec: Forbidden: schedule and scheduleSpec are two names of one field",
-        ],
+        &["two-schedules spec.scheduleSpec: Forbidden: schedule and scheduleSpec are two names \
+             for the same field"],
     );
     fails(
         &producer(
@@ -86,13 +85,12 @@ fn other_sources_of_a_metric_are_accepted_but_told() {
     };
     fails(
         &other("{queue: {type: AWSSQSQueue, id: q}}"),
-        &[
-            "unsupported spec.queue: Forbidden: only schedules are carried out; this object will not become active",
-        ],
+        &["unsupported spec.queue: Forbidden: only schedules are supported; this object will \
+             not become active"],
     );
     fails(
         &other("{}"),
-        &["missing-field spec.schedule: Required value: say when which number holds"],
+        &["missing-field spec.schedule: Required value: a schedule, with at least one behaviour"],
     );
 }
 
@@ -108,9 +106,8 @@ fn the_bounds_and_the_metrics_of_an_autoscaler_are_in_order() {
     }
     fails(
         &autoscaler("minReplicas: 4, maxReplicas: 3"),
-        &[
-            "crossed-bounds spec.minReplicas: Invalid value: 4: must not be above maxReplicas, which is 3",
-        ],
+        &["crossed-bounds spec.minReplicas: Invalid value: 4: must not exceed maxReplicas, \
+             which is 3"],
     );
     fails(
         &metric("Average", "1"),
@@ -149,9 +146,8 @@ fn the_bounds_of_a_federated_autoscaler_are_in_order() {
     ));
     fails(
         &federated("minReplicas: 2, maxReplicas: 1"),
-        &[
-            "crossed-bounds spec.minReplicas: Invalid value: 2: must not be above maxReplicas, which is 1",
-        ],
+        &["crossed-bounds spec.minReplicas: Invalid value: 2: must not exceed maxReplicas, \
+             which is 1"],
     );
     fails(&federated("minReplicas: 2"), &["missing-field spec.maxReplicas: Required value"]);
 }
@@ -160,7 +156,10 @@ fn the_bounds_of_a_federated_autoscaler_are_in_order() {
 fn the_names_of_objects_are_legal() {
     let named = |name: &str| producer("{defaultReplicas: 1, behaviors: []}").replace("night", name);
     passes(&named("a.b-c.0"));
-    fails(&named("''"), &["missing-field metadata.name: Required value: every object has a name"]);
+    fails(
+        &named("''"),
+        &["missing-field metadata.name: Required value: every object needs a name"],
+    );
     for name in ["Night", "-night", "night_shift"] {
         let found = messages(&named(name));
         assert!(

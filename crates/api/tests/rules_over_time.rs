@@ -102,9 +102,9 @@ fn rules_that_meet_with_different_values_are_warned_of() {
     passes(&rules("0 8 * * *", "0 8 * * 1", 1));
     fails(
         &rules("0 8 * * *", "0 8 * * 3", 2),
-        &[
-            "same-minute spec.rules[1].schedule: fires at the same minute as the rule \"a\" but sets something else, first at 2026-01-07T08:00:00Z; this rule wins, being later in the list",
-        ],
+        &["same-minute spec.rules[1].schedule: fires in the same minute as rule \"a\" but sets \
+             a different value, first at 2026-01-07T08:00:00Z; this rule wins because it is later \
+             in the list"],
     );
 }
 
@@ -128,11 +128,12 @@ fn bounds_that_would_cross_when_rules_meet_are_warned_of() {
     passes(&rules("targetMinReplicas: 3, targetMaxReplicas: 5", "targetMaxReplicas: 5"));
     let warned = |how: &str| {
         format!(
-            "same-minute spec.rules[1].schedule: fires at the same minute as the rule \"a\" but {how}, first at 2026-01-05T08:00:00Z; this rule wins, being later in the list"
+            "same-minute spec.rules[1].schedule: fires in the same minute as rule \"a\" but \
+             {how}, first at 2026-01-05T08:00:00Z; this rule wins because it is later in the list"
         )
     };
-    let crossed = warned("sets a bound on the wrong side of the other rule's");
-    let different = warned("sets something else");
+    let crossed = warned("sets a bound that contradicts the other rule's");
+    let different = warned("sets a different value");
     for (first, second, expected) in [
         ("targetMinReplicas: 4", "targetMaxReplicas: 3", &crossed),
         ("targetMaxReplicas: 3", "targetMinReplicas: 4", &crossed),

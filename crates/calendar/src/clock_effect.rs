@@ -264,7 +264,7 @@ impl fmt::Display for ClockEffect {
             }
             Effect::RunsLate { first, runs } => write!(
                 f,
-                "the {runs} runs from {} on happen together, once, at {}",
+                "the {runs} runs from {} happen together, once, at {}",
                 clock(first),
                 clock(after)
             ),
@@ -274,7 +274,7 @@ impl fmt::Display for ClockEffect {
                 write!(f, "the run at {} happens once, the first time", clock(first))
             }
             Effect::RunsOnce { first, runs } => {
-                write!(f, "the {runs} runs from {} on happen once, the first time", clock(first))
+                write!(f, "the {runs} runs from {} happen once, the first time", clock(first))
             }
             Effect::Twice { runs: 1 } => f.write_str("1 run happens twice"),
             Effect::Twice { runs } => write!(f, "{runs} runs happen twice"),
@@ -296,8 +296,8 @@ impl fmt::Display for ClockEffect {
             Effect::ClosesFirst { end } => {
                 write!(f, "the window closes the first time the clock shows {}", clock(end))
             }
-            Effect::Shorter { by } => write!(f, "the window is open {by:#} less"),
-            Effect::Longer { by } => write!(f, "the window is open {by:#} more"),
+            Effect::Shorter { by } => write!(f, "the window is open for {by:#} less"),
+            Effect::Longer { by } => write!(f, "the window is open for {by:#} more"),
         }
     }
 }
@@ -339,7 +339,7 @@ mod tests {
             [
                 "on 2026-03-08 the clock jumps from 02:00 to 03:00: the window stays open from \
                  02:30 to 03:00",
-                "on 2026-11-01 the clock goes back from 02:00 to 01:00: the window is open 1h more",
+                "on 2026-11-01 the clock goes back from 02:00 to 01:00: the window is open for 1h more",
             ],
         );
     }
@@ -353,8 +353,8 @@ mod tests {
         assert_eq!(
             effects_of_2026(&windows),
             [
-                "on 2026-03-08 the clock jumps from 02:00 to 03:00: the window is open 1h less",
-                "on 2026-11-01 the clock goes back from 02:00 to 01:00: the window is open 1h more",
+                "on 2026-03-08 the clock jumps from 02:00 to 03:00: the window is open for 1h less",
+                "on 2026-11-01 the clock goes back from 02:00 to 01:00: the window is open for 1h more",
             ],
         );
     }

@@ -223,7 +223,7 @@ impl Windows {
     /// let (from, to) = ("2026-01-01T00:00:00Z".parse().unwrap(), "2026-06-01T00:00:00Z".parse().unwrap());
     /// let effects: Vec<String> = night.clock_effects(from, to).map(|it| it.to_string()).collect();
     /// assert_eq!(effects, [
-    ///     "on 2026-03-29 the clock jumps from 02:00 to 03:00: the window is open 1h less",
+    ///     "on 2026-03-29 the clock jumps from 02:00 to 03:00: the window is open for 1h less",
     /// ]);
     /// ```
     pub fn clock_effects(

@@ -30,15 +30,15 @@ use crate::subject::called;
 /// Which cluster is asked when no files are named.
 #[derive(Args)]
 pub(crate) struct ClusterArguments {
-    /// The kubeconfig to reach the cluster with [default: as kubectl finds it]
+    /// The kubeconfig to use [default: the one kubectl would use]
     #[arg(long, value_name = "FILE", conflicts_with = "file")]
     kubeconfig: Option<PathBuf>,
 
-    /// The context of the kubeconfig [default: its current one]
+    /// The kubeconfig context to use [default: the current context]
     #[arg(long, value_name = "NAME", conflicts_with = "file")]
     context: Option<String>,
 
-    /// Look into all namespaces of the cluster
+    /// Read all namespaces of the cluster
     #[arg(short = 'A', long, conflicts_with_all = ["file", "namespace"])]
     all_namespaces: bool,
 }
@@ -162,13 +162,13 @@ async fn list_all(
             Answer::Absent => {}
             Answer::Forbidden(said) if is_policy(kind) => {
                 let (right, place) = (kind.resource_name(), requests.place());
-                let missing = format!("the right to list {right} in {place} is missing");
+                let missing = format!("missing permission to list {right} in {place}");
                 return Err(anyhow::anyhow!(said).context(missing));
             }
             Answer::Forbidden(_) => {
                 let (right, place) = (kind.resource_name(), requests.place());
                 seen.unseen.insert(format!(
-                    "no {} in {place} was looked at: the right to list {right} is missing",
+                    "no {} in {place} was read: missing permission to list {right}",
                     kind.shown()
                 ));
             }

@@ -26,21 +26,21 @@ use tokio_util::sync::CancellationToken;
 
 /// Carry out the policies of a cluster
 ///
-/// Of several such processes one leads at a time; the others wait, ready to go on.
+/// When several such processes run, one is the leader; the others stand by, ready to take over.
 #[derive(Args)]
 #[command(after_help = "Examples:
   almanac controller --context staging
   almanac controller --controllers cron-federated-hpa --leader-elect=false --log-format text")]
 pub(crate) struct ControllerArguments {
-    /// The kubeconfig to use [default: $KUBECONFIG, ~/.kube/config, or the cluster around this pod]
+    /// The kubeconfig to use [default: $KUBECONFIG, ~/.kube/config, or in-cluster configuration]
     #[arg(long, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
 
-    /// The context of the kubeconfig to use [default: its current one]
+    /// The kubeconfig context to use [default: the current context]
     #[arg(long, value_name = "NAME")]
     context: Option<String>,
 
-    /// Which kinds to carry out
+    /// The controllers to run
     #[arg(
         long,
         value_name = "KINDS",
@@ -50,7 +50,7 @@ pub(crate) struct ControllerArguments {
     )]
     controllers: Vec<Kind>,
 
-    /// Hold a lease while carrying anything out, so that several processes can stand by
+    /// Use leader election, so that other replicas can stand by
     #[arg(
         long,
         value_name = "BOOL",
@@ -61,7 +61,7 @@ pub(crate) struct ControllerArguments {
     )]
     leader_elect: bool,
 
-    /// The namespace of the lease [default: that of the context, or of this pod]
+    /// The namespace of the lease [default: that of the context or the pod]
     #[arg(long, value_name = "NAMESPACE")]
     lease_namespace: Option<String>,
 
@@ -69,39 +69,39 @@ pub(crate) struct ControllerArguments {
     #[arg(long, value_name = "NAME", default_value = "almanac")]
     lease_name: String,
 
-    /// The name of this process in the lease [default: the host's name, and a number]
+    /// The identity of this process in the lease [default: the host name and a random number]
     #[arg(long, value_name = "NAME")]
     identity: Option<String>,
 
-    /// Where metrics and health are served
+    /// The address on which to serve metrics and health checks
     #[arg(long, value_name = "ADDRESS", default_value = "0.0.0.0:8080")]
     listen: SocketAddr,
 
-    /// Change targets that are in no namespace, too
+    /// Allow policies to change cluster-scoped targets
     #[arg(long)]
     allow_cluster_scoped_targets: bool,
 
-    /// How many writes may be under way at once
+    /// Maximum number of writes in flight
     #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u16).range(1..))]
     writes_at_once: u16,
 
-    /// How many writes may begin in a second, in the long run [default: as many as go]
+    /// Maximum sustained number of writes per second [default: unlimited]
     #[arg(long, value_name = "N", value_parser = above_zero)]
     writes_per_second: Option<f64>,
 
-    /// How many writes may begin at once after a quiet time
+    /// Maximum burst of writes, on top of the sustained rate
     #[arg(long, value_name = "N", default_value_t = 60, requires = "writes_per_second", value_parser = clap::value_parser!(u32).range(1..))]
     write_burst: u32,
 
-    /// How a line of the log looks
+    /// Log format
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = LogFormat::Json)]
     log_format: LogFormat,
 
-    /// From which level on something is logged
+    /// Minimum log level
     #[arg(long, value_name = "LEVEL", default_value = "info")]
     log_level: tracing::Level,
 
-    /// How far the policies' clock is ahead of the machine's
+    /// Offset of the policies' clock from the machine's
     #[arg(long, value_name = "DURATION", hide = true, allow_hyphen_values = true)]
     clock_offset: Option<SignedDuration>,
 }
@@ -118,12 +118,12 @@ enum LogFormat {
     Text,
 }
 
-/// Most of the time a process waits; what it decides is decided in turns. More threads would only
-/// take more memory.
+/// The process mostly waits, and decides for one policy at a time. More threads would only take more
+/// memory.
 const THREADS: usize = 2;
 
-/// At the end, answers that are under way have so long.
-const ANSWERS_WITHIN: Duration = Duration::from_secs(2);
+/// How long responses in flight may take at shutdown.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
 
 pub(crate) fn run(
     arguments: &ControllerArguments,
@@ -135,13 +135,13 @@ pub(crate) fn run(
     };
     let colours = AutoStream::choice(&io::stderr()) != ColorChoice::Never;
     log::begin(format, arguments.log_level, colours);
-    // Nothing else is printed.
+    // Nothing else is printed to standard output.
     output.flush()?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(THREADS)
         .enable_all()
         .build()
-        .context("failed to start")?;
+        .context("failed to start the async runtime")?;
     runtime.block_on(carry_out(arguments))?;
     Ok(ExitCode::SUCCESS)
 }
@@ -170,16 +170,17 @@ async fn carry_out(arguments: &ControllerArguments) -> anyhow::Result<()> {
     let mut registry = Registry::default();
     let options = options(arguments, &connection);
     let process = Process::new(connection.client, options, health.clone(), &mut registry);
-    // Answers go on until the lease has been let go of.
+    // Metrics and health are served until the lease has been released.
     let served = CancellationToken::new();
     let serving = serve(listener, Arc::new(registry), health, served.clone());
-    // All of it is one task: whatever falls over, the process ends with it.
+    // All of it is one task: if any part panics, the process ends.
     let is_replaced = Cell::new(false);
     let watching_files = async {
         let file = read_once.replaced().await;
         tracing::warn!(
             file = %file.display(),
-            "ending to be started anew: this file was replaced, and what it said before is in use"
+            "shutting down for a restart: this file was replaced, and its old contents are still \
+             in use"
         );
         is_replaced.set(true);
         end.cancel();
@@ -188,17 +189,17 @@ async fn carry_out(arguments: &ControllerArguments) -> anyhow::Result<()> {
     let carrying_out = async {
         process.run(end.clone()).await;
         served.cancel();
-        tokio::time::sleep(ANSWERS_WITHIN).await;
+        tokio::time::sleep(DRAIN_TIMEOUT).await;
     };
-    // Whoever is slow to take an answer is not waited for.
+    // Slow clients are not waited for.
     tokio::select! {
         () = serving => {}
         () = carrying_out => {}
         () = watching_files => {}
     }
-    tracing::info!("ended");
-    // Whoever starts a process again only after a failure has to do so now.
-    ensure!(!is_replaced.get(), "ended to be started anew, with the certificates as they are now");
+    tracing::info!("stopped");
+    // A supervisor that restarts only after a failure has to restart now.
+    ensure!(!is_replaced.get(), "shut down for a restart with the replaced certificates");
     Ok(())
 }
 
@@ -241,11 +242,11 @@ impl Kind {
 fn above_zero(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(number) if number.is_finite() && number > 0.0 => Ok(number),
-        _ => Err("write a number above 0, such as 40 or 0.5".to_owned()),
+        _ => Err("must be a number above 0, such as 40 or 0.5".to_owned()),
     }
 }
 
-/// A pod's host name is the pod's own; the number tells two processes of one host apart.
+/// A pod has a host name of its own; the number tells apart two processes on one host.
 fn own_name(seed: u64) -> String {
     let host = std::env::var("HOSTNAME").ok();
     let host = host.or_else(|| std::fs::read_to_string("/proc/sys/kernel/hostname").ok());

@@ -13,18 +13,18 @@ use clap::Args;
 
 /// Print the custom resource definitions
 ///
-/// Without options they come out as one YAML stream: `almanac crds | kubectl apply -f -`.
+/// Without options, prints one YAML stream: `almanac crds | kubectl apply -f -`.
 #[derive(Args)]
 #[command(after_help = "Examples:
   almanac crds | kubectl apply -f -
   almanac crds --out deploy/crds
   almanac crds --json-schema .schemas")]
 pub(crate) struct CrdsArguments {
-    /// Write one YAML file a kind into this folder instead
+    /// Write one YAML file per kind into this directory instead
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 
-    /// Write one JSON Schema a kind into this folder, for editors
+    /// Write one JSON Schema per kind into this directory, for editors
     #[arg(long, value_name = "DIR", conflicts_with = "out")]
     json_schema: Option<PathBuf>,
 }
@@ -50,6 +50,6 @@ pub(crate) fn run(arguments: &CrdsArguments, output: &mut impl Write) -> anyhow:
 fn write_file(path: &Path, text: &str) -> anyhow::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder)
-        .with_context(|| format!("failed to make the folder {}", folder.display()))?;
+        .with_context(|| format!("failed to create the directory {}", folder.display()))?;
     fs::write(path, text).with_context(|| format!("failed to write {}", path.display()))
 }

@@ -23,7 +23,7 @@ use crate::subject::{Subject, called};
 
 /// Explain one decision: what won, what lost and why, and what changes next
 ///
-/// Without files, a cluster is asked; nothing is written to it.
+/// Without files, reads from a cluster; nothing is written to it.
 #[derive(Args)]
 #[command(
     arg_required_else_help = true,
@@ -33,19 +33,19 @@ use crate::subject::{Subject, called};
   almanac explain -f policies/ deployment/shop --at 2026-11-27T06:00 --zone America/New_York"
 )]
 pub(crate) struct ExplainArguments {
-    /// A policy, or what it changes: NAME, KIND/NAME or KIND/NAMESPACE/NAME
+    /// A policy or its target: NAME, KIND/NAME or KIND/NAMESPACE/NAME
     #[arg(value_name = "NAME")]
     subject: String,
 
     #[command(flatten)]
     input: InputArguments,
 
-    /// The instant: RFC 3339, a date or time in the zone, or one told from now, such as tomorrow,
+    /// The instant to explain: RFC 3339, a date or time in the zone, or relative to now, such as tomorrow,
     /// monday or +2h [default: now]
     #[arg(long, value_name = "INSTANT", allow_hyphen_values = true)]
     at: Option<String>,
 
-    /// Whose wall clock to show [default: the policies' zone if they share one, or else UTC]
+    /// The time zone to display [default: the policies' zone if they share one, else UTC]
     #[arg(
         long,
         value_name = "ZONE",
@@ -54,7 +54,7 @@ pub(crate) struct ExplainArguments {
     )]
     zone: Option<String>,
 
-    /// How to print it
+    /// Output format
     #[arg(short, long, value_enum, default_value_t = Output::Text)]
     output: Output,
 }
@@ -78,7 +78,7 @@ impl Answer<'_> {
         self.input.placed_errors_of(&self.explanation.policy)
     }
 
-    /// Everything that is taken for granted.
+    /// Everything that is assumed.
     fn assumptions(&self) -> impl Iterator<Item = String> {
         let assumed = self.explanation.assumptions.iter().map(ToString::to_string);
         assumed.chain(self.input.unseen.iter().cloned())
@@ -158,7 +158,7 @@ fn choose(subject: &Subject, input: &Input, at: Timestamp) -> Result<PolicyName,
     let same_target = target(&first);
     if same_target.is_none() || !found.iter().all(|other| target(other) == same_target) {
         let names: Vec<String> = found.iter().map(|it| called(&it.identity)).collect();
-        let message = format!("it may mean {}; write which", names.join(" or "));
+        let message = format!("ambiguous: it may mean {}; say which", names.join(" or "));
         return Err(ArgumentError::whole("NAME", subject.text(), message));
     }
     let explanation = explain(world, &first, at);

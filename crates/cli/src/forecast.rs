@@ -40,11 +40,10 @@ use crate::wall_clock::civil;
 
 /// Show what will happen, before it does
 ///
-/// Runs the policies in files or, when none are named, those of a cluster under a virtual clock, by
-/// the same decisions that the controllers make, and shows every value over time: exactly, with who
-/// sets it and why. Nothing is written to the cluster. Ends with 0 when all is well, with 1 when
-/// something in the policies is wrong or there is nothing to forecast, and with 2 when it cannot
-/// run.
+/// Runs the policies from files, or from a cluster if no files are given, under a virtual clock, with
+/// the same decisions that the controllers make. Shows every value over time, what sets it, and why.
+/// Nothing is written to the cluster. Exits with 0 on success, with 1 if the policies have problems or
+/// there is nothing to forecast, and with 2 on failure.
 #[derive(Args)]
 #[command(after_help = "Examples:
   almanac forecast -n shop
@@ -53,27 +52,27 @@ use crate::wall_clock::civil;
   almanac forecast -f shop.yaml deployment/shop --from 2026-11-27 --zone America/New_York
   kubectl get cronfhpa,deploy -A -o yaml | almanac forecast -f - -o json")]
 pub(crate) struct ForecastArguments {
-    /// Only these targets or policies: NAME, KIND/NAME or KIND/NAMESPACE/NAME
+    /// Show only these targets or policies: NAME, KIND/NAME or KIND/NAMESPACE/NAME
     #[arg(value_name = "NAME")]
     only: Vec<String>,
 
     #[command(flatten)]
     input: InputArguments,
 
-    /// Where to begin: RFC 3339, a date or time in the zone, or one told from now, such as tomorrow,
+    /// Start of the period: RFC 3339, a date or time in the zone, or relative to now, such as tomorrow,
     /// monday or +2h [default: now]
     #[arg(long, value_name = "INSTANT", allow_hyphen_values = true)]
     from: Option<String>,
 
-    /// Where to end, written like --from
+    /// End of the period, in the same format as --from
     #[arg(long, value_name = "INSTANT", conflicts_with = "period", allow_hyphen_values = true)]
     to: Option<String>,
 
-    /// How long a period to show, such as 36h, 7d or 1y [default: 7d]
+    /// Length of the period, such as 36h, 7d or 1y [default: 7d]
     #[arg(long = "for", value_name = "PERIOD", allow_hyphen_values = true)]
     period: Option<String>,
 
-    /// Whose wall clock to show [default: the policies' zone if they share one, or else UTC]
+    /// The time zone to display [default: the policies' zone if they share one, else UTC]
     #[arg(
         long,
         value_name = "ZONE",
@@ -82,15 +81,15 @@ pub(crate) struct ForecastArguments {
     )]
     zone: Option<String>,
 
-    /// What holds at the beginning, such as deployment/shop.replicas=3
+    /// An initial value to assume, such as deployment/shop.replicas=3
     #[arg(long, value_name = "NAME.FIELD=NUMBER")]
     assume: Vec<String>,
 
-    /// How to show it
+    /// Output format
     #[arg(short, long, value_enum, default_value_t = Output::Text)]
     output: Output,
 
-    /// Write it to a file, which is there only once it is complete, or to standard output with -
+    /// Write to a file, which appears only once it is complete, or to standard output with -
     #[arg(long, value_name = "FILE")]
     out: Option<std::path::PathBuf>,
 }
@@ -104,7 +103,7 @@ enum Output {
 }
 
 const USUAL_PERIOD: &str = "7d";
-const WHY_EMPTY: &str = "nothing to forecast: there is no usable CronFederatedHPA, and no usable \
+const WHY_EMPTY: &str = "nothing to forecast: no usable CronFederatedHPA, and no usable \
                          MetricsProducer with a schedule";
 
 pub(crate) fn run(
@@ -201,7 +200,7 @@ fn period(
         let to = moment::instant("--to", text, now, zone)?;
         return Period::new(from, to).ok_or_else(|| {
             let message = format!(
-                "the period ends before it begins; write a time after {}",
+                "the period ends before it starts; give a time after {}",
                 civil(zone, from)
             );
             ArgumentError::whole("--to", text, message)
@@ -209,7 +208,7 @@ fn period(
     }
     let text = arguments.period.as_deref().unwrap_or(USUAL_PERIOD);
     let to = moment::end_of_period("--for", text, from, zone)?;
-    let empty = || ArgumentError::whole("--for", text, "a period must be longer than nothing");
+    let empty = || ArgumentError::whole("--for", text, "a period must be longer than zero");
     Period::new(from, to).ok_or_else(empty)
 }
 

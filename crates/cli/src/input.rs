@@ -22,13 +22,13 @@ use crate::subject::Subject;
 /// Where the objects come from.
 #[derive(Args)]
 pub(crate) struct InputArguments {
-    /// A file, a folder and all below it, a pattern such as 'teams/*.yaml', or - for standard
-    /// input [default: none, and the cluster is asked]
+    /// A file, a directory (searched recursively), a glob such as 'teams/*.yaml', or - for standard
+    /// input [default: none; read from the cluster]
     #[arg(short, long = "filename", value_name = "PATH", value_hint = clap::ValueHint::AnyPath)]
     file: Vec<String>,
 
-    /// With files: the namespace of objects that name none [default: default]. Without: the
-    /// namespace to look into [default: the one all names say, or the context's]
+    /// With files: the namespace of objects that have none [default: default]. Without: the
+    /// namespace to read [default: the one that all names share, or the context's]
     #[arg(short, long, value_name = "NAMESPACE")]
     namespace: Option<String>,
 
@@ -117,7 +117,7 @@ impl Input {
             if let (Role::QueryScaler, Some(target)) = (checked.kind.role(), &checked.scales) {
                 let target = target.identity();
                 let left_out =
-                    format!("{identity} follows a query; what it does to {target} is not forecast");
+                    format!("{identity} scales by a query; its effect on {target} is not forecast");
                 input.left_out.insert(left_out);
             }
             if let Some(slim) = checked.slim {

@@ -1,7 +1,7 @@
 //! The `almanac` program: arguments in, the rest called.
 //!
 //! Each command is a module of its own. Here the clock is read, once, and errors become exit codes:
-//! 0 when all is well, 1 when a command found something, 2 when it could not run.
+//! 0 on success, 1 if a command found problems, 2 if it could not run.
 
 mod argument_error;
 mod cluster;

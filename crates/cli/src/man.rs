@@ -39,7 +39,7 @@ pub(crate) fn run(
     command.build();
     if let Some(folder) = &arguments.out {
         fs::create_dir_all(folder)
-            .with_context(|| format!("failed to make the folder {}", folder.display()))?;
+            .with_context(|| format!("failed to create the directory {}", folder.display()))?;
         for page in [&command].into_iter().chain(command.get_subcommands()) {
             let path = folder.join(Man::new(page.clone()).get_filename());
             fs::write(&path, text_of(page)?)

@@ -12,12 +12,11 @@ use jiff::{Span, Timestamp};
 
 use crate::argument_error::ArgumentError;
 
-const UNREADABLE: &str = "not an instant; write RFC 3339 such as 2026-03-06T12:00:00Z, a date or time \
-                          in the zone such as 2026-03-06 or 2026-03-06T12:00, or one of now, today, \
+const UNREADABLE: &str = "not a valid time; use RFC 3339, such as 2026-03-06T12:00:00Z, a date or time \
+                          in the zone, such as 2026-03-06 or 2026-03-06T12:00, or one of now, today, \
                           tomorrow, monday and +2h";
-const BEYOND: &str = "beyond the instants that can be told: the last one is 9999-12-30T22:00:00Z, the \
-                      first one is in the year -9999";
-const TOO_LONG: &str = "a period must end before the year 9999 does";
+const BEYOND: &str = "out of range: times run from the year -9999 to 9999-12-30T22:00:00Z";
+const TOO_LONG: &str = "a period must end before the end of the year 9999";
 
 /// Reads an instant: RFC 3339, a date or civil time in `zone`, or one that is told from `now`: `now`,
 /// `+2h`, `-1d`, `today`, `tomorrow`, `yesterday`, or the next `monday`; a day may have a time.
@@ -29,7 +28,7 @@ pub(crate) fn instant(
 ) -> Result<Timestamp, ArgumentError> {
     let wrong = |message| ArgumentError::whole(argument, text, message);
     if text.contains('[') {
-        return Err(wrong("an instant has no zone in brackets; give the zone with --zone"));
+        return Err(wrong("a time takes no zone in brackets; give the zone with --zone"));
     }
     if let Some((span, message)) = impossible_part(text) {
         return Err(ArgumentError::new(argument, text, span, message));
@@ -62,18 +61,18 @@ pub(crate) fn end_of_period(
 ) -> Result<Timestamp, ArgumentError> {
     let wrong = |message: &str| ArgumentError::whole(argument, text, message);
     let span: Span = text.parse().map_err(|error: jiff::Error| {
-        let unreadable = "not a period; write a number and a unit, such as 7d, 36h or 1y";
+        let unreadable = "not a valid period; use a number and a unit, such as 7d, 36h or 1y";
         wrong(if error.is_range() { TOO_LONG } else { unreadable })
     })?;
     if span.is_negative() {
         let length = span.abs();
         return Err(wrong(&format!(
-            "a period is longer than nothing; for the time that lies behind, write --from \
+            "a period must be longer than zero; to look back, write --from \
              -{length:#} {argument} {length:#}"
         )));
     }
     if span.is_zero() {
-        return Err(wrong("a period is longer than nothing; write such as 7d"));
+        return Err(wrong("a period must be longer than zero, such as 7d"));
     }
     later(from, span, zone).ok_or_else(|| wrong(TOO_LONG))
 }
@@ -241,7 +240,7 @@ mod tests {
             assert!(message.contains("tomorrow, monday and +2h"), "{text}: {message}");
         }
         let beyond = read("+9000y", "UTC").unwrap_err().to_string();
-        assert!(beyond.contains("beyond"), "{beyond}");
+        assert!(beyond.contains("out of range"), "{beyond}");
     }
 
     #[test]

@@ -18,10 +18,10 @@ use crate::input::{Input, InputArguments};
 use crate::moment;
 use crate::subject::Subject;
 
-/// List the next firings and boundaries of everything, in order
+/// List the next firings and window boundaries of all policies, in order
 ///
-/// Each is shown on the wall clock of its policy and on yours. Without files, those of a cluster are
-/// listed; nothing is written to it.
+/// Each is shown in its policy's time zone and in yours. Without files, reads from a cluster; nothing
+/// is written to it.
 #[derive(Args)]
 #[command(after_help = "Examples:
   almanac next -A
@@ -29,23 +29,23 @@ use crate::subject::Subject;
   almanac next -f policies/ --for 24h -o json
   almanac next -f policies/ deployment/shop --count 3")]
 pub(crate) struct NextArguments {
-    /// Only these targets or policies: NAME, KIND/NAME or KIND/NAMESPACE/NAME
+    /// Show only these targets or policies: NAME, KIND/NAME or KIND/NAMESPACE/NAME
     #[arg(value_name = "NAME")]
     only: Vec<String>,
 
     #[command(flatten)]
     input: InputArguments,
 
-    /// Where to begin: RFC 3339, a date or time in the zone, or one told from now, such as tomorrow,
+    /// Start of the period: RFC 3339, a date or time in the zone, or relative to now, such as tomorrow,
     /// monday or +2h [default: now]
     #[arg(long, value_name = "INSTANT", allow_hyphen_values = true)]
     from: Option<String>,
 
-    /// How long a period to list, such as 36h or 7d [default: a year]
+    /// Length of the period, such as 36h or 7d [default: a year]
     #[arg(long = "for", value_name = "PERIOD", allow_hyphen_values = true)]
     period: Option<String>,
 
-    /// How many to list at most [default: 10, or all of the period]
+    /// Maximum number of entries [default: 10, or all in the period]
     #[arg(
         long,
         value_name = "N",
@@ -54,7 +54,7 @@ pub(crate) struct NextArguments {
     )]
     count: Option<u32>,
 
-    /// Your zone
+    /// Your time zone
     #[arg(
         long,
         value_name = "ZONE",
@@ -64,7 +64,7 @@ pub(crate) struct NextArguments {
     )]
     zone: String,
 
-    /// How to print it
+    /// Output format
     #[arg(short, long, value_enum, default_value_t = Output::Text)]
     output: Output,
 }
@@ -98,7 +98,7 @@ pub(crate) fn run(
     };
     let text = arguments.period.as_deref().unwrap_or("1y");
     let to = moment::end_of_period("--for", text, from, zone)?;
-    let empty = || ArgumentError::whole("--for", text, "a period must be longer than nothing");
+    let empty = || ArgumentError::whole("--for", text, "a period must be longer than zero");
     let period = Period::new(from, to).ok_or_else(empty)?;
     let count = match arguments.count {
         Some(count) => usize::try_from(count).unwrap_or(usize::MAX),

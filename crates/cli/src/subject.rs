@@ -25,7 +25,7 @@ impl Subject {
             _ => ("".into(), None, ""),
         };
         if name.is_empty() || kind == Some("") || namespace == Some("") {
-            let message = "an object is called by NAME, KIND/NAME or KIND/NAMESPACE/NAME, such as \
+            let message = "name an object by NAME, KIND/NAME or KIND/NAMESPACE/NAME, such as \
                            deployment/shop";
             return Err(ArgumentError::whole(argument, text, message));
         }
@@ -74,12 +74,9 @@ impl Subject {
             "…".clone_into(&mut known[8]);
         }
         let message = if known.is_empty() {
-            "no policy is called so, or changes what is called so; there is none".to_owned()
+            "no policy or target matches; there are no policies".to_owned()
         } else {
-            format!(
-                "no policy is called so, or changes what is called so; there are {}",
-                known.join(", ")
-            )
+            format!("no policy or target matches; the policies are {}", known.join(", "))
         };
         ArgumentError::whole(argument, &self.text, message)
     }

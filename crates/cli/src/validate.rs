@@ -17,9 +17,9 @@ use crate::moment;
 
 /// Check policies in files, without a cluster
 ///
-/// Finds what the API server and the admission webhook would refuse, and what they would let pass
-/// but warn of. Objects of other kinds are passed over. Ends with 0 when all is well, with 1 when
-/// an error or a warning was found, and with 2 when the files could not be found.
+/// Finds what the API server and the admission webhook would reject, and what they would accept with a
+/// warning. Objects of other kinds are skipped. Exits with 0 if there are no problems, with 1 on any
+/// error or warning, and with 2 if the files could not be found.
 #[derive(Args)]
 #[command(
     arg_required_else_help = true,
@@ -29,7 +29,7 @@ use crate::moment;
   kubectl get cronfhpa -A -o yaml | almanac validate -f -"
 )]
 pub(crate) struct ValidateArguments {
-    /// A file, a folder and all below it, a pattern such as 'teams/*.yaml', or - for standard input
+    /// A file, a directory (searched recursively), a glob such as 'teams/*.yaml', or - for standard input
     #[arg(
         short,
         long = "filename",
@@ -39,16 +39,16 @@ pub(crate) struct ValidateArguments {
     )]
     file: Vec<String>,
 
-    /// The namespace of objects that name none
+    /// The namespace of objects that have none
     #[arg(short, long, value_name = "NAMESPACE", default_value = "default")]
     namespace: String,
 
-    /// Where the time that is looked ahead begins: RFC 3339, a date or time in UTC, or one told from
-    /// now, such as tomorrow, monday or +2h [default: now]
+    /// The instant from which checks look ahead: RFC 3339, a date or time in UTC, or relative to now,
+    /// such as tomorrow, monday or +2h [default: now]
     #[arg(long, value_name = "INSTANT", allow_hyphen_values = true)]
     from: Option<String>,
 
-    /// How to print what is found
+    /// Output format
     #[arg(short, long, value_enum, default_value_t = Output::Text)]
     output: Output,
 }

@@ -20,11 +20,11 @@ use crate::argument_error::ArgumentError;
 use crate::completion;
 use crate::moment;
 
-/// Say what a schedule means and when it happens next
+/// Explain what a schedule means and when it happens next
 ///
-/// The schedule is a cron expression, a daily window, or a window between two patterns. Printed are
-/// its meaning in a sentence, its next instants in its zone and in UTC, and the clock changes that
-/// touch it.
+/// The schedule is a cron expression, a daily window, or a window between two patterns. Prints its
+/// meaning in a sentence, its next times in its own zone and in UTC, and the clock changes that affect
+/// it.
 #[derive(Args)]
 #[command(
     arg_required_else_help = true,
@@ -45,8 +45,8 @@ pub(crate) struct WhenArguments {
 
     /// The pattern that opens a window, such as 'weekdays=Mon,Tue hours=9'
     ///
-    /// Fields are minutes, hours, days, months, weekdays and years, each a comma list of values.
-    /// Minutes and hours left out are 0, the others any.
+    /// The fields are minutes, hours, days, months, weekdays and years, each a comma-separated list of
+    /// values. If omitted, minutes and hours are 0, and the others match any value.
     #[arg(long, value_name = "PATTERN", group = "schedule", requires = "end")]
     start: Option<String>,
 
@@ -64,16 +64,16 @@ pub(crate) struct WhenArguments {
     )]
     zone: String,
 
-    /// Where to begin: RFC 3339, a date or time in the zone, or one told from now, such as tomorrow,
+    /// Start of the period: RFC 3339, a date or time in the zone, or relative to now, such as tomorrow,
     /// monday or +2h [default: now]
     #[arg(long, value_name = "INSTANT", allow_hyphen_values = true)]
     from: Option<String>,
 
-    /// How long a period to list, such as 7d, 36h or 1y
+    /// Length of the period, such as 7d, 36h or 1y
     #[arg(long = "for", value_name = "PERIOD", allow_hyphen_values = true)]
     period: Option<String>,
 
-    /// How many instants to list at most [default: 5, or all of the period]
+    /// Maximum number of entries [default: 5, or all in the period]
     #[arg(
         long,
         value_name = "N",
@@ -82,7 +82,7 @@ pub(crate) struct WhenArguments {
     )]
     count: Option<u32>,
 
-    /// How to print it
+    /// Output format
     #[arg(short, long, value_enum, default_value_t = Output::Text)]
     output: Output,
 }

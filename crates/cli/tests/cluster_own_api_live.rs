@@ -82,9 +82,9 @@ fn a_cluster_and_what_kubectl_exports_of_it_give_the_same_answers() -> TestResul
 async fn without_definitions_nothing_is_missing(test: &OwnTest) -> TestResult {
     let output = almanac(&test.plane.kubeconfig(), &["next", "--from", PRESENT]).await?;
     assert!(output.status.success(), "{}", stderr(&output));
-    assert_eq!(stdout(&output), "nothing happens in this time\n");
-    let note =
-        "note: there is no policy in namespace default; -n looks into another, -A into all\n";
+    assert_eq!(stdout(&output), "nothing happens in this period\n");
+    let note = "note: no policies found in namespace default; use -n for another namespace, or -A for \
+         all\n";
     assert_eq!(stderr(&output), note);
     Ok(())
 }

@@ -97,7 +97,7 @@ async fn what_policies_need_is_named(kubectl: &Kubectl, reader: &Path) -> TestRe
         ),
     ] {
         allow(kubectl, "reader", &granted).await?;
-        let named = format!("the right to list {missing} in namespace default is missing: ");
+        let named = format!("missing permission to list {missing} in namespace default: ");
         await_condition("the missing right is named", PATIENCE, async || {
             let output = almanac(reader, &QUESTION).await?;
             let (code, said) = (output.status.code(), stderr(&output));
@@ -116,16 +116,16 @@ async fn the_rest_is_taken_for_granted(kubectl: &Kubectl, reader: &Path) -> Test
     ]);
     allow(kubectl, "reader", &policies).await?;
     let expected = [
-        "Deployment.apps default/shop exists, though it is not given",
-        "Deployment.apps default/shop was not looked at: the right to get deployments.apps is missing",
-        "Rollout.example.org default/front was not looked at: the right to get \
-         rollouts/scale.example.org is missing",
-        "no HorizontalAutoscaler.autoscaling.karpenter.sh in namespace default was looked at: the \
-         right to list horizontalautoscalers.autoscaling.karpenter.sh is missing",
-        "no HorizontalPodAutoscaler.autoscaling in namespace default was looked at: the right to \
-         list horizontalpodautoscalers.autoscaling is missing",
+        "Deployment.apps default/shop exists, although it is not in the input",
+        "Deployment.apps default/shop was not read: missing permission to get deployments.apps",
+        "Rollout.example.org default/front was not read: missing permission to get \
+         rollouts/scale.example.org",
+        "no HorizontalAutoscaler.autoscaling.karpenter.sh in namespace default was read: missing \
+         permission to list horizontalautoscalers.autoscaling.karpenter.sh",
+        "no HorizontalPodAutoscaler.autoscaling in namespace default was read: missing permission \
+         to list horizontalpodautoscalers.autoscaling",
     ];
-    await_condition("what was not looked at is listed", PATIENCE, async || {
+    await_condition("what was not read to be listed", PATIENCE, async || {
         let output = almanac(reader, &QUESTION).await?;
         let told: Value =
             serde_json::from_slice(&output.stdout).with_context(|| stderr(&output))?;
@@ -140,6 +140,6 @@ async fn the_rest_is_taken_for_granted(kubectl: &Kubectl, reader: &Path) -> Test
     }
     let explain = almanac(reader, &["explain", "deployment/shop", "--at", PRESENT]).await?;
     let told = stdout(&explain);
-    assert!(told.contains(&format!("Taken for granted: {}\n", expected[1])), "{told}");
+    assert!(told.contains(&format!("Assumptions: {}\n", expected[1])), "{told}");
     Ok(())
 }

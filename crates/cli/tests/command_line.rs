@@ -57,7 +57,7 @@ fn a_value_may_begin_with_a_hyphen() {
 fn what_is_assumed_twice_is_said_to_be() {
     let both = ["--assume", "checkout.minReplicas=3", "--assume", "fhpa/checkout.minReplicas=4"];
     let refused = refused(&[&["forecast", "-f", SHOP][..], &both].concat());
-    assert!(refused.contains("is assumed already, to be 3"), "{refused}");
+    assert!(refused.contains("is already assumed to be 3"), "{refused}");
 }
 
 #[test]

@@ -76,7 +76,7 @@ fn without_files_and_without_a_kubeconfig_it_is_said_where_one_was_looked_for() 
         assert_eq!(
             error_of(command(&folder, arguments)),
             format!(
-                "failed to find a cluster: there is no kubeconfig at {}, and this is no pod of one",
+                "failed to find a cluster: no kubeconfig at {}, and not running in a pod",
                 home.display()
             )
         );
@@ -121,14 +121,14 @@ fn a_kubeconfig_that_cannot_be_used_is_named_and_none_of_its_secrets() {
     assert_eq!(with("absent"), format!("{failed} absent: No such file or directory (os error 2)"));
     let said = with("mangled");
     assert!(
-        said.starts_with(&format!("{failed} mangled: it is not a kubeconfig: line ")),
+        said.starts_with(&format!("{failed} mangled: not a valid kubeconfig: line ")),
         "{said}"
     );
     assert!(!said.contains("s3cret"), "{said}");
     let mut by_variable = command(&folder, &["next"]);
     by_variable.env("KUBECONFIG", "mangled");
     let said = error_of(by_variable);
-    assert!(said.starts_with(&format!("{failed} mangled: it is not a kubeconfig: ")), "{said}");
+    assert!(said.starts_with(&format!("{failed} mangled: not a valid kubeconfig: ")), "{said}");
 }
 
 #[test]

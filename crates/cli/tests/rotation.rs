@@ -38,7 +38,7 @@ users: [{name: me, user: {token: t}}]
 ";
 
 #[tokio::test]
-async fn a_process_ends_to_be_started_anew_when_the_authority_it_trusts_was_replaced()
+async fn a_process_shuts_down_for_a_restart_when_the_authority_it_trusts_is_replaced()
 -> anyhow::Result<()> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("rotation");
     fs::create_dir_all(&folder)?;
@@ -60,8 +60,8 @@ async fn a_process_ends_to_be_started_anew_when_the_authority_it_trusts_was_repl
     let mut rest = String::new();
     tokio::time::timeout(PATIENCE, log.read_to_string(&mut rest)).await.context("it goes on")??;
     let status = process.wait().await?;
-    ensure!(!status.success(), "nobody would start it anew: {rest}");
-    for line in ["WARN ending to be started anew", "file=ca.crt", "INFO ended"] {
+    ensure!(!status.success(), "nobody would restart it: {rest}");
+    for line in ["WARN shutting down for a restart", "file=ca.crt", "INFO stopped"] {
         ensure!(rest.contains(line), "no {line:?} in {rest}");
     }
     Ok(())

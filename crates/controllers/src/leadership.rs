@@ -51,7 +51,7 @@ impl std::fmt::Debug for Leadership {
 impl Collector for Leadership {
     fn encode(&self, mut encoder: DescriptorEncoder) -> Result<(), std::fmt::Error> {
         let leads = ConstGauge::new(i64::from(self.cluster().is_some()));
-        let (name, help) = ("almanac_leader", "Whether this process leads: 1, or 0");
+        let (name, help) = ("almanac_leader", "Whether this process is the leader (1) or not (0)");
         leads.encode(encoder.encode_descriptor(name, help, None, leads.metric_type())?)
     }
 }

@@ -39,7 +39,7 @@ impl NotReady {
 impl Collector for NotReady {
     fn encode(&self, mut encoder: DescriptorEncoder) -> Result<(), std::fmt::Error> {
         let name = "almanac_objects_not_ready";
-        let help = "Objects that need attention, by the reason of their condition Ready";
+        let help = "Objects whose Ready condition is false, by kind and reason";
         let mut family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
         for ((kind, reason), count) in self.counted() {
             let labels = [("kind", &*kind), ("reason", reason)];

@@ -117,7 +117,7 @@ impl Process {
                 fell_over = self.term(fence, &end).await;
             });
             if let Err(lost) = led.await {
-                tracing::warn!(%lost, "leading no more");
+                tracing::warn!(%lost, "no longer the leader");
             }
             self.after_term(pauses.after(fell_over), &end).await;
         }

@@ -118,7 +118,7 @@ impl StatusWriter {
                 let pause = failures.next_pause();
                 drop(state);
                 if !is_conflict {
-                    tracing::warn!(%error, "failed to record the status");
+                    tracing::warn!(%error, "failed to write the status");
                 }
                 let pause = SignedDuration::try_from(pause).unwrap_or_default();
                 WriteResult::Failed { again: self.clock.now().saturating_add(pause).ok() }

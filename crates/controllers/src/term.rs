@@ -77,7 +77,7 @@ impl Term {
         let mut telling = JoinSet::new();
         telling.spawn(writing_events);
         for (kind, listed) in self.follow_policies(&shared, &mut following) {
-            let mut followers = [("following policies", &mut following)];
+            let mut followers = [("watching policies", &mut following)];
             tokio::select! {
                 () = self.await_listing(kind, listed) => {}
                 who = first_to_stop(&mut followers) => return self.begin_anew(who),
@@ -86,7 +86,7 @@ impl Term {
         }
         self.leading.begin(self.fence.clone(), Arc::clone(&shared.cluster));
         self.health.set_ready();
-        tracing::info!(policies = shared.cluster.lock().policies.len(), "all policies are listed");
+        tracing::info!(policies = shared.cluster.lock().policies.len(), "listed all policies");
 
         following.spawn(hurry_when_turned(self.switch.clone(), Arc::clone(&shared.turns)));
         let (end_turns, end_records) = (CancellationToken::new(), CancellationToken::new());
@@ -99,16 +99,16 @@ impl Term {
 
         // None of these ends by itself. Without any one of them a term would go on and only seem to work.
         let mut everybody = [
-            ("following policies", &mut following),
-            ("giving turns", &mut working),
-            ("recording statuses", &mut recording),
-            ("telling Events", &mut telling),
+            ("watching policies", &mut following),
+            ("running turns", &mut working),
+            ("writing statuses", &mut recording),
+            ("writing Events", &mut telling),
         ];
         tokio::select! {
             () = end.cancelled() => {}
             who = first_to_stop(&mut everybody) => return self.begin_anew(who),
             () = shared.reconciler.targets.follower_stopped() => {
-                return self.begin_anew("following targets");
+                return self.begin_anew("watching targets");
             }
         }
         let orderly = async {
@@ -128,7 +128,7 @@ impl Term {
             let _in_time = tokio::time::timeout(EVENT_FLUSH_TIMEOUT, telling.join_next()).await;
         };
         if tokio::time::timeout(SHUTDOWN_TIMEOUT, orderly).await.is_err() {
-            tracing::warn!("not everything was finished in time");
+            tracing::warn!("shut down before everything was finished");
         }
     }
 
@@ -203,7 +203,7 @@ impl Term {
             let now = listed.borrow_and_update().clone();
             match &now {
                 ListProgress::Failing(failure) if failure.is_absent => {
-                    tracing::warn!(kind, "the cluster does not have this kind yet");
+                    tracing::warn!(kind, "the cluster does not serve this kind yet");
                 }
                 ListProgress::Failing(failure) => {
                     self.health
@@ -223,8 +223,8 @@ impl Term {
 
     /// Without one of its parts nothing can be relied on any more.
     fn begin_anew(&self, who: &str) {
-        tracing::error!("{who} fell over; everything begins anew");
-        self.health.set_waiting_for("everything to begin anew");
+        tracing::error!("{who} stopped unexpectedly; starting a new term");
+        self.health.set_waiting_for("a new term to start");
     }
 }
 

@@ -149,7 +149,7 @@ impl Turns {
         // A task of this set neither panics nor is aborted while the set is there.
         let Ok((policy, outcome)) = ended else { return };
         let next = outcome.unwrap_or_else(|_| {
-            tracing::error!(object = %policy, "a turn fell over; it is taken again later");
+            tracing::error!(object = %policy, "reconcile panicked; retrying in 30s");
             self.clock.now().saturating_add(PANIC_RETRY_DELAY).ok()
         });
         let mut state = self.lock();

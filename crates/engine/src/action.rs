@@ -44,7 +44,7 @@ pub enum Outcome {
     Conflict,
     /// It was not carried out, for this reason.
     Refused(Arc<str>),
-    /// It was not sent: by the time it could be, it was no longer wanted, or it was too late.
+    /// It was not sent: by the time it could be, the write is no longer wanted, or it was too late.
     Withdrawn,
     /// Nobody knows whether it was carried out, for this reason: the answer was lost, say.
     Unknown(Arc<str>),

@@ -58,28 +58,25 @@ impl fmt::Display for Assumption {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Assumption::InForceBefore { from } => {
-                write!(
-                    formatter,
-                    "the rules were in force before {from:.0} as they are written now"
-                )
+                write!(formatter, "before {from:.0}, the rules were in force as they are now")
             }
             Assumption::Replayed { from } => write!(
                 formatter,
-                "{from:.0} is before the state that was read; what happened since is replayed from the \
-                 rules, and may not be what really happened"
+                "{from:.0} is earlier than the state that was read; what happened in between is replayed \
+                 from the rules and may differ from what really happened"
             ),
             Assumption::TargetExists { target } => {
-                write!(formatter, "{target} exists, though it is not given")
+                write!(formatter, "{target} exists, although it is not in the input")
             }
             Assumption::UnknownAtStart { target, field } => {
                 write!(formatter, "{field} of {target} is unknown until a rule sets it")
             }
             Assumption::Stated { target, field, value } => {
-                write!(formatter, "{field} of {target} is {value} at the beginning, as you say")
+                write!(formatter, "{field} of {target} starts at {value}, as specified")
             }
             Assumption::MadeWay { target, field, value } => write!(
                 formatter,
-                "{field} of {target} is {value} at the beginning, to make way for the other bound"
+                "{field} of {target} starts at {value}, to make way for the other bound"
             ),
         }
     }

@@ -101,7 +101,7 @@ fn credit_holders(
                 Some(other) if other.policy != *policy => {
                     format!("{}, but {} set it later", reason.because, other.policy)
                 }
-                _ => format!("{}, but it was changed since", reason.because),
+                _ => format!("{}, but it has been changed since", reason.because),
             };
             reason.verdict = Verdict::Lost;
         }

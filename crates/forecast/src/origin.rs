@@ -32,7 +32,7 @@ impl Origin {
 
     /// The value is what was there before any policy acted.
     pub(crate) fn initial() -> Arc<Origin> {
-        Origin::of_nobody("as given; no rule has set it yet")
+        Origin::of_nobody("initial value; no rule has set it yet")
     }
 
     /// Nobody knows the value.
@@ -42,12 +42,12 @@ impl Origin {
 
     /// The value is what whoever asked says.
     pub(crate) fn assumed() -> Arc<Origin> {
-        Origin::of_nobody("assumed, as you say")
+        Origin::of_nobody("assumed, as specified")
     }
 
     /// The value has made way for what whoever asked says.
     pub(crate) fn made_way() -> Arc<Origin> {
-        Origin::of_nobody("moved to make way for the bound that is assumed")
+        Origin::of_nobody("moved to make way for the assumed bound")
     }
 
     /// Somebody else has changed the value since a policy set it.
@@ -55,8 +55,9 @@ impl Origin {
         let rule = writer.rule.as_deref().map_or(String::new(), |rule| format!(" {rule}"));
         let at = at.map_or(String::new(), |at| format!(" at {at:.0}"));
         let policy = &writer.policy;
-        let reason =
-            format!("as it is; {policy}{rule} set it to {to}{at}, and it was changed since");
+        let reason = format!(
+            "current value; {policy}{rule} set it to {to}{at}, but it has been changed since"
+        );
         Origin::of_nobody(&reason)
     }
 }

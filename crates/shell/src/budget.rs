@@ -140,7 +140,7 @@ impl std::fmt::Debug for WriteBudget {
 
 impl Collector for WriteBudget {
     fn encode(&self, mut encoder: DescriptorEncoder) -> Result<(), std::fmt::Error> {
-        let (name, help) = ("almanac_writes_waiting", "Writes that wait for their turn");
+        let (name, help) = ("almanac_writes_waiting", "Writes waiting for their turn, by purpose");
         let mut family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
         for urgency in Urgency::ALL {
             let waiting = i64::try_from(self.waiting_for(urgency)).unwrap_or(i64::MAX);

@@ -39,15 +39,13 @@ pub enum ClientError {
         cause: String,
     },
     /// There is neither a kubeconfig nor a cluster around us.
-    #[error(
-        "failed to find a cluster: there is no kubeconfig at {files}, and this is no pod of one"
-    )]
+    #[error("failed to find a cluster: no kubeconfig at {files}, and not running in a pod")]
     Nowhere {
         /// Where one was looked for.
         files: String,
     },
     /// What the configuration says does not make a client.
-    #[error("failed to make a client for {server}: {cause}")]
+    #[error("failed to create a client for {server}: {cause}")]
     Unusable {
         /// The address of the API server.
         server: String,
@@ -166,7 +164,7 @@ fn cause_of(error: &KubeconfigError, contexts: &[String]) -> String {
             // The lines that follow show a part of the file, which may hold a secret.
             let error = error.to_string();
             let first = error.lines().next().unwrap_or_default();
-            format!("it is not a kubeconfig: {}", first.trim_start_matches("error: "))
+            format!("not a valid kubeconfig: {}", first.trim_start_matches("error: "))
         }
         KubeconfigError::LoadContext(name) if contexts.is_empty() => {
             format!("there is no context {name:?} in it, and no other")

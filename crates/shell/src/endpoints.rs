@@ -94,7 +94,7 @@ impl Health {
         let awaited = self.inner.awaited.lock().unwrap_or_else(PoisonError::into_inner).clone();
         awaited.or_else(|| {
             let kind = self.inner.views.stale()?;
-            Some(format!("news of {kind}: nothing was heard of them for minutes"))
+            Some(format!("news of {kind}: the watch has been silent for minutes"))
         })
     }
 
@@ -147,7 +147,7 @@ fn answer<Body>(served: &Served, request: &Request<Body>) -> Response<String> {
         "/metrics" => metrics(served),
         "/healthz" => healthz(served),
         "/readyz" => readyz(served),
-        _ => plain(StatusCode::NOT_FOUND, "there are /metrics, /healthz and /readyz\n"),
+        _ => plain(StatusCode::NOT_FOUND, "try /metrics, /healthz or /readyz\n"),
     }
 }
 
@@ -166,7 +166,7 @@ fn metrics(served: &Served) -> Response<String> {
     let mut text = String::new();
     match encode(&mut text, &served.registry) {
         Ok(()) => typed(StatusCode::OK, OPEN_METRICS, text),
-        Err(_) => plain(StatusCode::INTERNAL_SERVER_ERROR, "failed to write the metrics\n"),
+        Err(_) => plain(StatusCode::INTERNAL_SERVER_ERROR, "failed to encode the metrics\n"),
     }
 }
 

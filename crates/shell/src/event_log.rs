@@ -87,7 +87,7 @@ pub struct EventMetrics {
 impl EventMetrics {
     /// Adds them to what is exported.
     pub fn register(&self, registry: &mut Registry) {
-        let help = "Events that were left out because too many were waiting, or were refused";
+        let help = "Events that were dropped because too many were waiting, or that were refused";
         registry.register("almanac_events_left_out", help, self.left_out.clone());
     }
 }

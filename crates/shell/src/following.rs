@@ -174,12 +174,13 @@ impl<F: Follower> Following<'_, F> {
             if version.is_none() {
                 let told = page.version.clone();
                 if told.is_empty() {
-                    return Err(Failure::new("a list without a version", Next::List));
+                    return Err(Failure::new("the list has no resourceVersion", Next::List));
                 }
                 if self.has_gone_back(&told) {
                     tracing::warn!(
                         kind = self.kind,
-                        "versions have gone back; what the API server tells now is what counts"
+                        "resource versions went backwards, as after a restore from a backup; \
+                         relisting"
                     );
                     self.follower.versions_went_back();
                 }
@@ -218,7 +219,7 @@ impl<F: Follower> Following<'_, F> {
                     return Err(Failure::of(&error, Next::WatchFrom(version)));
                 }
                 Ok(None) => break,
-                Err(_) => return Err(Failure::new("a watch did not end in its time", Next::List)),
+                Err(_) => return Err(Failure::new("the watch did not end in time", Next::List)),
             };
             let told = version_of(&change);
             if self.has_gone_back(&told) {

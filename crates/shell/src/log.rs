@@ -134,10 +134,10 @@ mod tests {
     #[test]
     fn a_message_and_its_fields_read_as_they_were_written() {
         let lines = logged(|| {
-            tracing::warn!(rule = %"früh", code = 409, "failed to \"record\" the status");
+            tracing::warn!(rule = %"früh", code = 409, "failed to \"write\" the status");
         });
         let line = lines.trim_end();
-        let expected = r#" WARN failed to "record" the status rule=früh code=409"#;
+        let expected = r#" WARN failed to "write" the status rule=früh code=409"#;
         assert!(line.ends_with(expected), "{line}");
     }
 }

@@ -16,7 +16,7 @@ use prometheus_client::registry::Registry;
 /// Adds them to what is exported.
 pub fn register(registry: &mut Registry) {
     let version = Info::new([("version", env!("CARGO_PKG_VERSION"))]);
-    registry.register("almanac_build", "The version of this program", version);
+    registry.register("almanac_build", "Version of this program", version);
     registry.register_collector(Box::new(ProcessFigures { started_at: started_at() }));
 }
 
@@ -34,11 +34,11 @@ impl Collector for ProcessFigures {
         };
         let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
         if let Some(seconds) = processor_seconds(&stat) {
-            let help = "Time for which the processors worked for this process, in seconds";
+            let help = "Total user and system CPU time, in seconds";
             add("process_cpu_seconds", help, &ConstCounter::new(seconds))?;
         }
         if let Some(bytes) = resident_bytes(&stat) {
-            let help = "Memory of this process that is in the machine's, in bytes";
+            let help = "Resident memory, in bytes";
             add("process_resident_memory_bytes", help, &ConstGauge::new(bytes))?;
         }
         if let Ok(open) = fs::read_dir("/proc/self/fd") {
@@ -48,11 +48,11 @@ impl Collector for ProcessFigures {
         }
         let limits = fs::read_to_string("/proc/self/limits").unwrap_or_default();
         if let Some(most) = most_files(&limits) {
-            let help = "File descriptors that may be open at once";
+            let help = "Maximum number of open file descriptors";
             add("process_max_fds", help, &ConstGauge::new(most))?;
         }
         if let Some(at) = self.started_at {
-            let help = "When this process was started, in seconds since 1970";
+            let help = "Start time of this process, in seconds since the epoch";
             add("process_start_time_seconds", help, &ConstGauge::new(at))?;
         }
         Ok(())

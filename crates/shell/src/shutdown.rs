@@ -16,10 +16,10 @@ pub fn on_signal(token: CancellationToken) -> std::io::Result<()> {
             }
         };
         let name = either().await;
-        tracing::info!(signal = name, "ending; what is under way is finished first");
+        tracing::info!(signal = name, "shutting down; finishing work in progress");
         token.cancel();
         let name = either().await;
-        tracing::warn!(signal = name, "ending at once");
+        tracing::warn!(signal = name, "shutting down immediately");
         std::process::exit(130);
     });
     Ok(())

@@ -52,7 +52,7 @@ pub enum WriteError {
     #[error("{0}")]
     Unknown(String),
     /// Whoever wanted it does not want it any more. Nothing was sent.
-    #[error("it was no longer wanted")]
+    #[error("the write is no longer wanted")]
     Withdrawn,
 }
 
@@ -87,7 +87,7 @@ impl WriteMetrics {
     pub fn register(&self, registry: &mut Registry) {
         registry.register(
             "almanac_writes",
-            "Write requests sent to the API server, by purpose and by the code of the answer",
+            "Write requests sent to the API server, by purpose and response code",
             self.requests.clone(),
         );
     }
@@ -172,7 +172,7 @@ impl Writer {
             request.patch_metadata(place.name, &parameters, &nothing)
         };
         let request = request.map_err(|error| {
-            WriteError::Refused(Refusal::unsent(format!("failed to make a request: {error}")))
+            WriteError::Refused(Refusal::unsent(format!("failed to build a request: {error}")))
         })?;
         let _permit = budget.permit(Urgency::Status).await;
         let left = fence.check()?;
@@ -294,7 +294,7 @@ impl Writer {
         loop {
             let permit = budget.permit(urgency).await;
             let request = request().map_err(|error| {
-                WriteError::Refused(Refusal::unsent(format!("failed to make a request: {error}")))
+                WriteError::Refused(Refusal::unsent(format!("failed to build a request: {error}")))
             })?;
             if !still_wanted() {
                 return Err(WriteError::Withdrawn);

@@ -59,7 +59,7 @@ impl Fault {
         Self::of(Effect::Hang)
     }
 
-    /// It is answered that all is well, and then nothing comes.
+    /// It is answered with success, and then nothing comes.
     #[must_use]
     pub fn silence() -> Self {
         Self::of(Effect::Silence)

@@ -37,8 +37,8 @@ pub(super) fn check(
             }
             if let Some(at) = meeting(earlier, later, now) {
                 let message = format!(
-                    "fires at the same minute as the rule {:?} but {how}, first at {at}; this rule \
-                     wins, being later in the list",
+                    "fires in the same minute as rule {:?} but {how}, first at {at}; this rule \
+                     wins because it is later in the list",
                     earlier.name
                 );
                 let rule = path.index(later.position as usize);
@@ -57,13 +57,13 @@ fn disagreement(one: DesiredScale, other: DesiredScale) -> Option<&'static str> 
     let cross = |min: Option<u32>, max: Option<u32>| matches!((min, max), (Some(min), Some(max)) if min > max);
     match (one, other) {
         (DesiredScale::Replicas(one), DesiredScale::Replicas(other)) => {
-            (one != other).then_some("sets something else")
+            (one != other).then_some("sets a different value")
         }
         (DesiredScale::Bounds(one), DesiredScale::Bounds(other)) => {
             if differ(one.min(), other.min()) || differ(one.max(), other.max()) {
-                Some("sets something else")
+                Some("sets a different value")
             } else if cross(one.min(), other.max()) || cross(other.min(), one.max()) {
-                Some("sets a bound on the wrong side of the other rule's")
+                Some("sets a bound that contradicts the other rule's")
             } else {
                 None
             }

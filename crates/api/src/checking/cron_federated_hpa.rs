@@ -68,10 +68,10 @@ fn check_unique_names(
         if !rule.name.is_empty() && !seen.insert(rule.name.as_str()) {
             let message = format!("Duplicate value: {:?}", rule.name);
             let rule = path.index(position);
-            findings.push(
-                Finding::new(Code::DuplicateItem, rule.key("name"), message)
-                    .with_fix("give every rule a name of its own; its history is kept under it"),
-            );
+            findings
+                .push(Finding::new(Code::DuplicateItem, rule.key("name"), message).with_fix(
+                    "give every rule a unique name; its history is kept under that name",
+                ));
         }
     }
 }
@@ -122,7 +122,7 @@ fn check_name(rule: &CronFederatedHPARule, path: &Path<'_>, findings: &mut Vec<F
                 .with_fix(format!("write name: {name}")),
         );
     } else if rule.name.is_empty() {
-        findings.push(Finding::required(&path.key("name"), "every rule has a name of its own"));
+        findings.push(Finding::required(&path.key("name"), "every rule needs a unique name"));
     }
     let length = rule.name.chars().count();
     if length > 32 {
@@ -202,7 +202,7 @@ fn check_desired_scale(
     }
     let kind = target.identity().kind();
     let ignored = |name: &str, findings: &mut Vec<Finding>| {
-        let why = format!("a {kind} has no such bound to set, so this has no effect");
+        let why = format!("a {kind} has no such bound, so this has no effect");
         findings.push(
             Finding::forbidden(Code::IgnoredField, &path.key(name), &why).with_fix("remove it"),
         );
@@ -216,14 +216,14 @@ fn check_desired_scale(
                 }
             }
             if rule.target_replicas.is_none() {
-                let why = format!("how many replicas the {kind} is to have");
+                let why = format!("the number of replicas for the {kind}");
                 findings.push(Finding::required(&path.key("targetReplicas"), &why));
             }
             count(rule.target_replicas).map(DesiredScale::Replicas)
         }
         Target::Autoscaler(_) => {
             if rule.target_replicas.is_some() {
-                let why = format!("the replicas are up to the {kind}, so this has no effect");
+                let why = format!("the {kind} decides the replicas, so this has no effect");
                 findings.push(
                     Finding::forbidden(Code::IgnoredField, &path.key("targetReplicas"), &why)
                         .with_fix("set targetMinReplicas or targetMaxReplicas"),
@@ -252,7 +252,7 @@ fn bounds_finding(
     if let (InvalidBounds::Crossed, Some(min), Some(max)) =
         (invalid, rule.target_min_replicas, rule.target_max_replicas)
     {
-        let why = format!("must not be above targetMaxReplicas, which is {max}");
+        let why = format!("must not exceed targetMaxReplicas, which is {max}");
         return Finding::invalid(Code::CrossedBounds, &path.key("targetMinReplicas"), min, &why);
     }
     let why = format!("a rule for a {kind} sets targetMinReplicas, targetMaxReplicas or both");

@@ -30,7 +30,7 @@ pub(super) fn check_names(name: &str, namespace: Option<&str>, findings: &mut Ve
     let metadata = Path::Root.key("metadata");
     let field = metadata.key("name");
     if name.is_empty() {
-        findings.push(Finding::required(&field, "every object has a name"));
+        findings.push(Finding::required(&field, "every object needs a name"));
     } else if let Some(why) = why_no_subdomain(name) {
         findings.push(invalid_name(&field, name, &why));
     }
@@ -53,7 +53,7 @@ pub(super) fn invalid_name(field: &Path<'_>, name: &str, why: &str) -> Finding {
 /// Why a text is not what Kubernetes calls a DNS subdomain: the rule for most names.
 pub(super) fn why_no_subdomain(name: &str) -> Option<String> {
     if name.chars().count() > 253 {
-        return Some("a name has at most 253 characters".to_owned());
+        return Some("a name may have at most 253 characters".to_owned());
     }
     let good = name.split('.').all(is_label);
     (!good).then(|| {

@@ -55,7 +55,7 @@ pub(super) fn check_federated(written: &FederatedHPASpec, namespace: &str) -> Ch
 
 fn check_order(min: i32, max: i32, spec: &Path<'_>, findings: &mut Vec<Finding>) {
     if min > max {
-        let why = format!("must not be above maxReplicas, which is {max}");
+        let why = format!("must not exceed maxReplicas, which is {max}");
         findings.push(Finding::invalid(Code::CrossedBounds, &spec.key("minReplicas"), min, &why));
     }
 }
@@ -63,7 +63,7 @@ fn check_order(min: i32, max: i32, spec: &Path<'_>, findings: &mut Vec<Finding>)
 fn check_metric(metric: &PrometheusMetric, path: &Path<'_>, findings: &mut Vec<Finding>) {
     let query = path.key("query");
     if metric.query.trim().is_empty() {
-        findings.push(Finding::required(&query, "a query in PromQL"));
+        findings.push(Finding::required(&query, "a PromQL query"));
     } else if let Some((aggregation, joined)) = several_vectors(&metric.query) {
         let why = format!("{aggregation} takes one vector in PromQL; join several with 'or'");
         findings.push(

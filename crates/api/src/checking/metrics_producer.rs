@@ -18,7 +18,7 @@ pub(super) fn check(spec: &MetricsProducerSpec) -> Checked<ScheduledCapacity> {
     let root = Path::Root.key("spec");
     let value = match (&spec.schedule, &spec.schedule_spec) {
         (Some(_), Some(_)) => {
-            let why = "schedule and scheduleSpec are two names of one field";
+            let why = "schedule and scheduleSpec are two names for the same field";
             findings.push(
                 Finding::forbidden(Code::TwoSchedules, &root.key("scheduleSpec"), why)
                     .with_fix("keep only one of them"),
@@ -47,12 +47,15 @@ fn check_other_sources(spec: &MetricsProducerSpec, path: &Path<'_>, findings: &m
     let before = findings.len();
     for (name, source) in others {
         if source.is_some() {
-            let why = "only schedules are carried out; this object will not become active";
+            let why = "only schedules are supported; this object will not become active";
             findings.push(Finding::forbidden(Code::Unsupported, &path.key(name), why));
         }
     }
     if findings.len() == before {
-        findings.push(Finding::required(&path.key("schedule"), "say when which number holds"));
+        findings.push(Finding::required(
+            &path.key("schedule"),
+            "a schedule, with at least one behaviour",
+        ));
     }
 }
 

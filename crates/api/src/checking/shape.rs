@@ -269,10 +269,10 @@ impl Shape {
             (Value::Text(text), ShapeKind::Integer | ShapeKind::Number)
                 if text.parse::<f64>().is_ok() =>
             {
-                finding.with_fix(format!("leave the quotes out: {text}"))
+                finding.with_fix(format!("remove the quotes: {text}"))
             }
             (Value::Text(text), ShapeKind::Bool) if matches!(&**text, "true" | "false") => {
-                finding.with_fix(format!("leave the quotes out: {text}"))
+                finding.with_fix(format!("remove the quotes: {text}"))
             }
             (Value::Map(_), ShapeKind::List) => finding.with_fix("begin each item with '- '"),
             (Value::Null, _) => finding.with_fix("give it a value, or remove the field"),
@@ -309,8 +309,7 @@ impl Shape {
 }
 
 fn unknown_field(field: &Path<'_>, meant: Option<&str>) -> Finding {
-    let finding =
-        Finding::new(Code::UnknownField, field, "Unknown field: there is no such field here");
+    let finding = Finding::new(Code::UnknownField, field, "Unknown field: no such field here");
     match meant {
         Some(meant) => finding.with_fix(format!("write {meant}")),
         None => finding,

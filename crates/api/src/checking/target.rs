@@ -28,13 +28,16 @@ pub(super) fn check_target(
     check_api_version(api_version, kind, &path.key("apiVersion"), findings);
     let kind_field = path.key("kind");
     if kind.is_empty() {
-        findings.push(Finding::required(&kind_field, "say what is scaled, such as Deployment"));
+        findings.push(Finding::required(
+            &kind_field,
+            "the kind of the object to scale, such as Deployment",
+        ));
     } else if let Some(finding) = kind_of_group(group, kind, &kind_field) {
         findings.push(finding);
     }
     let name_field = path.key("name");
     if name.is_empty() {
-        findings.push(Finding::required(&name_field, "say which object is scaled"));
+        findings.push(Finding::required(&name_field, "the name of the object to scale"));
     } else if let Some(why) = why_no_subdomain(name) {
         findings.push(invalid_name(&name_field, name, &why));
     }
@@ -73,7 +76,7 @@ fn check_api_version(api_version: &str, kind: &str, field: &Path<'_>, findings: 
                 Finding::required(field, &format!("the apiVersion of a {kind} is {usual}"))
                     .with_fix(format!("write apiVersion: {usual}"))
             }
-            None => Finding::required(field, "say which API the kind is of, such as apps/v1"),
+            None => Finding::required(field, "the API version of the kind, such as apps/v1"),
         }
     } else if api_version == APPS_MISTYPED {
         Finding::invalid(
@@ -109,7 +112,7 @@ fn kind_of_group(group: &str, kind: &str, field: &Path<'_>) -> Option<Finding> {
     }
     if is_group_of_ours(group) {
         let choices = scalable().collect::<Vec<_>>().join(" or a ");
-        let why = format!("of {group} only a {choices} can be scaled");
+        let why = format!("in {group}, only a {choices} can be scaled");
         let finding = Finding::invalid(Code::Target, field, kind, &why);
         return Some(match scalable().next() {
             Some(first) => finding.with_fix(format!("write kind: {first}")),
@@ -120,7 +123,7 @@ fn kind_of_group(group: &str, kind: &str, field: &Path<'_>) -> Option<Finding> {
         return None;
     }
     if kind == DAEMON_SET {
-        let why = "a DaemonSet runs once a node and has no number of replicas";
+        let why = "a DaemonSet runs once per node and has no replica count";
         return Some(Finding::invalid(Code::Target, field, kind, why));
     }
     let meant = nearest(kind, scalable().chain([DAEMON_SET]))?;

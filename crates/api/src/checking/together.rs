@@ -20,10 +20,10 @@ pub fn check_together(
     for (index, object) in objects.iter().enumerate() {
         let Some(identity) = &object.identity else { continue };
         if let Some(&first) = first_of.get(identity) {
-            let message = format!("{identity} is given twice, first at {}", place(first));
+            let message = format!("{identity} is defined twice, first at {}", place(first));
             findings[index].push(
                 Finding::new(Code::DuplicateObject, FieldPath::default(), message)
-                    .with_fix("remove one of them, or give it another name"),
+                    .with_fix("remove one of them, or rename it"),
             );
             continue;
         }
@@ -50,6 +50,6 @@ fn two_writers(target: &Identity, writer: &Identity, place: &str) -> Finding {
     let message =
         format!("{target} is already scaled by {writer}, at {place}; each undoes the other's work");
     Finding::new(Code::TwoWriters, spec.key("scaleTargetRef"), message).with_fix(
-        "let one of them scale it; cron rules can set the bounds of an autoscaler instead",
+        "let only one of them scale it; cron rules can set the bounds of an autoscaler instead",
     )
 }

@@ -1,4 +1,4 @@
-//! The table of codes: every kind of finding there is, by a name that never changes.
+//! The table of finding codes, each with a name that never changes.
 
 use std::fmt;
 
@@ -8,9 +8,9 @@ use serde::Serialize;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// It would be refused, or cannot be carried out.
+    /// It would be rejected, or cannot be carried out.
     Error,
-    /// It is accepted, but hardly what was meant.
+    /// It is accepted, but probably not what was meant.
     Warning,
     /// Worth knowing.
     Info,
@@ -39,7 +39,7 @@ macro_rules! codes {
             /// All of them, in the order of the documentation.
             pub const ALL: &[Self] = &[$(Self::$variant,)+];
 
-            /// The name by which it is known in output, documentation and settings.
+            /// Its name in output and documentation.
             #[must_use]
             pub fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name,)+ }
@@ -63,63 +63,63 @@ macro_rules! codes {
 codes! {
     /// A file can't be read: it isn't there, isn't UTF-8 text, or is larger than 64 MiB. Correct the path, or save or split the file.
     UnreadableFile = "unreadable-file", Error;
-    /// The text is no YAML, or no JSON. The place shown is where reading stopped; the cause may be a little before it.
+    /// Not valid YAML or JSON. The position shown is where reading stopped; the cause may be slightly earlier.
     Syntax = "syntax", Error;
-    /// `//` starts no comment in YAML or JSON. Write `#` in YAML; leave the comment out in JSON.
+    /// `//` does not start a comment in YAML or JSON. Use `#` in YAML; JSON has no comments.
     SlashComment = "slash-comment", Error;
     /// YAML is indented with spaces only. Replace the tab.
     Tab = "tab", Error;
-    /// A key stands twice in one map; kubectl would silently take the last. Remove one of them.
+    /// A key appears twice in one map; kubectl would silently use the last. Remove one of them.
     DuplicateKey = "duplicate-key", Error;
     /// An alias (`*name`) has no anchor (`&name`), contains itself, or the aliases of a document multiply beyond 100,000 values.
     Alias = "alias", Error;
-    /// A document is nested deeper than 128 levels or holds more than a million values: no Kubernetes object is like that.
+    /// A document is nested deeper than 128 levels or holds more than a million values. No Kubernetes object does.
     TooLarge = "too-large", Error;
-    /// A document is no Kubernetes object: it isn't a map, or `apiVersion` or `kind` is missing.
+    /// A document is not a Kubernetes object: it isn't a map, or `apiVersion` or `kind` is missing.
     NotAnObject = "not-an-object", Error;
     /// The API group is known but has no such kind or version. Correct it as the message says.
     UnknownKind = "unknown-kind", Error;
-    /// The same object (group, kind, namespace and name) was given before. Neither would win reliably: remove one.
+    /// The same object (group, kind, namespace and name) is defined more than once. Neither definition would win reliably: remove one.
     DuplicateObject = "duplicate-object", Error;
-    /// A name is none that Kubernetes accepts: lower-case letters, digits, `-` and `.`, beginning and ending with a letter or digit.
+    /// A name that Kubernetes does not accept. Use lower-case letters, digits, `-` and `.`, and start and end with a letter or digit.
     InvalidName = "invalid-name", Error;
-    /// A field that has to be there is missing or empty.
+    /// A required field is missing or empty.
     MissingField = "missing-field", Error;
-    /// There is no such field; the API server would refuse or drop it. Often a slip of the pen: the nearest name is suggested.
+    /// There is no such field; the API server would refuse or drop it. Often a typo: the nearest name is suggested.
     UnknownField = "unknown-field", Error;
-    /// A value is of the wrong kind: a number where text is due, a list where a map is due. Text that looks like a number needs quotes.
+    /// A value has the wrong type: a number where text is expected, a list where a map is expected. Text that looks like a number needs quotes.
     WrongType = "wrong-type", Error;
-    /// A value is none of the few the field knows.
+    /// A value that the field does not support.
     UnsupportedValue = "unsupported-value", Error;
     /// A number, a text or a list is smaller, larger, shorter or longer than allowed.
     OutOfRange = "out-of-range", Error;
     /// Two items of a list that must differ are the same.
     DuplicateItem = "duplicate-item", Error;
-    /// A field goes by another name here: a published example misspells it (`ruleName` is `name`).
+    /// A field has another name: a published example misspells it (`ruleName` should be `name`).
     MistypedField = "mistyped-field", Error;
-    /// An API version nobody serves: `app/v1` is `apps/v1`.
+    /// An API version that does not exist: `app/v1` should be `apps/v1`.
     MistypedVersion = "mistyped-version", Error;
-    /// A cron expression that can't be used: five fields, in the dialect of a Kubernetes `CronJob`.
+    /// A cron expression that can't be used. Write five fields, in the dialect of a Kubernetes `CronJob`.
     Schedule = "schedule", Error;
     /// A time zone that isn't an IANA name in its published spelling, such as `Europe/Berlin`.
     TimeZone = "time-zone", Error;
-    /// A pattern that can't be used: comma-separated values, no ranges, no steps; and some day must match it.
+    /// A pattern that can't be used. Fields take comma-separated values, without ranges or steps, and some date must match.
     Pattern = "pattern", Error;
-    /// A window that can never be open: its start and its end always fall together.
+    /// A window that can never be open: its start and its end always coincide.
     Window = "window", Error;
-    /// `spec.schedule` and `spec.scheduleSpec` are two names of one thing. Keep one.
+    /// `spec.schedule` and `spec.scheduleSpec` are two names for the same field. Keep one.
     TwoSchedules = "two-schedules", Error;
-    /// What the object points to can't be what it has to be: kinds and API versions that don't go together.
+    /// The target can't be used: its kind and API version don't go together, or the kind can't be scaled.
     Target = "target", Error;
-    /// A lower bound stands above its upper bound.
+    /// A lower bound exceeds its upper bound.
     CrossedBounds = "crossed-bounds", Error;
-    /// `maxDelaySeconds` must be smaller than the shortest time between two firings of the rule, or one firing would run into the next.
+    /// `maxDelaySeconds` must be smaller than the shortest time between two firings of the rule, or one firing would overlap the next.
     MaxDelay = "max-delay", Error;
-    /// A query Prometheus would refuse: `max(a, b)` is `max(a or b)`.
+    /// A query Prometheus would reject: `max(a, b)` should be `max(a or b)`.
     Query = "query", Error;
     /// A field that has no effect on a target of this kind. Remove it, so that nobody relies on it.
     IgnoredField = "ignored-field", Warning;
-    /// Two rules of one object fire at the same minute with different values: the later one in the list wins.
+    /// Two rules of one object fire in the same minute with different values: the later one in the list wins.
     SameMinute = "same-minute", Warning;
     /// A cron expression names both days of the month and weekdays, and fires on a date that matches either. Keep one of the two unless that is meant.
     EitherDay = "either-day", Warning;
@@ -127,7 +127,7 @@ codes! {
     LongStep = "long-step", Warning;
     /// Two policies, or a policy and an autoscaler, write the same field of one target. They will undo each other's work.
     TwoWriters = "two-writers", Warning;
-    /// A part of the design that isn't carried out here. The object is accepted and says so in its conditions.
+    /// A part of the API that Almanac does not implement. The object is accepted and says so in its conditions.
     Unsupported = "unsupported", Warning;
 }
 
@@ -144,7 +144,7 @@ impl Serialize for Code {
 }
 
 impl Code {
-    /// Whether it is the name of the field that is at fault, not its value.
+    /// Whether the field's name is wrong, not its value.
     #[must_use]
     pub fn is_about_the_key(self) -> bool {
         matches!(

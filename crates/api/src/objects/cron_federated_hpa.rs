@@ -54,7 +54,7 @@ pub(crate) const MAX_MESSAGE: usize = 4_096;
 #[serde(rename_all = "camelCase")]
 #[x_kube(
     validation = Rule::new("!has(self.scaleTargetRef.apiVersion) || self.scaleTargetRef.apiVersion != 'app/v1'").message("scaleTargetRef.apiVersion: there is no 'app/v1', write 'apps/v1'"),
-    validation = Rule::new("!has(self.scaleTargetRef.apiVersion) || !self.scaleTargetRef.apiVersion.startsWith('autoscaling.karmada.io/') || self.scaleTargetRef.kind == 'FederatedHPA'").message("scaleTargetRef.kind: of autoscaling.karmada.io only a FederatedHPA can be scaled"),
+    validation = Rule::new("!has(self.scaleTargetRef.apiVersion) || !self.scaleTargetRef.apiVersion.startsWith('autoscaling.karmada.io/') || self.scaleTargetRef.kind == 'FederatedHPA'").message("scaleTargetRef.kind: in autoscaling.karmada.io, only a FederatedHPA can be scaled"),
     validation = Rule::new("has(self.scaleTargetRef.apiVersion) && (self.scaleTargetRef.apiVersion.startsWith('autoscaling.karmada.io/') && self.scaleTargetRef.kind == 'FederatedHPA' || self.scaleTargetRef.apiVersion.startsWith('autoscaling/') && self.scaleTargetRef.kind == 'HorizontalPodAutoscaler') ? self.rules.all(r, has(r.targetMinReplicas) || has(r.targetMaxReplicas)) : true").message("rules: every rule for an autoscaler needs targetMinReplicas, targetMaxReplicas or both"),
     validation = Rule::new("has(self.scaleTargetRef.apiVersion) && (self.scaleTargetRef.apiVersion.startsWith('autoscaling.karmada.io/') && self.scaleTargetRef.kind == 'FederatedHPA' || self.scaleTargetRef.apiVersion.startsWith('autoscaling/') && self.scaleTargetRef.kind == 'HorizontalPodAutoscaler') ? true : self.rules.all(r, has(r.targetReplicas))").message("rules: every rule for a workload needs targetReplicas"),
 )]
@@ -73,8 +73,8 @@ pub struct CronFederatedHPASpec {
 #[serde(rename_all = "camelCase")]
 #[x_kube(
     validation = Rule::new("!has(self.ruleName)").message("the field is 'name', not 'ruleName'"),
-    validation = Rule::new("has(self.ruleName) || size(self.name) > 0").message("name: Required value: every rule has a name of its own"),
-    validation = Rule::new("!has(self.targetMinReplicas) || !has(self.targetMaxReplicas) || self.targetMinReplicas <= self.targetMaxReplicas").message("targetMinReplicas must not be above targetMaxReplicas"),
+    validation = Rule::new("has(self.ruleName) || size(self.name) > 0").message("name: Required value: every rule needs a unique name"),
+    validation = Rule::new("!has(self.targetMinReplicas) || !has(self.targetMaxReplicas) || self.targetMinReplicas <= self.targetMaxReplicas").message("targetMinReplicas must not exceed targetMaxReplicas"),
 )]
 pub struct CronFederatedHPARule {
     /// The name of the rule, 1 to 32 characters, unique within the object. The history of a rule

@@ -39,7 +39,7 @@ use super::schema::ScaleTargetReference;
 )]
 #[serde(rename_all = "camelCase")]
 #[x_kube(
-    validation = Rule::new("!has(self.minReplicas) || self.minReplicas <= self.maxReplicas").message("minReplicas must not be above maxReplicas"),
+    validation = Rule::new("!has(self.minReplicas) || self.minReplicas <= self.maxReplicas").message("minReplicas must not exceed maxReplicas"),
 )]
 pub struct FederatedHPASpec {
     /// What is scaled.

@@ -45,7 +45,7 @@ use super::schema::{self, Observed};
 )]
 #[serde(rename_all = "camelCase")]
 #[x_kube(
-    validation = Rule::new("!(has(self.schedule) && has(self.scheduleSpec))").message("schedule and scheduleSpec are two names of one field; give only one of them"),
+    validation = Rule::new("!(has(self.schedule) && has(self.scheduleSpec))").message("schedule and scheduleSpec are two names for the same field; set only one of them"),
 )]
 pub struct MetricsProducerSpec {
     /// The number follows this schedule.

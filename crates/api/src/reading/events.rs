@@ -82,7 +82,7 @@ fn where_it_panics(text: &str, offset: usize) -> TextFinding {
         return TextFinding::new(Code::Syntax, Span::new(end..end), "this can't be read as YAML");
     };
     let span = Span::new(offset + start_of_tag(&text[..comma])..offset + comma + 1);
-    TextFinding::new(Code::Syntax, span, "a ',' can't stand directly behind a tag")
+    TextFinding::new(Code::Syntax, span, "a ',' can't directly follow a tag")
         .with_fix("put a space before the ',', or quotes around text that begins with '!'")
 }
 
@@ -162,7 +162,7 @@ mod tests {
             ("# so!,\na: {b: 'it!,s', c: !d,e: f}", "!d,"),
             ("[\u{e9},\u{fc}, !,\u{e9}]", "!,"),
         ] {
-            let message = "a ',' can't stand directly behind a tag".to_owned();
+            let message = "a ',' can't directly follow a tag".to_owned();
             assert_eq!(mistake(text), Some((place.to_owned(), message)), "{text}");
         }
     }

@@ -15,7 +15,7 @@ use crate::finding::{Code, FieldPath, Finding};
 #[derive(Debug, thiserror::Error)]
 pub enum FilesError {
     /// There is no such file or folder.
-    #[error("failed to read {path:?}: there is no such file or folder")]
+    #[error("failed to read {path:?}: no such file or directory")]
     Missing {
         /// As it was given.
         path: String,
@@ -29,7 +29,7 @@ pub enum FilesError {
         why: String,
     },
     /// A folder without a file that could hold objects.
-    #[error("failed to read {path:?}: the folder holds no .yaml, .yml or .json file")]
+    #[error("failed to read {path:?}: the directory contains no .yaml, .yml or .json file")]
     Empty {
         /// As it was given.
         path: String,
@@ -104,7 +104,7 @@ fn paths(name: &str) -> Result<Vec<PathBuf>, FilesError> {
     for path in matches.filter_map(Result::ok) {
         if path.is_dir() { walk(&path, &mut found)? } else { found.push(path) }
     }
-    if found.is_empty() { Err(bad("no file matches it".to_owned())) } else { Ok(found) }
+    if found.is_empty() { Err(bad("no file matches this pattern".to_owned())) } else { Ok(found) }
 }
 
 /// Adds the files of a folder and of the folders in it, in order. Hidden folders are left out, and

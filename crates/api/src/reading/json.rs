@@ -66,7 +66,7 @@ impl Reader<'_> {
             let line = self.rest().iter().take_while(|&&byte| byte != b'\n').count();
             let span = Span::new(self.byte..self.byte + line);
             self.findings.push(
-                TextFinding::new(Code::SlashComment, span, "JSON has no comments")
+                TextFinding::new(Code::SlashComment, span, "JSON does not allow comments")
                     .with_fix("remove it, or write the file in YAML with '#'"),
             );
             self.byte += line;
@@ -77,7 +77,8 @@ impl Reader<'_> {
         self.nodes += 1;
         if depth == limits::DEPTH || self.nodes > limits::NODES {
             let mut finding = self.error(format!(
-                "a document is nested at most {} levels deep and holds at most {} values, this goes on",
+                "a document may be nested at most {} levels deep and hold at most {} values; this \
+                 exceeds that",
                 limits::DEPTH,
                 limits::NODES
             ));
@@ -122,7 +123,7 @@ impl Reader<'_> {
                 self.skip_blank();
                 if self.peek() == Some(end) {
                     self.byte = comma;
-                    return Err(self.error("JSON has no comma after the last item"));
+                    return Err(self.error("JSON does not allow a comma after the last item"));
                 }
                 Ok(true)
             }
@@ -203,7 +204,7 @@ impl Reader<'_> {
             }
         }
         Err(self
-            .error("the text ends, or the line does, inside quotes")
+            .error("the string is not closed on its line")
             .with_fix("close the quotes; write a line break as \\n"))
     }
 
@@ -213,7 +214,8 @@ impl Reader<'_> {
             return Ok(written[1..written.len() - 1].to_owned());
         }
         serde_json::from_str(&lone_surrogates_replaced(written)).map_err(|_| {
-            let message = "this text has an escape or a control character JSON doesn't know";
+            let message = "this string contains an escape or a control character that JSON \
+                           doesn't allow";
             TextFinding::new(Code::Syntax, Span::new(start..self.byte), message)
         })
     }
@@ -228,7 +230,7 @@ impl Reader<'_> {
         self.byte += length;
         let written = &self.text[start..self.byte];
         let number = written.parse::<Number>().map_err(|_| {
-            let message = format!("{written:?} is no number in JSON");
+            let message = format!("{written:?} is not a valid JSON number");
             TextFinding::new(Code::Syntax, Span::new(start..self.byte), message)
                 .with_fix("put it in double quotes if it is text")
         })?;
@@ -308,12 +310,12 @@ mod tests {
 
     #[test]
     fn mistakes_are_told_where_they_are() {
-        assert_eq!(error(r#"{"a": 1,}"#), "7 JSON has no comma after the last item");
-        assert_eq!(error(r#"{"a": 1 // one"#), "8 JSON has no comments");
-        assert_eq!(error(r#"{"a": 1, "a": 2}"#), "9 the key \"a\" stands twice in this map");
+        assert_eq!(error(r#"{"a": 1,}"#), "7 JSON does not allow a comma after the last item");
+        assert_eq!(error(r#"{"a": 1 // one"#), "8 JSON does not allow comments");
+        assert_eq!(error(r#"{"a": 1, "a": 2}"#), "9 the key \"a\" appears twice in this map");
         assert_eq!(error("{a: 1}"), "1 a key in double quotes was expected here");
-        assert_eq!(error(r#"{"a": 01}"#), "6 \"01\" is no number in JSON");
-        assert_eq!(error(r#"{"a": "b"#), "6 the text ends, or the line does, inside quotes");
+        assert_eq!(error(r#"{"a": 01}"#), "6 \"01\" is not a valid JSON number");
+        assert_eq!(error(r#"{"a": "b"#), "6 the string is not closed on its line");
         assert_eq!(error(r#"{"a" 1}"#), "5 a ':' was expected after the key");
         assert_eq!(error("["), "1 the text ends where a value was expected");
     }

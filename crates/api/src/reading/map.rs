@@ -66,7 +66,7 @@ impl MapInProgress {
         if self.merged.remove(&key) {
             return None;
         }
-        let message = format!("the key {key:?} stands twice in this map");
+        let message = format!("the key {key:?} appears twice in this map");
         Some(
             TextFinding::new(Code::DuplicateKey, span, message)
                 .with_fix("remove one of them; kubectl would silently use the last"),
@@ -97,7 +97,7 @@ pub(super) fn merge(map: &mut MapInProgress, node: Node, span: Span) -> Result<(
             .collect(),
         _ => {
             return Err(TextFinding::new(Code::Syntax, span, "'<<' takes a map or a list of maps")
-                .with_fix("put \"<<\" in quotes if it is a key of its own"));
+                .with_fix("put \"<<\" in quotes if it is meant as an ordinary key"));
         }
     };
     for entry in sources.into_iter().flatten() {

@@ -34,21 +34,21 @@ pub(super) fn syntax(error: &Error, text: &str, offset: usize) -> TextFinding {
 fn in_plain_words(problem: &str) -> (String, &'static str) {
     let (message, fix) = match problem {
         "mapping values are not allowed in this context" => (
-            "a key with a value can't stand here",
+            "a key with a value is not allowed here",
             "check the indentation; if the ':' belongs to text, put the text in quotes",
         ),
         "did not find expected key" => {
             ("a key was expected here", "check the indentation of this line and the one before")
         }
         "did not find expected '-' indicator" => {
-            ("another '-' was expected here", "indent the items of a list alike")
+            ("another '-' was expected here", "indent all items of a list alike")
         }
         "could not find expected ':'" => (
             "a line that should be a key has no ':'",
             "check the indentation of this line and the one before",
         ),
         "found character that cannot start any token" => {
-            ("this character can't begin a value", "put the value in quotes")
+            ("a value can't start with this character", "put the value in quotes")
         }
         "found unexpected end of stream" => ("the text ends inside quotes", "close the quotes"),
         "did not find expected ',' or ']'" => (
@@ -60,11 +60,11 @@ fn in_plain_words(problem: &str) -> (String, &'static str) {
             "close the map, or put the value in quotes",
         ),
         "did not find expected <document start>" => (
-            "the document is over before this",
-            "check the indentation, or begin a new document with a line '---'",
+            "the document ends before this",
+            "check the indentation, or start a new document with a '---' line",
         ),
         "block sequence entries are not allowed in this context" => {
-            ("a list can't begin here", "put the '-' on a line of its own below the key")
+            ("a list can't start here", "put the '-' on a line of its own below the key")
         }
         other => return (other.to_owned(), ""),
     };
@@ -76,7 +76,8 @@ fn unreadable_character(text: &str, offset: usize) -> TextFinding {
     let found = text.char_indices().find(|&(_, letter)| !is_printable(letter));
     let (byte, letter) = found.unwrap_or((0, '\0'));
     let span = Span::new(offset + byte..offset + byte + letter.len_utf8());
-    let message = format!("the control character U+{:04X} can't stand in YAML", u32::from(letter));
+    let message =
+        format!("the control character U+{:04X} is not allowed in YAML", u32::from(letter));
     TextFinding::new(Code::Syntax, span, message)
         .with_fix("remove it, or write it as an escape in double quotes")
 }
@@ -126,7 +127,7 @@ pub(super) fn mend_slash_comments(
 
 /// `//` where a comment was meant.
 pub(super) fn slash_comment(span: Span) -> TextFinding {
-    TextFinding::new(Code::SlashComment, span, "'//' does not begin a comment in YAML")
+    TextFinding::new(Code::SlashComment, span, "'//' does not start a comment in YAML")
         .with_fix("write '#' instead of '//'")
 }
 
@@ -167,7 +168,7 @@ pub(super) fn escaped_slash(text: &str, offset: usize, span: Span) -> Option<Tex
     let finding = TextFinding::new(
         Code::Syntax,
         Span::new(slash - 1..slash + 1),
-        "kubectl knows no escape '\\/'",
+        "kubectl does not know the escape '\\/'",
     );
     Some(finding.with_fix("write '/' without the backslash"))
 }

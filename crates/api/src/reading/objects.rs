@@ -114,12 +114,12 @@ fn is_list(node: &Node) -> bool {
 /// The two fields every object begins with.
 fn envelope(node: &Node) -> Result<(&str, &str), Finding> {
     if !matches!(node.value, super::tree::Value::Map(_)) {
-        let message = "a Kubernetes object is a map that begins with apiVersion and kind";
+        let message = "a Kubernetes object is a map with apiVersion and kind";
         return Err(Finding::new(Code::NotAnObject, FieldPath::default(), message));
     }
     let text = |key: &'static str| match node.get(key).map(|value| value.as_text()) {
         Some(Some(text)) if !text.is_empty() => Ok(text),
-        Some(None | Some(_)) => Err(not_an_object(key, "has to be text that is not empty")),
+        Some(None | Some(_)) => Err(not_an_object(key, "must be a non-empty string")),
         None => Err(not_an_object(key, "is missing")),
     };
     Ok((text("apiVersion")?, text("kind")?))
@@ -127,7 +127,7 @@ fn envelope(node: &Node) -> Result<(&str, &str), Finding> {
 
 fn not_an_object(key: &str, what: &str) -> Finding {
     let message =
-        format!("Required value: {key} {what}; every Kubernetes object has apiVersion and kind");
+        format!("Required value: {key} {what}; every Kubernetes object needs apiVersion and kind");
     Finding::new(Code::NotAnObject, Path::Root.key(key), message)
 }
 

@@ -28,7 +28,7 @@ pub(super) fn read(text: &str) -> Documents {
     if more > 0 {
         read.findings.truncate(limits::FINDINGS_A_FILE);
         let last = read.findings.last().map(|finding| finding.span).unwrap_or_default();
-        let message = format!("{more} more mistakes follow in this file");
+        let message = format!("{more} more mistakes in this file");
         read.findings.push(TextFinding::new(Code::Syntax, last, message));
     }
     read

@@ -66,12 +66,8 @@ fn after_the_document(events: &mut Events<'_>, end: Span, findings: &mut Vec<Tex
     if !matches!(events.next().map(|event| event.data), Ok(EventData::StreamEnd)) {
         let here = Span { start: end.start, end: end.start };
         findings.push(
-            TextFinding::new(
-                Code::Syntax,
-                here,
-                "the document ends here, and what follows is not read",
-            )
-            .with_fix("begin a new document with a line '---'"),
+            TextFinding::new(Code::Syntax, here, "the document ends here; what follows is ignored")
+                .with_fix("start a new document with a '---' line"),
         );
     }
 }
@@ -129,7 +125,7 @@ impl<'a> Builder<'a> {
         self.nodes = self.nodes.saturating_add(nodes);
         if self.nodes > limits::NODES {
             let message =
-                format!("a document holds at most {} values, this one has more", limits::NODES);
+                format!("a document may hold at most {} values; this one has more", limits::NODES);
             return Err(TextFinding::new(Code::TooLarge, span, message)
                 .with_fix("split the file into several documents"));
         }
@@ -139,8 +135,10 @@ impl<'a> Builder<'a> {
     fn open(&mut self, open: Open, anchor: Option<String>, span: Span) -> Result<(), TextFinding> {
         self.count(1, span)?;
         if self.stack.len() == limits::DEPTH {
-            let message =
-                format!("a document is nested at most {} levels deep, this goes on", limits::DEPTH);
+            let message = format!(
+                "a document may be nested at most {} levels deep; this one is deeper",
+                limits::DEPTH
+            );
             return Err(TextFinding::new(Code::TooLarge, span, message));
         }
         if let Some(Frame { open: Open::Map(map), .. }) = self.stack.last()
@@ -149,7 +147,7 @@ impl<'a> Builder<'a> {
             return Err(TextFinding::new(
                 Code::Syntax,
                 span,
-                "a key is a single word, not a list or a map",
+                "a key must be a scalar, not a list or a map",
             )
             .with_fix("put quotes around text that begins with '{' or '['"));
         }
@@ -191,7 +189,7 @@ impl<'a> Builder<'a> {
         self.aliased = self.aliased.saturating_add(size);
         if self.aliased > limits::ALIASED_NODES {
             let message = format!(
-                "the aliases of a document may stand for at most {} values, these stand for more",
+                "the aliases in a document may expand to at most {} values; these expand to more",
                 limits::ALIASED_NODES
             );
             return Err(TextFinding::new(Code::Alias, span, message));
@@ -203,7 +201,7 @@ impl<'a> Builder<'a> {
                 _ => Err(TextFinding::new(
                     Code::Syntax,
                     span,
-                    "an alias that stands as a key must stand for text",
+                    "an alias used as a key must refer to text",
                 )),
             };
         }
@@ -245,8 +243,10 @@ impl<'a> Builder<'a> {
             Scalar::Number(number) => Value::Number(number),
             Scalar::Text => Value::Text(written.value.into()),
             Scalar::NotFinite => {
-                let message =
-                    format!("{} has no meaning in JSON, which Kubernetes stores", written.value);
+                let message = format!(
+                    "{} cannot be stored as JSON, which is what Kubernetes keeps",
+                    written.value
+                );
                 return Err(TextFinding::new(Code::Syntax, span, message)
                     .with_fix("put it in quotes if it is text"));
             }
@@ -312,8 +312,8 @@ fn meaning(written: &Written, span: Span) -> Result<Scalar, TextFinding> {
     resolved.ok_or_else(|| {
         let tag = written.tag.as_deref().unwrap_or_default();
         let short = tag.replace("tag:yaml.org,2002:", "!!");
-        let message = format!("{:?} is not what its tag {short} says it is", written.value);
-        TextFinding::new(Code::Syntax, span, message).with_fix("leave the tag out")
+        let message = format!("{:?} does not match its tag {short}", written.value);
+        TextFinding::new(Code::Syntax, span, message).with_fix("remove the tag")
     })
 }
 

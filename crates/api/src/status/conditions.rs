@@ -53,7 +53,7 @@ pub enum ConditionReason {
     ClusterScopedTarget,
     /// The schedule is published.
     Scheduled,
-    /// The schedule cannot be used as it is written.
+    /// The schedule is invalid as written.
     ScheduleInvalid,
     /// A part of the design that is not carried out here.
     Unsupported,

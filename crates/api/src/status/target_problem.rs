@@ -56,10 +56,13 @@ impl TargetProblem {
                 } else {
                     format!("group {group}")
                 };
-                format!("the cluster has no kind {kind} in {group}: is its definition installed?")
+                format!(
+                    "the cluster does not serve the kind {kind} in {group}: is its CRD \
+                         installed?"
+                )
             }
             Self::ClusterScoped => format!(
-                "{} is in no namespace; start the controller with \
+                "{} is cluster-scoped; start the controller with \
                  --allow-cluster-scoped-targets to allow it",
                 Identity::new(target.group(), target.kind(), "", target.name())
             ),
@@ -69,12 +72,12 @@ impl TargetProblem {
 
 fn forbidden(target: &Identity, words: &str) -> String {
     if let Some(grant) = missing_grant(words) {
-        return lenient::cut(&format!("{target} is out of reach: {grant}"), REPEATED_CHARACTERS);
+        return lenient::cut(&format!("{target} cannot be accessed: {grant}"), REPEATED_CHARACTERS);
     }
     // Others than Kubernetes' access control may stand before the API server, so what was said matters
     // more than any advice.
     let words = lenient::cut(words, REPEATED_CHARACTERS);
-    format!("the API server refuses to let {target} be read or changed: {words}")
+    format!("the API server denies access to {target}: {words}")
 }
 
 /// What to grant to whom, from the words of Kubernetes' access control: `… is forbidden: User "u"

@@ -193,7 +193,7 @@ fn a_target_out_of_reach_outweighs_bad_rules_and_the_message_tells_both() {
         said(&(GOOD.to_owned() + BAD), Some(&TargetProblem::NotFound)),
         [
             format!("Active=false TargetNotFound: {missing}"),
-            format!("Ready=false TargetNotFound: {missing}. Besides, {WHY}")
+            format!("Ready=false TargetNotFound: {missing}. Also, {WHY}")
         ]
     );
 }
@@ -204,7 +204,7 @@ fn every_problem_with_a_target_says_what_to_do() {
     let forbidden = |words: &str| TargetProblem::Forbidden(words.to_owned());
     let denied = "shops.apps.example \"a\" is forbidden: User \"system:serviceaccount:almanac:almanac\" \
                   cannot patch resource \"shops/scale\" in API group \"apps.example\"";
-    let grant = "Shop.apps.example default/a is out of reach: grant system:serviceaccount:almanac:almanac \
+    let grant = "Shop.apps.example default/a cannot be accessed: grant system:serviceaccount:almanac:almanac \
                  the verb \"patch\" on the resource \"shops/scale\" of the API group \"apps.example\"";
     for (problem, reason, message) in [
         (
@@ -215,12 +215,13 @@ fn every_problem_with_a_target_says_what_to_do() {
         (
             TargetProblem::UnknownKind,
             "TargetUnknownKind",
-            "the cluster has no kind Shop in group apps.example: is its definition installed?".to_owned(),
+            "the cluster does not serve the kind Shop in group apps.example: is its CRD installed?".to_owned(),
         ),
         (
             TargetProblem::ClusterScoped,
             "ClusterScopedTarget",
-            "Shop.apps.example a is in no namespace; start the controller with --allow-cluster-scoped-targets to allow it".to_owned(),
+            "Shop.apps.example a is cluster-scoped; start the controller with \
+             --allow-cluster-scoped-targets to allow it".to_owned(),
         ),
         (
             forbidden(&format!("{denied} in the namespace \"default\": RBAC: more words")),
@@ -235,13 +236,13 @@ fn every_problem_with_a_target_says_what_to_do() {
         (
             forbidden("exceeded quota"),
             "TargetForbidden",
-            "the API server refuses to let Shop.apps.example default/a be read or changed: exceeded quota".to_owned(),
+            "the API server denies access to Shop.apps.example default/a: exceeded quota".to_owned(),
         ),
     ] {
         assert_eq!((problem.reason().name(), problem.message(&target)), (reason, message));
     }
     let core = Identity::new("", "Shop", "default", "a");
-    assert!(TargetProblem::UnknownKind.message(&core).contains("no kind Shop in the core group"));
+    assert!(TargetProblem::UnknownKind.message(&core).contains("the kind Shop in the core group"));
     assert!(forbidden(&"x".repeat(50_000)).message(&target).chars().count() < 3_000);
 }
 

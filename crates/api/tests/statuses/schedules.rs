@@ -89,6 +89,7 @@ fn a_sound_schedule_is_active_and_a_mistake_stops_the_whole_of_it() {
 #[test]
 fn a_source_that_is_not_carried_out_says_so() {
     let text = producer("{}").replace("schedule: {}", "queue: {type: x}");
-    let why = "Unsupported: spec.queue: Forbidden: only schedules are carried out; this object will not become active";
+    let why = "Unsupported: spec.queue: Forbidden: only schedules are supported; this object will \
+               not become active";
     assert_eq!(said(&text), [format!("Active=false {why}"), format!("Ready=false {why}")]);
 }

@@ -207,7 +207,7 @@ impl fmt::Display for CronError {
             }
             CronErrorKind::UnknownMacro(given) => write!(
                 f,
-                "{} is not a macro; there are @yearly, @annually, @monthly, @weekly, @daily, \
+                "{} is not a macro; the macros are @yearly, @annually, @monthly, @weekly, @daily, \
                  @midnight and @hourly",
                 Quoted(given)
             ),
@@ -221,10 +221,10 @@ impl fmt::Display for CronError {
                 }
             }
             CronErrorKind::StepOfZero => {
-                f.write_str("a step of 0 never moves on; write a step of at least 1")
+                f.write_str("a step of 0 never advances; write a step of at least 1")
             }
             CronErrorKind::NotAStep(given) if given.is_empty() => {
-                f.write_str("a step is missing; write a number behind the slash, such as */5")
+                f.write_str("a step is missing; write a number after the slash, such as */5")
             }
             CronErrorKind::NotAStep(given) => {
                 write!(f, "{} is not a step; write a number, such as */5", Quoted(given))
@@ -251,9 +251,7 @@ impl CronErrorKind {
     /// The message about a single value.
     pub(super) fn told(&self, field: CronField) -> String {
         match self {
-            CronErrorKind::EmptyItem => {
-                "the list has an empty item; take out the comma that is too many".into()
-            }
+            CronErrorKind::EmptyItem => "the list has an empty item; remove the extra comma".into(),
             CronErrorKind::OpenRange => "a range has two ends, such as 1-5".into(),
             CronErrorKind::Backwards { from, to, named } => {
                 let (first, last) = (field.written(*from, *named), field.written(*to, *named));
@@ -266,20 +264,21 @@ impl CronErrorKind {
                 format!("{} run from {first} to {last}{sunday}, not {given}", field.values())
             }
             CronErrorKind::LastDay => {
-                "`L` for the last day is not part of this dialect; write the days themselves".into()
+                "`L` for the last day is not supported; list the days themselves".into()
             }
-            CronErrorKind::NearestWeekday => "`W` for the nearest weekday is not part of this \
-                 dialect; write the days themselves"
-                .into(),
-            CronErrorKind::NthWeekday => "`#` for the nth weekday of a month is not part of this \
-                 dialect; write the days themselves"
-                .into(),
+            CronErrorKind::NearestWeekday => {
+                "`W` for the nearest weekday is not supported; list the days themselves".into()
+            }
+            CronErrorKind::NthWeekday => {
+                "`#` for the nth weekday of a month is not supported; list the days themselves"
+                    .into()
+            }
             CronErrorKind::AnyValue => format!(
                 "`H` is Jenkins' word for any value; write {} of your choice",
                 field.value()
             ),
             CronErrorKind::StarWithMore(given) => format!(
-                "{} mixes a star with something else; a star stands alone or before a step, such \
+                "{} mixes a star with something else; a star is used alone or with a step, such \
                  as */5",
                 Quoted(given)
             ),

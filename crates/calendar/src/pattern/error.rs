@@ -186,7 +186,7 @@ impl fmt::Display for PatternError {
                 write!(f, "the list of {field} is empty; leave {field} out for 0")
             }
             PatternErrorKind::EmptyItem => {
-                f.write_str("the list has an empty item; take out the comma that is too many")
+                f.write_str("the list has an empty item; remove the extra comma")
             }
             PatternErrorKind::OutOfRange(given) => {
                 write!(f, "{field} run from {first} to {last}")?;
@@ -206,11 +206,11 @@ impl fmt::Display for PatternError {
                 Quoted(given)
             ),
             PatternErrorKind::Star if self.field.may_be_any() => {
-                write!(f, "a pattern has no stars; leave {field} out for any")
+                write!(f, "a pattern takes no stars; leave {field} out for any")
             }
             PatternErrorKind::Star => write!(
                 f,
-                "a pattern has no stars; write the {field} with commas between them (left out \
+                "a pattern takes no stars; write the {field} with commas between them (left out \
                  they are 0)"
             ),
             PatternErrorKind::NotAValue(given) => {

@@ -175,7 +175,7 @@ impl fmt::Display for ZoneError {
             ),
             ZoneErrorKind::Local => write!(
                 f,
-                "{given} is another zone on every machine; write an IANA name such as \
+                "{given} is a different zone on every machine; write an IANA name such as \
                  Europe/Berlin, or leave it out for UTC"
             ),
             ZoneErrorKind::Offset => {

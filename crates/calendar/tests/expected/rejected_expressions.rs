@@ -75,7 +75,7 @@ fn macros_are_known_and_in_lower_case() {
     assert_cron(
         "@fortnightly",
         "@fortnightly",
-        "`@fortnightly` is not a macro; there are @yearly, @annually, @monthly, @weekly, @daily, \
+        "`@fortnightly` is not a macro; the macros are @yearly, @annually, @monthly, @weekly, @daily, \
          @midnight and @hourly",
     );
 }
@@ -100,7 +100,7 @@ fn a_cron_tz_prefix_is_told_to_be_a_time_zone() {
 
 #[test]
 fn the_last_day_is_not_in_this_dialect() {
-    let message = "`L` for the last day is not part of this dialect; write the days themselves";
+    let message = "`L` for the last day is not supported; list the days themselves";
     assert_cron("0 0 L * *", "L", message);
     assert_cron("0 0 * * 5L", "5L", message);
 }
@@ -110,21 +110,20 @@ fn the_nearest_weekday_is_not_in_this_dialect() {
     assert_cron(
         "0 0 15W * *",
         "15W",
-        "`W` for the nearest weekday is not part of this dialect; write the days themselves",
+        "`W` for the nearest weekday is not supported; list the days themselves",
     );
 }
 
 #[test]
 fn the_nth_weekday_is_not_in_this_dialect() {
-    let message =
-        "`#` for the nth weekday of a month is not part of this dialect; write the days themselves";
+    let message = "`#` for the nth weekday of a month is not supported; list the days themselves";
     assert_cron("0 0 * * fri#2", "fri#2", message);
     assert_cron("0 0 * * 5#2", "5#2", message);
 }
 
 #[test]
 fn an_empty_list_item_is_pointed_at() {
-    let message = "the list has an empty item; take out the comma that is too many";
+    let message = "the list has an empty item; remove the extra comma";
     for text in ["0 9, * * *", "0 ,9 * * *", "0 9,,10 * * *", ", 9 * * *", "0 9 * * mon,"] {
         assert_cron(text, "", message);
     }
@@ -162,12 +161,8 @@ fn a_value_out_of_range_is_named_with_the_range() {
 
 #[test]
 fn a_step_is_a_number_of_at_least_one() {
-    assert_cron("*/0 * * * *", "0", "a step of 0 never moves on; write a step of at least 1");
-    assert_cron(
-        "*/ * * * *",
-        "",
-        "a step is missing; write a number behind the slash, such as */5",
-    );
+    assert_cron("*/0 * * * *", "0", "a step of 0 never advances; write a step of at least 1");
+    assert_cron("*/ * * * *", "", "a step is missing; write a number after the slash, such as */5");
     assert_cron("*/x * * * *", "x", "`x` is not a step; write a number, such as */5");
 }
 
@@ -184,7 +179,7 @@ fn a_star_stands_alone() {
     assert_cron(
         "0 9 *5 * *",
         "*5",
-        "`*5` mixes a star with something else; a star stands alone or before a step, such as */5",
+        "`*5` mixes a star with something else; a star is used alone or with a step, such as */5",
     );
 }
 

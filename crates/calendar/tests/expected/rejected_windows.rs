@@ -79,7 +79,8 @@ fn a_pattern_takes_no_stars_and_no_steps() {
     for text in ["*", "*/5", "?"] {
         assert_pattern(
             PatternText { hours: Some(text), ..NO_FIELDS },
-            "a pattern has no stars; write the hours with commas between them (left out they are 0)",
+            "a pattern takes no stars; write the hours with commas between them (left out they \
+             are 0)",
         );
     }
 }
@@ -89,7 +90,7 @@ fn a_pattern_has_no_empty_items() {
     for text in ["1,,2", ",1", "1,", "1, ,2"] {
         assert_pattern(
             PatternText { minutes: Some(text), ..NO_FIELDS },
-            "the list has an empty item; take out the comma that is too many",
+            "the list has an empty item; remove the extra comma",
         );
     }
     assert_pattern(

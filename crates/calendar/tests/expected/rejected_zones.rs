@@ -15,7 +15,7 @@ fn an_empty_zone_is_told_to_be_absent() {
 fn local_is_no_zone() {
     assert_zone(
         "Local",
-        "`Local` is another zone on every machine; write an IANA name such as Europe/Berlin, \
+        "`Local` is a different zone on every machine; write an IANA name such as Europe/Berlin, \
          or leave it out for UTC",
     );
 }

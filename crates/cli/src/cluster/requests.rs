@@ -68,9 +68,9 @@ impl Requests {
         let place = self.place();
         let elsewhere = match self.scope {
             Scope::Cluster => "",
-            Scope::Namespace(_) => "; -n looks into another, -A into all",
+            Scope::Namespace(_) => "; use -n for another namespace, or -A for all",
         };
-        format!("there is no policy in {place}{elsewhere}")
+        format!("no policies found in {place}{elsewhere}")
     }
 
     /// All objects of a kind where is looked.
@@ -156,7 +156,7 @@ impl Requests {
             resource,
             is_namespaced: capabilities.scope == ResourceScope::Namespaced,
         });
-        self.answer(found, &format!("ask for the kinds of {group}/{version}"))
+        self.answer(found, &format!("discover the kinds of {group}/{version}"))
     }
 
     /// Whether the cluster has a kind. When it does not say, it may have it.
@@ -191,13 +191,16 @@ impl Requests {
             Err(Unanswered::Kube(kube::Error::Api(status))) => match status.code {
                 403 => Ok(Answer::Forbidden(status.message)),
                 404 => Ok(Answer::Absent),
-                401 => Err(anyhow!("the server does not know who asks (401 {})", status.message))
-                    .with_context(|| format!("failed to {what} of {server}")),
-                code => Err(anyhow!("the server said {code} {}", status.message))
-                    .with_context(|| format!("failed to {what} of {server}")),
+                401 => Err(anyhow!(
+                    "the server did not authenticate the request (401 {})",
+                    status.message
+                ))
+                .with_context(|| format!("failed to {what} at {server}")),
+                code => Err(anyhow!("the server answered {code} {}", status.message))
+                    .with_context(|| format!("failed to {what} at {server}")),
             },
             Err(Unanswered::Kube(error @ kube::Error::SerdeError(_))) => {
-                Err(anyhow!(error)).with_context(|| format!("failed to {what} of {server}"))
+                Err(anyhow!(error)).with_context(|| format!("failed to {what} at {server}"))
             }
             Err(Unanswered::Kube(error)) => {
                 Err(anyhow!(cause_of(&error))).with_context(|| format!("failed to reach {server}"))

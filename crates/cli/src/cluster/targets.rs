@@ -119,7 +119,7 @@ async fn fetch_scales(
         Answer::Found(kind) => kind,
         Answer::Absent => return Ok(()),
         Answer::Forbidden(_) => {
-            let right = format!("see the kinds of {group}/{version}");
+            let right = format!("discover the kinds of {group}/{version}");
             let missing = wanted.iter().map(|(target, _)| unseen(target, &right));
             seen.unseen.extend(missing);
             return Ok(());
@@ -148,7 +148,7 @@ async fn fetch_scales(
 }
 
 fn unseen(target: &Identity, right: &str) -> String {
-    format!("{target} was not looked at: the right to {right} is missing")
+    format!("{target} was not read: missing permission to {right}")
 }
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ struct Line;
 impl Line {
     fn write() -> Line {
         // Nothing is lost when this line is.
-        let _ = write!(io::stderr(), "\r\x1b[Kasking the cluster …");
+        let _ = write!(io::stderr(), "\r\x1b[Kreading from the cluster …");
         Line
     }
 }

@@ -49,7 +49,7 @@ pub(super) fn write(answer: &Answer<'_>, output: &mut impl Write) -> io::Result<
         }
     }
     for assumption in answer.assumptions() {
-        writeln!(output, "{QUIET}Taken for granted: {assumption}{QUIET:#}")?;
+        writeln!(output, "{QUIET}Assumption: {assumption}{QUIET:#}")?;
     }
     for placed in answer.findings() {
         writeln!(output)?;

@@ -24,7 +24,7 @@ pub(super) fn read(texts: &[String], world: &World) -> Result<AssumedValues, Arg
         for place in meant {
             if let Some(other) = assumed.get(&place) {
                 let object = &place.0;
-                let message = format!("{field} of {object} is assumed already, to be {other}");
+                let message = format!("{field} of {object} is already assumed to be {other}");
                 return Err(ArgumentError::whole(ARGUMENT, text, message));
             }
             assumed.insert(place, value);

@@ -42,7 +42,7 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
     )?;
     let assumptions = question.assumptions(&assumptions);
     if !assumptions.is_empty() {
-        writeln!(output, "\n{STRONG}Taken for granted{STRONG:#}")?;
+        writeln!(output, "\n{STRONG}Assumptions{STRONG:#}")?;
         for assumption in assumptions {
             for (index, line) in wrapped(&assumption, columns + MARGIN - 4).iter().enumerate() {
                 writeln!(output, "  {}{line}", if index == 0 { "" } else { "  " })?;

@@ -22,7 +22,7 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> io::Res
         listed += 1;
     }
     if listed == 0 {
-        writeln!(output, "nothing happens in this time")?;
+        writeln!(output, "nothing happens in this period")?;
     }
     for placed in &question.input.findings {
         writeln!(output)?;
@@ -51,7 +51,7 @@ fn write_event(question: &Question<'_>, event: &Event, output: &mut impl Write) 
     });
     let sets: Vec<String> = sets.collect();
     let sets = match event.what {
-        Occurrence::Superseded => "another rule of the same instant takes its place".to_owned(),
+        Occurrence::Superseded => "another rule at the same instant takes its place".to_owned(),
         Occurrence::Missed => "too late to be carried out".to_owned(),
         Occurrence::Fires | Occurrence::Opens | Occurrence::Closes => sets.join(", "),
     };

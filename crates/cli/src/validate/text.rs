@@ -124,7 +124,7 @@ fn write_summary(
         .map(|(count, what)| plural(count, what))
         .collect();
     let outcome = if told.is_empty() {
-        "all is well".to_owned()
+        "no problems found".to_owned()
     } else {
         let files: BTreeSet<_> = findings.iter().map(|placed| placed.source).collect();
         format!("{} in {}", told.join(" and "), plural(files.len(), "file"))
@@ -135,7 +135,7 @@ fn write_summary(
     if !reading.passed_over.is_empty() {
         let others: Vec<_> =
             reading.passed_over.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
-        writeln!(output, "passed over objects of other kinds: {}", printable(&others.join(", ")))?;
+        writeln!(output, "skipped objects of other kinds: {}", printable(&others.join(", ")))?;
     }
     Ok(())
 }

@@ -23,8 +23,8 @@ pub(super) fn pattern(argument: &'static str, text: &str) -> Result<Pattern, Arg
         |span: Range<usize>, message: String| ArgumentError::new(argument, text, span, message);
     let Some(assignments) = assignments(text) else {
         let message = format!(
-            "a pattern is fields with their lists, such as 'weekdays=Mon,Tue hours=9'; there are \
-             {FIELDS}"
+            "a pattern lists values for fields, such as 'weekdays=Mon,Tue hours=9'; the fields \
+             are {FIELDS}"
         );
         return Err(wrong(0..text.len(), message));
     };
@@ -39,12 +39,18 @@ pub(super) fn pattern(argument: &'static str, text: &str) -> Result<Pattern, Arg
             "weekdays" => (PatternField::Weekdays, &mut fields.weekdays),
             "years" => (PatternField::Years, &mut fields.years),
             "" => {
-                let message = format!("a field's name is missing before `=`; there are {FIELDS}");
+                let message = format!(
+                    "the field name is missing before `=`; the fields are \
+                                       {FIELDS}"
+                );
                 return Err(wrong(name.start..list.start, message));
             }
             input => {
                 let input = quoted(input);
-                let message = format!("{input} is not a field of a pattern; there are {FIELDS}");
+                let message = format!(
+                    "{input} is not a field of a pattern; the fields are \
+                                       {FIELDS}"
+                );
                 return Err(wrong(name, message));
             }
         };
@@ -137,8 +143,8 @@ mod tests {
         for text in ["=", "=9", "hours==9"] {
             assert!(message(text).contains("name is missing before `=`"), "{text:?}");
         }
-        assert!(message("").contains("a pattern is fields with their lists"));
-        assert!(message("hours").contains("a pattern is fields with their lists"));
+        assert!(message("").contains("a pattern lists values for fields"));
+        assert!(message("hours").contains("a pattern lists values for fields"));
     }
 
     #[test]

@@ -122,7 +122,7 @@ fn a_target_that_cannot_be_scaled_is_told_and_scaled_as_soon_as_it_can_be() -> T
 
         let verbs = "grant system:serviceaccount:default:almanac the verb \"patch\" on the resource \
                      \"deployments/scale\" of the API group \"apps\" in the namespace \"shop\"";
-        let message = format!("Deployment.apps shop/locked is out of reach: {verbs}");
+        let message = format!("Deployment.apps shop/locked cannot be accessed: {verbs}");
         assert_told(cluster, "locked", "TargetForbidden", &message).await?;
         let writes = cluster.target_writes().await?;
         let refused = writes.iter().filter(|write| write.name == "locked");
@@ -163,16 +163,16 @@ async fn what_is_wrong_is_told_beforehand(cluster: &Cluster) -> TestResult {
         );
         assert_told(cluster, object, "TargetNotFound", &message).await?;
     }
-    let message = "spec.scaleTargetRef.kind: Invalid value: \"DaemonSet\": a DaemonSet runs once a \
-                   node and has no number of replicas";
+    let message = "spec.scaleTargetRef.kind: Invalid value: \"DaemonSet\": a DaemonSet runs once \
+                   per node and has no replica count";
     assert_told(cluster, "daemon", "NoUsableRule", message).await?;
     let message = "ConfigMap shop/settings has no scale subresource; a rule can only scale what \
                    has one";
     assert_told(cluster, "map", "TargetNotScalable", message).await?;
     let message =
-        "the cluster has no kind Widget in group example.org: is its definition installed?";
+        "the cluster does not serve the kind Widget in group example.org: is its CRD installed?";
     assert_told(cluster, "widget", "TargetUnknownKind", message).await?;
-    let message = "Fleet.example.org north is in no namespace; start the controller with \
+    let message = "Fleet.example.org north is cluster-scoped; start the controller with \
                    --allow-cluster-scoped-targets to allow it";
     assert_told(cluster, "fleet", "ClusterScopedTarget", message).await
 }
@@ -213,7 +213,7 @@ async fn another_target_waits_for_the_next_time(cluster: &Cluster) -> TestResult
     let mut history = history(&status, "morning")?;
     let message = history["failedExecutions"][0]["message"].take();
     let message = message.as_str().unwrap_or_default();
-    assert!(message.ends_with(": given up, because the rule was changed"), "{message}");
+    assert!(message.ends_with(": gave up because the rule was changed"), "{message}");
     let failed = json!([{"scheduleTime": BOUNDARY, "message": null}]);
     assert_eq!(history, json!({"nextExecutionTime": TOMORROW, "failedExecutions": failed}));
     Ok(())

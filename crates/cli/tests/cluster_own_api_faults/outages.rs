@@ -51,7 +51,7 @@ fn a_store_that_stops_across_a_firing_costs_the_lease_and_nothing_else() -> Test
         replica.await_after_firing(-2).await?;
         replica.ensure_before_firing()?;
         test.plane.pause(Component::Etcd)?;
-        replica.controller.program.await_log("leading no more").await?;
+        replica.controller.program.await_log("no longer the leader").await?;
         replica.await_after_firing(18).await?;
         test.plane.resume(Component::Etcd)?;
         await_changed_and_recorded_once(cluster, "shop").await?;

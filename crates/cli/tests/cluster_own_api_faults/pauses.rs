@@ -20,7 +20,7 @@ async fn serves_numbers(replica: &Replica) -> anyhow::Result<bool> {
 
 async fn await_standby(replica: &Replica) -> TestResult {
     let program = &replica.controller.program;
-    program.await_log("leading no more").await?;
+    program.await_log("no longer the leader").await?;
     program.await_ready().await?;
     ensure!(!replica.leads().await?, "it leads");
     ensure!(!serves_numbers(replica).await?, "it serves the numbers of schedules");
@@ -165,7 +165,7 @@ fn two_that_lead_because_the_lease_was_deleted_carry_a_firing_out_once_and_recor
             Ok(Observation::of(is_one_conflict(&sent), format!("{sent:?}")))
         })
         .await?;
-        first.controller.program.await_log("leading no more").await?;
+        first.controller.program.await_log("no longer the leader").await?;
         lease.release();
         await_standby(&first).await?;
         await_holder(cluster, "second").await?;

@@ -80,7 +80,7 @@ fn whoever_is_told_to_end_while_it_takes_the_lease_gives_it_back() -> TestResult
         let replica = Replica::start_behind(proxy, FIRING.parse()?, &["--identity", "only"])?;
         taking.await_taken(1).await?;
         let goes_on = async {
-            replica.controller.program.await_log("ending; what is under way").await?;
+            replica.controller.program.await_log("shutting down; finishing work").await?;
             taking.release();
             Ok(())
         };

@@ -88,7 +88,7 @@ fn a_firing_whose_record_waits_while_the_lease_is_lost_is_not_recorded_as_missed
         statuses.await_taken(1).await?;
         let renewals = Fault::refuse().method(Method::PUT).matching(Recorded::is_for_lease);
         let renewals = replica.proxy.inject(renewals.always());
-        replica.controller.program.await_log("leading no more").await?;
+        replica.controller.program.await_log("no longer the leader").await?;
         statuses.withdraw();
         renewals.withdraw();
         await_carried_out_once(cluster, "shop").await?;

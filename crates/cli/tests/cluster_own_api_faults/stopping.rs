@@ -144,8 +144,8 @@ async fn await_records(cluster: &Cluster) -> Result<Vec<String>> {
 
 async fn await_told(cluster: &Cluster, name: &str) -> TestResult {
     let event = format!(
-        "Normal RuleStopped: rule up was not carried out, for everything is stopped; \
-         Deployment.apps {NAMESPACE}/{name} stays as it is"
+        "Normal RuleStopped: rule up was not carried out because everything is stopped; \
+         Deployment.apps {NAMESPACE}/{name} stays as is"
     );
     cluster.await_event(NAMESPACE, name, &event).await
 }

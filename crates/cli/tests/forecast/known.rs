@@ -74,7 +74,7 @@ fn an_object_of_which_nothing_can_be_used_is_explained_all_the_same() {
     let (told, code, shown) = explain("hopeless", &[("a.yaml", HOPELESS)], "hopeless");
     assert_eq!((code, verdicts(&told)), (Some(1), vec!["- error".to_owned()]));
     assert_eq!(told["value"], Value::Null);
-    assert!(shown.contains("a DaemonSet runs once a node"), "{shown}");
+    assert!(shown.contains("a DaemonSet runs once per node"), "{shown}");
 }
 
 #[test]
@@ -139,7 +139,7 @@ fn an_instant_beyond_those_that_can_be_told_is_said_to_be_so() {
     let output = almanac(&folder, &["explain", "-f", ".", "shop", "--at", "9999-12-30T23:00:00Z"]);
     assert_eq!(output.status.code(), Some(2));
     let said = text(&output.stderr);
-    assert!(said.contains("the last one is 9999-12-30T22:00:00Z"), "{said}");
+    assert!(said.contains("to 9999-12-30T22:00:00Z"), "{said}");
     let last = ["explain", "-f", ".", "shop", "--at", "9999-12-30T22:00:00Z"];
     assert_eq!(almanac(&folder, &last).status.code(), Some(0));
 }

@@ -145,7 +145,7 @@ fn two_policies_that_write_one_target_are_one_series_with_a_finding() {
     assert!(writers.contains(&&Value::from("night-watch")), "{writers:?}");
     assert_eq!(told["findings"][0]["code"], "two-writers");
     let shown = text(&forecast(&folder, &[]).stdout);
-    assert!(shown.contains("2 policies write it"), "{shown}");
+    assert!(shown.contains("set by 2 policies"), "{shown}");
     assert!(shown.contains("warning[two-writers]"), "{shown}");
 }
 
@@ -214,7 +214,7 @@ fn an_assumption_is_told_and_can_be_set() {
 
     let told = json(&forecast(&folder, &["-o", "json", "--assume", "hpa/shop.minReplicas=3"]));
     assert_eq!(told["series"][0]["segments"][0]["value"], 3);
-    assert!(told["assumptions"].to_string().contains("as you say"));
+    assert!(told["assumptions"].to_string().contains("as specified"));
     let output = forecast(&folder, &["--assume", "shop.replicas=3"]);
     assert_eq!(output.status.code(), Some(2));
 }

@@ -149,7 +149,7 @@ pub(crate) fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// What a question is answered over a cluster, when all is well and nothing is left unseen.
+/// What a question is answered over a cluster, when there are no problems and nothing is left unseen.
 pub(crate) async fn answer(kubeconfig: &Path, arguments: &[&str]) -> anyhow::Result<String> {
     let output = almanac(kubeconfig, arguments).await?;
     ensure!(output.status.success(), "{arguments:?}: {}{}", stdout(&output), stderr(&output));

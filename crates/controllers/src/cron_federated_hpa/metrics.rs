@@ -50,20 +50,20 @@ impl CronMetrics {
     pub(super) fn register(&self, registry: &mut Registry) {
         registry.register(
             "almanac_cron_lag_seconds",
-            "From the instant a rule was scheduled for until it was carried out",
+            "Delay from the scheduled time of a firing until it was carried out",
             self.lag.clone(),
         );
-        let fired = "Firings that were carried out, or found their value there already";
+        let fired = "Firings that were carried out, including those whose value was already set";
         registry.register("almanac_cron_fired", fired, self.fired.clone());
-        let failed = "Firings that were tried in vain until it was too late";
+        let failed = "Firings whose attempts all failed until it was too late";
         registry.register("almanac_cron_failed", failed, self.failed.clone());
-        let missed = "Firings that nobody was there to carry out in time";
+        let missed = "Firings that were not attempted in time";
         registry.register("almanac_cron_missed", missed, self.missed.clone());
-        let superseded = "Firings that another firing of the same object took the place of";
+        let superseded = "Firings superseded by another firing of the same object";
         registry.register("almanac_cron_superseded", superseded, self.superseded.clone());
         let stopped = "Firings that fell due while everything was stopped by hand";
         registry.register("almanac_cron_stopped", stopped, self.stopped.clone());
-        let ahead = "Rules that a clock which was far ahead had handled";
+        let ahead = "Rules that had been handled by a clock far in the future";
         registry.register("almanac_cron_clock_was_ahead", ahead, self.clock_was_ahead.clone());
         let undone = "Firings whose value another writer replaced within two minutes";
         registry.register("almanac_cron_undone", undone, self.undone.clone());
@@ -130,22 +130,22 @@ fn gauges(firing_backlog: FiringBacklog) -> [Gauge; 4] {
     [
         (
             "almanac_cron_rules_armed",
-            "Rules that wait for their next firing",
+            "Rules waiting for their next firing",
             count(firing_backlog.armed),
         ),
         (
             "almanac_cron_next_firing_timestamp_seconds",
-            "When the next rule fires, in seconds since 1970",
+            "Time of the next firing, in seconds since the epoch",
             firing_backlog.next.map(Timestamp::as_second),
         ),
         (
             "almanac_cron_oldest_overdue_firing_timestamp_seconds",
-            "The oldest firing that is due and was not dealt with yet, in seconds since 1970",
+            "Time of the oldest firing that is due and not yet handled, in seconds since the epoch",
             firing_backlog.oldest_overdue.map(Timestamp::as_second),
         ),
         (
             "almanac_cron_firings_retrying",
-            "Firings that were tried in vain and are to be tried again",
+            "Firings that have failed at least once and are being retried",
             count(firing_backlog.retrying),
         ),
     ]

@@ -46,16 +46,16 @@ fn told<'a>(of: &ReportSubject, recorded: &'a Recorded) -> Option<(&'a str, Even
             let writer = of.changed_by.as_deref();
             let writer = writer.map_or_else(String::new, |name| format!(", {name},"));
             let note = format!(
-                "rule {rule} set {field} of {} to {set}; another writer{writer} has set it to \
-                 {found} since. What it has set is left as it is",
+                "rule {rule} set {field} of {} to {set}; another writer{writer} has since set \
+                 it to {found}. That value is left as it is",
                 target(of)
             );
             (rule, event(of, true, "UndoneByAnotherWriter", note))
         }
         Recorded::ClockWasAhead { rule, until } => {
             let note = format!(
-                "rule {rule} was dealt with until {until}, which is far ahead of now: a clock was \
-                 wrong. That is forgotten, and the rule goes on from now"
+                "rule {rule} was handled up to {until}, which is far in the future: a clock was \
+                 wrong. That is discarded, and the rule continues from now"
             );
             (rule, event(of, true, "ClockWasAhead", note))
         }
@@ -67,7 +67,9 @@ fn ended(of: &ReportSubject, rule: &str, execution: &Execution) -> Event {
     let (reason, is_warning, what) = match &execution.ending {
         Ending::Done(applied) => ("ScaledByRule", false, done(&target, *applied)),
         Ending::Failed { attempts, message } => {
-            let what = format!("failed to change {target} in {attempts} attempts: {message}");
+            let plural = if *attempts == 1 { "" } else { "s" };
+            let what =
+                format!("failed to change {target} after {attempts} attempt{plural}: {message}");
             ("RuleFailed", true, what)
         }
         Ending::Superseded { by } => ("RuleSuperseded", false, format!("was superseded by {by}")),
@@ -77,7 +79,7 @@ fn ended(of: &ReportSubject, rule: &str, execution: &Execution) -> Event {
         }
         Ending::Stopped => {
             let what =
-                format!("was not carried out, for everything is stopped; {target} stays as it is");
+                format!("was not carried out because everything is stopped; {target} stays as is");
             ("RuleStopped", false, what)
         }
     };
@@ -100,8 +102,8 @@ fn missed(
     }
     let at_least = if count < MAX_COUNTED { "" } else { "at least " };
     format!(
-        "rule {rule}, scheduled {at_least}{count} times from {first} to {last}, was missed each time, \
-         by {late:#} the last; {target} was not changed"
+        "rule {rule} missed {at_least}{count} firings from {first} to {last}, the last by {late:#}; \
+         {target} was not changed"
     )
 }
 
@@ -179,9 +181,8 @@ mod tests {
         );
         assert_eq!(
             line(&missed(61, first)),
-            "Warning RuleMissed: rule a, scheduled 61 times from 2026-11-20T08:00:00Z to \
-             2026-11-20T09:00:00Z, was missed each time, by 6m 26s the last; its target was not \
-             changed"
+            "Warning RuleMissed: rule a missed 61 firings from 2026-11-20T08:00:00Z to \
+             2026-11-20T09:00:00Z, the last by 6m 26s; its target was not changed"
         );
     }
 
@@ -192,7 +193,7 @@ mod tests {
         let told = |writer: &str| {
             format!(
                 "Warning UndoneByAnotherWriter: rule a set replicas of its target to 5; {writer} has \
-                 set it to 2 since. What it has set is left as it is"
+                 since set it to 2. That value is left as it is"
             )
         };
         assert_eq!(line(&undone), told("another writer"));
@@ -204,6 +205,6 @@ mod tests {
     fn a_clock_that_was_ahead_is_a_warning() {
         let until = at("2026-12-20T09:00:00Z");
         let told = line(&Recorded::ClockWasAhead { rule: "a".into(), until });
-        assert!(told.starts_with("Warning ClockWasAhead: rule a was dealt with until 2026-12-20"));
+        assert!(told.starts_with("Warning ClockWasAhead: rule a was handled up to 2026-12-20"));
     }
 }

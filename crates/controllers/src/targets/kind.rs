@@ -74,14 +74,14 @@ pub(super) async fn resolve(
         Ok(Err(kube::Error::Discovery(_))) => return Err(unknown()),
         Ok(Err(error)) => {
             return Err(TargetError::Transient(format!(
-                "failed to ask for {api}: {}",
+                "failed to discover {api}: {}",
                 summarize(&error)
             )));
         }
         Err(_) => {
             let seconds = REQUEST_TIMEOUT.as_secs();
             return Err(TargetError::Transient(format!(
-                "failed to ask for {api}: no answer within {seconds} s"
+                "failed to discover {api}: no answer within {seconds} s"
             )));
         }
     };

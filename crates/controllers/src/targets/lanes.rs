@@ -166,7 +166,7 @@ impl Lane {
     }
 
     fn too_slow(&self) -> TargetError {
-        TargetError::Transient(format!("the API server answers too slowly for {}", self.name))
+        TargetError::Transient(format!("the API server responds too slowly for {}", self.name))
     }
 
     /// Notes that an answer was waited for in vain. Whether that is told.
@@ -178,7 +178,7 @@ impl Lane {
             state.told_at = Some(Instant::now());
             tracing::warn!(
                 kind = self.name,
-                "the API server does not answer for this kind; its targets are asked for again later"
+                "the API server does not respond for this kind; its targets are retried later"
             );
         }
         is_told

@@ -91,7 +91,7 @@ struct RuleAtInstant<'a> {
     rule: &'a CronRule,
     index: usize,
     now: Timestamp,
-    /// Until when it was handled by a clock that was ahead, if that has just been forgotten.
+    /// Until when it were handled by a clock that ran ahead, if that has just been forgotten.
     was_ahead_until: Option<Timestamp>,
 }
 

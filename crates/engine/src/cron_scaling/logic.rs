@@ -109,7 +109,7 @@ impl Logic for CronRules {
             rule: Some(Arc::from(&*rule.name)),
             position: Some(rule.position),
             verdict: Verdict::Error,
-            because: "cannot be used as it is written".to_owned(),
+            because: "is invalid as written".to_owned(),
             since: None,
             until: None,
         });

@@ -194,7 +194,7 @@ impl RuleMemory {
         recorded.push(Recorded::ClockWasAhead { rule, until });
     }
 
-    /// The memory of a rule that cannot be used as it is written now. Whatever it is mended to is
+    /// The memory of a rule that is invalid as written now. Whatever it is mended to is
     /// another rule than it was, and does not fire for the time it was broken.
     fn invalidated(&self, now: Timestamp, recorded: &mut Vec<Recorded>) -> RuleMemory {
         let mut memory = self.clone();
@@ -206,7 +206,7 @@ impl RuleMemory {
     fn give_up_pending(&mut self, now: Timestamp, recorded: &mut Vec<Recorded>) {
         if let Some(pending) = self.pending.take() {
             let Pending { at, attempts, .. } = *pending;
-            let message = Arc::from("given up, because the rule was changed");
+            let message = Arc::from("gave up because the rule was changed");
             let ending = Ending::Failed { attempts, message };
             self.add(Execution::new(at, now, ending), recorded);
         }

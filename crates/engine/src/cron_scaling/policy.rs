@@ -25,7 +25,7 @@ pub struct CronScaling {
     pub unusable_rules: Box<[UnusableRule]>,
 }
 
-/// What is left of a rule that cannot be used as it is written.
+/// What is left of a rule that is invalid as written.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct UnusableRule {
     /// Its name, under which its history is kept.

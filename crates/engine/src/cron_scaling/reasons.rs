@@ -30,12 +30,12 @@ pub enum Because {
     TargetMissing,
     /// It fired, but nobody could look at the target.
     TargetUnreachable,
-    /// It fired, an attempt was in vain, and the next one is to come.
+    /// It fired, an attempt failed, and it will be retried.
     Retrying {
-        /// How many attempts were in vain.
+        /// How many attempts have failed.
         attempts: u32,
     },
-    /// It fired, and all attempts were in vain until it was too late.
+    /// It fired, and every attempt failed until it was too late.
     GaveUp {
         /// How many attempts there were.
         attempts: u32,
@@ -63,9 +63,9 @@ pub fn render(policy: &CronScaling, reason: &Reason<Because>) -> String {
     let name = |position: u32| rule_at(position).map_or("another rule", |it| &*it.name).to_owned();
     match reason.because {
         Because::Fired => format!("{schedule}: fired"),
-        Because::AlreadySet => format!("{schedule}: fired, and the target was so already"),
+        Because::AlreadySet => format!("{schedule}: fired; already at this value"),
         Because::MovedOtherBound => {
-            format!("{schedule}: fired, and moved the other bound with its own")
+            format!("{schedule}: fired; moved the other bound too")
         }
         Because::Superseded { by } => {
             format!("{schedule}: fired, but was superseded by {}", name(by))
@@ -76,20 +76,26 @@ pub fn render(policy: &CronScaling, reason: &Reason<Because>) -> String {
         }
         Because::TargetMissing => format!("{schedule}: fired, but the target was not found"),
         Because::TargetUnreachable => {
-            format!("{schedule}: fired, but the target could not be looked at")
+            format!("{schedule}: fired, but the target could not be read")
         }
-        Because::Retrying { attempts: 0 } => format!("{schedule}: fired, and is about to be tried"),
+        Because::Retrying { attempts: 0 } => format!("{schedule}: fired; first attempt pending"),
+        Because::Retrying { attempts: 1 } => {
+            format!("{schedule}: fired; 1 failed attempt; retrying")
+        }
         Because::Retrying { attempts } => {
-            format!("{schedule}: fired, tried in vain {attempts} times so far")
+            format!("{schedule}: fired; {attempts} failed attempts; retrying")
         }
+        Because::GaveUp { attempts: 1 } => format!("{schedule}: fired; gave up after 1 attempt"),
         Because::GaveUp { attempts } => {
-            format!("{schedule}: fired, given up after {attempts} attempts")
+            format!("{schedule}: fired; gave up after {attempts} attempts")
         }
         Because::Stopped => format!("{schedule}: fired, but everything was stopped"),
         Because::Suspended => format!("{schedule}: suspended"),
         Because::NotDue => format!("{schedule}: not due"),
         Because::ClockWasAhead { until } => {
-            format!("{schedule}: not due; {until:.0} was handled by a clock that was ahead")
+            format!(
+                "{schedule}: not due; firings up to {until:.0} were handled by a clock that ran ahead"
+            )
         }
     }
 }

@@ -51,10 +51,10 @@ pub fn settle(
                 continue;
             }
             Some(Outcome::Conflict) => {
-                Arc::from("somebody else changed the target at the same time")
+                Arc::from("the target was changed by somebody else at the same time")
             }
             Some(Outcome::Refused(message) | Outcome::Unknown(message)) => Arc::clone(message),
-            None => Arc::from("nobody carried it out"),
+            None => Arc::from("it was not attempted"),
         };
         memory.attempt_failed(&message, now, &mut recorded);
     }

@@ -19,7 +19,7 @@ pub enum Because {
         /// The position of the other.
         than: u32,
     },
-    /// It is open, but another open one of the same priority comes before it.
+    /// It is open, but another open one of the same priority is listed before it.
     LaterInTheSpec {
         /// The position of the other.
         than: u32,
@@ -34,13 +34,13 @@ pub fn render(policy: &ScheduledCapacity, reason: &Reason<Because>) -> String {
     let window = behaviour.map_or_else(String::new, |it| it.windows.describe());
     match reason.because {
         Because::Open => format!("{window}: open"),
-        Because::NothingOpen => "no behaviour is open, so the default holds".to_owned(),
+        Because::NothingOpen => "no behaviour is open, so the default applies".to_owned(),
         Because::Closed => format!("{window}: closed"),
         Because::LowerPriority { than } => {
             format!("{window}: open, but {} has a higher priority", name(than))
         }
         Because::LaterInTheSpec { than } => {
-            format!("{window}: open, but {} comes before it", name(than))
+            format!("{window}: open, but {} is listed before it", name(than))
         }
     }
 }

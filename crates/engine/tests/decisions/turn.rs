@@ -94,7 +94,7 @@ fn an_attempt_in_vain_of_a_policy_edited_before_the_closing_is_given_up() {
     assert!(!scaling.turn(monday("09:03:01")));
     assert_eq!(
         scaling.history("r"),
-        ["09:03:00 failed after 1: given up, because the rule was changed"]
+        ["09:03:00 failed after 1: gave up because the rule was changed"]
     );
 }
 
@@ -116,7 +116,7 @@ fn a_policy_made_unusable_before_the_closing_keeps_its_history_and_tries_nothing
     assert_eq!(
         scaling.history("r"),
         [
-            "10:03:00 failed after 1: given up, because the rule was changed",
+            "10:03:00 failed after 1: gave up because the rule was changed",
             "09:03:00 done replicas 5"
         ]
     );

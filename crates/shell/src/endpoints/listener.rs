@@ -92,7 +92,7 @@ async fn next(
         if matches!(error.kind(), ErrorKind::ConnectionAborted | ErrorKind::ConnectionReset) {
             continue;
         }
-        tracing::warn!(%error, "failed to take a connection");
+        tracing::warn!(%error, "failed to accept a connection");
         tokio::select! {
             () = end.cancelled() => return None,
             () = tokio::time::sleep(PAUSE) => {}
@@ -130,13 +130,13 @@ async fn serve_one(
     let ended = tokio::select! {
         ended = whole => ended,
         () = place.is_lost() => {
-            tracing::debug!("a connection made way for another one");
+            tracing::debug!("closed a connection to make room for another one");
             return;
         }
     };
     match ended {
         Ok(Ok(())) => {}
         Ok(Err(error)) => tracing::debug!(%error, "a connection ended early"),
-        Err(_) => tracing::debug!("a connection took too long and was closed"),
+        Err(_) => tracing::debug!("closed a connection that took too long"),
     }
 }

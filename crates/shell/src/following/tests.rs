@@ -255,7 +255,7 @@ async fn a_watch_that_falls_silent_is_given_up_in_time_and_what_changed_is_told(
     following.after(5).await;
     stub.put(config_map("b"));
     let noted = following.after(75).await.split_off(3);
-    let expected = ["failed: a watch did not end in its time", "begin", "present a", "present b"];
+    let expected = ["failed: the watch did not end in time", "begin", "present a", "present b"];
     assert_eq!(noted[..4], expected);
 }
 

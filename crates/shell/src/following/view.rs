@@ -74,7 +74,7 @@ impl Collector for Views {
             self.lock().iter().map(|(kind, age)| (kind.clone(), age.since.elapsed())).collect();
         let Some(any) = ages.first() else { return Ok(()) };
         let name = "almanac_view_age_seconds";
-        let help = "How long ago anything was heard of a kind that is followed";
+        let help = "Seconds since the last response about a watched kind";
         let kind = ConstGauge::new(any.1.as_secs_f64()).metric_type();
         let mut family = encoder.encode_descriptor(name, help, None, kind)?;
         for (kind, age) in ages {

@@ -172,7 +172,7 @@ impl Candidate {
     }
 
     fn report_failure(&self, why: &str) {
-        tracing::warn!(error = why, "failed to look at the lease");
+        tracing::warn!(error = why, "failed to read the lease");
         self.health.set_waiting_for(format!("the lease: {why}"));
     }
 
@@ -285,9 +285,9 @@ impl Candidate {
             }
             Ok(Ok(None)) => return Err(Lost::To("nobody".to_owned())),
             Ok(Err(error)) => {
-                tracing::warn!(error = %summarize(&error), "failed to look at the lease");
+                tracing::warn!(error = %summarize(&error), "failed to read the lease");
             }
-            Err(_) => tracing::warn!("failed to look at the lease: no answer in time"),
+            Err(_) => tracing::warn!("failed to read the lease: no answer in time"),
         }
         Ok(Renewal::Later)
     }

@@ -17,7 +17,7 @@ pub struct Fence {
 
 /// The fence is shut: the Lease is lost, or could not be renewed in time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("this process does not lead any more")]
+#[error("this process is no longer the leader")]
 pub struct Fenced;
 
 const FOREVER: u64 = u64::MAX;

@@ -104,11 +104,15 @@ impl Switch {
         let mut state = self.lock();
         match (state.position == Position::Stopped, why) {
             (false, Some(why)) => {
-                tracing::warn!(why, "stopped: no target is changed until all is let go on");
+                tracing::warn!(
+                    why,
+                    "stopped: no target is changed until the annotation is \
+                                     removed"
+                );
                 state.position = Position::Stopped;
             }
             (true, None) => {
-                tracing::warn!("going on: what fell due while all was stopped is not made up for");
+                tracing::warn!("resuming: firings that fell due while stopped are not made up for");
                 state.position = Position::Resumed(self.inner.clock.now());
             }
             (true, Some(_)) | (false, None) => return,
@@ -131,7 +135,8 @@ impl std::fmt::Debug for Switch {
 impl Collector for Switch {
     fn encode(&self, mut encoder: DescriptorEncoder) -> Result<(), std::fmt::Error> {
         let stopped = ConstGauge::new(i64::from(self.is_stopped()));
-        let (name, help) = ("almanac_stopped", "Whether everything was stopped by hand: 1, or 0");
+        let (name, help) =
+            ("almanac_stopped", "Whether everything is stopped by hand (1) or not (0)");
         stopped.encode(encoder.encode_descriptor(name, help, None, stopped.metric_type())?)
     }
 }

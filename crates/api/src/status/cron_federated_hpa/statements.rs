@@ -74,7 +74,7 @@ fn ready(holds: bool, reason: ConditionReason, message: String) -> Statement {
 
 fn joined(first: String, further: Option<String>) -> String {
     match further {
-        Some(further) => format!("{first}. Besides, {further}"),
+        Some(further) => format!("{first}. Also, {further}"),
         None => first,
     }
 }

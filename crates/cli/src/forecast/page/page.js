@@ -112,7 +112,7 @@
     object.name;
   const who = (segment) => segment.policy
     ? called(segment.policy) + (segment.policy.rule ? " " + segment.policy.rule : "")
-    : "nobody yet";
+    : "no policy yet";
 
   const TOP = 18, BASE = 88, BAND = 26, THIN = 20, LETTER = 8;
   const HEIGHTS = {
@@ -219,7 +219,7 @@
     title.append(html("small", series.field));
     section.append(title);
     if (series.writers.length > 1) {
-      section.append(html("p", series.writers.length + " policies write it: " +
+      section.append(html("p", "set by " + series.writers.length + " policies: " +
         series.writers.join(", "), "warning"));
     }
     const canvases = series.blocks.map((block) => {
@@ -266,7 +266,7 @@
     };
     list("Findings", forecast.findings.map((it) => `${it.severity} ${it.file}:${it.line} ` +
       (it.field ? it.field + ": " : "") + it.message), "warning");
-    list("Taken for granted", forecast.assumptions, "quiet");
+    list("Assumptions", forecast.assumptions, "quiet");
     footer.append(html("p", "tzdata " + forecast.tzdata, "quiet"));
     if (forecast.series.length === 0) element("rows").append(html("p", "Nothing to forecast."));
   }

@@ -50,7 +50,7 @@ pub(super) fn write_series(
 fn warning(series: &Series) -> Option<String> {
     let policies = series.policies();
     let names: Vec<String> = policies.iter().map(ToString::to_string).collect();
-    let several = || format!("{} policies write it: {}", names.len(), names.join(" and "));
+    let several = || format!("set by {} policies: {}", names.len(), names.join(" and "));
     (names.len() > 1).then(several)
 }
 
@@ -141,15 +141,15 @@ fn when(view: View, segments: &[&Segment]) -> String {
         segments.iter().partition(|segment| segment.from == from);
     // An instant is not broken between lines.
     let at = |segment: &Segment| civil(view.zone, segment.from).replace(' ', NO_BREAK);
-    let begins = if before.is_empty() { "" } else { "from the beginning" };
+    let begins = if before.is_empty() { "" } else { "from the start" };
     match later[..] {
         [] => begins.to_owned(),
         [only] if begins.is_empty() => at(only),
-        [only] => format!("{begins} and {}", at(only)),
+        [only] => format!("{begins}, then {}", at(only)),
         [first, .., last] => {
-            let and = if begins.is_empty() { "" } else { " and " };
+            let then = if begins.is_empty() { "" } else { ", then " };
             let (first, last, times) = (at(first), at(last), later.len());
-            format!("{begins}{and}{times} times: {first} … {last}")
+            format!("{begins}{then}{times} times: {first} … {last}")
         }
     }
 }

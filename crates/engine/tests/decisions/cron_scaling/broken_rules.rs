@@ -66,6 +66,6 @@ fn a_broken_rule_gives_up_what_it_was_trying() {
     assert!(!scaling.turn(monday("09:10:01")));
     assert_eq!(
         scaling.history("bad"),
-        ["09:10:00 failed after 1: given up, because the rule was changed"]
+        ["09:10:00 failed after 1: gave up because the rule was changed"]
     );
 }

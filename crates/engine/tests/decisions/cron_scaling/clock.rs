@@ -89,8 +89,8 @@ fn five_minutes_ahead_is_a_clock_that_was_set_back_and_anything_more_is_one_that
 fn a_rule_that_was_handled_by_a_clock_that_was_ahead_is_explained_so() {
     let mut scaling = hourly();
     scaling.turn(a_month_ahead());
-    let expected = "every hour, at minute 3 (UTC): not due; 2026-04-01T09:03:00Z was handled by a \
-                    clock that was ahead";
+    let expected = "every hour, at minute 3 (UTC): not due; firings up to 2026-04-01T09:03:00Z \
+                    were handled by a clock that ran ahead";
     assert_eq!(scaling.explained(monday("09:03:08")), [expected]);
     scaling.turn(monday("09:03:08"));
     let explained = scaling.world.explain(&scaling.name(), monday("09:04"));

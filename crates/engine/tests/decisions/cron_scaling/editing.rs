@@ -41,7 +41,7 @@ fn an_edit_gives_up_what_was_being_tried_and_says_so() {
     assert!(!scaling.turn(monday("11:03:01")));
     assert_eq!(
         scaling.history("r")[0],
-        "11:03:00 failed after 1: given up, because the rule was changed"
+        "11:03:00 failed after 1: gave up because the rule was changed"
     );
 }
 

@@ -63,9 +63,25 @@ fn reasons_read_as_lines_for_a_person() {
     scaling.turn(monday("09:00"));
     let lines = scaling.explained(monday("09:03")).join("\n");
     assert!(lines.contains("fired, but was superseded by again"), "{lines}");
-    assert!(lines.contains("fired, and moved the other bound with its own"), "{lines}");
+    assert!(lines.contains("fired; moved the other bound too"), "{lines}");
     let lines = scaling.explained(monday("09:01")).join("\n");
     assert!(lines.contains("not due"), "{lines}");
+}
+
+#[test]
+fn failed_attempts_are_counted_in_the_reason_until_the_rule_gives_up() {
+    let mut scaling = Scaling::of_workload(1, &[rule("r", "3 * * * *", 5)]);
+    scaling.turn(monday("09:00"));
+    let reads = |scaling: &Scaling, now: &str| {
+        let lines = scaling.explained(monday(now));
+        lines[0].split_once(": ").expect("the schedule comes first").1.to_owned()
+    };
+    scaling.failed_turn(monday("09:03"), &Outcome::Conflict);
+    assert_eq!(reads(&scaling, "09:03"), "fired; 1 failed attempt; retrying");
+    assert_eq!(reads(&scaling, "09:09"), "fired; gave up after 1 attempt");
+    scaling.failed_turn(monday("09:03:01"), &Outcome::Conflict);
+    assert_eq!(reads(&scaling, "09:03:02"), "fired; 2 failed attempts; retrying");
+    assert_eq!(reads(&scaling, "09:09"), "fired; gave up after 2 attempts");
 }
 
 #[test]

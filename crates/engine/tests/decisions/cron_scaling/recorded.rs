@@ -84,7 +84,7 @@ fn each_failed_attempt_is_recorded_and_none_of_them_sets_anything() {
     scaling.failed_turn(monday("09:03:01"), &Outcome::Conflict);
     assert_eq!(
         recorded(&scaling),
-        ["09:03 r attempt 2: somebody else changed the target at the same time"]
+        ["09:03 r attempt 2: the target was changed by somebody else at the same time"]
     );
     scaling.turn(monday("09:08") + NANOSECOND);
     assert_eq!(recorded(&scaling), ["09:03 r failed after 2"]);

@@ -30,7 +30,7 @@ fn the_pause_doubles_up_to_a_minute_until_the_delay_is_over() {
     assert_eq!(attempts, [0, 1, 3, 7, 15, 31, 63, 123, 183, 243]);
     assert_eq!(
         scaling.history("r"),
-        ["09:03:00 failed after 10: somebody else changed the target at the same time"]
+        ["09:03:00 failed after 10: the target was changed by somebody else at the same time"]
     );
     assert_eq!(scaling.wake_at, Some(monday("10:03")));
 }
@@ -128,7 +128,7 @@ fn attempts_are_counted_anew_after_a_restart_within_the_same_deadline() {
     scaling.turn(monday("09:08") + NANOSECOND);
     assert_eq!(
         scaling.history("r"),
-        ["09:03:00 failed after 1: somebody else changed the target at the same time"]
+        ["09:03:00 failed after 1: the target was changed by somebody else at the same time"]
     );
 }
 

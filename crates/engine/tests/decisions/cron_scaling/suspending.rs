@@ -48,7 +48,7 @@ fn a_rule_that_is_suspended_while_it_is_tried_is_given_up() {
     assert!(!scaling.turn(monday("09:03:01")));
     assert_eq!(
         scaling.history("r"),
-        ["09:03:00 failed after 1: given up, because the rule was changed"]
+        ["09:03:00 failed after 1: gave up because the rule was changed"]
     );
 }
 

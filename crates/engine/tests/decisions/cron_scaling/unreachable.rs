@@ -61,7 +61,7 @@ fn what_is_due_there_is_told_apart_from_what_is_missing() {
     let because: Vec<_> = reasons.iter().map(|it| (it.verdict, it.because)).collect();
     assert_eq!(because, [(Verdict::Error, Because::TargetUnreachable)]);
     let lines = scaling.explained(monday("09:03"));
-    assert!(lines[0].ends_with(": fired, but the target could not be looked at"), "{lines:?}");
+    assert!(lines[0].ends_with(": fired, but the target could not be read"), "{lines:?}");
 }
 
 #[test]
