@@ -68,7 +68,8 @@ const CASES: &[Case] = &[
     ),
     (
         "0 15 10 ? * 6L 2026-2028",
-        "this is Quartz's dialect, with seconds first; `L` for the last day is not supported; list the days themselves",
+        "this is Quartz's dialect, with seconds first; `L` for the last day is not \
+             supported; list the days themselves",
         None,
     ),
     (
@@ -96,7 +97,8 @@ const CASES: &[Case] = &[
     ),
     (
         "0 0 12 L * *",
-        "this is a dialect with seconds first, such as Spring's; `L` for the last day is not supported; list the days themselves",
+        "this is a dialect with seconds first, such as Spring's; `L` for the last day is not \
+             supported; list the days themselves",
         None,
     ),
     (
