@@ -150,17 +150,17 @@ async fn an_event_that_is_gone_begins_another_series() {
 
 #[tokio::test(start_paused = true)]
 async fn an_event_that_was_refused_is_not_counted_on_and_one_whose_answer_was_lost_is() {
-    for (fault, written_of_each) in [
-        (
-            Fault::answer(StatusCode::FORBIDDEN, "no"),
-            vec![("up".to_owned(), 0), ("up".to_owned(), 1)],
-        ),
-        (Fault::lose_answer(), vec![("up".to_owned(), 2)]),
-    ] {
+    let refused = Fault::answer(StatusCode::FORBIDDEN, "no");
+    for (fault, second, counts) in
+        [(refused, Method::POST, vec![0, 1]), (Fault::lose_answer(), Method::PATCH, vec![2])]
+    {
         let stub = Stub::new();
         stub.inject(fault);
         let told = [(); 2].map(|()| (1, noted("up"))).to_vec();
-        assert_eq!(written(&stub, told).await, written_of_each);
+        let counted = written(&stub, told).await.into_iter().map(|(_, count)| count);
+        assert_eq!(counted.collect::<Vec<_>>(), counts);
+        let methods: Vec<_> = stub.asked().iter().map(|asked| asked.method.clone()).collect();
+        assert_eq!(methods, [Method::POST, second]);
     }
 }
 
