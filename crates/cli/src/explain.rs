@@ -33,9 +33,9 @@ use crate::subject::{Subject, called};
   almanac explain -f policies/ deployment/shop --at 2026-11-27T06:00 --zone America/New_York"
 )]
 pub(crate) struct ExplainArguments {
-    /// A policy or its target: NAME, KIND/NAME or KIND/NAMESPACE/NAME
-    #[arg(value_name = "NAME")]
-    subject: String,
+    /// A policy or its target: NAME, KIND NAME, KIND/NAME or KIND/NAMESPACE/NAME
+    #[arg(value_name = "NAME", required = true, num_args = 1..=2)]
+    subject: Vec<String>,
 
     #[command(flatten)]
     input: InputArguments,
@@ -94,7 +94,7 @@ pub(crate) fn run(
         Some(name) => Some(crate::forecast::zone("--zone", name)?),
         None => None,
     };
-    let subject = Subject::parse("NAME", &arguments.subject)?;
+    let subject = subject(&arguments.subject)?;
     let instant = |zone| match &arguments.at {
         Some(text) => moment::instant("--at", text, now, zone),
         None => Ok(now),
@@ -116,6 +116,16 @@ pub(crate) fn run(
         Output::Json => json::write(&answer, output)?,
     }
     Ok(ExitCode::from(u8::from(is_broken)))
+}
+
+/// The one object that is explained: of two words the first is its kind, be it known or not.
+fn subject(words: &[String]) -> Result<Subject, ArgumentError> {
+    let text = words.join("/");
+    if words.len() > 1 && words.iter().any(|word| word.contains('/')) {
+        let message = "one object is explained at a time; write KIND NAME or KIND/NAME";
+        return Err(ArgumentError::whole("NAME", &words.join(" "), message));
+    }
+    Subject::parse("NAME", &text)
 }
 
 /// Puts what is wrong with the policy to the rules it is about.

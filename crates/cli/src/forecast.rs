@@ -52,7 +52,7 @@ use crate::wall_clock::civil;
   almanac forecast -f shop.yaml deployment/shop --from 2026-11-27 --zone America/New_York
   kubectl get cronfhpa,deploy -A -o yaml | almanac forecast -f - -o json")]
 pub(crate) struct ForecastArguments {
-    /// Show only these targets or policies: NAME, KIND/NAME or KIND/NAMESPACE/NAME
+    /// Show only these targets or policies: NAME, KIND NAME, KIND/NAME or KIND/NAMESPACE/NAME
     #[arg(value_name = "NAME")]
     only: Vec<String>,
 
@@ -128,8 +128,7 @@ fn run_on(
         Some(text) => Some(moment::instant("--from", text, now, zone.unwrap_or(Zone::utc()))?),
         None => None,
     };
-    let only = arguments.only.iter().map(|text| Subject::parse("NAME", text));
-    let only: Vec<Subject> = only.collect::<Result<_, _>>()?;
+    let only = Subject::parse_all("NAME", &arguments.only)?;
     let input = arguments.input.load(from.unwrap_or(now), now, &only)?;
     let shown_in = zone.or_else(|| input.only_zone()).unwrap_or(Zone::utc());
     // A civil time means the zone that is shown.

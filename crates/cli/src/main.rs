@@ -83,7 +83,7 @@ fn main() -> ExitCode {
     }
     let mut command = Arguments::command().color(color::of_words(&words));
     if program == "kubectl-almanac" {
-        command = command.bin_name("kubectl almanac");
+        command = as_plugin(command);
     }
     let arguments = match Arguments::from_arg_matches(&command.get_matches_from(words)) {
         Ok(arguments) => arguments,
@@ -112,6 +112,15 @@ fn main() -> ExitCode {
             ExitCode::from(COULD_NOT_RUN)
         }
     }
+}
+
+/// The command line of the plugin of kubectl, whose help has the name it is called by.
+fn as_plugin(command: clap::Command) -> clap::Command {
+    let command = command.bin_name("kubectl almanac");
+    command.mut_subcommands(|command| {
+        let examples = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+        command.after_help(examples.replace("almanac ", "kubectl almanac "))
+    })
 }
 
 /// The present, as wall clocks tell it: to the second.

@@ -29,7 +29,7 @@ use crate::subject::Subject;
   almanac next -f policies/ --for 24h -o json
   almanac next -f policies/ deployment/shop --count 3")]
 pub(crate) struct NextArguments {
-    /// Show only these targets or policies: NAME, KIND/NAME or KIND/NAMESPACE/NAME
+    /// Show only these targets or policies: NAME, KIND NAME, KIND/NAME or KIND/NAMESPACE/NAME
     #[arg(value_name = "NAME")]
     only: Vec<String>,
 
@@ -105,8 +105,7 @@ pub(crate) fn run(
         None if arguments.period.is_some() => usize::MAX,
         None => USUAL_COUNT,
     };
-    let only = arguments.only.iter().map(|text| Subject::parse("NAME", text));
-    let only: Vec<Subject> = only.collect::<Result<_, _>>()?;
+    let only = Subject::parse_all("NAME", &arguments.only)?;
     let input = arguments.input.load(from, now, &only)?;
     if let Some(unknown) = only.iter().find(|it| it.policies(&input.world).is_empty()) {
         return Err(unknown.not_found("NAME", &input.world).into());

@@ -1,5 +1,7 @@
 //! Objects as people call them on the command line: `shop`, `deployment/shop`, `cronfhpa/prod/shop`.
 
+mod similar;
+
 use almanac_api::kinds::Kind;
 use almanac_engine::{Identity, PolicyName, World};
 
@@ -15,6 +17,23 @@ pub(crate) struct Subject {
 }
 
 impl Subject {
+    /// Reads the names of a command line: each for itself, or as kubectl takes them, `KIND NAME` and
+    /// more names of the kind, where the first is a kind we know and no name says its own.
+    pub(crate) fn parse_all(
+        argument: &'static str,
+        texts: &[String],
+    ) -> Result<Vec<Subject>, ArgumentError> {
+        if let [kind, names @ ..] = texts
+            && !names.is_empty()
+            && Kind::named(kind).is_some()
+            && !texts.iter().any(|text| text.contains('/'))
+        {
+            let of_kind = |name| Subject::parse(argument, &format!("{kind}/{name}"));
+            return names.iter().map(of_kind).collect();
+        }
+        texts.iter().map(|text| Subject::parse(argument, text)).collect()
+    }
+
     /// Reads `NAME`, `KIND/NAME` or `KIND/NAMESPACE/NAME`.
     pub(crate) fn parse(argument: &'static str, text: &str) -> Result<Subject, ArgumentError> {
         let parts: Vec<&str> = text.split('/').collect();
@@ -78,8 +97,21 @@ impl Subject {
         } else {
             format!("no policy or target matches; the policies are {}", known.join(", "))
         };
+        let message = match self.similar(identities(world)) {
+            Some(similar) => format!("{message}; did you mean {similar}?"),
+            None => message,
+        };
         ArgumentError::whole(argument, &self.text, message)
     }
+}
+
+/// What can be called by name: policies, and what they change.
+fn identities(world: &World) -> impl Iterator<Item = Identity> {
+    world.policies().flat_map(|policy| {
+        let target = world.target_of(&policy);
+        let target = target.map(|reference| reference.target.identity().clone());
+        [Some(policy.identity), target].into_iter().flatten()
+    })
 }
 
 /// `MetricsProducer/default/nodes`: what can be typed to mean this object.
@@ -117,6 +149,20 @@ mod tests {
         }
         for text in ["shopp", "sts/shop", "deploy/test/shop"] {
             assert!(!fits(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_kind_may_stand_before_the_names_of_its_objects() {
+        let texts = |line: &str| {
+            let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+            let subjects = Subject::parse_all("NAME", &words).unwrap();
+            subjects.iter().map(|subject| subject.text().to_owned()).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(texts("deployment shop"), "deployment/shop");
+        assert_eq!(texts("deploy shop web"), "deploy/shop deploy/web");
+        for as_they_are in ["shop web", "deploy", "deploy sts/web", "deploy/shop sts/web"] {
+            assert_eq!(texts(as_they_are), as_they_are);
         }
     }
 

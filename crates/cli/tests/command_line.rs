@@ -76,6 +76,35 @@ fn people_read_instants_to_the_second() {
     }
 }
 
+#[test]
+fn a_kind_and_a_name_are_two_words_or_one() {
+    let at = ["--at", "2026-11-23"];
+    let from = ["--from", "2026-11-23", "--for", "2d"];
+    for (command, rest) in [("explain", &at[..]), ("forecast", &from), ("next", &from)] {
+        let printed = |words: &[&str]| {
+            let output = almanac(&[&[command, "-f", SHOP], words, rest].concat());
+            assert!(output.status.success(), "{output:?}");
+            text(&output.stdout)
+        };
+        assert_eq!(printed(&["fhpa", "checkout"]), printed(&["FederatedHPA/checkout"]));
+    }
+    let two = refused(&["explain", "-f", SHOP, "fhpa/checkout", "fhpa/checkout"]);
+    assert!(two.contains("one object is explained at a time"), "{two}");
+}
+
+#[test]
+fn a_name_that_fits_nothing_leads_to_the_one_that_was_meant() {
+    let meant = "did you mean FederatedHPA/default/checkout?";
+    for mistyped in ["chekout", "fhpa/chekout", "FedratedHPA/checkout", "fhpa/prod/checkout"] {
+        for command in ["explain", "forecast", "next"] {
+            let refused = refused(&[command, "-f", SHOP, mistyped]);
+            assert!(refused.contains(meant), "{refused}");
+        }
+    }
+    let refused = refused(&["next", "-f", SHOP, "something-else"]);
+    assert!(!refused.contains("did you mean"), "{refused}");
+}
+
 /// The arguments of a command that draws, for each that does.
 const DRAWN: [&[&str]; 4] = [
     &["forecast", "-f", SHOP, "--from", "2026-11-23", "--for", "2d"],
@@ -205,6 +234,7 @@ fn called_by_kubectl_it_says_so() {
     let output = Command::new(plugin).args(["when", "--help"]).output().unwrap();
     let help = text(&output.stdout);
     assert!(help.contains("Usage: kubectl almanac when "), "{help}");
+    assert!(help.contains("\n  kubectl almanac when --daily"), "{help}");
 }
 
 #[test]
@@ -230,4 +260,29 @@ fn every_command_has_a_page_with_its_examples() {
     assert_eq!(fs::read_dir(folder).unwrap().count(), pages);
     let refused = refused(&["man", "forecats"]);
     assert!(refused.contains("there are forecast, explain,"), "{refused}");
+}
+
+#[test]
+fn the_hook_for_pre_commit_finds_what_is_wrong_in_a_repository_and_nothing_else() {
+    let hook = include_str!("../../../.pre-commit-hooks.yaml");
+    let value = |key: &str| {
+        let line = hook.lines().find_map(|line| line.trim_start().strip_prefix(key));
+        line.unwrap().trim().trim_matches(['[', ']']).replace(',', "")
+    };
+    let line = format!("{} {}", value("entry:"), value("args:"));
+    let words: Vec<&str> = line.split_whitespace().collect();
+    assert_eq!(words[0], "almanac");
+    assert_eq!(value("pass_filenames:"), "false");
+
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("command-line/repository");
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(folder.join("prod")).unwrap();
+    let policy = fs::read_to_string(Path::new("../..").join(SHOP)).unwrap();
+    fs::write(folder.join("prod/policy.yaml"), &policy).unwrap();
+    let run = || command(&words[1..]).current_dir(&folder).output().unwrap();
+    assert_eq!(run().status.code(), Some(0), "{:?}", run());
+    let wrong = policy.replacen("Asia/Shanghai", "Asia/Shanghia", 1);
+    fs::write(folder.join("prod/policy.yaml"), wrong).unwrap();
+    assert_eq!(run().status.code(), Some(1));
+    assert!(text(&run().stdout).contains("prod/policy.yaml:"), "{:?}", run());
 }

@@ -1,0 +1,65 @@
+//! The object that was probably meant by a name that fits none.
+
+use almanac_engine::Identity;
+
+use super::{Subject, called};
+
+impl Subject {
+    /// What can be typed to mean the object whose name is nearest, if one is near enough. A namespace
+    /// that another object of the name is in counts as one letter.
+    pub(super) fn similar(&self, known: impl Iterator<Item = Identity>) -> Option<String> {
+        let parts: Vec<&str> = self.text.split('/').collect();
+        let (name, prefix) = parts.split_last()?;
+        let (kind, namespace) = (self.kind.as_deref(), prefix.get(1));
+        let distance = |identity: &Identity| {
+            let of_name = near(name, identity.name())?;
+            let of_kind = kind.map_or(Some(0), |kind| near(kind, identity.kind()))?;
+            let of_namespace = namespace.is_some_and(|it| *it != identity.namespace());
+            Some(of_name + of_kind + usize::from(of_namespace))
+        };
+        let near = known.filter_map(|it| Some((distance(&it)?, called(&it))));
+        near.min().map(|(_, called)| called)
+    }
+}
+
+/// In how many letters two names differ, whatever their case, if they are few: one in a short name.
+fn near(typed: &str, name: &str) -> Option<usize> {
+    // Nobody mistypes so long a name, and comparing it would take long.
+    const LONGEST: usize = 64;
+    if typed.len() > LONGEST {
+        return None;
+    }
+    let distance = strsim::osa_distance(&typed.to_ascii_lowercase(), &name.to_ascii_lowercase());
+    (distance <= 1 + typed.len() / 6).then_some(distance)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mistyped_name_kind_or_namespace_leads_to_the_nearest_object() {
+        let objects = || {
+            [
+                Identity::new("apps", "Deployment", "prod", "checkout"),
+                Identity::new("apps", "StatefulSet", "prod", "checkout-db"),
+                Identity::new("autoscaling.karmada.io", "CronFederatedHPA", "test", "checkout"),
+            ]
+            .into_iter()
+        };
+        let similar = |text: &str| Subject::parse("NAME", text).unwrap().similar(objects());
+        for (typed, meant) in [
+            ("chekcout-db", "StatefulSet/prod/checkout-db"),
+            ("deployment/checkot", "Deployment/prod/checkout"),
+            ("deploymnet/checkout", "Deployment/prod/checkout"),
+            ("deploy/test/checkout", "Deployment/prod/checkout"),
+            ("cronfhpa/prod/checkout", "CronFederatedHPA/test/checkout"),
+            ("Checkout", "CronFederatedHPA/test/checkout"),
+        ] {
+            assert_eq!(similar(typed).as_deref(), Some(meant), "{typed}");
+        }
+        for typed in ["shop", "mp/checkout", "node/prod/checkout", &"checkout".repeat(20)] {
+            assert_eq!(similar(typed), None, "{typed}");
+        }
+    }
+}
