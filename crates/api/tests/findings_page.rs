@@ -11,9 +11,9 @@ use almanac_api::finding::Code;
 const OPENING: &str = "\
 # Findings
 
-What `almanac validate` and the admission webhook may say about an object, by code. An error would
-be refused, or can't be carried out; a warning is accepted, but hardly what was meant. Codes never
-change their meaning, so scripts can rely on them.
+What `almanac validate` and the admission webhook may report about an object, by code. An error would
+be rejected, or can't be carried out; a warning is accepted, but probably not what was meant. Codes
+never change their meaning, so scripts can rely on them.
 
 | code | severity | what it means, and what to do |
 |---|---|---|

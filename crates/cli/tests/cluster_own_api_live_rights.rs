@@ -1,4 +1,4 @@
-//! Over a cluster, no right but to look is needed; and what could not be looked at is said.
+//! Over a cluster, only read permission is needed, and what could not be read is reported.
 
 mod live;
 
@@ -54,7 +54,7 @@ const KARPENTER: &str = "autoscaling.karpenter.sh";
 const QUESTION: [&str; 6] = ["forecast", "--from", PRESENT, "--for", "2d", "-ojson"];
 
 #[test]
-fn the_right_to_look_is_enough_and_what_was_not_looked_at_is_said() -> TestResult {
+fn read_permission_is_enough_and_what_could_not_be_read_is_reported() -> TestResult {
     on_own_control_plane(&ControlPlaneOptions::api_only(), async |test| {
         let kubectl = test.kubectl().await?;
         let reader = service_account(test, "reader").await?;
@@ -64,7 +64,7 @@ fn the_right_to_look_is_enough_and_what_was_not_looked_at_is_said() -> TestResul
         prepare(&kubectl).await?;
         apply(&kubectl, "default", ROLLOUT).await?;
         what_policies_need_is_named(&kubectl, &reader).await?;
-        the_rest_is_taken_for_granted(&kubectl, &reader).await?;
+        the_rest_is_assumed(&kubectl, &reader).await?;
         let all = json!([
             rule(KARMADA, &["cronfederatedhpas", "federatedhpas"], &["list"]),
             rule(KARPENTER, &["metricsproducers", "horizontalautoscalers"], &["list"]),
@@ -98,7 +98,7 @@ async fn what_policies_need_is_named(kubectl: &Kubectl, reader: &Path) -> TestRe
     ] {
         allow(kubectl, "reader", &granted).await?;
         let named = format!("missing permission to list {missing} in namespace default: ");
-        await_condition("the missing right is named", PATIENCE, async || {
+        await_condition("the missing permission to be named", PATIENCE, async || {
             let output = almanac(reader, &QUESTION).await?;
             let (code, said) = (output.status.code(), stderr(&output));
             let whole = code == Some(2) && said.contains(&named) && said.contains("cannot list");
@@ -109,7 +109,7 @@ async fn what_policies_need_is_named(kubectl: &Kubectl, reader: &Path) -> TestRe
     Ok(())
 }
 
-async fn the_rest_is_taken_for_granted(kubectl: &Kubectl, reader: &Path) -> TestResult {
+async fn the_rest_is_assumed(kubectl: &Kubectl, reader: &Path) -> TestResult {
     let policies = json!([
         rule(KARMADA, &["cronfederatedhpas", "federatedhpas"], &["list"]),
         rule(KARPENTER, &["metricsproducers"], &["list"]),
@@ -125,7 +125,7 @@ async fn the_rest_is_taken_for_granted(kubectl: &Kubectl, reader: &Path) -> Test
         "no HorizontalPodAutoscaler.autoscaling in namespace default was read: missing permission \
          to list horizontalpodautoscalers.autoscaling",
     ];
-    await_condition("what was not read to be listed", PATIENCE, async || {
+    await_condition("the missing permissions to be reported", PATIENCE, async || {
         let output = almanac(reader, &QUESTION).await?;
         let told: Value =
             serde_json::from_slice(&output.stdout).with_context(|| stderr(&output))?;
@@ -140,6 +140,6 @@ async fn the_rest_is_taken_for_granted(kubectl: &Kubectl, reader: &Path) -> Test
     }
     let explain = almanac(reader, &["explain", "deployment/shop", "--at", PRESENT]).await?;
     let told = stdout(&explain);
-    assert!(told.contains(&format!("Assumptions: {}\n", expected[1])), "{told}");
+    assert!(told.contains(&format!("Assumption: {}\n", expected[1])), "{told}");
     Ok(())
 }

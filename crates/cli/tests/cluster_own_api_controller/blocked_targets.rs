@@ -191,7 +191,7 @@ async fn given_up_in_time(cluster: &Cluster) -> TestResult {
     assert_eq!(history, json!({"nextExecutionTime": TOMORROW, "failedExecutions": failed}));
     let tried = message.trim_start_matches("gave up after ");
     let event = format!(
-        "Warning RuleFailed: rule morning failed to change Deployment.apps shop/never in {tried}"
+        "Warning RuleFailed: rule morning failed to change Deployment.apps shop/never after {tried}"
     );
     cluster.await_event(SHOP, "never", &event).await?;
     // What a status is not to keep is told all the same.
