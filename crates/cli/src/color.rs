@@ -6,8 +6,16 @@ use clap::{Args, ColorChoice, ValueEnum as _};
 
 #[derive(Args)]
 pub(crate) struct ColorArguments {
-    /// When to show colours; auto is on a terminal only
-    #[arg(long, global = true, value_name = "WHEN", value_enum, default_value_t = ColorChoice::Auto)]
+    /// When to show colours; auto shows them on a terminal only
+    // Behind what a command has of its own.
+    #[arg(
+        long,
+        global = true,
+        display_order = 100,
+        value_name = "WHEN",
+        value_enum,
+        default_value_t = ColorChoice::Auto
+    )]
     color: ColorChoice,
 }
 
