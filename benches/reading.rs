@@ -13,8 +13,8 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use almanac_api::checking::{CheckContext, check_everything};
-use almanac_api::reading::files;
+use almanac_api::checking::{CheckContext, Everything, Layout, check_everything};
+use almanac_api::reading::{Reading, Source, read_objects};
 use almanac_benches::generated_objects;
 use jiff::Timestamp;
 
@@ -48,11 +48,17 @@ fn main() {
 
 fn read_and_check(folder: &Path) -> (Duration, Duration, Duration) {
     let begun = Instant::now();
-    let names = [folder.display().to_string()];
-    let reading = files::read(&names, std::io::empty()).expect("the folder is there");
+    let mut reading = Reading::default();
+    for entry in std::fs::read_dir(folder).expect("the folder is there") {
+        let path = entry.expect("it can be listed").path();
+        let bytes = std::fs::read(&path).expect("it can be read");
+        read_objects(&mut reading, Source::of_bytes(path.display().to_string(), bytes));
+    }
     let read = begun.elapsed();
     let now = Timestamp::constant(1_767_571_200, 0);
-    let (checked, findings) = check_everything(&reading, CheckContext::new("default", now));
+    let context = CheckContext::new("default", now);
+    let Everything { objects: checked, findings, .. } =
+        check_everything(&reading, context, &Layout::default());
     let total = begun.elapsed();
     assert_eq!(
         (checked.len(), findings.len()),

@@ -14,6 +14,7 @@ mod max_delay;
 mod meaning;
 mod metrics_producer;
 mod object;
+mod places;
 mod shape;
 mod shapes;
 mod target;
@@ -21,8 +22,9 @@ mod together;
 
 use crate::finding::Finding;
 
-pub use everything::check_everything;
+pub use everything::{Everything, check_everything};
 pub use object::{CheckContext, CheckedObject, check, check_json};
+pub use places::{Layout, Place, Places};
 pub use together::check_together;
 
 /// The outcome of checking a part: what can be used, and what is to be said.

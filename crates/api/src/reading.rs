@@ -4,26 +4,40 @@
 //! YAML 1.1, and whatever starts with `{` is JSON first. What comes out is a tree of plain JSON
 //! values with positions; what the values mean is for others.
 
+mod claim;
+mod encoding;
 mod events;
-pub mod files;
+mod folder;
+mod foreign;
 mod json;
+mod kustomization;
 mod limits;
 mod map;
 mod mistakes;
 mod objects;
 mod other_object;
+mod placeholder;
 mod scalar;
 mod source;
 mod stream;
 mod text_finding;
 mod tree;
+mod typography;
 mod yaml;
 
+pub use claim::{Names, may_hold_policies};
+pub use folder::Folder;
+pub use kustomization::{Kustomization, is_kustomization};
+pub use limits::FILE_BYTES;
 pub(crate) use map::MERGE_KEY;
-pub use objects::{PlacedFinding, ReadObject, Reading, read_objects};
+pub(crate) use objects::unfilled;
+pub use objects::{PassedOver, PlacedFinding, ReadObject, Reading, read_objects, read_targets};
 pub use other_object::OtherObject;
+pub(crate) use placeholder::placeholder;
+pub use placeholder::{Engine, Template};
 pub use source::{Position, Source, Span};
 pub use tree::{Entry, Node, Value};
+pub(crate) use typography::name_letters;
 
 /// Whether text means itself in YAML without quotes, and not a number, a boolean or nothing.
 #[must_use]

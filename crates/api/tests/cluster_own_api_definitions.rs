@@ -5,9 +5,9 @@ mod written;
 
 use std::path::Path;
 
-use almanac_api::checking::{CheckContext, check_everything};
+use almanac_api::checking::{CheckContext, Layout, check_everything};
 use almanac_api::finding::Severity;
-use almanac_api::reading::{Reading, Source, files, read_objects};
+use almanac_api::reading::{Reading, Source, read_objects};
 use almanac_harness::{
     ControlPlaneOptions, Kubectl, Observation, PATIENCE, TestResult, await_condition,
     on_own_control_plane,
@@ -219,7 +219,8 @@ fn autoscaler_cases() -> Vec<(String, Server)> {
 fn we_refuse(text: &str) -> Vec<String> {
     let mut reading = Reading::default();
     read_objects(&mut reading, Source::new("f", text));
-    let (_, findings) = check_everything(&reading, CheckContext::new("default", now()));
+    let context = CheckContext::new("default", now());
+    let findings = check_everything(&reading, context, &Layout::default()).findings;
     findings
         .iter()
         .filter(|placed| placed.finding.severity() == Severity::Error)
@@ -277,12 +278,10 @@ fn the_api_server_and_we_agree_about_what_a_schema_can_know() -> TestResult {
 }
 
 async fn examples_are_accepted(kubectl: &Kubectl) -> TestResult {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
-    let reading = files::read(&[folder.display().to_string()], std::io::empty())?;
-    assert!(!reading.objects.is_empty());
-    for source in &reading.sources {
-        kubectl.run(&["apply", "--server-side", "--dry-run=server", "-f", source.name()]).await?;
-    }
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").display().to_string();
+    let apply = ["apply", "--server-side", "--dry-run=server", "--recursive", "-f", &folder];
+    let applied = kubectl.run(&apply).await?;
+    assert!(applied.lines().count() > 10, "{applied}");
     Ok(())
 }
 

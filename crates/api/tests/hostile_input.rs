@@ -6,7 +6,7 @@ mod written;
 use std::fmt::Write;
 
 use almanac_api::finding::Code;
-use almanac_api::reading::{PlacedFinding, Source, files};
+use almanac_api::reading::{PlacedFinding, Reading, Source, read_objects};
 use proptest::prelude::*;
 use written::{check, cron_for_workload, findings};
 
@@ -95,33 +95,6 @@ fn a_map_with_very_many_keys_is_read_to_its_end() {
 }
 
 #[test]
-fn a_file_of_100_megabytes_is_refused_without_being_read() {
-    let file = tempfile::Builder::new().suffix(".yaml").tempfile().expect("a file");
-    file.as_file().set_len(100 << 20).expect("a sparse file");
-    let names = [file.path().display().to_string()];
-    let reading = files::read(&names, std::io::empty()).expect("it exists");
-    let messages: Vec<_> = reading.findings.iter().map(|it| it.finding.message.as_str()).collect();
-    assert_eq!(messages, ["the file is larger than 64 MiB; split it into several"]);
-}
-
-#[test]
-fn an_endless_standard_input_is_refused() {
-    let reading = files::read(&["-".to_owned()], std::io::repeat(b' ')).expect("it can be read");
-    assert_eq!(reading.findings[0].finding.code, Code::UnreadableFile);
-    assert_eq!(reading.sources[0].name(), "<stdin>");
-}
-
-#[test]
-fn text_that_is_not_utf_8_is_refused_with_its_line() {
-    let bytes: &[u8] = b"a: 1\nb: \xff\n";
-    let reading = files::read(&["-".to_owned()], bytes).expect("it can be read");
-    assert_eq!(
-        reading.findings[0].finding.message,
-        "the file is not UTF-8 text (line 2); save it as UTF-8"
-    );
-}
-
-#[test]
 fn a_file_cut_off_anywhere_gives_findings_and_never_a_panic() {
     let whole =
         cron_for_workload("  - name: up\n    schedule: \"30 8 * * *\"\n    targetReplicas: 3\n");
@@ -159,7 +132,8 @@ proptest! {
 
     #[test]
     fn any_bytes_give_findings_and_never_a_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-        let reading = files::read(&["-".to_owned()], bytes.as_slice()).expect("it can be read");
+        let mut reading = Reading::default();
+        read_objects(&mut reading, Source::of_bytes("f", bytes));
         assert_placed(&reading.sources, &reading.findings);
     }
 

@@ -184,8 +184,5 @@ fn lists_of_objects_are_opened_and_other_kinds_counted() {
                 - {apiVersion: v1, kind: ConfigMap, metadata: {name: b}}\n- {apiVersion: v1, kind: ConfigMap, metadata: {name: c}}\n";
     let (reading, checked, findings) = check(text);
     assert_eq!((checked.len(), findings.len()), (1, 0));
-    assert_eq!(
-        reading.passed_over.into_iter().collect::<Vec<_>>(),
-        [("v1 ConfigMap".to_owned(), 2)]
-    );
+    assert_eq!(reading.passed_over.objects, 2);
 }

@@ -25,28 +25,29 @@ use jiff::Timestamp;
 use kube::api::{DynamicObject, TypeMeta};
 
 use self::requests::{AT_ONCE, Answer, Requests, Scope};
+use crate::input::InputObject;
 use crate::subject::called;
 
 /// Which cluster is asked when no files are named.
 #[derive(Args)]
 pub(crate) struct ClusterArguments {
     /// The kubeconfig to use [default: the one kubectl would use]
-    #[arg(long, value_name = "FILE", conflicts_with = "file")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["file", "kustomize"])]
     kubeconfig: Option<PathBuf>,
 
     /// The kubeconfig context to use [default: the current context]
-    #[arg(long, value_name = "NAME", conflicts_with = "file")]
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["file", "kustomize"])]
     context: Option<String>,
 
     /// Read all namespaces of the cluster
-    #[arg(short = 'A', long, conflicts_with_all = ["file", "namespace"])]
+    #[arg(short = 'A', long, conflicts_with_all = ["file", "kustomize", "namespace"])]
     all_namespaces: bool,
 }
 
 /// What a cluster holds of what was asked for.
 pub(crate) struct Fetched {
-    /// The objects, checked, each with the `apiVersion` in which it was asked for.
-    pub(crate) objects: Vec<(CheckedObject, String)>,
+    /// The objects, checked.
+    pub(crate) objects: Vec<InputObject>,
     /// The texts of those with findings.
     pub(crate) reading: Reading,
     pub(crate) findings: Vec<PlacedFinding>,
@@ -120,7 +121,11 @@ impl ClusterArguments {
         let fetched = targets::fetch(&requests, wanted, &complete, &mut seen).await?;
         objects.extend(fetched.into_iter().flat_map(checked));
         let (reading, findings) = place_findings(&mut objects)?;
-        let objects = objects.into_iter().map(|it| (it.checked, it.kind.api_version()));
+        let objects = objects.into_iter().map(|it| InputObject {
+            checked: it.checked,
+            api_version: it.kind.api_version(),
+            labels: it.object.metadata.labels.unwrap_or_default(),
+        });
         Ok(Fetched { objects: objects.collect(), reading, findings, seen, note })
     }
 }
@@ -194,15 +199,15 @@ impl FetchedObject {
 fn place_findings(objects: &mut [FetchedObject]) -> anyhow::Result<(Reading, Vec<PlacedFinding>)> {
     let names: Vec<String> =
         objects.iter().map(|it| called(&identity_of(it.kind, &it.object))).collect();
-    let together = {
-        let checked: Vec<CheckedObject> = objects.iter().map(|it| it.checked.clone()).collect();
-        check_together(&checked, |index| names[index].clone())
-    };
+    let checked = objects.iter().map(|it| &it.checked).enumerate();
+    let together = check_together(checked, |index| names[index].clone());
     let (mut reading, mut findings) = (Reading::default(), Vec::new());
     let mut with_findings: Vec<(usize, &str)> = Vec::new();
-    for (index, further) in together.into_iter().enumerate() {
-        objects[index].checked.findings.extend(further);
-        if !objects[index].checked.findings.is_empty() {
+    for (index, finding) in together {
+        objects[index].checked.findings.push(finding);
+    }
+    for (index, object) in objects.iter().enumerate() {
+        if !object.checked.findings.is_empty() {
             with_findings.push((index, &names[index]));
         }
     }
@@ -229,13 +234,15 @@ fn place(
     let text = text.strip_prefix("---\n").unwrap_or(&text);
     let source = reading.sources.len();
     read_objects(reading, Source::new(name, text));
-    let node = reading.objects.iter().find(|read| read.source == source).map(|read| &read.node);
+    let position = reading.objects.iter().position(|read| read.source == source);
+    let node = position.map(|position| &reading.objects[position].node);
     let mut placed: Vec<PlacedFinding> = of_object
         .iter()
         .map(|finding| {
             let at_key = finding.code.is_about_the_key();
             let span = node.map(|node| node.locate(&finding.field, at_key));
-            PlacedFinding { source, span, finding: finding.clone() }
+            let placed = PlacedFinding::new(source, span, finding.clone());
+            PlacedFinding { object: position, ..placed }
         })
         .collect();
     placed.sort_by_key(|finding| finding.span.map(|span| span.start));

@@ -14,6 +14,8 @@ use clap::{Args, Command, ValueEnum};
 use clap_complete::CompletionCandidate;
 use clap_complete::env::{CompleteEnv, Shells};
 
+use crate::outcome::exit_codes_without_findings;
+
 /// Print a script that has a shell complete the commands of almanac
 ///
 /// What is offered is asked of almanac itself, which has to be on the PATH. Also for the kubectl plugin:
@@ -21,14 +23,16 @@ use clap_complete::env::{CompleteEnv, Shells};
 #[derive(Args)]
 #[command(
     arg_required_else_help = true,
-    after_help = "Examples:
+    after_help = concat!("Examples:
   source <(almanac completion bash)                                  # in ~/.bashrc
   source <(almanac completion zsh)                                   # in ~/.zshrc, after compinit
   almanac completion fish > ~/.config/fish/completions/almanac.fish
 
 As a plugin of kubectl, which completes with its own script:
   ln -s \"$(which almanac)\" ~/.local/bin/kubectl-almanac
-  ln -s \"$(which almanac)\" ~/.local/bin/kubectl_complete-almanac"
+  ln -s \"$(which almanac)\" ~/.local/bin/kubectl_complete-almanac
+
+", exit_codes_without_findings!())
 )]
 pub(crate) struct CompletionArguments {
     /// Which shell

@@ -24,13 +24,17 @@ use jiff::SignedDuration;
 use prometheus_client::registry::Registry;
 use tokio_util::sync::CancellationToken;
 
+use crate::outcome::exit_codes_without_findings;
+
 /// Carry out the policies of a cluster
 ///
 /// When several such processes run, one is the leader; the others stand by, ready to take over.
 #[derive(Args)]
-#[command(after_help = "Examples:
+#[command(after_help = concat!("Examples:
   almanac controller --context staging
-  almanac controller --controllers cron-federated-hpa --leader-elect=false --log-format text")]
+  almanac controller --controllers cron-federated-hpa --leader-elect=false --log-format text
+
+", exit_codes_without_findings!()))]
 pub(crate) struct ControllerArguments {
     /// The kubeconfig to use [default: $KUBECONFIG, ~/.kube/config, or in-cluster configuration]
     #[arg(long, value_name = "FILE")]

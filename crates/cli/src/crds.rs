@@ -11,14 +11,18 @@ use almanac_api::writing::to_yaml;
 use anyhow::Context;
 use clap::Args;
 
+use crate::outcome::exit_codes_without_findings;
+
 /// Print the custom resource definitions
 ///
 /// Without options, prints one YAML stream: `almanac crds | kubectl apply -f -`.
 #[derive(Args)]
-#[command(after_help = "Examples:
+#[command(after_help = concat!("Examples:
   almanac crds | kubectl apply -f -
   almanac crds --out deploy/crds
-  almanac crds --json-schema .schemas")]
+  almanac crds --json-schema .schemas
+
+", exit_codes_without_findings!()))]
 pub(crate) struct CrdsArguments {
     /// Write one YAML file per kind into this directory instead
     #[arg(long, value_name = "DIR")]

@@ -3,13 +3,14 @@
 pub(crate) mod json;
 mod text;
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::process::ExitCode;
 use std::slice;
 
 use almanac_api::reading::PlacedFinding;
 use almanac_calendar::Zone;
-use almanac_engine::{PolicyName, RuleExplanation, Verdict};
+use almanac_engine::{Identity, PolicyName, RuleExplanation, Verdict};
 use almanac_forecast::{Explanation, explain};
 use clap::{Args, ValueEnum};
 use clap_complete::ArgValueCandidates;
@@ -17,8 +18,9 @@ use jiff::Timestamp;
 
 use crate::argument_error::ArgumentError;
 use crate::completion;
-use crate::input::{Input, InputArguments};
+use crate::input::{Input, InputArguments, InputPlace};
 use crate::moment;
+use crate::outcome::{FailOn, exit_codes};
 use crate::subject::{Subject, called};
 
 /// Explain one decision: what won, what lost and why, and what changes next
@@ -27,10 +29,12 @@ use crate::subject::{Subject, called};
 #[derive(Args)]
 #[command(
     arg_required_else_help = true,
-    after_help = "Examples:
+    after_help = concat!("Examples:
   almanac explain -n prod deployment/shop
   almanac explain -f policies/ cronfhpa/shop
-  almanac explain -f policies/ deployment/shop --at 2026-11-27T06:00 --zone America/New_York"
+  almanac explain -f policies/ deployment/shop --at 2026-11-27T06:00 --zone America/New_York
+
+", exit_codes!())
 )]
 pub(crate) struct ExplainArguments {
     /// A policy or its target: NAME, KIND NAME, KIND/NAME or KIND/NAMESPACE/NAME
@@ -39,6 +43,9 @@ pub(crate) struct ExplainArguments {
 
     #[command(flatten)]
     input: InputArguments,
+
+    #[command(flatten)]
+    fail_on: FailOn,
 
     /// The instant to explain: RFC 3339, a date or time in the zone, or relative to now, such as tomorrow,
     /// monday or +2h [default: now]
@@ -65,9 +72,10 @@ enum Output {
     Json,
 }
 
-/// What was asked, and the answer.
+/// What was asked, and one of the answers.
 struct Answer<'a> {
     input: &'a Input,
+    place: &'a InputPlace,
     zone: Zone,
     explanation: Explanation,
 }
@@ -75,7 +83,7 @@ struct Answer<'a> {
 impl Answer<'_> {
     /// What is wrong with the policy, each with its place.
     fn findings(&self) -> impl Iterator<Item = &PlacedFinding> {
-        self.input.placed_errors_of(&self.explanation.policy)
+        self.input.errors_of(self.place, &self.explanation.policy)
     }
 
     /// Everything that is assumed.
@@ -101,21 +109,23 @@ pub(crate) fn run(
     };
     // What is valid is checked for the day that is asked about, in the policies' zone or not.
     let checked_at = instant(zone.unwrap_or(Zone::utc()))?;
-    let input = arguments.input.load(checked_at, now, slice::from_ref(&subject))?;
+    let input = arguments.input.load("explain", checked_at, now, slice::from_ref(&subject))?;
+    input.check_names(slice::from_ref(&subject))?;
     let zone = zone.or_else(|| input.only_zone()).unwrap_or(Zone::utc());
     let at = instant(zone)?;
-    let policy = choose(&subject, &input, at)?;
-    let Some(mut explanation) = explain(&input.world, &policy, at) else {
-        return Err(subject.not_found("NAME", &input.world).into());
-    };
-    tell_what_cannot_be_used(&input, &mut explanation);
-    let is_broken = input.errors_of(&policy).next().is_some();
-    let answer = Answer { input: &input, zone, explanation };
-    match arguments.output {
-        Output::Text => text::write(&answer, output)?,
-        Output::Json => json::write(&answer, output)?,
+    let mut answers = Vec::new();
+    for place in &input.places {
+        for policy in choose(&subject, &input, place, at)? {
+            let Some(mut explanation) = explain(&place.world, &policy, at) else { continue };
+            tell_what_cannot_be_used(&input, place, &mut explanation);
+            answers.push(Answer { input: &input, place, zone, explanation });
+        }
     }
-    Ok(ExitCode::from(u8::from(is_broken)))
+    match arguments.output {
+        Output::Text => text::write(&input, &answers, output)?,
+        Output::Json => json::write(&input, at, &answers, output)?,
+    }
+    Ok(arguments.fail_on.code(&input.findings))
 }
 
 /// The one object that is explained: of two words the first is its kind, be it known or not.
@@ -129,8 +139,8 @@ fn subject(words: &[String]) -> Result<Subject, ArgumentError> {
 }
 
 /// Puts what is wrong with the policy to the rules it is about.
-fn tell_what_cannot_be_used(input: &Input, explanation: &mut Explanation) {
-    for finding in input.errors_of(&explanation.policy) {
+fn tell_what_cannot_be_used(input: &Input, place: &InputPlace, explanation: &mut Explanation) {
+    for PlacedFinding { finding, .. } in input.errors_of(place, &explanation.policy) {
         let message = finding.to_string();
         let part = finding.field.first_item();
         let position = part.as_ref().and_then(|(_, index)| u32::try_from(*index).ok());
@@ -152,30 +162,38 @@ fn tell_what_cannot_be_used(input: &Input, explanation: &mut Explanation) {
     explanation.reasons.sort_by_key(|reason| reason.position);
 }
 
-/// The policy that is meant. Of several that write the same target, the one that wrote it last.
-fn choose(subject: &Subject, input: &Input, at: Timestamp) -> Result<PolicyName, ArgumentError> {
-    let world = &input.world;
-    let mut found = subject.policies(world);
-    let Some(first) = found.first().cloned() else {
-        return Err(subject.not_found("NAME", world));
-    };
-    if found.len() == 1 {
-        return Ok(first);
+/// The policies of a place that are meant, one for each target: of several that write the same, the one
+/// that wrote it last. Only a pattern may mean several targets.
+fn choose(
+    subject: &Subject,
+    input: &Input,
+    place: &InputPlace,
+    at: Timestamp,
+) -> Result<Vec<PolicyName>, ArgumentError> {
+    let mut by_target: BTreeMap<Identity, Vec<PolicyName>> = BTreeMap::new();
+    for policy in input.policies(place, subject) {
+        let target = place.world.target_of(&policy);
+        let target = target.map(|reference| reference.target.identity().clone());
+        by_target.entry(target.unwrap_or(policy.identity.clone())).or_default().push(policy);
     }
-    let target = |policy: &PolicyName| {
-        world.target_of(policy).map(|reference| reference.target.identity().clone())
-    };
-    let same_target = target(&first);
-    if same_target.is_none() || !found.iter().all(|other| target(other) == same_target) {
-        let names: Vec<String> = found.iter().map(|it| called(&it.identity)).collect();
+    if by_target.len() > 1 && !subject.is_pattern() {
+        let policies = by_target.values().flatten();
+        let names: Vec<String> = policies.map(|it| called(&it.identity)).collect();
         let message = format!("ambiguous: it may mean {}; say which", names.join(" or "));
         return Err(ArgumentError::whole("NAME", subject.text(), message));
     }
-    let explanation = explain(world, &first, at);
-    let last = explanation.and_then(|it| {
+    let chosen = by_target.into_values().filter_map(|policies| last_writer(place, policies, at));
+    Ok(chosen.collect())
+}
+
+fn last_writer(place: &InputPlace, policies: Vec<PolicyName>, at: Timestamp) -> Option<PolicyName> {
+    let first = policies.first().cloned()?;
+    if policies.len() == 1 {
+        return Some(first);
+    }
+    let last = explain(&place.world, &first, at).and_then(|it| {
         let holder = it.values.into_iter().map(|(_, holder)| holder).max_by_key(|it| it.since)?;
         Some(holder.origin.writer.as_ref()?.policy.clone())
     });
-    found.retain(|policy| last.as_ref() == Some(policy));
-    Ok(found.pop().unwrap_or(first))
+    Some(policies.into_iter().find(|policy| last.as_ref() == Some(policy)).unwrap_or(first))
 }

@@ -29,12 +29,13 @@ use clap_complete::ArgValueCandidates;
 use jiff::Timestamp;
 
 use self::destination::Destination;
-use self::question::{Question, View};
+use self::question::{OfPlace, Question, View};
 use crate::argument_error::ArgumentError;
 use crate::completion;
 use crate::drawing::Drawing;
-use crate::input::{Input, InputArguments};
+use crate::input::{Input, InputArguments, InputPlace};
 use crate::moment;
+use crate::outcome::{FailOn, exit_codes};
 use crate::subject::Subject;
 use crate::wall_clock::civil;
 
@@ -42,15 +43,16 @@ use crate::wall_clock::civil;
 ///
 /// Runs the policies from files, or from a cluster if no files are given, under a virtual clock, with
 /// the same decisions that the controllers make. Shows every value over time, what sets it, and why.
-/// Nothing is written to the cluster. Exits with 0 on success, with 1 if the policies have problems or
-/// there is nothing to forecast, and with 2 on failure.
+/// Nothing is written to the cluster. Files of several clusters are told apart by their directories.
 #[derive(Args)]
-#[command(after_help = "Examples:
+#[command(after_help = concat!("Examples:
   almanac forecast -n shop
   almanac forecast -f policies/
   almanac forecast -f policies/ --for 30d -o html --out month.html
   almanac forecast -f shop.yaml deployment/shop --from 2026-11-27 --zone America/New_York
-  kubectl get cronfhpa,deploy -A -o yaml | almanac forecast -f - -o json")]
+  kubectl get cronfhpa,deploy -A -o yaml | almanac forecast -f - -o json
+
+", exit_codes!()))]
 pub(crate) struct ForecastArguments {
     /// Show only these targets or policies: NAME, KIND NAME, KIND/NAME or KIND/NAMESPACE/NAME
     #[arg(value_name = "NAME")]
@@ -58,6 +60,9 @@ pub(crate) struct ForecastArguments {
 
     #[command(flatten)]
     input: InputArguments,
+
+    #[command(flatten)]
+    fail_on: FailOn,
 
     /// Start of the period: RFC 3339, a date or time in the zone, or relative to now, such as tomorrow,
     /// monday or +2h [default: now]
@@ -129,7 +134,7 @@ fn run_on(
         None => None,
     };
     let only = Subject::parse_all("NAME", &arguments.only)?;
-    let input = arguments.input.load(from.unwrap_or(now), now, &only)?;
+    let input = arguments.input.load("forecast", from.unwrap_or(now), now, &only)?;
     let shown_in = zone.or_else(|| input.only_zone()).unwrap_or(Zone::utc());
     // A civil time means the zone that is shown.
     let from = match &arguments.from {
@@ -137,11 +142,15 @@ fn run_on(
         None => now,
     };
     let period = period(arguments, from, now, shown_in)?;
-    let assumed = assume::read(&arguments.assume, &input.world)?;
-    let mut forecast = Forecast::new(&input.world, period, assumed);
-    narrow(&mut forecast, &only, &input)?;
+    input.check_names(&only)?;
+    let assumed = assume::read(&arguments.assume, &input.places)?;
+    let mut forecasts = Vec::new();
+    for (place, assumed) in input.places.iter().zip(assumed) {
+        let forecast = Forecast::new(&place.world, period, assumed);
+        forecasts.push(OfPlace { place, forecast: narrowed(forecast, &only, &input, place) });
+    }
     let view = View { period, zone: shown_in };
-    let question = Question { input: &input, forecast, view, threads };
+    let question = Question { input: &input, forecasts, view, threads };
     match &arguments.out {
         Some(path) if path != "-" => {
             let mut destination = Destination::create(path)?;
@@ -161,7 +170,7 @@ fn run_on(
     if !told_already {
         tell_findings(&question)?;
     }
-    Ok(ExitCode::from(u8::from(input.has_findings() || question.is_empty())))
+    Ok(arguments.fail_on.code(&input.findings))
 }
 
 fn write(question: &Question<'_>, how: Output, output: &mut impl Write) -> anyhow::Result<()> {
@@ -179,9 +188,7 @@ fn tell_findings(question: &Question<'_>) -> io::Result<()> {
     if question.is_empty() {
         writeln!(standard_error, "{WHY_EMPTY}")?;
     }
-    for unseen in &question.input.unseen {
-        writeln!(standard_error, "note: {unseen}")?;
-    }
+    question.input.tell_unseen();
     text::write_findings(question, &mut standard_error)
 }
 
@@ -211,23 +218,23 @@ fn period(
     Period::new(from, to).ok_or_else(empty)
 }
 
-fn narrow(
-    forecast: &mut Forecast<'_>,
+/// Only what is asked about: by name, or by the labels of policies.
+fn narrowed<'a>(
+    mut forecast: Forecast<'a>,
     subjects: &[Subject],
     input: &Input,
-) -> Result<(), ArgumentError> {
-    for subject in subjects {
-        if subject.policies(&input.world).is_empty() {
-            return Err(subject.not_found("NAME", &input.world));
-        }
-    }
-    if !subjects.is_empty() {
+    place: &InputPlace,
+) -> Forecast<'a> {
+    if !subjects.is_empty() || input.is_narrowed() {
         forecast.narrow(|target, writers| {
             let fits = |identity| subjects.iter().any(|subject| subject.fits(identity));
-            fits(target) || writers.iter().any(|writer| fits(&writer.identity))
+            let is_named = subjects.is_empty()
+                || fits(target)
+                || writers.iter().any(|writer| fits(&writer.identity));
+            is_named && writers.iter().any(|writer| input.is_selected(place, writer))
         });
     }
-    Ok(())
+    forecast
 }
 
 #[cfg(test)]

@@ -1,36 +1,46 @@
-//! The world of what a user gives: files, or a cluster.
+//! What a user gives: files, or a cluster, as the worlds of the places in it.
 //!
 //! What is in order is taken; what is not becomes a finding. The order in which files are named or
 //! found makes no difference to anything that follows, and neither does it whether an object was
 //! read from a file or from a cluster.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::io;
+mod place;
 
-use almanac_api::checking::{CheckContext, CheckedObject, check_everything};
-use almanac_api::finding::{Code, Finding, Severity};
-use almanac_api::kinds::{Kind, Role};
-use almanac_api::reading::{Node, OtherObject, PlacedFinding, ReadObject, Reading, files};
+use std::collections::BTreeSet;
+use std::io::{self, Write};
+
+use almanac_api::checking::{CheckContext, check_everything};
+use almanac_api::finding::Severity;
+use almanac_api::reading::{Node, PlacedFinding, ReadObject, Reading};
 use almanac_calendar::Zone;
-use almanac_engine::{Identity, PolicyName, Slim, Workload, World};
+use almanac_engine::{PolicyName, Slim};
 use clap::Args;
 use jiff::Timestamp;
 
+use self::place::grouped;
+pub(crate) use self::place::{InputObject, InputPlace};
+use crate::argument_error::ArgumentError;
 use crate::cluster::{ClusterArguments, Fetched};
+use crate::files::{FileArguments, Files, write_notes};
+use crate::selector::{Labels, Selector};
 use crate::subject::Subject;
+use crate::validate;
+use crate::validate::json::Item;
 
 /// Where the objects come from.
 #[derive(Args)]
 pub(crate) struct InputArguments {
-    /// A file, a directory (searched recursively), a glob such as 'teams/*.yaml', or - for standard
-    /// input [default: none; read from the cluster]
-    #[arg(short, long = "filename", value_name = "PATH", value_hint = clap::ValueHint::AnyPath)]
-    file: Vec<String>,
+    #[command(flatten)]
+    files: FileArguments,
 
-    /// With files: the namespace of objects that have none [default: default]. Without: the
-    /// namespace to read [default: the one that all names share, or the context's]
+    /// Only this namespace; in files, objects without a namespace are taken to be in it [default: all
+    /// of the files; of a cluster, the one that all names share, or the context's]
     #[arg(short, long, value_name = "NAMESPACE")]
     namespace: Option<String>,
+
+    /// Only policies that match this label selector, as with kubectl
+    #[arg(short = 'l', long, value_name = "LABELS")]
+    selector: Option<String>,
 
     #[command(flatten)]
     cluster: ClusterArguments,
@@ -38,192 +48,190 @@ pub(crate) struct InputArguments {
 
 /// Everything that is given, by files or by a cluster.
 pub(crate) struct Input {
-    pub(crate) world: World,
+    /// What each cluster gets; never none. A cluster that is asked is one.
+    pub(crate) places: Vec<InputPlace>,
     pub(crate) reading: Reading,
     /// In the order of the sources' names, and of the places in each.
     pub(crate) findings: Vec<PlacedFinding>,
-    /// What is not forecast, though it is written: autoscalers that follow a query.
-    pub(crate) left_out: BTreeSet<String>,
     /// What may matter and could not be looked at, for want of a right.
     pub(crate) unseen: BTreeSet<String>,
-    api_versions: BTreeMap<Identity, String>,
-    /// What is wrong with each object.
-    of_objects: BTreeMap<Identity, Vec<Finding>>,
+    /// What places are called that findings name by a number.
+    place_names: Vec<String>,
+    selector: Option<Selector>,
 }
 
 impl InputArguments {
-    /// Reads the files, or else asks the cluster. `checked_at` is where checks that look ahead begin,
-    /// `now` is when a cluster is seen, and `subjects` is what is asked about: in a cluster they say
-    /// where to look when nothing else does.
+    /// Reads the files, or else asks the cluster. `command` is who does, `checked_at` is where checks
+    /// that look ahead begin, `now` is when a cluster is seen, and `subjects` is what is asked about: in
+    /// a cluster they say where to look when nothing else does.
     pub(crate) fn load(
         &self,
+        command: &str,
         checked_at: Timestamp,
         now: Timestamp,
         subjects: &[Subject],
     ) -> anyhow::Result<Input> {
-        if self.file.is_empty() {
+        let selector = self.selector.as_deref().map(|text| Selector::parse("--selector", text));
+        let selector = selector.transpose()?;
+        let mut input = if self.files.are_given() {
+            let files = self.files.read()?;
+            Input::of_files(files, command, self.namespace.as_deref(), checked_at)
+        } else {
+            if let Some(argument) = self.files.about_files() {
+                let message = "applies to files only; name them with -f or -k";
+                return Err(ArgumentError::whole(argument, "", message).into());
+            }
             let named = || Subject::only_namespace(subjects);
             let namespace = self.namespace.as_deref().or_else(named);
-            return Ok(Input::of_cluster(self.cluster.fetch(namespace, checked_at)?, now));
-        }
-        let namespace = self.namespace.as_deref().unwrap_or("default");
-        let reading = files::read(&self.file, io::stdin())?;
-        Ok(Input::of_files(reading, CheckContext::new(namespace, checked_at)))
+            let fetched = self.cluster.fetch(namespace, checked_at);
+            Input::of_cluster(fetched.map_err(|error| Subject::name_paths(subjects, error))?, now)
+        };
+        input.selector = selector;
+        Ok(input)
     }
 }
 
 impl Input {
-    fn of_files(mut reading: Reading, context: CheckContext<'_>) -> Input {
-        put_in_order(&mut reading);
-        let (checked, findings) = check_everything(&reading, context);
-        let versions = reading.objects.iter().map(|object| object.api_version.to_string());
-        let mut input = Input::of(checked.into_iter().zip(versions).collect());
-        input.findings = findings;
-        input.add_targets(&reading.others, context.namespace);
-        input.reading = reading;
-        input
+    fn of_files(
+        files: Files,
+        command: &str,
+        namespace: Option<&str>,
+        checked_at: Timestamp,
+    ) -> Input {
+        let mut files = files.in_namespace(namespace);
+        files.reading.sort();
+        let context = CheckContext::new(namespace.unwrap_or("default"), checked_at);
+        let everything = check_everything(&files.reading, context, &files.layout);
+        let notes = files.notes(&everything, command);
+        // Where nobody can be told, there is nothing better to do.
+        let _ = write_notes(&notes, &mut anstream::stderr().lock());
+        let reading = files.reading;
+        let objects: Vec<InputObject> = everything
+            .objects
+            .into_iter()
+            .zip(&reading.objects)
+            .map(|(checked, read)| InputObject {
+                checked,
+                api_version: read.api_version.to_string(),
+                labels: labels_of(read),
+            })
+            .collect();
+        let places = &everything.places;
+        let groups = grouped(&objects, &reading, places, context.namespace);
+        Input {
+            places: groups,
+            findings: everything.findings,
+            unseen: BTreeSet::new(),
+            place_names: (0..places.count()).map(|it| places.name(it).to_owned()).collect(),
+            selector: None,
+            reading,
+        }
     }
 
     fn of_cluster(fetched: Fetched, now: Timestamp) -> Input {
         let Fetched { objects, reading, findings, seen, .. } = fetched;
-        let mut input = Input::of(objects);
-        input.world.seen_at = Some(now);
+        let mut place = InputPlace::of(&objects, None);
+        place.world.seen_at = Some(now);
         for (target, workload) in seen.scales {
-            input.world.hold(target, Slim::Workload(workload));
+            place.world.hold(target, Slim::Workload(workload));
         }
-        (input.reading, input.findings, input.unseen) = (reading, findings, seen.unseen);
-        input
+        place.find_texts(&reading);
+        Input {
+            places: vec![place],
+            reading,
+            findings,
+            unseen: seen.unseen,
+            place_names: vec![String::new()],
+            selector: None,
+        }
     }
 
-    /// The world of objects, each with the `apiVersion` it is written in. Files and clusters meet
-    /// here, and are treated alike from here on.
-    fn of(objects: Vec<(CheckedObject, String)>) -> Input {
-        let mut input = Input {
-            world: World::default(),
-            reading: Reading::default(),
-            findings: Vec::new(),
-            left_out: BTreeSet::new(),
-            unseen: BTreeSet::new(),
-            api_versions: BTreeMap::new(),
-            of_objects: BTreeMap::new(),
+    /// What the place is called in which alone a finding holds.
+    pub(crate) fn place_of(&self, placed: &PlacedFinding) -> Option<&str> {
+        self.place_names.get(placed.place?).map(String::as_str)
+    }
+
+    /// The findings as every command tells them to a program.
+    pub(crate) fn items(&self) -> Vec<Item<'_>> {
+        self.findings.iter().map(|placed| self.item(placed)).collect()
+    }
+
+    pub(crate) fn item<'a>(&'a self, placed: &'a PlacedFinding) -> Item<'a> {
+        Item::new(&self.reading, placed, self.place_of(placed))
+    }
+
+    /// Tells a finding to a person.
+    pub(crate) fn write_finding(
+        &self,
+        placed: &PlacedFinding,
+        output: &mut impl Write,
+    ) -> io::Result<()> {
+        let source = &self.reading.sources[placed.source];
+        validate::text::write_finding(output, source, placed, self.place_of(placed))
+    }
+
+    /// Says on standard error what nobody may look at.
+    pub(crate) fn tell_unseen(&self) {
+        for unseen in &self.unseen {
+            anstream::eprintln!("note: {unseen}");
+        }
+    }
+
+    /// Whether what is called so is the policy or what it changes, and the policy is asked about.
+    pub(crate) fn policies(&self, place: &InputPlace, subject: &Subject) -> Vec<PolicyName> {
+        let mut policies = subject.policies(&place.world);
+        policies.retain(|policy| self.is_selected(place, policy));
+        policies
+    }
+
+    /// An error for the first name that fits nothing in any place.
+    pub(crate) fn check_names(&self, names: &[Subject]) -> Result<(), ArgumentError> {
+        let fits = |name: &&Subject| {
+            self.places.iter().any(|place| !self.policies(place, name).is_empty())
         };
-        let duplicates = duplicates(&objects);
-        for (checked, api_version) in objects {
-            let Some(identity) = checked.identity else { continue };
-            input.api_versions.insert(identity.clone(), api_version);
-            if duplicates.contains(&identity) {
-                continue;
-            }
-            if let (Role::QueryScaler, Some(target)) = (checked.kind.role(), &checked.scales) {
-                let target = target.identity();
-                let left_out =
-                    format!("{identity} scales by a query; its effect on {target} is not forecast");
-                input.left_out.insert(left_out);
-            }
-            if let Some(slim) = checked.slim {
-                input.world.hold(identity.clone(), slim);
-            }
-            input.of_objects.insert(identity, checked.findings);
-        }
-        for reference in input.world.policies().filter_map(|it| input.world.target_of(&it)) {
-            let (target, written) = (reference.target.identity(), reference.api_version);
-            input.api_versions.entry(target.clone()).or_insert_with(|| written.to_string());
-        }
-        input
-    }
-
-    /// Adds those objects of kinds we do not know that a policy targets.
-    fn add_targets(&mut self, others: &[OtherObject], namespace: &str) {
-        let references = self.world.policies().filter_map(|it| self.world.target_of(&it));
-        let targets: BTreeSet<Identity> =
-            references.map(|reference| reference.target.identity().clone()).collect();
-        for other in others {
-            let identity = other.identity(namespace);
-            if targets.contains(&identity) {
-                let workload = Workload { replicas: other.replicas };
-                self.world.hold(identity, Slim::Workload(workload));
-            }
+        match names.iter().find(|name| !fits(name)) {
+            Some(unknown) => Err(unknown.not_found("NAME", &self.places)),
+            None => Ok(()),
         }
     }
 
-    /// Whether something was found that somebody should know.
-    pub(crate) fn has_findings(&self) -> bool {
-        self.findings.iter().any(|placed| placed.finding.severity() != Severity::Info)
+    /// Whether a policy has the labels that are asked for.
+    pub(crate) fn is_selected(&self, place: &InputPlace, policy: &PolicyName) -> bool {
+        let labels = || place.labels(&policy.identity);
+        self.selector.as_ref().is_none_or(|selector| selector.fits(labels()))
+    }
+
+    /// Whether only policies with certain labels are asked about.
+    pub(crate) fn is_narrowed(&self) -> bool {
+        self.selector.is_some()
     }
 
     /// What is wrong with the object of a policy, so that some of it or nothing can be used.
-    pub(crate) fn errors_of(&self, policy: &PolicyName) -> impl Iterator<Item = &Finding> {
-        let findings = self.of_objects.get(&policy.identity).into_iter().flatten();
-        findings.filter(|finding| finding.severity() == Severity::Error)
-    }
-
-    /// The same with their places.
-    pub(crate) fn placed_errors_of(
+    pub(crate) fn errors_of(
         &self,
+        place: &InputPlace,
         policy: &PolicyName,
     ) -> impl Iterator<Item = &PlacedFinding> {
-        let identity = &policy.identity;
-        let is_the_object = |object: &&ReadObject| {
-            let metadata = |key| object.node.get("metadata").and_then(|it| it.get(key));
-            let text = |key| metadata(key).and_then(Node::as_text);
-            object.kind.name() == identity.kind()
-                && text("name") == Some(identity.name())
-                && text("namespace").is_none_or(|namespace| namespace == identity.namespace())
-        };
-        let objects: Vec<&ReadObject> = self.reading.objects.iter().filter(is_the_object).collect();
-        let errors: Vec<&Finding> = self.errors_of(policy).collect();
+        let position = place.position(&policy.identity);
         self.findings.iter().filter(move |placed| {
-            let is_in = |object: &&ReadObject| {
-                let whole = object.node.span;
-                object.source == placed.source
-                    && placed.span.is_none_or(|it| whole.start <= it.start && it.end <= whole.end)
-            };
-            errors.contains(&&placed.finding) && objects.iter().any(is_in)
+            position.is_some()
+                && placed.object == position
+                && placed.finding.severity() == Severity::Error
         })
-    }
-
-    /// The `apiVersion` an object is written in, or in which a policy names it.
-    pub(crate) fn api_version(&self, identity: &Identity) -> String {
-        let written = self.api_versions.get(identity).cloned();
-        let usual = || Kind::of_object(identity).map(Kind::api_version);
-        written.or_else(usual).unwrap_or_else(|| identity.group().to_owned())
     }
 
     /// The zone that all policies follow, if it is one.
     pub(crate) fn only_zone(&self) -> Option<Zone> {
-        let policies = self.world.policies();
-        let mut zones = policies.flat_map(|policy| self.world.zones_of(&policy));
+        let mut zones = self.places.iter().flat_map(|place| {
+            place.world.policies().flat_map(|policy| place.world.zones_of(&policy))
+        });
         let (_, first) = zones.next()?;
         zones.all(|(_, zone)| zone == first).then_some(first)
     }
 }
 
-/// Neither of two objects of one name can be relied on.
-fn duplicates(objects: &[(CheckedObject, String)]) -> BTreeSet<Identity> {
-    let is_second = |object: &&CheckedObject| {
-        object.findings.iter().any(|finding| finding.code == Code::DuplicateObject)
-    };
-    let checked = objects.iter().map(|(checked, _)| checked);
-    checked.filter(is_second).filter_map(|object| object.identity.clone()).collect()
-}
-
-/// Orders sources by their names and objects by their places, whatever order they were given in.
-fn put_in_order(reading: &mut Reading) {
-    let mut order: Vec<usize> = (0..reading.sources.len()).collect();
-    order.sort_by(|one, other| reading.sources[*one].name().cmp(reading.sources[*other].name()));
-    let mut place = vec![0; order.len()];
-    for (new, old) in order.iter().enumerate() {
-        place[*old] = new;
-    }
-    let mut sources: Vec<_> =
-        std::mem::take(&mut reading.sources).into_iter().zip(&place).collect();
-    sources.sort_by_key(|(_, place)| **place);
-    reading.sources = sources.into_iter().map(|(source, _)| source).collect();
-    for object in &mut reading.objects {
-        object.source = place[object.source];
-    }
-    for finding in &mut reading.findings {
-        finding.source = place[finding.source];
-    }
-    reading.objects.sort_by_key(|object| (object.source, object.node.span.start));
+pub(crate) fn labels_of(object: &ReadObject) -> Labels {
+    let labels = object.node.get("metadata").and_then(|metadata| metadata.get("labels"));
+    let labels = labels.map(Node::to_json);
+    labels.and_then(|labels| serde_json::from_value(labels).ok()).unwrap_or_default()
 }

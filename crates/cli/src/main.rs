@@ -1,7 +1,7 @@
 //! The `almanac` program: arguments in, the rest called.
 //!
-//! Each command is a module of its own. Here the clock is read, once, and errors become exit codes:
-//! 0 on success, 1 if a command found problems, 2 if it could not run.
+//! Each command is a module of its own. Here the clock is read, once, and errors become exit codes;
+//! what each code means is in `outcome`.
 
 mod argument_error;
 mod cluster;
@@ -11,11 +11,14 @@ mod controller;
 mod crds;
 mod drawing;
 mod explain;
+mod files;
 mod forecast;
 mod input;
 mod man;
 mod moment;
 mod next;
+mod outcome;
+mod selector;
 mod subject;
 mod validate;
 mod wall_clock;
@@ -32,6 +35,8 @@ use almanac_calendar::tzdata_version;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use jiff::Timestamp;
 
+use crate::outcome::{COULD_NOT_RUN, exit_codes};
+
 /// A process that follows ten thousand objects allocates much for a moment and little for good. The
 /// usual allocator keeps half again as much of that as this one does.
 #[global_allocator]
@@ -43,7 +48,8 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
     name = "almanac",
     version = VERSION.as_str(),
     propagate_version = true,
-    arg_required_else_help = true
+    arg_required_else_help = true,
+    after_help = exit_codes!()
 )]
 struct Arguments {
     #[command(flatten)]
@@ -65,8 +71,6 @@ enum Command {
     Completion(completion::CompletionArguments),
     Man(man::ManArguments),
 }
-
-const COULD_NOT_RUN: u8 = 2;
 
 /// What a schedule means depends on both.
 static VERSION: LazyLock<String> =

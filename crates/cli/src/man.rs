@@ -13,12 +13,15 @@ use clap_mangen::roff::{Roff, bold, roman};
 
 use crate::VERSION;
 use crate::argument_error::ArgumentError;
+use crate::outcome::exit_codes_without_findings;
 
 /// Print a page of the manual, or write all pages into a folder
 #[derive(Args)]
-#[command(after_help = "Examples:
+#[command(after_help = concat!("Examples:
   almanac man forecast | man -l -
-  almanac man --out ~/.local/share/man/man1")]
+  almanac man --out ~/.local/share/man/man1
+
+", exit_codes_without_findings!()))]
 pub(crate) struct ManArguments {
     /// The command that the page is about [default: all of almanac]
     #[arg(value_name = "COMMAND")]

@@ -4,6 +4,7 @@ mod json;
 mod text;
 
 use std::io::Write;
+use std::iter;
 use std::process::ExitCode;
 
 use almanac_calendar::Zone;
@@ -14,8 +15,9 @@ use jiff::Timestamp;
 
 use crate::argument_error::ArgumentError;
 use crate::completion;
-use crate::input::{Input, InputArguments};
+use crate::input::{Input, InputArguments, InputPlace};
 use crate::moment;
+use crate::outcome::{FailOn, exit_codes};
 use crate::subject::Subject;
 
 /// List the next firings and window boundaries of all policies, in order
@@ -23,11 +25,13 @@ use crate::subject::Subject;
 /// Each is shown in its policy's time zone and in yours. Without files, reads from a cluster; nothing
 /// is written to it.
 #[derive(Args)]
-#[command(after_help = "Examples:
+#[command(after_help = concat!("Examples:
   almanac next -A
   almanac next -f policies/ --zone Europe/Berlin
   almanac next -f policies/ --for 24h -o json
-  almanac next -f policies/ deployment/shop --count 3")]
+  almanac next -f policies/ deployment/shop --count 3
+
+", exit_codes!()))]
 pub(crate) struct NextArguments {
     /// Show only these targets or policies: NAME, KIND NAME, KIND/NAME or KIND/NAMESPACE/NAME
     #[arg(value_name = "NAME")]
@@ -35,6 +39,9 @@ pub(crate) struct NextArguments {
 
     #[command(flatten)]
     input: InputArguments,
+
+    #[command(flatten)]
+    fail_on: FailOn,
 
     /// Start of the period: RFC 3339, a date or time in the zone, or relative to now, such as tomorrow,
     /// monday or +2h [default: now]
@@ -106,38 +113,51 @@ pub(crate) fn run(
         None => USUAL_COUNT,
     };
     let only = Subject::parse_all("NAME", &arguments.only)?;
-    let input = arguments.input.load(from, now, &only)?;
-    if let Some(unknown) = only.iter().find(|it| it.policies(&input.world).is_empty()) {
-        return Err(unknown.not_found("NAME", &input.world).into());
-    }
-    for unseen in &input.unseen {
-        anstream::eprintln!("note: {unseen}");
-    }
+    let input = arguments.input.load("next", from, now, &only)?;
+    input.check_names(&only)?;
+    input.tell_unseen();
     let question = Question { input: &input, zone, period, count, only };
     match arguments.output {
         Output::Text => text::write(&question, output)?,
         Output::Json => json::write(&question, output)?,
     }
-    Ok(ExitCode::from(u8::from(input.has_findings())))
+    Ok(arguments.fail_on.code(&input.findings))
 }
 
 impl Question<'_> {
-    /// The events, found one by one as they are asked for.
-    fn events(&self) -> impl Iterator<Item = Event> {
-        let upcoming = Upcoming::new(self.input.world.clone(), self.period, &AssumedValues::new());
-        let wanted = |event: &Event| {
-            self.only.is_empty()
-                || self
-                    .only
-                    .iter()
-                    .any(|it| it.fits(&event.policy.identity) || it.fits(&event.target))
-        };
-        upcoming.filter(wanted).take(self.count)
+    /// The events of all places, found one by one as they are asked for, in order of time.
+    fn events(&self) -> impl Iterator<Item = (&InputPlace, Event)> {
+        let mut upcoming: Vec<_> = self
+            .input
+            .places
+            .iter()
+            .map(|place| {
+                let world = place.world.clone();
+                let upcoming = Upcoming::new(world, self.period, &AssumedValues::new());
+                (place, upcoming.filter(|event| self.is_wanted(place, event)).peekable())
+            })
+            .collect();
+        let in_order = iter::from_fn(move || {
+            let next = upcoming.iter_mut().filter_map(|(place, events)| {
+                let at = events.peek()?.at;
+                Some((at, *place, events))
+            });
+            // Of several at one instant the first place comes first.
+            let (_, place, events) = next.min_by_key(|(at, ..)| *at)?;
+            Some((place, events.next()?))
+        });
+        in_order.take(self.count)
+    }
+
+    fn is_wanted(&self, place: &InputPlace, event: &Event) -> bool {
+        let fits = |it: &Subject| it.fits(&event.policy.identity) || it.fits(&event.target);
+        let is_named = self.only.is_empty() || self.only.iter().any(fits);
+        is_named && self.input.is_selected(place, &event.policy)
     }
 
     /// The zone an event's schedule is written in.
-    fn zone_of(&self, event: &Event) -> Zone {
-        let zones = self.input.world.zones_of(&event.policy);
+    fn zone_of(place: &InputPlace, event: &Event) -> Zone {
+        let zones = place.world.zones_of(&event.policy);
         let of_rule = |(rule, _): &(Option<_>, Zone)| rule.is_none() || *rule == event.rule;
         zones.into_iter().find(of_rule).map_or(Zone::utc(), |(_, zone)| zone)
     }

@@ -1,19 +1,25 @@
-//! Objects as people call them on the command line: `shop`, `deployment/shop`, `cronfhpa/prod/shop`.
+//! Objects as people call them on the command line: `shop`, `deployment/shop`, `cronfhpa/prod/shop`,
+//! and all that fit `'shop-*'`.
 
 mod similar;
 
+use std::collections::BTreeSet;
+use std::path::Path;
+
 use almanac_api::kinds::Kind;
 use almanac_engine::{Identity, PolicyName, World};
+use glob::Pattern;
 
 use crate::argument_error::ArgumentError;
+use crate::input::InputPlace;
 
 /// A name that may fit several objects.
 #[derive(Clone, Debug)]
 pub(crate) struct Subject {
     text: String,
     kind: Option<String>,
-    namespace: Option<String>,
-    name: String,
+    namespace: Option<Pattern>,
+    name: Pattern,
 }
 
 impl Subject {
@@ -36,6 +42,11 @@ impl Subject {
 
     /// Reads `NAME`, `KIND/NAME` or `KIND/NAMESPACE/NAME`.
     pub(crate) fn parse(argument: &'static str, text: &str) -> Result<Subject, ArgumentError> {
+        if is_surely_a_path(text) {
+            let message =
+                format!("this is a path, not the name of an object; to read it, write -f {text}");
+            return Err(ArgumentError::whole(argument, text, message));
+        }
         let parts: Vec<&str> = text.split('/').collect();
         let (kind, namespace, name) = match parts[..] {
             [name] => (None, None, name),
@@ -48,20 +59,38 @@ impl Subject {
                            deployment/shop";
             return Err(ArgumentError::whole(argument, text, message));
         }
+        let pattern = |text: &str| {
+            Pattern::new(text).map_err(|error| ArgumentError::whole(argument, text, error.msg))
+        };
         Ok(Subject {
             text: text.to_owned(),
             kind: kind.map(whole_kind),
-            namespace: namespace.map(str::to_owned),
-            name: name.to_owned(),
+            namespace: namespace.map(pattern).transpose()?,
+            name: pattern(name)?,
         })
     }
 
     /// The namespace that is named, if all names are in one.
     pub(crate) fn only_namespace(subjects: &[Subject]) -> Option<&str> {
         let (first, others) = subjects.split_first()?;
-        let namespace = first.namespace.as_deref()?;
-        let all = others.iter().all(|other| other.namespace.as_deref() == Some(namespace));
-        all.then_some(namespace)
+        let namespace = first.namespace.as_ref()?;
+        let all = others.iter().all(|other| other.namespace.as_ref() == Some(namespace));
+        (all && !first.is_pattern()).then_some(namespace.as_str())
+    }
+
+    /// What went wrong with a cluster, for somebody who may have meant a file.
+    pub(crate) fn name_paths(subjects: &[Subject], error: anyhow::Error) -> anyhow::Error {
+        match subjects.iter().find(|subject| Path::new(&subject.text).exists()) {
+            Some(Subject { text, .. }) => error.context(format!(
+                "{text} is a path; to read it instead of the cluster, write -f {text}"
+            )),
+            None => error,
+        }
+    }
+
+    /// Whether it may mean several objects by intention.
+    pub(crate) fn is_pattern(&self) -> bool {
+        self.text.contains(['*', '?', '['])
     }
 
     pub(crate) fn text(&self) -> &str {
@@ -71,8 +100,8 @@ impl Subject {
     /// Whether an object may be meant.
     pub(crate) fn fits(&self, identity: &Identity) -> bool {
         let kind = self.kind.as_ref().is_none_or(|kind| kind.eq_ignore_ascii_case(identity.kind()));
-        let namespace = self.namespace.as_ref().is_none_or(|it| it == identity.namespace());
-        kind && namespace && self.name == identity.name()
+        let namespace = self.namespace.as_ref().is_none_or(|it| it.matches(identity.namespace()));
+        kind && namespace && self.name.matches(identity.name())
     }
 
     /// The policies that are meant, by their own names or by those of their targets.
@@ -86,9 +115,10 @@ impl Subject {
     }
 
     /// An error for a name that fits nothing.
-    pub(crate) fn not_found(&self, argument: &'static str, world: &World) -> ArgumentError {
-        let known = world.policies().map(|policy| called(&policy.identity));
-        let mut known: Vec<String> = known.take(9).collect();
+    pub(crate) fn not_found(&self, argument: &'static str, places: &[InputPlace]) -> ArgumentError {
+        let policies = places.iter().flat_map(|place| place.world.policies());
+        let known: BTreeSet<String> = policies.map(|policy| called(&policy.identity)).collect();
+        let mut known: Vec<String> = known.into_iter().take(9).collect();
         if known.len() == 9 {
             "…".clone_into(&mut known[8]);
         }
@@ -97,10 +127,14 @@ impl Subject {
         } else {
             format!("no policy or target matches; the policies are {}", known.join(", "))
         };
-        let message = match self.similar(identities(world)) {
+        let message = match self.similar(places.iter().flat_map(|place| identities(&place.world))) {
             Some(similar) => format!("{message}; did you mean {similar}?"),
             None => message,
         };
+        if Path::new(&self.text).exists() {
+            let message = format!("{message}; this is a path: to read it, write -f {}", self.text);
+            return ArgumentError::whole(argument, &self.text, message);
+        }
         ArgumentError::whole(argument, &self.text, message)
     }
 }
@@ -112,6 +146,15 @@ fn identities(world: &World) -> impl Iterator<Item = Identity> {
         let target = target.map(|reference| reference.target.identity().clone());
         [Some(policy.identity), target].into_iter().flatten()
     })
+}
+
+/// Whether what was typed can be nothing but a path.
+fn is_surely_a_path(text: &str) -> bool {
+    let is_file = [".yaml", ".yml", ".json"].iter().any(|end| text.ends_with(end));
+    let is_there = || text.len() > 1 && Path::new(text).exists();
+    is_file
+        || text.starts_with(['.', '~'])
+        || (text.starts_with('/') || text.ends_with('/')) && is_there()
 }
 
 /// `MetricsProducer/default/nodes`: what can be typed to mean this object.
@@ -167,6 +210,24 @@ mod tests {
     }
 
     #[test]
+    fn a_name_may_be_a_pattern() {
+        for text in ["sh*", "deploy/s?op", "deploy/*/shop", "deployment/p*/*"] {
+            assert!(fits(text), "{text}");
+        }
+        for text in ["*-shop", "sts/*", "deploy/test-*/shop"] {
+            assert!(!fits(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_path_where_a_name_is_due_is_named_as_such() {
+        for text in ["./policies", "policies/shop.yaml", "../shop.json", "/etc", "."] {
+            let said = Subject::parse("NAME", text).unwrap_err().to_string();
+            assert!(said.contains(&format!("write -f {text}")), "{said}");
+        }
+    }
+
+    #[test]
     fn names_mean_a_namespace_when_all_of_them_name_the_same() {
         let of = |texts: &[&str]| {
             let parsed = texts.iter().map(|text| Subject::parse("NAME", text).unwrap());
@@ -176,6 +237,7 @@ mod tests {
         assert_eq!(of(&["deploy/prod/shop", "mp/test/nodes"]), None);
         assert_eq!(of(&["deploy/prod/shop", "shop"]), None);
         assert_eq!(of(&["shop"]), None);
+        assert_eq!(of(&["deploy/prod-*/shop"]), None);
         assert_eq!(of(&[]), None);
     }
 

@@ -3,50 +3,60 @@
 pub(crate) mod json;
 pub(crate) mod text;
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::process::ExitCode;
 
-use almanac_api::checking::{CheckContext, check_everything};
-use almanac_api::finding::Severity;
-use almanac_api::reading::files;
+use almanac_api::checking::{CheckContext, Everything, check_everything};
+use almanac_api::reading::Reading;
 use almanac_calendar::Zone;
-use clap::{Args, ValueEnum};
+use clap::{Args, ValueEnum, ValueHint};
 use jiff::Timestamp;
 
+use crate::files::{FileArguments, Note};
+use crate::input::labels_of;
 use crate::moment;
+use crate::outcome::{FailOn, exit_codes};
+use crate::selector::Selector;
 
 /// Check policies in files, without a cluster
 ///
 /// Finds what the API server and the admission webhook would reject, and what they would accept with a
-/// warning. Objects of other kinds are skipped. Exits with 0 if there are no problems, with 1 on any
-/// error or warning, and with 2 if the files could not be found.
+/// warning. In directories, hidden and ignored files are skipped, and so is whatever is neither a policy nor
+/// an autoscaler nor a target of one; a file that is named has to be a Kubernetes object. Without arguments,
+/// checks the current directory.
 #[derive(Args)]
-#[command(
-    arg_required_else_help = true,
-    after_help = "Examples:
-  almanac validate -f policies/
-  almanac validate -f shop.yaml -f 'teams/*/scaling.yaml' -o json
-  kubectl get cronfhpa -A -o yaml | almanac validate -f -"
-)]
-pub(crate) struct ValidateArguments {
-    /// A file, a directory (searched recursively), a glob such as 'teams/*.yaml', or - for standard input
-    #[arg(
-        short,
-        long = "filename",
-        value_name = "PATH",
-        value_hint = clap::ValueHint::AnyPath,
-        required = true
-    )]
-    file: Vec<String>,
+#[command(after_help = concat!("Examples:
+  almanac validate
+  almanac validate clusters/ --exclude testdata --fail-on warning
+  almanac validate shop.yaml 'teams/*/scaling.yaml' -o json
+  almanac validate -k overlays/prod
+  kubectl get cronfhpa -A -o yaml | almanac validate -f -
 
-    /// The namespace of objects that have none
-    #[arg(short, long, value_name = "NAMESPACE", default_value = "default")]
-    namespace: String,
+", exit_codes!()))]
+pub(crate) struct ValidateArguments {
+    /// Files and directories, as with -f
+    #[arg(value_name = "FILE", value_hint = ValueHint::AnyPath)]
+    named: Vec<String>,
+
+    #[command(flatten)]
+    files: FileArguments,
+
+    /// Only this namespace; objects without a namespace are taken to be in it [default: all, and
+    /// `default` for objects without one]
+    #[arg(short, long, value_name = "NAMESPACE")]
+    namespace: Option<String>,
+
+    /// Only objects that match this label selector, as with kubectl
+    #[arg(short = 'l', long, value_name = "LABELS")]
+    selector: Option<String>,
 
     /// The instant from which checks look ahead: RFC 3339, a date or time in UTC, or relative to now,
     /// such as tomorrow, monday or +2h [default: now]
     #[arg(long, value_name = "INSTANT", allow_hyphen_values = true)]
     from: Option<String>,
+
+    #[command(flatten)]
+    fail_on: FailOn,
 
     /// Output format
     #[arg(short, long, value_enum, default_value_t = Output::Text)]
@@ -59,6 +69,13 @@ enum Output {
     Json,
 }
 
+/// What was checked, and what came of it.
+struct Checked {
+    reading: Reading,
+    everything: Everything,
+    notes: Vec<Note>,
+}
+
 pub(crate) fn run(
     arguments: &ValidateArguments,
     now: Timestamp,
@@ -68,13 +85,29 @@ pub(crate) fn run(
         Some(text) => moment::instant("--from", text, now, Zone::utc())?,
         None => now,
     };
-    let reading = files::read(&arguments.file, io::stdin())?;
-    let context = CheckContext::new(&arguments.namespace, now);
-    let (_, findings) = check_everything(&reading, context);
-    match arguments.output {
-        Output::Text => text::write(output, &reading, &findings)?,
-        Output::Json => json::write(output, &reading, &findings)?,
+    let selector = arguments.selector.as_deref().map(|text| Selector::parse("--selector", text));
+    let selector = selector.transpose()?;
+    let mut files = arguments.files.clone();
+    files.file.extend(arguments.named.iter().cloned());
+    if !files.are_given() {
+        files.file.push(".".to_owned());
     }
-    let told = findings.iter().any(|placed| placed.finding.severity() != Severity::Info);
-    Ok(ExitCode::from(u8::from(told)))
+    let namespace = arguments.namespace.as_deref();
+    let mut files = files.read()?.in_namespace(namespace);
+    files.reading.sort();
+    let context = CheckContext::new(namespace.unwrap_or("default"), now);
+    let mut everything = check_everything(&files.reading, context, &files.layout);
+    if let Some(selector) = selector {
+        everything.findings.retain(|placed| {
+            let object = placed.object.map(|position| &files.reading.objects[position]);
+            object.is_none_or(|object| selector.fits(Some(&labels_of(object))))
+        });
+    }
+    let notes = files.notes(&everything, "validate");
+    let checked = Checked { reading: files.reading, everything, notes };
+    match arguments.output {
+        Output::Text => text::write(output, &checked)?,
+        Output::Json => json::write(output, &checked)?,
+    }
+    Ok(arguments.fail_on.code(&checked.everything.findings))
 }

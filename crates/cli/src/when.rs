@@ -19,6 +19,7 @@ use self::schedule::Schedule;
 use crate::argument_error::ArgumentError;
 use crate::completion;
 use crate::moment;
+use crate::outcome::exit_codes_without_findings;
 
 /// Explain what a schedule means and when it happens next
 ///
@@ -29,10 +30,12 @@ use crate::moment;
 #[command(
     arg_required_else_help = true,
     group = clap::ArgGroup::new("schedule").required(true),
-    after_help = "Examples:
+    after_help = concat!("Examples:
   almanac when --cron '30 8 * * 1-5' --zone America/New_York
   almanac when --daily 22:00-06:00 --zone Europe/Berlin --for 7d
-  almanac when --start 'weekdays=Fri hours=17' --end 'weekdays=Mon hours=9'"
+  almanac when --start 'weekdays=Fri hours=17' --end 'weekdays=Mon hours=9'
+
+", exit_codes_without_findings!())
 )]
 pub(crate) struct WhenArguments {
     /// A cron expression of five fields, such as '30 8 * * 1-5'

@@ -1,36 +1,204 @@
-//! Checking everything that was read: each object, then all of them together.
+//! Checking everything that was read: each object, then those of each place together.
+//!
+//! Of files that nobody named only what concerns policies and their targets is told.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use almanac_engine::Identity;
 
 use super::object::{CheckContext, CheckedObject, check};
+use super::places::{Layout, Places};
 use super::together::check_together;
-use crate::finding::Finding;
-use crate::reading::{PlacedFinding, Reading};
+use crate::finding::{Code, Finding, Severity};
+use crate::kinds::{Role, is_group_of_ours};
+use crate::reading::{
+    Engine, PlacedFinding, ReadObject, Reading, Template, name_letters, placeholder, unfilled,
+};
 
-/// Checks all objects. The checked objects are in the order of [`Reading::objects`]; the findings,
-/// those about the files among them, in the order of their places.
+/// What comes of checking everything.
+#[derive(Clone, Debug)]
+pub struct Everything {
+    /// The objects, in the order of [`Reading::objects`].
+    pub objects: Vec<CheckedObject>,
+    /// What was found, about the files as well, in the order of their places.
+    pub findings: Vec<PlacedFinding>,
+    /// The files that were found and are templates, in the order of the sources.
+    pub templates: Vec<Template>,
+    /// What each cluster gets.
+    pub places: Places,
+    /// How many objects were checked: in files that nobody named, only those that matter count.
+    pub count: usize,
+    /// How many files have them, or are named, or have something wrong with them.
+    pub files: usize,
+}
+
+/// Checks all objects.
 #[must_use]
 pub fn check_everything(
     reading: &Reading,
     context: CheckContext<'_>,
-) -> (Vec<CheckedObject>, Vec<PlacedFinding>) {
+    layout: &Layout,
+) -> Everything {
     let mut checked: Vec<_> = reading.objects.iter().map(|object| check(object, context)).collect();
-    let place = |index: usize| {
+    let mut templates = reading.templates.clone();
+    for (object, checked) in reading.objects.iter().zip(&mut checked) {
+        if let Some((engine, finding)) = as_template(reading, object, checked) {
+            let is_found = reading.sources[object.source].is_found();
+            templates.extend(is_found.then_some(Template { source: object.source, engine }));
+            let findings = if is_found { Vec::new() } else { vec![finding] };
+            *checked =
+                CheckedObject { identity: None, slim: None, scales: None, findings, ..*checked };
+        }
+    }
+    templates.sort();
+    templates.dedup();
+    let places = places_of(reading, &checked, context, layout);
+    let together = checked_by_place(reading, &checked, &places);
+    let targets = targets(&checked, |kind| is_group_of_ours(kind.group()));
+    let mut told = told_of_files(reading, &targets, &places);
+    let mut count = 0;
+    let named = (0..reading.sources.len()).filter(|source| !reading.sources[*source].is_found());
+    let mut files: BTreeSet<usize> =
+        named.filter(|source| belongs_somewhere(reading, *source, &places)).collect();
+    for (index, (object, checked)) in reading.objects.iter().zip(&mut checked).enumerate() {
+        let source = &reading.sources[object.source];
+        let further = together.get(&index).into_iter().flatten();
+        let own = checked.findings.len();
+        checked.findings.extend(further.clone().map(|(finding, _)| finding.clone()));
+        let in_places = vec![None; own].into_iter().chain(further.map(|(_, place)| *place));
+        let matters = !source.is_found()
+            || is_group_of_ours(object.kind.group())
+            || checked.identity.as_ref().is_some_and(|it| targets.contains(it));
+        let is_asked_about = belongs_somewhere(reading, object.source, &places);
+        let is_checked = matters || checked.scales.is_some();
+        if is_checked && is_asked_about {
+            count += 1;
+            files.insert(object.source);
+        }
+        for (finding, place) in checked.findings.iter_mut().zip(in_places) {
+            let span = object.node.locate(&finding.field, finding.code.is_about_the_key());
+            name_letters(source, span, finding);
+            if is_asked_about && (matters || finding.code == Code::TwoWriters) {
+                let (source, finding) = (object.source, finding.clone());
+                let (object, span) = (Some(index), Some(span));
+                told.push(PlacedFinding { source, span, finding, object, place });
+            }
+        }
+    }
+    told.sort_by_key(|finding| (finding.source, finding.span.map(|span| span.start)));
+    files.extend(told.iter().map(|finding| finding.source));
+    let files = files.len();
+    Everything { objects: checked, findings: told, templates, places, count, files }
+}
+
+/// Whether a mistake in an object is one only because nobody has filled in yet what stands there.
+fn as_template(
+    reading: &Reading,
+    object: &ReadObject,
+    checked: &CheckedObject,
+) -> Option<(Engine, Finding)> {
+    let source = &reading.sources[object.source];
+    let errors = checked.findings.iter().filter(|it| it.severity() == Severity::Error);
+    let mut written = errors.map(|finding| {
+        let span = object.node.locate(&finding.field, finding.code.is_about_the_key());
+        (finding, source.slice(span))
+    });
+    let (finding, engine) =
+        written.find_map(|(finding, text)| Some((finding, placeholder(text)?.1)))?;
+    let field = finding.field.clone();
+    Some((engine, Finding { field, ..unfilled(engine) }))
+}
+
+/// What the objects scale that are of kinds for which this holds.
+fn targets(
+    checked: &[CheckedObject],
+    of: impl Fn(crate::kinds::Kind) -> bool,
+) -> BTreeSet<Identity> {
+    let scaling = checked.iter().filter(|object| of(object.kind));
+    scaling.filter_map(|object| Some(object.scales.as_ref()?.identity().clone())).collect()
+}
+
+/// The places, told by the policies, the autoscalers and what they scale.
+fn places_of(
+    reading: &Reading,
+    checked: &[CheckedObject],
+    context: CheckContext<'_>,
+    layout: &Layout,
+) -> Places {
+    let targets = targets(checked, |_| true);
+    let writes = |object: &CheckedObject| {
+        object.scales.is_some() || matches!(object.kind.role(), Role::Policy(_))
+    };
+    let folder = |source: usize| reading.sources[source].folder();
+    let objects = checked.iter().zip(&reading.objects).filter_map(|(checked, object)| {
+        let identity = checked.identity.as_ref()?;
+        let matters = writes(checked) || targets.contains(identity);
+        Some((identity, folder(object.source)?)).filter(|_| matters)
+    });
+    let others: Vec<(Identity, usize)> =
+        reading.others.iter().map(|it| (it.identity(context.namespace), it.source)).collect();
+    let others = others.iter().filter(|(identity, _)| targets.contains(identity));
+    let others = others.filter_map(|(identity, source)| Some((identity, folder(*source)?)));
+    Places::of(layout, objects.chain(others))
+}
+
+/// A finding, and the place it holds in if it does not hold in all of them.
+type InPlace = (Finding, Option<usize>);
+
+/// What shows only when the objects of a place are seen together, by object.
+fn checked_by_place(
+    reading: &Reading,
+    checked: &[CheckedObject],
+    places: &Places,
+) -> BTreeMap<usize, Vec<InPlace>> {
+    let written_at = |index: usize| {
         let object = &reading.objects[index];
         let source = &reading.sources[object.source];
         format!("{}:{}", source.name(), source.position(object.node.span.start).line)
     };
-    let together = check_together(&checked, place);
-    let mut findings = reading.findings.clone();
-    for ((object, checked), further) in reading.objects.iter().zip(&mut checked).zip(together) {
-        checked.findings.extend(further);
-        findings.extend(
-            checked.findings.iter().map(|finding| placed(object.source, &object.node, finding)),
-        );
+    let mut found: BTreeMap<usize, Vec<(Finding, Vec<usize>)>> = BTreeMap::new();
+    for place in 0..places.count() {
+        let is_here = |index: &usize| {
+            places.holds(place, reading.sources[reading.objects[*index].source].folder())
+        };
+        let here = (0..checked.len()).filter(is_here).map(|index| (index, &checked[index]));
+        for (index, finding) in check_together(here, written_at) {
+            let of_object = found.entry(index).or_default();
+            match of_object.iter_mut().find(|(known, _)| *known == finding) {
+                Some((_, in_places)) => in_places.push(place),
+                None => of_object.push((finding, vec![place])),
+            }
+        }
     }
-    findings.sort_by_key(|finding| (finding.source, finding.span.map(|span| span.start)));
-    (checked, findings)
+    let told = |(finding, in_places): (Finding, Vec<usize>)| {
+        let is_everywhere = in_places.len() == places.count();
+        (finding, in_places.first().copied().filter(|_| !is_everywhere))
+    };
+    found.into_iter().map(|(index, all)| (index, all.into_iter().map(told).collect())).collect()
 }
 
-fn placed(source: usize, node: &crate::reading::Node, finding: &Finding) -> PlacedFinding {
-    let span = node.locate(&finding.field, finding.code.is_about_the_key());
-    PlacedFinding { source, span: Some(span), finding: finding.clone() }
+/// What is wrong with the files as such.
+fn told_of_files(
+    reading: &Reading,
+    targets: &BTreeSet<Identity>,
+    places: &Places,
+) -> Vec<PlacedFinding> {
+    let names: BTreeSet<(&str, &str)> = targets.iter().map(|it| (it.kind(), it.name())).collect();
+    let doubtful = reading.doubtful.iter().filter(|it| names.contains(&(&*it.kind, &*it.name)));
+    let told = reading.findings.iter().chain(doubtful.map(|it| &it.finding));
+    told.filter(|it| belongs_somewhere(reading, it.source, places)).cloned().collect()
+}
+
+/// Whether a file belongs to a place that is asked about.
+fn belongs_somewhere(reading: &Reading, source: usize, places: &Places) -> bool {
+    let folder = reading.sources[source].folder();
+    (0..places.count()).any(|place| places.holds(place, folder))
+}
+
+impl Everything {
+    /// What the place is called in which alone a finding holds.
+    #[must_use]
+    pub fn place_of(&self, placed: &PlacedFinding) -> Option<&str> {
+        placed.place.map(|place| self.places.name(place))
+    }
 }

@@ -7,39 +7,35 @@ use almanac_engine::Identity;
 use super::object::CheckedObject;
 use crate::finding::{Code, FieldPath, Finding, Path};
 
-/// Checks objects against each other. For each object the findings about it, beside its own.
-/// `place` says where an object is, for findings about another one.
-#[must_use]
-pub fn check_together(
-    objects: &[CheckedObject],
+/// Checks objects of one cluster against each other. Each is told apart by a number, and each finding
+/// is about the object of its number. `place` says where an object is, for findings about another one.
+pub fn check_together<'a>(
+    objects: impl IntoIterator<Item = (usize, &'a CheckedObject)>,
     place: impl Fn(usize) -> String,
-) -> Vec<Vec<Finding>> {
-    let mut findings: Vec<Vec<Finding>> = vec![Vec::new(); objects.len()];
+) -> Vec<(usize, Finding)> {
+    let mut findings: Vec<(usize, Finding)> = Vec::new();
     let mut first_of: BTreeMap<&Identity, usize> = BTreeMap::new();
-    let mut writers: BTreeMap<&Identity, Vec<usize>> = BTreeMap::new();
-    for (index, object) in objects.iter().enumerate() {
+    let mut writers: BTreeMap<&Identity, Vec<(usize, &Identity)>> = BTreeMap::new();
+    for (index, object) in objects {
         let Some(identity) = &object.identity else { continue };
         if let Some(&first) = first_of.get(identity) {
             let message = format!("{identity} is defined twice, first at {}", place(first));
-            findings[index].push(
-                Finding::new(Code::DuplicateObject, FieldPath::default(), message)
-                    .with_fix("remove one of them, or rename it"),
-            );
+            let finding = Finding::new(Code::DuplicateObject, FieldPath::default(), message)
+                .with_fix("remove one of them, or rename it");
+            findings.push((index, finding));
             continue;
         }
         first_of.insert(identity, index);
         // Cron rules with the same target may still get along when their rules never meet, but nothing
         // keeps them from it.
         if let Some(target) = &object.scales {
-            writers.entry(target.identity()).or_default().push(index);
+            writers.entry(target.identity()).or_default().push((index, identity));
         }
     }
     for (target, writers) in &writers {
-        let Some((&first, others)) = writers.split_first() else { continue };
-        for &other in others {
-            if let Some(writer) = &objects[first].identity {
-                findings[other].push(two_writers(target, writer, &place(first)));
-            }
+        let Some((&(first, writer), others)) = writers.split_first() else { continue };
+        for &(other, _) in others {
+            findings.push((other, two_writers(target, writer, &place(first))));
         }
     }
     findings

@@ -61,8 +61,14 @@ macro_rules! codes {
 }
 
 codes! {
-    /// A file can't be read: it isn't there, isn't UTF-8 text, or is larger than 64 MiB. Correct the path, or save or split the file.
+    /// A file can't be read: it isn't there, isn't text, or is larger than 64 MiB. Correct the path, or split the file.
     UnreadableFile = "unreadable-file", Error;
+    /// A file is UTF-16 or Windows-1252. Save it as UTF-8.
+    Encoding = "encoding", Error;
+    /// The lines of a file end with a carriage return only, so kubectl takes it for a single document. Save it with LF line endings.
+    LineEnds = "line-ends", Warning;
+    /// A Helm template, or a file with `${VARIABLES}`, which is an object only once rendered. Check the output of `helm template` or `envsubst` instead.
+    Template = "template", Error;
     /// Not valid YAML or JSON. The position shown is where reading stopped; the cause may be slightly earlier.
     Syntax = "syntax", Error;
     /// `//` does not start a comment in YAML or JSON. Use `#` in YAML; JSON has no comments.
@@ -127,6 +133,8 @@ codes! {
     LongStep = "long-step", Warning;
     /// Two policies, or a policy and an autoscaler, write the same field of one target. They will undo each other's work.
     TwoWriters = "two-writers", Warning;
+    /// A cron policy of another project, such as KEDA's cron trigger. Almanac does not carry it out.
+    ForeignPolicy = "foreign-policy", Info;
     /// A part of the API that Almanac does not implement. The object is accepted and says so in its conditions.
     Unsupported = "unsupported", Warning;
 }

@@ -2,7 +2,7 @@
 //! input can exhaust memory or time.
 
 /// The largest file, in bytes.
-pub(super) const FILE_BYTES: usize = 64 << 20;
+pub const FILE_BYTES: usize = 64 << 20;
 
 /// How deep lists and maps may be nested. Kubernetes objects stay below 30.
 pub(super) const DEPTH: usize = 128;

@@ -125,6 +125,42 @@ pub(super) fn mend_slash_comments(
     mended
 }
 
+/// Turns lines that are no YAML to kubectl into comments of the same length, and says so for each: a
+/// `%YAML` directive, and a shell's prompt with a command above what the command printed.
+pub(super) fn mend_strange_lines(
+    text: &str,
+    offset: usize,
+    findings: &mut Vec<TextFinding>,
+) -> Option<String> {
+    let mut mended: Option<String> = None;
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        let written = line.trim_end();
+        let said = match written.as_bytes() {
+            [b'%', b'A'..=b'Z', ..] => {
+                ("kubectl does not support YAML directives", "remove this line")
+            }
+            [b'$' | b'>', b' ', ..] if is_command(written) => {
+                ("this line is a shell command, not YAML", "remove this line")
+            }
+            _ => ("", ""),
+        };
+        if !said.0.is_empty() {
+            mended.get_or_insert_with(|| text.to_owned()).replace_range(start..=start, "#");
+            let span = Span::new(offset + start..offset + start + written.len());
+            findings.push(TextFinding::new(Code::Syntax, span, said.0).with_fix(said.1));
+        }
+        start += line.len();
+    }
+    mended
+}
+
+/// Whether a line is a prompt and a command that prints objects.
+fn is_command(line: &str) -> bool {
+    let first = line.get(2..).and_then(|rest| rest.split_whitespace().next());
+    line.starts_with("$ ") || matches!(first, Some("kubectl" | "kustomize" | "helm" | "cat" | "oc"))
+}
+
 /// `//` where a comment was meant.
 pub(super) fn slash_comment(span: Span) -> TextFinding {
     TextFinding::new(Code::SlashComment, span, "'//' does not start a comment in YAML")

@@ -1,13 +1,22 @@
 //! From documents to objects: lists are opened, kinds recognised, strangers noted by name.
+//!
+//! A file that somebody named is held to account for all of it. Of one that was found in a folder only
+//! what it says of policies and their targets counts: the rest of it is passed over.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
+use super::claim::{claims, claims_policy, document_around};
 use super::other_object::OtherObject;
+use super::placeholder::{Engine, Template, action, placeholder};
 use super::source::{Source, Span};
-use super::stream;
+use super::text_finding::TextFinding;
 use super::tree::Node;
+use super::typography::name_letters;
+use super::{foreign, stream};
 use crate::finding::{Code, FieldPath, Finding, Path, Shown};
-use crate::kinds::{APPS_MISTYPED, Kind, Recognised, recognise};
+use crate::kinds::{
+    APPS_MISTYPED, Kind, Recognised, group_and_version, is_group_of_ours, recognise,
+};
 
 /// One object of a kind we know, as it was written.
 #[derive(Clone, Debug)]
@@ -31,6 +40,36 @@ pub struct PlacedFinding {
     pub span: Option<Span>,
     /// What.
     pub finding: Finding,
+    /// The object it is about: a position in [`Reading::objects`]; `None` when it is about the text.
+    pub object: Option<usize>,
+    /// In which place it holds, if it holds in one of several only: a position among them.
+    pub place: Option<usize>,
+}
+
+impl PlacedFinding {
+    /// A finding about a text, in whatever place that is.
+    #[must_use]
+    pub fn new(source: usize, span: Option<Span>, finding: Finding) -> PlacedFinding {
+        PlacedFinding { source, span, finding, object: None, place: None }
+    }
+}
+
+/// A finding about an object that is none of ours as it stands. Whether it is of interest depends on
+/// whether some policy scales what it was meant to be.
+#[derive(Clone, Debug)]
+pub(crate) struct Doubtful {
+    pub(crate) kind: Box<str>,
+    pub(crate) name: Box<str>,
+    pub(crate) finding: PlacedFinding,
+}
+
+/// What was read or looked at and is of no interest.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct PassedOver {
+    /// Files that were found, with nothing in them that is a policy, an autoscaler or a target.
+    pub files: usize,
+    /// Objects of kinds we do not know, in the files that were read.
+    pub objects: usize,
 }
 
 /// Everything that was read.
@@ -44,38 +83,172 @@ pub struct Reading {
     pub findings: Vec<PlacedFinding>,
     /// The objects of kinds we don't know, as far as they have names, in the order they were written.
     pub others: Vec<OtherObject>,
-    /// How many objects of each kind we don't know were passed over, by `apiVersion kind`.
-    pub passed_over: BTreeMap<String, usize>,
+    /// Files that were found and are no objects before another program has filled them in.
+    pub templates: Vec<Template>,
+    /// What was passed over.
+    pub passed_over: PassedOver,
+    pub(crate) doubtful: Vec<Doubtful>,
 }
 
 /// Reads the objects of a text and adds them to what was read.
 pub fn read_objects(reading: &mut Reading, source: Source) {
-    let documents = stream::read(source.text());
+    read(reading, source, None);
+}
+
+/// Reads of a file that was found the objects that are targets, each by its kind and its name.
+pub fn read_targets(reading: &mut Reading, source: Source, targets: &Targets<'_>) {
+    read(reading, source, Some(targets));
+}
+
+/// What is scaled, by kind and name.
+type Targets<'a> = BTreeSet<(&'a str, &'a str)>;
+
+fn read(reading: &mut Reading, mut source: Source, only: Option<&Targets<'_>>) {
     let index = reading.sources.len();
-    reading.sources.push(source);
-    for text_finding in documents.findings {
-        reading.findings.push(PlacedFinding {
-            source: index,
-            span: Some(text_finding.span),
-            finding: text_finding.finding,
-        });
+    let documents = stream::read(source.text());
+    let findings = source.take_mistake().into_iter().chain(documents.findings);
+    let sizes =
+        |it: &Reading| [it.objects.len(), it.others.len(), it.findings.len(), it.doubtful.len()];
+    let before = sizes(reading);
+    let mut template = None;
+    for finding in findings {
+        match to_be_told(&source, finding, only) {
+            Told::Finding(told) if is_said_already(reading, index, &told) => {}
+            Told::Finding(TextFinding { span, finding }) => {
+                reading.findings.push(PlacedFinding::new(index, Some(span), finding));
+            }
+            Told::Template(engine) => template = Some(engine),
+            Told::Nothing => {}
+        }
     }
+    reading.sources.push(source);
     for document in documents.documents {
-        reading.take(index, document);
+        reading.take(index, document, only);
+    }
+    reading.templates.extend(template.map(|engine| Template { source: index, engine }));
+    let is_of_interest = template.is_some() || before != sizes(reading);
+    if !is_of_interest && reading.sources[index].is_found() {
+        reading.sources.pop();
+        reading.passed_over.files += 1;
     }
 }
 
+/// What becomes of a finding about a text.
+enum Told {
+    Finding(TextFinding),
+    /// It is none: the text is a template.
+    Template(Engine),
+    /// It is about something else than a policy or a target.
+    Nothing,
+}
+
+fn to_be_told(source: &Source, finding: TextFinding, only: Option<&Targets<'_>>) -> Told {
+    let TextFinding { span, mut finding } = finding;
+    let around = document_around(source.text(), span.start as usize);
+    let document = &source.text()[around.clone()];
+    let line = source.line_around(span.start);
+    let of_helm = action(document).map(|range| (range, Engine::Helm));
+    // Outside of quotes a variable seldom breaks the text, so only where it is seen to.
+    let filled_in = of_helm.or_else(|| placeholder(line).map(|(_, engine)| (0..0, engine)));
+    let is_about_the_text = !matches!(finding.code, Code::Encoding | Code::LineEnds);
+    let is_of_interest = || match only {
+        None => claims_policy(document),
+        Some(targets) => targets.iter().any(|(kind, name)| claims(document, kind, name)),
+    };
+    match filled_in {
+        Some((_, engine)) if is_about_the_text && source.is_found() => Told::Template(engine),
+        Some((range, engine)) if is_about_the_text => {
+            let begin = around.start + range.start;
+            let span =
+                if range.is_empty() { span } else { Span::new(begin..around.start + range.end) };
+            Told::Finding(TextFinding { span, finding: unfilled(engine) })
+        }
+        _ if source.is_found() && !is_of_interest() => Told::Nothing,
+        _ => {
+            name_letters(source, span, &mut finding);
+            Told::Finding(TextFinding { span, finding })
+        }
+    }
+}
+
+/// Whether a template was told already: one that cannot be read has many mistakes.
+fn is_said_already(reading: &Reading, source: usize, told: &TextFinding) -> bool {
+    told.finding.code == Code::Template
+        && reading
+            .findings
+            .iter()
+            .rev()
+            .take_while(|it| it.source == source)
+            .any(|it| it.finding.code == Code::Template && it.span == Some(told.span))
+}
+
+/// What is said of a file that was named and is a template.
+pub(crate) fn unfilled(engine: Engine) -> Finding {
+    let (what, fix) = match engine {
+        Engine::Helm => (
+            "this is a Helm template; it is an object only once rendered",
+            "check the result: helm template CHART | almanac validate -f -",
+        ),
+        Engine::Substitution => (
+            "this has ${VARIABLES}; it is an object only once they are substituted",
+            "check the result: envsubst < FILE | almanac validate -f -",
+        ),
+    };
+    Finding::new(Code::Template, FieldPath::default(), what).with_fix(fix)
+}
+
 impl Reading {
-    fn tell(&mut self, source: usize, node: &Node, finding: Finding) {
-        let span = Some(node.locate(&finding.field, finding.code.is_about_the_key()));
-        self.findings.push(PlacedFinding { source, span, finding });
+    /// Orders sources by their names and objects by their places, whatever order they were read in.
+    pub fn sort(&mut self) {
+        let mut order: Vec<usize> = (0..self.sources.len()).collect();
+        order.sort_by(|one, other| self.sources[*one].name().cmp(self.sources[*other].name()));
+        let mut place = vec![0; order.len()];
+        for (new, old) in order.iter().enumerate() {
+            place[*old] = new;
+        }
+        let mut sources: Vec<_> =
+            std::mem::take(&mut self.sources).into_iter().zip(&place).collect();
+        sources.sort_by_key(|(_, place)| **place);
+        self.sources = sources.into_iter().map(|(source, _)| source).collect();
+        let of_objects = self.objects.iter_mut().map(|it| &mut it.source);
+        let of_others = self.others.iter_mut().map(|it| &mut it.source);
+        let of_findings = self.findings.iter_mut().map(|it| &mut it.source);
+        let of_doubtful = self.doubtful.iter_mut().map(|it| &mut it.finding.source);
+        let of_templates = self.templates.iter_mut().map(|it| &mut it.source);
+        let of_all = of_objects.chain(of_others).chain(of_findings).chain(of_doubtful);
+        for source in of_all.chain(of_templates) {
+            *source = place[*source];
+        }
+        self.objects.sort_by_key(|object| (object.source, object.node.span.start));
     }
 
-    fn take(&mut self, source: usize, node: Node) {
+    /// What autoscalers and policies scale, by kind and name, whatever else is wrong with them.
+    #[must_use]
+    pub fn targets(&self) -> Targets<'_> {
+        self.objects.iter().filter_map(target_of).collect()
+    }
+
+    fn tell(&mut self, source: usize, node: &Node, finding: Finding) {
+        let finding = self.placed(source, node, finding);
+        self.findings.push(finding);
+    }
+
+    fn placed(&self, source: usize, node: &Node, mut finding: Finding) -> PlacedFinding {
+        let span = node.locate(&finding.field, finding.code.is_about_the_key());
+        name_letters(&self.sources[source], span, &mut finding);
+        PlacedFinding::new(source, Some(span), finding)
+    }
+
+    fn take(&mut self, source: usize, node: Node, only: Option<&Targets<'_>>) {
+        let is_found = self.sources[source].is_found();
         match envelope(&node) {
+            Err(_) if is_found && !is_nearly_a_policy(&node) => {}
             Err(finding) => self.tell(source, &node, finding),
             Ok((_, kind)) if kind.ends_with("List") && is_list(&node) => {
-                self.open_list(source, node);
+                self.open_list(source, node, only);
+            }
+            Ok((_, kind)) if only.is_some_and(|it| !it.contains(&(kind, name_of(&node)))) => {
+                self.passed_over.objects += 1;
             }
             Ok((api_version, kind)) => match recognise(api_version, kind) {
                 Recognised::Known(known) => {
@@ -83,28 +256,56 @@ impl Reading {
                     self.objects.push(ReadObject { kind: known, api_version, source, node });
                 }
                 Recognised::Other => {
-                    self.others.extend(OtherObject::read(api_version, kind, &node));
-                    *self.passed_over.entry(format!("{api_version} {kind}")).or_default() += 1;
+                    self.others.extend(OtherObject::read(api_version, kind, source, &node));
+                    self.passed_over.objects += 1;
+                    if let Some(finding) = foreign::told(api_version, kind, &node) {
+                        self.tell(source, &node, finding);
+                    }
                 }
                 Recognised::Mistyped { field, meant } => {
                     let written = if field == "kind" { kind } else { api_version };
                     let finding = mistyped(field, written, kind, &meant);
-                    self.tell(source, &node, finding);
+                    if is_found && !is_nearly_a_policy(&node) {
+                        let finding = self.placed(source, &node, finding);
+                        let (kind, name) = (kind.into(), name_of(&node).into());
+                        self.doubtful.push(Doubtful { kind, name, finding });
+                    } else {
+                        self.tell(source, &node, finding);
+                    }
                 }
             },
         }
     }
 
-    fn open_list(&mut self, source: usize, node: Node) {
+    fn open_list(&mut self, source: usize, node: Node, only: Option<&Targets<'_>>) {
         let super::tree::Value::Map(entries) = node.value else { return };
         for entry in entries {
             if let ("items", super::tree::Value::List(items)) = (&*entry.key, entry.value.value) {
                 for item in items {
-                    self.take(source, item);
+                    self.take(source, item, only);
                 }
             }
         }
     }
+}
+
+fn target_of(object: &ReadObject) -> Option<(&str, &str)> {
+    let reference = object.node.get("spec")?.get("scaleTargetRef")?;
+    Some((reference.get("kind")?.as_text()?, reference.get("name")?.as_text()?))
+}
+
+fn name_of(node: &Node) -> &str {
+    let name = node.get("metadata").and_then(|metadata| metadata.get("name"));
+    name.and_then(Node::as_text).unwrap_or_default()
+}
+
+/// Whether something that is no object of ours was probably meant to be a policy: by the half of its
+/// kind that is there, or by the group.
+fn is_nearly_a_policy(node: &Node) -> bool {
+    let text = |key: &str| node.get(key).and_then(Node::as_text).unwrap_or_default();
+    let kind = Kind::ALL.iter().find(|kind| kind.name() == text("kind"));
+    kind.is_some_and(|kind| is_group_of_ours(kind.group()))
+        || is_group_of_ours(group_and_version(text("apiVersion")).0)
 }
 
 fn is_list(node: &Node) -> bool {

@@ -18,13 +18,20 @@ pub struct OtherObject {
     pub namespace: Option<Box<str>>,
     /// Its name.
     pub name: Box<str>,
+    /// Which source it came from: a position in [`super::Reading::sources`].
+    pub source: usize,
     /// `spec.replicas`, if that is a number of replicas.
     pub replicas: Option<u32>,
 }
 
 impl OtherObject {
     /// Reads what is kept; `None` for an object without a name.
-    pub(super) fn read(api_version: &str, kind: &str, node: &Node) -> Option<OtherObject> {
+    pub(super) fn read(
+        api_version: &str,
+        kind: &str,
+        source: usize,
+        node: &Node,
+    ) -> Option<OtherObject> {
         let metadata = node.get("metadata")?;
         let text = |field: &str| {
             let text = metadata.get(field).and_then(Node::as_text);
@@ -36,6 +43,7 @@ impl OtherObject {
             kind: kind.into(),
             namespace: text("namespace"),
             name: text("name")?,
+            source,
             replicas,
         })
     }

@@ -2,6 +2,10 @@
 
 use std::ops::Range;
 
+use super::encoding;
+use super::folder::Folder;
+use super::text_finding::TextFinding;
+
 /// A range of bytes in a [`Source`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Span {
@@ -37,13 +41,54 @@ pub struct Position {
 pub struct Source {
     name: String,
     text: String,
+    /// What is wrong with how the text was written down.
+    mistake: Option<TextFinding>,
+    folder: Option<Folder>,
+    is_found: bool,
 }
 
 impl Source {
     /// A text and the name to call it by: a path, or `<stdin>`.
     #[must_use]
     pub fn new(name: impl Into<String>, text: impl Into<String>) -> Self {
-        Self { name: name.into(), text: text.into() }
+        let (text, mistake) = encoding::line_ends(text.into());
+        Self { name: name.into(), text, mistake, folder: None, is_found: false }
+    }
+
+    /// What a file holds, in whatever encoding, and the name to call it by.
+    #[must_use]
+    pub fn of_bytes(name: impl Into<String>, bytes: Vec<u8>) -> Self {
+        let (text, mistake) = encoding::decode(bytes);
+        Self { name: name.into(), text, mistake, folder: None, is_found: false }
+    }
+
+    /// The same, as it lies in a folder.
+    #[must_use]
+    pub fn in_folder(self, folder: Folder) -> Self {
+        Self { folder: Some(folder), ..self }
+    }
+
+    /// The same, as a file that nobody has named: it was found in a folder. It may be anything, so
+    /// only what it says of policies and their targets is told.
+    #[must_use]
+    pub fn found(self) -> Self {
+        Self { is_found: true, ..self }
+    }
+
+    /// The folder it lies in, if it lies in one.
+    #[must_use]
+    pub fn folder(&self) -> Option<&Folder> {
+        self.folder.as_ref()
+    }
+
+    /// Whether nobody has named it.
+    #[must_use]
+    pub fn is_found(&self) -> bool {
+        self.is_found
+    }
+
+    pub(super) fn take_mistake(&mut self) -> Option<TextFinding> {
+        self.mistake.take()
     }
 
     /// What to call it.
@@ -85,6 +130,16 @@ impl Source {
         self.text[start..end].trim_end_matches('\r')
     }
 
+    /// The line before the one a byte stands in; empty for the first.
+    #[must_use]
+    pub fn line_before(&self, byte: u32) -> &str {
+        let byte = self.floor(byte as usize);
+        match self.text[..byte].rfind('\n') {
+            Some(newline) => self.line_around(u32::try_from(newline).unwrap_or(u32::MAX)),
+            None => "",
+        }
+    }
+
     /// The nearest place at or before a byte at which the text can be cut.
     fn floor(&self, byte: usize) -> usize {
         self.text.floor_char_boundary(byte)
@@ -103,6 +158,13 @@ mod tests {
         assert_eq!(source.position(10), Position { line: 2, column: 4 });
         assert_eq!(source.line_around(4), "a: b");
         assert_eq!(source.line_around(10), "ü: x");
+    }
+
+    #[test]
+    fn the_line_before_another_is_told() {
+        let source = Source::new("f", "a\nbc\n\nd");
+        let before = [0, 1, 2, 4, 5, 6].map(|byte| source.line_before(byte));
+        assert_eq!(before, ["", "", "a", "a", "bc", ""]);
     }
 
     #[test]

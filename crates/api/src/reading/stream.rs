@@ -16,12 +16,7 @@ pub(super) struct Documents {
 
 /// Reads a text. What is wrong with one document doesn't keep the others from being read.
 pub(super) fn read(text: &str) -> Documents {
-    let mut read = if text.trim_start_matches(['\u{feff}', ' ', '\t', '\r', '\n']).starts_with('{')
-    {
-        json_or_yaml(text)
-    } else {
-        yaml_documents(text)
-    };
+    let mut read = if starts_with_json(text) { json_or_yaml(text) } else { yaml_documents(text) };
     read.findings.sort_by_key(|finding| finding.span.start);
     read.findings.dedup_by(|one, other| one.span == other.span && one.finding == other.finding);
     let more = read.findings.len().saturating_sub(limits::FINDINGS_A_FILE);
@@ -32,6 +27,13 @@ pub(super) fn read(text: &str) -> Documents {
         read.findings.push(TextFinding::new(Code::Syntax, last, message));
     }
     read
+}
+
+/// Whether the first thing in a text but for `//` comments is a `{`.
+fn starts_with_json(text: &str) -> bool {
+    let lines = text.trim_start_matches('\u{feff}').lines().map(str::trim_start);
+    let first = lines.filter(|line| !line.is_empty()).find(|line| !line.starts_with("//"));
+    first.is_some_and(|line| line.starts_with('{'))
 }
 
 /// What begins with `{` is JSON; if it isn't after all, it may be YAML in its flow form.
@@ -65,8 +67,8 @@ fn yaml_documents(text: &str) -> Documents {
     read
 }
 
-/// Reads a document; one that fails over `//` comments is read again with them mended, so that
-/// whatever else is wrong with it comes to light in the same run.
+/// Reads a document; one that fails over `//` comments, directives or prompts is read again with them
+/// mended, so that whatever else is wrong with it comes to light in the same run.
 fn yaml_document(
     text: &str,
     offset: usize,
@@ -78,7 +80,10 @@ fn yaml_document(
         Err(error) => error,
     };
     findings.truncate(before);
-    match mistakes::mend_slash_comments(text, offset, findings) {
+    let without_comments = mistakes::mend_slash_comments(text, offset, findings);
+    let text = without_comments.as_deref().unwrap_or(text);
+    let mended = mistakes::mend_strange_lines(text, offset, findings).or(without_comments);
+    match mended {
         Some(mended) => yaml::read(&mended, offset, findings),
         None => Err(error),
     }

@@ -2,7 +2,9 @@
 
 #![allow(dead_code, reason = "each test file uses its part of these")]
 
-use almanac_api::checking::{self, CheckContext, CheckedObject, check_everything, check_json};
+use almanac_api::checking::{
+    self, CheckContext, CheckedObject, Layout, check_everything, check_json,
+};
 use almanac_api::finding::Code;
 use almanac_api::reading::{PlacedFinding, Reading, Source, read_objects};
 use almanac_engine::Slim;
@@ -22,8 +24,8 @@ pub(crate) fn check(text: &str) -> (Reading, Vec<CheckedObject>, Vec<PlacedFindi
     read_objects(&mut reading, Source::new("test.yaml", text));
     let context = CheckContext::new("default", now());
     assert_same_from_an_api_server(&reading, context);
-    let (checked, findings) = check_everything(&reading, context);
-    (reading, checked, findings)
+    let everything = check_everything(&reading, context, &Layout::default());
+    (reading, everything.objects, everything.findings)
 }
 
 /// An object means the same whether a file or an API server gives it: so it is with every object that

@@ -8,12 +8,31 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::Answer;
+use crate::input::Input;
 use crate::validate::json::Item;
 
 #[derive(Serialize)]
 struct Report<'a> {
     schema: &'static str,
+    #[serde(flatten)]
+    answers: Answers<'a>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    findings: Vec<Item<'a>>,
+}
+
+/// One answer stands by itself; several are a list.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Answers<'a> {
+    One(Box<Told<'a>>),
+    Several { at: Timestamp, answers: Vec<Told<'a>> },
+}
+
+#[derive(Serialize)]
+struct Told<'a> {
     at: Timestamp,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    place: Option<&'a str>,
     policy: Value,
     target: Value,
     value: Value,
@@ -21,8 +40,6 @@ struct Report<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<Value>,
     assumptions: Vec<String>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    findings: Vec<Item<'a>>,
 }
 
 #[derive(Serialize)]
@@ -36,7 +53,24 @@ struct Reason<'a> {
     until: Option<Timestamp>,
 }
 
-pub(super) fn write(answer: &Answer<'_>, output: &mut impl Write) -> anyhow::Result<()> {
+pub(super) fn write(
+    input: &Input,
+    at: Timestamp,
+    answers: &[Answer<'_>],
+    output: &mut impl Write,
+) -> anyhow::Result<()> {
+    let mut all: Vec<Told<'_>> = answers.iter().map(told).collect();
+    let answers = match all.pop() {
+        Some(only) if all.is_empty() => Answers::One(Box::new(only)),
+        last => Answers::Several { at, answers: all.into_iter().chain(last).collect() },
+    };
+    let report = Report { schema: "almanac/explain/v1", answers, findings: input.items() };
+    serde_json::to_writer_pretty(&mut *output, &report)?;
+    writeln!(output)?;
+    Ok(())
+}
+
+fn told<'a>(answer: &'a Answer<'_>) -> Told<'a> {
     let explanation = &answer.explanation;
     let values: Vec<(Field, Option<FieldValue>)> =
         explanation.values.iter().map(|(field, holder)| (*field, holder.value.clone())).collect();
@@ -49,25 +83,21 @@ pub(super) fn write(answer: &Answer<'_>, output: &mut impl Write) -> anyhow::Res
     });
     let next = explanation.next.as_ref();
     let next = next.map(|next| json!({ "at": next.at, "value": value(&next.values) }));
-    let report = Report {
-        schema: "almanac/explain/v1",
+    Told {
         at: explanation.at,
+        place: answer.place.name.as_deref(),
         policy: object(answer, &explanation.policy.identity),
         target: object(answer, &explanation.target),
         value: value(&values),
         reasons: reasons.collect(),
         next,
         assumptions: answer.assumptions().collect(),
-        findings: answer.findings().map(|it| Item::new(&answer.input.reading, it)).collect(),
-    };
-    serde_json::to_writer_pretty(&mut *output, &report)?;
-    writeln!(output)?;
-    Ok(())
+    }
 }
 
 fn object(answer: &Answer<'_>, identity: &Identity) -> Value {
     json!({
-        "apiVersion": answer.input.api_version(identity),
+        "apiVersion": answer.place.api_version(identity),
         "kind": identity.kind(),
         "namespace": identity.namespace(),
         "name": identity.name(),

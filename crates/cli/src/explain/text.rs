@@ -2,13 +2,14 @@
 
 use std::io::{self, Write};
 
+use almanac_api::reading::PlacedFinding;
 use almanac_engine::{Field, RuleExplanation, Value, Verdict};
 use almanac_forecast::Holder;
 use anstyle::{AnsiColor, Style};
 
 use super::Answer;
 use crate::drawing::Drawing;
-use crate::validate;
+use crate::input::Input;
 use crate::wall_clock::civil;
 
 const STRONG: Style = Style::new().bold();
@@ -16,8 +17,32 @@ const QUIET: Style = Style::new().dimmed();
 const WON: Style = AnsiColor::Green.on_default().bold();
 const ERROR: Style = AnsiColor::Red.on_default().bold();
 
-pub(super) fn write(answer: &Answer<'_>, output: &mut impl Write) -> io::Result<()> {
+pub(super) fn write(
+    input: &Input,
+    answers: &[Answer<'_>],
+    output: &mut impl Write,
+) -> io::Result<()> {
     let output = &mut Drawing::new(output);
+    for (index, answer) in answers.iter().enumerate() {
+        if index > 0 {
+            writeln!(output)?;
+        }
+        if let Some(name) = &answer.place.name {
+            writeln!(output, "{STRONG}In {name}{STRONG:#}")?;
+        }
+        write_answer(answer, output)?;
+    }
+    let is_told = |placed: &PlacedFinding| {
+        answers.iter().any(|answer| answer.findings().any(|told| told == placed))
+    };
+    for placed in input.findings.iter().filter(|placed| !is_told(placed)) {
+        writeln!(output)?;
+        input.write_finding(placed, output)?;
+    }
+    Ok(())
+}
+
+fn write_answer(answer: &Answer<'_>, output: &mut impl Write) -> io::Result<()> {
     let explanation = &answer.explanation;
     let at = civil(answer.zone, explanation.at);
     writeln!(output, "{STRONG}{}{STRONG:#} at {at}", explanation.policy)?;
@@ -53,8 +78,7 @@ pub(super) fn write(answer: &Answer<'_>, output: &mut impl Write) -> io::Result<
     }
     for placed in answer.findings() {
         writeln!(output)?;
-        let source = &answer.input.reading.sources[placed.source];
-        validate::text::write_finding(output, source, placed)?;
+        answer.input.write_finding(placed, output)?;
     }
     Ok(())
 }

@@ -2,34 +2,43 @@
 
 use std::collections::BTreeSet;
 
-use almanac_engine::{Field, Identity, World};
+use almanac_engine::Field;
 use almanac_forecast::AssumedValues;
 
 use crate::argument_error::ArgumentError;
+use crate::input::InputPlace;
 use crate::subject::Subject;
 
 const ARGUMENT: &str = "--assume";
 
-pub(super) fn read(texts: &[String], world: &World) -> Result<AssumedValues, ArgumentError> {
-    let mut assumed = AssumedValues::new();
+/// What is assumed in each place. An assumption holds wherever it means something.
+pub(super) fn read(
+    texts: &[String],
+    places: &[InputPlace],
+) -> Result<Vec<AssumedValues>, ArgumentError> {
+    let mut assumed = vec![AssumedValues::new(); places.len()];
     for text in texts {
         let (subject, field, value) = parse(text)?;
-        let written = world.policies().flat_map(|policy| world.footprint(&policy).writes);
-        let meant: BTreeSet<(Identity, Field)> =
-            written.filter(|(object, of)| *of == field && subject.fits(object)).collect();
-        if meant.is_empty() {
+        let mut is_meant = false;
+        for (place, assumed) in places.iter().zip(&mut assumed) {
+            let world = &place.world;
+            let written = world.policies().flat_map(|policy| world.footprint(&policy).writes);
+            let meant = written.filter(|(object, of)| *of == field && subject.fits(object));
+            for key in meant.collect::<BTreeSet<_>>() {
+                is_meant = true;
+                if let Some(other) = assumed.get(&key) {
+                    let object = &key.0;
+                    let message = format!("{field} of {object} is already assumed to be {other}");
+                    return Err(ArgumentError::whole(ARGUMENT, text, message));
+                }
+                assumed.insert(key, value);
+            }
+            check_bounds(text, assumed)?;
+        }
+        if !is_meant {
             let message = format!("no policy sets {field} of {}", subject.text());
             return Err(ArgumentError::whole(ARGUMENT, text, message));
         }
-        for place in meant {
-            if let Some(other) = assumed.get(&place) {
-                let object = &place.0;
-                let message = format!("{field} of {object} is already assumed to be {other}");
-                return Err(ArgumentError::whole(ARGUMENT, text, message));
-            }
-            assumed.insert(place, value);
-        }
-        check_bounds(text, &assumed)?;
     }
     Ok(assumed)
 }

@@ -14,7 +14,6 @@ use serde_json::json;
 
 use super::instants::Instants;
 use super::question::{Question, View};
-use crate::validate::json::Item;
 
 pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow::Result<()> {
     let period = question.view.period;
@@ -25,18 +24,17 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
          \"tzdata\":\"{tzdata}\",\n\"series\":["
     )?;
     let assumptions = question.write_parts(
-        |_, part, sheet| {
+        |which, part, sheet| {
             part.series.iter().try_for_each(|series| {
-                let api_version = question.input.api_version(&series.target);
-                write_series(question.view, &api_version, series, sheet)
+                let api_version = which.place.api_version(&series.target);
+                let name = which.place.name.as_deref();
+                write_series(question.view, name, &api_version, series, sheet)
             })
         },
         &mut WithoutFirstByte { output: &mut *output, is_first: true },
     )?;
     let assumptions = question.assumptions(&assumptions);
-    let findings = question.input.findings.iter();
-    let findings: Vec<Item<'_>> =
-        findings.map(|placed| Item::new(&question.input.reading, placed)).collect();
+    let findings = question.input.items();
     let (assumptions, findings) =
         (serde_json::to_string(&assumptions)?, serde_json::to_string(&findings)?);
     writeln!(output, "\n],\n\"assumptions\":{assumptions},\n\"findings\":{findings}}}")?;
@@ -46,6 +44,7 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
 /// A series, with a comma before it.
 fn write_series(
     view: View,
+    place: Option<&str>,
     api_version: &str,
     series: &Series,
     output: &mut impl Write,
@@ -56,7 +55,12 @@ fn write_series(
         "namespace": series.target.namespace(),
         "name": series.target.name(),
     });
-    write!(output, ",\n{{\"target\":{target},\"field\":\"{}\",\"segments\":[", series.field)?;
+    let place = place.map_or(String::new(), |name| format!("\"place\":{},", json!(name)));
+    write!(
+        output,
+        ",\n{{{place}\"target\":{target},\"field\":\"{}\",\"segments\":[",
+        series.field
+    )?;
     let mut origins = Origins::default();
     let mut instants = Instants::default();
     let (mut from, mut to) = (Vec::new(), Vec::new());
@@ -171,7 +175,7 @@ mod tests {
             .to_vec();
         let mut rest = WithoutFirstByte { output: &mut output, is_first: true };
         for series in all {
-            write_series(kinds::view(), "example.com/v1", series, &mut rest).unwrap();
+            write_series(kinds::view(), None, "example.com/v1", series, &mut rest).unwrap();
         }
         output.extend_from_slice(b"\n]}\n");
         String::from_utf8(output).unwrap()

@@ -3,24 +3,48 @@
 //! Parts are found and drawn on several threads and printed in order, so that what is printed is
 //! the same for any number of threads. How a part is drawn is left to each output.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
+use std::mem;
 
 use almanac_calendar::Zone;
 use almanac_forecast::{Assumption, Forecast, Part, Period};
 
 use super::in_order::in_order;
 use super::progress::Progress;
-use crate::input::Input;
+use crate::input::{Input, InputPlace};
 
 /// What was asked, read and checked.
 pub(super) struct Question<'a> {
     pub(super) input: &'a Input,
-    pub(super) forecast: Forecast<'a>,
+    /// One for each place, in their order.
+    pub(super) forecasts: Vec<OfPlace<'a>>,
     pub(super) view: View,
     /// On how many threads it is answered.
     pub(super) threads: usize,
 }
+
+/// The forecast of one place.
+pub(super) struct OfPlace<'a> {
+    pub(super) place: &'a InputPlace,
+    pub(super) forecast: Forecast<'a>,
+}
+
+/// Which part is drawn.
+#[derive(Clone, Copy)]
+pub(super) struct Which<'a> {
+    /// Its number among those of all places.
+    pub(super) index: usize,
+    pub(super) place: &'a InputPlace,
+    /// Whether it is the first of its place.
+    pub(super) is_first: bool,
+}
+
+/// What was assumed, and the number of the place it was assumed in.
+pub(super) type Assumptions = BTreeSet<(Assumption, usize)>;
+
+/// Of one sort so many assumptions are told to a person, and the rest counted.
+const TOLD: usize = 5;
 
 /// What time is shown, and by whose wall clock.
 #[derive(Clone, Copy)]
@@ -40,7 +64,7 @@ struct Found {
     /// What is drawn of it, or some of that.
     drawn: Vec<u8>,
     /// What was taken for granted; there once it is drawn to the end.
-    assumptions: Option<Vec<Assumption>>,
+    assumptions: Option<Vec<(Assumption, usize)>>,
 }
 
 /// Where a part is drawn: a writer that hands over what was written whenever it is enough.
@@ -51,26 +75,48 @@ pub(super) struct Sheet<'a> {
 
 impl Question<'_> {
     pub(super) fn is_empty(&self) -> bool {
-        self.forecast.is_empty()
+        self.count() == 0
+    }
+
+    /// How many parts there are.
+    fn count(&self) -> usize {
+        self.forecasts.iter().map(|it| it.forecast.len()).sum()
+    }
+
+    /// The forecast that a part is of, the number of its place, and its own number in there.
+    fn find(&self, index: usize) -> Option<(&OfPlace<'_>, usize, usize)> {
+        let mut before = 0;
+        for (number, of_place) in self.forecasts.iter().enumerate() {
+            let count = of_place.forecast.len();
+            if index < before + count {
+                return Some((of_place, number, index - before));
+            }
+            before += count;
+        }
+        None
     }
 
     /// Draws every part, each with its place among them, and writes them one after the other.
-    /// Returns what was taken for granted in them.
+    /// Returns what was assumed in them.
     pub(super) fn write_parts(
         &self,
-        draw: impl Fn(usize, &Part, &mut Sheet<'_>) -> anyhow::Result<()> + Sync,
+        draw: impl Fn(Which<'_>, &Part, &mut Sheet<'_>) -> anyhow::Result<()> + Sync,
         output: &mut impl Write,
-    ) -> anyhow::Result<BTreeSet<Assumption>> {
-        let mut progress = Progress::new("forecasting", self.forecast.len());
-        let mut assumptions = BTreeSet::new();
+    ) -> anyhow::Result<Assumptions> {
+        let mut progress = Progress::new("forecasting", self.count());
+        let mut assumptions = Assumptions::new();
         let find_and_draw = |index, hand: &mut dyn FnMut(Found) -> anyhow::Result<()>| {
-            let part = self.forecast.part(index);
+            let Some((OfPlace { place, forecast }, number, own)) = self.find(index) else {
+                return Ok(());
+            };
+            let part = forecast.part(own);
             let mut sheet = Sheet { written: Vec::with_capacity(ENOUGH + ONE_WRITE), hand };
-            draw(index, &part, &mut sheet)?;
+            draw(Which { index, place, is_first: own == 0 }, &part, &mut sheet)?;
             let drawn = sheet.written;
-            hand(Found { drawn, assumptions: Some(part.assumptions) })
+            let assumed = part.assumptions.into_iter().map(|it| (it, number)).collect();
+            hand(Found { drawn, assumptions: Some(assumed) })
         };
-        in_order(self.forecast.len(), self.threads, find_and_draw, |found| {
+        in_order(self.count(), self.threads, find_and_draw, |found| {
             output.write_all(&found.drawn)?;
             if let Some(found) = found.assumptions {
                 assumptions.extend(found);
@@ -87,12 +133,13 @@ impl Question<'_> {
         doing: &'static str,
         find: impl Fn(&Part) -> T + Sync,
     ) -> anyhow::Result<Vec<T>> {
-        let mut progress = Progress::new(doing, self.forecast.len());
-        let mut all = Vec::with_capacity(self.forecast.len());
-        let find = |index, hand: &mut dyn FnMut(T) -> anyhow::Result<()>| {
-            hand(find(&self.forecast.part(index)))
+        let mut progress = Progress::new(doing, self.count());
+        let mut all = Vec::with_capacity(self.count());
+        let find = |index, hand: &mut dyn FnMut(T) -> anyhow::Result<()>| match self.find(index) {
+            Some((of_place, _, own)) => hand(find(&of_place.forecast.part(own))),
+            None => Ok(()),
         };
-        in_order(self.forecast.len(), self.threads, find, |found| {
+        in_order(self.count(), self.threads, find, |found| {
             all.push(found);
             progress.advance();
             Ok(())
@@ -100,11 +147,57 @@ impl Question<'_> {
         Ok(all)
     }
 
-    /// Everything that is taken for granted, for a person.
-    pub(super) fn assumptions(&self, found: &BTreeSet<Assumption>) -> Vec<String> {
-        let found = found.iter().map(ToString::to_string);
-        let input = self.input.left_out.iter().chain(&self.input.unseen);
-        found.chain(input.cloned()).collect()
+    /// Everything that is assumed, each once, with the places it is assumed in.
+    pub(super) fn assumptions(&self, found: &Assumptions) -> Vec<String> {
+        self.sorts_of_assumptions(found).into_iter().flatten().collect()
+    }
+
+    /// The same for a person: of many alike the first, and how many more there are.
+    pub(super) fn assumptions_in_short(&self, found: &Assumptions) -> Vec<String> {
+        let shortened = |mut alike: Vec<String>| {
+            let more = alike.len().saturating_sub(TOLD);
+            if more > 1 {
+                alike.truncate(TOLD);
+                alike.push(format!("and {more} more like these (-o json lists them all)"));
+            }
+            alike
+        };
+        self.sorts_of_assumptions(found).into_iter().flat_map(shortened).collect()
+    }
+
+    /// Assumptions that are alike but for what they are about stand together.
+    fn sorts_of_assumptions(&self, found: &Assumptions) -> Vec<Vec<String>> {
+        let mut places: BTreeMap<&Assumption, Vec<usize>> = BTreeMap::new();
+        for (assumption, place) in found {
+            places.entry(assumption).or_default().push(*place);
+        }
+        let mut sorts: Vec<(mem::Discriminant<Assumption>, Vec<String>)> = Vec::new();
+        for (assumption, places) in places {
+            let said = format!("{}{assumption}", self.in_places(&places));
+            let sort = mem::discriminant(assumption);
+            match sorts.last_mut().filter(|(known, _)| *known == sort) {
+                Some((_, alike)) => alike.push(said),
+                None => sorts.push((sort, vec![said])),
+            }
+        }
+        let left_out = self.forecasts.iter().enumerate().flat_map(|(number, of_place)| {
+            let place = self.in_places(&[number]);
+            of_place.place.left_out.iter().map(move |it| format!("{place}{it}"))
+        });
+        let input = [left_out.collect(), self.input.unseen.iter().cloned().collect()];
+        sorts.into_iter().map(|(_, alike)| alike).chain(input).collect()
+    }
+
+    /// `in clusters/prod: `, or nothing for what holds everywhere.
+    fn in_places(&self, places: &[usize]) -> String {
+        let is_everywhere = places.len() == self.forecasts.len();
+        let names = places.iter().filter_map(|it| self.forecasts.get(*it)?.place.name.as_deref());
+        let names: Vec<&str> = names.collect();
+        if is_everywhere || names.is_empty() {
+            String::new()
+        } else {
+            format!("in {}: ", names.join(", "))
+        }
     }
 }
 

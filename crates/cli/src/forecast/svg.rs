@@ -40,10 +40,10 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
     let view = question.view;
     write_head(view, height, output)?;
     question.write_parts(
-        |index, part, sheet| {
-            let mut top = tops.get(index).copied().unwrap_or(HEAD);
+        |which, part, sheet| {
+            let mut top = tops.get(which.index).copied().unwrap_or(HEAD);
             for series in &part.series {
-                write_series(view, series, f64::from(top), sheet)?;
+                write_series(view, which.place.name.as_deref(), series, f64::from(top), sheet)?;
                 top += self::series::height(series);
             }
             Ok(())
@@ -135,7 +135,7 @@ mod tests {
         write_head(view, HEAD + height_of_part(&part) + 8, &mut output).unwrap();
         let mut top = HEAD;
         for series in &part.series {
-            write_series(view, series, f64::from(top), &mut output).unwrap();
+            write_series(view, None, series, f64::from(top), &mut output).unwrap();
             top += height(series);
         }
         output.extend_from_slice(b"</svg>\n");

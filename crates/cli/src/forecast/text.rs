@@ -13,7 +13,6 @@ use super::WHY_EMPTY;
 use super::question::{Question, View};
 use super::ruler::marks;
 use crate::drawing::Drawing;
-use crate::validate;
 use crate::wall_clock::civil;
 
 const STRONG: Style = Style::new().bold();
@@ -35,12 +34,15 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
     let marks = marks(view.period, view.zone, count(columns));
     let room = Room { view, marks: &marks, columns };
     let assumptions = question.write_parts(
-        |_, part, sheet| {
+        |which, part, sheet| {
+            if let Some(name) = which.place.name.as_ref().filter(|_| which.is_first) {
+                writeln!(sheet, "\n{STRONG}In {name}{STRONG:#}")?;
+            }
             part.series.iter().try_for_each(|series| Ok(write_series(room, series, sheet)?))
         },
         output,
     )?;
-    let assumptions = question.assumptions(&assumptions);
+    let assumptions = question.assumptions_in_short(&assumptions);
     if !assumptions.is_empty() {
         writeln!(output, "\n{STRONG}Assumptions{STRONG:#}")?;
         for assumption in assumptions {
@@ -62,8 +64,7 @@ pub(super) fn write_findings(question: &Question<'_>, output: &mut impl Write) -
         if index > 0 {
             writeln!(output)?;
         }
-        let source = &question.input.reading.sources[placed.source];
-        validate::text::write_finding(output, source, placed)?;
+        question.input.write_finding(placed, output)?;
     }
     Ok(())
 }

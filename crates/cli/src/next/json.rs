@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::Question;
 use crate::explain::json::value;
+use crate::input::InputPlace;
 use crate::validate::json::Item;
 
 #[derive(Serialize)]
@@ -24,26 +25,28 @@ struct Items<'a>(&'a Question<'a>);
 
 impl Serialize for Items<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.0.events().map(|event| item(self.0, &event)))
+        serializer.collect_seq(self.0.events().map(|(place, event)| item(place, &event)))
     }
 }
 
 pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow::Result<()> {
-    let placed = question.input.findings.iter();
-    let findings = placed.map(|it| Item::new(&question.input.reading, it)).collect();
+    let findings = question.input.items();
     let report = Report { schema: "almanac/next/v1", items: Items(question), findings };
     serde_json::to_writer_pretty(&mut *output, &report)?;
     writeln!(output)?;
     Ok(())
 }
 
-fn item(question: &Question<'_>, event: &Event) -> Value {
+fn item(place: &InputPlace, event: &Event) -> Value {
     let mut item = json!({
         "at": event.at,
-        "policy": object(question, &event.policy.identity),
-        "target": object(question, &event.target),
+        "policy": object(place, &event.policy.identity),
+        "target": object(place, &event.target),
         "what": event.what.name(),
     });
+    if let Some(name) = &place.name {
+        item["place"] = Value::from(&**name);
+    }
     if let Some(rule) = &event.rule {
         item["rule"] = Value::from(&**rule);
     }
@@ -56,9 +59,9 @@ fn item(question: &Question<'_>, event: &Event) -> Value {
     item
 }
 
-fn object(question: &Question<'_>, identity: &Identity) -> Value {
+fn object(place: &InputPlace, identity: &Identity) -> Value {
     json!({
-        "apiVersion": question.input.api_version(identity),
+        "apiVersion": place.api_version(identity),
         "kind": identity.kind(),
         "namespace": identity.namespace(),
         "name": identity.name(),

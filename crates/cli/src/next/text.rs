@@ -8,7 +8,7 @@ use anstyle::Style;
 
 use super::Question;
 use crate::drawing::Drawing;
-use crate::validate;
+use crate::input::InputPlace;
 use crate::wall_clock::civil;
 
 const STRONG: Style = Style::new().bold();
@@ -17,8 +17,8 @@ const QUIET: Style = Style::new().dimmed();
 pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> io::Result<()> {
     let output = &mut Drawing::new(output);
     let mut listed = 0;
-    for event in question.events() {
-        write_event(question, &event, output)?;
+    for (place, event) in question.events() {
+        write_event(question, place, &event, output)?;
         listed += 1;
     }
     if listed == 0 {
@@ -26,20 +26,26 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> io::Res
     }
     for placed in &question.input.findings {
         writeln!(output)?;
-        let source = &question.input.reading.sources[placed.source];
-        validate::text::write_finding(output, source, placed)?;
+        question.input.write_finding(placed, output)?;
     }
     Ok(())
 }
 
-fn write_event(question: &Question<'_>, event: &Event, output: &mut impl Write) -> io::Result<()> {
-    let zone = question.zone_of(event);
+fn write_event(
+    question: &Question<'_>,
+    place: &InputPlace,
+    event: &Event,
+    output: &mut impl Write,
+) -> io::Result<()> {
+    let zone = Question::zone_of(place, event);
     let there = civil(zone, event.at);
     let yours = civil(question.zone, event.at);
     let both = if there == yours { there } else { format!("{there}  {QUIET}{yours}{QUIET:#}") };
     let (policy, what) = (event.policy.identity.name(), event.what.name());
     let rule = event.rule.as_deref().unwrap_or_default();
-    writeln!(output, "{STRONG}{both}{STRONG:#}")?;
+    let place =
+        place.name.as_ref().map_or(String::new(), |name| format!("  {QUIET}{name}{QUIET:#}"));
+    writeln!(output, "{STRONG}{both}{STRONG:#}{place}")?;
     let known =
         |value: Option<&Value>| value.map_or_else(|| "unknown".to_owned(), Value::to_string);
     let sets = event.sets.iter().map(|(field, before, after)| {

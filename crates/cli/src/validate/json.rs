@@ -7,12 +7,17 @@ use almanac_api::reading::{PlacedFinding, Reading};
 use jiff::Timestamp;
 use serde::Serialize;
 
+use super::Checked;
+use crate::files::Note;
+
 const SCHEMA: &str = "almanac/validate/v1";
 
 #[derive(Serialize)]
 struct Report<'a> {
     schema: &'static str,
     findings: Vec<Item<'a>>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    notes: &'a [Note],
 }
 
 /// A finding, as every command tells it.
@@ -23,6 +28,11 @@ pub(crate) struct Item<'a> {
     file: &'a str,
     /// Counted from 1; 1 when it is about the file as a whole.
     line: usize,
+    /// In characters, counted from 1; 1 when it is about the file as a whole.
+    column: usize,
+    /// In which place it holds, when it does not hold in all of several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    place: Option<&'a str>,
     /// Empty when it is about the whole object or file.
     field: String,
     message: &'a str,
@@ -32,26 +42,31 @@ pub(crate) struct Item<'a> {
     at: &'a [Timestamp],
 }
 
-pub(super) fn write(
-    output: &mut impl Write,
-    reading: &Reading,
-    findings: &[PlacedFinding],
-) -> anyhow::Result<()> {
-    let findings = findings.iter().map(|placed| Item::new(reading, placed)).collect();
-    serde_json::to_writer_pretty(&mut *output, &Report { schema: SCHEMA, findings })?;
+pub(super) fn write(output: &mut impl Write, checked: &Checked) -> anyhow::Result<()> {
+    let Checked { reading, everything, notes } = checked;
+    let item = |placed| Item::new(reading, placed, everything.place_of(placed));
+    let findings = everything.findings.iter().map(item).collect();
+    serde_json::to_writer_pretty(&mut *output, &Report { schema: SCHEMA, findings, notes })?;
     writeln!(output)?;
     Ok(())
 }
 
 impl<'a> Item<'a> {
-    pub(crate) fn new(reading: &'a Reading, placed: &'a PlacedFinding) -> Item<'a> {
+    pub(crate) fn new(
+        reading: &'a Reading,
+        placed: &'a PlacedFinding,
+        place: Option<&'a str>,
+    ) -> Item<'a> {
         let source = &reading.sources[placed.source];
         let finding = &placed.finding;
+        let position = placed.span.map(|span| source.position(span.start));
         Item {
             code: finding.code,
             severity: finding.severity(),
             file: source.name(),
-            line: placed.span.map_or(1, |span| source.position(span.start).line),
+            line: position.map_or(1, |position| position.line),
+            column: position.map_or(1, |position| position.column),
+            place,
             field: finding.field.to_string(),
             message: &finding.message,
             fix: finding.fix.as_deref(),

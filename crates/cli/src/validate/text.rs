@@ -4,10 +4,12 @@ use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use almanac_api::finding::Severity;
-use almanac_api::reading::{PlacedFinding, Reading, Source, Span};
+use almanac_api::reading::{PassedOver, PlacedFinding, Source, Span};
 use anstyle::{AnsiColor, Style};
 
+use super::Checked;
 use crate::drawing::Drawing;
+use crate::files::write_notes;
 
 const ERROR: Style = AnsiColor::Red.on_default().bold();
 const WARNING: Style = AnsiColor::Yellow.on_default().bold();
@@ -21,24 +23,24 @@ const WIDEST: usize = 120;
 /// How much of a long line is shown before the part that counts.
 const LEAD: usize = 40;
 
-pub(super) fn write(
-    output: &mut impl Write,
-    reading: &Reading,
-    findings: &[PlacedFinding],
-) -> anyhow::Result<()> {
+pub(super) fn write(output: &mut impl Write, checked: &Checked) -> anyhow::Result<()> {
     let output = &mut Drawing::new(output);
-    for placed in findings {
-        write_finding(output, &reading.sources[placed.source], placed)?;
+    for placed in &checked.everything.findings {
+        let place = checked.everything.place_of(placed);
+        write_finding(output, &checked.reading.sources[placed.source], placed, place)?;
         writeln!(output)?;
     }
-    write_summary(output, reading, findings)?;
+    write_summary(output, checked)?;
+    write_notes(&checked.notes, output)?;
     Ok(())
 }
 
+/// Tells one finding; `place` is where alone it holds.
 pub(crate) fn write_finding(
     output: &mut impl Write,
     source: &Source,
     placed: &PlacedFinding,
+    place: Option<&str>,
 ) -> io::Result<()> {
     let finding = &placed.finding;
     let severity = finding.severity();
@@ -52,7 +54,7 @@ pub(crate) fn write_finding(
     writeln!(output, "{style}{severity}[{code}]{style:#}{BOLD}: {said}{BOLD:#}")?;
     let Some(span) = placed.span else {
         writeln!(output, "  {RULE}-->{RULE:#} {}", printable(source.name()))?;
-        return write_fix(output, 1, finding.fix.as_deref());
+        return write_beside(output, 1, "fix", finding.fix.as_deref());
     };
     let position = source.position(span.start);
     let number = position.line.to_string();
@@ -64,16 +66,18 @@ pub(crate) fn write_finding(
     writeln!(output, "{RULE}{number} |{RULE:#} {shown}")?;
     let carets = "^".repeat(marked);
     writeln!(output, "{:margin$} {RULE}|{RULE:#} {:before$}{style}{carets}{style:#}", "", "")?;
-    write_fix(output, margin, finding.fix.as_deref())
+    write_beside(output, margin, "place", place)?;
+    write_beside(output, margin, "fix", finding.fix.as_deref())
 }
 
-fn write_fix(output: &mut impl Write, margin: usize, fix: Option<&str>) -> io::Result<()> {
-    match fix {
-        Some(fix) => {
-            writeln!(output, "{:margin$} {RULE}={RULE:#} {BOLD}fix:{BOLD:#} {}", "", printable(fix))
-        }
-        None => Ok(()),
-    }
+fn write_beside(
+    output: &mut impl Write,
+    margin: usize,
+    what: &str,
+    said: Option<&str>,
+) -> io::Result<()> {
+    let Some(said) = said.map(printable) else { return Ok(()) };
+    writeln!(output, "{:margin$} {RULE}={RULE:#} {BOLD}{what}:{BOLD:#} {said}", "")
 }
 
 /// The part of a line around a span; how many characters stand before the marked part, and how
@@ -97,7 +101,7 @@ fn excerpt(source: &Source, span: Span, column: usize) -> (String, usize, usize)
 }
 
 /// Control characters would move the cursor, or worse.
-fn printable(text: &str) -> String {
+pub(crate) fn printable(text: &str) -> String {
     let shown = |letter: char| match letter {
         '\t' => ' ',
         letter if letter.is_control() => '\u{fffd}',
@@ -106,13 +110,11 @@ fn printable(text: &str) -> String {
     text.chars().map(shown).collect()
 }
 
-fn write_summary(
-    output: &mut impl Write,
-    reading: &Reading,
-    findings: &[PlacedFinding],
-) -> io::Result<()> {
-    let of =
-        |severity| findings.iter().filter(|placed| placed.finding.severity() == severity).count();
+fn write_summary(output: &mut impl Write, checked: &Checked) -> io::Result<()> {
+    let Checked { reading, everything, .. } = checked;
+    let of = |severity| {
+        everything.findings.iter().filter(|placed| placed.finding.severity() == severity).count()
+    };
     let counts = [
         (of(Severity::Error), "error"),
         (of(Severity::Warning), "warning"),
@@ -123,19 +125,31 @@ fn write_summary(
         .filter(|(count, _)| *count > 0)
         .map(|(count, what)| plural(count, what))
         .collect();
-    let outcome = if told.is_empty() {
-        "no problems found".to_owned()
-    } else {
-        let files: BTreeSet<_> = findings.iter().map(|placed| placed.source).collect();
+    let outcome = if !told.is_empty() {
+        let files: BTreeSet<_> = everything.findings.iter().map(|placed| placed.source).collect();
         format!("{} in {}", told.join(" and "), plural(files.len(), "file"))
+    } else if everything.count == 0 {
+        "nothing to check".to_owned()
+    } else {
+        "no problems found".to_owned()
     };
-    let objects = plural(reading.objects.len(), "object");
-    let files = plural(reading.sources.len(), "file");
-    writeln!(output, "checked {objects} in {files}: {outcome}")?;
-    if !reading.passed_over.is_empty() {
-        let others: Vec<_> =
-            reading.passed_over.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
-        writeln!(output, "skipped objects of other kinds: {}", printable(&others.join(", ")))?;
+    let objects = plural(everything.count, "object");
+    let files = plural(everything.files, "file");
+    let places = match everything.places.count() {
+        1 => String::new(),
+        count => format!(" in {count} places"),
+    };
+    writeln!(output, "checked {objects} in {files}{places}: {outcome}")?;
+    let PassedOver { files, objects } = reading.passed_over;
+    let files = files + reading.sources.len() - everything.files;
+    let passed = [(files, "file"), (objects, "object")];
+    let passed: Vec<String> = passed
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, it)| plural(*count, it))
+        .collect();
+    if !passed.is_empty() {
+        writeln!(output, "skipped {} without a policy or its target", passed.join(" and "))?;
     }
     Ok(())
 }

@@ -135,7 +135,7 @@ fn segments_are_adjacent_and_cover_the_period() {
 fn two_policies_that_write_one_target_are_one_series_with_a_finding() {
     let folder = folder_with("contested", &[("a.yaml", SHOP), ("b.yaml", NIGHT)]);
     let output = forecast(&folder, &["-o", "json"]);
-    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(output.status.code(), Some(0), "it is a warning");
     let told = json(&output);
     let series = told["series"].as_array().unwrap();
     assert_eq!(series.len(), 1);
@@ -159,7 +159,7 @@ fn what_is_good_is_forecast_and_what_is_bad_is_told_with_its_place() {
         told["series"].as_array().unwrap().iter().map(|it| &it["target"]["name"]).collect();
     assert_eq!(names, [&Value::from("nodes")]);
     let finding = &told["findings"][0];
-    assert_eq!((&finding["file"], &finding["line"]), (&"./broken.yaml".into(), &8.into()));
+    assert_eq!((&finding["file"], &finding["line"]), (&"broken.yaml".into(), &8.into()));
     assert_eq!(finding["field"], "spec.rules[0].schedule");
     let shown = text(&forecast(&folder, &[]).stdout);
     assert!(shown.contains("broken.yaml:8:"), "{shown}");
@@ -174,7 +174,7 @@ fn nothing_to_forecast_is_said() {
     let folder = folder_with("nothing", &[("a.yaml", nothing)]);
     for output in ["text", "json", "svg", "html"] {
         let output = forecast(&folder, &["-o", output]);
-        assert_eq!(output.status.code(), Some(1));
+        assert_eq!(output.status.code(), Some(0), "nothing is wrong either");
         let said = text(&output.stdout) + &text(&output.stderr);
         let is_json = said.starts_with('{');
         assert!(is_json || said.to_lowercase().contains("nothing to forecast"), "{said}");

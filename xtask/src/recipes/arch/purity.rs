@@ -20,18 +20,16 @@ struct Pure {
     package: &'static str,
     /// Crates of [`IMPURE`] it may be built with all the same.
     may_use: &'static [&'static str],
-    /// The start of the paths, inside the crate, of the files that may read files.
-    may_read: Option<&'static str>,
 }
 
 /// The objects as Kubernetes describes them: types and a derive, nothing that runs.
 const OBJECT_TYPES: &[&str] = &["k8s-openapi", "kube", "kube-core", "kube-derive", "schemars"];
 
 const PURE: &[Pure] = &[
-    Pure { package: "almanac-calendar", may_use: &[], may_read: None },
-    Pure { package: "almanac-engine", may_use: &[], may_read: None },
-    Pure { package: "almanac-api", may_use: OBJECT_TYPES, may_read: Some("src/reading") },
-    Pure { package: "almanac-forecast", may_use: OBJECT_TYPES, may_read: None },
+    Pure { package: "almanac-calendar", may_use: &[] },
+    Pure { package: "almanac-engine", may_use: &[] },
+    Pure { package: "almanac-api", may_use: OBJECT_TYPES },
+    Pure { package: "almanac-forecast", may_use: OBJECT_TYPES },
 ];
 
 /// What no pure crate is built with, directly or through others.
@@ -77,11 +75,9 @@ pub(super) fn check(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
         let own = clippy_of(member.folder())?;
         findings.extend(check_bans(&place, own.as_deref(), &model, &of_workspace)?);
         for file in source::read_all(&member.folder().join("src"))? {
-            let inside = file.path.strip_prefix(member.folder())?.to_string_lossy();
-            let may_read = pure.may_read.is_some_and(|start| inside.starts_with(start));
             let words = source::words(&file.text)
                 .with_context(|| format!("failed to read {}", file.path.display()))?;
-            findings.extend(check_words(&workspace.relative(&file.path), &words, may_read));
+            findings.extend(check_words(&workspace.relative(&file.path), &words));
         }
         let place = workspace.relative(&member.manifest_path);
         findings.extend(check_build(&place, pure, &built_with(workspace, member)?));
@@ -121,14 +117,14 @@ fn check_bans(
     Ok(findings)
 }
 
-fn check_words(place: &str, words: &[String], may_read: bool) -> Vec<Finding> {
+fn check_words(place: &str, words: &[String]) -> Vec<Finding> {
     let has = |word: &str| words.iter().any(|other| other == word);
     let mut findings = Vec::new();
     for word in ["async", "await"].into_iter().filter(|word| has(word)) {
         findings.push(Finding::error(place, format!("`{word}`: a pure crate never waits")));
     }
     let lints = ["disallowed_methods", "disallowed_types"];
-    for lint in lints.into_iter().filter(|lint| has(lint) && !may_read) {
+    for lint in lints.into_iter().filter(|lint| has(lint)) {
         let message = format!("switches `{lint}` off: a pure crate has no exceptions");
         findings.push(Finding::error(place, message));
     }
@@ -199,8 +195,8 @@ mod tests {
         messages(check_bans("crates/x/clippy.toml", own, BANS, "x = true").unwrap())
     }
 
-    fn of_source(text: &str, may_read: bool) -> Vec<String> {
-        messages(check_words("a.rs", &source::words(text).unwrap(), may_read))
+    fn of_source(text: &str) -> Vec<String> {
+        messages(check_words("a.rs", &source::words(text).unwrap()))
     }
 
     fn of_tree(package: &str, tree: &str) -> Vec<String> {
@@ -239,18 +235,15 @@ mod tests {
     }
 
     #[test]
-    fn waiting_is_an_error_even_where_files_are_read() {
-        for may_read in [false, true] {
-            assert_eq!(of_source("//! async\nfn f() {}", may_read), [""; 0]);
-            assert_eq!(of_source("async fn f() { g().await }", may_read).len(), 2);
-        }
+    fn waiting_is_an_error() {
+        assert_eq!(of_source("//! async\nfn f() {}"), [""; 0]);
+        assert_eq!(of_source("async fn f() { g().await }").len(), 2);
     }
 
     #[test]
-    fn switching_a_ban_off_is_an_error_except_where_files_are_read() {
+    fn switching_a_ban_off_is_an_error() {
         let text = "#[expect(clippy::disallowed_methods, reason = \"reads\")] fn f() {}";
-        assert_eq!(of_source(text, false).len(), 1);
-        assert_eq!(of_source(text, true), [""; 0]);
+        assert_eq!(of_source(text).len(), 1);
     }
 
     #[test]

@@ -108,6 +108,8 @@
     return made;
   }
 
+  // Where there are several places, what is called the same is told apart by them.
+  const shownTarget = (series) => (series.place ? series.place + ": " : "") + called(series.target);
   const called = (object) => object.kind + " " + (object.namespace ? object.namespace + "/" : "") +
     object.name;
   const who = (segment) => segment.policy
@@ -215,7 +217,7 @@
 
   function build(series) {
     const section = html("section");
-    const title = html("h2", called(series.target) + " ");
+    const title = html("h2", shownTarget(series) + " ");
     title.append(html("small", series.field));
     section.append(title);
     if (series.writers.length > 1) {
@@ -224,7 +226,7 @@
     }
     const canvases = series.blocks.map((block) => {
       const name = block.name === undefined ? [] : [block.name];
-      const label = [called(series.target), series.field, ...name].join(" ");
+      const label = [shownTarget(series), series.field, ...name].join(" ");
       const canvas = svg("svg", { role: "img", "aria-label": label });
       canvas.style.height = HEIGHTS[block.kind](block) + "px";
       section.append(...name.map((it) => html("h3", it)), canvas);
@@ -343,7 +345,7 @@
   element("filter").addEventListener("input", (event) => {
     const wanted = event.target.value.toLowerCase();
     for (const { series, section } of rows) {
-      const names = [called(series.target), series.field, ...series.writers].join(" ").toLowerCase();
+      const names = [shownTarget(series), series.field, ...series.writers].join(" ").toLowerCase();
       section.hidden = !names.includes(wanted);
     }
     refresh();

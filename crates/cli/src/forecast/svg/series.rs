@@ -40,6 +40,7 @@ fn height_of_block(block: &Block<'_>) -> u32 {
 
 pub(super) fn write_series(
     view: View,
+    place: Option<&str>,
     series: &Series,
     mut top: f64,
     output: &mut impl Write,
@@ -51,7 +52,8 @@ pub(super) fn write_series(
     let highest = numbers.max().unwrap_or(0).max(1);
     for block in &blocks {
         let name = block.name.map_or(String::new(), |name| format!(", {name}"));
-        let title = format!("{} {}{name}", series.target, series.field);
+        let place = place.map_or(String::new(), |place| format!("{place}: "));
+        let title = format!("{place}{} {}{name}", series.target, series.field);
         writeln!(output, "<g aria-label=\"{}\">", escaped(&title))?;
         let title = shortened(&title, LONGEST_LABEL);
         let title = escaped(&title);

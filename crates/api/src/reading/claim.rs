@@ -1,0 +1,163 @@
+//! What a text says it holds, told by its words alone: quickly for the ten thousand files of a
+//! repository that hold nothing of interest, and for those that cannot be read at all.
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
+
+use super::foreign;
+use crate::kinds::{Kind, Role, group_and_version, is_group_of_ours};
+
+/// The words without which a text holds no policy and no autoscaler, of ours or of others.
+static WORDS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
+    let writers = Kind::ALL.iter().filter(|kind| writes(**kind));
+    let words = writers.flat_map(|kind| {
+        let group = if is_group_of_ours(kind.group()) { kind.group() } else { kind.name() };
+        [kind.name(), group]
+    });
+    // Case is for whoever reads it to complain of.
+    let mut builder = AhoCorasick::builder();
+    builder.ascii_case_insensitive(true).build(words.chain(foreign::GROUPS)).ok()
+});
+
+fn writes(kind: Kind) -> bool {
+    match kind.role() {
+        Role::Policy(_) | Role::QueryScaler | Role::Bounds => true,
+        Role::Workload { .. } => false,
+    }
+}
+
+/// Whether a file may hold a policy or an autoscaler. Never `false` for one that does, unless it
+/// writes the letters of its kind as escapes.
+#[must_use]
+pub fn may_hold_policies(bytes: &[u8]) -> bool {
+    may_be_wide(bytes) || WORDS.as_ref().is_none_or(|words| words.is_match(bytes))
+}
+
+/// Whether the letters may be of several bytes, so that words cannot be looked for.
+fn may_be_wide(bytes: &[u8]) -> bool {
+    bytes.iter().take(8).any(|byte| *byte == 0)
+}
+
+/// Names of objects, to be looked for in texts all at once.
+#[derive(Debug)]
+pub struct Names(Option<AhoCorasick>);
+
+impl Names {
+    /// Any of these.
+    #[must_use]
+    pub fn new<'a>(names: impl IntoIterator<Item = &'a str>) -> Names {
+        Names(AhoCorasick::new(names).ok())
+    }
+
+    /// Whether a file may hold an object of one of the names; see [`may_hold_policies`].
+    #[must_use]
+    pub fn may_be_in(&self, bytes: &[u8]) -> bool {
+        may_be_wide(bytes) || self.0.as_ref().is_none_or(|names| names.is_match(bytes))
+    }
+}
+
+/// The document around a byte: what stands between lines that begin with `---`. Comments and directives
+/// alone are no document; they stand above the next one.
+pub(super) fn document_around(text: &str, byte: usize) -> Range<usize> {
+    let byte = text.floor_char_boundary(byte);
+    // The byte may stand within the line that separates.
+    let line = text[byte..].find('\n').map_or(text.len(), |newline| byte + newline);
+    let start = text[..line].rfind("\n---").map_or(0, |at| at + 1);
+    let next = |from: usize| text[from..].find("\n---").map_or(text.len(), |at| from + at + 1);
+    let mut end = next(line);
+    let is_nothing = |line: &str| line.is_empty() || line.starts_with(['#', '%']) || line == "---";
+    while end < text.len() && text[start..end].lines().all(is_nothing) {
+        end = next(end);
+    }
+    start..end
+}
+
+/// Whether a text says that it holds a policy, or something else of the groups of policies.
+pub(super) fn claims_policy(text: &str) -> bool {
+    let is_policy = |kind: &str| {
+        let known = Kind::ALL.iter().find(|it| it.name().eq_ignore_ascii_case(kind));
+        known.is_some_and(|it| is_group_of_ours(it.group()))
+    };
+    values_of(text, "kind").any(is_policy)
+        || values_of(text, "apiVersion").any(|it| is_group_of_ours(group_and_version(it).0))
+}
+
+/// Whether a text says that it holds an object of this kind and this name.
+pub(super) fn claims(text: &str, kind: &str, name: &str) -> bool {
+    values_of(text, "kind").any(|it| it == kind) && values_of(text, "name").any(|it| it == name)
+}
+
+/// What stands as plain values behind a key, wherever it stands.
+fn values_of<'a>(text: &'a str, key: &str) -> impl Iterator<Item = &'a str> {
+    text.match_indices(key).filter_map(move |(at, _)| {
+        let before = text[..at].chars().next_back();
+        let is_whole = before.is_none_or(|it| it.is_whitespace() || "\"'{,-".contains(it));
+        let rest = text[at + key.len()..].trim_start_matches(['"', '\'', ' ']);
+        let value = rest.strip_prefix(':').filter(|_| is_whole)?;
+        let value = value.trim_start_matches(['"', '\'', ' ', '\t']);
+        let end = value.find(|it: char| it.is_whitespace() || "\"',}#".contains(it));
+        Some(&value[..end.unwrap_or(value.len())])
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_without_the_words_of_a_policy_holds_none() {
+        for kind in Kind::ALL.iter().copied().filter(|kind| writes(*kind)) {
+            let text = format!("apiVersion: {}\nkind: {}\n", kind.api_version(), kind.name());
+            assert!(may_hold_policies(text.as_bytes()), "{text}");
+            assert!(may_hold_policies(text.to_lowercase().as_bytes()), "{text}");
+            let wide: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
+            assert!(may_hold_policies(&wide), "{text}");
+        }
+        assert!(!may_hold_policies(b"apiVersion: apps/v1\nkind: Deployment\n"));
+        assert!(!may_hold_policies(b"autoscaling: {enabled: true}\n"));
+    }
+
+    #[test]
+    fn a_text_that_cannot_be_read_says_what_it_is_all_the_same() {
+        for text in [
+            "kind: CronFederatedHPA\n\tname: a\n",
+            "{\"kind\":\"MetricsProducer\",}",
+            "- {apiVersion: autoscaling.karmada.io/v1alpha1, kind: [",
+            "  \"apiVersion\" : \"autoscaling.karpenter.sh/v1alpha1\"",
+        ] {
+            assert!(claims_policy(text), "{text}");
+        }
+        for text in [
+            "kind: HorizontalPodAutoscaler\n",
+            "kind: CustomResourceDefinition\nspec: {names: {listKind: CronFederatedHPAList}}\n",
+            "apiGroups: [autoscaling.karmada.io]\n",
+            "# mankind: CronFederatedHPA\n",
+        ] {
+            assert!(!claims_policy(text), "{text}");
+        }
+        assert!(claims("kind: Deployment\nmetadata:\n\tname: shop\n", "Deployment", "shop"));
+        assert!(!claims("kind: Deployment\nmetadata: {name: shop-2}", "Deployment", "shop"));
+    }
+
+    #[test]
+    fn what_stands_above_a_document_belongs_to_it() {
+        let text = "# a\n%YAML 1.1\n---\nb: 2\n---\nc: 3\n";
+        assert_eq!(&text[document_around(text, 5)], "# a\n%YAML 1.1\n---\nb: 2\n");
+    }
+
+    #[test]
+    fn a_document_ends_where_the_next_one_begins() {
+        let text = "a: 1\n---\nb: 2\nc: 3\n--- # d\ne: 4";
+        for (byte, document) in [
+            (0, "a: 1\n"),
+            (4, "a: 1\n"),
+            (6, "---\nb: 2\nc: 3\n"),
+            (10, "---\nb: 2\nc: 3\n"),
+            (text.len(), "--- # d\ne: 4"),
+        ] {
+            assert_eq!(&text[document_around(text, byte)], document, "{byte}");
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! The folder a file lies in, as a list of names: which folder lies in which, without a file system.
+
+use std::fmt;
+use std::path::{Component, Path};
+
+/// A folder, by its names from the outermost one down. Ordered as folders are listed.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub struct Folder(Vec<Box<str>>);
+
+impl Folder {
+    /// The folder that a path names. Steps up (`..`) are taken as they are written, links are not
+    /// followed.
+    #[must_use]
+    pub fn of(path: &Path) -> Folder {
+        let mut names: Vec<Box<str>> = Vec::new();
+        for component in path.components() {
+            match component {
+                Component::Normal(name) => names.push(name.to_string_lossy().into()),
+                Component::ParentDir => {
+                    names.pop();
+                }
+                Component::CurDir | Component::RootDir | Component::Prefix(_) => {}
+            }
+        }
+        Folder(names)
+    }
+
+    /// Whether this is the other folder or lies in it.
+    #[must_use]
+    pub fn is_within(&self, outer: &Folder) -> bool {
+        self.0.starts_with(&outer.0)
+    }
+
+    /// The folders around it and itself, from the outermost one down.
+    pub fn around(&self) -> impl Iterator<Item = Folder> {
+        (0..=self.0.len()).map(|length| Folder(self.0[..length].to_vec()))
+    }
+
+    /// How it is called from another folder: relative if it lies in that one, or else absolute.
+    #[must_use]
+    pub fn seen_from(&self, here: &Folder) -> String {
+        match self.0.strip_prefix(&*here.0) {
+            Some([]) => ".".to_owned(),
+            Some(below) => below.join("/"),
+            None => self.to_string(),
+        }
+    }
+
+    /// Its names, from the outermost one down.
+    #[must_use]
+    pub fn names(&self) -> &[Box<str>] {
+        &self.0
+    }
+}
+
+impl fmt::Display for Folder {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "/{}", self.0.join("/"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder(path: &str) -> Folder {
+        Folder::of(Path::new(path))
+    }
+
+    #[test]
+    fn a_folder_is_called_as_it_is_seen_from_another() {
+        let prod = folder("/repo/clusters/./staging/../prod");
+        assert_eq!(prod.seen_from(&folder("/repo")), "clusters/prod");
+        assert_eq!(prod.seen_from(&prod), ".");
+        assert_eq!(prod.seen_from(&folder("/repo/clusters/pro")), "/repo/clusters/prod");
+    }
+
+    #[test]
+    fn a_folder_lies_in_those_around_it_and_in_no_namesake() {
+        let prod = folder("/repo/prod");
+        assert!(prod.is_within(&prod) && prod.is_within(&folder("/repo")));
+        assert!(!prod.is_within(&folder("/repo/pro")) && !folder("/repo").is_within(&prod));
+        let around: Vec<String> = prod.around().map(|it| it.to_string()).collect();
+        assert_eq!(around, ["/", "/repo", "/repo/prod"]);
+    }
+}

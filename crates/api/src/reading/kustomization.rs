@@ -1,0 +1,81 @@
+//! What a kustomization takes in and what it changes, as far as files have to be told apart by it.
+//! kustomize itself is for `kubectl kustomize`.
+
+use super::stream;
+use super::tree::Node;
+
+/// What a kustomization says.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Kustomization {
+    /// The files and folders it takes in, as it names them.
+    pub resources: Vec<Box<str>>,
+    /// The files that are patches and no objects, as it names them.
+    pub patches: Vec<Box<str>>,
+    /// Whether what comes out differs from what goes in.
+    pub changes: bool,
+}
+
+/// The fields by which a kustomization changes what it takes in.
+const CHANGING: &[&str] = &[
+    "namePrefix",
+    "nameSuffix",
+    "namespace",
+    "patches",
+    "patchesJson6902",
+    "patchesStrategicMerge",
+    "replacements",
+    "replicas",
+    "transformers",
+    "vars",
+];
+
+/// Whether a file of this name is a kustomization.
+#[must_use]
+pub fn is_kustomization(file_name: &str) -> bool {
+    matches!(file_name, "kustomization.yaml" | "kustomization.yml" | "Kustomization")
+}
+
+impl Kustomization {
+    /// Reads one. What cannot be read says nothing: it is for kustomize to complain of.
+    #[must_use]
+    pub fn read(text: &str) -> Kustomization {
+        let documents = stream::read(text).documents;
+        let Some(document) = documents.first() else { return Kustomization::default() };
+        let list = |key: &str| document.get(key).and_then(Node::as_list).unwrap_or_default();
+        let texts =
+            |key: &'static str| list(key).iter().filter_map(Node::as_text).map(Box::<str>::from);
+        let paths = |key: &'static str| {
+            list(key)
+                .iter()
+                .filter_map(|it| it.get("path").and_then(Node::as_text))
+                .map(Box::<str>::from)
+        };
+        let resources = ["resources", "bases", "components"].into_iter().flat_map(texts);
+        let patches =
+            texts("patchesStrategicMerge").chain(paths("patches")).chain(paths("patchesJson6902"));
+        // An older form says them inline; a text of several lines is no path.
+        let patches = patches.filter(|path| !path.contains('\n'));
+        Kustomization {
+            resources: resources.collect(),
+            patches: patches.collect(),
+            changes: CHANGING.iter().any(|key| document.get(key).is_some()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kustomization_says_what_it_takes_in_and_what_are_patches() {
+        let text = "resources: [../../base, hours.yaml]\npatches:\n- path: more.yaml\n- patch: |-\n    a: b\n\
+                    patchesStrategicMerge: [old.yaml, \"a: b\\nc: d\"]\n";
+        let read = Kustomization::read(text);
+        assert_eq!(read.resources, [Box::from("../../base"), Box::from("hours.yaml")]);
+        assert_eq!(read.patches, [Box::from("old.yaml"), Box::from("more.yaml")]);
+        assert!(read.changes);
+        assert!(!Kustomization::read("resources: [a.yaml]\n").changes);
+        assert_eq!(Kustomization::read("resources: {a\n"), Kustomization::default());
+    }
+}

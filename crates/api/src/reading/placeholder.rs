@@ -1,0 +1,87 @@
+//! Text that another program has yet to fill in: Helm's `{{ … }}` and Flux's `${…}`.
+
+use std::ops::Range;
+
+/// Who fills in a text before it is an object.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Engine {
+    /// `helm template`, and whatever else renders Go templates.
+    Helm,
+    /// `envsubst`, and Flux' substitution after a build.
+    Substitution,
+}
+
+impl Engine {
+    /// What a file for it is called.
+    #[must_use]
+    pub fn what_it_fills_in(self) -> &'static str {
+        match self {
+            Engine::Helm => "a Helm template",
+            Engine::Substitution => "a text with variables to be substituted",
+        }
+    }
+}
+
+/// A file that is no object before it was filled in: a position among the sources, and by whom.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Template {
+    /// Which source: a position in [`super::Reading::sources`].
+    pub source: usize,
+    /// Who fills it in.
+    pub engine: Engine,
+}
+
+/// The first place in a text that is to be filled in.
+pub(crate) fn placeholder(text: &str) -> Option<(Range<usize>, Engine)> {
+    let of_helm = action(text).map(|range| (range, Engine::Helm));
+    let variable = variable(text).map(|range| (range, Engine::Substitution));
+    [of_helm, variable].into_iter().flatten().min_by_key(|(range, _)| range.start)
+}
+
+/// The first `{{ … }}` that is not in a comment.
+pub(super) fn action(text: &str) -> Option<Range<usize>> {
+    text.match_indices("{{").find_map(|(start, _)| {
+        let line = text[..start].rfind('\n').map_or(0, |newline| newline + 1);
+        let is_comment = text[line..start].trim_start().starts_with('#');
+        let end = start + text[start..].find("}}")? + 2;
+        (!is_comment).then_some(start..end)
+    })
+}
+
+/// The first `${NAME}` or `${NAME:=default}`.
+fn variable(text: &str) -> Option<Range<usize>> {
+    text.match_indices("${").find_map(|(start, _)| {
+        let inside = &text[start + 2..];
+        let end = inside.find('}')?;
+        let name = inside[..end].split(':').next().unwrap_or_default();
+        let is_name = name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
+            && name.starts_with(|letter: char| letter.is_ascii_alphabetic() || letter == '_');
+        is_name.then_some(start..start + 2 + end + 1)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(text: &str) -> Option<(&str, Engine)> {
+        placeholder(text).map(|(range, engine)| (&text[range], engine))
+    }
+
+    #[test]
+    fn what_helm_and_what_flux_fill_in_is_found() {
+        assert_eq!(found("a: {{ .Values.b }}"), Some(("{{ .Values.b }}", Engine::Helm)));
+        assert_eq!(found("# {{ a }}\n  {{- end }}\n"), Some(("{{- end }}", Engine::Helm)));
+        assert_eq!(found("a: ${PEAK}"), Some(("${PEAK}", Engine::Substitution)));
+        assert_eq!(found("a: ${peak:=5}"), Some(("${peak:=5}", Engine::Substitution)));
+        assert_eq!(found("${A} {{ b }}"), Some(("${A}", Engine::Substitution)));
+    }
+
+    #[test]
+    fn what_only_looks_like_it_is_not() {
+        for text in ["a: {b: {}}", "$PEAK", "${}", "${a-b}", "${1}", "{{ open", "# {{ a }}", "${A"]
+        {
+            assert_eq!(found(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! Letters that look like others: quotes and dashes of word processors, and spaces that nobody sees.
+//!
+//! They come with text that was copied from a page or a chat. Repeated in a message they look right,
+//! so they are named.
+
+use super::source::{Source, Span};
+use crate::finding::{Code, Finding, Severity};
+
+/// What a letter is called, and what was meant by it.
+fn looked_like(letter: char) -> Option<(&'static str, &'static str)> {
+    Some(match letter {
+        '\u{2018}' | '\u{2019}' | '\u{201a}' | '\u{201b}' | '\u{2032}' => {
+            ("a typographic quotation mark", "'")
+        }
+        '\u{201c}'..='\u{201f}' | '\u{2033}' | '\u{ab}' | '\u{bb}' => {
+            ("a typographic quotation mark", "\"")
+        }
+        '\u{2010}'..='\u{2015}' | '\u{2212}' | '\u{fe58}' | '\u{ff0d}' => ("a dash", "-"),
+        '\u{a0}' | '\u{202f}' | '\u{2007}' => ("a no-break space", " "),
+        '\u{2000}'..='\u{2006}' | '\u{2008}'..='\u{200a}' | '\u{205f}' | '\u{3000}' => {
+            ("a space of unusual width", " ")
+        }
+        '\u{200b}' => ("a zero-width space", ""),
+        '\u{200c}' | '\u{200d}' | '\u{2060}' => ("an invisible joiner", ""),
+        '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
+            ("an invisible direction mark", "")
+        }
+        '\u{ad}' => ("an invisible hyphen", ""),
+        '\u{feff}' => ("a byte order mark", ""),
+        '\u{ff1a}' => ("a full-width colon", ":"),
+        '\u{ff0c}' => ("a full-width comma", ","),
+        '\u{2217}' | '\u{ff0a}' => ("an asterisk look-alike", "*"),
+        _ => return None,
+    })
+}
+
+/// Names the first such letter where a finding points, if there is one: it is most likely what is wrong.
+pub(crate) fn name_letters(source: &Source, span: Span, finding: &mut Finding) {
+    if finding.severity() != Severity::Error || finding.code == Code::Encoding {
+        return;
+    }
+    let places = match finding.code {
+        // A parser notices late what is wrong with a line.
+        Code::Syntax | Code::Tab => {
+            [source.line_around(span.start), source.line_before(span.start)]
+        }
+        _ => [source.slice(span), ""],
+    };
+    // One that begins a document is where it belongs.
+    let written = places.iter().map(|written| written.trim_start_matches('\u{feff}'));
+    let mut letters = written.flat_map(str::chars);
+    let found = letters.find_map(|letter| Some((letter, looked_like(letter)?)));
+    let Some((letter, (name, meant))) = found else { return };
+    let number = u32::from(letter);
+    finding.message = format!("{}; it contains {name} (U+{number:04X})", finding.message);
+    finding.fix = Some(match meant {
+        "" => format!("delete the invisible character U+{number:04X}"),
+        " " => "write an ordinary space".to_owned(),
+        meant => format!("write {meant} instead of {letter}"),
+    });
+}

@@ -1,0 +1,201 @@
+//! The files somebody names: a file, a folder, a pattern, `-`, or a kustomization.
+//!
+//! A file that is named is held to account. A folder may hold anything: of what is found in it, files
+//! are read only as far as they hold policies, autoscalers, or what these scale. No program is started
+//! for what is found, and nothing but plain files is opened. What the objects mean, and which folders
+//! are places, is decided elsewhere.
+
+mod folder;
+mod kustomize;
+mod layout;
+mod notes;
+mod open;
+
+use std::collections::BTreeSet;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use almanac_api::checking::Layout;
+use almanac_api::finding::{Code, FieldPath, Finding};
+use almanac_api::reading::{
+    Folder, Names, Node, PlacedFinding, Reading, Source, may_hold_policies, read_objects,
+    read_targets,
+};
+use anyhow::Context as _;
+use clap::{Args, ValueHint};
+
+use self::folder::{Excluded, Found};
+pub(crate) use self::notes::{Note, write_notes};
+
+/// Which files are read, and how they belong together.
+#[derive(Args, Clone, Default)]
+pub(crate) struct FileArguments {
+    /// A file, a directory (searched recursively), a glob such as 'teams/*.yaml', or - for standard input
+    #[arg(short, long = "filename", value_name = "PATH", value_hint = ValueHint::AnyPath)]
+    pub(crate) file: Vec<String>,
+
+    /// A kustomization directory, built with `kubectl kustomize`
+    #[arg(short, long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) kustomize: Vec<String>,
+
+    /// Skip files and directories that match, with the syntax of a .gitignore line
+    #[arg(long, value_name = "PATTERN")]
+    exclude: Vec<String>,
+
+    /// Only the cluster with this directory, or the place with this name in almanac.toml
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    place: Vec<String>,
+}
+
+/// What the files hold.
+pub(crate) struct Files {
+    pub(crate) reading: Reading,
+    /// How their folders belong together, as far as somebody says it.
+    pub(crate) layout: Layout,
+    found: Found,
+    here: PathBuf,
+}
+
+impl FileArguments {
+    /// Whether any files are named.
+    pub(crate) fn are_given(&self) -> bool {
+        !self.file.is_empty() || !self.kustomize.is_empty()
+    }
+
+    /// The argument that says something of files, if one does.
+    pub(crate) fn about_files(&self) -> Option<&'static str> {
+        let exclude = (!self.exclude.is_empty()).then_some("--exclude");
+        exclude.or((!self.place.is_empty()).then_some("--place"))
+    }
+
+    /// Reads them.
+    pub(crate) fn read(&self) -> anyhow::Result<Files> {
+        let here = std::env::current_dir().context("failed to find the current directory")?;
+        let layout = layout::read(&here, &self.place)?;
+        let mut files =
+            Files { reading: Reading::default(), layout, found: Found::default(), here };
+        let mut standard_input = Some(io::stdin());
+        let mut named = Vec::new();
+        let mut folders = Vec::new();
+        for name in &self.file {
+            if name == "-" {
+                if let Some(input) = standard_input.take() {
+                    files.take("<stdin>".to_owned(), None, open::slurp(input));
+                }
+                continue;
+            }
+            for path in open::paths(name)? {
+                if path.is_dir() { folders.push(path) } else { named.push(path) }
+            }
+        }
+        for path in named {
+            if files.found.is_new(&path) {
+                let name = path.display().to_string();
+                files.take(name, Some(&path), open::named(&path));
+            }
+        }
+        for folder in &self.kustomize {
+            let built = kustomize::build(folder)?;
+            let inside = Path::new(folder).join("kustomization.yaml");
+            let name = format!("kubectl kustomize {folder}");
+            files.take(name, Some(&inside), Ok(built));
+        }
+        let excluded = Excluded::new(&files.here, &self.exclude)?;
+        for folder in folders {
+            files.found.walk(&folder, &files.here, &excluded)?;
+        }
+        files.read_found();
+        files.check_places(&self.place)?;
+        Ok(files)
+    }
+}
+
+impl Files {
+    /// Takes what a file holds that was named, or why it cannot be read.
+    fn take(&mut self, name: String, path: Option<&Path>, bytes: Result<Vec<u8>, String>) {
+        let folder = path.and_then(Path::parent).map(|it| Folder::of(&self.here.join(it)));
+        let in_folder = |source: Source| match folder {
+            Some(folder) => source.in_folder(folder),
+            None => source,
+        };
+        match bytes {
+            Ok(bytes) => read_objects(&mut self.reading, in_folder(Source::of_bytes(name, bytes))),
+            Err(why) => {
+                let source = self.reading.sources.len();
+                self.reading.sources.push(in_folder(Source::new(name, "")));
+                let finding = Finding::new(Code::UnreadableFile, FieldPath::default(), why);
+                self.reading.findings.push(PlacedFinding::new(source, None, finding));
+            }
+        }
+    }
+
+    /// Reads the files that were found: those that hold policies or autoscalers first, then those
+    /// that hold what these scale. Most of a repository is looked at and never read as YAML.
+    fn read_found(&mut self) {
+        let mut others = Vec::new();
+        for path in self.found.candidates() {
+            let Some(bytes) = self.found.open(&path) else { continue };
+            if may_hold_policies(&bytes) {
+                let source = self.found_source(&path, bytes);
+                read_objects(&mut self.reading, source);
+            } else {
+                others.push(path);
+            }
+        }
+        let targets: BTreeSet<(String, String)> = self
+            .reading
+            .targets()
+            .into_iter()
+            .map(|(kind, name)| (kind.to_owned(), name.to_owned()))
+            .collect();
+        let targets: BTreeSet<(&str, &str)> =
+            targets.iter().map(|(kind, name)| (kind.as_str(), name.as_str())).collect();
+        let names = Names::new(targets.iter().map(|(_, name)| *name));
+        for path in others {
+            let bytes = if targets.is_empty() { None } else { self.found.open(&path) };
+            match bytes.filter(|bytes| names.may_be_in(bytes)) {
+                Some(bytes) => {
+                    let source = self.found_source(&path, bytes);
+                    read_targets(&mut self.reading, source, &targets);
+                }
+                None => self.reading.passed_over.files += 1,
+            }
+        }
+    }
+
+    fn found_source(&self, path: &Path, bytes: Vec<u8>) -> Source {
+        let name = path.strip_prefix(".").unwrap_or(path).display().to_string();
+        let folder = path.parent().unwrap_or(Path::new(""));
+        Source::of_bytes(name, bytes).in_folder(Folder::of(&self.here.join(folder))).found()
+    }
+
+    /// The same with only what is in a namespace, if one is named; what names none is taken to be in it.
+    pub(crate) fn in_namespace(mut self, namespace: Option<&str>) -> Files {
+        if let Some(asked) = namespace {
+            let metadata =
+                |node: &Node| node.get("metadata").and_then(|it| it.get("namespace")).cloned();
+            self.reading.objects.retain(|object| {
+                let written = metadata(&object.node);
+                written.as_ref().and_then(Node::as_text).is_none_or(|it| it == asked)
+            });
+            self.reading.others.retain(|it| it.namespace.as_deref().is_none_or(|it| it == asked));
+        }
+        self
+    }
+
+    /// A place that is asked about has to be there.
+    fn check_places(&self, asked: &[String]) -> anyhow::Result<()> {
+        for (text, (_, folder)) in asked.iter().zip(&self.layout.only) {
+            let is_named = self.layout.fixed.iter().any(|place| place.name == *text);
+            let folders = self.reading.sources.iter().filter_map(Source::folder);
+            let is_there = || folders.into_iter().any(|it| it.is_within(folder));
+            if !is_named && !is_there() {
+                let message = "none of the files read is in this directory";
+                return Err(
+                    crate::argument_error::ArgumentError::whole("--place", text, message).into()
+                );
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,151 @@
+//! What lies in a folder, as people have them: hidden and ignored files are skipped, links to folders
+//! are not followed, and nothing is opened that is no plain file.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use almanac_api::reading::{Folder, Kustomization, is_kustomization};
+use anyhow::Context as _;
+use ignore::overrides::{Override, OverrideBuilder};
+use ignore::{DirEntry, WalkBuilder};
+
+use super::open;
+use crate::argument_error::ArgumentError;
+
+/// The file in which people say what is to be skipped, beside `.gitignore`.
+const OUR_IGNORE_FILE: &str = ".almanacignore";
+
+/// What is left out of folders by arguments.
+pub(super) struct Excluded(Override);
+
+impl Excluded {
+    pub(super) fn new(here: &Path, patterns: &[String]) -> Result<Excluded, ArgumentError> {
+        let mut builder = OverrideBuilder::new(here);
+        for pattern in patterns {
+            let negated = format!("!{pattern}");
+            builder
+                .add(&negated)
+                .map_err(|error| ArgumentError::whole("--exclude", pattern, error))?;
+        }
+        let built = builder.build();
+        built
+            .map(Excluded)
+            .map_err(|error| ArgumentError::whole("--exclude", &patterns.join(" "), error))
+    }
+}
+
+/// What was found in folders.
+#[derive(Default)]
+pub(super) struct Found {
+    /// Files that may hold objects, in order.
+    files: Vec<PathBuf>,
+    /// Which files there are already, whatever they are called.
+    known: BTreeSet<PathBuf>,
+    /// The folders that are Helm charts.
+    pub(super) charts: BTreeSet<Folder>,
+    pub(super) kustomizations: BTreeMap<Folder, Kustomization>,
+    /// The files that are patches of kustomizations.
+    pub(super) patches: Vec<PathBuf>,
+    /// What could not be looked at, and why.
+    pub(super) unreadable: Vec<String>,
+    /// Files that are larger than any that is read.
+    pub(super) too_large: Vec<String>,
+}
+
+impl Found {
+    /// Notes a file; `false` if it is there already.
+    pub(super) fn is_new(&mut self, path: &Path) -> bool {
+        self.known.insert(path.canonicalize().unwrap_or_else(|_| path.to_owned()))
+    }
+
+    /// Adds what lies in a folder and in those below it.
+    pub(super) fn walk(
+        &mut self,
+        folder: &Path,
+        here: &Path,
+        excluded: &Excluded,
+    ) -> anyhow::Result<()> {
+        let cannot = || format!("failed to list {}", folder.display());
+        let root = folder.canonicalize().with_context(cannot)?;
+        fs::read_dir(folder).with_context(cannot)?;
+        let mut walk = WalkBuilder::new(folder);
+        // What is skipped depends on the folder alone, not on whose machine it is looked at.
+        walk.require_git(false).git_global(false).ignore(false).overrides(excluded.0.clone());
+        walk.add_custom_ignore_filename(OUR_IGNORE_FILE).sort_by_file_name(OsStr::cmp);
+        for entry in walk.build() {
+            match entry {
+                Ok(entry) => self.add(folder, &root, here, &entry),
+                Err(error) => self.unreadable.push(error.to_string()),
+            }
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, folder: &Path, root: &Path, here: &Path, entry: &DirEntry) {
+        let path = entry.path();
+        let Some(identity) = plain_file(folder, root, entry) else { return };
+        let name = entry.file_name().to_str().unwrap_or_default();
+        let parent = || Folder::of(&here.join(path.parent().unwrap_or(Path::new(""))));
+        if name == "Chart.yaml" {
+            self.charts.insert(parent());
+        }
+        if is_kustomization(name)
+            && let Some(bytes) = self.open(path)
+        {
+            let text = String::from_utf8_lossy(&bytes);
+            self.kustomizations.insert(parent(), Kustomization::read(&text));
+        }
+        let may_hold_objects =
+            matches!(path.extension().and_then(OsStr::to_str), Some("yaml" | "yml" | "json"));
+        if may_hold_objects && self.known.insert(identity) {
+            self.files.push(path.to_owned());
+        }
+    }
+
+    /// The files that are read, but for those that are patches: kustomize makes objects of them.
+    pub(super) fn candidates(&mut self) -> Vec<PathBuf> {
+        let patches = self.kustomizations.iter().flat_map(|(folder, kustomization)| {
+            let base = PathBuf::from(folder.to_string());
+            kustomization.patches.iter().map(move |patch| Folder::of(&base.join(&**patch)))
+        });
+        let patches: BTreeSet<Folder> = patches.collect();
+        let files = std::mem::take(&mut self.files);
+        let is_patch = |path: &PathBuf| {
+            !patches.is_empty()
+                && std::path::absolute(path).is_ok_and(|path| patches.contains(&Folder::of(&path)))
+        };
+        let (patches, files) = files.into_iter().partition(is_patch);
+        self.patches = patches;
+        files
+    }
+
+    /// What a file holds; `None`, which is noted, if it cannot be read.
+    pub(super) fn open(&mut self, path: &Path) -> Option<Vec<u8>> {
+        let read = fs::metadata(path).and_then(|metadata| {
+            if open::is_too_large(&metadata) { Ok(None) } else { fs::read(path).map(Some) }
+        });
+        let shown = || path.strip_prefix(".").unwrap_or(path).display().to_string();
+        match read {
+            Ok(Some(bytes)) => return Some(bytes),
+            Ok(None) => self.too_large.push(shown()),
+            Err(error) => self.unreadable.push(format!("{}: {error}", shown())),
+        }
+        None
+    }
+}
+
+/// What a plain file is called, whatever way leads to it; `None` for all else: a folder, a pipe, a
+/// device, a link that leads nowhere or to such. A mounted `ConfigMap` is links to files.
+fn plain_file(folder: &Path, root: &Path, entry: &DirEntry) -> Option<PathBuf> {
+    let kind = entry.file_type()?;
+    if kind.is_file() {
+        let below = entry.path().strip_prefix(folder).ok()?;
+        return Some(root.join(below));
+    }
+    if !kind.is_symlink() || !fs::metadata(entry.path()).is_ok_and(|it| it.is_file()) {
+        return None;
+    }
+    entry.path().canonicalize().ok()
+}

@@ -1,0 +1,169 @@
+//! What somebody should know about files that were found and not read as objects: who fills them in,
+//! what to pipe where, and what could not be looked at.
+//!
+//! Each chart and each kustomization is named once, and only if there are policies or autoscalers in it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use almanac_api::checking::Everything;
+use almanac_api::kinds::Role;
+use almanac_api::reading::{Engine, Folder, Source, may_hold_policies};
+use serde::Serialize;
+
+use super::Files;
+
+/// Of one sort so many are told to a person, and the rest counted.
+const SHOWN: usize = 5;
+
+/// Something that was not read as it stands.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
+pub(crate) struct Note {
+    /// What sort it is.
+    about: About,
+    /// The file or the folder.
+    path: String,
+    /// What shows what comes of it, or what went wrong.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    command: Option<String>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+enum About {
+    HelmChart,
+    HelmTemplate,
+    Substitution,
+    Kustomization,
+    TooLarge,
+    Unreadable,
+}
+
+impl About {
+    /// What is said of one, and of several.
+    fn said(self) -> (&'static str, &'static str) {
+        match self {
+            About::HelmChart => ("is a Helm chart", "more Helm charts"),
+            About::HelmTemplate => ("is a Helm template", "more Helm templates"),
+            About::Substitution => {
+                ("has variables to substitute", "more files have variables to substitute")
+            }
+            About::Kustomization => {
+                ("is a kustomization that changes its resources", "more kustomizations")
+            }
+            About::TooLarge => {
+                ("is larger than 64 MiB and was skipped", "more files are too large")
+            }
+            About::Unreadable => ("could not be read", "more could not be read"),
+        }
+    }
+}
+
+impl Files {
+    /// What there is to know beside the findings; `command` is who is asked.
+    pub(crate) fn notes(&self, everything: &Everything, command: &str) -> Vec<Note> {
+        let mut notes: BTreeSet<Note> = BTreeSet::new();
+        for template in &everything.templates {
+            let source = &self.reading.sources[template.source];
+            notes.insert(self.of_template(source, template.engine, command));
+        }
+        for folder in self.kustomizations_of_policies() {
+            let path = self.shown(folder);
+            let command = Some(format!("almanac {command} -k {path}"));
+            notes.insert(Note { about: About::Kustomization, path, command });
+        }
+        let plain = |about: About, path: &String| Note { about, path: path.clone(), command: None };
+        notes.extend(self.found.too_large.iter().map(|path| plain(About::TooLarge, path)));
+        notes.extend(self.found.unreadable.iter().map(|path| plain(About::Unreadable, path)));
+        notes.into_iter().collect()
+    }
+
+    fn of_template(&self, source: &Source, engine: Engine, command: &str) -> Note {
+        let file = source.name().to_owned();
+        if engine == Engine::Substitution {
+            let command = Some(format!("envsubst < {file} | almanac {command} -f -"));
+            return Note { about: About::Substitution, path: file, command };
+        }
+        let around = source.folder().into_iter().flat_map(Folder::around);
+        match around.filter(|folder| self.found.charts.contains(folder)).last() {
+            Some(chart) => {
+                let path = self.shown(&chart);
+                let command = Some(format!("helm template {path} | almanac {command} -f -"));
+                Note { about: About::HelmChart, path, command }
+            }
+            None => Note { about: About::HelmTemplate, path: file, command: None },
+        }
+    }
+
+    fn shown(&self, folder: &Folder) -> String {
+        folder.seen_from(&self.layout.here)
+    }
+
+    /// The kustomizations that change something and take in a policy, however far away.
+    fn kustomizations_of_policies(&self) -> Vec<&Folder> {
+        let with_policies = self.files_with_policies();
+        let known = &self.found.kustomizations;
+        let changing = known.iter().filter(|(_, kustomization)| kustomization.changes);
+        let takes_in = |folder: &Folder| {
+            let mut open = vec![folder.clone()];
+            let mut seen = BTreeSet::new();
+            while let Some(folder) = open.pop() {
+                let Some(kustomization) = known.get(&folder) else { continue };
+                let base = PathBuf::from(folder.to_string());
+                let taken = kustomization.resources.iter().chain(&kustomization.patches);
+                for path in taken.map(|it| Folder::of(&base.join(&**it))) {
+                    if with_policies.contains(&path) {
+                        return true;
+                    }
+                    if seen.insert(path.clone()) {
+                        open.push(path);
+                    }
+                }
+            }
+            false
+        };
+        changing.map(|(folder, _)| folder).filter(|folder| takes_in(folder)).collect()
+    }
+
+    /// The paths of the files that hold a policy, or patch one.
+    fn files_with_policies(&self) -> BTreeSet<Folder> {
+        let policies =
+            self.reading.objects.iter().filter(|it| matches!(it.kind.role(), Role::Policy(_)));
+        let path = |source: &Source| {
+            let name = Path::new(source.name()).file_name()?.to_owned();
+            let folder = source.folder()?;
+            Some(Folder::of(&PathBuf::from(folder.to_string()).join(name)))
+        };
+        let objects = policies.filter_map(|object| path(&self.reading.sources[object.source]));
+        let of_policies = self
+            .found
+            .patches
+            .iter()
+            .filter(|path| std::fs::read(path).is_ok_and(|bytes| may_hold_policies(&bytes)));
+        let patches = of_policies.map(|path| Folder::of(&self.here.join(path)));
+        objects.chain(patches).collect()
+    }
+}
+
+/// Says them to a person, a line each.
+pub(crate) fn write_notes(notes: &[Note], output: &mut impl Write) -> io::Result<()> {
+    let mut by_sort: BTreeMap<About, Vec<&Note>> = BTreeMap::new();
+    for note in notes {
+        by_sort.entry(note.about).or_default().push(note);
+    }
+    for (about, notes) in by_sort {
+        let (one, several) = about.said();
+        for Note { path, command, .. } in notes.iter().take(SHOWN) {
+            let path = crate::validate::text::printable(path);
+            let command = command.as_ref().map_or(String::new(), |it| {
+                format!("; to check the result: {}", crate::validate::text::printable(it))
+            });
+            writeln!(output, "note: {path} {one}{command}")?;
+        }
+        if let Some(more) = notes.len().checked_sub(SHOWN).filter(|more| *more > 0) {
+            writeln!(output, "note: {more} {several}")?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,198 @@
+//! What one cluster gets: its world, and how its objects are written.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use almanac_api::checking::{CheckedObject, Places};
+use almanac_api::kinds::{Kind, Role};
+use almanac_api::reading::{Node, OtherObject, ReadObject, Reading};
+use almanac_engine::{Identity, Slim, Target, Workload, World};
+
+use crate::selector::Labels;
+
+/// An object, and what its checked form does not say of it.
+pub(crate) struct InputObject {
+    pub(crate) checked: CheckedObject,
+    /// The `apiVersion` it is written in.
+    pub(crate) api_version: String,
+    pub(crate) labels: Labels,
+}
+
+/// What one cluster gets.
+pub(crate) struct InputPlace {
+    /// What it is called, where there are several.
+    pub(crate) name: Option<String>,
+    pub(crate) world: World,
+    /// What is not forecast, though it is written: autoscalers that follow a query.
+    pub(crate) left_out: BTreeSet<String>,
+    api_versions: BTreeMap<Identity, String>,
+    labels: BTreeMap<Identity, Labels>,
+    /// Which of the objects that were read has this name.
+    positions: BTreeMap<Identity, usize>,
+}
+
+/// The longest list of names by which places are called that get the same.
+const NAMED: usize = 3;
+
+/// The places of what was read. Those that get the same policies and targets are one.
+pub(super) fn grouped(
+    objects: &[InputObject],
+    reading: &Reading,
+    places: &Places,
+    namespace: &str,
+) -> Vec<InputPlace> {
+    let mut groups: Vec<(Vec<usize>, Vec<usize>, Vec<usize>)> = Vec::new();
+    for place in 0..places.count() {
+        let is_here = |source: usize| places.holds(place, reading.sources[source].folder());
+        let here: Vec<usize> =
+            (0..objects.len()).filter(|index| is_here(reading.objects[*index].source)).collect();
+        let matters = that_matter(objects, &here);
+        if matters.is_empty() && places.are_several() {
+            continue;
+        }
+        let targets: BTreeSet<&Identity> =
+            matters.iter().filter_map(|it| target(objects, *it)).collect();
+        let others = (0..reading.others.len()).filter(|index| {
+            let other = &reading.others[*index];
+            is_here(other.source) && targets.contains(&other.identity(namespace))
+        });
+        let others: Vec<usize> = others.collect();
+        match groups.iter_mut().find(|(known, beside, _)| *known == matters && *beside == others) {
+            Some((_, _, of)) => of.push(place),
+            None => groups.push((matters, others, vec![place])),
+        }
+    }
+    if groups.is_empty() {
+        groups.push((Vec::new(), Vec::new(), Vec::new()));
+    }
+    let are_several = groups.len() > 1;
+    let input_place = |(positions, others, of): (Vec<usize>, Vec<usize>, Vec<usize>)| {
+        let names: Vec<&str> = of.iter().map(|place| places.name(*place)).collect();
+        let more = names.len().saturating_sub(NAMED);
+        let mut name = names[..names.len() - more].join(", ");
+        if more > 0 {
+            name = format!("{name} and {more} more");
+        }
+        let name = are_several.then_some(name);
+        let here = positions.iter().map(|position| (*position, &objects[*position]));
+        let mut place = InputPlace::new(here, name);
+        place.add_targets(others.iter().map(|index| &reading.others[*index]), namespace);
+        place
+    };
+    groups.into_iter().map(input_place).collect()
+}
+
+fn target(objects: &[InputObject], position: usize) -> Option<&Identity> {
+    objects[position].checked.scales.as_ref().map(Target::identity)
+}
+
+/// The policies among objects, with what they act on and what acts on the same; empty without a policy.
+fn that_matter(objects: &[InputObject], here: &[usize]) -> Vec<usize> {
+    let is_policy =
+        |position: &usize| matches!(objects[*position].checked.kind.role(), Role::Policy(_));
+    let policies: Vec<usize> = here.iter().copied().filter(is_policy).collect();
+    if policies.is_empty() {
+        return policies;
+    }
+    let targets: BTreeSet<&Identity> =
+        policies.iter().filter_map(|policy| target(objects, *policy)).collect();
+    let matters = |position: &usize| {
+        let checked = &objects[*position].checked;
+        let is_target = checked.identity.as_ref().is_some_and(|it| targets.contains(it));
+        is_policy(position) || is_target || checked.kind.role() == Role::QueryScaler
+    };
+    here.iter().copied().filter(matters).collect()
+}
+
+impl InputPlace {
+    /// The place of all these objects.
+    pub(super) fn of(objects: &[InputObject], name: Option<String>) -> InputPlace {
+        InputPlace::new(objects.iter().enumerate(), name)
+    }
+
+    fn new<'a>(
+        objects: impl Iterator<Item = (usize, &'a InputObject)> + Clone,
+        name: Option<String>,
+    ) -> InputPlace {
+        let mut place = InputPlace {
+            name,
+            world: World::default(),
+            left_out: BTreeSet::new(),
+            api_versions: BTreeMap::new(),
+            labels: BTreeMap::new(),
+            positions: BTreeMap::new(),
+        };
+        let duplicates = duplicates(objects.clone().map(|(_, object)| object));
+        for (position, InputObject { checked, api_version, labels }) in objects {
+            let Some(identity) = &checked.identity else { continue };
+            place.api_versions.insert(identity.clone(), api_version.clone());
+            if duplicates.contains(identity) {
+                continue;
+            }
+            if let (Role::QueryScaler, Some(target)) = (checked.kind.role(), &checked.scales) {
+                let target = target.identity();
+                let left_out =
+                    format!("{identity} scales by a query; its effect on {target} is not forecast");
+                place.left_out.insert(left_out);
+            }
+            if let Some(slim) = &checked.slim {
+                place.world.hold(identity.clone(), slim.clone());
+            }
+            if !labels.is_empty() {
+                place.labels.insert(identity.clone(), labels.clone());
+            }
+            place.positions.insert(identity.clone(), position);
+        }
+        for reference in place.world.policies().filter_map(|it| place.world.target_of(&it)) {
+            let (target, written) = (reference.target.identity(), reference.api_version);
+            place.api_versions.entry(target.clone()).or_insert_with(|| written.to_string());
+        }
+        place
+    }
+
+    /// Adds those objects of kinds we do not know that a policy targets.
+    fn add_targets<'a>(&mut self, others: impl Iterator<Item = &'a OtherObject>, namespace: &str) {
+        let references = self.world.policies().filter_map(|it| self.world.target_of(&it));
+        let targets: BTreeSet<Identity> =
+            references.map(|reference| reference.target.identity().clone()).collect();
+        for other in others {
+            let identity = other.identity(namespace);
+            if targets.contains(&identity) {
+                let workload = Workload { replicas: other.replicas };
+                self.world.hold(identity, Slim::Workload(workload));
+            }
+        }
+    }
+
+    /// Finds the texts of objects that were not read as texts: each has one only if it has a finding.
+    pub(super) fn find_texts(&mut self, reading: &Reading) {
+        let identity = |object: &ReadObject| {
+            let metadata = |key| object.node.get("metadata").and_then(|it| it.get(key));
+            let text = |key| metadata(key).and_then(Node::as_text).unwrap_or_default();
+            object.kind.identity(text("namespace"), text("name"))
+        };
+        let texts = reading.objects.iter().enumerate();
+        self.positions = texts.map(|(position, object)| (identity(object), position)).collect();
+    }
+
+    pub(super) fn position(&self, identity: &Identity) -> Option<usize> {
+        self.positions.get(identity).copied()
+    }
+
+    pub(super) fn labels(&self, identity: &Identity) -> Option<&Labels> {
+        self.labels.get(identity)
+    }
+
+    /// The `apiVersion` an object is written in, or in which a policy names it.
+    pub(crate) fn api_version(&self, identity: &Identity) -> String {
+        let written = self.api_versions.get(identity).cloned();
+        let usual = || Kind::of_object(identity).map(Kind::api_version);
+        written.or_else(usual).unwrap_or_else(|| identity.group().to_owned())
+    }
+}
+
+/// Neither of two objects of one name can be relied on.
+fn duplicates<'a>(objects: impl Iterator<Item = &'a InputObject>) -> BTreeSet<Identity> {
+    let mut seen = BTreeSet::new();
+    let identities = objects.filter_map(|object| object.checked.identity.clone());
+    identities.filter(|identity| !seen.insert(identity.clone())).collect()
+}

@@ -1,0 +1,63 @@
+//! How a command ends: one meaning of exit codes for all of them.
+
+use std::process::ExitCode;
+
+use almanac_api::finding::Severity;
+use almanac_api::reading::PlacedFinding;
+use clap::{Args, ValueEnum};
+
+/// The exit codes, as the help of every command has them.
+macro_rules! exit_codes {
+    () => {
+        "Exit codes:
+  0    success, and no finding at or above --fail-on
+  1    findings at or above --fail-on
+  2    failure: an argument is invalid, or a file or the cluster could not be read
+  130  interrupted"
+    };
+}
+
+/// The same for commands that find nothing.
+macro_rules! exit_codes_without_findings {
+    () => {
+        "Exit codes:
+  0    success
+  2    failure: an argument is invalid, or a file or the cluster could not be read"
+    };
+}
+
+pub(crate) use {exit_codes, exit_codes_without_findings};
+
+/// The exit code of what could not be done.
+pub(crate) const COULD_NOT_RUN: u8 = 2;
+
+/// What a command does not put up with.
+#[derive(Args, Clone, Copy)]
+pub(crate) struct FailOn {
+    /// Exit with 1 on findings of at least this severity
+    #[arg(long, value_name = "SEVERITY", value_enum, default_value_t = Threshold::Error)]
+    fail_on: Threshold,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Threshold {
+    Error,
+    Warning,
+    Info,
+    Never,
+}
+
+impl FailOn {
+    /// How a command ends that found this.
+    pub(crate) fn code(self, findings: &[PlacedFinding]) -> ExitCode {
+        let worst = match self.fail_on {
+            Threshold::Error => Severity::Error,
+            Threshold::Warning => Severity::Warning,
+            Threshold::Info => Severity::Info,
+            Threshold::Never => return ExitCode::SUCCESS,
+        };
+        // The worst severity is the least.
+        let fails = findings.iter().any(|placed| placed.finding.severity() <= worst);
+        ExitCode::from(u8::from(fails))
+    }
+}

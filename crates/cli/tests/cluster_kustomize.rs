@@ -1,0 +1,81 @@
+//! `-k` names one kustomization and shows what a real kubectl makes of it.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use almanac_harness::{Kubectl, TestResult, on_shared_cluster};
+use anyhow::Context as _;
+use serde_json::Value;
+
+const POLICY: &str = "apiVersion: autoscaling.karmada.io/v1alpha1
+kind: CronFederatedHPA
+metadata: {name: hours}
+spec:
+  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: shop}
+  rules:
+  - {name: open, schedule: \"0 8 * * *\", targetReplicas: 3}
+";
+
+const PATCH: &str = "apiVersion: autoscaling.karmada.io/v1alpha1
+kind: CronFederatedHPA
+metadata: {name: hours}
+spec:
+  rules:
+  - {name: open, schedule: \"0 8 * * *\", targetReplicas: 40}
+";
+
+fn write(folder: &Path, path: &str, text: &str) -> anyhow::Result<()> {
+    let path = folder.join(path);
+    fs::create_dir_all(path.parent().context("it lies in a folder")?)?;
+    Ok(fs::write(path, text)?)
+}
+
+/// Runs the binary in a folder, with this kubectl and no other on its path.
+fn almanac(folder: &Path, kubectl: &Kubectl, arguments: &[&str]) -> anyhow::Result<Output> {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_almanac"));
+    let path = kubectl.program().parent().context("it lies in a folder")?;
+    command.current_dir(folder).args(arguments).env("PATH", path).stdin(Stdio::null());
+    Ok(command.output()?)
+}
+
+#[test]
+fn a_kustomization_is_forecast_as_it_would_be_applied() -> TestResult {
+    on_shared_cluster(async |test| {
+        let kubectl = test.kubectl().await?;
+        let folder = tempfile::tempdir()?;
+        let folder = folder.path();
+        write(folder, "base/kustomization.yaml", "resources: [hours.yaml]\n")?;
+        write(folder, "base/hours.yaml", POLICY)?;
+        let overlay = "resources: [../../base]\npatches: [{path: more.yaml}]\nnamespace: shops\n";
+        write(folder, "overlays/prod/kustomization.yaml", overlay)?;
+        write(folder, "overlays/prod/more.yaml", PATCH)?;
+        let same = "resources: [../../base]\nnamespace: shops\n";
+        write(folder, "overlays/test/kustomization.yaml", same)?;
+
+        let usual = ["forecast", "--from", "2026-11-20T12:00:00Z", "--for", "1h", "-o", "json"];
+        let both = ["-k", "overlays/prod", "-k", "overlays/test"];
+        let output = almanac(folder, &kubectl, &[&usual[..], &both].concat())?;
+        let told: Value = serde_json::from_slice(&output.stdout)?;
+        let series = told["series"].as_array().context("no series")?;
+        let found: Vec<(&Value, &Value, &Value)> = series
+            .iter()
+            .map(|it| (&it["place"], &it["target"]["namespace"], &it["segments"][0]["value"]))
+            .collect();
+        assert_eq!(
+            found,
+            [
+                (&"overlays/prod".into(), &"shops".into(), &40.into()),
+                (&"overlays/test".into(), &"shops".into(), &3.into()),
+            ]
+        );
+
+        write(folder, "overlays/prod/kustomization.yaml", "resources: [nowhere]\n")?;
+        let output = almanac(folder, &kubectl, &["validate", "-k", "overlays/prod"])?;
+        let said = String::from_utf8(output.stderr)?;
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.starts_with("error: failed to build the kustomization \"overlays/prod\": "));
+        assert!(said.contains("nowhere"), "{said}");
+        Ok(())
+    })
+}

@@ -1,0 +1,81 @@
+//! What is asked about: names that are patterns, namespaces and labels, in files as in a cluster.
+
+use serde_json::Value;
+
+use crate::repository::{PRESENT, Repository, findings, policy};
+
+fn shops(name: &str) -> Repository {
+    let in_namespace = |text: String, namespace: &str, labels: &str| {
+        let metadata = format!("metadata:\n  namespace: {namespace}\n  labels: {{{labels}}}\n");
+        text.replace("metadata:\n", &metadata)
+    };
+    Repository::new(name)
+        .file("a.yaml", in_namespace(policy("shop-a", "shop-a", 3), "prod", "team: blue"))
+        .file("b.yaml", in_namespace(policy("shop-b", "shop-b", 4), "prod", "team: red"))
+        .file("c.yaml", in_namespace(policy("cart", "cart", 5), "test", "team: red, tier: back"))
+        .file("d.yaml", policy("none", "none", 6))
+}
+
+fn targets(repository: &Repository, arguments: &[&str]) -> Vec<String> {
+    let told = repository.ask("forecast", &[&["-f", ".", "--for", "1h"], arguments].concat());
+    let name = |it: &Value| {
+        let target = &it["target"];
+        format!("{}/{}", target["namespace"].as_str().unwrap(), target["name"].as_str().unwrap())
+    };
+    told["series"].as_array().unwrap().iter().map(name).collect()
+}
+
+#[test]
+fn a_namespace_and_labels_narrow_files_as_they_narrow_a_cluster() {
+    let repository = shops("narrowed");
+    assert_eq!(targets(&repository, &["-n", "prod"]), ["prod/none", "prod/shop-a", "prod/shop-b"]);
+    assert_eq!(targets(&repository, &["-l", "team=red"]), ["prod/shop-b", "test/cart"]);
+    assert_eq!(targets(&repository, &["-l", "team in (red), !tier"]), ["prod/shop-b"]);
+    assert_eq!(targets(&repository, &["-n", "test", "-l", "tier"]), ["test/cart"]);
+    let next = repository.ask("next", &["-f", ".", "-l", "tier=back", "--count", "1"]);
+    assert_eq!(next["items"][0]["policy"]["name"], "cart");
+    repository
+        .run(&["forecast", "-f", ".", "-l", "="])
+        .assert_says(2, &["--selector", "not a label selector"]);
+    let wrong = ["explain", "-f", ".", "cart", "-l", "team=blue"];
+    repository.run(&wrong).assert_says(2, &["no policy or target matches"]);
+}
+
+#[test]
+fn findings_are_narrowed_by_namespace_and_labels_too() {
+    let wrong = |text: String| text.replace("0 8 * * *", "0 8 * *");
+    let repository = shops("narrowed-findings");
+    let labelled = "metadata:\n  namespace: test\n  labels: {team: red}\n";
+    let repository = repository
+        .file("e.yaml", wrong(policy("e", "e", 1)).replace("metadata:\n", labelled))
+        .file("f.yaml", wrong(policy("f", "f", 1)));
+    let found = |arguments: &[&str]| findings(&repository.ask("validate", arguments));
+    assert_eq!(found(&[]), ["schedule e.yaml:10:28", "schedule f.yaml:8:28"]);
+    assert_eq!(found(&["-n", "prod"]), ["schedule f.yaml:8:28"]);
+    assert_eq!(found(&["-l", "team=red"]), ["schedule e.yaml:10:28"]);
+}
+
+#[test]
+fn names_may_be_patterns() {
+    let repository = shops("patterns");
+    assert_eq!(targets(&repository, &["shop-*"]), ["prod/shop-a", "prod/shop-b"]);
+    assert_eq!(targets(&repository, &["deploy/t*/*"]), ["test/cart"]);
+    let explain = ["explain", "-f", ".", "deploy/shop-?", "--at", PRESENT, "-o", "json"];
+    let told = repository.run(&explain).json();
+    let values: Vec<&Value> =
+        told["answers"].as_array().unwrap().iter().map(|it| &it["value"]).collect();
+    assert_eq!(values, [3, 4]);
+}
+
+#[test]
+fn a_path_where_a_name_is_due_says_so() {
+    let repository = shops("paths").file("policies/e.yaml", policy("e", "e", 1));
+    for path in ["a.yaml", "./policies", "policies/"] {
+        for command in ["forecast", "next", "explain"] {
+            let ran = repository.run(&[command, path]);
+            ran.assert_says(2, &[&format!("to read it, write -f {path}")]);
+        }
+    }
+    let ran = repository.run(&["forecast", "-f", "a.yaml", "policies"]);
+    ran.assert_says(2, &["this is a path: to read it, write -f policies"]);
+}

@@ -1,0 +1,67 @@
+//! One meaning of exit codes for all commands that read policies.
+
+use crate::repository::{PRESENT, Repository, policy};
+
+/// How each command ends that reads policies.
+fn codes(repository: &Repository, arguments: &[&str]) -> Vec<Option<i32>> {
+    let commands: [&[&str]; 4] = [
+        &["validate", "-f", ".", "--from", PRESENT],
+        &["forecast", "-f", ".", "--from", PRESENT, "--for", "1h"],
+        &["next", "-f", ".", "--from", PRESENT],
+        &["explain", "-f", ".", "good", "--at", PRESENT],
+    ];
+    commands.iter().map(|command| repository.run(&[command, arguments].concat()).code).collect()
+}
+
+#[test]
+fn what_was_found_ends_every_command_alike() {
+    let good = policy("good", "good", 3);
+    let warned = policy("meets", "meets", 3).replace("0 20 * * *", "0 8 * * *");
+    let wrong = policy("wrong", "wrong", 3).replace("0 8 * * *", "0 8 * *");
+    let keda = "apiVersion: keda.sh/v1alpha1\nkind: ScaledObject\nmetadata: {name: a}\n\
+                spec: {triggers: [{type: cron}]}\n";
+    for (what, text, [never, error, warning, info]) in [
+        ("good", &good, [0, 0, 0, 0]),
+        ("keda", &keda.to_owned(), [0, 0, 0, 1]),
+        ("warned", &warned, [0, 0, 1, 1]),
+        ("wrong", &wrong, [0, 1, 1, 1]),
+    ] {
+        let repository = Repository::new(&format!("exit-{what}"))
+            .file("good.yaml", &good)
+            .file("other.yaml", if what == "good" { "" } else { text });
+        for (threshold, expected) in
+            [("never", never), ("error", error), ("warning", warning), ("info", info)]
+        {
+            let found = codes(&repository, &["--fail-on", threshold]);
+            assert_eq!(found, [Some(expected); 4], "{what} with --fail-on {threshold}");
+        }
+        assert_eq!(codes(&repository, &[]), [Some(error); 4], "errors are what counts by itself");
+    }
+}
+
+#[test]
+fn what_cannot_be_done_ends_every_command_alike() {
+    let repository =
+        Repository::new("exit-impossible").file("good.yaml", policy("good", "good", 3));
+    let more: [&[&str]; 4] =
+        [&["-f", "nowhere"], &["--no-such-flag"], &["--place", "nowhere"], &["-o", "paper"]];
+    for arguments in more {
+        assert_eq!(codes(&repository, arguments), [Some(2); 4], "{arguments:?}");
+    }
+}
+
+#[test]
+fn every_command_says_what_its_exit_codes_mean() {
+    let repository = Repository::new("exit-help");
+    let help = repository.run(&["--help"]).said;
+    let (_, commands) = help.split_once("Commands:\n").unwrap();
+    let (commands, _) = commands.split_once("\n\n").unwrap();
+    let commands = commands.lines().filter_map(|line| line.split_whitespace().next());
+    let commands: Vec<&str> = commands.filter(|command| *command != "help").collect();
+    assert!(commands.len() > 6, "{commands:?}");
+    for command in commands {
+        let ran = repository.run(&[command, "--help"]);
+        ran.assert_says(0, &["Exit codes:\n  0    ", "\n  2    failure:"]);
+    }
+    repository.run(&["--help"]).assert_says(0, &["Exit codes:\n  0    "]);
+}

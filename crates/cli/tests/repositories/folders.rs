@@ -1,0 +1,180 @@
+//! Folders as people have them: what is hidden, ignored, excluded or none of our business is passed
+//! over, and nothing but plain files is opened.
+
+use std::fs;
+use std::process::Command;
+
+use crate::repository::{Repository, autoscaler, deployment, findings, policy};
+
+#[test]
+fn what_is_no_policy_is_passed_over_and_counted_in_one_line() {
+    let mut repository = Repository::new("noise")
+        .file("policies/hours.yaml", policy("hours", "shop", 3))
+        .file("values.yaml", "replicaCount: 1\nimage: {tag: latest}\n")
+        .file("package.json", "{\"name\": \"shop\", \"version\": \"1.0.0\"}")
+        .file("tsconfig.json", "{\n  // comments are usual here\n  \"strict\": true,\n}\n")
+        .file(".github/workflows/test.yml", "on: [push]\njobs: {a: [}\n")
+        .file("kind.yaml", "kind: Cluster\napiVersion: kind.x-k8s.io/v1alpha4\n")
+        .file("openapi.json", "[1, 2, 3]")
+        .file("broken.yaml", "a: [\n")
+        .file(
+            "crd.yaml",
+            "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\n\
+                           metadata: {name: cronfederatedhpas.autoscaling.karmada.io}\n",
+        )
+        .file("old.yaml", autoscaler("web", "web").replace("autoscaling/v2", "autoscaling/v2beta2"))
+        .file("odd.yaml", autoscaler("web", "web").replace("minReplicas: 1", "minReplicas: many"));
+    for number in 0..40 {
+        let broken = deployment(&format!("web-{number}"), 1).replace("replicas: 1", "replicas: -1");
+        repository = repository.file(&format!("apps/{}/web.yaml", number % 7), broken);
+    }
+    let ran = repository.run(&["validate"]);
+    ran.assert_says(0, &["checked 1 object in 1 file: no problems found"]);
+    let passed: Vec<&str> = ran.said.lines().filter(|line| line.starts_with("skipped")).collect();
+    assert_eq!(passed.len(), 1, "{}", ran.said);
+    assert!(passed[0].len() < 80, "{}", passed[0]);
+    assert_eq!(findings(&repository.ask("validate", &[])), [""; 0]);
+}
+
+#[test]
+fn a_target_is_found_wherever_it_is_and_what_is_wrong_with_it_is_told() {
+    let repository = Repository::new("targets")
+        .file("policies/hours.yaml", policy("hours", "shop", 3))
+        .file("apps/shop.yaml", deployment("shop", 5))
+        .file("apps/other.yaml", deployment("other", 5).replace("replicas: 5", "replicas: -5"));
+    let told = repository.ask("forecast", &["-f", ".", "--for", "1h"]);
+    assert!(!told["assumptions"].to_string().contains("exists"), "{told:#}");
+    for (broken, expected) in [
+        (
+            deployment("shop", 5).replace("replicas: 5", "replicas: -5"),
+            "out-of-range apps/shop.yaml:5:18",
+        ),
+        (
+            deployment("shop", 5).replace("apps/v1", "app/v1"),
+            "mistyped-version apps/shop.yaml:1:13",
+        ),
+        (deployment("shop", 5).replace("  name", "\tname"), "tab apps/shop.yaml:4:1"),
+    ] {
+        let repository = Repository::new("targets-broken")
+            .file("policies/hours.yaml", policy("hours", "shop", 3))
+            .file("apps/shop.yaml", &broken);
+        assert_eq!(findings(&repository.ask("validate", &[])), [expected], "{broken}");
+        let without = Repository::new("targets-of-nobody").file("apps/shop.yaml", &broken);
+        assert_eq!(findings(&without.ask("validate", &[])), [""; 0], "{broken}");
+    }
+}
+
+#[test]
+fn a_policy_that_cannot_be_read_is_told_and_the_rest_of_the_file_is_not() {
+    let text = format!(
+        "a: [\n---\nb: c: d\n---\n{}---\napiVersion: autoscaling.karmada.io/v1alpha1\nspec: {{}}\n",
+        policy("hours", "shop", 3).replace("  name: hours", "\tname: hours")
+    );
+    let repository = Repository::new("half-read").file("all.yaml", text);
+    let told = repository.ask("validate", &[]);
+    assert_eq!(findings(&told), ["tab all.yaml:8:1", "not-an-object all.yaml:15:1"]);
+}
+
+#[test]
+fn a_file_that_is_named_is_held_to_account() {
+    let repository = Repository::new("named")
+        .file("values.yaml", "replicaCount: 1\n")
+        .file("web.yaml", deployment("web", 1).replace("replicas: 1", "replicas: -1"));
+    assert_eq!(findings(&repository.ask("validate", &[])), [""; 0]);
+    for argument in [&["values.yaml", "web.yaml"][..], &["-f", "*.yaml"]] {
+        let told = repository.ask("validate", argument);
+        let expected = ["not-an-object values.yaml:1:1", "out-of-range web.yaml:5:18"];
+        assert_eq!(findings(&told), expected, "{argument:?}");
+    }
+}
+
+#[test]
+fn hidden_ignored_and_excluded_files_are_skipped() {
+    let wrong = policy("wrong", "shop", 3).replace("0 8 * * *", "0 8 * *");
+    let repository = Repository::new("ignored")
+        .file(".gitignore", "build/\n*.gen.yaml\n")
+        .file(".almanacignore", "drafts\n")
+        .file("build/a.yaml", &wrong)
+        .file("a.gen.yaml", &wrong)
+        .file("drafts/a.yaml", &wrong)
+        .file(".hidden/a.yaml", &wrong)
+        .file(
+            ".a.yaml",
+            wrong.replace("name: wrong", "name: hidden").replace("name: shop", "name: cart"),
+        )
+        .file("apps/testdata/a.yaml", &wrong);
+    let told = repository.ask("validate", &[]);
+    assert_eq!(findings(&told), ["schedule apps/testdata/a.yaml:8:28"]);
+    assert_eq!(findings(&repository.ask("validate", &["--exclude", "testdata"])), [""; 0]);
+    assert_eq!(findings(&repository.ask("validate", &["--exclude", "apps/**"])), [""; 0]);
+    // What is named is read, whatever is ignored.
+    let told = repository.ask("validate", &["build", ".a.yaml"]);
+    assert_eq!(findings(&told), ["schedule .a.yaml:8:28", "schedule build/a.yaml:8:28"]);
+    repository.run(&["validate", "--exclude", "[a"]).assert_says(2, &["--exclude"]);
+}
+
+#[test]
+fn a_folder_without_policies_is_in_order() {
+    let empty = Repository::new("empty");
+    empty.run(&["validate"]).assert_says(0, &["checked 0 objects in 0 files: nothing to check"]);
+    let file = empty.file("a.yaml", "").file("b.yaml", "# nothing\n---\n# here\n");
+    let said = "checked 0 objects in 2 files: nothing to check";
+    file.run(&["validate", "a.yaml", "b.yaml"]).assert_says(0, &[said]);
+}
+
+#[test]
+#[cfg(unix)]
+fn nothing_but_plain_files_is_opened_in_a_folder() {
+    use std::os::unix::fs::symlink;
+    let repository = Repository::new("special").file("hours.yaml", policy("hours", "shop", 3));
+    let path = |name: &str| repository.root().join(name);
+    let pipe = Command::new("mkfifo").arg(path("pipe.yaml")).status().unwrap();
+    assert!(pipe.success());
+    symlink("pipe.yaml", path("link-to-pipe.yaml")).unwrap();
+    symlink("/dev/zero", path("zero.yaml")).unwrap();
+    symlink("nowhere", path("dangling.yaml")).unwrap();
+    symlink("loop-b.yaml", path("loop-a.yaml")).unwrap();
+    symlink("loop-a.yaml", path("loop-b.yaml")).unwrap();
+    symlink(".", path("myself")).unwrap();
+    symlink("hours.yaml", path("again.yaml")).unwrap();
+    let large = fs::File::create(path("large.yaml")).unwrap();
+    large.set_len(70 << 20).unwrap();
+    let socket = std::os::unix::net::UnixListener::bind(path("socket.yaml")).unwrap();
+    let ran = repository.run(&["validate"]);
+    drop(socket);
+    // The link and the file it leads to are one.
+    ran.assert_says(
+        0,
+        &[
+            "checked 1 object in 1 file: no problems found",
+            "note: large.yaml is larger than 64 MiB and was skipped",
+        ],
+    );
+}
+
+#[test]
+#[cfg(unix)]
+fn a_pipe_that_a_shell_hands_over_is_read_and_a_device_is_not() {
+    let repository = Repository::new("handed-over").file("hours.yaml", policy("hours", "shop", 3));
+    let script = format!("\"{}\" validate <(cat hours.yaml)", env!("CARGO_BIN_EXE_almanac"));
+    let mut shell = Command::new("bash");
+    let ran = shell.args(["-c", &script]).current_dir(repository.root()).output().unwrap();
+    crate::repository::Ran::of(&ran)
+        .assert_says(0, &["checked 1 object in 1 file: no problems found"]);
+    repository.run(&["validate", "/dev/zero"]).assert_says(1, &["this is a device, not a file"]);
+}
+
+#[test]
+#[cfg(unix)]
+fn what_cannot_be_looked_at_is_noted() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let repository = Repository::new("forbidden").file("hours.yaml", policy("hours", "shop", 3));
+    let folder = repository.root().join("closed");
+    fs::create_dir(&folder).unwrap();
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o000)).unwrap();
+    let is_looked_at = fs::read_dir(&folder).is_ok();
+    let ran = repository.run(&["validate"]);
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
+    let noted = if is_looked_at { "no problems found" } else { "closed: Permission denied" };
+    ran.assert_says(0, &["no problems found", noted]);
+}

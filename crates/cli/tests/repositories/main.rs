@@ -1,0 +1,13 @@
+//! Repositories as people have them: several clusters, charts, kustomizations, and ten thousand files
+//! that are none of our business. Each test makes its own.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "what fails here fails the test")]
+
+mod arguments;
+mod exit_codes;
+mod folders;
+mod places;
+mod pre_commit;
+mod repository;
+mod templates;
+mod texts;

@@ -1,0 +1,157 @@
+//! Charts, kustomizations and variables: what another program fills in is named once, with what shows
+//! what comes of it, and no program is started for what lies in a folder.
+
+use crate::repository::{Repository, findings, policy};
+
+fn template(name: &str) -> String {
+    policy(name, "shop", 3).replace("targetReplicas: 3", "targetReplicas: {{ .Values.peak }}")
+}
+
+#[test]
+fn a_chart_is_named_once_with_what_to_pipe() {
+    let repository = Repository::new("charts")
+        .file("charts/shop/Chart.yaml", "apiVersion: v2\nname: shop\n")
+        .file("charts/shop/values.yaml", "peak: 3\n")
+        .file("charts/shop/templates/a.yaml", template("a"))
+        .file(
+            "charts/shop/templates/b.yaml",
+            format!("{{{{- if .Values.b }}}}\n{}{{{{- end }}}}\n", policy("b", "shop", 3)),
+        )
+        .file("charts/shop/templates/c.yaml", policy("'{{ .Release.Name }}-c'", "shop", 3))
+        .file("charts/other/Chart.yaml", "apiVersion: v2\nname: other\n")
+        .file("charts/other/templates/service.yaml", "kind: {{ .Values.kind }}\n")
+        .file("loose.yaml", template("loose"));
+    let ran = repository.run(&["validate"]);
+    ran.assert_says(
+        0,
+        &[
+            "note: charts/shop is a Helm chart; to check the result: \
+         helm template charts/shop | almanac validate -f -\n",
+            "note: loose.yaml is a Helm template\n",
+        ],
+    );
+    assert_eq!(ran.said.matches("note: ").count(), 2, "{}", ran.said);
+    let told = repository.ask("validate", &[]);
+    assert_eq!(findings(&told), [""; 0]);
+    assert_eq!(told["notes"][0]["about"], "helm-chart");
+    assert_eq!(told["notes"][0]["path"], "charts/shop");
+    repository.run(&["next", "-f", "."]).assert_says(0, &["| almanac next -f -"]);
+}
+
+#[test]
+fn of_many_charts_the_first_are_named_and_the_rest_counted() {
+    let mut repository = Repository::new("many-charts");
+    for number in 0..40 {
+        let chart = format!("charts/shop-{number:02}");
+        repository = repository
+            .file(&format!("{chart}/Chart.yaml"), "name: shop\n")
+            .file(&format!("{chart}/templates/a.yaml"), template("a"));
+    }
+    let ran = repository.run(&["validate"]);
+    ran.assert_says(0, &["note: charts/shop-04 is a Helm chart", "note: 35 more Helm charts\n"]);
+    assert_eq!(repository.ask("validate", &[])["notes"].as_array().map(Vec::len), Some(40));
+}
+
+#[test]
+fn variables_to_be_substituted_are_named_with_what_to_pipe() {
+    let text =
+        policy("hours", "shop", 3).replace("targetReplicas: 3", "targetReplicas: \"${PEAK}\"");
+    let repository = Repository::new("variables").file("hours.yaml", &text);
+    repository.run(&["validate"]).assert_says(
+        0,
+        &["note: hours.yaml has variables to substitute; to check the result: \
+         envsubst < hours.yaml | almanac validate -f -"],
+    );
+    let told = repository.ask("forecast", &["-f", ".", "--for", "1h"]);
+    assert_eq!(told["series"].as_array().map(Vec::len), Some(0));
+}
+
+#[test]
+fn a_template_that_is_named_is_an_error_that_says_what_to_do() {
+    let variables = policy("v", "shop", 3).replace("0 8 * * *", "${WHEN:=0 8 * * *}");
+    let repository = Repository::new("named-templates")
+        .file("helm.yaml", template("a"))
+        .file("variables.yaml", variables);
+    let told = repository.ask("validate", &["helm.yaml", "variables.yaml"]);
+    assert_eq!(findings(&told), ["template helm.yaml:8:57", "template variables.yaml:8:28"]);
+    let fixes: Vec<_> = told["findings"].as_array().unwrap().iter().map(|it| &it["fix"]).collect();
+    assert_eq!(
+        fixes,
+        [
+            "check the result: helm template CHART | almanac validate -f -",
+            "check the result: envsubst < FILE | almanac validate -f -",
+        ]
+    );
+    repository.run(&["validate", "helm.yaml"]).assert_says(1, &["error[template]"]);
+}
+
+fn kustomized(name: &str) -> Repository {
+    let patch = "apiVersion: autoscaling.karmada.io/v1alpha1\nkind: CronFederatedHPA\nmetadata: {name: hours}\n\
+                 spec: {scaleTargetRef: {name: cart}}\n";
+    Repository::new(name)
+        .file("base/kustomization.yaml", "resources: [hours.yaml]\n")
+        .file("base/hours.yaml", policy("hours", "shop", 3))
+        .file(
+            "overlays/prod/kustomization.yaml",
+            "resources: [../../base]\npatches: [{path: more.yaml}]\n",
+        )
+        .file("overlays/prod/more.yaml", patch)
+        .file("overlays/test/kustomization.yml", "resources: [../../base]\nnamePrefix: test-\n")
+        .file("overlays/same/kustomization.yaml", "resources: [../../base]\n")
+        .file("web/kustomization.yaml", "namePrefix: web-\nresources: [web.yaml]\n")
+        .file("web/web.yaml", crate::repository::deployment("web", 1))
+}
+
+#[test]
+fn a_kustomization_that_changes_a_policy_is_named_and_its_patches_are_no_objects() {
+    let repository = kustomized("kustomizations");
+    let ran = repository.run(&["validate"]);
+    ran.assert_says(0, &[
+        "checked 1 object in 1 file: no problems found",
+        "note: overlays/prod is a kustomization that changes its resources; to check the result: \
+         almanac validate -k overlays/prod\n",
+        "note: overlays/test is a kustomization",
+    ]);
+    assert_eq!(ran.said.matches("note: ").count(), 2, "{}", ran.said);
+}
+
+#[test]
+fn no_program_is_started_for_what_lies_in_a_folder() {
+    let repository = kustomized("no-programs");
+    let mut command = repository.command(&["validate"]);
+    let output = command.env("PATH", "/nowhere").output().unwrap();
+    crate::repository::Ran::of(&output).assert_says(0, &["no problems found"]);
+    let mut command = repository.command(&["validate", "-k", "base"]);
+    let output = command.env("PATH", "/nowhere").output().unwrap();
+    crate::repository::Ran::of(&output)
+        .assert_says(2, &["failed to build the kustomization \"base\"", "failed to run kubectl"]);
+}
+
+#[test]
+fn policies_of_other_projects_are_named_and_nothing_fails_for_it() {
+    let keda = |kind: &str| {
+        format!(
+            "apiVersion: keda.sh/v1alpha1\nkind: ScaledObject\nmetadata: {{name: a}}\n\
+             spec: {{triggers: [{{type: {kind}}}]}}\n"
+        )
+    };
+    let repository = Repository::new("foreign")
+        .file("cron.yaml", keda("cron"))
+        .file("kafka.yaml", keda("kafka"))
+        .file(
+            "ali.yaml",
+            "apiVersion: autoscaling.alibabacloud.com/v1beta1\n\
+                           kind: CronHorizontalPodAutoscaler\nmetadata: {name: a}\n",
+        )
+        .file(
+            "sleep.yaml",
+            "apiVersion: kube-green.com/v1alpha1\nkind: SleepInfo\nmetadata: {name: a}\n",
+        );
+    let told = repository.ask("validate", &[]);
+    let expected = ["ali.yaml", "cron.yaml", "sleep.yaml"];
+    assert_eq!(findings(&told), expected.map(|file| format!("foreign-policy {file}:2:7")));
+    repository
+        .run(&["validate"])
+        .assert_says(0, &["is a cron policy for KEDA; Almanac does not carry it out"]);
+    repository.run(&["validate", "--fail-on", "info"]).assert_says(1, &["3 notes"]);
+}
