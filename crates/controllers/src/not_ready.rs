@@ -48,3 +48,35 @@ impl Collector for NotReady {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use almanac_api::status::conditions::ConditionReason;
+    use almanac_shell::lease::Fence;
+
+    use super::*;
+    use crate::bench::{at_nine, policy};
+    use crate::cluster::{Cluster, PolicyEntry};
+
+    #[test]
+    fn whoever_needs_attention_is_counted_while_we_lead_recorded_or_not() {
+        let (cluster, fence) = (Arc::new(Cluster::default()), Fence::open());
+        for (name, is_recorded) in [("recorded", true), ("unrecorded", false)] {
+            let object = at_nine(name, "apps/v1", "Deployment");
+            let object = serde_json::from_value(object).expect("it has the shape of one");
+            let mut entry = PolicyEntry::of(&object, 1);
+            entry.not_ready = Some(ConditionReason::TargetNotFound);
+            entry.is_recorded = is_recorded;
+            cluster.lock().policies.insert(policy(name), entry);
+        }
+        let leading = Leadership::default();
+        leading.begin(fence.clone(), cluster);
+        let not_ready = NotReady::new(leading);
+        let of = ("cronfederatedhpas".to_owned(), "TargetNotFound");
+        assert_eq!(not_ready.counted(), BTreeMap::from([(of, 2)]));
+        fence.shut();
+        assert_eq!(not_ready.counted(), BTreeMap::new());
+    }
+}

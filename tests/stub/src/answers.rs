@@ -125,7 +125,8 @@ impl Store {
         if asked.plural.is_empty() && asked.method == Method::GET {
             return self.discover(asked);
         }
-        let fits = |kind: &Kind| kind.plural == asked.plural && kind.group() == asked.group;
+        let fits =
+            |kind: &Kind| kind.plural == asked.plural && kind.api_version == asked.api_version;
         let position = self.kinds().iter().position(fits);
         let position = position.ok_or_else(Refusal::of_the_path)?;
         if !self.kinds()[position].has(&asked.subresource) {
@@ -169,8 +170,9 @@ impl Store {
                 );
                 let refusal = Refusal::new(StatusCode::CONFLICT, message);
                 // Here alone it is called by its kind.
-                let by_kind = Kind { plural: kind.name.clone(), ..kind };
-                return Err(refusal.about(&by_kind, &key.name));
+                let mut refusal = refusal.about(&kind, &key.name);
+                refusal.details["kind"] = json!(kind.name);
+                return Err(refusal);
             }
         }
         self.delete(key);
@@ -184,8 +186,8 @@ impl Store {
     }
 
     fn discover(&self, asked: &Asked) -> Result<Response<Answer>, Refusal> {
-        let api_version = asked.path.trim_start_matches("/apis/").trim_start_matches("/api/");
-        let kinds = self.kinds().iter().filter(|kind| kind.api_version == api_version);
+        let api_version = &asked.api_version;
+        let kinds = self.kinds().iter().filter(|kind| kind.api_version == *api_version);
         let resources: Vec<Value> = kinds.flat_map(Kind::discovered).collect();
         if resources.is_empty() {
             return Err(Refusal::of_the_path());

@@ -19,8 +19,8 @@ pub struct Asked {
     pub query: String,
     /// What was sent; null when it was nothing, or no JSON.
     pub body: Value,
-    /// The group of the path: empty for the core's.
-    pub(crate) group: String,
+    /// The group and the version of the path: `apps/v1`.
+    pub(crate) api_version: String,
     /// What stands in the path where a collection does: `deployments`.
     pub(crate) plural: String,
     pub(crate) namespace: String,
@@ -34,10 +34,10 @@ impl Asked {
         let path = parts.uri.path();
         let mut segments = path.split('/').filter(|it| !it.is_empty()).map(str::to_owned);
         let group = match segments.next().as_deref() {
-            Some("apis") => segments.next().unwrap_or_default(),
+            Some("apis") => segments.next().map(|group| group + "/").unwrap_or_default(),
             _ => String::new(),
         };
-        let _version = segments.next();
+        let api_version = group + &segments.next().unwrap_or_default();
         let mut rest: Vec<String> = segments.collect();
         let namespace = if rest.len() > 2 && rest[0] == "namespaces" {
             rest.drain(..2).nth(1).unwrap_or_default()
@@ -54,7 +54,7 @@ impl Asked {
             query: parts.uri.query().unwrap_or_default().to_owned(),
             body: serde_json::from_slice(body).unwrap_or_default(),
             wants_metadata_only: accepted.is_some_and(|it| it.contains("PartialObjectMetadata")),
-            group,
+            api_version,
             plural,
             namespace,
             name,

@@ -2,13 +2,14 @@
 
 use serde_json::{Value, json};
 
-/// A kind of objects that is served. All have a `status` subresource, and are in namespaces.
+/// A kind of objects that is served. All have a `status` subresource.
 #[derive(Clone, Debug)]
 pub struct Kind {
     pub(crate) api_version: String,
     pub(crate) name: String,
     pub(crate) plural: String,
-    pub(crate) has_scale: bool,
+    has_scale: bool,
+    is_cluster_scoped: bool,
 }
 
 impl Kind {
@@ -16,13 +17,20 @@ impl Kind {
     #[must_use]
     pub fn new(api_version: &str, kind: &str, plural: &str) -> Self {
         let [api_version, name, plural] = [api_version, kind, plural].map(str::to_owned);
-        Self { api_version, name, plural, has_scale: false }
+        Self { api_version, name, plural, has_scale: false, is_cluster_scoped: false }
     }
 
     /// It can be scaled: by its `spec.replicas`.
     #[must_use]
     pub fn with_scale(mut self) -> Self {
         self.has_scale = true;
+        self
+    }
+
+    /// Its objects are in no namespace.
+    #[must_use]
+    pub fn cluster_scoped(mut self) -> Self {
+        self.is_cluster_scoped = true;
         self
     }
 
@@ -56,7 +64,8 @@ impl Kind {
         let verbs = ["create", "delete", "get", "list", "patch", "update", "watch"];
         let resource = |name: &str, kind: &str| {
             json!({
-                "name": name, "singularName": "", "namespaced": true, "kind": kind, "verbs": verbs,
+                "name": name, "singularName": "", "namespaced": !self.is_cluster_scoped,
+                "kind": kind, "verbs": verbs,
             })
         };
         let mut found = vec![resource(&self.plural, &self.name)];

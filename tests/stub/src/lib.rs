@@ -98,6 +98,11 @@ impl Stub {
         self.lock().store.serve(kind);
     }
 
+    /// Has a kind in another version of its group from now on, and in no other.
+    pub fn serve_in_version(&self, plural: &str, api_version: &str) {
+        self.lock().store.serve_in_version(plural, api_version);
+    }
+
     /// Creates an object, or replaces it as a whole, on behalf of somebody else.
     ///
     /// # Panics

@@ -76,6 +76,12 @@ impl Store {
         self.kinds.push(kind);
     }
 
+    pub(crate) fn serve_in_version(&mut self, plural: &str, api_version: &str) {
+        for kind in self.kinds.iter_mut().filter(|kind| kind.plural == plural) {
+            api_version.clone_into(&mut kind.api_version);
+        }
+    }
+
     pub(crate) fn kinds(&self) -> &[Kind] {
         &self.kinds
     }

@@ -156,7 +156,7 @@ mod tests {
     use std::sync::Arc;
 
     use almanac_engine::Field;
-    use almanac_engine::cron_scaling::Execution;
+    use almanac_engine::cron_scaling::{Applied, Execution};
     use almanac_shell::lease::Fence;
     use jiff::SignedDuration;
 
@@ -177,6 +177,22 @@ mod tests {
         let CronMetrics { fired, failed, superseded, missed, undone, .. } = &metrics;
         let counted = [fired, failed, superseded, missed, undone].map(Counter::get);
         assert_eq!(counted, [0, 0, 1, 19, 1]);
+    }
+
+    #[test]
+    fn a_firing_that_was_carried_out_is_counted_with_the_seconds_it_came_late() {
+        let mut registry = Registry::default();
+        let metrics = CronMetrics::default();
+        metrics.register(&mut registry);
+        let at = Timestamp::UNIX_EPOCH;
+        let ending = Ending::Done(Applied::Replicas(3));
+        let execution = Execution::new(at, at + SignedDuration::from_secs(7), ending);
+        metrics.count(&Recorded::Ended { rule: "a".into(), execution });
+        let mut text = String::new();
+        prometheus_client::encoding::text::encode(&mut text, &registry).expect("it is text");
+        for line in ["almanac_cron_fired_total 1", "almanac_cron_lag_seconds_sum 7.0"] {
+            assert!(text.lines().any(|it| it == line), "no {line} in {text}");
+        }
     }
 
     #[test]

@@ -170,6 +170,16 @@ mod tests {
     }
 
     #[test]
+    fn a_firing_that_was_given_up_is_a_warning_that_says_why() {
+        let scheduled = at("2026-11-20T09:00:00Z");
+        let ending = Ending::Failed { attempts: 3, message: "etcd is gone".into() };
+        let execution = Execution::new(scheduled, scheduled, ending);
+        let told = line(&Recorded::Ended { rule: Arc::from("a"), execution });
+        assert!(told.starts_with("Warning RuleFailed: rule a "), "{told}");
+        assert!(told.contains("3 attempts") && told.ends_with("etcd is gone"), "{told}");
+    }
+
+    #[test]
     fn what_was_missed_together_is_told_once_in_whole_seconds() {
         let (first, last) = (at("2026-11-20T08:00:00Z"), at("2026-11-20T09:00:00Z"));
         let late = SignedDuration::new(386, 796_485_599);

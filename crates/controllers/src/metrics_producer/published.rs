@@ -65,3 +65,44 @@ impl Collector for PublishedNumbers {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use almanac_api::checking::{CheckContext, check_json};
+    use almanac_api::kinds::Kind;
+    use almanac_engine::Family;
+    use almanac_shell::lease::Fence;
+    use jiff::Timestamp;
+    use serde_json::json;
+
+    use super::*;
+    use crate::cluster::Cluster;
+
+    #[test]
+    fn numbers_are_told_by_whoever_leads_and_by_nobody_while_everything_is_stopped() {
+        let kind = Kind::of_family(Family::ScheduledCapacity);
+        let nodes = kind.identity("default", "nodes");
+        let context = CheckContext::new("default", Timestamp::UNIX_EPOCH);
+        let object = json!({
+            "metadata": { "name": "nodes" },
+            "spec": { "schedule": { "defaultReplicas": 2, "behaviors": [] } },
+        });
+        let slim = check_json(kind, object, context).slim.expect("it can be used");
+        let (cluster, fence) = (Arc::new(Cluster::default()), Fence::open());
+        cluster.lock().world.hold(nodes.clone(), slim);
+        let clock = Clock::from_fn(|| Timestamp::UNIX_EPOCH);
+        let (leading, switch) = (Leadership::default(), Switch::new(clock.clone()));
+        let published = PublishedNumbers::new(leading.clone(), clock, switch.clone());
+        assert_eq!(published.numbers(), []);
+        leading.begin(fence.clone(), cluster);
+        assert_eq!(published.numbers(), [(nodes.clone(), 2)]);
+        switch.take_in(Some("wrong values"));
+        assert_eq!(published.numbers(), []);
+        switch.take_in(None);
+        assert_eq!(published.numbers(), [(nodes, 2)]);
+        fence.shut();
+        assert_eq!(published.numbers(), [], "somebody else may have taken over");
+    }
+}

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use almanac_api::status::TargetProblem;
 use almanac_engine::cron_scaling::{DesiredScale, Memory, RuleMemory};
 use almanac_engine::{Family, Identity, PolicyName};
 use almanac_shell::clock::Clock;
@@ -108,6 +109,39 @@ fn whoever_is_not_told_in_a_listing_is_gone() {
     assert_eq!(watched.replicas("goes"), Some(5), "not before the listing is complete");
     watched.follower.list_complete();
     assert_eq!((watched.replicas("stays"), watched.replicas("goes")), (Some(5), None));
+}
+
+#[test]
+fn a_listing_of_one_family_says_nothing_of_the_others() {
+    let mut watched = Watched::new();
+    watched.follower.upsert(told(object("stays", "stays", 1, 5)));
+    let queues =
+        WorkQueues { turns: Arc::clone(&watched.turns), records: Arc::clone(&watched.records) };
+    let (family, cluster) = (Family::ScheduledCapacity, Arc::clone(&watched.cluster));
+    let clock = Clock::system(SignedDuration::ZERO);
+    let (mut other, _) = PolicyFollower::new(family, clock, Unrecorded::default(), cluster, queues);
+    for _ in 0..2 {
+        other.begin_list();
+        other.list_complete();
+    }
+    assert_eq!(watched.replicas("stays"), Some(5));
+}
+
+#[test]
+fn an_edit_begins_anew_with_its_target() {
+    let mut watched = Watched::new();
+    watched.follower.upsert(told(object("shop", "1", 1, 5)));
+    let policy = PolicyName::new(Family::CronScaling, identity("shop"));
+    let problem = || watched.cluster.lock().policies[&policy].problem.clone();
+    if let Some(entry) = watched.cluster.lock().policies.get_mut(&policy) {
+        entry.note_problem(Some(TargetProblem::NotScalable), false);
+    }
+    let mut labelled = object("shop", "1", 2, 5);
+    labelled["metadata"]["labels"] = json!({ "team": "harbour" });
+    watched.follower.upsert(told(labelled));
+    assert!(problem().is_some(), "what it says is the same");
+    watched.follower.upsert(told(object("shop", "1", 3, 6)));
+    assert!(problem().is_none());
 }
 
 #[test]

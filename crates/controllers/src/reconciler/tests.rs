@@ -179,6 +179,35 @@ async fn a_write_that_waited_until_the_object_was_deleted_is_not_sent() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_write_that_waited_until_another_object_had_the_name_is_not_sent_nor_remembered_for_it() {
+    let replace = |follower: &mut PolicyFollower, _: &Shown| {
+        follower.delete(object(two_rules()));
+        let mut another = two_rules();
+        another["metadata"]["uid"] = json!("2");
+        another["metadata"]["resourceVersion"] = json!("2");
+        follower.upsert(object(another));
+    };
+    let (replicas, next, stage) = Stage::set("2026-11-20T09:00:01Z").wait_while(replace).await;
+    assert_eq!((replicas, next), (Some(1), None));
+    let state = stage.cluster.lock();
+    assert!(state.world.cron_scalings[&policy().identity].memory.is_none(), "it had no turn yet");
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_misses_a_followed_target_waits_for_the_watch_to_tell_of_it() {
+    let stage = Stage::set("2026-11-20T09:00:01Z");
+    stage.shown.set("2026-11-20T08:30:00Z");
+    let mut without = two_rules();
+    without["metadata"]["generation"] = json!(2);
+    without["metadata"]["resourceVersion"] = json!("2");
+    without["spec"]["scaleTargetRef"]["name"] = json!("missing");
+    let Stage { mut follower, controller, .. } = stage;
+    follower.upsert(object(without));
+    let next = controller.take_turn(&policy()).await;
+    assert_eq!(next, Some("2026-11-20T09:00:00Z".parse().expect("it is an instant")));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_write_that_waited_until_it_was_too_late_is_not_sent_and_is_missed() {
     let too_late = |_: &mut PolicyFollower, shown: &Shown| shown.set("2026-11-20T09:05:01Z");
     let (replicas, next, stage) = Stage::set("2026-11-20T09:05:01Z").wait_while(too_late).await;

@@ -250,6 +250,45 @@ mod tests {
         assert!(following.is_whole_now());
     }
 
+    fn deployment(name: &str, version: u64, replicas: u32) -> DynamicObject {
+        let object = json!({
+            "metadata": {
+                "name": name, "namespace": "default", "resourceVersion": version.to_string(),
+            },
+            "spec": { "replicas": replicas },
+        });
+        serde_json::from_value(object).expect("it has the shape of one")
+    }
+
+    #[test]
+    fn a_target_stays_as_it_was_told_last_until_a_listing_no_longer_has_it() {
+        let turns = Arc::new(Turns::new(Clock::from_fn(|| Timestamp::UNIX_EPOCH)));
+        let cluster = Arc::new(Cluster::default());
+        let (_, mut follower) =
+            follower(Kind::Deployment, Arc::clone(&cluster), Arc::clone(&turns));
+        let [shop, other] =
+            ["shop", "other"].map(|name| Kind::Deployment.identity("default", name));
+        let replicas = |target: &Identity| {
+            let workload = cluster.lock().world.workloads.get(target).copied();
+            workload.and_then(|it| it.replicas)
+        };
+        follower.begin_list();
+        follower.upsert(deployment("shop", 20, 5));
+        follower.upsert(deployment("other", 15, 1));
+        follower.list_complete();
+        follower.upsert(deployment("shop", 10, 3));
+        assert_eq!(replicas(&shop), Some(5), "it is older than what is known");
+        let policy = crate::bench::policy("shop");
+        cluster.lock().targets.set_target_of(&policy, None, Some(&shop));
+        follower.begin_list();
+        follower.upsert(deployment("other", 15, 1));
+        assert_eq!(replicas(&shop), Some(5), "the listing is not complete");
+        assert!(turns.is_quiet());
+        follower.list_complete();
+        assert_eq!([replicas(&shop), replicas(&other)], [None, Some(1)]);
+        assert!(!turns.is_quiet(), "whoever has it as a target is woken");
+    }
+
     #[test]
     fn the_writer_of_a_number_is_whoever_has_set_it_but_not_ourselves() {
         let entry = |manager: &str, field: &str| json!({ "manager": manager, "operation": "Update", "fieldsV1": { "f:spec": { field: {} } } });

@@ -1,6 +1,9 @@
 //! Kinds that do not answer, and rights that come late: a real API server cannot be told to hang, and
 //! nobody wants to wait for it.
 
+mod kinds;
+mod others;
+
 use std::time::Duration;
 
 use almanac_engine::cron_scaling::Ending;

@@ -242,3 +242,18 @@ async fn a_process_whose_view_is_too_old_is_not_ready_until_there_is_news() {
     view.mark_fresh();
     assert_eq!(health.waiting_for(), None);
 }
+
+#[test]
+fn beats_count_until_their_term_is_over() {
+    let health = Health::default();
+    let alive_at = || health.inner.alive_at.load(Ordering::SeqCst);
+    let first = health.heartbeat();
+    assert_eq!(alive_at(), 0, "none is expected before the first");
+    first.beat();
+    assert!(alive_at() > 0);
+    health.stop_heartbeat();
+    first.beat();
+    assert_eq!(alive_at(), 0, "it is of a term that is over");
+    health.heartbeat().beat();
+    assert!(alive_at() > 0);
+}

@@ -164,6 +164,28 @@ async fn an_event_that_was_refused_is_not_counted_on_and_one_whose_answer_was_lo
     }
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_warning_comes_first_and_is_not_left_out_for_thousands_that_tell_all_is_well() {
+    let (stub, events) = (Stub::new(), EventMetrics::default());
+    let (log, telling) = log(&stub, &WriteMetrics::default(), &events);
+    for number in 0..QUEUE_CAPACITY + 20 {
+        log.tell(Event { is_warning: false, ..noted(&format!("up {number}")) });
+    }
+    log.tell(noted("down"));
+    drop(log);
+    telling.run().await;
+    assert_eq!(events.left_out.get(), 20);
+    let written = stub.asked_for(|asked| asked.method == Method::POST);
+    assert_eq!(written.len(), QUEUE_CAPACITY + 1);
+    let first = &written[0].body;
+    assert_eq!((&first["note"], &first["type"]), (&json!("down"), &json!("Warning")));
+    let about = json!({
+        "apiVersion": "v1", "kind": "Shop", "namespace": "shop", "name": "a", "uid": "1",
+    });
+    assert_eq!(first["regarding"], about, "as describing it looks for it");
+    assert_eq!(written[1].body["type"], "Normal");
+}
+
 #[test]
 fn a_long_note_is_cut_between_characters() {
     assert_eq!(cut("für", 2), "f");
