@@ -86,19 +86,4 @@ mod tests {
         .expect_err("it cannot hold");
         assert!(error.to_string().contains("an answer"), "{error}");
     }
-
-    #[tokio::test]
-    async fn a_look_that_fails_is_followed_by_another() {
-        let mut looks = 0;
-        let value = await_condition("the second look", PATIENCE, async || {
-            looks += 1;
-            if looks == 1 {
-                bail!("refused");
-            }
-            Ok(Observation::Holds(looks))
-        })
-        .await
-        .expect("the second look succeeds");
-        assert_eq!(value, 2);
-    }
 }

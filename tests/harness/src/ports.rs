@@ -37,7 +37,7 @@ impl ReservedPort {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
+    use std::io::ErrorKind;
     use std::net::TcpListener;
 
     use super::*;
@@ -45,13 +45,7 @@ mod tests {
     #[test]
     fn a_reserved_port_is_not_given_to_anyone_who_did_not_ask_for_sharing() {
         let port = ReservedPort::take().expect("a port");
-        assert!(TcpListener::bind((Ipv4Addr::LOCALHOST, port.number())).is_err());
-    }
-
-    #[test]
-    fn reserved_ports_differ() {
-        let ports: Vec<_> = (0..200).map(|_| ReservedPort::take().expect("a port")).collect();
-        let numbers: BTreeSet<_> = ports.iter().map(ReservedPort::number).collect();
-        assert_eq!(numbers.len(), ports.len());
+        let refused = TcpListener::bind((Ipv4Addr::LOCALHOST, port.number()));
+        assert_eq!(refused.err().map(|it| it.kind()), Some(ErrorKind::AddrInUse));
     }
 }

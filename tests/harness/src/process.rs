@@ -237,22 +237,6 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_process_that_ends_by_itself_is_reported_with_its_last_lines() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let process = shell(folder.path(), "echo the mast is gone; exit 3");
-        let error = await_condition("the shell to end", PATIENCE, async || {
-            Ok(match process.check_alive() {
-                Ok(()) => Observation::NotYet("alive".into()),
-                Err(error) => Observation::Holds(error.to_string()),
-            })
-        })
-        .await
-        .expect("it ends");
-        assert!(error.contains("exited with 3"), "{error}");
-        assert!(error.contains("the mast is gone"), "{error}");
-    }
-
-    #[tokio::test]
     async fn closing_the_pipe_kills_even_a_stopped_process() {
         let folder = tempfile::tempdir().expect("a folder");
         let process = shell(folder.path(), "while :; do sleep 1; done");

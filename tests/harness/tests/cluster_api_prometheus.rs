@@ -1,7 +1,6 @@
-//! Prometheus beside the cluster: started, scraping, queried, and gone.
+//! How Prometheus scrapes beside the cluster: labels, and formats.
 
 use almanac_harness::{PATIENCE, Prometheus, TestResult};
-use anyhow::Context as _;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
@@ -25,21 +24,6 @@ async fn serve(format: &'static str, metric: &'static str) -> anyhow::Result<Str
         }
     });
     Ok(address)
-}
-
-#[tokio::test]
-async fn prometheus_scrapes_what_a_test_serves_and_ends_with_it() -> TestResult {
-    let target = serve(TEXT, "tide_level{port=\"hamburg\"} 3.5\n").await?;
-    let prometheus = Prometheus::start(&[target]).await?;
-    let level = prometheus.await_sample("sum(tide_level{job=\"test\"})", PATIENCE).await?;
-    assert!((level - 3.5).abs() < f64::EPSILON, "{level}");
-    assert_eq!(prometheus.query("tide_level{port=\"atlantis\"}").await?, None);
-
-    let address = prometheus.url().strip_prefix("http://").context("an http address")?.to_owned();
-    drop(prometheus);
-    let refused = tokio::net::TcpStream::connect(&address).await;
-    assert!(refused.is_err(), "somebody still listens on {address}");
-    Ok(())
 }
 
 #[tokio::test]

@@ -96,15 +96,6 @@ fn all_that_is_written_in_a_plane_nobody_uses_is_the_api_servers_own() -> TestRe
 }
 
 #[test]
-fn a_plane_without_an_audit_log_says_so() -> TestResult {
-    on_own_control_plane(&ControlPlaneOptions::api_only(), async |test| {
-        let error = test.plane.audit_log().expect_err("there is none");
-        assert!(error.to_string().contains("without an audit log"), "{error}");
-        Ok(())
-    })
-}
-
-#[test]
 fn the_reads_of_one_user_are_told_and_those_of_others_are_not() -> TestResult {
     const READER: &str = "system:serviceaccount:default:reader";
     let options = ControlPlaneOptions::api_only().audited_with_reads_of(READER);

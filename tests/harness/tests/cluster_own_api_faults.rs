@@ -88,21 +88,6 @@ fn etcd_killed_and_restarted_has_lost_nothing_that_was_answered() -> TestResult 
     })
 }
 
-#[test]
-fn the_logs_of_a_test_that_failed_are_kept() -> TestResult {
-    let mut folder = None;
-    let failed = on_own_control_plane(&ControlPlaneOptions::api_only(), async |test| {
-        folder = Some(test.plane.folder().to_owned());
-        assert!(test.plane.log_tails(3).contains("the last lines of"));
-        bail!("a failure on purpose");
-    });
-    assert!(failed.expect_err("it fails").to_string().contains("on purpose"));
-    let folder = folder.expect("it began");
-    assert!(std::fs::read_to_string(folder.join("kube-apiserver.log"))?.contains("Serving"));
-    std::fs::remove_dir_all(folder)?;
-    Ok(())
-}
-
 /// Waits until a watch has shown the object of that name, past whatever errors it recovers from.
 async fn await_object(
     seen: &mut (impl futures::Stream<Item = Result<ConfigMap, watcher::Error>> + Unpin),

@@ -3,10 +3,10 @@
 use almanac_harness::{Fault, Injected, Observation, PATIENCE, TestResult, await_condition};
 use anyhow::{Result, ensure};
 use http::Method;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::controller::{
-    CRON, Cluster, DEPLOYMENT, LEASE, PRODUCER, cron, deployment, on_cluster, target,
+    CRON, Cluster, DEPLOYMENT, PRODUCER, cron, deployment, on_cluster, target,
 };
 use crate::replica::{
     BEFORE, NAMESPACE, Replica, await_armed, await_record, effective_scalings, replicas,
@@ -164,25 +164,5 @@ fn a_process_that_is_asked_to_end_writes_what_was_decided_and_waits() -> TestRes
             ensure!(scaled == 1, "{name} was scaled {scaled} times");
         }
         Ok(())
-    })
-}
-
-#[test]
-fn a_lease_that_is_deleted_while_everything_is_stopped_is_made_anew_with_that() -> TestResult {
-    on_cluster(async |test, cluster| {
-        let replica = Replica::start(test, EARLY, &["--identity", "only"])?;
-        replica.await_leading().await?;
-        annotate(cluster, "almanac.dev/stop=wrong values").await?;
-        await_line(&replica, "almanac_stopped 1").await?;
-        cluster.delete(LEASE, NAMESPACE, "almanac").await?;
-        let says_so = |lease: &Value| {
-            let annotations = &lease["metadata"]["annotations"];
-            lease["spec"]["holderIdentity"] == "only"
-                && annotations["almanac.dev/stop"] == "wrong values"
-        };
-        let lease = (NAMESPACE, "almanac");
-        cluster.await_object(LEASE, lease, "to be there again, and to say why", says_so).await?;
-        replica.await_leading().await?;
-        await_line(&replica, "almanac_stopped 1").await
     })
 }
