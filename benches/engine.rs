@@ -14,15 +14,15 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use almanac_calendar::{Cron, Pattern, PatternText, PatternWindow, Zone};
 use almanac_engine::cron_scaling::{
-    self, Applied, CronRule, CronScaling, DesiredScale, Ending, Execution, Memory, RuleMemory,
+    self, Applied, CronRule, CronScaling, Ending, Execution, Memory, RuleMemory,
 };
-use almanac_engine::scheduled_capacity::{self, Behaviour, ScheduledCapacity};
+use almanac_engine::scheduled_capacity::{self, ScheduledCapacity};
 use almanac_engine::{
-    Agenda, Family, Fingerprint, Identity, PolicyName, PolicyObject, Reach, Target, Workload,
-    World, turn,
+    Agenda, Family, Identity, PolicyName, PolicyObject, Reach, Target, Workload, World, turn,
 };
+use almanac_fixtures::rules::rule;
+use almanac_fixtures::schedules::Schedule;
 use criterion::Criterion;
 use jiff::{SignedDuration, Timestamp};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
@@ -60,9 +60,6 @@ fn target_name(index: usize) -> Identity {
 fn object(index: usize, is_due: bool, executions: i64) -> PolicyObject<CronScaling, Memory> {
     let expression =
         if is_due { "0 12 * * *".to_owned() } else { format!("{} 3 * * 1-5", index % 60) };
-    let zone = Zone::named("Europe/London").unwrap();
-    let fingerprint = Fingerprint::of([&*expression, zone.name()]);
-    let name: Arc<str> = Arc::from("scale-up");
     let yesterday = noon() - SignedDuration::from_hours(20);
     let history = (0..executions).map(|day| {
         let scheduled = yesterday - SignedDuration::from_hours(24 * day);
@@ -75,20 +72,11 @@ fn object(index: usize, is_due: bool, executions: i64) -> PolicyObject<CronScali
         };
         Execution::new(scheduled, scheduled + SignedDuration::from_secs(1), ending)
     });
-    let rule = CronRule {
-        name,
-        position: 0,
-        firings: Cron::parse(&expression).unwrap().in_zone(zone),
-        suspended: false,
-        desired: DesiredScale::Replicas(5),
-        max_delay_seconds: 300,
-        successful_history_limit: 3,
-        failed_history_limit: 3,
-        fingerprint,
-    };
+    let target = Target::Workload(target_name(index));
+    let rule = rule("scale-up", &expression, 5).zone("Europe/London").checked(0, &target);
     let memory = RuleMemory::beginning(&rule, yesterday).with_executions(history);
     let policy = CronScaling {
-        target: Target::Workload(target_name(index)),
+        target,
         target_version: Arc::from("apps/v1"),
         rules: Box::new([rule]),
         unusable_rules: Box::default(),
@@ -175,31 +163,27 @@ fn median(mut times: Vec<Duration>) -> Duration {
 
 /// Ten behaviours as a busy team writes them: office hours, nights, weekends, month ends, a sale.
 fn ten_behaviours() -> ScheduledCapacity {
-    let zone = Zone::named("America/Los_Angeles").unwrap();
-    let any = PatternText::default();
-    let on = |weekdays, hours| PatternText { weekdays: Some(weekdays), hours: Some(hours), ..any };
-    let days = |days, hours| PatternText { days: Some(days), hours: Some(hours), ..any };
-    let office = "Mon,Tue,Wed,Thu,Fri";
-    let sale = |day, hours| PatternText { months: Some("Nov"), ..days(day, hours) };
+    let on = |weekdays: &str, hours: u8| format!("weekdays={weekdays}; hours={hours}");
+    let office = |hours| on("Mon,Tue,Wed,Thu,Fri", hours);
+    let days = |days: &str, hours: u8| format!("days={days}; hours={hours}");
+    let sale = |day, hours| days(day, hours) + "; months=Nov";
     let windows = [
-        (on("Fri", "17"), on("Mon", "9")),
-        (on(office, "9"), on(office, "17")),
-        (on(office, "17"), on(office, "9")),
-        (on("Mon", "8"), on("Mon", "12")),
-        (days("28,29,30,31", "8"), days("1", "20")),
-        (on("Sat", "10"), on("Sun", "16")),
-        (sale("27", "6"), sale("30", "23")),
-        (on(office, "12"), on(office, "13")),
-        (days("15", "0"), days("16", "0")),
-        (on("Wed", "20"), on("Wed", "22")),
+        (on("Fri", 17), on("Mon", 9)),
+        (office(9), office(17)),
+        (office(17), office(9)),
+        (on("Mon", 8), on("Mon", 12)),
+        (days("28,29,30,31", 8), days("1", 20)),
+        (on("Sat", 10), on("Sun", 16)),
+        (sale("27", 6), sale("30", 23)),
+        (office(12), office(13)),
+        (days("15", 0), days("16", 0)),
+        (on("Wed", 20), on("Wed", 22)),
     ];
-    let behaviours = (0..).zip(windows).map(|(value, (start, end))| {
-        let (start, end) = (Pattern::parse(start).unwrap(), Pattern::parse(end).unwrap());
-        let windows = PatternWindow::new(start, end).unwrap().in_zone(zone);
-        let priority = i32::try_from(value % 3).unwrap();
-        Behaviour { windows, value, priority }
-    });
-    ScheduledCapacity { zone, default_value: 2, behaviours: behaviours.collect() }
+    let none = Schedule::new("America/Los_Angeles", 2);
+    let with = |schedule: Schedule, (value, (start, end)): (u32, (String, String))| {
+        schedule.with_priority(i32::try_from(value % 3).unwrap(), value, &start, &end)
+    };
+    (0..).zip(windows).fold(none, with).checked()
 }
 
 fn measure_schedule(criterion: &mut Criterion) -> f64 {

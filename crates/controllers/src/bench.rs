@@ -4,7 +4,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use almanac_engine::{Family, Identity, PolicyName};
+use almanac_engine::{Family, PolicyName};
+use almanac_fixtures::objects;
 use almanac_shell::budget::{WriteBudget, WriteLimits};
 use almanac_shell::clock::Clock;
 use almanac_shell::event_log::{EventLog, EventLogWriter, EventMetrics};
@@ -17,6 +18,8 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+
+pub(crate) use almanac_fixtures::names::cron_federated_hpa as policy;
 
 use crate::cluster::Cluster;
 use crate::families::Families;
@@ -129,29 +132,14 @@ fn shown((begin, since): (Timestamp, Instant), now: Instant) -> Timestamp {
 
 /// A target with one replica.
 pub(crate) fn target(api_version: &str, kind: &str, name: &str) -> Value {
-    json!({
-        "apiVersion": api_version, "kind": kind,
-        "metadata": { "name": name, "namespace": "default" }, "spec": { "replicas": 1 },
-    })
+    let mut target = objects::scalable(api_version, kind, name, 1);
+    target["metadata"]["namespace"] = json!("default");
+    target
 }
 
 /// A policy that sets three replicas of a target of its own name at nine o'clock.
 pub(crate) fn at_nine(name: &str, api_version: &str, kind: &str) -> Value {
-    json!({
-        "apiVersion": "autoscaling.karmada.io/v1alpha1", "kind": "CronFederatedHPA",
-        "metadata": {
-            "name": name, "namespace": "default", "uid": name, "resourceVersion": "1",
-            "generation": 1, "creationTimestamp": "2026-11-20T08:00:00Z",
-        },
-        "spec": {
-            "scaleTargetRef": { "apiVersion": api_version, "kind": kind, "name": name },
-            "rules": [{ "name": "nine", "schedule": "0 9 * * *", "targetReplicas": 3 }],
-        },
-    })
-}
-
-/// The policy of a name.
-pub(crate) fn policy(name: &str) -> PolicyName {
-    let object = Identity::new("autoscaling.karmada.io", "CronFederatedHPA", "default", name);
-    PolicyName::new(Family::CronScaling, object)
+    let target = objects::target(api_version, kind, name);
+    let rules = json!([objects::rule("nine", "0 9 * * *", 3)]);
+    objects::stored(objects::cron_federated_hpa(name, &target, &rules), name, 1, 1)
 }

@@ -1,6 +1,7 @@
 //! That requests go wrong as they are told to. That the others are answered as an API server does is
 //! held against one, in `tests/cluster_own_api_agreement.rs`.
 
+use almanac_fixtures::objects;
 use http::StatusCode;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Api;
@@ -8,13 +9,6 @@ use kube::api::PostParams;
 use serde_json::json;
 
 use super::*;
-
-fn config_map(name: &str) -> Value {
-    json!({
-        "apiVersion": "v1", "kind": "ConfigMap",
-        "metadata": { "name": name, "namespace": "default" }, "data": { "a": "1", "b": "2" },
-    })
-}
 
 fn code(answer: kube::Result<impl std::fmt::Debug>) -> u16 {
     match answer {
@@ -27,7 +21,7 @@ fn code(answer: kube::Result<impl std::fmt::Debug>) -> u16 {
 async fn a_fault_comes_as_often_as_it_was_asked_for_and_a_lost_answer_was_carried_out() {
     let stub = Stub::new();
     let api = Api::<ConfigMap>::namespaced(stub.client(), "default");
-    let object = serde_json::from_value(config_map("a")).unwrap();
+    let object = serde_json::from_value(objects::config_map("a", &json!({}))).unwrap();
     stub.inject(Fault::wait(StatusCode::TOO_MANY_REQUESTS, 7).method(http::Method::POST));
     stub.inject(Fault::refuse().path_contains("configmaps"));
     stub.inject(Fault::lose_answer().matching(Asked::is_write));

@@ -18,9 +18,12 @@ use jiff::{SignedDuration, Timestamp};
 use kube::Client;
 use serde_json::{Value, json};
 
+pub(crate) use almanac_fixtures::objects::{
+    cron_federated_hpa as cron, deployment, federated_hpa as federated,
+    horizontal_pod_autoscaler as horizontal, stateful_set as stateful, target,
+};
 pub(crate) use objects::{
-    CRON, CRON_VERSION, DEPLOYMENT, FEDERATED, HORIZONTAL, Kind, LEASE, PRODUCER, STATEFUL, cron,
-    deployment, federated, horizontal, stateful, target,
+    CRON, CRON_VERSION, DEPLOYMENT, FEDERATED, HORIZONTAL, Kind, LEASE, PRODUCER, STATEFUL,
 };
 
 /// Where the definitions of the kinds are.

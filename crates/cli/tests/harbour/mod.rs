@@ -1,5 +1,6 @@
 //! A namespace with policies that all have their boundary at the same time, and their targets.
 
+use almanac_fixtures::objects;
 use almanac_harness::{Kubectl, TestResult};
 use serde_json::{Value, json};
 
@@ -24,14 +25,8 @@ pub(crate) async fn prepare(kubectl: &Kubectl) -> TestResult {
 
 /// Two until the boundary, seven from then on.
 pub(crate) fn metrics_producer(name: &str) -> Value {
-    json!({
-        "apiVersion": "autoscaling.karpenter.sh/v1alpha1",
-        "kind": "MetricsProducer",
-        "metadata": {"name": name},
-        "spec": {"schedule": {"defaultReplicas": 2, "behaviors": [
-            {"replicas": 7, "start": {"hours": 9}, "end": {"hours": 17}},
-        ]}},
-    })
+    let day = json!({"replicas": 7, "start": {"hours": 9}, "end": {"hours": 17}});
+    objects::metrics_producer(name, &json!({"defaultReplicas": 2, "behaviors": [day]}))
 }
 
 /// One rule, which fires at the boundary.
@@ -40,36 +35,11 @@ pub(crate) fn cron(name: &str, api_version: &str, kind: &str, setting: &Value) -
     for (field, value) in setting.as_object().into_iter().flatten() {
         rule[field] = value.clone();
     }
-    json!({
-        "apiVersion": "autoscaling.karmada.io/v1alpha1",
-        "kind": "CronFederatedHPA",
-        "metadata": {"name": name},
-        "spec": {
-            "scaleTargetRef": {"apiVersion": api_version, "kind": kind, "name": name},
-            "rules": [rule],
-        },
-    })
+    let target = objects::target(api_version, kind, name);
+    objects::cron_federated_hpa(name, &target, &json!([rule]))
 }
 
 /// A workload of the group `apps`, or a replication controller.
 pub(crate) fn workload(name: &str, api_version: &str, kind: &str) -> Value {
-    let labels = json!({"app": name});
-    let is_old = kind == "ReplicationController";
-    let mut object = json!({
-        "apiVersion": api_version,
-        "kind": kind,
-        "metadata": {"name": name},
-        "spec": {
-            "replicas": 1,
-            "selector": if is_old { labels.clone() } else { json!({"matchLabels": labels}) },
-            "template": {
-                "metadata": {"labels": labels},
-                "spec": {"containers": [{"name": "main", "image": "registry.k8s.io/pause:3.10"}]},
-            },
-        },
-    });
-    if kind == "StatefulSet" {
-        object["spec"]["serviceName"] = json!(name);
-    }
-    object
+    objects::workload(api_version, kind, name, 1)
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use almanac_api::status::TargetProblem;
 use almanac_engine::cron_scaling::{DesiredScale, Memory, RuleMemory};
 use almanac_engine::{Family, Identity, PolicyName};
+use almanac_fixtures::{names, objects};
 use almanac_shell::clock::Clock;
 use almanac_shell::following::Follower as _;
 use jiff::{SignedDuration, Timestamp};
@@ -63,24 +64,15 @@ impl Watched {
 }
 
 fn identity(name: &str) -> Identity {
-    Identity::new("autoscaling.karmada.io", "CronFederatedHPA", "default", name)
+    names::cron_federated_hpa(name).identity
 }
 
-/// An object as the API server tells it.
-fn object(name: &str, uid: &str, version: u64, replicas: i64) -> Value {
-    json!({
-        "apiVersion": "autoscaling.karmada.io/v1alpha1",
-        "kind": "CronFederatedHPA",
-        "metadata": {
-            "name": name, "namespace": "default", "uid": uid,
-            "resourceVersion": version.to_string(), "generation": replicas,
-            "creationTimestamp": "2026-11-20T08:00:00Z",
-        },
-        "spec": {
-            "scaleTargetRef": { "apiVersion": "apps/v1", "kind": "Deployment", "name": "shop" },
-            "rules": [{ "name": "a", "schedule": "0 9 * * *", "targetReplicas": replicas }],
-        },
-    })
+/// An object as the API server tells it, whose generation is the replicas that its rule sets.
+fn object(name: &str, uid: &str, version: u64, replicas: u32) -> Value {
+    let rules = json!([objects::rule("a", "0 9 * * *", replicas)]);
+    let target = objects::target("apps/v1", "Deployment", "shop");
+    let object = objects::cron_federated_hpa(name, &target, &rules);
+    objects::stored(object, uid, version, replicas.into())
 }
 
 fn told(object: Value) -> DynamicObject {
@@ -250,7 +242,7 @@ fn policies_are_found_by_their_target() {
     let mut watched = Watched::new();
     watched.follower.upsert(told(object("one", "1", 1, 5)));
     watched.follower.upsert(told(object("two", "2", 2, 5)));
-    let target = Identity::new("apps", "Deployment", "default", "shop");
+    let target = names::deployment("shop");
     let aimed = |watched: &Watched| {
         let state = watched.cluster.lock();
         let policies = state.targets.policies_targeting(&target);

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use almanac_api::kinds::Kind;
 use almanac_engine::cron_scaling::Ending;
 use almanac_engine::{Family, Identity, PolicyName};
+use almanac_fixtures::{names, objects};
 use almanac_shell::budget::{Urgency, WriteBudget, WriteLimits};
 use almanac_shell::clock::Clock;
 use almanac_shell::event_log::{EventLog, EventMetrics};
@@ -50,20 +51,10 @@ fn stub(shown: Shown, scaled_until: &'static str) -> Stub {
 }
 
 fn two_rules() -> Value {
-    json!({
-        "apiVersion": "autoscaling.karmada.io/v1alpha1", "kind": "CronFederatedHPA",
-        "metadata": {
-            "name": "shop", "namespace": "default", "uid": "1", "resourceVersion": "1",
-            "generation": 1, "creationTimestamp": "2026-11-20T08:00:00Z",
-        },
-        "spec": {
-            "scaleTargetRef": { "apiVersion": "apps/v1", "kind": "Deployment", "name": "shop" },
-            "rules": [
-                { "name": "nine", "schedule": "0 9 * * *", "targetReplicas": 3 },
-                { "name": "a minute later", "schedule": "1 9 * * *", "targetReplicas": 5 },
-            ],
-        },
-    })
+    let rules =
+        [objects::rule("nine", "0 9 * * *", 3), objects::rule("a minute later", "1 9 * * *", 5)];
+    let target = objects::target("apps/v1", "Deployment", "shop");
+    objects::stored(objects::cron_federated_hpa("shop", &target, &json!(rules)), "1", 1, 1)
 }
 
 /// A controller that has been told of one object, and what the test needs to go on.
@@ -140,12 +131,11 @@ fn object(value: Value) -> kube::api::DynamicObject {
 }
 
 fn policy() -> PolicyName {
-    let object = Identity::new("autoscaling.karmada.io", "CronFederatedHPA", "default", "shop");
-    PolicyName::new(Family::CronScaling, object)
+    names::cron_federated_hpa("shop")
 }
 
 fn target() -> Identity {
-    Identity::new("apps", "Deployment", "default", "shop")
+    names::deployment("shop")
 }
 
 #[tokio::test(start_paused = true)]
@@ -189,8 +179,9 @@ async fn a_write_that_waited_until_another_object_had_the_name_is_not_sent_nor_r
     };
     let (replicas, next, stage) = Stage::set("2026-11-20T09:00:01Z").wait_while(replace).await;
     assert_eq!((replicas, next), (Some(1), None));
-    let state = stage.cluster.lock();
-    assert!(state.world.cron_scalings[&policy().identity].memory.is_none(), "it had no turn yet");
+    let cluster = stage.cluster.lock();
+    let memory = &cluster.world.cron_scalings[&policy().identity].memory;
+    assert!(memory.is_none(), "it had no turn yet");
 }
 
 #[tokio::test(start_paused = true)]
@@ -327,13 +318,9 @@ async fn what_cannot_be_used_is_told_so_while_everything_is_stopped() {
 async fn a_schedule_has_its_turns_while_everything_is_stopped() {
     let stage = Stage::set("2026-11-20T09:00:01Z");
     stage.switch.take_in(Some("wrong values"));
-    let schedule = json!({
-        "apiVersion": "autoscaling.karpenter.sh/v1alpha1", "kind": "MetricsProducer",
-        "metadata": { "name": "nodes", "namespace": "default", "uid": "u", "generation": 1, "resourceVersion": "1" },
-        "spec": { "schedule": { "timezone": "UTC", "defaultReplicas": 1, "behaviors": [
-            { "replicas": 5, "start": { "hours": "8" }, "end": { "hours": "20" } },
-        ] } },
-    });
+    let day = json!({ "replicas": 5, "start": { "hours": "8" }, "end": { "hours": "20" } });
+    let schedule = json!({ "timezone": "UTC", "defaultReplicas": 1, "behaviors": [day] });
+    let schedule = objects::stored(objects::metrics_producer("nodes", &schedule), "u", 1, 1);
     let clock = stage.controller.clock.clone();
     let turns = || Arc::new(Turns::new(clock.clone()));
     let woken = WorkQueues { turns: turns(), records: Arc::clone(&stage.controller.records) };

@@ -1,8 +1,8 @@
 //! Kinds that do not answer, and rights that come late: a real API server cannot be told to hang, and
 //! nobody wants to wait for it.
 
+mod bounds;
 mod kinds;
-mod others;
 
 use std::time::Duration;
 

@@ -3,15 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
-use almanac_engine::Family;
+use almanac_fixtures::names::{cron_federated_hpa as policy, deployment};
 use tokio::sync::mpsc;
 
 use super::*;
-
-fn policy(name: &str) -> PolicyName {
-    let object = Identity::new("autoscaling.karmada.io", "CronFederatedHPA", "default", name);
-    PolicyName::new(Family::CronScaling, object)
-}
 
 fn nothing(_: &PolicyName) -> Vec<Identity> {
     Vec::new()
@@ -212,7 +207,7 @@ async fn whoever_is_longest_overdue_comes_first_however_many_fall_due_meanwhile(
 
 fn target_of(policy: &PolicyName) -> Vec<Identity> {
     let target = if policy.identity.name().starts_with("other") { "other" } else { "shop" };
-    vec![Identity::new("apps", "Deployment", "default", target)]
+    vec![deployment(target)]
 }
 
 #[tokio::test(start_paused = true)]

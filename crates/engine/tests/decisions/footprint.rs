@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use crate::support::cron::{autoscaler, bounds, rule, workload};
 use crate::support::property::holds;
 use crate::support::run::{add_rules, object_name};
-use crate::support::schedule::Schedule;
+use crate::support::schedule::{Publish as _, Schedule};
 
 fn add_rules_of(world: &mut World, name: &str, target: &str) {
     add_rules(world, name, workload(target), &[rule("r", "3 * * * *", 5)]);

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use crate::support::cron::{Scaling, rule};
 use crate::support::monday;
-use crate::support::schedule::{Producer, Schedule};
+use crate::support::schedule::{Producer, Publish as _, Schedule};
 
 fn hourly() -> Scaling {
     let mut scaling = Scaling::of_workload(1, &[rule("r", "3 * * * *", 5)]);

@@ -2,64 +2,32 @@
 
 use std::sync::Arc;
 
-use almanac_calendar::{Cron, Pattern, PatternText, PatternWindow, Zone};
-use almanac_engine::cron_scaling::{Bounds, CronRule, CronScaling, DesiredScale, Memory};
+use almanac_calendar::Zone;
+use almanac_engine::cron_scaling::{CronRule, CronScaling, Memory};
 use almanac_engine::scheduled_capacity::{Behaviour, ScheduledCapacity};
-use almanac_engine::{
-    Autoscaler, Family, Field, Fingerprint, Identity, PolicyName, PolicyObject, Target, Workload,
-    World,
-};
+use almanac_engine::{Autoscaler, Field, PolicyObject, Target, Workload, World};
+use almanac_fixtures::rules;
 use almanac_forecast::{AssumedValues, Forecast, Period, Series};
-use jiff::Timestamp;
 
-pub(crate) fn deployment(name: &str) -> Identity {
-    Identity::new("apps", "Deployment", "default", name)
-}
-
-pub(crate) fn autoscaler(name: &str) -> Identity {
-    Identity::new("autoscaling", "HorizontalPodAutoscaler", "default", name)
-}
-
-pub(crate) fn cron_policy(name: &str) -> PolicyName {
-    let object = Identity::new("autoscaling.karmada.io", "CronFederatedHPA", "default", name);
-    PolicyName::new(Family::CronScaling, object)
-}
-
-pub(crate) fn schedule(name: &str) -> PolicyName {
-    let object = Identity::new("autoscaling.karpenter.sh", "MetricsProducer", "default", name);
-    PolicyName::new(Family::ScheduledCapacity, object)
-}
-
-pub(crate) fn at(text: &str) -> Timestamp {
-    text.parse().unwrap()
-}
+pub(crate) use almanac_fixtures::at;
+pub(crate) use almanac_fixtures::names::{
+    cron_federated_hpa as cron_policy, deployment, horizontal_pod_autoscaler as autoscaler,
+    metrics_producer as schedule, workload as to_workload,
+};
+pub(crate) use almanac_fixtures::schedules::behaviour;
 
 pub(crate) fn period(from: &str, to: &str) -> Period {
     Period::new(at(from), at(to)).unwrap()
 }
 
-/// A rule that sets replicas, in UTC.
+/// A rule that sets replicas of a workload, in UTC.
 pub(crate) fn rule(name: &str, cron: &str, replicas: u32) -> CronRule {
-    desired_rule(name, cron, DesiredScale::Replicas(replicas))
+    rules::rule(name, cron, replicas).delay(30).checked(0, &to_workload("shop"))
 }
 
-/// A rule that sets bounds, in UTC.
+/// A rule that sets bounds of an autoscaler, in UTC.
 pub(crate) fn bounds(name: &str, cron: &str, min: Option<u32>, max: Option<u32>) -> CronRule {
-    desired_rule(name, cron, DesiredScale::Bounds(Bounds::new(min, max).unwrap()))
-}
-
-fn desired_rule(name: &str, cron: &str, desired: DesiredScale) -> CronRule {
-    CronRule {
-        name: Arc::from(name),
-        position: 0,
-        firings: Cron::parse(cron).unwrap().in_zone(Zone::utc()),
-        suspended: false,
-        desired,
-        max_delay_seconds: 30,
-        successful_history_limit: 3,
-        failed_history_limit: 3,
-        fingerprint: Fingerprint::of([name, cron]),
-    }
+    rules::bounds(name, cron, min, max).delay(30).checked(0, &to_autoscaler("shop"))
 }
 
 pub(crate) fn in_zone(mut rule: CronRule, zone: &str) -> CronRule {
@@ -74,20 +42,8 @@ pub(crate) fn suspended(mut rule: CronRule) -> CronRule {
 
 /// A behaviour between two times of every day, in UTC; hours as in `"9"`.
 pub(crate) fn daily(start: &str, end: &str, value: u32, priority: i32) -> Behaviour {
-    let hour = |hour| PatternText { hours: Some(hour), ..PatternText::default() };
-    behaviour(hour(start), hour(end), "UTC", value, priority)
-}
-
-pub(crate) fn behaviour(
-    start: PatternText<'_>,
-    end: PatternText<'_>,
-    zone: &str,
-    value: u32,
-    priority: i32,
-) -> Behaviour {
-    let parse = |text| Pattern::parse(text).unwrap();
-    let window = PatternWindow::new(parse(start), parse(end)).unwrap();
-    Behaviour { windows: window.in_zone(Zone::named(zone).unwrap()), value, priority }
+    let hour = |hour| format!("hours={hour}");
+    behaviour("UTC", &hour(start), &hour(end), value, priority)
 }
 
 /// A world that is added to.
@@ -151,10 +107,6 @@ impl Building {
     pub(crate) fn world(self) -> World {
         self.0
     }
-}
-
-pub(crate) fn to_workload(name: &str) -> Target {
-    Target::Workload(deployment(name))
 }
 
 pub(crate) fn to_autoscaler(name: &str) -> Target {

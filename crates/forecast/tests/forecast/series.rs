@@ -1,6 +1,5 @@
 //! Segments: adjacent, covering the period, never two alike side by side, each with its writer.
 
-use almanac_calendar::PatternText;
 use almanac_engine::{Field, Value, World};
 use almanac_forecast::{AssumedValues, Forecast, Period, Segment, Series};
 
@@ -92,14 +91,12 @@ fn two_policies_at_one_instant_show_the_one_that_comes_last() {
 
 #[test]
 fn the_golden_week_of_the_published_example_is_forecast() {
-    let weekdays = Some("Mon,Tue,Wed,Thu,Fri");
     let zone = "America/Los_Angeles";
-    let hours =
-        |weekdays, hours| PatternText { weekdays, hours: Some(hours), ..Default::default() };
+    let [open, close] = ["9", "17"].map(|it| format!("weekdays=Mon,Tue,Wed,Thu,Fri; hours={it}"));
     let behaviours = vec![
-        behaviour(hours(Some("Fri"), "17"), hours(Some("Mon"), "9"), zone, 1, 0),
-        behaviour(hours(weekdays, "9"), hours(weekdays, "17"), zone, 3, 0),
-        behaviour(hours(weekdays, "17"), hours(weekdays, "9"), zone, 2, 0),
+        behaviour(zone, "weekdays=Fri; hours=17", "weekdays=Mon; hours=9", 1, 0),
+        behaviour(zone, &open, &close, 3, 0),
+        behaviour(zone, &close, &open, 2, 0),
     ];
     let world = Building::default().schedule("nodes", 2, behaviours).world();
     let week = period("2021-02-01T08:00:00Z", "2021-02-09T08:00:00Z");

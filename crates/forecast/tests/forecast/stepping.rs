@@ -64,22 +64,10 @@ fn behaviours() -> impl Strategy<Value = Vec<Behaviour>> {
     let one = (times, weekday, prop::sample::select(&ZONES[..]), 0..5_u32, -1..2_i32);
     let one = one.prop_filter_map("start and end differ", |(times, weekday, zone, value, rank)| {
         let (h1, m1, h2, m2) = times;
-        let weekday = weekday.map(|it| it.to_string());
-        let text = |number: u8| number.to_string();
-        let (h1, m1, h2, m2) = ((text(h1)), text(m1), text(h2), text(m2));
         (h1 != h2 || m1 != m2).then(|| {
-            let start = almanac_calendar::PatternText {
-                hours: Some(&h1),
-                minutes: Some(&m1),
-                weekdays: weekday.as_deref(),
-                ..Default::default()
-            };
-            let end = almanac_calendar::PatternText {
-                hours: Some(&h2),
-                minutes: Some(&m2),
-                ..Default::default()
-            };
-            behaviour(start, end, zone, value, rank)
+            let weekday = weekday.map_or(String::new(), |it| format!("; weekdays={it}"));
+            let start = format!("hours={h1}; minutes={m1}{weekday}");
+            behaviour(zone, &start, &format!("hours={h2}; minutes={m2}"), value, rank)
         })
     });
     prop::collection::vec(one, 0..4)

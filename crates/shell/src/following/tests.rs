@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
+use almanac_fixtures::objects;
 use almanac_stub::{Asked, Fault, Stub};
 use http::StatusCode;
 use serde_json::{Value, json};
@@ -92,10 +93,7 @@ impl Following {
 }
 
 fn config_map(name: &str) -> Value {
-    json!({
-        "apiVersion": "v1", "kind": "ConfigMap",
-        "metadata": { "name": name, "namespace": "default" }, "data": {},
-    })
+    objects::config_map(name, &json!({}))
 }
 
 fn stub_with(names: &[&str]) -> Stub {

@@ -6,6 +6,7 @@
 
 mod asking;
 
+use almanac_fixtures::objects;
 use almanac_harness::{Component, ControlPlaneOptions, OwnTest, TestResult, on_own_control_plane};
 use almanac_stub::Stub;
 use anyhow::{Context as _, Result};
@@ -20,23 +21,7 @@ const LEASES: &str = "/apis/coordination.k8s.io/v1/namespaces/default/leases";
 const EVENTS: &str = "/apis/events.k8s.io/v1/namespaces/default/events";
 
 fn config_map(name: &str) -> Value {
-    json!({
-        "apiVersion": "v1", "kind": "ConfigMap",
-        "metadata": { "name": name, "namespace": "default" }, "data": { "a": "1", "b": "2" },
-    })
-}
-
-fn deployment(name: &str) -> Value {
-    let labels = json!({ "app": name });
-    let containers = json!([{ "name": "a", "image": "a" }]);
-    json!({
-        "apiVersion": "apps/v1", "kind": "Deployment",
-        "metadata": { "name": name, "namespace": "default" },
-        "spec": {
-            "replicas": 1, "selector": { "matchLabels": labels },
-            "template": { "metadata": { "labels": labels }, "spec": { "containers": containers } },
-        },
-    })
+    objects::config_map(name, &json!({ "a": "1", "b": "2" }))
 }
 
 /// An object as it was answered, with another content.
@@ -100,7 +85,7 @@ async fn ask_of_versions(asking: &mut Asking) -> Result<()> {
 
 async fn ask_of_subresources(asking: &mut Asking) -> Result<()> {
     let path = format!("{DEPLOYMENTS}/shop");
-    let first = asking.post("a Deployment", DEPLOYMENTS, &deployment("shop")).await?;
+    let first = asking.post("a Deployment", DEPLOYMENTS, &objects::deployment("shop", 1)).await?;
     let both = json!({ "spec": { "replicas": 3 }, "status": { "replicas": 2 } });
     asking.patch("a patch of the status", &format!("{path}/status"), &both).await?;
     let stale =

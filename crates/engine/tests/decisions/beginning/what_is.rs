@@ -144,7 +144,7 @@ fn what_somebody_else_has_changed_since_is_left_as_it_is() {
 
 #[test]
 fn a_schedule_begins_just_before_the_first_instant_whatever_its_status_says() {
-    use crate::support::schedule::Schedule;
+    use crate::support::schedule::{Publish as _, Schedule};
     let mut producer = Schedule::utc(1).with(4, "hours=9", "hours=17").published();
     producer.turn(monday("08:00"));
     let start = almanac_engine::begin(&mut producer.world, monday("09:00"));

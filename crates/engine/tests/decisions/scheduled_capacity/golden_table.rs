@@ -3,7 +3,7 @@
 
 use almanac_calendar::{Pattern, PatternText, PatternWindow};
 
-use crate::support::schedule::{Schedule, pattern};
+use crate::support::schedule::{Publish as _, Schedule, pattern};
 
 const WORKING_DAYS: &str = "weekdays=Mon,Tue,Wed,Thu,Fri";
 

@@ -2,7 +2,7 @@
 
 use almanac_engine::scheduled_capacity::{Change, LOOKS_AHEAD};
 
-use crate::support::schedule::Schedule;
+use crate::support::schedule::{Publish as _, Schedule};
 use crate::support::{NANOSECOND, instant};
 
 fn change(at: &str, value: u32) -> Change {

@@ -3,7 +3,7 @@
 use almanac_engine::{Action, Outcome};
 
 use crate::support::instant;
-use crate::support::schedule::Schedule;
+use crate::support::schedule::{Publish as _, Schedule};
 
 fn office_hours() -> Schedule {
     Schedule::utc(1).with(4, "hours=9", "hours=17")

@@ -5,7 +5,7 @@ use almanac_engine::scheduled_capacity::Because;
 use jiff::Timestamp;
 
 use crate::support::instant;
-use crate::support::schedule::{Producer, Schedule};
+use crate::support::schedule::{Producer, Publish as _, Schedule};
 
 #[test]
 fn every_behaviour_says_why_it_won_lost_or_took_no_part() {

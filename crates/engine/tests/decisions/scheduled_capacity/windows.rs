@@ -1,6 +1,6 @@
 //! The rules of time for windows, seen through a schedule.
 
-use crate::support::schedule::Schedule;
+use crate::support::schedule::{Publish as _, Schedule};
 
 fn owned(expected: &[(&str, u32)]) -> Vec<(String, u32)> {
     expected.iter().map(|(at, value)| ((*at).to_owned(), *value)).collect()

@@ -1,7 +1,7 @@
 //! Who wins when several behaviours are open.
 
 use crate::support::instant;
-use crate::support::schedule::Schedule;
+use crate::support::schedule::{Publish as _, Schedule};
 
 #[test]
 fn the_higher_priority_wins_over_an_earlier_place() {

@@ -1,19 +1,20 @@
 //! A world with one object of cron rules in it, and the target it scales.
 
-use std::sync::Arc;
-
-use almanac_calendar::{Cron, Zone};
 use almanac_checker::{ClosedTurn, Violations, check_cron_scaling, check_cron_settled};
 use almanac_engine::cron_scaling::{
-    self, Applied, Bounds, CronRule, CronScaling, Decision, DesiredScale, Ending, Execution, Input,
-    Memory, RuleMemory, UnusableRule, gather, next_firing,
+    self, Applied, CronScaling, Decision, Ending, Execution, Input, Memory, RuleMemory, gather,
+    next_firing,
 };
 use almanac_engine::turn::{self, OpenTurn, Turn};
 use almanac_engine::{
-    Action, Autoscaler, Family, Fingerprint, Identity, Opened, Outcome, PolicyName, PolicyObject,
-    Reach, Target, Unreachable, Workload, World,
+    Action, Autoscaler, Family, Identity, Opened, Outcome, PolicyName, PolicyObject, Reach, Target,
+    Unreachable, Workload, World,
 };
+use almanac_fixtures::names;
 use jiff::Timestamp;
+
+pub(crate) use almanac_fixtures::names::{autoscaler, workload};
+pub(crate) use almanac_fixtures::rules::{Rule, bounds, checked, rule};
 
 /// What was decided at the opening of a turn.
 pub(crate) fn decision_of(open: &OpenTurn) -> &Decision {
@@ -51,87 +52,6 @@ pub(crate) fn close(
     (turn, violations)
 }
 
-/// A rule as a user writes it.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Rule {
-    pub(crate) name: String,
-    pub(crate) cron: String,
-    pub(crate) zone: String,
-    pub(crate) suspended: bool,
-    pub(crate) desired: DesiredScale,
-    pub(crate) delay: u32,
-    pub(crate) keeps: (u8, u8),
-}
-
-/// A rule in UTC that sets replicas, may be 300 seconds late and keeps 3 executions of each kind.
-pub(crate) fn rule(name: &str, cron: &str, replicas: u32) -> Rule {
-    Rule {
-        name: name.to_owned(),
-        cron: cron.to_owned(),
-        zone: "UTC".to_owned(),
-        suspended: false,
-        desired: DesiredScale::Replicas(replicas),
-        delay: 300,
-        keeps: (3, 3),
-    }
-}
-
-/// The same for bounds.
-pub(crate) fn bounds(name: &str, cron: &str, min: Option<u32>, max: Option<u32>) -> Rule {
-    let desired = DesiredScale::Bounds(Bounds::new(min, max).unwrap());
-    Rule { desired, ..rule(name, cron, 0) }
-}
-
-impl Rule {
-    pub(crate) fn zone(self, zone: &str) -> Rule {
-        Rule { zone: zone.to_owned(), ..self }
-    }
-
-    pub(crate) fn suspended(self) -> Rule {
-        Rule { suspended: true, ..self }
-    }
-
-    pub(crate) fn delay(self, seconds: u32) -> Rule {
-        Rule { delay: seconds, ..self }
-    }
-
-    pub(crate) fn keeps(self, successes: u8, failures: u8) -> Rule {
-        Rule { keeps: (successes, failures), ..self }
-    }
-
-    /// The checked rule, as the API layer makes it.
-    pub(crate) fn checked(&self, position: usize, target: &Target) -> CronRule {
-        let suspended = self.suspended.to_string();
-        let desired = format!("{:?}", self.desired);
-        let target = target.identity().to_string();
-        CronRule {
-            name: self.name.as_str().into(),
-            position: u32::try_from(position).unwrap(),
-            firings: Cron::parse(&self.cron).unwrap().in_zone(Zone::named(&self.zone).unwrap()),
-            suspended: self.suspended,
-            desired: self.desired,
-            max_delay_seconds: self.delay,
-            successful_history_limit: self.keeps.0,
-            failed_history_limit: self.keeps.1,
-            fingerprint: Fingerprint::of([
-                &*self.cron,
-                &*self.zone,
-                &*suspended,
-                &*desired,
-                &*target,
-            ]),
-        }
-    }
-}
-
-pub(crate) fn workload(name: &str) -> Target {
-    Target::Workload(Identity::new("apps", "Deployment", "default", name))
-}
-
-pub(crate) fn autoscaler(name: &str) -> Target {
-    Target::Autoscaler(Identity::new("autoscaling.karmada.io", "FederatedHPA", "default", name))
-}
-
 /// An object of rules in a world of its own.
 #[derive(Clone)]
 pub(crate) struct Scaling {
@@ -163,8 +83,7 @@ impl Scaling {
 
     /// Rules of a target that is not there.
     pub(crate) fn of(target: Target, rules: &[Rule]) -> Scaling {
-        let identity =
-            Identity::new("autoscaling.karmada.io", "CronFederatedHPA", "default", "shop");
+        let identity = names::cron_federated_hpa("shop").identity;
         let mut world = World::default();
         let object = PolicyObject::new(checked(target, rules, &[]));
         world.cron_scalings.insert(identity.clone(), object);
@@ -324,21 +243,6 @@ impl Scaling {
         let reasons = cron_scaling::explain(&self.input(), now);
         reasons.iter().map(|reason| cron_scaling::render(self.policy(), reason)).collect()
     }
-}
-
-/// Checked rules, as the API layer makes them.
-pub(crate) fn checked(target: Target, rules: &[Rule], unusable: &[&str]) -> CronScaling {
-    let after = rules.len();
-    let unusable_rules = (after..).zip(unusable);
-    let unusable_rules = unusable_rules
-        .map(|(position, name)| UnusableRule {
-            name: Box::from(*name),
-            position: u32::try_from(position).unwrap(),
-        })
-        .collect();
-    let rules =
-        rules.iter().enumerate().map(|(index, rule)| rule.checked(index, &target)).collect();
-    CronScaling { target, target_version: Arc::from("v1"), rules, unusable_rules }
 }
 
 fn line(execution: &Execution) -> String {

@@ -1,4 +1,4 @@
-//! Builders of policies and worlds, and turns that are checked.
+//! Worlds with policies in them, and turns that are checked.
 
 pub(crate) mod cron;
 pub(crate) mod property;
@@ -7,10 +7,7 @@ pub(crate) mod schedule;
 
 use jiff::{SignedDuration, Timestamp};
 
-/// An instant in RFC 3339.
-pub(crate) fn instant(text: &str) -> Timestamp {
-    text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))
-}
+pub(crate) use almanac_fixtures::at as instant;
 
 /// A time on Monday, 2 March 2026, in UTC: `09:00` or `09:00:30`.
 pub(crate) fn monday(time: &str) -> Timestamp {

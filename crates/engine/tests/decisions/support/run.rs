@@ -9,6 +9,7 @@ use almanac_engine::{
     Agenda, Field, Identity, PolicyName, PolicyObject, PriorWrite, Reach, RunStart, Slim, Target,
     Value, Why, World, begin,
 };
+use almanac_fixtures::names;
 use jiff::Timestamp;
 
 use super::cron::{Rule, checked, close, decision_of};
@@ -118,7 +119,7 @@ fn holder(policy: &PolicyName, value: &Value, why: Why, since: Option<Timestamp>
 
 /// The name of an object of cron rules.
 pub(crate) fn object_name(name: &str) -> Identity {
-    Identity::new("autoscaling.karmada.io", "CronFederatedHPA", "default", name)
+    names::cron_federated_hpa(name).identity
 }
 
 /// Adds an object of cron rules to a world.

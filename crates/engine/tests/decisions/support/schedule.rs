@@ -1,20 +1,32 @@
 //! A world with one schedule in it.
 
-use almanac_calendar::{DailyWindow, Pattern, PatternText, PatternWindow, Windows, Zone};
 use almanac_checker::{
     ClosedSchedule, Violations, check_schedule_settled, check_scheduled_capacity,
 };
 use almanac_engine::scheduled_capacity::{
-    self, Because, Behaviour, Change, Decision, Input, Published, ScheduledCapacity, explain,
-    gather,
+    self, Because, Change, Decision, Input, Published, ScheduledCapacity, explain, gather,
 };
 use almanac_engine::turn::{self, OpenTurn, Turn};
 use almanac_engine::{
     Action, Family, Identity, Opened, Outcome, PolicyName, PolicyObject, Reach, Reason, World,
 };
+use almanac_fixtures::names;
 use jiff::Timestamp;
 
 use super::instant;
+
+pub(crate) use almanac_fixtures::schedules::{Schedule, pattern};
+
+/// A schedule that is published in a world of its own.
+pub(crate) trait Publish {
+    fn published(self) -> Producer;
+}
+
+impl Publish for Schedule {
+    fn published(self) -> Producer {
+        Producer::new(self.checked())
+    }
+}
 
 /// What was decided at the opening of a turn.
 pub(crate) fn decision_of(open: &OpenTurn) -> &Decision {
@@ -51,74 +63,6 @@ pub(crate) fn close(
     (turn, violations)
 }
 
-/// A pattern, by fields: `"weekdays=Mon,Tue; hours=9"`.
-pub(crate) fn pattern(text: &str) -> Pattern {
-    let mut fields = PatternText::default();
-    for field in text.split(';').map(str::trim).filter(|field| !field.is_empty()) {
-        let (name, list) = field.split_once('=').expect("field=list");
-        let place = match name {
-            "minutes" => &mut fields.minutes,
-            "hours" => &mut fields.hours,
-            "days" => &mut fields.days,
-            "months" => &mut fields.months,
-            "weekdays" => &mut fields.weekdays,
-            "years" => &mut fields.years,
-            other => panic!("there is no field {other}"),
-        };
-        *place = Some(list);
-    }
-    Pattern::parse(fields).unwrap()
-}
-
-/// A schedule to be, behaviour by behaviour.
-pub(crate) struct Schedule {
-    policy: ScheduledCapacity,
-}
-
-impl Schedule {
-    pub(crate) fn new(zone: &str, default_value: u32) -> Schedule {
-        let zone = Zone::named(zone).unwrap();
-        Schedule { policy: ScheduledCapacity { zone, default_value, behaviours: Box::default() } }
-    }
-
-    pub(crate) fn utc(default_value: u32) -> Schedule {
-        Schedule::new("UTC", default_value)
-    }
-
-    /// Adds a behaviour between two patterns.
-    pub(crate) fn with(self, value: u32, start: &str, end: &str) -> Schedule {
-        self.with_priority(0, value, start, end)
-    }
-
-    pub(crate) fn with_priority(
-        self,
-        priority: i32,
-        value: u32,
-        start: &str,
-        end: &str,
-    ) -> Schedule {
-        let window = PatternWindow::new(pattern(start), pattern(end)).unwrap();
-        let windows = window.in_zone(self.policy.zone);
-        self.and(Behaviour { windows, value, priority })
-    }
-
-    /// Adds a behaviour with a daily window.
-    pub(crate) fn daily(self, value: u32, start: &str, end: &str) -> Schedule {
-        let windows: Windows = DailyWindow::parse(start, end).unwrap().in_zone(self.policy.zone);
-        self.and(Behaviour { windows, value, priority: 0 })
-    }
-
-    pub(crate) fn and(mut self, behaviour: Behaviour) -> Schedule {
-        let behaviours = std::mem::take(&mut self.policy.behaviours).into_vec();
-        self.policy.behaviours = behaviours.into_iter().chain([behaviour]).collect();
-        self
-    }
-
-    pub(crate) fn published(self) -> Producer {
-        Producer::new(self.policy)
-    }
-}
-
 /// A schedule in a world of its own.
 pub(crate) struct Producer {
     pub(crate) world: World,
@@ -129,8 +73,7 @@ pub(crate) struct Producer {
 
 impl Producer {
     pub(crate) fn new(policy: ScheduledCapacity) -> Producer {
-        let identity =
-            Identity::new("autoscaling.karpenter.sh", "MetricsProducer", "default", "shop");
+        let identity = names::metrics_producer("shop").identity;
         let mut world = World::default();
         world.scheduled_capacities.insert(identity.clone(), PolicyObject::new(policy));
         Producer { world, identity, last: None }

@@ -1,0 +1,30 @@
+//! Others who change an autoscaler just when a firing is carried out.
+
+use almanac_stub::{Asked, Fault, Kind as Served, Stub};
+use serde_json::json;
+
+use super::BEGIN;
+use crate::bench::{TestBench, at_nine};
+
+#[tokio::test(start_paused = true)]
+async fn bounds_that_somebody_changes_at_the_same_time_are_decided_over_as_they_are_by_then() {
+    let stub = Stub::new();
+    let kind = ("autoscaling/v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers");
+    stub.serve(Served::new(kind.0, kind.1, kind.2));
+    stub.put(json!({
+        "apiVersion": kind.0, "kind": kind.1,
+        "metadata": { "name": "shop", "namespace": "default" },
+        "spec": { "minReplicas": 2, "maxReplicas": 5 },
+    }));
+    let room = json!({ "spec": { "maxReplicas": 12 } });
+    let meanwhile = Fault::meanwhile(move |stub| stub.change(kind.2, "default", "shop", &room));
+    stub.inject(meanwhile.matching(Asked::is_write));
+    let mut bench = TestBench::at(BEGIN, &stub);
+    let mut policy = at_nine("shop", kind.0, kind.1);
+    policy["spec"]["rules"] =
+        json!([{ "name": "nine", "schedule": "0 9 * * *", "targetMinReplicas": 8 }]);
+    bench.upsert(policy);
+    bench.run(60).await;
+    let bounds = stub.object(kind.2, "default", "shop").expect("it is there");
+    assert_eq!(bounds["spec"], json!({ "minReplicas": 8, "maxReplicas": 12 }), "nobody makes way");
+}
