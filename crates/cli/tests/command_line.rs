@@ -238,7 +238,7 @@ fn called_by_kubectl_it_says_so() {
 }
 
 #[test]
-fn every_command_has_a_page_with_its_examples() {
+fn every_command_has_examples_and_exit_codes_in_its_help_and_its_page() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("command-line/man");
     let _ = fs::remove_dir_all(&folder);
     almanac(&["man", "--out", folder.to_str().unwrap()]);
@@ -254,6 +254,9 @@ fn every_command_has_a_page_with_its_examples() {
         assert_eq!(page, text(&almanac(&["man", name]).stdout));
         assert!(page.contains(&format!("\nalmanac\\-{name} \\- ")), "{page}");
         assert!(page.contains(".SH EXAMPLES\n.nf\n"), "{page}");
+        assert!(page.contains(".SH \"EXIT STATUS\"\n.nf\n"), "{page}");
+        let help = text(&almanac(&[name, "--help"]).stdout);
+        assert!(help.contains("\nExamples:\n") && help.contains("\nExit codes:\n"), "{help}");
         pages += 1;
     }
     assert!(pages > 8, "{help}");
@@ -279,6 +282,9 @@ fn the_hook_for_pre_commit_finds_what_is_wrong_in_a_repository_and_nothing_else(
     fs::create_dir_all(folder.join("prod")).unwrap();
     let policy = fs::read_to_string(Path::new("../..").join(SHOP)).unwrap();
     fs::write(folder.join("prod/policy.yaml"), &policy).unwrap();
+    // Neither the values of a chart nor the settings of pre-commit are policies.
+    fs::write(folder.join("values.yaml"), "replicas: 3\n").unwrap();
+    fs::write(folder.join(".pre-commit-config.yaml"), "repos: []\n").unwrap();
     let run = || command(&words[1..]).current_dir(&folder).output().unwrap();
     assert_eq!(run().status.code(), Some(0), "{:?}", run());
     let wrong = policy.replacen("Asia/Shanghai", "Asia/Shanghia", 1);
