@@ -4,6 +4,7 @@
 //! so does this, for files. Its meaning is what only the schedules themselves can say; the same
 //! functions serve files, admission and the controllers.
 
+mod clock_changes;
 mod closest_firings;
 mod coincidence;
 mod cron_federated_hpa;
@@ -22,6 +23,7 @@ mod together;
 
 use crate::finding::Finding;
 
+pub use clock_changes::clock_changes;
 pub use everything::{Everything, check_everything};
 pub use object::{CheckContext, CheckedObject, check, check_json};
 pub use places::{Layout, Place, Places};

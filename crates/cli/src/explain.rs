@@ -6,7 +6,7 @@ mod text;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::process::ExitCode;
-use std::slice;
+use std::{iter, slice};
 
 use almanac_api::reading::PlacedFinding;
 use almanac_calendar::Zone;
@@ -14,9 +14,10 @@ use almanac_engine::{Identity, PolicyName, RuleExplanation, Verdict};
 use almanac_forecast::{Explanation, explain};
 use clap::{Args, ValueEnum};
 use clap_complete::ArgValueCandidates;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::argument_error::ArgumentError;
+use crate::clock_changes::TouchedRule;
 use crate::completion;
 use crate::input::{Input, InputArguments, InputPlace};
 use crate::moment;
@@ -84,6 +85,17 @@ impl Answer<'_> {
     /// What is wrong with the policy, each with its place.
     fn findings(&self) -> impl Iterator<Item = &PlacedFinding> {
         self.input.errors_of(self.place, &self.explanation.policy)
+    }
+
+    /// How clock changes affect the policy's rules, from a day before until a year after.
+    fn clock_changes(&self) -> Vec<TouchedRule> {
+        const BEFORE: SignedDuration = SignedDuration::from_hours(24);
+        const AFTER: SignedDuration = SignedDuration::from_hours(24 * 366);
+        let at = self.explanation.at;
+        let from = at.saturating_sub(BEFORE).unwrap_or(Timestamp::MIN);
+        let to = at.saturating_add(AFTER).unwrap_or(Timestamp::MAX);
+        let policy = iter::once(self.explanation.policy.clone());
+        TouchedRule::all(&self.place.world, policy, (from, to))
     }
 
     /// Everything that is assumed.

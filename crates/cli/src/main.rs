@@ -4,6 +4,7 @@
 //! what each code means is in `outcome`.
 
 mod argument_error;
+mod clock_changes;
 mod cluster;
 mod color;
 mod completion;

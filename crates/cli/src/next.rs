@@ -8,12 +8,14 @@ use std::iter;
 use std::process::ExitCode;
 
 use almanac_calendar::Zone;
+use almanac_engine::{Identity, PolicyName};
 use almanac_forecast::{AssumedValues, Event, Period, Upcoming};
 use clap::{Args, ValueEnum};
 use clap_complete::ArgValueCandidates;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::argument_error::ArgumentError;
+use crate::clock_changes::TouchedRule;
 use crate::completion;
 use crate::input::{Input, InputArguments, InputPlace};
 use crate::moment;
@@ -84,6 +86,12 @@ enum Output {
 
 const USUAL_COUNT: usize = 10;
 
+/// What is listed last is listed.
+const JUST_AFTER: SignedDuration = SignedDuration::from_secs(1);
+
+/// What a clock change does to a rule, and the place the rule is in.
+type OfPlace<'a> = (&'a InputPlace, TouchedRule);
+
 /// What was asked, read and checked.
 struct Question<'a> {
     input: &'a Input,
@@ -150,9 +158,36 @@ impl Question<'_> {
     }
 
     fn is_wanted(&self, place: &InputPlace, event: &Event) -> bool {
-        let fits = |it: &Subject| it.fits(&event.policy.identity) || it.fits(&event.target);
+        self.is_policy_wanted(place, &event.policy, &event.target)
+    }
+
+    fn is_policy_wanted(&self, place: &InputPlace, policy: &PolicyName, target: &Identity) -> bool {
+        let fits = |it: &Subject| it.fits(&policy.identity) || it.fits(target);
         let is_named = self.only.is_empty() || self.only.iter().any(fits);
-        is_named && self.input.is_selected(place, &event.policy)
+        is_named && self.input.is_selected(place, policy)
+    }
+
+    /// What clock changes do to the rules that are asked about, as far as is listed: until the last event
+    /// when there are as many as were asked for, else to the end of the period.
+    fn clock_changes(&self, listed: usize, last: Option<Timestamp>) -> Vec<OfPlace<'_>> {
+        let is_cut = listed >= self.count;
+        let end = last.filter(|_| is_cut).map(|at| at.saturating_add(JUST_AFTER));
+        let to = end.map_or(self.period.to(), |end| end.unwrap_or(Timestamp::MAX));
+        let of_place = |place: &'_ InputPlace| {
+            let world = &place.world;
+            let policies = world.policies().filter(|policy| {
+                let reference = world.target_of(policy);
+                let target = reference.as_ref().map_or(&policy.identity, |it| it.target.identity());
+                self.is_policy_wanted(place, policy, target)
+            });
+            TouchedRule::all(world, policies, (self.period.from(), to))
+        };
+        let places = self.input.places.iter();
+        let mut all: Vec<OfPlace<'_>> = places
+            .flat_map(|place| of_place(place).into_iter().map(move |touched| (place, touched)))
+            .collect();
+        all.sort_by_key(|(_, touched)| touched.at());
+        all
     }
 
     /// The zone an event's schedule is written in.

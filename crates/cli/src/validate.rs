@@ -6,8 +6,8 @@ pub(crate) mod text;
 use std::io::Write;
 use std::process::ExitCode;
 
-use almanac_api::checking::{CheckContext, Everything, check_everything};
-use almanac_api::reading::Reading;
+use almanac_api::checking::{CheckContext, Everything, check_everything, clock_changes};
+use almanac_api::reading::{PlacedFinding, Reading};
 use almanac_calendar::Zone;
 use clap::{Args, ValueEnum, ValueHint};
 use jiff::Timestamp;
@@ -97,6 +97,11 @@ pub(crate) fn run(
     files.reading.sort();
     let context = CheckContext::new(namespace.unwrap_or("default"), now);
     let mut everything = check_everything(&files.reading, context, &files.layout);
+    let met = clock_changes(&files.reading, &everything, now);
+    everything.findings.extend(met);
+    // Stable, so that what was found about one position stays in order.
+    let place = |placed: &PlacedFinding| (placed.source, placed.span.map(|span| span.start));
+    everything.findings.sort_by_key(place);
     if let Some(selector) = selector {
         everything.findings.retain(|placed| {
             let object = placed.object.map(|position| &files.reading.objects[position]);

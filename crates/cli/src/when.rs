@@ -2,9 +2,8 @@
 
 mod json;
 mod pattern;
-mod schedule;
+pub(crate) mod schedule;
 mod text;
-mod touched;
 
 use std::io::Write;
 use std::process::ExitCode;

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use almanac_calendar::Zone;
+use almanac_calendar::{ClockEffect, Zone};
 use jiff::Timestamp;
 
 use crate::beginning::{Beginning, RunStart};
@@ -30,6 +30,15 @@ pub(crate) trait Logic: Sync {
 
     /// The zones its schedules are written in, each with the name of its rule.
     fn zones(&self, world: &World, policy: &Identity) -> Vec<(Option<Arc<str>>, Zone)>;
+
+    /// What clock changes in `[from, to)` do to its schedules, in the order of its rules.
+    fn clock_effects(
+        &self,
+        world: &World,
+        policy: &Identity,
+        from: Timestamp,
+        to: Timestamp,
+    ) -> Vec<RuleClockEffect>;
 
     /// Gathers and decides; `None` for a policy that cannot be used.
     fn open(
@@ -233,6 +242,19 @@ impl Recorded {
             Recorded::CronScaling(recorded) => recorded.occurrence(),
         }
     }
+}
+
+/// What a clock change does to the schedule of a rule.
+#[derive(Clone, Debug)]
+pub struct RuleClockEffect {
+    /// The name of the rule.
+    pub rule: Arc<str>,
+    /// Its place in the spec, from 0.
+    pub position: u32,
+    /// The zone whose clock changes.
+    pub zone: Zone,
+    /// The clock change, and what becomes of the rule there.
+    pub effect: ClockEffect,
 }
 
 /// What became of one rule, and why, in words.

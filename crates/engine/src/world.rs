@@ -13,7 +13,7 @@ use crate::cron_scaling::{self, CronScaling, ExternalChange};
 use crate::scheduled_capacity::{self, Published, ScheduledCapacity};
 use crate::{
     Action, Autoscaler, Family, Footprint, Identity, Outcome, PolicyName, Recorded,
-    RuleExplanation, TargetReference, Workload,
+    RuleClockEffect, RuleExplanation, TargetReference, Workload,
 };
 
 /// A policy as the world holds it: what it says, and what is remembered of it.
@@ -113,6 +113,18 @@ impl World {
     #[must_use]
     pub fn zones_of(&self, policy: &PolicyName) -> Vec<(Option<Arc<str>>, Zone)> {
         policy.family.logic().zones(self, &policy.identity)
+    }
+
+    /// What clock changes in `[from, to)` do to the schedules of a policy, in the order of its rules.
+    /// Rules that are suspended are left out.
+    #[must_use]
+    pub fn clock_effects(
+        &self,
+        policy: &PolicyName,
+        from: Timestamp,
+        to: Timestamp,
+    ) -> Vec<RuleClockEffect> {
+        policy.family.logic().clock_effects(self, &policy.identity, from, to)
     }
 
     /// What became of every rule of a policy whose turns are taken until `now`, in the order of the

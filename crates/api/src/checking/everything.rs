@@ -190,7 +190,7 @@ fn told_of_files(
 }
 
 /// Whether a file belongs to a place that is asked about.
-fn belongs_somewhere(reading: &Reading, source: usize, places: &Places) -> bool {
+pub(super) fn belongs_somewhere(reading: &Reading, source: usize, places: &Places) -> bool {
     let folder = reading.sources[source].folder();
     (0..places.count()).any(|place| places.holds(place, folder))
 }

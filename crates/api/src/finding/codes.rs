@@ -135,6 +135,8 @@ codes! {
     TwoWriters = "two-writers", Warning;
     /// A cron policy of another project, such as KEDA's cron trigger. Almanac does not carry it out.
     ForeignPolicy = "foreign-policy", Info;
+    /// Within a year, a clock change skips or repeats the time at which a rule fires, or a window opens or closes. The message says what happens then.
+    ClockChange = "clock-change", Info;
     /// A part of the API that Almanac does not implement. The object is accepted and says so in its conditions.
     Unsupported = "unsupported", Warning;
 }

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use almanac_engine::{Field, Identity, Value as FieldValue, Verdict};
+use almanac_engine::{Field, Value as FieldValue, Verdict};
 use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -39,6 +39,8 @@ struct Told<'a> {
     reasons: Vec<Reason<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<Value>,
+    #[serde(rename = "clockChanges")]
+    clock_changes: Vec<Value>,
     assumptions: Vec<String>,
 }
 
@@ -86,22 +88,14 @@ fn told<'a>(answer: &'a Answer<'_>) -> Told<'a> {
     Told {
         at: explanation.at,
         place: answer.place.name.as_deref(),
-        policy: object(answer, &explanation.policy.identity),
-        target: object(answer, &explanation.target),
+        policy: answer.place.reference(&explanation.policy.identity),
+        target: answer.place.reference(&explanation.target),
         value: value(&values),
         reasons: reasons.collect(),
         next,
+        clock_changes: answer.clock_changes().iter().map(|it| it.to_json(answer.place)).collect(),
         assumptions: answer.assumptions().collect(),
     }
-}
-
-fn object(answer: &Answer<'_>, identity: &Identity) -> Value {
-    json!({
-        "apiVersion": answer.place.api_version(identity),
-        "kind": identity.kind(),
-        "namespace": identity.namespace(),
-        "name": identity.name(),
-    })
 }
 
 /// The value of the only field, or for an autoscaler an object of its bounds; null when there is none.

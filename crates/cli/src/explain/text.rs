@@ -15,6 +15,7 @@ use crate::wall_clock::civil;
 const STRONG: Style = Style::new().bold();
 const QUIET: Style = Style::new().dimmed();
 const WON: Style = AnsiColor::Green.on_default().bold();
+const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 const ERROR: Style = AnsiColor::Red.on_default().bold();
 
 pub(super) fn write(
@@ -72,6 +73,9 @@ fn write_answer(answer: &Answer<'_>, output: &mut impl Write) -> io::Result<()> 
             let at = civil(answer.zone, next.at);
             writeln!(output, "{STRONG}Next{STRONG:#} {at}: {}", changed.join(", "))?;
         }
+    }
+    for touched in answer.clock_changes() {
+        writeln!(output, "{WARNING}!{WARNING:#} {touched}")?;
     }
     for assumption in answer.assumptions() {
         writeln!(output, "{QUIET}Assumption: {assumption}{QUIET:#}")?;

@@ -34,10 +34,16 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
         &mut WithoutFirstByte { output: &mut *output, is_first: true },
     )?;
     let assumptions = question.assumptions(&assumptions);
+    let clock_changes: Vec<serde_json::Value> =
+        question.clock_changes().iter().map(|(place, touched)| touched.to_json(place)).collect();
+    let clock_changes = serde_json::to_string(&clock_changes)?;
     let findings = question.input.items();
     let (assumptions, findings) =
         (serde_json::to_string(&assumptions)?, serde_json::to_string(&findings)?);
-    writeln!(output, "\n],\n\"assumptions\":{assumptions},\n\"findings\":{findings}}}")?;
+    writeln!(
+        output,
+        "\n],\n\"clockChanges\":{clock_changes},\n\"assumptions\":{assumptions},\n\"findings\":{findings}}}"
+    )?;
     Ok(())
 }
 

@@ -8,10 +8,12 @@ use std::io::{self, Write};
 use std::mem;
 
 use almanac_calendar::Zone;
+use almanac_engine::PolicyName;
 use almanac_forecast::{Assumption, Forecast, Part, Period};
 
 use super::in_order::in_order;
 use super::progress::Progress;
+use crate::clock_changes::TouchedRule;
 use crate::input::{Input, InputPlace};
 
 /// What was asked, read and checked.
@@ -145,6 +147,23 @@ impl Question<'_> {
             Ok(())
         })?;
         Ok(all)
+    }
+
+    /// What clock changes do to the rules of the policies that are drawn, in order of time.
+    pub(super) fn clock_changes(&self) -> Vec<(&InputPlace, TouchedRule)> {
+        let period = (self.view.period.from(), self.view.period.to());
+        let mut all: Vec<_> = self
+            .forecasts
+            .iter()
+            .flat_map(|OfPlace { place, forecast }| {
+                let policies: BTreeSet<PolicyName> =
+                    forecast.targets().flat_map(|(_, policies)| policies.iter().cloned()).collect();
+                let touched = TouchedRule::all(&place.world, policies.into_iter(), period);
+                touched.into_iter().map(|touched| (*place, touched))
+            })
+            .collect();
+        all.sort_by_key(|(_, touched)| touched.at());
+        all
     }
 
     /// Everything that is assumed, each once, with the places it is assumed in.

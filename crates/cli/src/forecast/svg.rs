@@ -23,6 +23,8 @@ const WIDTH: u32 = 1200;
 const LEFT: f64 = 16.0;
 const LENGTH: f64 = 1168.0;
 const HEAD: u32 = 64;
+/// The height of a line of text.
+const LINE: u32 = 18;
 const CHARACTER: f64 = 7.0;
 
 const STYLE: &str = "\
@@ -35,7 +37,9 @@ text{font:12px system-ui,sans-serif;fill:#1c2733}.quiet{fill:#5b6b7b}.title{font
 pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow::Result<()> {
     // Where a part stands depends on how high those before it are, so that is found first.
     let heights = question.of_each_part("measuring", height_of_part)?;
-    let height = HEAD + heights.iter().sum::<u32>() + 8;
+    let below = HEAD + heights.iter().sum::<u32>();
+    let clock_changes = question.clock_changes();
+    let height = below + u32::try_from(clock_changes.len()).unwrap_or(u32::MAX) * LINE + 8;
     let tops = tops(&heights);
     let view = question.view;
     write_head(view, height, output)?;
@@ -50,6 +54,12 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
         },
         output,
     )?;
+    for ((place, touched), line) in clock_changes.iter().zip(1..) {
+        let of = place.name.as_ref().map_or(String::new(), |name| format!("in {name}: "));
+        let (told, y) = (format!("{of}{touched}"), below + line * LINE - 4);
+        let told = escaped(&told);
+        writeln!(output, "<text class=\"quiet\" x=\"{LEFT}\" y=\"{y}\">! {told}</text>")?;
+    }
     if question.is_empty() {
         let why = escaped(WHY_EMPTY);
         writeln!(output, "<text x=\"{LEFT}\" y=\"60\">{why}</text>")?;

@@ -42,6 +42,17 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
         },
         output,
     )?;
+    let clock_changes = question.clock_changes();
+    if !clock_changes.is_empty() {
+        writeln!(output, "\n{STRONG}Clock changes{STRONG:#}")?;
+    }
+    for (place, touched) in clock_changes {
+        let of = place.name.as_ref().map_or(String::new(), |name| format!("in {name}: "));
+        let told = format!("{of}{touched}");
+        for (index, line) in wrapped(&told, columns + MARGIN - 4).iter().enumerate() {
+            writeln!(output, "  {}{line}", if index == 0 { "" } else { "  " })?;
+        }
+    }
     let assumptions = question.assumptions_in_short(&assumptions);
     if !assumptions.is_empty() {
         writeln!(output, "\n{STRONG}Assumptions{STRONG:#}")?;

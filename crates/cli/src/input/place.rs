@@ -7,6 +7,8 @@ use almanac_api::kinds::{Kind, Role};
 use almanac_api::reading::{Node, OtherObject, ReadObject, Reading};
 use almanac_engine::{Identity, Slim, Target, Workload, World};
 
+use serde_json::{Value, json};
+
 use crate::selector::Labels;
 
 /// An object, and what its checked form does not say of it.
@@ -187,6 +189,16 @@ impl InputPlace {
         let written = self.api_versions.get(identity).cloned();
         let usual = || Kind::of_object(identity).map(Kind::api_version);
         written.or_else(usual).unwrap_or_else(|| identity.group().to_owned())
+    }
+
+    /// An object as every command names it to a program.
+    pub(crate) fn reference(&self, identity: &Identity) -> Value {
+        json!({
+            "apiVersion": self.api_version(identity),
+            "kind": identity.kind(),
+            "namespace": identity.namespace(),
+            "name": identity.name(),
+        })
     }
 }
 

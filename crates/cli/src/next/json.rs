@@ -1,13 +1,15 @@
 //! What comes next for a program: the documented contract `almanac/next/v1`.
 
+use std::cell::Cell;
 use std::io::Write;
 
-use almanac_engine::Identity;
 use almanac_forecast::Event;
+use jiff::Timestamp;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
 use super::Question;
+use crate::clock_changes::TouchedRule;
 use crate::explain::json::value;
 use crate::input::InputPlace;
 use crate::validate::json::Item;
@@ -16,22 +18,50 @@ use crate::validate::json::Item;
 struct Report<'a> {
     schema: &'static str,
     items: Items<'a>,
+    #[serde(rename = "clockChanges")]
+    clock_changes: ClockChanges<'a>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     findings: Vec<Item<'a>>,
 }
 
 /// Written one by one as they are found, so that a long period needs no memory.
-struct Items<'a>(&'a Question<'a>);
+struct Items<'a> {
+    question: &'a Question<'a>,
+    listed: &'a Listed,
+}
+
+/// How many items were written, and when the last of them is.
+type Listed = Cell<(usize, Option<Timestamp>)>;
 
 impl Serialize for Items<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.0.events().map(|(place, event)| item(place, &event)))
+        serializer.collect_seq(self.question.events().map(|(place, event)| {
+            self.listed.set((self.listed.get().0 + 1, Some(event.at)));
+            item(place, &event)
+        }))
+    }
+}
+
+/// Written after the items, which say how far is looked.
+struct ClockChanges<'a> {
+    question: &'a Question<'a>,
+    listed: &'a Listed,
+}
+
+impl Serialize for ClockChanges<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let (listed, last) = self.listed.get();
+        let all = self.question.clock_changes(listed, last);
+        serializer.collect_seq(all.iter().map(|(place, touched)| touched.to_json(place)))
     }
 }
 
 pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow::Result<()> {
     let findings = question.input.items();
-    let report = Report { schema: "almanac/next/v1", items: Items(question), findings };
+    let listed = &Listed::default();
+    let items = Items { question, listed };
+    let clock_changes = ClockChanges { question, listed };
+    let report = Report { schema: "almanac/next/v1", items, clock_changes, findings };
     serde_json::to_writer_pretty(&mut *output, &report)?;
     writeln!(output)?;
     Ok(())
@@ -40,8 +70,8 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
 fn item(place: &InputPlace, event: &Event) -> Value {
     let mut item = json!({
         "at": event.at,
-        "policy": object(place, &event.policy.identity),
-        "target": object(place, &event.target),
+        "policy": place.reference(&event.policy.identity),
+        "target": place.reference(&event.target),
         "what": event.what.name(),
     });
     if let Some(name) = &place.name {
@@ -50,6 +80,9 @@ fn item(place: &InputPlace, event: &Event) -> Value {
     if let Some(rule) = &event.rule {
         item["rule"] = Value::from(&**rule);
     }
+    if let Some(effect) = TouchedRule::of_event(&place.world, event) {
+        item["note"] = Value::from(effect.to_string());
+    }
     if !event.sets.is_empty() {
         let before: Vec<_> = event.sets.iter().map(|(field, it, _)| (*field, it.clone())).collect();
         let after: Vec<_> =
@@ -57,13 +90,4 @@ fn item(place: &InputPlace, event: &Event) -> Value {
         (item["from"], item["to"]) = (value(&before), value(&after));
     }
     item
-}
-
-fn object(place: &InputPlace, identity: &Identity) -> Value {
-    json!({
-        "apiVersion": place.api_version(identity),
-        "kind": identity.kind(),
-        "namespace": identity.namespace(),
-        "name": identity.name(),
-    })
 }

@@ -4,25 +4,35 @@ use std::io::{self, Write};
 
 use almanac_engine::{Occurrence, Value};
 use almanac_forecast::Event;
-use anstyle::Style;
+use anstyle::{AnsiColor, Style};
 
 use super::Question;
+use crate::clock_changes::TouchedRule;
 use crate::drawing::Drawing;
 use crate::input::InputPlace;
 use crate::wall_clock::civil;
 
 const STRONG: Style = Style::new().bold();
 const QUIET: Style = Style::new().dimmed();
+const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 
 pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> io::Result<()> {
     let output = &mut Drawing::new(output);
-    let mut listed = 0;
+    let (mut listed, mut last) = (0, None);
     for (place, event) in question.events() {
         write_event(question, place, &event, output)?;
-        listed += 1;
+        (listed, last) = (listed + 1, Some(event.at));
     }
     if listed == 0 {
         writeln!(output, "nothing happens in this period")?;
+    }
+    let clock_changes = question.clock_changes(listed, last);
+    if !clock_changes.is_empty() {
+        writeln!(output)?;
+    }
+    for (place, touched) in clock_changes {
+        let of = place.name.as_ref().map_or(String::new(), |name| format!("in {name}: "));
+        writeln!(output, "{WARNING}!{WARNING:#} {of}{touched}")?;
     }
     for placed in &question.input.findings {
         writeln!(output)?;
@@ -43,9 +53,14 @@ fn write_event(
     let both = if there == yours { there } else { format!("{there}  {QUIET}{yours}{QUIET:#}") };
     let (policy, what) = (event.policy.identity.name(), event.what.name());
     let rule = event.rule.as_deref().unwrap_or_default();
+    let world = &place.world;
     let place =
         place.name.as_ref().map_or(String::new(), |name| format!("  {QUIET}{name}{QUIET:#}"));
-    writeln!(output, "{STRONG}{both}{STRONG:#}{place}")?;
+    let mark = match TouchedRule::of_event(world, event) {
+        Some(_) => format!("  {WARNING}!{WARNING:#}"),
+        None => String::new(),
+    };
+    writeln!(output, "{STRONG}{both}{STRONG:#}{place}{mark}")?;
     let known =
         |value: Option<&Value>| value.map_or_else(|| "unknown".to_owned(), Value::to_string);
     let sets = event.sets.iter().map(|(field, before, after)| {

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use serde::ser::{Serialize, Serializer};
 
 use super::Question;
-use super::touched::Touches;
+use crate::clock_changes::Touches;
 
 pub(super) fn write(question: &Question, output: &mut impl Write) -> io::Result<()> {
     let effects: Vec<ClockEffect> =

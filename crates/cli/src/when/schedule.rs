@@ -28,7 +28,7 @@ pub(super) enum Shape {
 
 /// What happens at an instant.
 #[derive(Clone, Copy)]
-pub(super) enum Happening {
+pub(crate) enum Happening {
     Fires,
     Opens,
     Closes,

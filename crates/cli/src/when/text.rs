@@ -8,7 +8,7 @@ use jiff::Timestamp;
 
 use super::Question;
 use super::schedule::{Happening, Schedule, Shape};
-use super::touched::Touches;
+use crate::clock_changes::Touches;
 use crate::drawing::Drawing;
 use crate::wall_clock::civil;
 

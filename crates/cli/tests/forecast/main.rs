@@ -4,6 +4,7 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "what fails here fails the test")]
 
+mod clock_changes;
 mod known;
 mod output;
 mod running;

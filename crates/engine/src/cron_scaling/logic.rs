@@ -12,7 +12,7 @@ use super::{
     undone, wake_at,
 };
 use crate::beginning::{Beginning, RunStart};
-use crate::families::{Logic, Opened, Recorded, RuleExplanation};
+use crate::families::{Logic, Opened, Recorded, RuleClockEffect, RuleExplanation};
 use crate::turn::{Closed, Open};
 use crate::world::{Policies, PolicyObject};
 use crate::{
@@ -52,6 +52,27 @@ impl Logic for CronRules {
     fn zones(&self, world: &World, policy: &Identity) -> Vec<(Option<Arc<str>>, Zone)> {
         let rules = policy_of(world, policy).into_iter().flat_map(|policy| &policy.rules);
         rules.map(|rule| (Some(Arc::clone(&rule.name)), rule.firings.zone())).collect()
+    }
+
+    fn clock_effects(
+        &self,
+        world: &World,
+        policy: &Identity,
+        from: Timestamp,
+        to: Timestamp,
+    ) -> Vec<RuleClockEffect> {
+        let rules = policy_of(world, policy).into_iter().flat_map(|policy| &policy.rules);
+        let of_rule = |rule: &CronRule| {
+            let effects = rule.firings.clock_effects(from, to);
+            let effects = effects.map(|effect| RuleClockEffect {
+                rule: Arc::clone(&rule.name),
+                position: rule.position,
+                zone: rule.firings.zone(),
+                effect,
+            });
+            effects.collect::<Vec<_>>()
+        };
+        rules.filter(|rule| !rule.suspended).flat_map(of_rule).collect()
     }
 
     fn open(

@@ -6,9 +6,11 @@ use almanac_calendar::Zone;
 use jiff::Timestamp;
 
 use super::reasons::behaviour_name;
-use super::{Decision, Published, ScheduledCapacity, decide, explain, gather, render, settle};
+use super::{
+    Behaviour, Decision, Published, ScheduledCapacity, decide, explain, gather, render, settle,
+};
 use crate::beginning::{Beginning, RunStart};
-use crate::families::{Logic, Opened, Recorded, RuleExplanation};
+use crate::families::{Logic, Opened, Recorded, RuleClockEffect, RuleExplanation};
 use crate::turn::{Closed, Open};
 use crate::world::{Policies, PolicyObject};
 use crate::{Field, Footprint, Identity, Outcome, Reach, Slim, TargetReference, World};
@@ -32,6 +34,27 @@ impl Logic for Schedules {
 
     fn zones(&self, world: &World, policy: &Identity) -> Vec<(Option<Arc<str>>, Zone)> {
         gather(world, policy).map(|input| (None, input.policy.zone)).into_iter().collect()
+    }
+
+    fn clock_effects(
+        &self,
+        world: &World,
+        policy: &Identity,
+        from: Timestamp,
+        to: Timestamp,
+    ) -> Vec<RuleClockEffect> {
+        let behaviours = gather(world, policy).map(|input| input.policy.behaviours.iter());
+        let of_behaviour = |(position, behaviour): (u32, &Behaviour)| {
+            let effects = behaviour.windows.clock_effects(from, to);
+            let effects = effects.map(|effect| RuleClockEffect {
+                rule: behaviour_name(position),
+                position,
+                zone: behaviour.windows.zone(),
+                effect,
+            });
+            effects.collect::<Vec<_>>()
+        };
+        (0..).zip(behaviours.into_iter().flatten()).flat_map(of_behaviour).collect()
     }
 
     fn open(&self, world: &World, policy: &Identity, _: &Reach, now: Timestamp) -> Option<Opened> {

@@ -1,27 +1,102 @@
-//! Which instants of a schedule a clock change has moved, or shows twice.
+//! Which instants of a schedule a clock change has moved, or shows twice; and what clock changes do to
+//! the rules of policies. Every command tells that in the same words.
+
+use std::fmt;
 
 use almanac_calendar::{ClockEffect, Effect};
+use almanac_engine::{Occurrence, PolicyName, RuleClockEffect, World};
+use almanac_forecast::Event;
 use jiff::{SignedDuration, Timestamp};
+use serde_json::{Value, json};
 
-use super::schedule::Happening;
+use crate::input::InputPlace;
+use crate::when::schedule::Happening;
+
+/// A clock change that touches a rule of a policy.
+#[derive(Debug)]
+pub(crate) struct TouchedRule {
+    pub(crate) policy: PolicyName,
+    pub(crate) rule: RuleClockEffect,
+}
+
+impl TouchedRule {
+    /// What clock changes in `[from, to)` do to the rules of these policies, in order of time.
+    pub(crate) fn all(
+        world: &World,
+        policies: impl Iterator<Item = PolicyName>,
+        (from, to): (Timestamp, Timestamp),
+    ) -> Vec<TouchedRule> {
+        let of_policy = |policy: PolicyName| {
+            let effects = world.clock_effects(&policy, from, to).into_iter();
+            effects.map(move |rule| TouchedRule { policy: policy.clone(), rule })
+        };
+        let mut all: Vec<TouchedRule> = policies.flat_map(of_policy).collect();
+        // Stable, so that policies and rules stay in their order.
+        all.sort_by_key(TouchedRule::at);
+        all
+    }
+
+    /// What a clock change has done to an event, if one has.
+    pub(crate) fn of_event(world: &World, event: &Event) -> Option<ClockEffect> {
+        const NEAR: SignedDuration = SignedDuration::from_hours(24);
+        let happening = match event.what {
+            Occurrence::Fires | Occurrence::Superseded | Occurrence::Missed => Happening::Fires,
+            Occurrence::Opens => Happening::Opens,
+            Occurrence::Closes => Happening::Closes,
+        };
+        let (from, to) = (event.at.saturating_sub(NEAR).ok()?, event.at.saturating_add(NEAR).ok()?);
+        let of_policy = world.clock_effects(&event.policy, from, to);
+        let of_rule = of_policy.iter().filter(|it| Some(&it.rule) == event.rule.as_ref());
+        of_rule.map(|it| it.effect).find(|effect| touches(effect, event.at, happening))
+    }
+
+    /// As every command tells it to a program.
+    pub(crate) fn to_json(&self, place: &InputPlace) -> Value {
+        let RuleClockEffect { rule, zone, effect, .. } = &self.rule;
+        let mut told = json!({
+            "at": self.at(),
+            "policy": place.reference(&self.policy.identity),
+            "rule": &**rule,
+            "zone": zone.name(),
+            "note": effect.to_string(),
+        });
+        if let Some(name) = &place.name {
+            told["place"] = Value::from(&**name);
+        }
+        told
+    }
+
+    pub(crate) fn at(&self) -> Timestamp {
+        self.rule.effect.change.at
+    }
+}
+
+impl fmt::Display for TouchedRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (identity, RuleClockEffect { rule, zone, effect, .. }) =
+            (&self.policy.identity, &self.rule);
+        let (namespace, name) = (identity.namespace(), identity.name());
+        write!(f, "{namespace}/{name} {rule}: in {zone}, {effect}")
+    }
+}
 
 /// The clock changes that may touch the instants still to come.
 ///
 /// Instants are asked about in order of time, so a change that is over is never looked at again:
 /// a long period costs no more for each instant than a short one.
-pub(super) struct Touches<'a> {
+pub(crate) struct Touches<'a> {
     effects: &'a [ClockEffect],
 }
 
 impl<'a> Touches<'a> {
     /// Among these effects, which are in order of time.
-    pub(super) fn among(effects: &'a [ClockEffect]) -> Touches<'a> {
+    pub(crate) fn among(effects: &'a [ClockEffect]) -> Touches<'a> {
         Touches { effects }
     }
 
     /// The effect that has touched what happens at an instant, which is not before the last one
     /// asked about.
-    pub(super) fn at(&mut self, at: Timestamp, happening: Happening) -> Option<&'a ClockEffect> {
+    pub(crate) fn at(&mut self, at: Timestamp, happening: Happening) -> Option<&'a ClockEffect> {
         let is_over = |effect: &ClockEffect| since(effect, at) >= reach(effect);
         while let [first, rest @ ..] = self.effects
             && is_over(first)

@@ -1,0 +1,64 @@
+//! What clock changes do to the rules of policies, for those who look ahead: nothing is wrong with a rule
+//! at half past two, but its reader may want to know.
+
+use almanac_calendar::Effect;
+use almanac_engine::{Family, PolicyName, RuleClockEffect, World};
+use jiff::{SignedDuration, Timestamp};
+
+use super::everything::{Everything, belongs_somewhere};
+use crate::finding::{Code, FieldPath, Finding, Path};
+use crate::kinds::Role;
+use crate::reading::{PlacedFinding, Reading};
+
+/// How far is looked ahead: every clock change of a year, and the first of them once more.
+const AHEAD: SignedDuration = SignedDuration::from_hours(24 * 366);
+
+/// A finding for each rule that meets an hour that is skipped or comes twice within a year.
+#[must_use]
+pub fn clock_changes(
+    reading: &Reading,
+    everything: &Everything,
+    from: Timestamp,
+) -> Vec<PlacedFinding> {
+    let to = from.saturating_add(AHEAD).unwrap_or(Timestamp::MAX);
+    let mut told = Vec::new();
+    for (index, (object, checked)) in reading.objects.iter().zip(&everything.objects).enumerate() {
+        let (Some(identity), Some(slim)) = (&checked.identity, &checked.slim) else { continue };
+        let Role::Policy(family) = checked.kind.role() else { continue };
+        if !belongs_somewhere(reading, object.source, &everything.places) {
+            continue;
+        }
+        let mut world = World::default();
+        world.hold(identity.clone(), slim.clone());
+        let policy = PolicyName::new(family, identity.clone());
+        let effects = world.clock_effects(&policy, from, to);
+        for of_rule in effects.chunk_by(|one, other| one.position == other.position) {
+            let Some(finding) = finding(family, of_rule) else { continue };
+            let span = object.node.locate(&finding.field, false);
+            let (source, object) = (object.source, Some(index));
+            told.push(PlacedFinding { source, span: Some(span), finding, object, place: None });
+        }
+    }
+    told
+}
+
+fn finding(family: Family, effects: &[RuleClockEffect]) -> Option<Finding> {
+    // How long a window is open is what its times say; that a time is not what was written is news.
+    let is_moved = |effect: &&RuleClockEffect| {
+        !matches!(effect.effect.effect, Effect::Shorter { .. } | Effect::Longer { .. })
+    };
+    let moved: Vec<&RuleClockEffect> = effects.iter().filter(is_moved).collect();
+    let RuleClockEffect { position, zone, .. } = moved.first()?;
+    let position = usize::try_from(*position).unwrap_or(usize::MAX);
+    let spec = Path::Root.key("spec");
+    let field: FieldPath = match family {
+        Family::CronScaling => (&spec.key("rules").index(position).key("schedule")).into(),
+        Family::ScheduledCapacity => {
+            (&spec.key("schedule").key("behaviors").index(position)).into()
+        }
+    };
+    let told: Vec<String> = moved.iter().map(|it| it.effect.to_string()).collect();
+    let message = format!("in {zone}, {}", told.join("; "));
+    let at = moved.iter().map(|it| it.effect.change.at).collect();
+    Some(Finding::new(Code::ClockChange, field, message).with_instants(at))
+}
