@@ -16,10 +16,10 @@ use clap_complete::env::{CompleteEnv, Shells};
 
 use crate::outcome::exit_codes_without_findings;
 
-/// Print a script that has a shell complete the commands of almanac
+/// Print a shell completion script
 ///
-/// What is offered is asked of almanac itself, which has to be on the PATH. Also for the kubectl plugin:
-/// link almanac as kubectl-almanac and as kubectl_complete-almanac.
+/// The script calls almanac, which must be on the PATH. It also works for the kubectl plugin: link almanac
+/// as kubectl-almanac and as kubectl_complete-almanac.
 #[derive(Args)]
 #[command(
     arg_required_else_help = true,
@@ -35,7 +35,7 @@ As a plugin of kubectl, which completes with its own script:
 ", exit_codes_without_findings!())
 )]
 pub(crate) struct CompletionArguments {
-    /// Which shell
+    /// The shell
     shell: Shell,
 }
 

@@ -15,7 +15,7 @@ use crate::VERSION;
 use crate::argument_error::ArgumentError;
 use crate::outcome::exit_codes_without_findings;
 
-/// Print a page of the manual, or write all pages into a folder
+/// Print a manual page, or write all pages into a directory
 #[derive(Args)]
 #[command(after_help = concat!("Examples:
   almanac man forecast | man -l -
@@ -23,11 +23,11 @@ use crate::outcome::exit_codes_without_findings;
 
 ", exit_codes_without_findings!()))]
 pub(crate) struct ManArguments {
-    /// The command that the page is about [default: all of almanac]
+    /// The command to print the page of [default: almanac itself]
     #[arg(value_name = "COMMAND")]
     about: Option<String>,
 
-    /// Write a page for almanac and one for each command into this folder
+    /// Write a page for almanac and one for each command into this directory
     #[arg(long, value_name = "DIR", conflicts_with = "about")]
     out: Option<PathBuf>,
 }
@@ -54,7 +54,8 @@ pub(crate) fn run(
         None => &command,
         Some(name) => command.find_subcommand(name).ok_or_else(|| {
             let names: Vec<&str> = command.get_subcommands().map(Command::get_name).collect();
-            let message = format!("no command is called so; there are {}", names.join(", "));
+            let message =
+                format!("there is no such command; the commands are {}", names.join(", "));
             ArgumentError::whole("COMMAND", name, message)
         })?,
     };

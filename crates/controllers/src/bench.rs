@@ -1,4 +1,4 @@
-//! A stand for tests: the controllers before a stub of the API, under one clock that stands still while
+//! A test bench: the controllers in front of a stub of the API, under a paused clock.
 //! nobody waits.
 
 use std::sync::Arc;

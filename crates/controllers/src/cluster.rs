@@ -1,4 +1,8 @@
-//! What is known of the cluster: the world that is decided over, and what the API server wants to be
+//! What is known of the cluster: the world that decisions are based on, and the bookkeeping that writes
+//! to each object need.
+//!
+//! It is filled by watches and read by everything else. It is one value behind one lock, which is never
+//! held while waiting.
 //! told about each object when it is written.
 //!
 //! Filled by watches, read by everybody. It is one value behind one lock; nobody keeps the lock

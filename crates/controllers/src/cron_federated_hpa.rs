@@ -1,4 +1,7 @@
-//! `CronFederatedHPA`: rules that set a target's replicas or bounds when their time comes.
+//! `CronFederatedHPA`: rules that set a target's replicas or bounds on a schedule.
+//!
+//! This module composes the status; `report` turns what happened to firings into Events and log lines,
+//! and `metrics` exports it.
 //!
 //! What stands in the status is here; `report` tells and counts what came of firings, `metrics` is
 //! what is exported.

@@ -1,4 +1,7 @@
-//! Which families there are here, and what each does besides deciding: what stands in its status, and
+//! The families of policies, and what each does besides deciding: its status, and how it reports and
+//! counts what has happened.
+//!
+//! To add a family, add a field and an arm where one is chosen.
 //! what is told and counted of what has happened.
 //!
 //! A family is added by its field and an arm where one is chosen.

@@ -1,4 +1,4 @@
-//! What this process knows while it leads, for those who answer questions: nothing when it does not.
+//! What this process knows while it is the leader, for whatever needs to be answered; nothing otherwise.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

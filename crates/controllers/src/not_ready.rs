@@ -1,4 +1,5 @@
-//! How many objects need somebody's attention, and why: counted when it is asked for. What their
+//! Counts the objects that need attention, by reason, at the time of the scrape. What their conditions
+//! say is up to each family.
 //! conditions say is each family's own affair.
 
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! The whole of it: waits to lead, runs a term, and waits again when the lease was lost.
+//! The whole process: waits to become the leader, runs a term, and waits again when the lease is lost.
 
 use std::time::Duration;
 

@@ -1,4 +1,7 @@
-//! One turn: what it is about is fetched, the engine opens it, the API server is written to, the engine
+//! One turn: fetches what it is about, lets the engine open it, writes to the API server, lets the engine
+//! close it, and reports what has happened.
+//!
+//! It is the same for every family; how each one reports is up to that family.
 //! closes it, and what has happened is told.
 //!
 //! It is the same for every family; what is told of each is the family's own affair.

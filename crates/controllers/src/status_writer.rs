@@ -1,4 +1,7 @@
-//! Recording statuses: one write for whatever has happened to a policy since the last one.
+//! Writes statuses: one write for whatever has happened to a policy since the last one.
+//!
+//! A failed write is retried with a growing backoff, with whatever there is to record by then, so no
+//! history is lost. What a status contains is up to each kind.
 //!
 //! A write that fails is tried again, later each time, with whatever is to be recorded by then; so a
 //! write that fails costs nothing of a history. What stands in a status is the affair of

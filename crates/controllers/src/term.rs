@@ -1,4 +1,7 @@
-//! One term of leading: everything is listed anew, so that nothing is decided over what was so
+//! One term as the leader: lists everything afresh, so that no decision is based on stale data, then runs
+//! the turns until shutdown.
+//!
+//! Everything that runs here ends when the term is dropped, and writes nothing once the fence is closed.
 //! before; then everybody gets their turns, until the process is to end.
 //!
 //! Whatever runs here ends when the term is dropped, and writes nothing once the fence is shut.

@@ -1,4 +1,9 @@
-//! Whose turn it is: one policy after the other, each when it asked for it, or when something about
+//! The work queue: whose turn it is. A policy has a turn when it asked for one, or when something about it
+//! has changed.
+//!
+//! No policy has two turns at once. Many policies have theirs at the same time, except those that write
+//! the same object: these take theirs one after the other, for one instant in the order of their names, as
+//! in a forecast. This module does not know what a turn consists of.
 //! it has changed.
 //!
 //! No policy has two turns at once, and many have theirs at the same time, but for those that write the

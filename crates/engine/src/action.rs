@@ -1,4 +1,4 @@
-//! What a decision wants done, and what became of it.
+//! What a decision wants done, and the outcome of it.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Who wants to be asked again, and when.
+//! Which policies want another turn, and when.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,8 @@
-//! Where a run of a world begins: with what is, or, where nobody knows what is, as if all policies had
+//! Where a run of a world begins: at the current state or, if that is unknown, as if all policies had always
+//! been in force as they are now.
+//!
+//! What that means for a policy is up to its family. This module makes sure that connected policies begin in
+//! the same way.
 //! always been in force as they are written now.
 //!
 //! What that means for a policy is its family's; that policies which meet begin alike is said here.

@@ -1,4 +1,4 @@
-//! What deciding gives, in every family.
+//! The result of a decision, in every family.
 
 use jiff::Timestamp;
 

@@ -1,4 +1,4 @@
-//! Which families of policies there are, and how a policy is named.
+//! The families of policies, and how a policy is named.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Which of an object's fields policies set.
+//! The fields of objects that policies set.
 
 use std::fmt;
 

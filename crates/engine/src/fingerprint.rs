@@ -1,4 +1,7 @@
-//! A short, stable mark of a text, by which a later process sees whether it is still the same.
+//! A short, stable hash of a text, by which a later process recognises whether it is still the same.
+//!
+//! It is stored in the status of objects, so it must not change between releases, machines or processes. It
+//! protects against mistakes, not against malice.
 //!
 //! It is written into the status of objects, so it must not change between releases, machines or
 //! processes. It protects against confusion, not against malice.

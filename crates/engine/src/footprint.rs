@@ -1,4 +1,4 @@
-//! What a policy reads and what it writes, and which policies belong together by it.
+//! What a policy reads and writes, and which policies are connected as a result.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,7 @@
-//! What names an object in the world: its group, kind, namespace and name.
+//! The identity of an object in the world: its group, kind, namespace and name.
+//!
+//! The version is left out, because two versions of a kind are one object. Which version to use with the API
+//! server is up to the shell.
 //!
 //! The version is left out: two versions of a kind are one object. Which version to speak to the
 //! API server with is the shell's affair.

@@ -1,5 +1,24 @@
 //! The decisions: what every policy wants at an instant, why, and when that can next change.
 //!
+//! Each family of policies has a directory with the same files:
+//!
+//! | file | what it contains |
+//! |---|---|
+//! | `policy` | a checked policy |
+//! | `gather` | the parts of the [`World`] that a decision depends on |
+//! | `decide` | the decision: a pure function of what was gathered and `now` |
+//! | `settle` | what is remembered once the outcome of the actions is known |
+//! | `reasons` | why it was decided that way, and how to say it |
+//!
+//! Beside them is what the families share: the [`World`], the parts of a decision ([`Decision`],
+//! [`Action`], [`Outcome`], [`Reason`]), the [`Agenda`] of when each policy wants its next turn, and
+//! [`turn`], which is how policies act on a world one after the other. The list of families, and their
+//! common interface, is in `families` and nowhere else.
+//!
+//! Everything here is a function of its inputs: no clock, no I/O, no Kubernetes types, no hash order.
+//! `almanac-api` turns what users write into the checked policies of this crate; the controllers and the
+//! forecast carry the actions out.
+//!
 //! A folder for each family of policies, with the same files in each:
 //!
 //! | file | what it holds |

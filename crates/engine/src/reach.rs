@@ -1,4 +1,4 @@
-//! What could not be fetched before a turn, and so is no part of what the turn may rely on.
+//! What could not be fetched before a turn, so that the turn must not rely on it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,4 +1,8 @@
-//! Why something was decided, in the shape that all families share.
+//! Why something was decided, in a form that all families share.
+//!
+//! A reason is a small value without text. It refers to rules by their position and is rendered later,
+//! against the input it was made from. Normally only what won is recorded; the whole chain, including what
+//! lost and why, is recorded on request, by the same code.
 //!
 //! A reason is a small value without text. It refers to rules by their position and is rendered
 //! later, against the input it was made from. The everyday path records only what won; the whole

@@ -1,4 +1,9 @@
-//! One policy's turn: gather and decide, then whatever carries the actions out, then settle.
+//! One policy's turn: gather and decide, then let the caller carry the actions out, then settle.
+//!
+//! This is the whole loop, except for the writes. [`open`] gathers and decides; its actions are in the
+//! [`OpenTurn`]. Between that and [`OpenTurn::close`], a controller writes to an API server, a forecast to its
+//! world ([`take`]), and a test to whatever it likes. The result says when the policy wants its next turn, what
+//! was recorded, and which fields were set by what.
 //!
 //! This is the whole loop, without the writes in it. [`open`] gathers and decides; its actions are
 //! read off the [`OpenTurn`]. Between that and [`OpenTurn::close`] a controller writes to an API

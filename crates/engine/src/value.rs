@@ -1,4 +1,4 @@
-//! What a field of an object is: a number, a text, names, or numbers by name.
+//! The value of an object's field: a number, a text, names, or numbers by name.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;

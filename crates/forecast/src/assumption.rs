@@ -1,4 +1,4 @@
-//! What the world does not say, and what is assumed instead.
+//! What is unknown about the world, and what is assumed instead.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! Why a target is as it is at an instant, as far as one policy goes, and what changes next.
+//! Why a target has its values at an instant, as far as one policy is concerned, and what changes next.
 
 use almanac_engine::{
     Field, Identity, PolicyName, RuleExplanation, Value, Verdict, World, islands,

@@ -1,4 +1,14 @@
-//! What will happen: the engine's decisions under a virtual clock.
+//! The future: the engine's decisions under a virtual clock.
+//!
+//! A [`Simulation`] lets every policy of a world take its turns, jumping from one instant at which something
+//! can change to the next. It is the same loop that the controllers run, with a virtual clock and a world that
+//! never fails, so a preview cannot disagree with production. It answers three questions: what will every value
+//! be over a period ([`Forecast`]), why is it what it is at an instant ([`explain`]), and what comes next
+//! ([`Upcoming`]).
+//!
+//! What is unknown about the world is assumed, and every [`Assumption`] is reported.
+//!
+//! Nothing here reads files, knows the current time, or draws: that is up to the caller.
 //!
 //! A [`Simulation`] lets every policy of a world take its turns, jumping from one instant at which
 //! something can change to the next. It is the loop the controllers run, with a clock of its own

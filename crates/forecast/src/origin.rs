@@ -1,4 +1,4 @@
-//! Where a value comes from: who set it, and why.
+//! Where a value comes from: what set it, and why.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! A stretch of time to look at.
+//! A period of time.
 
 use jiff::Timestamp;
 

@@ -1,4 +1,4 @@
-//! A field over time: segments that follow each other without a gap.
+//! A field over time: contiguous segments.
 
 use std::sync::Arc;
 

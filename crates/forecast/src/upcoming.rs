@@ -1,4 +1,4 @@
-//! What comes next, of everything, in order.
+//! The upcoming firings and window boundaries of all policies, in order.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

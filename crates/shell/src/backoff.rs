@@ -1,4 +1,4 @@
-//! How long to wait before another attempt: longer each time, and not the same for everybody.
+//! How long to wait before the next attempt: longer each time, with jitter.
 
 use std::time::Duration;
 

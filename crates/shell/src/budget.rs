@@ -1,4 +1,8 @@
-//! How many writes go at once and how fast, and which of those that wait go first.
+//! Limits how many writes are in flight and how fast they start, and decides which of the waiting ones go
+//! first.
+//!
+//! At the top of the hour thousands of writes are due in the same second. Those that change capacity go before
+//! those that record it, and these before Events.
 //!
 //! At the top of the hour thousands of writes are wanted in the same second. What changes capacity
 //! goes before what records it, and that before what merely tells of it.

@@ -1,5 +1,8 @@
 //! The clock that policies follow.
 //!
+//! It is passed in, so that a test can choose the time. Leases have a clock of their own, see
+//! [`crate::monotonic`].
+//!
 //! It is handed to whoever needs it, so that a test can choose the time. Leases have a clock of
 //! their own, see [`crate::monotonic`].
 

@@ -1,4 +1,7 @@
-//! Metrics and health over HTTP: what is answered. How connections are served, and how many, is in
+//! Metrics and health over HTTP: the responses. How connections are served, and how many, is in `listener`.
+//!
+//! `/metrics` is evaluated at the time of the scrape. `/healthz` fails when the process is stuck and should be
+//! restarted; `/readyz` fails while something it needs is missing.
 //! `listener`.
 //!
 //! `/metrics` is evaluated when it is asked for. `/healthz` fails when the process is stuck and should

@@ -1,4 +1,10 @@
-//! Following a kind of objects: all of them as they are, then every change, for as long as wanted.
+//! Watches a kind of objects: all of them as they are, then every change, for as long as needed.
+//!
+//! What a follower keeps of an object is up to it, so that a process that watches tens of thousands keeps only
+//! what it needs. Objects are not parsed into types here: one malformed object must not hide the others.
+//!
+//! Silence is never taken as a sign of health. Every request has a timeout, a watch that stays silent is
+//! verified, and the age of the view of a kind can be queried at any time.
 //!
 //! What a follower keeps of an object is its own affair, so that a process that follows tens of
 //! thousands keeps only what it needs. Nothing is read into types here: an object that is oddly

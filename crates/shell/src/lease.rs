@@ -1,4 +1,9 @@
-//! Who leads: one of the replicas, by a Lease that it renews.
+//! Leader election: one of the replicas leads, by a Lease that it renews.
+//!
+//! A [`Candidate`] acquires the Lease and keeps it; the [`Fence`] it holds meanwhile says, by the monotonic clock,
+//! how long it may still write. The fence closes before any other replica may take the Lease, so a leader that
+//! was paused, cut off or starved finds it closed before it writes anything stale. The [`Switch`] is an
+//! annotation on the same Lease, with which people stop everything. This module does not know what a leader does.
 //!
 //! A [`Candidate`] wins the Lease and keeps it; the [`Fence`] it holds meanwhile says, by the
 //! monotonic clock, how long it may still write. The fence shuts earlier than anybody else may take

@@ -1,4 +1,21 @@
-//! What every process that talks to a cluster needs once, whatever it does there.
+//! What every process that talks to a cluster needs, whatever it does there.
+//!
+//! | module | what it provides |
+//! |---|---|
+//! | [`client`] | the connection to the API server |
+//! | [`clock`] | the policies' clock, which a test can shift |
+//! | [`lease`] | leader election, and the fence that every write has to pass |
+//! | [`writer`] | every write but the lease's: fenced, within the budget, and with a precondition |
+//! | [`budget`] | how many writes are in flight, and which go first |
+//! | [`following`] | a kind of objects, listed and watched, and the age of the view of it |
+//! | [`event_log`] | Events, bounded |
+//! | [`endpoints`] | metrics and health over HTTP |
+//! | [`process_metrics`] | the version, and the resources that the process uses |
+//! | [`log`] | one line per event, for machines or for people |
+//! | [`shutdown`] | a signal, and a token for everything that waits for it |
+//! | [`backoff`] | how long to wait before the next attempt |
+//!
+//! What is written, and when, is decided elsewhere.
 //!
 //! | module | what it gives |
 //! |---|---|

@@ -1,4 +1,6 @@
-//! The clock that leases run on: it cannot be set, and goes on while the machine sleeps.
+//! The clock that leases use: it cannot be set, and keeps running while the machine sleeps.
+//!
+//! It is passed in, so that a test can choose the time.
 //!
 //! It is handed to whoever needs it, so that a test can choose the time.
 

@@ -1,4 +1,7 @@
-//! What this program is, and what its process takes of the machine.
+//! The version of this program, and the resources that its process uses.
+//!
+//! The names are those of the Prometheus client libraries, so that dashboards recognise them. The figures are
+//! for Linux; elsewhere they are absent, as is any that cannot be read.
 //!
 //! The names are those that the client libraries of Prometheus use, so that dashboards know them. The
 //! figures are Linux's; elsewhere they are absent, and so is any that cannot be read.

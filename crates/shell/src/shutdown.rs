@@ -1,4 +1,4 @@
-//! A signal to end, and everybody who waits for it.
+//! The shutdown signal, and a token for everything that waits for it.
 
 use tokio_util::sync::CancellationToken;
 

@@ -1,5 +1,12 @@
 //! Every write but the lease's own, in one place: behind the fence and within the budget.
 //!
+//! Every change carries the version of the object that it was based on, and the API server rejects it if the
+//! object has changed since. So nothing stale is written, even by a process that was paused between its last
+//! check of the lease and the request.
+//!
+//! If the API server is overloaded, the request is retried a few times; any other failure is returned as it is.
+//! Whether to retry is up to the caller.
+//!
 //! Whatever changes an object says which version of it was decided over, and the API server refuses
 //! it when the object has changed since. So nothing stale is written, even by a process that was
 //! stopped between its last look at the lease and the request.

@@ -19,7 +19,7 @@ pub(crate) const MAX_EXECUTIONS: usize = 32;
 /// The most characters the message of an execution has.
 pub(crate) const MAX_MESSAGE: usize = 4_096;
 
-/// What is scaled, and when.
+/// What to scale, and when.
 #[derive(CustomResource, KubeSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[kube(
     group = "autoscaling.karmada.io",
@@ -78,25 +78,25 @@ pub struct CronFederatedHPASpec {
 )]
 pub struct CronFederatedHPARule {
     /// The name of the rule, 1 to 32 characters, unique within the object. The history of a rule
-    /// is kept under its name: another name is another rule.
+    /// is kept under its name: a renamed rule is a new rule.
     // The schema gives it an empty default instead of requiring it: only then does the API server
     // come to the rule that explains `ruleName`.
     #[serde(default)]
     #[schemars(length(max = MAX_RULE_NAME))]
     pub name: String,
-    /// Not a field: some published examples write it in place of `name`, and are told so.
+    /// Not supported: some published examples use it instead of `name`, and the error says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 253))]
     pub rule_name: Option<String>,
     /// When the rule fires: a cron expression of five fields, as for a Kubernetes `CronJob`.
     #[schemars(length(min = 1, max = 256))]
     pub schedule: String,
-    /// The replicas to set. Needed for workloads; not for autoscalers.
+    /// The replicas to set. Required for workloads; not used for autoscalers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     pub target_replicas: Option<i32>,
-    /// The lower bound to set. For autoscalers, which need this, `targetMaxReplicas` or both; a
-    /// bound that isn't named stays, unless it has to make way for the one that is.
+    /// The lower bound to set. For autoscalers, which require this, `targetMaxReplicas` or both. A
+    /// bound that isn't set keeps its value, unless it has to make way for the one that is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub target_min_replicas: Option<i32>,
@@ -104,16 +104,16 @@ pub struct CronFederatedHPARule {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub target_max_replicas: Option<i32>,
-    /// Stops the rule from firing for as long as it is true. What it missed then is not caught up.
+    /// Stops the rule from firing while it is true. Firings missed meanwhile are not made up for.
     #[serde(default = "not_suspended", skip_serializing_if = "Option::is_none")]
     pub suspend: Option<bool>,
-    /// The time zone of the schedule, by its IANA name, such as `Europe/Berlin`. Absent: UTC.
+    /// The time zone of the schedule, by its IANA name, such as `Europe/Berlin`. Defaults to UTC.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 64))]
     pub time_zone: Option<String>,
-    /// How late, in seconds, a firing may still be carried out after a downtime or a failure.
-    /// Smaller than the shortest time between two firings. Absent: 300, or one second less than
-    /// that time where it is shorter.
+    /// How many seconds late a firing may still be carried out, after downtime or a failure. Must
+    /// be smaller than the shortest time between two firings. Defaults to 300, or to one second
+    /// less than that time if it is shorter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub max_delay_seconds: Option<i32>,
@@ -164,7 +164,7 @@ pub struct ExecutionHistory {
     /// The name of the rule.
     #[schemars(length(max = MAX_RULE_NAME))]
     pub rule_name: String,
-    /// Stands for the rule as it was when it was last handled; a rule that has changed since does
+    /// Identifies the rule as it was when it was last handled; a rule that has changed since does
     /// not fire for the past.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 16))]
@@ -172,14 +172,14 @@ pub struct ExecutionHistory {
     /// The firings up to this instant are settled: carried out, missed or superseded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_handled_time: Option<Time>,
-    /// When the rule fires next. Absent while the rule is suspended or can't be used.
+    /// When the rule fires next. Absent while the rule is suspended or invalid.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_execution_time: Option<Time>,
-    /// What was carried out, newest first.
+    /// Successful executions, newest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = MAX_EXECUTIONS))]
     pub successful_executions: Vec<SuccessfulExecution>,
-    /// What failed or was missed, newest first.
+    /// Failed and missed executions, newest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = MAX_EXECUTIONS))]
     pub failed_executions: Vec<FailedExecution>,
@@ -189,7 +189,7 @@ pub struct ExecutionHistory {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SuccessfulExecution {
-    /// The instant of the firing.
+    /// The scheduled time of the firing.
     pub schedule_time: Time,
     /// When it was carried out.
     pub execution_time: Time,
@@ -202,7 +202,8 @@ pub struct SuccessfulExecution {
     /// The lower bound that was set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub applied_min_replicas: Option<i32>,
-    /// What else there is to say: that a bound the rule doesn't name had to make way.
+    /// Additional information, such as a bound that had to make way although the rule doesn't set
+    /// it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = MAX_MESSAGE))]
     pub message: Option<String>,
@@ -212,7 +213,7 @@ pub struct SuccessfulExecution {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FailedExecution {
-    /// The instant of the firing.
+    /// The scheduled time of the firing.
     pub schedule_time: Time,
     /// When it was given up.
     pub execution_time: Time,

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::schema::ScaleTargetReference;
 
-/// What is scaled over which clusters, by what, within which bounds.
+/// What to scale across clusters, by which metrics, and within which bounds.
 #[derive(CustomResource, KubeSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[kube(
     group = "autoscaling.karmada.io",
@@ -42,16 +42,16 @@ use super::schema::ScaleTargetReference;
     validation = Rule::new("!has(self.minReplicas) || self.minReplicas <= self.maxReplicas").message("minReplicas must not exceed maxReplicas"),
 )]
 pub struct FederatedHPASpec {
-    /// What is scaled.
+    /// The object to scale.
     pub scale_target_ref: ScaleTargetReference,
-    /// The lower bound. Absent: 1.
+    /// The lower bound. Defaults to 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     pub min_replicas: Option<i32>,
     /// The upper bound.
     #[schemars(range(min = 1))]
     pub max_replicas: i32,
-    /// By what to scale. Absent: by 80 % of the requested CPU.
+    /// The metrics to scale by. Defaults to 80 % of the requested CPU.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 64))]
     #[x_kube(merge_strategy = ListMerge::Atomic)]

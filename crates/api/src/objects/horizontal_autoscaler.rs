@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::schema::{self, Observed, ScaleTargetReference};
 
-/// What is scaled, by what, within which bounds.
+/// What to scale, by which metrics, and within which bounds.
 #[derive(CustomResource, KubeSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[kube(
     group = "autoscaling.karpenter.sh",
@@ -46,7 +46,7 @@ use super::schema::{self, Observed, ScaleTargetReference};
     validation = Rule::new("!has(self.scaleTargetRef.apiVersion) || self.scaleTargetRef.apiVersion != 'app/v1'").message("scaleTargetRef.apiVersion: there is no 'app/v1', write 'apps/v1'"),
 )]
 pub struct HorizontalAutoscalerSpec {
-    /// What is scaled: anything with a `scale` subresource.
+    /// The object to scale: anything with a `scale` subresource.
     pub scale_target_ref: ScaleTargetReference,
     /// The lower bound.
     #[schemars(range(min = 0))]
@@ -54,7 +54,7 @@ pub struct HorizontalAutoscalerSpec {
     /// The upper bound.
     #[schemars(range(min = 0))]
     pub max_replicas: i32,
-    /// By what to scale. Of several the highest recommendation is taken.
+    /// The metrics to scale by. If there are several, the highest recommendation wins.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 32))]
     #[x_kube(merge_strategy = ListMerge::Atomic)]
@@ -64,30 +64,30 @@ pub struct HorizontalAutoscalerSpec {
     pub behavior: Option<Behavior>,
 }
 
-/// One thing to scale by.
+/// A metric to scale by.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Metric {
-    /// The answer to a Prometheus query.
+    /// The result of a Prometheus query.
     pub prometheus: PrometheusMetric,
 }
 
-/// A query and what its answer should be.
+/// A query and the target for its result.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PrometheusMetric {
     /// A Prometheus query that yields exactly one sample.
     #[schemars(length(min = 1, max = 4096))]
     pub query: String,
-    /// What the answer should be.
+    /// The target for the result.
     pub target: MetricTarget,
 }
 
-/// What the answer to a query should be.
+/// The target for the result of a query.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MetricTarget {
-    /// How the answer and the value are compared.
+    /// How the result is compared with the value.
     #[serde(rename = "type")]
     pub kind: MetricTargetType,
     /// The value: as it is, for each replica, or in percent.
@@ -95,15 +95,15 @@ pub struct MetricTarget {
     pub value: Quantity,
 }
 
-/// How an answer and its target are compared.
+/// How a result is compared with its target.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum MetricTargetType {
-    /// The answer should be the value.
+    /// The result should equal the value.
     #[default]
     Value,
-    /// The answer should be the value for each replica.
+    /// The result should equal the value for each replica.
     AverageValue,
-    /// The answer is a fraction of one; the value is in percent.
+    /// The result is a fraction of one; the value is a percentage.
     Utilization,
 }
 
@@ -111,10 +111,10 @@ pub enum MetricTargetType {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Behavior {
-    /// Upwards. Absent: at once, to the highest recommendation.
+    /// Scaling up. By default immediately, to the highest recommendation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scale_up: Option<ScalingRules>,
-    /// Downwards. Absent: to the highest recommendation of the last 300 seconds.
+    /// Scaling down. By default to the highest recommendation of the last 300 seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scale_down: Option<ScalingRules>,
 }
@@ -123,21 +123,21 @@ pub struct Behavior {
 #[derive(KubeSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ScalingRules {
-    /// How far back recommendations are looked at before scaling.
+    /// How many seconds of past recommendations are considered before scaling.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 3600))]
     pub stabilization_window_seconds: Option<i32>,
-    /// Which recommendation, and which policy, is taken. Absent: `Max`.
+    /// Which recommendation and which policy is used. Defaults to `Max`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub select_policy: Option<SelectPolicy>,
-    /// How much may change in how long. Absent: any amount at once.
+    /// How much may change within what time. Defaults to any amount at once.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 16))]
     #[x_kube(merge_strategy = ListMerge::Atomic)]
     pub policies: Vec<ScalingPolicy>,
 }
 
-/// Which of several is taken.
+/// Which of several is used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum SelectPolicy {
     /// The one that changes most.
@@ -145,11 +145,11 @@ pub enum SelectPolicy {
     Max,
     /// The one that changes least.
     Min,
-    /// None: this direction is never taken.
+    /// None: never scale in this direction.
     Disabled,
 }
 
-/// How much may change in how long.
+/// How much may change within what time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ScalingPolicy {
@@ -159,7 +159,7 @@ pub struct ScalingPolicy {
     /// How much.
     #[schemars(range(min = 1))]
     pub value: i32,
-    /// In how many seconds.
+    /// Within how many seconds.
     #[schemars(range(min = 1, max = 1800))]
     pub period_seconds: i32,
 }
@@ -192,21 +192,21 @@ pub struct HorizontalAutoscalerStatus {
     /// How many replicas there should be.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub desired_replicas: Option<i32>,
-    /// The last answer to each query, in the order of the spec.
+    /// The last result of each query, in the order of the spec.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 32))]
     #[x_kube(merge_strategy = ListMerge::Atomic)]
     pub current_metrics: Vec<CurrentMetric>,
 }
 
-/// The last answer to a query.
+/// The last result of a query.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CurrentMetric {
     /// The query.
     #[schemars(length(max = 4096))]
     pub query: String,
-    /// Its answer; absent when there was none that could be used.
+    /// Its result; absent if there was none that could be used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 32))]
     pub value: Option<String>,

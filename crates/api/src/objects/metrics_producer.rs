@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::schema::{self, Observed};
 
-/// What is published. Exactly one source is meant to be given.
+/// What to publish. Set exactly one source.
 #[derive(CustomResource, KubeSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[kube(
     group = "autoscaling.karpenter.sh",
@@ -48,85 +48,87 @@ use super::schema::{self, Observed};
     validation = Rule::new("!(has(self.schedule) && has(self.scheduleSpec))").message("schedule and scheduleSpec are two names for the same field; set only one of them"),
 )]
 pub struct MetricsProducerSpec {
-    /// The number follows this schedule.
+    /// A number that follows this schedule.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schedule: Option<Schedule>,
-    /// Another name of `schedule`, as the first releases had it.
+    /// An alias of `schedule` from the first releases.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schedule_spec: Option<Schedule>,
-    /// The length of a queue. Accepted, but not carried out: the object says so in its conditions.
+    /// The length of a queue. Accepted, but not supported: the object says so in its conditions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::anything")]
     pub queue: Option<Value>,
-    /// The capacity pods have reserved. Accepted, but not carried out.
+    /// The capacity pods have reserved. Accepted, but not supported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::anything")]
     pub reserved_capacity: Option<Value>,
-    /// The capacity pending pods need. Accepted, but not carried out.
+    /// The capacity pending pods need. Accepted, but not supported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::anything")]
     pub pending_capacity: Option<Value>,
 }
 
-/// Behaviours, and what holds when none is active.
+/// Behaviours, and the default when none is active.
 #[derive(KubeSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Schedule {
-    /// When which number holds. Of several that are active at once the one with the highest
-    /// priority wins, and among equals the first in this list.
+    /// Which number applies when. If several are active at once, the one with the highest priority
+    /// wins; among equals, the first in this list.
     #[schemars(length(max = 256))]
     #[x_kube(merge_strategy = ListMerge::Atomic)]
     pub behaviors: Vec<ScheduledBehavior>,
-    /// The time zone of all patterns, by its IANA name, such as `America/Los_Angeles`. Absent: UTC.
+    /// The time zone of all patterns, by its IANA name, such as `America/Los_Angeles`. Defaults to
+    /// UTC.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 64))]
     pub timezone: Option<String>,
-    /// The number that holds when no behaviour is active.
+    /// The number that applies when no behaviour is active.
     #[schemars(range(min = 0))]
     pub default_replicas: i32,
 }
 
-/// A number that holds from every start to the next end.
+/// A number that applies from each start to the next end.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ScheduledBehavior {
     /// The number.
     #[schemars(range(min = 0))]
     pub replicas: i32,
-    /// When it begins to hold.
+    /// When it starts to apply.
     pub start: Pattern,
-    /// When it ceases to hold.
+    /// When it stops applying.
     pub end: Pattern,
-    /// Higher wins where behaviours overlap. Absent: 0.
+    /// The higher priority wins if behaviours overlap. Defaults to 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub priority: Option<i32>,
 }
 
-/// A recurring moment of the wall clock. Lists of values, separated by commas; no ranges, no steps.
+/// A recurring time of the wall clock. Each field is a comma-separated list of values, without
+/// ranges or steps.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Pattern {
-    /// Minutes, 0 to 59. Absent: 0.
+    /// Minutes, 0 to 59. Defaults to 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::integer_or_text")]
     pub minutes: Option<IntOrString>,
-    /// Hours, 0 to 23. Absent: 0.
+    /// Hours, 0 to 23. Defaults to 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::integer_or_text")]
     pub hours: Option<IntOrString>,
-    /// Days of the month, 1 to 31. Absent: any. With weekdays too, both must match.
+    /// Days of the month, 1 to 31. Defaults to any. If weekdays are set too, both must match.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::integer_or_text")]
     pub days: Option<IntOrString>,
-    /// Months, such as `Jan,Feb` or `1,2`. Absent: any.
+    /// Months, such as `Jan,Feb` or `1,2`. Defaults to any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::integer_or_text")]
     pub months: Option<IntOrString>,
-    /// Weekdays, such as `Mon,Tue` or `1,2`. Absent: any.
+    /// Weekdays, such as `Mon,Tue` or `1,2`. Defaults to any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::integer_or_text")]
     pub weekdays: Option<IntOrString>,
-    /// Years, for what happens once, such as `2026`. Absent: any.
+    /// Years, such as `2026`, for what happens only once. Defaults to any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::integer_or_text")]
     pub years: Option<IntOrString>,
@@ -139,25 +141,25 @@ pub struct MetricsProducerStatus {
     /// What every status says.
     #[serde(flatten)]
     pub observed: Observed,
-    /// What the schedule says.
+    /// The state of the schedule.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scheduled_capacity: Option<ScheduledCapacityStatus>,
 }
 
-/// What a schedule says now, and next.
+/// The current and the next state of a schedule.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ScheduledCapacityStatus {
-    /// The number that holds now.
+    /// The current number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub current_value: Option<i32>,
-    /// When another number will hold. Absent: not within a year.
+    /// When the number changes next. Absent if it does not change within a year.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_value_time: Option<Time>,
-    /// The number that will hold then.
+    /// The number from then on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_value: Option<i32>,
-    /// The position of the behaviour that holds now, counted from 0. Absent: the default holds.
+    /// The position of the current behaviour, counted from 0. Absent if the default applies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub behavior_index: Option<i32>,
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::schema::Observed;
 
-/// Which group of nodes, and how many nodes it should have.
+/// The group of nodes, and its desired size.
 #[derive(CustomResource, KubeSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[kube(
     group = "autoscaling.karpenter.sh",
@@ -35,15 +35,15 @@ use super::schema::Observed;
 )]
 #[serde(rename_all = "camelCase")]
 pub struct ScalableNodeGroupSpec {
-    /// How many nodes there should be. Absent: as many as there are.
+    /// The desired number of nodes. Defaults to the current number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     pub replicas: Option<i32>,
-    /// Which provider makes and removes the nodes, such as `AWSEKSNodeGroup`.
+    /// The provider that creates and deletes the nodes, such as `AWSEKSNodeGroup`.
     #[serde(rename = "type")]
     #[schemars(length(min = 1, max = 63))]
     pub kind: String,
-    /// What the provider calls the group.
+    /// The provider's name for the group.
     #[schemars(length(min = 1, max = 1024))]
     pub id: String,
 }
@@ -58,7 +58,7 @@ pub struct ScalableNodeGroupStatus {
     /// How many nodes there are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replicas: Option<i32>,
-    /// The labels by which the nodes of the group are found.
+    /// The labels that select the nodes of the group.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 1024))]
     pub selector: Option<String>,

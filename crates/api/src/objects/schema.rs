@@ -20,7 +20,7 @@ pub struct ScaleTargetReference {
     pub name: String,
 }
 
-/// A whole number, or text: `9` and `"9,17"` are both fine.
+/// A whole number or text: `9` and `"9,17"` are both valid.
 pub(super) fn integer_or_text(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "x-kubernetes-int-or-string": true,
@@ -37,7 +37,7 @@ pub(super) fn quantity(_: &mut SchemaGenerator) -> Schema {
     })
 }
 
-/// A part of an object that is accepted but not looked into.
+/// A part of an object that is accepted but not checked.
 pub(super) fn anything(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "object",
@@ -56,7 +56,7 @@ pub struct Observed {
     /// The generation of the object this status is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
-    /// Whether the object is in use, and if not, why.
+    /// Whether the object is in effect, and if not, why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "conditions")]
     pub conditions: Vec<Condition>,

@@ -1,4 +1,4 @@
-//! What is held of a policy besides what it says.
+//! The bookkeeping about a policy, apart from its spec.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 

@@ -1,4 +1,4 @@
-//! What is known of targets besides their numbers, and whose targets they are.
+//! The bookkeeping about targets, apart from their numbers, and which policies have which target.
 
 use std::collections::BTreeMap;
 

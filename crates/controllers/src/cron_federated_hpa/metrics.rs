@@ -1,4 +1,4 @@
-//! What is exported about cron rules.
+//! Metrics about cron rules.
 
 use almanac_engine::cron_scaling::{Ending, FiringBacklog, Recorded, firing_backlog};
 use almanac_shell::clock::Clock;

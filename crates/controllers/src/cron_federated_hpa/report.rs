@@ -1,4 +1,5 @@
-//! What came of firings, told in Events and in the log. The note of an Event is the same each time the same
+//! Reports what happened to firings, in Events and in the log. The note of an Event is the same each time
+//! the same thing happens, so that repetitions are counted; the log has the instant of each firing.
 //! happens, so that it is counted; the log has the instant of each firing.
 
 use almanac_engine::Identity;

@@ -1,4 +1,7 @@
-//! The numbers of all schedules, evaluated at the instant they are asked for.
+//! The numbers of all schedules, evaluated at the time of the scrape.
+//!
+//! Only the leader exports them: the same series from two replicas would count twice. While everything is
+//! stopped, there are none.
 //!
 //! Only the leader has any: two answers to one query would be counted twice. While everything is
 //! stopped, nobody has.

@@ -1,4 +1,4 @@
-//! The rules of following, told to a follower as a watch would.
+//! The rules of watching policies, with a follower that is called as a watch would call it.
 
 use std::sync::Arc;
 

@@ -1,4 +1,7 @@
-//! What is remembered from one term of leading to the next one of the same process.
+//! What one term as the leader leaves to the next one of the same process.
+//!
+//! Normally a status says everything. But if the API server could not be written to for so long that the
+//! lease was lost, what was carried out last is not in any status yet.
 //!
 //! Mostly a status tells all. But when the API server could not be written for so long that the lease
 //! was lost, what was carried out last stands in no status yet.

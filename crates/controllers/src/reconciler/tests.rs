@@ -1,4 +1,4 @@
-//! A turn against an API server that takes its time, which a real one cannot be told to.
+//! Turns against a slow API server, which a real one cannot be made to be.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};

@@ -1,4 +1,4 @@
-//! Recording before an API server that goes wrong, under a paused clock.
+//! Writing statuses to an API server with faults, under a paused clock.
 
 use almanac_shell::budget::{WriteBudget, WriteLimits};
 use almanac_shell::lease::Fence;

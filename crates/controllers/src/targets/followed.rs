@@ -1,4 +1,4 @@
-//! The kinds of targets that are followed: what is kept of their objects.
+//! The target kinds that are watched, and what is kept of their objects.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! A kind of targets: what the cluster calls it, and how it can be scaled.
+//! A target kind: what the cluster calls it, and how it can be scaled.
 
 use std::time::Duration;
 

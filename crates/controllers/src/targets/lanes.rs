@@ -1,4 +1,9 @@
-//! A lane for each kind of targets: a kind that does not answer holds up nobody but its own.
+//! A lane for each target kind: a kind that does not respond delays only its own targets.
+//!
+//! A turn that has to call the API server takes one of the few slots in the kind's lane. While the kind
+//! responds, turns wait for a slot. If the lane makes no progress for a moment, the turn gives up, makes
+//! room for others, and retries as after any failure. After a request has timed out, the lane admits one
+//! at a time until there is a response again.
 //!
 //! A turn that has to ask the API server takes one of the few slots of the kind's lane. While the kind
 //! answers, whoever finds the lane full waits; when nothing has come of it for a moment, the turn gives

@@ -1,4 +1,4 @@
-//! Asking for one target by itself.
+//! Reads a single target.
 
 use std::time::Duration;
 

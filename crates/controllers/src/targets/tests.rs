@@ -1,4 +1,5 @@
-//! Kinds that do not answer, and rights that come late: a real API server cannot be told to hang, and
+//! Kinds that do not respond, and permissions that are granted late. A real API server cannot be made to
+//! hang, and waiting for it would take too long.
 //! nobody wants to wait for it.
 
 mod bounds;

@@ -1,4 +1,4 @@
-//! Changing a target, and what becomes of it.
+//! Writes a target, and classifies the outcome.
 
 use std::sync::Arc;
 use std::time::Duration;

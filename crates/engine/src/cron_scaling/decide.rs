@@ -1,4 +1,4 @@
-//! Which firings are due, what they come to, and when the next one is.
+//! Decides which firings are due, what they add up to, and when the next one is.
 
 use std::sync::Arc;
 

@@ -1,4 +1,7 @@
-//! What came of firings: the entries of a rule's history.
+//! What became of firings: the entries of a rule's history.
+//!
+//! Up to 64 of them are kept for each of many thousand rules, so they are compact: the scheduled time in
+//! whole seconds, and the delay until it was handled.
 //!
 //! Up to 64 of them are kept for each of many thousand rules, so they are packed: a firing is a
 //! whole second, and what came of it is known by how much later it happened.

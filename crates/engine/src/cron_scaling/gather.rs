@@ -1,4 +1,4 @@
-//! What a decision about cron rules looks at.
+//! The inputs of a decision about cron rules.
 
 use jiff::Timestamp;
 

@@ -1,4 +1,4 @@
-//! What the family answers to whoever does not know it.
+//! The family's implementation of the interface that all families share.
 
 use std::sync::Arc;
 

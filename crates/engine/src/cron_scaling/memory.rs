@@ -1,4 +1,7 @@
-//! What is remembered of cron rules: what was handled, what is being tried, and what came of it.
+//! What is remembered of cron rules: what was handled, what is pending, and what became of it.
+//!
+//! It is stored in the object's status, except for attempts in progress: after a restart these start over,
+//! and the target shows whether they had been carried out.
 //!
 //! It survives in the object's status, all but the attempts under way: after a restart these begin
 //! anew, and find out from the target whether they had been carried out.

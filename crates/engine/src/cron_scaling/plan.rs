@@ -1,4 +1,9 @@
-//! From the firings that are due to the one write they come to.
+//! Combines the firings that are due into a single write.
+//!
+//! The firings are ordered by time and then by the spec. For each field, the last firing that names it wins;
+//! a firing that wins no field has no effect at all. If the two bounds then contradict each other, the later
+//! winner moves the other bound. The result is written once; the history records which firing each written
+//! field comes from.
 //!
 //! The firings are in order of time and then of the spec. Of each field the last firing that names it
 //! wins; whoever wins none has no effect at all. If the two bounds contradict each other then, the

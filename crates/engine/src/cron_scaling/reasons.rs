@@ -1,4 +1,4 @@
-//! Why a rule did what it did, and how that reads.
+//! Why a rule did what it did, and how to say it.
 
 use std::sync::Arc;
 

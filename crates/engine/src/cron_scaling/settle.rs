@@ -1,4 +1,4 @@
-//! What is remembered, recorded and set once it is known what became of the write.
+//! What is remembered, recorded and set once the outcome of the write is known.
 
 use std::sync::Arc;
 

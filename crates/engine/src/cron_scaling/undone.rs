@@ -1,4 +1,8 @@
-//! What a rule has set and another writer has replaced at once: an autoscaler, a tool that keeps a
+//! Detects when another writer replaces what a rule has just set: an autoscaler, a deployment tool, a person.
+//!
+//! It is reported once per firing, and stays known until it is over. Nothing is written again, because two
+//! writers that both insist would go on forever. A later change is legitimate: between its firings a rule
+//! wants nothing.
 //! cluster as a repository says, a person.
 //!
 //! It is noticed, told once a firing, and stays known until it is over; nothing is written again, for

@@ -1,4 +1,4 @@
-//! Which number holds now, and when another one will.
+//! Decides which number applies now, and when it changes next.
 
 use jiff::{SignedDuration, Timestamp};
 

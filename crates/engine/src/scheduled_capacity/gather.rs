@@ -1,4 +1,4 @@
-//! What a decision about scheduled capacity looks at.
+//! The inputs of a decision about scheduled capacity.
 
 use super::{Published, ScheduledCapacity};
 use crate::{Identity, World};

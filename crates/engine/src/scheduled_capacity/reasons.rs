@@ -1,4 +1,4 @@
-//! Why a number holds, and how that reads.
+//! Why a number applies, and how to say it.
 
 use std::sync::Arc;
 

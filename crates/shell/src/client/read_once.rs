@@ -1,4 +1,8 @@
-//! The files that were read when a client was made: authorities, and certificates of its own.
+//! The files that were read when a client was created: CAs and client certificates.
+//!
+//! The client never reads them again, so after a rotation it would trust nobody, or be trusted by nobody. The
+//! process is notified and shuts down for a restart: it starts over with one client, and a standby takes over
+//! meanwhile. Tokens in files are not included, because the client re-reads those by itself.
 //!
 //! The client never reads them again, so after a rotation it would trust nobody, or be trusted by
 //! nobody. Whoever uses it for long is told, and ends to be started anew: everything begins again

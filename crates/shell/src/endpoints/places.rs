@@ -1,4 +1,10 @@
-//! Places for connections: how many there are, and who has them.
+//! Slots for connections: how many there are, and who has them.
+//!
+//! Every new connection gets one, and none waits, because an unbounded queue would only be another way to run
+//! out of memory. When all slots are taken, the oldest connection that has not sent a request yet is closed; if
+//! all have, the oldest one, whose client is slow to read the response. A client that sends its request and
+//! reads the response at once, as the kubelet does, is gone before that, so others cannot starve it, from
+//! however many addresses they connect. No address may have all the slots, so a single one only displaces itself.
 //!
 //! Whoever comes gets one, and nobody waits: a queue without end would only be another way to run out of
 //! memory. When all are taken, one who has not asked anything yet makes way, the oldest first; if all

@@ -1,4 +1,4 @@
-//! What strangers may do to the listener, over real sockets.
+//! What clients can do to the listener, over real sockets.
 
 use std::net::{Ipv4Addr, SocketAddr};
 

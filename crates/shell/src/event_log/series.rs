@@ -1,4 +1,4 @@
-//! What was told of late, and by which Event: what happens again is counted there, as client-go and kube's
+//! The recent Events, in which repetitions are counted, as client-go's and kube's recorders do it.
 //! recorder do it.
 
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! Events before a stub of the API: what is told once, again, too often, or where nothing can be created.
+//! Events against a stub of the API: once, repeated, too often, or where nothing can be created.
 
 use almanac_stub::{Fault, Stub};
 use http::{Method, StatusCode};

@@ -1,4 +1,8 @@
-//! A page of a listing, that takes only so much memory whatever is in its objects.
+//! A page of a listing, which takes a bounded amount of memory whatever its objects contain.
+//!
+//! Users decide how large their objects are, and the API server can only be told how many to return. So a
+//! response is read up to a limit; if it is longer, it is dropped, and fewer objects are requested. Parsed JSON
+//! takes ten times its length and more, so one object is parsed at a time.
 //!
 //! A namespace's users decide how large their objects are, and the API server can be told only how
 //! many it should answer with. So an answer is read up to a length; what is longer is dropped, and

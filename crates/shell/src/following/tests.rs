@@ -1,4 +1,4 @@
-//! Following before an API server that hangs, forgets, or whose versions go back.
+//! Watching against an API server that hangs, forgets, or whose versions go backwards.
 
 use std::sync::{Arc, Mutex};
 

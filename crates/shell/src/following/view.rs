@@ -1,4 +1,4 @@
-//! How old the view of each kind is that is followed: since when nothing was heard of it.
+//! The age of the view of each watched kind: the time since the last response about it.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

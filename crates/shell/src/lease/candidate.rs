@@ -1,4 +1,4 @@
-//! Winning the Lease, keeping it, and noticing that it is lost.
+//! Acquires the Lease, keeps it, and notices when it is lost.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! The Lease object: how it is read and written.
+//! Reads and writes the Lease object.
 
 use std::time::Duration;
 

@@ -1,4 +1,9 @@
-//! The switch that stops everything: an annotation of the Lease, which whoever leads reads every two
+//! The switch that stops everything: an annotation on the Lease, which the leader reads every two seconds
+//! anyway.
+//!
+//! It needs no additional permission and no additional request, and it cannot be missed: a leader that has not
+//! seen the current Lease cannot renew it, and its fence closes. This module does not know what being stopped
+//! means.
 //! seconds anyway.
 //!
 //! It needs no right of its own and no other request, and it cannot be overlooked: who has not seen the

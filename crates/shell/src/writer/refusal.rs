@@ -1,4 +1,4 @@
-//! What an API server means when it says no, in words for people.
+//! What a rejection by the API server means, for people.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What becomes of a write, before an API server that goes wrong, under a paused clock.
+//! What becomes of a write, against an API server with faults, under a paused clock.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

@@ -1,4 +1,4 @@
-//! Tests of a Lease that others write, too, before an API server that compares versions as a real one
+//! Tests of a Lease that others write too, against an API server that compares versions as a real one does.
 //! does.
 
 use std::convert::Infallible;

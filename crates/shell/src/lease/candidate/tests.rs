@@ -1,4 +1,4 @@
-//! The rules of the lease, before an API server that goes wrong, under a paused clock.
+//! The rules of the lease, against an API server with faults, under a paused clock.
 
 use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering};
