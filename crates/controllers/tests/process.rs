@@ -1,0 +1,139 @@
+//! The whole process before a stub of the API, under one clock: what holds of it that no part of it
+//! holds by itself.
+
+#![expect(clippy::expect_used, reason = "what fails here fails the test")]
+
+use std::time::Duration;
+
+use almanac_controllers::process::{Options, Process};
+use almanac_engine::Family;
+use almanac_fixtures::objects;
+use almanac_shell::budget::WriteLimits;
+use almanac_shell::clock::Clock;
+use almanac_shell::endpoints::Health;
+use almanac_shell::lease::{LeaseOptions, STOP};
+use almanac_stub::{Asked, Fault, Kind, Stub};
+use http::{Method, StatusCode};
+use jiff::{SignedDuration, Timestamp};
+use prometheus_client::registry::Registry;
+use serde_json::{Value, json};
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep, timeout};
+use tokio_util::sync::CancellationToken;
+
+/// Half a minute before the only rule fires, which sets three replicas.
+const BEGIN: &str = "2026-11-20T08:59:30Z";
+
+/// A process that leads, with one policy and its target.
+struct Running {
+    stub: Stub,
+    end: CancellationToken,
+    process: JoinHandle<()>,
+}
+
+impl Running {
+    fn begin() -> Self {
+        let stub = Stub::new();
+        stub.serve(Kind::new(objects::KARMADA, "CronFederatedHPA", "cronfederatedhpas"));
+        let mut target = objects::deployment("shop", 1);
+        target["metadata"]["namespace"] = json!("default");
+        stub.put(target);
+        let target = objects::target("apps/v1", "Deployment", "shop");
+        let rules = json!([objects::rule("nine", "0 9 * * *", 3)]);
+        stub.put(objects::stored(objects::cron_federated_hpa("shop", &target, &rules), "1", 1, 1));
+        let (begin, since): (Timestamp, _) = (almanac_fixtures::at(BEGIN), Instant::now());
+        let now = move || begin + SignedDuration::try_from(since.elapsed()).expect("it is short");
+        let [namespace, name, identity] = ["default", "almanac", "us"].map(str::to_owned);
+        let options = Options {
+            families: vec![Family::CronScaling],
+            lease: Some(LeaseOptions::new(namespace, name, identity)),
+            identity: "us".to_owned(),
+            limits: WriteLimits::default(),
+            allow_cluster_scoped_targets: false,
+            clock: Clock::from_fn(now),
+            seed: 1,
+        };
+        let (client, registry) = (stub.client(), &mut Registry::default());
+        let process = Process::new(client, options, Health::default(), registry);
+        let end = CancellationToken::new();
+        let process = tokio::spawn(process.run(end.clone()));
+        Self { stub, end, process }
+    }
+
+    /// Goes wrong with everything that is sent to a place.
+    fn fail(&self, place: &str) {
+        let failed = Fault::answer(StatusCode::INTERNAL_SERVER_ERROR, "etcd is gone");
+        self.stub.inject(failed.matching(Asked::is_write).path_contains(place).always());
+    }
+
+    /// The executions of the rule in the status: successes and failures.
+    fn recorded(&self) -> [usize; 2] {
+        recorded(&self.stub)
+    }
+
+    async fn end(self) {
+        self.end.cancel();
+        let ended = timeout(Duration::from_secs(15), self.process).await;
+        ended.expect("it ends in time").expect("it does not panic");
+    }
+}
+
+fn recorded(stub: &Stub) -> [usize; 2] {
+    let policy = stub.object("cronfederatedhpas", "default", "shop").expect("it is there");
+    let history = &policy["status"]["executionHistories"][0];
+    ["successfulExecutions", "failedExecutions"]
+        .map(|list| history[list].as_array().map_or(0, Vec::len))
+}
+
+async fn seconds(seconds: u64) {
+    sleep(Duration::from_secs(seconds)).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_status_that_is_to_be_tried_again_later_is_written_when_the_process_ends() {
+    let running = Running::begin();
+    running.fail("/shop/status");
+    seconds(300).await;
+    assert_eq!(running.recorded(), [0, 0]);
+    let stub = running.stub.clone();
+    stub.mend();
+    running.end().await;
+    assert_eq!(recorded(&stub), [1, 0]);
+    let lease = stub.object("leases", "default", "almanac").expect("it is there");
+    assert!(lease["spec"].get("holderIdentity").is_none_or(Value::is_null), "{lease:#}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_to_be_tried_again_is_given_up_as_soon_as_everything_is_stopped() {
+    let running = Running::begin();
+    running.fail("/shop/scale");
+    // The next attempt would come half a minute later.
+    seconds(30 + 35).await;
+    assert_eq!(running.recorded(), [0, 0]);
+    let stop = json!({ "metadata": { "annotations": { STOP: "wrong values" } } });
+    running.stub.change("leases", "default", "almanac", &stop);
+    seconds(5).await;
+    assert_eq!(running.recorded(), [0, 1]);
+    running.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_another_writer_undoes_is_told_once() {
+    let running = Running::begin();
+    seconds(40).await;
+    assert_eq!(running.recorded(), [1, 0]);
+    let undo = json!({
+        "metadata": { "managedFields": [{
+            "manager": "kubectl", "operation": "Update",
+            "fieldsV1": { "f:spec": { "f:replicas": {} } },
+        }] },
+        "spec": { "replicas": 2 },
+    });
+    running.stub.change("deployments", "default", "shop", &undo);
+    seconds(60).await;
+    let warnings = running.stub.asked_for(|asked| {
+        asked.method == Method::POST && asked.body["reason"] == "UndoneByAnotherWriter"
+    });
+    assert_eq!(warnings.len(), 1, "{warnings:#?}");
+    running.end().await;
+}
