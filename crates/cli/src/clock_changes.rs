@@ -10,7 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use crate::input::InputPlace;
-use crate::when::schedule::Happening;
+use crate::when::schedule::ScheduleEvent;
 
 /// A clock change that touches a rule of a policy.
 #[derive(Debug)]
@@ -39,15 +39,15 @@ impl TouchedRule {
     /// What a clock change has done to an event, if one has.
     pub(crate) fn of_event(world: &World, event: &Event) -> Option<ClockEffect> {
         const NEAR: SignedDuration = SignedDuration::from_hours(24);
-        let happening = match event.what {
-            Occurrence::Fires | Occurrence::Superseded | Occurrence::Missed => Happening::Fires,
-            Occurrence::Opens => Happening::Opens,
-            Occurrence::Closes => Happening::Closes,
+        let schedule_event = match event.what {
+            Occurrence::Fires | Occurrence::Superseded | Occurrence::Missed => ScheduleEvent::Fires,
+            Occurrence::Opens => ScheduleEvent::Opens,
+            Occurrence::Closes => ScheduleEvent::Closes,
         };
         let (from, to) = (event.at.saturating_sub(NEAR).ok()?, event.at.saturating_add(NEAR).ok()?);
         let of_policy = world.clock_effects(&event.policy, from, to);
         let of_rule = of_policy.iter().filter(|it| Some(&it.rule) == event.rule.as_ref());
-        of_rule.map(|it| it.effect).find(|effect| touches(effect, event.at, happening))
+        of_rule.map(|it| it.effect).find(|effect| touches(effect, event.at, schedule_event))
     }
 
     /// As every command tells it to a program.
@@ -96,7 +96,7 @@ impl<'a> Touches<'a> {
 
     /// The effect that has touched what happens at an instant, which is not before the last one
     /// asked about.
-    pub(crate) fn at(&mut self, at: Timestamp, happening: Happening) -> Option<&'a ClockEffect> {
+    pub(crate) fn at(&mut self, at: Timestamp, event: ScheduleEvent) -> Option<&'a ClockEffect> {
         let is_over = |effect: &ClockEffect| since(effect, at) >= reach(effect);
         while let [first, rest @ ..] = self.effects
             && is_over(first)
@@ -105,7 +105,7 @@ impl<'a> Touches<'a> {
         }
         let has_begun = |effect: &&ClockEffect| since(effect, at) >= -reach(effect);
         let mut near = self.effects.iter().take_while(has_begun);
-        near.find(|effect| touches(effect, at, happening))
+        near.find(|effect| touches(effect, at, event))
     }
 }
 
@@ -119,16 +119,18 @@ fn reach(effect: &ClockEffect) -> SignedDuration {
     effect.change.shift().abs()
 }
 
-fn touches(effect: &ClockEffect, at: Timestamp, happening: Happening) -> bool {
+fn touches(effect: &ClockEffect, at: Timestamp, event: ScheduleEvent) -> bool {
     let (since, reach) = (since(effect, at), reach(effect));
-    match (effect.effect, happening) {
-        (Effect::RunsLate { .. }, Happening::Fires)
-        | (Effect::OpensLate { .. }, Happening::Opens)
-        | (Effect::ClosesLate { .. }, Happening::Closes) => since.is_zero(),
-        (Effect::RunsOnce { .. }, Happening::Fires)
-        | (Effect::OpensFirst { .. }, Happening::Opens)
-        | (Effect::ClosesFirst { .. }, Happening::Closes) => -reach <= since && since.is_negative(),
-        (Effect::Twice { .. }, Happening::Fires) => -reach <= since && since < reach,
+    match (effect.effect, event) {
+        (Effect::RunsLate { .. }, ScheduleEvent::Fires)
+        | (Effect::OpensLate { .. }, ScheduleEvent::Opens)
+        | (Effect::ClosesLate { .. }, ScheduleEvent::Closes) => since.is_zero(),
+        (Effect::RunsOnce { .. }, ScheduleEvent::Fires)
+        | (Effect::OpensFirst { .. }, ScheduleEvent::Opens)
+        | (Effect::ClosesFirst { .. }, ScheduleEvent::Closes) => {
+            -reach <= since && since.is_negative()
+        }
+        (Effect::Twice { .. }, ScheduleEvent::Fires) => -reach <= since && since < reach,
         _ => false,
     }
 }
@@ -145,12 +147,10 @@ mod tests {
             ("2026-01-01T00:00:00Z".parse().unwrap(), "2027-01-01T00:00:00Z".parse().unwrap());
         let effects: Vec<ClockEffect> = windows.clock_effects(from, to).collect();
         let mut touches = Touches::among(&effects);
-        let happenings = windows.between(from, to).map(|change| {
-            (change.at, if change.opens { Happening::Opens } else { Happening::Closes })
+        let events = windows.between(from, to).map(|change| {
+            (change.at, if change.opens { ScheduleEvent::Opens } else { ScheduleEvent::Closes })
         });
-        happenings
-            .filter_map(|(at, happening)| Some(touches.at(at, happening)?.to_string()))
-            .collect()
+        events.filter_map(|(at, event)| Some(touches.at(at, event)?.to_string())).collect()
     }
 
     #[test]

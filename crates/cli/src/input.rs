@@ -177,7 +177,7 @@ impl Input {
         }
     }
 
-    /// Whether what is called so is the policy or what it changes, and the policy is asked about.
+    /// Whether the name matches the policy or its target, and the policy is asked about.
     pub(crate) fn policies(&self, place: &InputPlace, subject: &Subject) -> Vec<PolicyName> {
         let mut policies = subject.policies(&place.world);
         policies.retain(|policy| self.is_selected(place, policy));

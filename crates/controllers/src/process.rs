@@ -193,7 +193,9 @@ mod tests {
         let noted = Arc::clone(&asked);
         let service = service_fn(move |_: Request<Body>| {
             noted.lock().expect("whole").push(begun.elapsed());
-            async { panic!("whoever follows policies falls over by this answer") as Falls }
+            async {
+                panic!("whoever follows policies falls over by this answer") as PanickingResponse
+            }
         });
         let options = Options {
             families: vec![Family::CronScaling],
@@ -215,7 +217,7 @@ mod tests {
     }
 
     /// An answer that never comes.
-    type Falls = Result<Response<Body>, Infallible>;
+    type PanickingResponse = Result<Response<Body>, Infallible>;
 
     #[test]
     fn pauses_between_terms_begin_anew_after_one_that_lasted_or_did_not_fall_over() {

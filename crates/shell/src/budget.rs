@@ -47,7 +47,7 @@ impl Urgency {
 pub struct WriteLimits {
     /// How many writes may be under way at once.
     pub at_once: usize,
-    /// How many may begin in a second, in the long run; `None` for as many as go.
+    /// How many may start per second, sustained; `None` for unlimited.
     pub per_second: Option<f64>,
     /// How many may begin at once after a quiet time, if there is a limit in the long run.
     pub burst: u32,

@@ -9,7 +9,7 @@ pub(crate) const APPS_MISTYPED: &str = "app/v1";
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Recognised {
     /// One of ours.
-    Known(Kind),
+    Supported(Kind),
     /// None of ours, and not meant to be as far as one can tell.
     Other,
     /// Nearly one of ours: the field that is wrong, and what it should be.
@@ -43,7 +43,7 @@ pub(crate) fn recognise(api_version: &str, kind: &str) -> Recognised {
     let (group, version) = group_and_version(api_version);
     if let Some(known) = Kind::of(group, kind) {
         return if known.versions().contains(&version) {
-            Recognised::Known(known)
+            Recognised::Supported(known)
         } else {
             Recognised::Mistyped { field: "apiVersion", meant: known.api_version() }
         };
@@ -80,10 +80,10 @@ mod tests {
     #[test]
     fn kinds_are_recognised_by_group_version_and_name() {
         for kind in Kind::ALL {
-            assert_eq!(recognise(&kind.api_version(), kind.name()), Recognised::Known(*kind));
+            assert_eq!(recognise(&kind.api_version(), kind.name()), Recognised::Supported(*kind));
         }
         let older = recognise("autoscaling/v1", "HorizontalPodAutoscaler");
-        assert_eq!(older, Recognised::Known(Kind::HorizontalPodAutoscaler));
+        assert_eq!(older, Recognised::Supported(Kind::HorizontalPodAutoscaler));
         assert_eq!(recognise("batch/v1", "CronJob"), Recognised::Other);
         assert_eq!(recognise("v1", "ConfigMap"), Recognised::Other);
         assert_eq!(recognise("extensions/v1beta1", "Deployment"), Recognised::Other);

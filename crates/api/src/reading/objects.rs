@@ -251,7 +251,7 @@ impl Reading {
                 self.passed_over.objects += 1;
             }
             Ok((api_version, kind)) => match recognise(api_version, kind) {
-                Recognised::Known(known) => {
+                Recognised::Supported(known) => {
                     let api_version = api_version.into();
                     self.objects.push(ReadObject { kind: known, api_version, source, node });
                 }

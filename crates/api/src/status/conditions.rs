@@ -37,7 +37,7 @@ pub enum ConditionReason {
     RulesInvalid,
     /// No rule can be used.
     NoUsableRule,
-    /// The last firing of a rule was tried in vain until it was too late.
+    /// All attempts at the last firing of a rule failed until it was too late.
     LastFiringFailed,
     /// Another writer has replaced at once what a rule has set.
     UndoneByAnotherWriter,
@@ -49,7 +49,7 @@ pub enum ConditionReason {
     TargetForbidden,
     /// The cluster does not know the target's kind.
     TargetUnknownKind,
-    /// The target is in no namespace, and that was not allowed.
+    /// The target is cluster-scoped, which is not allowed.
     ClusterScopedTarget,
     /// The schedule is published.
     Scheduled,

@@ -21,7 +21,7 @@ pub enum TargetProblem {
     Forbidden(String),
     /// The cluster does not know its kind.
     UnknownKind,
-    /// It is in no namespace, and that was not allowed.
+    /// It is cluster-scoped, which is not allowed.
     ClusterScoped,
 }
 

@@ -65,9 +65,9 @@ impl Serialize for Items<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Question { schedule, from, to, count, .. } = self.question;
         let mut touches = Touches::among(self.effects);
-        serializer.collect_seq(schedule.between(*from, *to).take(*count).map(|(at, happening)| {
-            let note = touches.at(at, happening);
-            Item { at, what: happening.verb(), note: note.map(ToString::to_string) }
+        serializer.collect_seq(schedule.between(*from, *to).take(*count).map(|(at, event)| {
+            let note = touches.at(at, event);
+            Item { at, what: event.verb(), note: note.map(ToString::to_string) }
         }))
     }
 }

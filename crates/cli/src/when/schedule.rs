@@ -28,18 +28,18 @@ pub(super) enum Shape {
 
 /// What happens at an instant.
 #[derive(Clone, Copy)]
-pub(crate) enum Happening {
+pub(crate) enum ScheduleEvent {
     Fires,
     Opens,
     Closes,
 }
 
-impl Happening {
+impl ScheduleEvent {
     pub(super) fn verb(self) -> &'static str {
         match self {
-            Happening::Fires => "fires",
-            Happening::Opens => "opens",
-            Happening::Closes => "closes",
+            ScheduleEvent::Fires => "fires",
+            ScheduleEvent::Opens => "opens",
+            ScheduleEvent::Closes => "closes",
         }
     }
 }
@@ -83,13 +83,13 @@ impl Schedule {
         &self,
         from: Timestamp,
         to: Timestamp,
-    ) -> Box<dyn Iterator<Item = (Timestamp, Happening)> + '_> {
+    ) -> Box<dyn Iterator<Item = (Timestamp, ScheduleEvent)> + '_> {
         match &self.shape {
             Shape::Firings(firings) => {
-                Box::new(firings.between(from, to).map(|at| (at, Happening::Fires)))
+                Box::new(firings.between(from, to).map(|at| (at, ScheduleEvent::Fires)))
             }
             Shape::Windows(windows) => Box::new(windows.between(from, to).map(|change| {
-                (change.at, if change.opens { Happening::Opens } else { Happening::Closes })
+                (change.at, if change.opens { ScheduleEvent::Opens } else { ScheduleEvent::Closes })
             })),
         }
     }

@@ -7,7 +7,7 @@ use anstyle::{AnsiColor, Style};
 use jiff::Timestamp;
 
 use super::Question;
-use super::schedule::{Happening, Schedule, Shape};
+use super::schedule::{Schedule, ScheduleEvent, Shape};
 use crate::clock_changes::Touches;
 use crate::drawing::Drawing;
 use crate::wall_clock::civil;
@@ -36,14 +36,14 @@ pub(super) fn write(question: &Question, output: &mut impl Write) -> io::Result<
 
     let effects: Vec<ClockEffect> = schedule.clock_effects(*from, *watch_to).collect();
     let mut clock_changes = Touches::among(&effects);
-    let mut happenings = schedule.between(*from, *to).take(*count).peekable();
-    if happenings.peek().is_none() {
+    let mut events = schedule.between(*from, *to).take(*count).peekable();
+    if events.peek().is_none() {
         let when = if *to == Timestamp::MAX { "from then on" } else { "in this time" };
         writeln!(output, "  nothing happens {when}")?;
     }
-    for (at, happening) in happenings {
-        let touched = clock_changes.at(at, happening).is_some();
-        write_line(output, schedule, at, happening, touched)?;
+    for (at, event) in events {
+        let touched = clock_changes.at(at, event).is_some();
+        write_line(output, schedule, at, event, touched)?;
     }
     if !effects.is_empty() {
         writeln!(output)?;
@@ -58,13 +58,13 @@ fn write_line(
     output: &mut impl Write,
     schedule: &Schedule,
     at: Timestamp,
-    happening: Happening,
+    event: ScheduleEvent,
     touched: bool,
 ) -> io::Result<()> {
     let zone = schedule.zone();
     let verb = match schedule.shape {
         Shape::Firings(_) => String::new(),
-        Shape::Windows(_) => format!("{:<6}  ", happening.verb()),
+        Shape::Windows(_) => format!("{:<6}  ", event.verb()),
     };
     write!(output, "  {verb}{}", civil(zone, at))?;
     if zone != Zone::utc() {

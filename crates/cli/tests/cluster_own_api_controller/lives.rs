@@ -111,7 +111,7 @@ fn what_is_deleted_while_it_is_retried_is_not_carried_out_and_its_successor_star
     })
 }
 
-/// Waits until each of them has been tried in vain.
+/// Waits until an attempt at each of them has failed.
 async fn await_refusals(cluster: &Cluster, names: &[&str]) -> TestResult {
     await_condition("a refused write to each", PATIENCE, async || {
         let writes = cluster.target_writes().await?;

@@ -29,11 +29,11 @@ pub struct Execution {
 pub enum Ending {
     /// It was carried out, or found its value there already.
     Done(Applied),
-    /// It was tried in vain until it was too late.
+    /// All attempts failed until it was too late.
     Failed {
         /// How often.
         attempts: u32,
-        /// Why the last attempt was in vain.
+        /// Why the last attempt failed.
         message: Arc<str>,
     },
     /// Nobody was there to carry it out while there was time.

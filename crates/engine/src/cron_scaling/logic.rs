@@ -311,7 +311,7 @@ pub struct FiringBacklog {
     pub next: Option<Timestamp>,
     /// The oldest firing that is due and has not been dealt with, whether it is being tried or not.
     pub oldest_overdue: Option<Timestamp>,
-    /// How many firings were tried in vain and are to be tried again.
+    /// How many firings have failed at least once and are being retried.
     pub retrying: u64,
 }
 

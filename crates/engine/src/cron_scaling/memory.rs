@@ -51,11 +51,11 @@ pub struct RuleMemory {
 pub struct Pending {
     /// The firing.
     pub at: Timestamp,
-    /// How often it has been tried in vain.
+    /// How many attempts have failed.
     pub attempts: u32,
     /// Not to be tried again before.
     pub retry_at: Timestamp,
-    /// Why the last attempt was in vain.
+    /// Why the last attempt failed.
     pub message: Option<Arc<str>>,
     /// What the attempt under way would apply; `None` between attempts.
     pub applying: Option<Applied>,

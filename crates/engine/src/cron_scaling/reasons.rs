@@ -12,7 +12,7 @@ use crate::{Identity, Reason, World};
 pub enum Because {
     /// It fired and sets the target.
     Fired,
-    /// It fired and the target was so already.
+    /// It fired, and the target already had its value.
     AlreadySet,
     /// It fired, and the bound it did not name is moved with the one it did.
     MovedOtherBound,

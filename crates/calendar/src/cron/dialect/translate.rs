@@ -46,13 +46,13 @@ impl<'a> Fields<'a> {
         let of = [CronField::Minute, CronField::Hour, CronField::DayOfMonth, CronField::Month];
         let mut fields = Vec::new();
         for (field, text) in of.into_iter().zip(self.others) {
-            let given = Given { field, text };
+            let given = ForeignField { field, text };
             match given.as_here() {
                 Ok(text) => fields.push(text),
                 Err(lost) => return lost.map(Err),
             }
         }
-        let weekday = Given { field: CronField::Weekday, text: self.weekday };
+        let weekday = ForeignField { field: CronField::Weekday, text: self.weekday };
         match if self.counts_from_one() { weekday.as_names() } else { weekday.as_here() } {
             Ok(text) => fields.push(text),
             Err(lost) => return lost.map(Err),
@@ -96,17 +96,17 @@ pub(super) fn begins_with_name(names: &[&str], text: &str) -> bool {
     text.get(..3).is_some_and(|name| position_of_short_name(names, name).is_some())
 }
 
-/// A field as it was written for somebody else.
-struct Given<'a> {
+/// A field as written in another dialect.
+struct ForeignField<'a> {
     field: CronField,
     text: &'a str,
 }
 
-/// What cannot be written here; nothing when it is no field there, either.
+/// What cannot be expressed here; `None` if it is not a valid field there, either.
 type Lost = Option<Loss>;
 
-impl Given<'_> {
-    /// As it is written here: ranges do not run backwards, and every step has a beginning.
+impl ForeignField<'_> {
+    /// As written here: ranges do not run backwards, and every step has a start.
     fn as_here(&self) -> Result<String, Lost> {
         let items: Result<Vec<String>, Lost> =
             self.text.split(',').map(|item| self.item(item)).collect();
