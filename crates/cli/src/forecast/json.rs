@@ -177,7 +177,7 @@ mod tests {
 
     fn written(all: &[Series]) -> String {
         let mut output = b"{\"from\":\"2026-03-02T00:00:00Z\",\"to\":\"2026-03-03T00:00:00Z\",\
-            \"tzdata\":\"none\",\"assumptions\":[],\"findings\":[],\"series\":["
+            \"tzdata\":\"none\",\"clockChanges\":[],\"assumptions\":[],\"findings\":[],\"series\":["
             .to_vec();
         let mut rest = WithoutFirstByte { output: &mut output, is_first: true };
         for series in all {
