@@ -4,6 +4,7 @@
 //! knows a field; only what prints it knows files and lines.
 
 mod codes;
+mod fix;
 mod path;
 
 use jiff::Timestamp;

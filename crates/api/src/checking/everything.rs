@@ -79,7 +79,7 @@ pub fn check_everything(
             let span = object.node.locate(&finding.field, finding.code.is_about_the_key());
             name_letters(source, span, finding);
             if is_asked_about && (matters || finding.code == Code::TwoWriters) {
-                let (source, finding) = (object.source, finding.clone());
+                let (source, finding) = (object.source, finding.clone().with_some_fix());
                 let (object, span) = (Some(index), Some(span));
                 told.push(PlacedFinding { source, span, finding, object, place });
             }

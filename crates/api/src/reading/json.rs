@@ -123,7 +123,9 @@ impl Reader<'_> {
                 self.skip_blank();
                 if self.peek() == Some(end) {
                     self.byte = comma;
-                    return Err(self.error("JSON does not allow a comma after the last item"));
+                    return Err(self
+                        .error("JSON does not allow a comma after the last item")
+                        .with_fix("remove the comma"));
                 }
                 Ok(true)
             }

@@ -50,6 +50,7 @@ impl PlacedFinding {
     /// A finding about a text, in whatever place that is.
     #[must_use]
     pub fn new(source: usize, span: Option<Span>, finding: Finding) -> PlacedFinding {
+        let finding = finding.with_some_fix();
         PlacedFinding { source, span, finding, object: None, place: None }
     }
 }

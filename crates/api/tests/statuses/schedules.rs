@@ -9,7 +9,7 @@ use crate::support::{against_schema, at};
 use crate::written::{check, producer};
 
 fn findings(text: &str) -> Vec<Finding> {
-    check(text).2.into_iter().map(|placed| placed.finding).collect()
+    check(text).1.into_iter().flat_map(|object| object.findings).collect()
 }
 
 fn said(text: &str) -> Vec<String> {

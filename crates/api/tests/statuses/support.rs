@@ -27,9 +27,9 @@ pub(crate) fn now() -> Timestamp {
 }
 
 pub(crate) fn policy_and_findings(text: &str) -> (Option<CronScaling>, Vec<Finding>) {
-    let (_, checked, findings) = check(text);
+    let (_, checked, _) = check(text);
     let policy = cron_rules_of(&checked[0]).cloned();
-    (policy, findings.into_iter().map(|placed| placed.finding).collect())
+    (policy, checked.into_iter().flat_map(|object| object.findings).collect())
 }
 
 pub(crate) fn policy(text: &str) -> CronScaling {

@@ -24,9 +24,9 @@ fn what_is_no_policy_is_passed_over_and_counted_in_one_line() {
         )
         .file("old.yaml", autoscaler("web", "web").replace("autoscaling/v2", "autoscaling/v2beta2"))
         .file("odd.yaml", autoscaler("web", "web").replace("minReplicas: 1", "minReplicas: many"));
-    for number in 0..40 {
+    for number in 0..2000 {
         let broken = deployment(&format!("web-{number}"), 1).replace("replicas: 1", "replicas: -1");
-        repository = repository.file(&format!("apps/{}/web.yaml", number % 7), broken);
+        repository = repository.file(&format!("apps/{}/web-{number}.yaml", number % 70), broken);
     }
     let ran = repository.run(&["validate"]);
     ran.assert_says(0, &["checked 1 object in 1 file: no problems found"]);
@@ -73,6 +73,22 @@ fn a_policy_that_cannot_be_read_is_told_and_the_rest_of_the_file_is_not() {
     let repository = Repository::new("half-read").file("all.yaml", text);
     let told = repository.ask("validate", &[]);
     assert_eq!(findings(&told), ["tab all.yaml:8:1", "not-an-object all.yaml:15:1"]);
+}
+
+#[test]
+fn of_many_assumptions_alike_the_first_are_told_and_the_rest_counted() {
+    let mut repository = Repository::new("many-assumptions");
+    for number in 0..60 {
+        let text = policy(&format!("hours-{number}"), &format!("shop-{number}"), 3);
+        repository = repository.file(&format!("{number}.yaml"), text);
+    }
+    let from = ["--from", crate::repository::PRESENT, "--for", "1h"];
+    let shown = repository.run(&[&["forecast", "-f", "."], &from[..]].concat());
+    shown.assert_says(0, &["and 55 more like these (-o json lists them all)"]);
+    let assumed = shown.said.matches("exists, although it is not in the input").count();
+    assert_eq!(assumed, 5, "{}", shown.said);
+    let told = repository.ask("forecast", &["-f", ".", "--for", "1h"]);
+    assert_eq!(told["assumptions"].as_array().map(Vec::len), Some(61));
 }
 
 #[test]

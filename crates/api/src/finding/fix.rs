@@ -1,0 +1,91 @@
+//! What to do about a finding that does not say it itself: one thing, in the words of its message where
+//! those name it already.
+//!
+//! Messages have the form `what is wrong; what to do`, or `must be …`, so that one line says it all.
+
+use super::{Code, Finding};
+
+impl Finding {
+    /// The same with something to do about it, whatever it is.
+    #[must_use]
+    pub fn with_some_fix(mut self) -> Self {
+        self.fix = self.fix.take().or_else(|| Some(self.usual_fix()));
+        self
+    }
+
+    fn usual_fix(&self) -> String {
+        let said = || advice(&self.message).map(str::to_owned).or_else(|| in_range(&self.message));
+        let key = || self.field.last_key().unwrap_or("it");
+        match self.code {
+            Code::MissingField => format!("add {}", key()),
+            Code::UnknownField | Code::IgnoredField => "remove it".to_owned(),
+            Code::CrossedBounds => "lower it, or raise the upper bound".to_owned(),
+            Code::DuplicateItem => "rename one of them".to_owned(),
+            Code::SameMinute => "let one of them fire at another minute".to_owned(),
+            Code::Unsupported => "remove it, or expect no effect".to_owned(),
+            Code::UnsupportedValue => match self.message.split_once("supported values: ") {
+                Some((_, values)) => format!("write one of {values}"),
+                None => "write a supported value".to_owned(),
+            },
+            Code::Schedule => said().unwrap_or_else(|| {
+                "write five fields: minute, hour, day of month, month and weekday".to_owned()
+            }),
+            Code::Pattern => said()
+                .unwrap_or_else(|| "write values of the field with commas between them".into()),
+            Code::TimeZone => {
+                said().unwrap_or_else(|| "write an IANA name such as Europe/Berlin".to_owned())
+            }
+            Code::NotAnObject => format!("add {}, or move the document elsewhere", key()),
+            Code::Syntax | Code::TooLarge => "correct it here or just before".to_owned(),
+            _ => match bounds(&self.message) {
+                Some(bounds) if bounds.starts_with("a ") => format!("write {bounds}"),
+                Some(bounds) => format!("write a value {bounds}"),
+                None => said().unwrap_or_else(|| "correct the value".to_owned()),
+            },
+        }
+    }
+}
+
+/// The part of a message that says what to do: what stands behind the last semicolon, if that begins
+/// with a verb.
+fn advice(message: &str) -> Option<&str> {
+    let last = message.rsplit("; ").next().filter(|last| *last != message);
+    let verbs = ["write ", "leave ", "list ", "remove ", "use ", "join ", "set ", "split "];
+    last.filter(|last| verbs.iter().any(|verb| last.starts_with(verb)))
+}
+
+/// `write a value from 0 to 23`, for `hours run from 0 to 23, not 25`.
+fn in_range(message: &str) -> Option<String> {
+    let (_, range) = message.split_once(" run from ")?;
+    let (range, _) = range.split_once(", not ")?;
+    Some(format!("write a value from {range}"))
+}
+
+/// The part of a message that says which values a field takes.
+fn bounds(message: &str) -> Option<&str> {
+    message.split_once("must be ").map(|(_, bounds)| bounds)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::finding::Path;
+
+    #[test]
+    fn what_a_message_says_is_to_be_done_is_the_fix() {
+        let fix = |code, message: &str| {
+            Finding::new(code, Path::Root.key("spec"), message).with_some_fix().fix.unwrap()
+        };
+        let message = "Invalid value: \"a\": it never fires; write a date that exists";
+        assert_eq!(fix(Code::Schedule, message), "write a date that exists");
+        let message = "Invalid value: 5: must be less than or equal to 3";
+        assert_eq!(fix(Code::OutOfRange, message), "write a value less than or equal to 3");
+        let message = "Invalid value: \"25\": hours run from 0 to 23, not 25";
+        assert_eq!(fix(Code::Pattern, message), "write a value from 0 to 23");
+        assert_eq!(fix(Code::MissingField, "Required value"), "add spec");
+        let message = "Unsupported value: \"a\": supported values: \"b\", \"c\"";
+        assert_eq!(fix(Code::UnsupportedValue, message), "write one of \"b\", \"c\"");
+        let known = Finding::new(Code::Tab, Path::Root.key("a"), "a; write b").with_fix("c");
+        assert_eq!(known.with_some_fix().fix.as_deref(), Some("c"));
+    }
+}
