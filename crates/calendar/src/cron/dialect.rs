@@ -81,6 +81,8 @@ enum Loss {
     Once,
     /// An interval that divides neither an hour nor a day.
     Uneven,
+    /// Steps over weekdays, which each scheduler counts from another day.
+    WeekdaySteps,
     /// An interval shorter than a minute.
     TooOften,
     /// A value that these five fields do not have.
@@ -130,8 +132,12 @@ pub(super) fn recognise(text: &str) -> Option<OtherDialect> {
     }
     if let Some(inside) = call(text, "cron") {
         let fields: Vec<&str> = inside.split_whitespace().collect();
-        let meant = if fields.len() == 5 {
-            Ok(parse::expression_of(inside).ok()?.into())
+        let meant = if let &[.., weekday] = fields.as_slice()
+            && fields.len() == 5
+        {
+            // Nobody knows what day they count from.
+            let by_number = weekday.bytes().any(|it| it.is_ascii_digit());
+            Ok(parse::expression_of(inside).ok().filter(|_| !by_number)?.into())
         } else {
             Fields::in_dialect(Dialect::EventBridge, &fields)?.translate()?
         };
@@ -183,7 +189,9 @@ fn likely(fields: &[&str]) -> Vec<Dialect> {
         || begins_with_name(&WEEKDAYS, fifth)
     {
         vec![Dialect::EventBridge]
-    } else if sixth == "*" && first != "0" && first.bytes().all(|it| it.is_ascii_digit()) {
+    } else if sixth == "*" && first == "0" {
+        vec![Dialect::Spring, Dialect::EventBridge]
+    } else if sixth == "*" && first.bytes().all(|it| it.is_ascii_digit()) {
         // Hardly anything is meant to begin at a second of its own.
         vec![Dialect::EventBridge, Dialect::Spring]
     } else {
@@ -243,7 +251,10 @@ impl Loss {
             Loss::BothDays => "it takes a day of the month or a weekday, and ? for the other".into(),
             Loss::Once => "it happens once, which five fields can't say".into(),
             Loss::Uneven => {
-                "neither an hour nor a day is a multiple of it, so no five fields run as often".into()
+                "no five fields run at that interval".into()
+            }
+            Loss::WeekdaySteps => {
+                "schedulers disagree on which weekday a step counts from; list the weekdays".into()
             }
             Loss::TooOften => "nothing here runs more often than every minute".into(),
             Loss::Value(kind, field) => kind.told(*field),

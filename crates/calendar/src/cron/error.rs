@@ -263,15 +263,12 @@ impl CronErrorKind {
                 let sunday = if field == CronField::Weekday { " (0 and 7 are Sunday)" } else { "" };
                 format!("{} run from {first} to {last}{sunday}, not {given}", field.values())
             }
-            CronErrorKind::LastDay => {
-                "`L` for the last day is not supported; list the days themselves".into()
-            }
+            CronErrorKind::LastDay => "`L` for the last day can't be said in five fields".into(),
             CronErrorKind::NearestWeekday => {
-                "`W` for the nearest weekday is not supported; list the days themselves".into()
+                "`W` for the nearest weekday can't be said in five fields".into()
             }
             CronErrorKind::NthWeekday => {
-                "`#` for the nth weekday of a month is not supported; list the days themselves"
-                    .into()
+                "`#` for the nth weekday of a month can't be said in five fields".into()
             }
             CronErrorKind::AnyValue => format!(
                 "`H` is Jenkins' word for any value; write {} of your choice",

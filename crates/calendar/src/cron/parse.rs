@@ -6,6 +6,7 @@ use super::Cron;
 use super::dialect;
 use super::error::{CronError, CronErrorKind, CronField, in_two_ranges};
 use super::field::{FieldSet, FieldText};
+use crate::names::{MONTHS, WEEKDAYS};
 use crate::quoted::excerpt;
 use crate::recurrence::{DateSet, DayRule, Recurrence, TimeSet};
 
@@ -150,9 +151,10 @@ fn not_five_fields(text: &str) -> CronErrorKind {
 
 /// Whether it is more than numbers, names and marks: a path, a program, a user.
 fn looks_like_command(field: &str) -> bool {
-    let words = field.split(|letter: char| !letter.is_ascii_alphabetic());
-    let is_short = |word: &str| word.len() <= 3;
-    field.starts_with(['/', '.', '~']) || !words.into_iter().all(is_short)
+    let is_name = |letter: char| letter.is_ascii_lowercase() || matches!(letter, '-' | '_');
+    let is_user = field.len() > 3 && field.chars().all(is_name);
+    let is_day = WEEKDAYS.iter().chain(&MONTHS).any(|name| field.starts_with(&name[..3]));
+    field.starts_with(['/', '.', '~']) || (is_user && !is_day)
 }
 
 fn wrong_macro(given: &str) -> CronErrorKind {

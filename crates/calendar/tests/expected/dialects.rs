@@ -41,9 +41,9 @@ const CASES: &[Case] = &[
         None,
     ),
     (
-        "cron(0 8 * * 1-5)",
-        "this is EventBridge's dialect, with the year last; write 0 8 * * 1-5",
-        Some("0 8 * * 1-5"),
+        "cron(0 8 * * MON-FRI)",
+        "this is EventBridge's dialect, with the year last; write 0 8 * * MON-FRI",
+        Some("0 8 * * MON-FRI"),
     ),
     (
         "rate(5 minutes)",
@@ -52,8 +52,8 @@ const CASES: &[Case] = &[
     ),
     (
         "rate(7 minutes)",
-        "this is EventBridge's rate(…), which counts from when it was made; neither an hour nor a \
-             day is a multiple of it, so no five fields run as often",
+        "this is EventBridge's rate(…), which counts from when it was made; no five fields run \
+             at that interval",
         None,
     ),
     (
@@ -68,8 +68,8 @@ const CASES: &[Case] = &[
     ),
     (
         "0 15 10 ? * 6L 2026-2028",
-        "this is Quartz's dialect, with seconds first; `L` for the last day is not \
-             supported; list the days themselves",
+        "this is Quartz's dialect, with seconds first; `L` for the last day can't be said in five \
+             fields",
         None,
     ),
     (
@@ -97,8 +97,8 @@ const CASES: &[Case] = &[
     ),
     (
         "0 0 12 L * *",
-        "this is a dialect with seconds first, such as Spring's; `L` for the last day is not \
-             supported; list the days themselves",
+        "this is a dialect with seconds first, such as Spring's; `L` for the last day can't be said in five \
+             fields",
         None,
     ),
     (
@@ -127,8 +127,8 @@ const CASES: &[Case] = &[
     ),
     (
         "@every 90m",
-        "this is @every, which counts from when it was read; neither an hour nor a day is a \
-             multiple of it, so no five fields run as often",
+        "this is @every, which counts from when it was read; no five fields run at \
+             that interval",
         None,
     ),
     (
@@ -153,6 +153,25 @@ const CASES: &[Case] = &[
         "a command is not part of a cron expression; write 0 8 * * 1-5",
         Some("0 8 * * 1-5"),
     ),
+    (
+        "0 10 * * * *",
+        "this is a dialect with seconds first, such as Spring's; write 10 * * * *; or EventBridge's \
+         dialect, with the year last; write 0 10 * * *",
+        None,
+    ),
+    (
+        "0 0 12 ? * FRIL",
+        "this is Quartz's dialect, with seconds first; `L` for the last day can't be said in five fields",
+        None,
+    ),
+    (
+        "0 0 12 * * */2",
+        "this is a dialect with seconds first, such as Spring's; schedulers disagree on which weekday a \
+         step counts from; list the weekdays",
+        None,
+    ),
+    ("0 10 * * * Monday", "a cron expression has five fields, this has six", None),
+    ("0 0 12 * * FRIDAY", "a cron expression has five fields, this has six", None),
     ("H 8 * * *", "`H` is Jenkins' word for any value; write a minute of your choice", None),
     ("0 22-2 * * *", "the range 22-2 runs backwards; write 22-23,0-2", Some("0 22-23,0-2 * * *")),
     (

@@ -14,7 +14,8 @@ fn six_fields_are_read_as_another_dialect() {
     assert_cron(
         "0 0 9 * * *",
         "0 0 9 * * *",
-        "this is a dialect with seconds first, such as Spring's; write 0 9 * * *",
+        "this is a dialect with seconds first, such as Spring's; write 0 9 * * *; or EventBridge's \
+         dialect, with the year last; write 0 0 9 * *",
     );
 }
 
@@ -100,23 +101,19 @@ fn a_cron_tz_prefix_is_told_to_be_a_time_zone() {
 
 #[test]
 fn the_last_day_is_not_in_this_dialect() {
-    let message = "`L` for the last day is not supported; list the days themselves";
+    let message = "`L` for the last day can't be said in five fields";
     assert_cron("0 0 L * *", "L", message);
     assert_cron("0 0 * * 5L", "5L", message);
 }
 
 #[test]
 fn the_nearest_weekday_is_not_in_this_dialect() {
-    assert_cron(
-        "0 0 15W * *",
-        "15W",
-        "`W` for the nearest weekday is not supported; list the days themselves",
-    );
+    assert_cron("0 0 15W * *", "15W", "`W` for the nearest weekday can't be said in five fields");
 }
 
 #[test]
 fn the_nth_weekday_is_not_in_this_dialect() {
-    let message = "`#` for the nth weekday of a month is not supported; list the days themselves";
+    let message = "`#` for the nth weekday of a month can't be said in five fields";
     assert_cron("0 0 * * fri#2", "fri#2", message);
     assert_cron("0 0 * * 5#2", "5#2", message);
 }

@@ -24,6 +24,9 @@ impl Excluded {
     pub(super) fn new(here: &Path, patterns: &[String]) -> Result<Excluded, ArgumentError> {
         let mut builder = OverrideBuilder::new(here);
         for pattern in patterns {
+            if pattern.trim().is_empty() {
+                return Err(ArgumentError::whole("--exclude", pattern, "the pattern is empty"));
+            }
             let negated = format!("!{pattern}");
             builder
                 .add(&negated)

@@ -52,6 +52,9 @@ impl<'a> Fields<'a> {
                 Err(lost) => return lost.map(Err),
             }
         }
+        if self.dialect == Dialect::Spring && self.weekday.contains('/') {
+            return Some(Err(Loss::WeekdaySteps));
+        }
         let weekday = ForeignField { field: CronField::Weekday, text: self.weekday };
         match if self.counts_from_one() { weekday.as_names() } else { weekday.as_here() } {
             Ok(text) => fields.push(text),
@@ -124,6 +127,10 @@ impl ForeignField<'_> {
             Ok(_) => Ok(item),
             Err(CronErrorKind::Backwards { from, to, named }) if !item.contains('/') => {
                 Ok(in_two_ranges(from, to, self.field, named))
+            }
+            // `FRIL`: the last Friday.
+            Err(_) if item.ends_with(['L', 'l']) && begins_with_name(&WEEKDAYS, &item) => {
+                Err(self.lost(CronErrorKind::LastDay))
             }
             Err(kind) => Err(self.lost(kind)),
         }
