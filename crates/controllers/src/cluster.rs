@@ -4,9 +4,6 @@
 //! It is filled by watches and read by everything else. It is one value behind one lock, which is never
 //! held while waiting.
 //! told about each object when it is written.
-//!
-//! Filled by watches, read by everybody. It is one value behind one lock; nobody keeps the lock
-//! while waiting for anything.
 
 mod policy_entry;
 mod target_table;

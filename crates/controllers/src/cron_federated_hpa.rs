@@ -2,9 +2,6 @@
 //!
 //! This module composes the status; `report` turns what happened to firings into Events and log lines,
 //! and `metrics` exports it.
-//!
-//! What stands in the status is here; `report` tells and counts what came of firings, `metrics` is
-//! what is exported.
 
 mod metrics;
 mod report;

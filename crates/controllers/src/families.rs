@@ -3,8 +3,6 @@
 //!
 //! To add a family, add a field and an arm where one is chosen.
 //! what is told and counted of what has happened.
-//!
-//! A family is added by its field and an arm where one is chosen.
 
 use almanac_api::kinds::Kind;
 use almanac_api::status::conditions::{ConditionReason, ConditionType, Statement};

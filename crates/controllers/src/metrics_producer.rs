@@ -2,9 +2,6 @@
 //!
 //! Nothing is applied: `published` evaluates the number when it is scraped. Only the status is updated as
 //! numbers change.
-//!
-//! Nothing is applied: a number is evaluated when it is asked for, by `published`. What is kept up as
-//! numbers change is the status.
 
 mod published;
 

@@ -2,9 +2,6 @@
 //!
 //! The meaning of an object comes from the one conversion to its slim form. This module tracks which
 //! revision of an object is known, what was remembered of it, and that it is removed once it is deleted.
-//!
-//! What an object says is found out by the one way from an object to its slim form; here is which
-//! edition of an object is known, what was remembered of it, and that it is gone when it is gone.
 
 mod unrecorded;
 

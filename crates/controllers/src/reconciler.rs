@@ -3,8 +3,6 @@
 //!
 //! It is the same for every family; how each one reports is up to that family.
 //! closes it, and what has happened is told.
-//!
-//! It is the same for every family; what is told of each is the family's own affair.
 
 use std::sync::Arc;
 

@@ -2,10 +2,6 @@
 //!
 //! A failed write is retried with a growing backoff, with whatever there is to record by then, so no
 //! history is lost. What a status contains is up to each kind.
-//!
-//! A write that fails is tried again, later each time, with whatever is to be recorded by then; so a
-//! write that fails costs nothing of a history. What stands in a status is the affair of
-//! each kind.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::time::Duration;

@@ -3,10 +3,6 @@
 //! The usual target kinds are watched as soon as a policy names one of them, so that their state is at
 //! hand for decisions. Any other kind with a `scale` subresource is found by discovery and read when a
 //! decision needs it, so that no permission to list it is needed.
-//!
-//! The kinds that are usual targets are followed as soon as a policy names one of them, so that a
-//! decision has their state at hand. Any other kind with a `scale` subresource is found by discovery
-//! and asked for when a decision needs it, so that no right to list it is needed.
 
 mod followed;
 mod kind;

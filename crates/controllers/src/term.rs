@@ -3,8 +3,6 @@
 //!
 //! Everything that runs here ends when the term is dropped, and writes nothing once the fence is closed.
 //! before; then everybody gets their turns, until the process is to end.
-//!
-//! Whatever runs here ends when the term is dropped, and writes nothing once the fence is shut.
 
 use std::sync::Arc;
 use std::task::Poll;

@@ -5,10 +5,6 @@
 //! the same object: these take theirs one after the other, for one instant in the order of their names, as
 //! in a forecast. This module does not know what a turn consists of.
 //! it has changed.
-//!
-//! No policy has two turns at once, and many have theirs at the same time, but for those that write the
-//! same object: these take theirs one after the other, and at one instant in the order of their names,
-//! as in a forecast. What a turn consists of is not known here.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::panic::AssertUnwindSafe;

@@ -4,8 +4,6 @@
 //! What that means for a policy is up to its family. This module makes sure that connected policies begin in
 //! the same way.
 //! always been in force as they are written now.
-//!
-//! What that means for a policy is its family's; that policies which meet begin alike is said here.
 
 use jiff::Timestamp;
 

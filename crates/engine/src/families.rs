@@ -2,9 +2,6 @@
 //!
 //! To add a family, add a variant to each enum here and an arm to each match on it; the compiler points at
 //! every place. The implementations are in the families' own directories.
-//!
-//! A family is added by a variant of each enum here and an arm where one of them is matched; the
-//! compiler names every place. What stands behind an arm is the family's own folder.
 
 use std::sync::Arc;
 

@@ -2,9 +2,6 @@
 //!
 //! It is stored in the status of objects, so it must not change between releases, machines or processes. It
 //! protects against mistakes, not against malice.
-//!
-//! It is written into the status of objects, so it must not change between releases, machines or
-//! processes. It protects against confusion, not against malice.
 
 use std::fmt;
 use std::str::FromStr;

@@ -2,9 +2,6 @@
 //!
 //! The version is left out, because two versions of a kind are one object. Which version to use with the API
 //! server is up to the shell.
-//!
-//! The version is left out: two versions of a kind are one object. Which version to speak to the
-//! API server with is the shell's affair.
 
 use std::cmp::Ordering;
 use std::fmt;

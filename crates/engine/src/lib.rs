@@ -18,25 +18,6 @@
 //! Everything here is a function of its inputs: no clock, no I/O, no Kubernetes types, no hash order.
 //! `almanac-api` turns what users write into the checked policies of this crate; the controllers and the
 //! forecast carry the actions out.
-//!
-//! A folder for each family of policies, with the same files in each:
-//!
-//! | file | what it holds |
-//! |---|---|
-//! | `policy` | what a user's object says, once it has been checked |
-//! | `gather` | which parts of the [`World`] a decision looks at |
-//! | `decide` | the decision: a pure function of what was gathered and `now` |
-//! | `settle` | what is remembered once the outcome of the actions is known |
-//! | `reasons` | why it was decided so, and how that reads |
-//!
-//! Beside them stands what the families share: the [`World`], what a decision consists of
-//! ([`Decision`], [`Action`], [`Outcome`], [`Reason`]), the [`Agenda`] of who wants to be asked
-//! again when, and [`turn`], which is how one policy after the other acts on a world. Which families
-//! there are, and what every one of them answers, stands in `families` and nowhere else.
-//!
-//! Everything here is a function of what it is given: no clock, no I/O, no Kubernetes types, no
-//! hash order. `almanac-api` turns what users write into the checked policies of this crate; the
-//! controllers and the forecast carry the actions out.
 
 mod action;
 mod agenda;

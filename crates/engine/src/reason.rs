@@ -3,10 +3,6 @@
 //! A reason is a small value without text. It refers to rules by their position and is rendered later,
 //! against the input it was made from. Normally only what won is recorded; the whole chain, including what
 //! lost and why, is recorded on request, by the same code.
-//!
-//! A reason is a small value without text. It refers to rules by their position and is rendered
-//! later, against the input it was made from. The everyday path records only what won; the whole
-//! chain, with who lost and why, is recorded when it is asked for, by the same code.
 
 use jiff::Timestamp;
 

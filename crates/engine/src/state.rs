@@ -1,8 +1,6 @@
 //! The slim form of what policies act on: only what decisions need.
 //!
 //! It is filled from files or from a cluster; nothing here knows which.
-//!
-//! Filled from files or from the cluster's caches; nothing here knows which.
 
 /// Anything with a `scale` subresource.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

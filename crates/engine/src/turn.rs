@@ -4,12 +4,6 @@
 //! [`OpenTurn`]. Between that and [`OpenTurn::close`], a controller writes to an API server, a forecast to its
 //! world ([`take`]), and a test to whatever it likes. The result says when the policy wants its next turn, what
 //! was recorded, and which fields were set by what.
-//!
-//! This is the whole loop, without the writes in it. [`open`] gathers and decides; its actions are
-//! read off the [`OpenTurn`]. Between that and [`OpenTurn::close`] a controller writes to an API
-//! server, a forecast to its world ([`take`]), and a test to whatever it likes. What follows from
-//! the outcomes is returned: when the policy wants its next turn, what was recorded, and which
-//! fields were set by whom.
 
 use std::sync::Arc;
 

@@ -2,9 +2,6 @@
 //!
 //! It is filled from files or from a cluster, through the same [`Slim`] forms, and nothing else knows where an
 //! object came from. Which parts of it a decision depends on is up to each family's `gather`.
-//!
-//! Files and a cluster's caches both fill it, through the same [`Slim`] forms, and nothing else knows
-//! where an object came from. Which of its parts a decision looks at is each family's `gather`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

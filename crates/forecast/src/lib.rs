@@ -9,16 +9,6 @@
 //! What is unknown about the world is assumed, and every [`Assumption`] is reported.
 //!
 //! Nothing here reads files, knows the current time, or draws: that is up to the caller.
-//!
-//! A [`Simulation`] lets every policy of a world take its turns, jumping from one instant at which
-//! something can change to the next. It is the loop the controllers run, with a clock of its own
-//! and a world that never fails, so a preview cannot disagree with production. Three questions are
-//! answered with it: what will every value be over a period ([`Forecast`]), why is it what it is at
-//! an instant ([`explain`]), and what comes next ([`Upcoming`]).
-//!
-//! What the world does not say is assumed, and every [`Assumption`] is told.
-//!
-//! Nothing here reads files, knows the present, or draws: that is for whoever calls.
 
 mod assumption;
 mod explain;

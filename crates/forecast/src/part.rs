@@ -3,10 +3,6 @@
 //! Policies of different islands do not affect each other. So each island runs under its own clock, in any
 //! order, and its series are handed over and dropped. Memory grows with the largest island, not with the
 //! number of policies.
-//!
-//! Policies of different islands never meet. So each island runs under a clock of its own, and in any
-//! order; its series are handed over and forgotten. Memory does not grow with the number of policies,
-//! but with the largest island.
 
 use std::collections::BTreeMap;
 

@@ -3,9 +3,6 @@
 //!
 //! At the top of the hour thousands of writes are due in the same second. Those that change capacity go before
 //! those that record it, and these before Events.
-//!
-//! At the top of the hour thousands of writes are wanted in the same second. What changes capacity
-//! goes before what records it, and that before what merely tells of it.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

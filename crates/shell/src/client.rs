@@ -2,9 +2,6 @@
 //!
 //! It does not retry by itself: writers have to check the lease before another attempt, and watchers have a
 //! backoff of their own.
-//!
-//! It retries nothing by itself. Whoever writes has to look at the lease again before another
-//! attempt, and whoever watches has a backoff of its own.
 
 mod read_once;
 

@@ -2,9 +2,6 @@
 //!
 //! It is passed in, so that a test can choose the time. Leases have a clock of their own, see
 //! [`crate::monotonic`].
-//!
-//! It is handed to whoever needs it, so that a test can choose the time. Leases have a clock of
-//! their own, see [`crate::monotonic`].
 
 use std::sync::Arc;
 use std::time::Duration;

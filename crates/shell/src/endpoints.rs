@@ -3,9 +3,6 @@
 //! `/metrics` is evaluated at the time of the scrape. `/healthz` fails when the process is stuck and should be
 //! restarted; `/readyz` fails while something it needs is missing.
 //! `listener`.
-//!
-//! `/metrics` is evaluated when it is asked for. `/healthz` fails when the process is stuck and should
-//! be started anew; `/readyz` while it has not everything it needs.
 
 mod listener;
 mod places;

@@ -2,10 +2,6 @@
 //!
 //! They are informational, and nothing depends on them. So they wait behind all other writes in a bounded
 //! queue, and the excess is counted and dropped. Repetitions are counted in the same series.
-//!
-//! They tell, and nothing depends on them. So they wait behind all other writes, no more than so
-//! many wait, and what is too much is counted and left out. What is told again soon is one more of the
-//! same series.
 
 mod series;
 

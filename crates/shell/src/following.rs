@@ -5,13 +5,6 @@
 //!
 //! Silence is never taken as a sign of health. Every request has a timeout, a watch that stays silent is
 //! verified, and the age of the view of a kind can be queried at any time.
-//!
-//! What a follower keeps of an object is its own affair, so that a process that follows tens of
-//! thousands keeps only what it needs. Nothing is read into types here: an object that is oddly
-//! shaped must not keep the others from being seen.
-//!
-//! Silence is never taken for peace. Every answer is waited for only so long, a watch that tells
-//! nothing in its time is checked, and how old the view of a kind is can be asked for at any time.
 
 mod pages;
 mod view;

@@ -4,12 +4,6 @@
 //! how long it may still write. The fence closes before any other replica may take the Lease, so a leader that
 //! was paused, cut off or starved finds it closed before it writes anything stale. The [`Switch`] is an
 //! annotation on the same Lease, with which people stop everything. This module does not know what a leader does.
-//!
-//! A [`Candidate`] wins the Lease and keeps it; the [`Fence`] it holds meanwhile says, by the
-//! monotonic clock, how long it may still write. The fence shuts earlier than anybody else may take
-//! the Lease, so a leader that was paused, cut off or starved finds it shut before it writes
-//! anything that is stale. The [`Switch`] is an annotation of the same Lease, with which people stop
-//! everything. What a leader does is not known here.
 
 mod candidate;
 mod fence;

@@ -16,23 +16,6 @@
 //! | [`backoff`] | how long to wait before the next attempt |
 //!
 //! What is written, and when, is decided elsewhere.
-//!
-//! | module | what it gives |
-//! |---|---|
-//! | [`client`] | the connection to the API server |
-//! | [`clock`] | the policies' clock, which a test can shift |
-//! | [`lease`] | who leads, and the fence that every write has to pass |
-//! | [`writer`] | every write but the lease's: fenced, within the budget, changes with a precondition |
-//! | [`budget`] | how many writes go at once, and which go first |
-//! | [`following`] | a kind of objects, listed and watched, and how old the view of it is |
-//! | [`event_log`] | Events, bounded |
-//! | [`endpoints`] | metrics and health over HTTP |
-//! | [`process_metrics`] | the version, and what the process takes of the machine |
-//! | [`log`] | one line a happening, for machines or for people |
-//! | [`shutdown`] | a signal, and everybody who waits for it |
-//! | [`backoff`] | how long to wait before another attempt |
-//!
-//! What is to be written, and when, is decided elsewhere.
 
 pub mod backoff;
 pub mod budget;

@@ -2,9 +2,6 @@
 //!
 //! Names and messages also come from users. Characters that would end a line, colour it or hide it on a terminal
 //! are escaped, so that nobody can forge log lines.
-//!
-//! Names and messages come from users, too. What would end a line, colour it or hide it on a terminal
-//! is written as an escape, so that nobody writes lines that are not ours.
 
 use std::fmt::{self, Write as _};
 

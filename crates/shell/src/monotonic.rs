@@ -1,8 +1,6 @@
 //! The clock that leases use: it cannot be set, and keeps running while the machine sleeps.
 //!
 //! It is passed in, so that a test can choose the time.
-//!
-//! It is handed to whoever needs it, so that a test can choose the time.
 
 use std::sync::Arc;
 use std::time::Duration;

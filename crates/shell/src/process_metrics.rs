@@ -2,9 +2,6 @@
 //!
 //! The names are those of the Prometheus client libraries, so that dashboards recognise them. The figures are
 //! for Linux; elsewhere they are absent, as is any that cannot be read.
-//!
-//! The names are those that the client libraries of Prometheus use, so that dashboards know them. The
-//! figures are Linux's; elsewhere they are absent, and so is any that cannot be read.
 
 use std::fs;
 use std::str::FromStr;

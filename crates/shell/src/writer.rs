@@ -6,13 +6,6 @@
 //!
 //! If the API server is overloaded, the request is retried a few times; any other failure is returned as it is.
 //! Whether to retry is up to the caller.
-//!
-//! Whatever changes an object says which version of it was decided over, and the API server refuses
-//! it when the object has changed since. So nothing stale is written, even by a process that was
-//! stopped between its last look at the lease and the request.
-//!
-//! Too busy an API server is asked again a few times; anything else is reported as it is. Whether to
-//! try again is for those who decide.
 
 mod refusal;
 

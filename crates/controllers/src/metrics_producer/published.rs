@@ -2,9 +2,6 @@
 //!
 //! Only the leader exports them: the same series from two replicas would count twice. While everything is
 //! stopped, there are none.
-//!
-//! Only the leader has any: two answers to one query would be counted twice. While everything is
-//! stopped, nobody has.
 
 use almanac_engine::{Identity, scheduled_capacity};
 use almanac_shell::clock::Clock;

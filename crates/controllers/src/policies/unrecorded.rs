@@ -2,9 +2,6 @@
 //!
 //! Normally a status says everything. But if the API server could not be written to for so long that the
 //! lease was lost, what was carried out last is not in any status yet.
-//!
-//! Mostly a status tells all. But when the API server could not be written for so long that the lease
-//! was lost, what was carried out last stands in no status yet.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};

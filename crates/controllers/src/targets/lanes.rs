@@ -4,11 +4,6 @@
 //! responds, turns wait for a slot. If the lane makes no progress for a moment, the turn gives up, makes
 //! room for others, and retries as after any failure. After a request has timed out, the lane admits one
 //! at a time until there is a response again.
-//!
-//! A turn that has to ask the API server takes one of the few slots of the kind's lane. While the kind
-//! answers, whoever finds the lane full waits; when nothing has come of it for a moment, the turn gives
-//! up and lets others have theirs, and its own next attempt comes as after any failure. A lane in which
-//! an answer was waited for in vain lets one through at a time, until one is answered again.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -3,10 +3,6 @@
 //! At the current state, if it is known from the status of each object. Otherwise all rules are assumed to
 //! have been in force as they are now, since the creation of their object or, if that is unknown, forever;
 //! they are replayed from as far back as matters for which rule set a field last.
-//!
-//! With what is, where that is known: what the status of each object says. Else all rules are taken to
-//! have been in force as they are written now, since the creation of their object or, where that is not
-//! known, for ever; they are replayed from as far back as it matters for who set a field last.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

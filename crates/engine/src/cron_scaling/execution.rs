@@ -2,9 +2,6 @@
 //!
 //! Up to 64 of them are kept for each of many thousand rules, so they are compact: the scheduled time in
 //! whole seconds, and the delay until it was handled.
-//!
-//! Up to 64 of them are kept for each of many thousand rules, so they are packed: a firing is a
-//! whole second, and what came of it is known by how much later it happened.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;

@@ -2,9 +2,6 @@
 //!
 //! It is stored in the object's status, except for attempts in progress: after a restart these start over,
 //! and the target shows whether they had been carried out.
-//!
-//! It survives in the object's status, all but the attempts under way: after a restart these begin
-//! anew, and find out from the target whether they had been carried out.
 
 use std::sync::Arc;
 

@@ -4,11 +4,6 @@
 //! a firing that wins no field has no effect at all. If the two bounds then contradict each other, the later
 //! winner moves the other bound. The result is written once; the history records which firing each written
 //! field comes from.
-//!
-//! The firings are in order of time and then of the spec. Of each field the last firing that names it
-//! wins; whoever wins none has no effect at all. If the two bounds contradict each other then, the
-//! later winner moves the other bound. What comes of it is written once; which firing each written
-//! field comes from is what the history records.
 
 use super::{Applied, CronScaling, DesiredScale, TargetState};
 use crate::{Action, Autoscaler, Workload};

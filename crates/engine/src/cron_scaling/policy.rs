@@ -2,10 +2,6 @@
 //!
 //! Reading and checking are up to `almanac-api`; which firing is due, missed or superseded is up to the
 //! decision. Ten thousand of these are in memory at once, so a rule is small: a few words and its name.
-//!
-//! Reading and checking are `almanac-api`'s; which firing is due, missed or superseded is the
-//! decision's. Ten thousand of these are held at once, so a rule is kept small: a few words and
-//! its name.
 
 use std::sync::Arc;
 

@@ -4,10 +4,6 @@
 //! writers that both insist would go on forever. A later change is legitimate: between its firings a rule
 //! wants nothing.
 //! cluster as a repository says, a person.
-//!
-//! It is noticed, told once a firing, and stays known until it is over; nothing is written again, for
-//! two who both insist would go on for ever. What is replaced later is nobody's mistake: between its
-//! firings a rule wants nothing.
 
 use std::sync::Arc;
 

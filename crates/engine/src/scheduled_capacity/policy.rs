@@ -1,8 +1,6 @@
 //! A checked `MetricsProducer` with a schedule.
 //!
 //! Reading and checking are up to `almanac-api`; which behaviour wins at an instant is up to the decision.
-//!
-//! Reading and checking are `almanac-api`'s; which behaviour wins at an instant is the decision's.
 
 use almanac_calendar::{Windows, Zone};
 

@@ -3,11 +3,6 @@
 //! The client never reads them again, so after a rotation it would trust nobody, or be trusted by nobody. The
 //! process is notified and shuts down for a restart: it starts over with one client, and a standby takes over
 //! meanwhile. Tokens in files are not included, because the client re-reads those by itself.
-//!
-//! The client never reads them again, so after a rotation it would trust nobody, or be trusted by
-//! nobody. Whoever uses it for long is told, and ends to be started anew: everything begins again
-//! with one client, and a replica that stands by goes on meanwhile. Tokens in files are not among
-//! them. The client reads those again by itself.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -3,10 +3,6 @@
 //! Anything in a cluster may connect, so every client gets little: one request per connection, small headers, a
 //! short time for all of it, and a limited number of connections. Whatever clients do, memory and file
 //! descriptors are left for the lease and for the requests to the API server.
-//!
-//! Everybody in a cluster may connect, so nobody gets more than a little: one request a connection, a
-//! small head, a short time for all of it, and so many connections at once. Whatever strangers do,
-//! memory and file descriptors are left for the lease and for the requests to the API server.
 
 use std::convert::Infallible;
 use std::future::ready;

@@ -5,12 +5,6 @@
 //! all have, the oldest one, whose client is slow to read the response. A client that sends its request and
 //! reads the response at once, as the kubelet does, is gone before that, so others cannot starve it, from
 //! however many addresses they connect. No address may have all the slots, so a single one only displaces itself.
-//!
-//! Whoever comes gets one, and nobody waits: a queue without end would only be another way to run out of
-//! memory. When all are taken, one who has not asked anything yet makes way, the oldest first; if all
-//! have asked, the oldest of them, who is slow to take the answer. Who asks at once and takes the answer, as the
-//! kubelet does, has left before that; so strangers do not keep it from asking, from however many addresses
-//! they come. No address has all places, so that one alone makes way for itself.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;

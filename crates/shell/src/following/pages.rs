@@ -3,11 +3,6 @@
 //! Users decide how large their objects are, and the API server can only be told how many to return. So a
 //! response is read up to a limit; if it is longer, it is dropped, and fewer objects are requested. Parsed JSON
 //! takes ten times its length and more, so one object is parsed at a time.
-//!
-//! A namespace's users decide how large their objects are, and the API server can be told only how
-//! many it should answer with. So an answer is read up to a length; what is longer is dropped, and
-//! fewer objects are asked for. Read into values, JSON takes ten times its length and more, so that
-//! is done with one object after the other.
 
 use std::collections::BTreeMap;
 

@@ -5,10 +5,6 @@
 //! seen the current Lease cannot renew it, and its fence closes. This module does not know what being stopped
 //! means.
 //! seconds anyway.
-//!
-//! It needs no right of its own and no other request, and it cannot be overlooked: who has not seen the
-//! Lease as it is now cannot renew it, and its fence shuts. What it means to be stopped is not known
-//! here.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
