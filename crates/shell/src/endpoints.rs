@@ -2,7 +2,6 @@
 //!
 //! `/metrics` is evaluated at the time of the scrape. `/healthz` fails when the process is stuck and should be
 //! restarted; `/readyz` fails while something it needs is missing.
-//! `listener`.
 
 mod listener;
 mod places;
@@ -21,7 +20,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use crate::following::Views;
-use crate::monotonic;
+use crate::monotonic::Monotonic;
 
 pub use listener::listen;
 
@@ -32,13 +31,14 @@ const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset
 const HEARTBEAT_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// How a process is.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct Health {
     inner: Arc<HealthInner>,
 }
 
-#[derive(Default)]
 struct HealthInner {
+    /// What heartbeats are timed by.
+    clock: Monotonic,
     /// What is still waited for; nothing when all is there.
     awaited: Mutex<Option<String>>,
     /// When the last sign of life was given, in milliseconds of the monotonic clock; 0 when there
@@ -62,12 +62,38 @@ impl Heartbeat {
     pub fn beat(&self) {
         let inner = &self.health.inner;
         if inner.life.load(Ordering::SeqCst) == self.life {
-            inner.alive_at.store(milliseconds(), Ordering::SeqCst);
+            inner.alive_at.store(inner.milliseconds(), Ordering::SeqCst);
         }
     }
 }
 
+impl HealthInner {
+    /// The present; never 0, which says that no sign of life is expected.
+    fn milliseconds(&self) -> u64 {
+        u64::try_from(self.clock.now().as_millis()).unwrap_or(u64::MAX).max(1)
+    }
+}
+
+impl Default for Health {
+    fn default() -> Self {
+        Self::new(Monotonic::system())
+    }
+}
+
 impl Health {
+    /// A process that has not said anything yet, with heartbeats timed by this clock.
+    #[must_use]
+    pub fn new(clock: Monotonic) -> Self {
+        let inner = HealthInner {
+            clock,
+            awaited: Mutex::default(),
+            alive_at: AtomicU64::default(),
+            life: AtomicU64::default(),
+            views: Views::default(),
+        };
+        Self { inner: Arc::new(inner) }
+    }
+
     /// Says what is still waited for before this process can do its work.
     pub fn set_waiting_for(&self, what: impl Into<String>) {
         self.set(Some(what.into()));
@@ -112,12 +138,9 @@ impl Health {
 
     fn is_stuck(&self) -> bool {
         let at = self.inner.alive_at.load(Ordering::SeqCst);
-        at != 0 && u128::from(milliseconds().saturating_sub(at)) > HEARTBEAT_TIMEOUT.as_millis()
+        let silent_for = self.inner.milliseconds().saturating_sub(at);
+        at != 0 && u128::from(silent_for) > HEARTBEAT_TIMEOUT.as_millis()
     }
-}
-
-fn milliseconds() -> u64 {
-    u64::try_from(monotonic::now().as_millis()).unwrap_or(u64::MAX).max(1)
 }
 
 struct Served {

@@ -3,7 +3,7 @@
 
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, Result, bail};
@@ -34,9 +34,24 @@ const REPORT_WITHIN: Duration = Duration::from_secs(5);
 
 static NUMBER: AtomicU32 = AtomicU32::new(0);
 
-/// Each control plane takes most of a gigabyte; a test runner starts as many tests at once as the
-/// machine has processors.
-static OWN_AT_ONCE: Semaphore = Semaphore::const_new(4);
+/// A test with a control plane of its own mostly waits, so memory is what limits how many run at once.
+static OWN_AT_ONCE: LazyLock<Semaphore> =
+    LazyLock::new(|| Semaphore::new(own_at_once(available_kibibytes())));
+
+/// What a control plane takes at most in nearly all tests, with the replicas that it serves.
+const KIBIBYTES_EACH: usize = 1_500_000;
+
+/// As many as there is memory for; more than eight gain nothing on the machines that CI has.
+fn own_at_once(available_kibibytes: Option<usize>) -> usize {
+    available_kibibytes.map_or(4, |available| (available / KIBIBYTES_EACH).clamp(1, 8))
+}
+
+/// The memory that can be had without swapping; `None` on a system that does not say.
+fn available_kibibytes() -> Option<usize> {
+    let told = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = told.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    line.split_whitespace().next()?.parse().ok()
+}
 
 /// What a test on the shared cluster is given: a namespace, and a client whose default it is.
 pub struct SharedTest {
@@ -296,4 +311,17 @@ async fn is_fenced(client: &Client) -> Result<bool> {
             .iter()
             .flatten()
             .any(|toleration| toleration.key.as_deref() == Some(OWNER)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_many_control_planes_run_at_once_as_memory_allows() {
+        assert_eq!(own_at_once(Some(500_000)), 1);
+        assert_eq!(own_at_once(Some(8_000_000)), 5);
+        assert_eq!(own_at_once(Some(64_000_000)), 8);
+        assert_eq!(own_at_once(None), 4);
+    }
 }

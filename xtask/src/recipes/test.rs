@@ -31,9 +31,9 @@ const FOREIGN_CLUSTER: &str = "KUBECONFIG_TEST";
 /// How many tests of one file run at a time.
 const THREADS: &str = "RUST_TEST_THREADS";
 
-/// Two for each processor.
+/// Four for each processor.
 fn threads() -> usize {
-    2 * std::thread::available_parallelism().map_or(2, usize::from)
+    4 * std::thread::available_parallelism().map_or(2, usize::from)
 }
 
 fn run(run: &mut Run) -> anyhow::Result<()> {

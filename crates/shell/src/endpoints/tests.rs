@@ -257,3 +257,24 @@ fn beats_count_until_their_term_is_over() {
     health.heartbeat().beat();
     assert!(alive_at() > 0);
 }
+
+#[test]
+fn a_process_is_stuck_when_no_heartbeat_came_for_a_minute_of_its_monotonic_clock() {
+    let shown = Arc::new(AtomicU64::new(0));
+    let source = Arc::clone(&shown);
+    let clock = Monotonic::from_fn(move || Duration::from_secs(source.load(Ordering::SeqCst)));
+    let served = Served { health: Health::new(clock), registry: Arc::default() };
+    let healthz = |seconds: u64| {
+        shown.store(seconds, Ordering::SeqCst);
+        healthz(&served).status()
+    };
+    assert_eq!(healthz(1_000), StatusCode::OK, "no heartbeat is expected before the first");
+    let heartbeat = served.health.heartbeat();
+    heartbeat.beat();
+    assert_eq!(healthz(1_060), StatusCode::OK);
+    assert_eq!(healthz(1_061), StatusCode::INTERNAL_SERVER_ERROR);
+    heartbeat.beat();
+    assert_eq!(healthz(1_121), StatusCode::OK);
+    served.health.stop_heartbeat();
+    assert_eq!(healthz(9_000), StatusCode::OK, "none is expected after the term");
+}
