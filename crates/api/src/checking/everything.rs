@@ -157,11 +157,9 @@ fn checked_by_place(
         format!("{}:{}", source.name(), source.position(object.node.span.start).line)
     };
     let mut found: BTreeMap<usize, Vec<(Finding, Vec<usize>)>> = BTreeMap::new();
-    for place in 0..places.count() {
-        let is_here = |index: &usize| {
-            places.holds(place, reading.sources[reading.objects[*index].source].folder())
-        };
-        let here = (0..checked.len()).filter(is_here).map(|index| (index, &checked[index]));
+    let folders = reading.objects.iter().map(|it| reading.sources[it.source].folder());
+    for (place, here) in places.split(folders).into_iter().enumerate() {
+        let here = here.into_iter().map(|index| (index, &checked[index]));
         for (index, finding) in check_together(here, written_at) {
             let of_object = found.entry(index).or_default();
             match of_object.iter_mut().find(|(known, _)| *known == finding) {
@@ -191,8 +189,7 @@ fn told_of_files(
 
 /// Whether a file belongs to a place that is asked about.
 pub(super) fn belongs_somewhere(reading: &Reading, source: usize, places: &Places) -> bool {
-    let folder = reading.sources[source].folder();
-    (0..places.count()).any(|place| places.holds(place, folder))
+    !places.holding(reading.sources[source].folder()).is_empty()
 }
 
 impl Everything {

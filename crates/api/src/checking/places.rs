@@ -36,9 +36,11 @@ pub struct Layout {
 /// The places of what was read.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Places {
-    places: Vec<Place>,
-    /// Every folder that keeps something from the places outside of it.
-    separating: BTreeSet<Folder>,
+    named: Vec<Place>,
+    /// The numbers of all places.
+    all: Vec<usize>,
+    /// Every folder that keeps something from the places outside of it, and the places in it.
+    separating: BTreeMap<Folder, Vec<usize>>,
 }
 
 impl Places {
@@ -46,7 +48,22 @@ impl Places {
     #[must_use]
     pub fn one() -> Places {
         let place = Place { name: String::new(), folders: vec![Folder::default()] };
-        Places { places: vec![place], separating: BTreeSet::new() }
+        Places::new(vec![place], BTreeSet::new())
+    }
+
+    fn new(places: Vec<Place>, separating: BTreeSet<Folder>) -> Places {
+        let mut within: BTreeMap<Folder, Vec<usize>> =
+            separating.into_iter().map(|folder| (folder, Vec::new())).collect();
+        for (number, place) in places.iter().enumerate() {
+            for folder in place.folders.iter().flat_map(Folder::around) {
+                // A place of several folders is in what is around them once.
+                let places = within.get_mut(&folder).filter(|it| it.last() != Some(&number));
+                if let Some(places) = places {
+                    places.push(number);
+                }
+            }
+        }
+        Places { all: (0..places.len()).collect(), named: places, separating: within }
     }
 
     /// The places of objects, each with the folder it lies in.
@@ -54,84 +71,90 @@ impl Places {
         layout: &Layout,
         objects: impl Iterator<Item = (&'a Identity, &'a Folder)>,
     ) -> Places {
-        let mut places = if layout.fixed.is_empty() {
-            Places::separating(layout, separating(objects))
+        let (mut places, mut separating) = if layout.fixed.is_empty() {
+            let separating = separating(objects);
+            (innermost(layout, &separating), separating)
         } else {
-            Places::fixed(layout.fixed.clone())
+            let folders = layout.fixed.iter().flat_map(|place| place.folders.iter().cloned());
+            (layout.fixed.clone(), folders.collect())
         };
         if !layout.only.is_empty() {
-            places = places.narrowed(layout);
+            places = narrowed(layout, &places, &mut separating);
         }
-        if places.places.is_empty() { Places::one() } else { places }
-    }
-
-    fn fixed(places: Vec<Place>) -> Places {
-        let separating = places.iter().flat_map(|place| place.folders.iter().cloned()).collect();
-        Places { places, separating }
-    }
-
-    fn separating(layout: &Layout, separating: BTreeSet<Folder>) -> Places {
-        let holds_another = |folder: &&Folder| {
-            separating.iter().any(|other| other != *folder && other.is_within(folder))
-        };
-        let innermost = separating.iter().filter(|folder| !holds_another(folder));
-        let places = innermost.map(|folder| Place {
-            name: folder.seen_from(&layout.here),
-            folders: vec![folder.clone()],
-        });
-        Places { places: places.collect(), separating }
-    }
-
-    /// Only the places that are asked about. A folder that is none of them becomes one.
-    fn narrowed(mut self, layout: &Layout) -> Places {
-        let mut chosen: Vec<Place> = Vec::new();
-        for (name, folder) in &layout.only {
-            let known =
-                self.places.iter().find(|it| it.name == *name || it.folders == [folder.clone()]);
-            let known = known.cloned();
-            if known.is_none() {
-                self.separating.retain(|it| !it.is_within(folder));
-                self.separating.insert(folder.clone());
-            }
-            let place = known.unwrap_or_else(|| Place {
-                name: folder.seen_from(&layout.here),
-                folders: vec![folder.clone()],
-            });
-            if !chosen.contains(&place) {
-                chosen.push(place);
-            }
-        }
-        Places { places: chosen, ..self }
+        if places.is_empty() { Places::one() } else { Places::new(places, separating) }
     }
 
     /// How many there are; never none.
     #[must_use]
     pub fn count(&self) -> usize {
-        self.places.len()
+        self.named.len()
     }
 
     /// Whether there is more than one, so that they have to be told apart.
     #[must_use]
     pub fn are_several(&self) -> bool {
-        self.places.len() > 1
+        self.named.len() > 1
     }
 
     /// What a place is called.
     #[must_use]
     pub fn name(&self, place: usize) -> &str {
-        self.places.get(place).map_or("", |place| &place.name)
+        self.named.get(place).map_or("", |place| &place.name)
     }
 
-    /// Whether what lies in a folder belongs to a place. What lies in none belongs to each.
+    /// The places that get what lies in a folder, by their numbers. What no folder separates belongs to
+    /// each.
     #[must_use]
-    pub fn holds(&self, place: usize, folder: Option<&Folder>) -> bool {
+    pub fn holding(&self, folder: Option<&Folder>) -> &[usize] {
         let around = folder.into_iter().flat_map(Folder::around);
-        let Some(closest) = around.filter(|it| self.separating.contains(it)).last() else {
-            return true;
-        };
-        let folders = self.places.get(place).into_iter().flat_map(|place| &place.folders);
-        folders.into_iter().any(|it| it.is_within(&closest))
+        let closest = around.filter_map(|it| self.separating.get(&it)).last();
+        closest.unwrap_or(&self.all)
     }
+
+    /// What belongs to each place, of things that lie in these folders: their numbers, by place.
+    #[must_use]
+    pub fn split<'a>(&self, folders: impl Iterator<Item = Option<&'a Folder>>) -> Vec<Vec<usize>> {
+        let mut of_places = vec![Vec::new(); self.count()];
+        for (number, folder) in folders.enumerate() {
+            for place in self.holding(folder) {
+                of_places[*place].push(number);
+            }
+        }
+        of_places
+    }
+}
+
+/// The separating folders in which no other lies: each is a place.
+fn innermost(layout: &Layout, separating: &BTreeSet<Folder>) -> Vec<Place> {
+    // In their order a folder is followed by those that lie in it.
+    let next = separating.iter().skip(1).map(Some).chain([None]);
+    let pairs = separating.iter().zip(next);
+    let innermost = pairs.filter(|(folder, next)| !next.is_some_and(|it| it.is_within(folder)));
+    let place = |(folder, _): (&Folder, _)| Place {
+        name: folder.seen_from(&layout.here),
+        folders: vec![folder.clone()],
+    };
+    innermost.map(place).collect()
+}
+
+/// Only the places that are asked about. A folder that is none of them becomes one.
+fn narrowed(layout: &Layout, places: &[Place], separating: &mut BTreeSet<Folder>) -> Vec<Place> {
+    let mut chosen: Vec<Place> = Vec::new();
+    for (name, folder) in &layout.only {
+        let known = places.iter().find(|it| it.name == *name || it.folders == [folder.clone()]);
+        if known.is_none() {
+            separating.retain(|it| !it.is_within(folder));
+            separating.insert(folder.clone());
+        }
+        let place = known.cloned().unwrap_or_else(|| Place {
+            name: folder.seen_from(&layout.here),
+            folders: vec![folder.clone()],
+        });
+        if !chosen.contains(&place) {
+            chosen.push(place);
+        }
+    }
+    chosen
 }
 
 /// The highest folders that separate the copies of each object from one another.
@@ -142,12 +165,14 @@ fn separating<'a>(objects: impl Iterator<Item = (&'a Identity, &'a Folder)>) -> 
     }
     let mut found = BTreeSet::new();
     for copies in folders.values().filter(|copies| copies.len() > 1) {
+        let mut inside: BTreeMap<Folder, usize> = BTreeMap::new();
+        for around in copies.iter().flat_map(|copy| copy.around()) {
+            *inside.entry(around).or_default() += 1;
+        }
         for copy in copies {
-            let is_alone_in = |around: &Folder| {
-                let inside = copies.iter().filter(|other| other.is_within(around));
-                inside.into_iter().all(|other| other.is_within(copy))
-            };
-            found.extend(copy.around().find(is_alone_in));
+            // A copy is alone where there is none but those that lie in its own folder.
+            let own = inside.get(copy);
+            found.extend(copy.around().find(|around| inside.get(around) == own));
         }
     }
     found
@@ -182,15 +207,14 @@ mod tests {
     /// The names of the places that hold what lies in a folder.
     fn holding<'a>(places: &'a Places, path: &str) -> Vec<&'a str> {
         let folder = folder(path);
-        let holding = (0..places.count()).filter(|place| places.holds(*place, Some(&folder)));
-        holding.map(|place| places.name(place)).collect()
+        places.holding(Some(&folder)).iter().map(|place| places.name(*place)).collect()
     }
 
     #[test]
     fn without_copies_there_is_one_place() {
         let found = places(&Layout::default(), &["a prod", "b staging"]);
         assert_eq!(found, Places::one());
-        assert!(found.holds(0, Some(&folder("anywhere"))) && found.holds(0, None));
+        assert_eq!(found.holding(Some(&folder("anywhere"))), [0]);
     }
 
     #[test]
@@ -201,7 +225,7 @@ mod tests {
         assert_eq!(holding(&found, "clusters/prod/nodes"), ["clusters/prod"]);
         assert_eq!(holding(&found, "lib"), ["clusters/prod", "clusters/staging"]);
         assert_eq!(holding(&found, "clusters"), ["clusters/prod", "clusters/staging"]);
-        assert!(found.holds(0, None) && found.holds(1, None), "standard input is everywhere");
+        assert_eq!(found.holding(None), [0, 1], "standard input is everywhere");
     }
 
     #[test]

@@ -43,21 +43,19 @@ pub(super) fn grouped(
     namespace: &str,
 ) -> Vec<InputPlace> {
     let mut groups: Vec<(Vec<usize>, Vec<usize>, Vec<usize>)> = Vec::new();
-    for place in 0..places.count() {
-        let is_here = |source: usize| places.holds(place, reading.sources[source].folder());
-        let here: Vec<usize> =
-            (0..objects.len()).filter(|index| is_here(reading.objects[*index].source)).collect();
+    let folder = |source: usize| reading.sources[source].folder();
+    let objects_of = places.split(reading.objects.iter().map(|it| folder(it.source)));
+    let others_of = places.split(reading.others.iter().map(|it| folder(it.source)));
+    for (place, (here, others)) in objects_of.into_iter().zip(others_of).enumerate() {
         let matters = that_matter(objects, &here);
         if matters.is_empty() && places.are_several() {
             continue;
         }
         let targets: BTreeSet<&Identity> =
             matters.iter().filter_map(|it| target(objects, *it)).collect();
-        let others = (0..reading.others.len()).filter(|index| {
-            let other = &reading.others[*index];
-            is_here(other.source) && targets.contains(&other.identity(namespace))
-        });
-        let others: Vec<usize> = others.collect();
+        let is_target =
+            |index: &usize| targets.contains(&reading.others[*index].identity(namespace));
+        let others: Vec<usize> = others.into_iter().filter(is_target).collect();
         match groups.iter_mut().find(|(known, beside, _)| *known == matters && *beside == others) {
             Some((_, _, of)) => of.push(place),
             None => groups.push((matters, others, vec![place])),
