@@ -27,6 +27,7 @@ mod yaml;
 
 pub use claim::{Names, may_hold_policies};
 pub use folder::Folder;
+pub use foreign::ForeignScaler;
 pub use kustomization::{Kustomization, is_kustomization};
 pub use limits::FILE_BYTES;
 pub(crate) use map::MERGE_KEY;
@@ -34,7 +35,7 @@ pub(crate) use objects::unfilled;
 pub use objects::{PassedOver, PlacedFinding, ReadObject, Reading, read_objects, read_targets};
 pub use other_object::OtherObject;
 pub(crate) use placeholder::placeholder;
-pub use placeholder::{Engine, Template};
+pub use placeholder::{Engine, Template, substituting_program};
 pub use source::{Position, Source, Span};
 pub use tree::{Entry, Node, Value};
 pub(crate) use typography::name_letters;

@@ -135,7 +135,11 @@ impl Files {
         let mut others = Vec::new();
         for path in self.found.candidates() {
             let Some(bytes) = self.found.open(&path) else { continue };
-            if may_hold_policies(&bytes) {
+            if let Some(chart) = self.found.chart_of_template(&path, &self.here) {
+                // What Helm has yet to render is no object, be there a placeholder in it or not.
+                self.found.unrendered.extend(may_hold_policies(&bytes).then_some(chart));
+                self.reading.passed_over.files += 1;
+            } else if may_hold_policies(&bytes) {
                 let source = self.found_source(&path, bytes);
                 read_objects(&mut self.reading, source);
             } else {
@@ -178,7 +182,10 @@ impl Files {
                 let written = metadata(&object.node);
                 written.as_ref().and_then(Node::as_text).is_none_or(|it| it == asked)
             });
-            self.reading.others.retain(|it| it.namespace.as_deref().is_none_or(|it| it == asked));
+            let is_in =
+                |namespace: &Option<Box<str>>| namespace.as_deref().is_none_or(|it| it == asked);
+            self.reading.others.retain(|it| is_in(&it.namespace));
+            self.reading.foreign.retain(|it| is_in(&it.namespace));
         }
         self
     }

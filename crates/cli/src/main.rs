@@ -20,6 +20,7 @@ mod moment;
 mod next;
 mod outcome;
 mod selector;
+mod shell_word;
 mod subject;
 mod validate;
 mod wall_clock;

@@ -12,6 +12,7 @@ use glob::Pattern;
 
 use crate::argument_error::ArgumentError;
 use crate::input::InputPlace;
+use crate::shell_word::quoted;
 
 /// A name that may fit several objects.
 #[derive(Clone, Debug)]
@@ -43,8 +44,9 @@ impl Subject {
     /// Reads `NAME`, `KIND/NAME` or `KIND/NAMESPACE/NAME`.
     pub(crate) fn parse(argument: &'static str, text: &str) -> Result<Subject, ArgumentError> {
         if is_surely_a_path(text) {
+            let path = quoted(text);
             let message =
-                format!("this is a path, not the name of an object; to read it, write -f {text}");
+                format!("this is a path, not the name of an object; to read it, write -f {path}");
             return Err(ArgumentError::whole(argument, text, message));
         }
         let parts: Vec<&str> = text.split('/').collect();
@@ -82,7 +84,8 @@ impl Subject {
     pub(crate) fn name_paths(subjects: &[Subject], error: anyhow::Error) -> anyhow::Error {
         match subjects.iter().find(|subject| Path::new(&subject.text).exists()) {
             Some(Subject { text, .. }) => error.context(format!(
-                "{text} is a path; to read it instead of the cluster, write -f {text}"
+                "{text} is a path; to read it instead of the cluster, write -f {}",
+                quoted(text)
             )),
             None => error,
         }
@@ -132,7 +135,8 @@ impl Subject {
             None => message,
         };
         if Path::new(&self.text).exists() {
-            let message = format!("{message}; this is a path: to read it, write -f {}", self.text);
+            let path = quoted(&self.text);
+            let message = format!("{message}; this is a path: to read it, write -f {path}");
             return ArgumentError::whole(argument, &self.text, message);
         }
         ArgumentError::whole(argument, &self.text, message)

@@ -8,11 +8,12 @@ use almanac_engine::Identity;
 
 use super::object::{CheckContext, CheckedObject, check};
 use super::places::{Layout, Places};
-use super::together::check_together;
+use super::together::{check_against_foreign, check_together};
 use crate::finding::{Code, Finding, Severity};
 use crate::kinds::{Role, is_group_of_ours};
 use crate::reading::{
-    Engine, PlacedFinding, ReadObject, Reading, Template, name_letters, placeholder, unfilled,
+    Engine, ForeignScaler, PlacedFinding, ReadObject, Reading, Span, Template, name_letters,
+    placeholder, unfilled,
 };
 
 /// What comes of checking everything.
@@ -52,9 +53,10 @@ pub fn check_everything(
     }
     templates.sort();
     templates.dedup();
-    let places = places_of(reading, &checked, context, layout);
-    let together = checked_by_place(reading, &checked, &places);
+    let foreign = foreign_writers(reading, &checked, context);
+    let places = places_of(reading, &checked, &foreign, context, layout);
     let targets = targets(&checked, |kind| is_group_of_ours(kind.group()));
+    let together = checked_by_place(reading, &checked, &places, &foreign);
     let mut told = told_of_files(reading, &targets, &places);
     let mut count = 0;
     let named = (0..reading.sources.len()).filter(|source| !reading.sources[*source].is_found());
@@ -106,7 +108,7 @@ fn as_template(
     let (finding, engine) =
         written.find_map(|(finding, text)| Some((finding, placeholder(text)?.1)))?;
     let field = finding.field.clone();
-    Some((engine, Finding { field, ..unfilled(engine) }))
+    Some((engine, Finding { field, ..unfilled(engine, source.text()) }))
 }
 
 /// What the objects scale that are of kinds for which this holds.
@@ -122,6 +124,7 @@ fn targets(
 fn places_of(
     reading: &Reading,
     checked: &[CheckedObject],
+    foreign: &[ForeignWriter],
     context: CheckContext<'_>,
     layout: &Layout,
 ) -> Places {
@@ -139,7 +142,35 @@ fn places_of(
         reading.others.iter().map(|it| (it.identity(context.namespace), it.source)).collect();
     let others = others.iter().filter(|(identity, _)| targets.contains(identity));
     let others = others.filter_map(|(identity, source)| Some((identity, folder(*source)?)));
-    Places::of(layout, objects.chain(others))
+    let foreign = foreign.iter().filter_map(|it| Some((&it.identity, folder(it.source)?)));
+    Places::of(layout, objects.chain(others).chain(foreign))
+}
+
+/// What another project has that scales the target of a policy or an autoscaler.
+struct ForeignWriter {
+    identity: Identity,
+    target: Identity,
+    /// For a message.
+    who: String,
+    source: usize,
+    span: Span,
+}
+
+fn foreign_writers(
+    reading: &Reading,
+    checked: &[CheckedObject],
+    CheckContext { namespace, .. }: CheckContext<'_>,
+) -> Vec<ForeignWriter> {
+    let targets = targets(checked, |_| true);
+    let writer = |it: &ForeignScaler| ForeignWriter {
+        identity: it.identity(namespace),
+        target: it.target(namespace),
+        who: it.who(namespace),
+        source: it.source,
+        span: it.span,
+    };
+    let writers = reading.foreign.iter().map(writer);
+    writers.filter(|it| targets.contains(&it.target)).collect()
 }
 
 /// A finding, and the place it holds in if it does not hold in all of them.
@@ -150,17 +181,29 @@ fn checked_by_place(
     reading: &Reading,
     checked: &[CheckedObject],
     places: &Places,
+    foreign: &[ForeignWriter],
 ) -> BTreeMap<usize, Vec<InPlace>> {
+    let line = |source: usize, span: Span| {
+        let source = &reading.sources[source];
+        format!("{}:{}", source.name(), source.position(span.start).line)
+    };
     let written_at = |index: usize| {
         let object = &reading.objects[index];
-        let source = &reading.sources[object.source];
-        format!("{}:{}", source.name(), source.position(object.node.span.start).line)
+        line(object.source, object.node.span)
     };
     let mut found: BTreeMap<usize, Vec<(Finding, Vec<usize>)>> = BTreeMap::new();
     let folders = reading.objects.iter().map(|it| reading.sources[it.source].folder());
-    for (place, here) in places.split(folders).into_iter().enumerate() {
+    let foreign_folders = foreign.iter().map(|it| reading.sources[it.source].folder());
+    let both = places.split(folders).into_iter().zip(places.split(foreign_folders));
+    for (place, (here, beside)) in both.enumerate() {
         let here = here.into_iter().map(|index| (index, &checked[index]));
-        for (index, finding) in check_together(here, written_at) {
+        let written = beside.into_iter().map(|index| &foreign[index]);
+        let written = written
+            .map(|it| (it.target.clone(), (it.who.clone(), line(it.source, it.span))))
+            .collect();
+        let against_foreign = check_against_foreign(here.clone(), &written);
+        for (index, finding) in check_together(here, written_at).into_iter().chain(against_foreign)
+        {
             let of_object = found.entry(index).or_default();
             match of_object.iter_mut().find(|(known, _)| *known == finding) {
                 Some((_, in_places)) => in_places.push(place),

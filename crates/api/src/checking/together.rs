@@ -1,11 +1,14 @@
-//! What shows only when objects are seen together: the same object twice, two writers on one target.
+//! What shows only when objects are seen together: the same object twice, two writers on one target,
+//! be the other one ours or another project's.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 
 use almanac_engine::Identity;
 
 use super::object::CheckedObject;
 use crate::finding::{Code, FieldPath, Finding, Path};
+use crate::kinds::is_group_of_ours;
 
 /// Checks objects of one cluster against each other. Each is told apart by a number, and each finding
 /// is about the object of its number. `place` says where an object is, for findings about another one.
@@ -41,7 +44,22 @@ pub fn check_together<'a>(
     findings
 }
 
-fn two_writers(target: &Identity, writer: &Identity, place: &str) -> Finding {
+/// Checks objects of one cluster against what other projects scale there. `writers` has who scales a
+/// target, and where that is written.
+pub(super) fn check_against_foreign<'a>(
+    objects: impl IntoIterator<Item = (usize, &'a CheckedObject)>,
+    writers: &BTreeMap<Identity, (String, String)>,
+) -> Vec<(usize, Finding)> {
+    let ours = objects.into_iter().filter(|(_, object)| is_group_of_ours(object.kind.group()));
+    let told = |(index, object): (usize, &CheckedObject)| {
+        let target = object.scales.as_ref()?.identity();
+        let (writer, place) = writers.get(target)?;
+        Some((index, two_writers(target, writer, place)))
+    };
+    ours.filter_map(told).collect()
+}
+
+fn two_writers(target: &Identity, writer: impl Display, place: &str) -> Finding {
     let spec = Path::Root.key("spec");
     let message =
         format!("{target} is already scaled by {writer}, at {place}; each undoes the other's work");

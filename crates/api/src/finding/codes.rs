@@ -67,7 +67,7 @@ codes! {
     Encoding = "encoding", Error;
     /// The lines of a file end with a carriage return only, so kubectl takes it for a single document. Save it with LF line endings.
     LineEnds = "line-ends", Warning;
-    /// A Helm template, or a file with `${VARIABLES}`, which is an object only once rendered. Check the output of `helm template` or `envsubst` instead.
+    /// A Helm template, or a file with `${VARIABLES}`, which is an object only once rendered. Check the output of `helm template`, `envsubst` or `flux envsubst` instead.
     Template = "template", Error;
     /// Not valid YAML or JSON. The position shown is where reading stopped; the cause may be slightly earlier.
     Syntax = "syntax", Error;
@@ -131,9 +131,9 @@ codes! {
     EitherDay = "either-day", Warning;
     /// A step in a cron expression is so long that one value is left: `*/90` in the minutes is minute 0. Write the value, or a step that divides the field.
     LongStep = "long-step", Warning;
-    /// Two policies, or a policy and an autoscaler, write the same field of one target. They will undo each other's work.
+    /// Two policies, or a policy and an autoscaler, write the same field of one target, be the other one Almanac's, Kubernetes' or another project's. They will undo each other's work.
     TwoWriters = "two-writers", Warning;
-    /// A cron policy of another project, such as KEDA's cron trigger. Almanac does not carry it out.
+    /// A cron policy of another project, such as KEDA's cron trigger or an annotation of kube-downscaler. Almanac does not carry it out.
     ForeignPolicy = "foreign-policy", Info;
     /// Within a year, a clock change skips or repeats the time at which a rule fires, or a window opens or closes. The message says what happens then.
     ClockChange = "clock-change", Info;

@@ -9,22 +9,23 @@ use aho_corasick::AhoCorasick;
 use super::foreign;
 use crate::kinds::{Kind, Role, group_and_version, is_group_of_ours};
 
-/// The words without which a text holds no policy and no autoscaler, of ours or of others.
+/// The words without which a text holds no policy and no autoscaler, of ours or of others, and nothing
+/// else of the groups of policies, of which every mistake is told.
 static WORDS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
-    let writers = Kind::ALL.iter().filter(|kind| writes(**kind));
-    let words = writers.flat_map(|kind| {
+    let known = Kind::ALL.iter().filter(|kind| is_looked_for(**kind));
+    let words = known.flat_map(|kind| {
         let group = if is_group_of_ours(kind.group()) { kind.group() } else { kind.name() };
         [kind.name(), group]
     });
     // Case is for whoever reads it to complain of.
     let mut builder = AhoCorasick::builder();
-    builder.ascii_case_insensitive(true).build(words.chain(foreign::GROUPS)).ok()
+    builder.ascii_case_insensitive(true).build(words.chain(foreign::WORDS)).ok()
 });
 
-fn writes(kind: Kind) -> bool {
+fn is_looked_for(kind: Kind) -> bool {
     match kind.role() {
         Role::Policy(_) | Role::QueryScaler | Role::Bounds => true,
-        Role::Workload { .. } => false,
+        Role::Workload { .. } => is_group_of_ours(kind.group()),
     }
 }
 
@@ -108,13 +109,15 @@ mod tests {
 
     #[test]
     fn a_text_without_the_words_of_a_policy_holds_none() {
-        for kind in Kind::ALL.iter().copied().filter(|kind| writes(*kind)) {
+        for kind in Kind::ALL.iter().copied().filter(|kind| is_looked_for(*kind)) {
             let text = format!("apiVersion: {}\nkind: {}\n", kind.api_version(), kind.name());
             assert!(may_hold_policies(text.as_bytes()), "{text}");
             assert!(may_hold_policies(text.to_lowercase().as_bytes()), "{text}");
             let wide: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
             assert!(may_hold_policies(&wide), "{text}");
         }
+        // A kind of ours in another group is a mistake.
+        assert!(may_hold_policies(b"apiVersion: karpenter.sh/v1alpha1\nkind: ScalableNodeGroup\n"));
         assert!(!may_hold_policies(b"apiVersion: apps/v1\nkind: Deployment\n"));
         assert!(!may_hold_policies(b"autoscaling: {enabled: true}\n"));
     }

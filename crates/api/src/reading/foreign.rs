@@ -1,19 +1,42 @@
-//! Policies of other projects that scale by the clock: recognised by name, not carried out.
+//! Who else scales: policies of other projects that follow the clock, which are recognised by name and
+//! not carried out, and whatever else of theirs sets the replicas of a target.
 
+use almanac_engine::Identity;
+
+use super::source::Span;
 use super::tree::Node;
 use crate::finding::{Code, Finding, Path};
-use crate::kinds::group_and_version;
+use crate::kinds::{Kind, group_and_version};
 
 const KEDA: &str = "keda.sh";
 const ALIBABA: &str = "autoscaling.alibabacloud.com";
 const KUBE_GREEN: &str = "kube-green.com";
 
-/// The API groups of which some kind scales by the clock.
-pub(super) const GROUPS: [&str; 3] = [KEDA, ALIBABA, KUBE_GREEN];
+/// The annotations by which kube-downscaler scales a workload, or all of a namespace, and the one by
+/// which it leaves them alone.
+const UPTIME: &str = "downscaler/uptime";
+const DOWNTIME: &str = "downscaler/downtime";
+const UPSCALE: &str = "downscaler/upscale-period";
+const DOWNSCALE: &str = "downscaler/downscale-period";
+const PERIODS: [&str; 4] = [UPTIME, DOWNTIME, UPSCALE, DOWNSCALE];
+const EXCLUDE: &str = "downscaler/exclude";
+
+/// The words without which a text says nothing to the controllers of other projects that scale.
+pub(super) const WORDS: [&str; 7] =
+    [KEDA, ALIBABA, KUBE_GREEN, UPTIME, DOWNTIME, UPSCALE, DOWNSCALE];
 
 /// What there is to say of an object, if it scales by the clock for another project.
-pub(super) fn told(api_version: &str, kind: &str, node: &Node) -> Option<Finding> {
-    let (group, _) = group_and_version(api_version);
+pub(super) fn told(node: &Node) -> Option<Finding> {
+    let replace = "to have Almanac scale the target, replace it with a CronFederatedHPA";
+    if let Some(annotation) = downscaler(node) {
+        let message =
+            "this annotation is a policy for kube-downscaler; Almanac does not carry it out";
+        let metadata = Path::Root.key("metadata");
+        let annotations = metadata.key("annotations");
+        let field = annotations.key(annotation);
+        return Some(Finding::new(Code::ForeignPolicy, field, message).with_fix(replace));
+    }
+    let (group, kind) = group_and_kind(node)?;
     let project = match (group, kind) {
         (KEDA, "ScaledObject" | "ScaledJob") if has_cron_trigger(node) => "KEDA",
         (ALIBABA, "CronHorizontalPodAutoscaler") => "kubernetes-cronhpa-controller",
@@ -22,14 +45,111 @@ pub(super) fn told(api_version: &str, kind: &str, node: &Node) -> Option<Finding
     };
     let message =
         format!("this {kind} is a cron policy for {project}; Almanac does not carry it out");
-    Some(
-        Finding::new(Code::ForeignPolicy, Path::Root.key("kind"), message)
-            .with_fix("to have Almanac scale the target, replace it with a CronFederatedHPA"),
-    )
+    Some(Finding::new(Code::ForeignPolicy, Path::Root.key("kind"), message).with_fix(replace))
 }
 
 fn has_cron_trigger(node: &Node) -> bool {
     let triggers = node.get("spec").and_then(|spec| spec.get("triggers")).and_then(Node::as_list);
-    let is_cron = |trigger: &Node| trigger.get("type").and_then(Node::as_text) == Some("cron");
+    let is_cron = |trigger: &Node| text(trigger, "type") == Some("cron");
     triggers.is_some_and(|triggers| triggers.iter().any(is_cron))
+}
+
+/// The annotation by which kube-downscaler follows the clock, if it is not told to leave this alone.
+fn downscaler(node: &Node) -> Option<&'static str> {
+    let annotations = node.get("metadata")?.get("annotations")?;
+    let is_excluded = text(annotations, EXCLUDE) == Some("true");
+    PERIODS.into_iter().find(|period| annotations.get(period).is_some()).filter(|_| !is_excluded)
+}
+
+/// Something of another project that sets the replicas of a target.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ForeignScaler {
+    itself: Named,
+    /// What it scales; `None` if that is the object itself, by its annotations.
+    target: Option<Named>,
+    /// The namespace it names, if it names one.
+    pub namespace: Option<Box<str>>,
+    /// Which source it came from: a position in [`super::Reading::sources`].
+    pub source: usize,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// An object of a namespace that is told elsewhere.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Named {
+    group: Box<str>,
+    kind: Box<str>,
+    name: Box<str>,
+}
+
+impl Named {
+    fn new(group: &str, kind: &str, name: &str) -> Named {
+        Named { group: group.into(), kind: kind.into(), name: name.into() }
+    }
+}
+
+impl ForeignScaler {
+    /// Reads what an object scales for another project.
+    pub(super) fn read(source: usize, node: &Node) -> Option<ForeignScaler> {
+        let (group, kind) = group_and_kind(node)?;
+        let names_target = matches!(
+            (group, kind),
+            (KEDA, "ScaledObject") | (ALIBABA, "CronHorizontalPodAutoscaler")
+        );
+        let target = if names_target {
+            let reference = node.get("spec")?.get("scaleTargetRef")?;
+            let usual = Kind::Deployment;
+            let group = text(reference, "apiVersion").map(|it| group_and_version(it).0);
+            let group = group.unwrap_or(usual.group());
+            let kind = text(reference, "kind").unwrap_or(usual.name());
+            Some(Named::new(group, kind, text(reference, "name")?))
+        } else {
+            // What is said of a whole namespace is said of nothing that a policy names.
+            Kind::of(group, kind).and(downscaler(node))?;
+            None
+        };
+        let metadata = node.get("metadata")?;
+        Some(ForeignScaler {
+            itself: Named::new(group, kind, text(metadata, "name")?),
+            target,
+            namespace: text(metadata, "namespace").map(Box::from),
+            source,
+            span: node.span,
+        })
+    }
+
+    /// What names it, if it is in the namespace it names, or else in the given one.
+    #[must_use]
+    pub fn identity(&self, namespace: &str) -> Identity {
+        self.named(&self.itself, namespace)
+    }
+
+    /// What it scales.
+    #[must_use]
+    pub fn target(&self, namespace: &str) -> Identity {
+        self.named(self.target.as_ref().unwrap_or(&self.itself), namespace)
+    }
+
+    /// Who scales, for a message.
+    #[must_use]
+    pub fn who(&self, namespace: &str) -> String {
+        match self.target {
+            Some(_) => self.identity(namespace).to_string(),
+            None => "kube-downscaler".to_owned(),
+        }
+    }
+
+    fn named(&self, Named { group, kind, name }: &Named, namespace: &str) -> Identity {
+        let namespace = self.namespace.as_deref().unwrap_or(namespace);
+        Identity::new(group, kind, namespace, name)
+    }
+}
+
+fn group_and_kind(node: &Node) -> Option<(&str, &str)> {
+    Some((group_and_version(text(node, "apiVersion")?).0, text(node, "kind")?))
+}
+
+fn text<'a>(node: &'a Node, key: &str) -> Option<&'a str> {
+    node.get(key).and_then(Node::as_text).filter(|text| !text.is_empty())
 }

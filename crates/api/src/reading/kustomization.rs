@@ -9,10 +9,14 @@ use super::tree::Node;
 pub struct Kustomization {
     /// The files and folders it takes in, as it names them.
     pub resources: Vec<Box<str>>,
+    /// The folders of components that it takes in: what these change, it changes.
+    pub components: Vec<Box<str>>,
     /// The files that are patches and no objects, as it names them.
     pub patches: Vec<Box<str>>,
     /// Whether what comes out differs from what goes in.
     pub changes: bool,
+    /// Whether it is a component: on its own it has nothing to change.
+    pub is_component: bool,
 }
 
 /// The fields by which a kustomization changes what it takes in.
@@ -50,15 +54,17 @@ impl Kustomization {
                 .filter_map(|it| it.get("path").and_then(Node::as_text))
                 .map(Box::<str>::from)
         };
-        let resources = ["resources", "bases", "components"].into_iter().flat_map(texts);
+        let resources = ["resources", "bases"].into_iter().flat_map(texts);
         let patches =
             texts("patchesStrategicMerge").chain(paths("patches")).chain(paths("patchesJson6902"));
         // An older form says them inline; a text of several lines is no path.
         let patches = patches.filter(|path| !path.contains('\n'));
         Kustomization {
             resources: resources.collect(),
+            components: texts("components").collect(),
             patches: patches.collect(),
             changes: CHANGING.iter().any(|key| document.get(key).is_some()),
+            is_component: document.get("kind").and_then(Node::as_text) == Some("Component"),
         }
     }
 }
@@ -75,7 +81,10 @@ mod tests {
         assert_eq!(read.resources, [Box::from("../../base"), Box::from("hours.yaml")]);
         assert_eq!(read.patches, [Box::from("old.yaml"), Box::from("more.yaml")]);
         assert!(read.changes);
-        assert!(!Kustomization::read("resources: [a.yaml]\n").changes);
+        let plain = Kustomization::read("kind: Kustomization\nresources: [a.yaml]\n");
+        assert!(!plain.changes && !plain.is_component);
+        let component = Kustomization::read("kind: Component\ncomponents: [../night]\n");
+        assert!(component.is_component && component.components == [Box::from("../night")]);
         assert_eq!(Kustomization::read("resources: {a\n"), Kustomization::default());
     }
 }

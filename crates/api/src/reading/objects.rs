@@ -6,13 +6,14 @@
 use std::collections::BTreeSet;
 
 use super::claim::{claims, claims_policy, document_around};
+use super::foreign::{self, ForeignScaler};
 use super::other_object::OtherObject;
-use super::placeholder::{Engine, Template, action, placeholder};
+use super::placeholder::{Engine, Template, action, placeholder, substituting_program};
 use super::source::{Source, Span};
+use super::stream;
 use super::text_finding::TextFinding;
 use super::tree::Node;
 use super::typography::name_letters;
-use super::{foreign, stream};
 use crate::finding::{Code, FieldPath, Finding, Path, Shown};
 use crate::kinds::{
     APPS_MISTYPED, Kind, Recognised, group_and_version, is_group_of_ours, recognise,
@@ -84,6 +85,8 @@ pub struct Reading {
     pub findings: Vec<PlacedFinding>,
     /// The objects of kinds we don't know, as far as they have names, in the order they were written.
     pub others: Vec<OtherObject>,
+    /// What other projects have that sets the replicas of something.
+    pub foreign: Vec<ForeignScaler>,
     /// Files that were found and are no objects before another program has filled them in.
     pub templates: Vec<Template>,
     /// What was passed over.
@@ -162,7 +165,7 @@ fn to_be_told(source: &Source, finding: TextFinding, only: Option<&Targets<'_>>)
             let begin = around.start + range.start;
             let span =
                 if range.is_empty() { span } else { Span::new(begin..around.start + range.end) };
-            Told::Finding(TextFinding { span, finding: unfilled(engine) })
+            Told::Finding(TextFinding { span, finding: unfilled(engine, source.text()) })
         }
         _ if source.is_found() && !is_of_interest() => Told::Nothing,
         _ => {
@@ -183,19 +186,20 @@ fn is_said_already(reading: &Reading, source: usize, told: &TextFinding) -> bool
             .any(|it| it.finding.code == Code::Template && it.span == Some(told.span))
 }
 
-/// What is said of a file that was named and is a template.
-pub(crate) fn unfilled(engine: Engine) -> Finding {
-    let (what, fix) = match engine {
+/// What is said of a file that was named and is a template, with this text.
+pub(crate) fn unfilled(engine: Engine, text: &str) -> Finding {
+    let (what, command) = match engine {
         Engine::Helm => (
             "this is a Helm template; it is an object only once rendered",
-            "check the result: helm template CHART | almanac validate -f -",
+            "helm template CHART".to_owned(),
         ),
         Engine::Substitution => (
             "this has ${VARIABLES}; it is an object only once they are substituted",
-            "check the result: envsubst < FILE | almanac validate -f -",
+            format!("{} < FILE", substituting_program(text)),
         ),
     };
-    Finding::new(Code::Template, FieldPath::default(), what).with_fix(fix)
+    Finding::new(Code::Template, FieldPath::default(), what)
+        .with_fix(format!("check the result: {command} | almanac validate -f -"))
 }
 
 impl Reading {
@@ -213,14 +217,16 @@ impl Reading {
         self.sources = sources.into_iter().map(|(source, _)| source).collect();
         let of_objects = self.objects.iter_mut().map(|it| &mut it.source);
         let of_others = self.others.iter_mut().map(|it| &mut it.source);
+        let of_foreign = self.foreign.iter_mut().map(|it| &mut it.source);
         let of_findings = self.findings.iter_mut().map(|it| &mut it.source);
         let of_doubtful = self.doubtful.iter_mut().map(|it| &mut it.finding.source);
         let of_templates = self.templates.iter_mut().map(|it| &mut it.source);
         let of_all = of_objects.chain(of_others).chain(of_findings).chain(of_doubtful);
-        for source in of_all.chain(of_templates) {
+        for source in of_all.chain(of_templates).chain(of_foreign) {
             *source = place[*source];
         }
         self.objects.sort_by_key(|object| (object.source, object.node.span.start));
+        self.foreign.sort_by_key(|scaler| (scaler.source, scaler.span.start));
     }
 
     /// What autoscalers and policies scale, by kind and name, whatever else is wrong with them.
@@ -251,30 +257,39 @@ impl Reading {
             Ok((_, kind)) if only.is_some_and(|it| !it.contains(&(kind, name_of(&node)))) => {
                 self.passed_over.objects += 1;
             }
-            Ok((api_version, kind)) => match recognise(api_version, kind) {
-                Recognised::Supported(known) => {
-                    let api_version = api_version.into();
-                    self.objects.push(ReadObject { kind: known, api_version, source, node });
-                }
-                Recognised::Other => {
-                    self.others.extend(OtherObject::read(api_version, kind, source, &node));
-                    self.passed_over.objects += 1;
-                    if let Some(finding) = foreign::told(api_version, kind, &node) {
-                        self.tell(source, &node, finding);
+            Ok((api_version, kind)) => {
+                let recognised = recognise(api_version, kind);
+                let api_version: Box<str> = api_version.into();
+                self.take_foreign(source, &node);
+                match recognised {
+                    Recognised::Supported(kind) => {
+                        self.objects.push(ReadObject { kind, api_version, source, node });
+                    }
+                    Recognised::Other => {
+                        self.others.extend(OtherObject::read(&api_version, kind, source, &node));
+                        self.passed_over.objects += 1;
+                    }
+                    Recognised::Mistyped { field, meant } => {
+                        let written = if field == "kind" { kind } else { &*api_version };
+                        let finding = mistyped(field, written, kind, &meant);
+                        if is_found && !is_nearly_a_policy(&node) {
+                            let finding = self.placed(source, &node, finding);
+                            let (kind, name) = (kind.into(), name_of(&node).into());
+                            self.doubtful.push(Doubtful { kind, name, finding });
+                        } else {
+                            self.tell(source, &node, finding);
+                        }
                     }
                 }
-                Recognised::Mistyped { field, meant } => {
-                    let written = if field == "kind" { kind } else { api_version };
-                    let finding = mistyped(field, written, kind, &meant);
-                    if is_found && !is_nearly_a_policy(&node) {
-                        let finding = self.placed(source, &node, finding);
-                        let (kind, name) = (kind.into(), name_of(&node).into());
-                        self.doubtful.push(Doubtful { kind, name, finding });
-                    } else {
-                        self.tell(source, &node, finding);
-                    }
-                }
-            },
+            }
+        }
+    }
+
+    /// Takes what an object says to the controllers of other projects.
+    fn take_foreign(&mut self, source: usize, node: &Node) {
+        self.foreign.extend(ForeignScaler::read(source, node));
+        if let Some(finding) = foreign::told(node) {
+            self.tell(source, node, finding);
         }
     }
 

@@ -50,7 +50,11 @@ pub(super) fn action(text: &str) -> Option<Range<usize>> {
 
 /// The first `${NAME}` or `${NAME:=default}`.
 fn variable(text: &str) -> Option<Range<usize>> {
-    text.match_indices("${").find_map(|(start, _)| {
+    variables(text).next()
+}
+
+fn variables(text: &str) -> impl Iterator<Item = Range<usize>> {
+    text.match_indices("${").filter_map(|(start, _)| {
         let inside = &text[start + 2..];
         let end = inside.find('}')?;
         let name = inside[..end].split(':').next().unwrap_or_default();
@@ -58,6 +62,14 @@ fn variable(text: &str) -> Option<Range<usize>> {
             && name.starts_with(|letter: char| letter.is_ascii_alphabetic() || letter == '_');
         is_name.then_some(start..start + 2 + end + 1)
     })
+}
+
+/// The program that substitutes the variables of a text. GNU's `envsubst` leaves `${NAME:=default}` as it
+/// is; Flux, whose form this is, has a command of its own.
+#[must_use]
+pub fn substituting_program(text: &str) -> &'static str {
+    let has_default = variables(text).any(|range| text[range].contains(':'));
+    if has_default { "flux envsubst" } else { "envsubst" }
 }
 
 #[cfg(test)]
@@ -75,6 +87,14 @@ mod tests {
         assert_eq!(found("a: ${PEAK}"), Some(("${PEAK}", Engine::Substitution)));
         assert_eq!(found("a: ${peak:=5}"), Some(("${peak:=5}", Engine::Substitution)));
         assert_eq!(found("${A} {{ b }}"), Some(("${A}", Engine::Substitution)));
+    }
+
+    #[test]
+    fn defaults_are_for_flux_to_substitute() {
+        assert_eq!(substituting_program("a: ${PEAK}\nb: ${OTHER}"), "envsubst");
+        for text in ["a: ${PEAK}\nb: ${OTHER:=3}", "a: ${PEAK:-3}", "a: ${PEAK:0:2}"] {
+            assert_eq!(substituting_program(text), "flux envsubst", "{text}");
+        }
     }
 
     #[test]

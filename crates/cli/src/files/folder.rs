@@ -17,6 +17,15 @@ use crate::argument_error::ArgumentError;
 /// The file in which people say what is to be skipped, beside `.gitignore`.
 const OUR_IGNORE_FILE: &str = ".almanacignore";
 
+/// A Helm chart is a folder with this file,
+const CHART_FILE: &str = "Chart.yaml";
+
+/// with a folder of what it renders,
+const TEMPLATES: &str = "templates";
+
+/// and one of the charts it is made of.
+const SUBCHARTS: &str = "charts";
+
 /// What is left out of folders by arguments.
 pub(super) struct Excluded(Override);
 
@@ -48,6 +57,8 @@ pub(super) struct Found {
     known: BTreeSet<PathBuf>,
     /// The folders that are Helm charts.
     pub(super) charts: BTreeSet<Folder>,
+    /// Those whose templates have policies or autoscalers.
+    pub(super) unrendered: BTreeSet<Folder>,
     pub(super) kustomizations: BTreeMap<Folder, Kustomization>,
     /// The files that are patches of kustomizations.
     pub(super) patches: Vec<PathBuf>,
@@ -73,11 +84,14 @@ impl Found {
         let cannot = || format!("failed to list {}", folder.display());
         let root = folder.canonicalize().with_context(cannot)?;
         fs::read_dir(folder).with_context(cannot)?;
-        let mut walk = WalkBuilder::new(folder);
-        // What is skipped depends on the folder alone, not on whose machine it is looked at.
-        walk.require_git(false).git_global(false).ignore(false).overrides(excluded.0.clone());
-        walk.add_custom_ignore_filename(OUR_IGNORE_FILE).sort_by_file_name(OsStr::cmp);
-        for entry in walk.build() {
+        // A chart is one, too, of which only the templates are looked at.
+        let around = Folder::of(&here.join(folder));
+        let is_chart = |chart: &Folder| {
+            is_in_templates(&around, chart)
+                && Path::new(&chart.to_string()).join(CHART_FILE).is_file()
+        };
+        self.charts.extend(around.around().filter(is_chart));
+        for entry in walker(folder).overrides(excluded.0.clone()).build() {
             match entry {
                 Ok(entry) => self.add(folder, &root, here, &entry),
                 Err(error) => self.unreadable.push(error.to_string()),
@@ -91,7 +105,7 @@ impl Found {
         let Some(identity) = plain_file(folder, root, entry) else { return };
         let name = entry.file_name().to_str().unwrap_or_default();
         let parent = || Folder::of(&here.join(path.parent().unwrap_or(Path::new(""))));
-        if name == "Chart.yaml" {
+        if name == CHART_FILE {
             self.charts.insert(parent());
         }
         if is_kustomization(name)
@@ -124,6 +138,31 @@ impl Found {
         files
     }
 
+    /// The chart that a folder belongs to: of a subchart, the one that it is part of.
+    pub(super) fn chart_of(&self, folder: &Folder) -> Option<Folder> {
+        let mut around: Vec<Folder> =
+            folder.around().filter(|it| self.charts.contains(it)).collect();
+        let mut chart = around.pop()?;
+        while let Some(outer) = around.pop() {
+            match chart.names().strip_prefix(outer.names()) {
+                Some([charts, _]) if **charts == *SUBCHARTS => chart = outer,
+                _ => break,
+            }
+        }
+        Some(chart)
+    }
+
+    /// The chart of whose templates a file is one.
+    pub(super) fn chart_of_template(&self, file: &Path, here: &Path) -> Option<Folder> {
+        if self.charts.is_empty() {
+            return None;
+        }
+        let folder = Folder::of(&here.join(file.parent()?));
+        let charts = folder.around().filter(|it| self.charts.contains(it));
+        let innermost = charts.last().filter(|chart| is_in_templates(&folder, chart))?;
+        self.chart_of(&innermost)
+    }
+
     /// What a file holds; `None`, which is noted, if it cannot be read.
     pub(super) fn open(&mut self, path: &Path) -> Option<Vec<u8>> {
         let read = fs::metadata(path).and_then(|metadata| {
@@ -137,6 +176,21 @@ impl Found {
         }
         None
     }
+}
+
+/// What goes through a folder. What it skips depends on the folder alone, not on whose machine it is
+/// looked at.
+pub(super) fn walker(folder: &Path) -> WalkBuilder {
+    let mut walk = WalkBuilder::new(folder);
+    walk.require_git(false).git_global(false).ignore(false);
+    walk.add_custom_ignore_filename(OUR_IGNORE_FILE).sort_by_file_name(OsStr::cmp);
+    walk
+}
+
+/// Whether Helm would render what lies in a folder as templates of a chart.
+fn is_in_templates(folder: &Folder, chart: &Folder) -> bool {
+    let below = folder.names().strip_prefix(chart.names());
+    below.and_then(<[_]>::first).is_some_and(|first| **first == *TEMPLATES)
 }
 
 /// What a plain file is called, whatever way leads to it; `None` for all else: a folder, a pipe, a

@@ -9,10 +9,13 @@ use std::path::{Path, PathBuf};
 
 use almanac_api::checking::Everything;
 use almanac_api::kinds::Role;
-use almanac_api::reading::{Engine, Folder, Source, may_hold_policies};
+use almanac_api::reading::{
+    Engine, Folder, Kustomization, Source, may_hold_policies, substituting_program,
+};
 use serde::Serialize;
 
 use super::Files;
+use crate::shell_word;
 
 /// Of one sort so many are told to a person, and the rest counted.
 const SHOWN: usize = 5;
@@ -68,9 +71,10 @@ impl Files {
             let source = &self.reading.sources[template.source];
             notes.insert(self.of_template(source, template.engine, command));
         }
+        notes.extend(self.found.unrendered.iter().map(|chart| self.of_chart(chart, command)));
         for folder in self.kustomizations_of_policies() {
             let path = self.shown(folder);
-            let command = Some(format!("almanac {command} -k {path}"));
+            let command = Some(format!("almanac {command} -k {}", shell_word::quoted(&path)));
             notes.insert(Note { about: About::Kustomization, path, command });
         }
         let plain = |about: About, path: &String| Note { about, path: path.clone(), command: None };
@@ -82,48 +86,46 @@ impl Files {
     fn of_template(&self, source: &Source, engine: Engine, command: &str) -> Note {
         let file = source.name().to_owned();
         if engine == Engine::Substitution {
-            let command = Some(format!("envsubst < {file} | almanac {command} -f -"));
+            let program = substituting_program(source.text());
+            let quoted = shell_word::quoted(&file);
+            let command = Some(format!("{program} < {quoted} | almanac {command} -f -"));
             return Note { about: About::Substitution, path: file, command };
         }
-        let around = source.folder().into_iter().flat_map(Folder::around);
-        match around.filter(|folder| self.found.charts.contains(folder)).last() {
-            Some(chart) => {
-                let path = self.shown(&chart);
-                let command = Some(format!("helm template {path} | almanac {command} -f -"));
-                Note { about: About::HelmChart, path, command }
-            }
+        match source.folder().and_then(|folder| self.found.chart_of(folder)) {
+            Some(chart) => self.of_chart(&chart, command),
             None => Note { about: About::HelmTemplate, path: file, command: None },
         }
+    }
+
+    fn of_chart(&self, chart: &Folder, command: &str) -> Note {
+        let path = self.shown(chart);
+        let quoted = shell_word::quoted(&path);
+        let command = Some(format!("helm template {quoted} | almanac {command} -f -"));
+        Note { about: About::HelmChart, path, command }
     }
 
     fn shown(&self, folder: &Folder) -> String {
         folder.seen_from(&self.layout.here)
     }
 
-    /// The kustomizations that change something and take in a policy, however far away.
+    /// The kustomizations that change something and take in a policy, however far away. What a component
+    /// changes shows in those that take it in: on its own it has nothing to change.
     fn kustomizations_of_policies(&self) -> Vec<&Folder> {
         let with_policies = self.files_with_policies();
         let known = &self.found.kustomizations;
-        let changing = known.iter().filter(|(_, kustomization)| kustomization.changes);
-        let takes_in = |folder: &Folder| {
-            let mut open = vec![folder.clone()];
-            let mut seen = BTreeSet::new();
-            while let Some(folder) = open.pop() {
-                let Some(kustomization) = known.get(&folder) else { continue };
-                let base = PathBuf::from(folder.to_string());
-                let taken = kustomization.resources.iter().chain(&kustomization.patches);
-                for path in taken.map(|it| Folder::of(&base.join(&**it))) {
-                    if with_policies.contains(&path) {
-                        return true;
-                    }
-                    if seen.insert(path.clone()) {
-                        open.push(path);
-                    }
-                }
-            }
-            false
+        let built = known.iter().filter(|(_, kustomization)| !kustomization.is_component);
+        let changes = |folder: &Folder| {
+            let components = |it: &Kustomization| it.components.clone();
+            let all = reached(folder, |path| known.get(path).map(components).unwrap_or_default());
+            all.iter().any(|path| known.get(path).is_some_and(|it| it.changes))
         };
-        changing.map(|(folder, _)| folder).filter(|folder| takes_in(folder)).collect()
+        let takes_in = |folder: &Folder| {
+            let taken = |it: &Kustomization| [&*it.resources, &it.components, &it.patches].concat();
+            let all = reached(folder, |path| known.get(path).map(taken).unwrap_or_default());
+            all.iter().any(|path| with_policies.contains(path))
+        };
+        let folders = built.map(|(folder, _)| folder);
+        folders.filter(|folder| changes(folder) && takes_in(folder)).collect()
     }
 
     /// The paths of the files that hold a policy, or patch one.
@@ -144,6 +146,21 @@ impl Files {
         let patches = of_policies.map(|path| Folder::of(&self.here.join(path)));
         objects.chain(patches).collect()
     }
+}
+
+/// A folder, and all to which `named` leads from it: the paths that one names, seen from itself.
+fn reached(from: &Folder, named: impl Fn(&Folder) -> Vec<Box<str>>) -> BTreeSet<Folder> {
+    let mut open = vec![from.clone()];
+    let mut seen = BTreeSet::from([from.clone()]);
+    while let Some(folder) = open.pop() {
+        let base = PathBuf::from(folder.to_string());
+        for path in named(&folder).iter().map(|it| Folder::of(&base.join(&**it))) {
+            if seen.insert(path.clone()) {
+                open.push(path);
+            }
+        }
+    }
+    seen
 }
 
 /// Says them to a person, a line each.

@@ -65,6 +65,19 @@ fn a_target_is_found_wherever_it_is_and_what_is_wrong_with_it_is_told() {
 }
 
 #[test]
+fn what_is_of_our_groups_is_told_in_a_folder_as_in_a_file() {
+    let nodes = "apiVersion: karpenter.sh/v1alpha1\nkind: ScalableNodeGroup\n\
+                 metadata: {name: nodes}\nspec: {type: AWSEC2AutoScalingGroup, replicas: 1}\n";
+    let repository = Repository::new("nodes").file("nodes.yaml", nodes);
+    for arguments in [&["nodes.yaml"][..], &["."]] {
+        let told = repository.ask("validate", arguments);
+        assert_eq!(findings(&told), ["unknown-kind nodes.yaml:1:13"], "{arguments:?}");
+        let fix = "write apiVersion: autoscaling.karpenter.sh/v1alpha1";
+        assert_eq!(told["findings"][0]["fix"], fix);
+    }
+}
+
+#[test]
 fn a_policy_that_cannot_be_read_is_told_and_the_rest_of_the_file_is_not() {
     let text = format!(
         "a: [\n---\nb: c: d\n---\n{}---\napiVersion: autoscaling.karmada.io/v1alpha1\nspec: {{}}\n",

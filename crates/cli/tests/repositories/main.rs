@@ -6,8 +6,10 @@
 mod arguments;
 mod exit_codes;
 mod folders;
+mod foreign;
 mod places;
 mod pre_commit;
 mod repository;
 mod templates;
 mod texts;
+mod whole;

@@ -1,7 +1,7 @@
 //! Charts, kustomizations and variables: what another program fills in is named once, with what shows
 //! what comes of it, and no program is started for what lies in a folder.
 
-use crate::repository::{Repository, findings, policy};
+use crate::repository::{Repository, deployment, findings, policy};
 
 fn template(name: &str) -> String {
     policy(name, "shop", 3).replace("targetReplicas: 3", "targetReplicas: {{ .Values.peak }}")
@@ -39,6 +39,55 @@ fn a_chart_is_named_once_with_what_to_pipe() {
 }
 
 #[test]
+fn what_belongs_to_the_templates_of_a_chart_is_no_object_whatever_is_in_it() {
+    let repository = Repository::new("plain-templates")
+        .file("charts/shop/Chart.yaml", "name: shop\n")
+        .file("charts/shop/templates/hours.yaml", policy("hours", "shop", 3))
+        .file("charts/shop/templates/more/shop.yaml", deployment("shop", 0))
+        .file("charts/cart/Chart.yaml", "name: cart\n")
+        .file("charts/cart/templates/hours.yaml", policy("hours", "shop", 3))
+        .file("charts/cart/examples/templates/hours.yaml", policy("example", "cart", 3))
+        .file("policies/hours.yaml", policy("hours", "shop", 3));
+    let told = repository.ask("validate", &[]);
+    assert_eq!(findings(&told), [""; 0]);
+    let paths: Vec<&str> =
+        told["notes"].as_array().unwrap().iter().map(|it| it["path"].as_str().unwrap()).collect();
+    assert_eq!(paths, ["charts/cart", "charts/shop"]);
+    repository.run(&["validate"]).assert_says(0, &["checked 2 objects in 2 files: no problems"]);
+}
+
+#[test]
+fn a_subchart_is_shown_by_the_chart_it_is_part_of() {
+    let repository = Repository::new("subcharts")
+        .file("shop/Chart.yaml", "name: shop\n")
+        .file("shop/templates/a.yaml", template("a"))
+        .file("shop/charts/cart/Chart.yaml", "name: cart\n")
+        .file("shop/charts/cart/templates/b.yaml", template("b"))
+        .file("shop/charts/cart/charts/deep/Chart.yaml", "name: deep\n")
+        .file("shop/charts/cart/charts/deep/templates/c.yaml", policy("c", "shop", 3))
+        // A chart that lies in another one's folder is its own.
+        .file("shop/beside/Chart.yaml", "name: beside\n")
+        .file("shop/beside/templates/d.yaml", template("d"));
+    let ran = repository.run(&["validate"]);
+    ran.assert_says(0, &["note: shop is a Helm chart", "note: shop/beside is a Helm chart"]);
+    assert_eq!(ran.said.matches("note: ").count(), 2, "{}", ran.said);
+}
+
+#[test]
+fn a_chart_of_which_only_the_templates_are_named_is_a_chart() {
+    let repository = Repository::new("templates-alone")
+        .file("charts/my shop/Chart.yaml", "name: shop\n")
+        .file("charts/my shop/templates/a.yaml", template("a"))
+        .file("charts/my shop/templates/b/b.yaml", policy("b", "shop", 3));
+    let command = "helm template 'charts/my shop' | almanac validate -f -";
+    for path in ["charts/my shop/templates", "charts/my shop/templates/b"] {
+        let told = repository.ask("validate", &[path]);
+        assert_eq!((findings(&told), &told["notes"][0]["command"]), (vec![], &command.into()));
+        assert_eq!(told["notes"].as_array().map(Vec::len), Some(1), "{told:#}");
+    }
+}
+
+#[test]
 fn of_many_charts_the_first_are_named_and_the_rest_counted() {
     let mut repository = Repository::new("many-charts");
     for number in 0..40 {
@@ -64,6 +113,12 @@ fn variables_to_be_substituted_are_named_with_what_to_pipe() {
     );
     let told = repository.ask("forecast", &["-f", ".", "--for", "1h"]);
     assert_eq!(told["series"].as_array().map(Vec::len), Some(0));
+    // GNU's envsubst knows no defaults.
+    let repository = repository.file("our hours.yaml", text.replace("${PEAK}", "${PEAK:=3}"));
+    repository.run(&["validate"]).assert_says(
+        0,
+        &["check the result: flux envsubst < 'our hours.yaml' | almanac validate -f -"],
+    );
 }
 
 #[test]
@@ -79,7 +134,7 @@ fn a_template_that_is_named_is_an_error_that_says_what_to_do() {
         fixes,
         [
             "check the result: helm template CHART | almanac validate -f -",
-            "check the result: envsubst < FILE | almanac validate -f -",
+            "check the result: flux envsubst < FILE | almanac validate -f -",
         ]
     );
     repository.run(&["validate", "helm.yaml"]).assert_says(1, &["error[template]"]);
@@ -99,7 +154,7 @@ fn kustomized(name: &str) -> Repository {
         .file("overlays/test/kustomization.yml", "resources: [../../base]\nnamePrefix: test-\n")
         .file("overlays/same/kustomization.yaml", "resources: [../../base]\n")
         .file("web/kustomization.yaml", "namePrefix: web-\nresources: [web.yaml]\n")
-        .file("web/web.yaml", crate::repository::deployment("web", 1))
+        .file("web/web.yaml", deployment("web", 1))
 }
 
 #[test]
@@ -116,6 +171,32 @@ fn a_kustomization_that_changes_a_policy_is_named_and_its_patches_are_no_objects
 }
 
 #[test]
+fn what_a_component_changes_is_shown_by_the_overlays_that_take_it_in() {
+    let component = "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\n";
+    let repository = kustomized("components")
+        .file("components/deep/kustomization.yaml", format!("{component}nameSuffix: -deep\n"))
+        .file(
+            "components/night/kustomization.yaml",
+            format!("{component}components: [../deep]\nresources: [night.yaml]\n"),
+        )
+        .file("components/night/night.yaml", policy("night", "worker", 3))
+        .file("components/plain/kustomization.yaml", component)
+        .file(
+            "overlays/east/kustomization.yaml",
+            "resources: [../../base]\ncomponents: [../../components/night]\n",
+        )
+        .file(
+            "overlays/west/kustomization.yaml",
+            "resources: [../../base]\ncomponents: [../../components/plain]\n",
+        );
+    let told = repository.ask("validate", &[]);
+    assert_eq!(findings(&told), [""; 0]);
+    let notes = told["notes"].as_array().unwrap();
+    let paths: Vec<&str> = notes.iter().map(|it| it["path"].as_str().unwrap()).collect();
+    assert_eq!(paths, ["overlays/east", "overlays/prod", "overlays/test"]);
+}
+
+#[test]
 fn no_program_is_started_for_what_lies_in_a_folder() {
     let repository = kustomized("no-programs");
     let mut command = repository.command(&["validate"]);
@@ -125,33 +206,4 @@ fn no_program_is_started_for_what_lies_in_a_folder() {
     let output = command.env("PATH", "/nowhere").output().unwrap();
     crate::repository::Ran::of(&output)
         .assert_says(2, &["failed to build the kustomization \"base\"", "failed to run kubectl"]);
-}
-
-#[test]
-fn policies_of_other_projects_are_named_and_nothing_fails_for_it() {
-    let keda = |kind: &str| {
-        format!(
-            "apiVersion: keda.sh/v1alpha1\nkind: ScaledObject\nmetadata: {{name: a}}\n\
-             spec: {{triggers: [{{type: {kind}}}]}}\n"
-        )
-    };
-    let repository = Repository::new("foreign")
-        .file("cron.yaml", keda("cron"))
-        .file("kafka.yaml", keda("kafka"))
-        .file(
-            "ali.yaml",
-            "apiVersion: autoscaling.alibabacloud.com/v1beta1\n\
-                           kind: CronHorizontalPodAutoscaler\nmetadata: {name: a}\n",
-        )
-        .file(
-            "sleep.yaml",
-            "apiVersion: kube-green.com/v1alpha1\nkind: SleepInfo\nmetadata: {name: a}\n",
-        );
-    let told = repository.ask("validate", &[]);
-    let expected = ["ali.yaml", "cron.yaml", "sleep.yaml"];
-    assert_eq!(findings(&told), expected.map(|file| format!("foreign-policy {file}:2:7")));
-    repository
-        .run(&["validate"])
-        .assert_says(0, &["is a cron policy for KEDA; Almanac does not carry it out"]);
-    repository.run(&["validate", "--fail-on", "info"]).assert_says(1, &["3 notes"]);
 }
