@@ -86,6 +86,9 @@ impl InputArguments {
             let fetched = self.cluster.fetch(namespace, checked_at);
             Input::of_cluster(fetched.map_err(|error| Subject::name_paths(subjects, error))?, now)
         };
+        if let Some(selector) = &selector {
+            keep_selected(&mut input.findings, &input.reading, selector);
+        }
         input.selector = selector;
         Ok(input)
     }
@@ -230,7 +233,19 @@ impl Input {
     }
 }
 
-pub(crate) fn labels_of(object: &ReadObject) -> Labels {
+/// Leaves out what is said of objects without the labels that are asked for.
+pub(crate) fn keep_selected(
+    findings: &mut Vec<PlacedFinding>,
+    reading: &Reading,
+    selector: &Selector,
+) {
+    findings.retain(|placed| {
+        let object = placed.object.and_then(|position| reading.objects.get(position));
+        object.is_none_or(|object| selector.fits(Some(&labels_of(object))))
+    });
+}
+
+fn labels_of(object: &ReadObject) -> Labels {
     let labels = object.node.get("metadata").and_then(|metadata| metadata.get("labels"));
     let labels = labels.map(Node::to_json);
     labels.and_then(|labels| serde_json::from_value(labels).ok()).unwrap_or_default()

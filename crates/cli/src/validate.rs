@@ -13,7 +13,7 @@ use clap::{Args, ValueEnum, ValueHint};
 use jiff::Timestamp;
 
 use crate::files::{FileArguments, Note};
-use crate::input::labels_of;
+use crate::input::keep_selected;
 use crate::moment;
 use crate::outcome::{FailOn, exit_codes};
 use crate::selector::Selector;
@@ -102,11 +102,8 @@ pub(crate) fn run(
     // Stable, so that what was found about one position stays in order.
     let place = |placed: &PlacedFinding| (placed.source, placed.span.map(|span| span.start));
     everything.findings.sort_by_key(place);
-    if let Some(selector) = selector {
-        everything.findings.retain(|placed| {
-            let object = placed.object.map(|position| &files.reading.objects[position]);
-            object.is_none_or(|object| selector.fits(Some(&labels_of(object))))
-        });
+    if let Some(selector) = &selector {
+        keep_selected(&mut everything.findings, &files.reading, selector);
     }
     let notes = files.notes(&everything, "validate");
     let checked = Checked { reading: files.reading, everything, notes };

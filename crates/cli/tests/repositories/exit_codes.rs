@@ -40,6 +40,28 @@ fn what_was_found_ends_every_command_alike() {
 }
 
 #[test]
+fn what_labels_leave_out_fails_no_command() {
+    let labelled = |text: String, team: &str| {
+        text.replace("metadata:\n", &format!("metadata:\n  labels: {{team: {team}}}\n"))
+    };
+    let wrong = policy("wrong", "wrong", 3).replace("0 8 * * *", "0 8 * *");
+    let repository = Repository::new("exit-labels")
+        .file("good.yaml", labelled(policy("good", "good", 3), "blue"))
+        .file("wrong.yaml", labelled(wrong, "red"));
+    assert_eq!(codes(&repository, &["-l", "team=blue"]), [Some(0); 4]);
+    assert_eq!(codes(&repository, &["-l", "team"]), [Some(1); 4]);
+}
+
+#[test]
+fn a_clock_change_is_a_finding_of_validate_only() {
+    let berlin = policy("good", "good", 3)
+        .replace("schedule: \"0 8 * * *\"", "schedule: \"30 2 * * *\", timeZone: Europe/Berlin");
+    let repository = Repository::new("exit-clock-change").file("good.yaml", berlin);
+    let [yes, no] = [Some(1), Some(0)];
+    assert_eq!(codes(&repository, &["--fail-on", "info"]), [yes, no, no, no]);
+}
+
+#[test]
 fn what_cannot_be_done_ends_every_command_alike() {
     let repository =
         Repository::new("exit-impossible").file("good.yaml", policy("good", "good", 3));
