@@ -19,12 +19,14 @@ use almanac_api::writing::to_yaml;
 use almanac_engine::{Identity, Workload};
 use almanac_shell::client::{ClientOptions, connect};
 use anyhow::Context as _;
-use clap::Args;
+use clap::{Args, ValueHint};
+use clap_complete::ArgValueCandidates;
 use futures::{StreamExt as _, stream};
 use jiff::Timestamp;
 use kube::api::{DynamicObject, TypeMeta};
 
 use self::requests::{AT_ONCE, Answer, Requests, Scope};
+use crate::completion;
 use crate::input::InputObject;
 use crate::subject::called;
 
@@ -32,11 +34,21 @@ use crate::subject::called;
 #[derive(Args)]
 pub(crate) struct ClusterArguments {
     /// The kubeconfig to use [default: the one kubectl would use]
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["file", "kustomize"])]
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with_all = ["file", "kustomize"],
+        value_hint = ValueHint::FilePath
+    )]
     kubeconfig: Option<PathBuf>,
 
     /// The kubeconfig context to use [default: the current context]
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["file", "kustomize"])]
+    #[arg(
+        long,
+        value_name = "NAME",
+        conflicts_with_all = ["file", "kustomize"],
+        add = ArgValueCandidates::new(completion::contexts)
+    )]
     context: Option<String>,
 
     /// Read all namespaces of the cluster

@@ -3,6 +3,9 @@
 //! The scripts ask the program itself, so what is offered is always what this program takes. kubectl
 //! asks for its plugin by another name, `kubectl_complete-almanac`, and reads answers of its own form.
 
+mod line;
+mod names;
+
 use std::env;
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -14,6 +17,7 @@ use clap::{Args, Command, ValueEnum};
 use clap_complete::CompletionCandidate;
 use clap_complete::env::{CompleteEnv, Shells};
 
+pub(crate) use self::names::{contexts, namespaces, objects};
 use crate::outcome::exit_codes_without_findings;
 
 /// Print a shell completion script

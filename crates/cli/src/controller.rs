@@ -19,11 +19,13 @@ use almanac_shell::log::Format;
 use almanac_shell::{log, shutdown};
 use anstream::{AutoStream, ColorChoice};
 use anyhow::{Context as _, ensure};
-use clap::{ArgAction, Args, ValueEnum};
+use clap::{ArgAction, Args, ValueEnum, ValueHint};
+use clap_complete::ArgValueCandidates;
 use jiff::SignedDuration;
 use prometheus_client::registry::Registry;
 use tokio_util::sync::CancellationToken;
 
+use crate::completion;
 use crate::outcome::exit_codes_without_findings;
 
 /// Carry out the policies of a cluster
@@ -37,11 +39,11 @@ use crate::outcome::exit_codes_without_findings;
 ", exit_codes_without_findings!()))]
 pub(crate) struct ControllerArguments {
     /// The kubeconfig to use [default: $KUBECONFIG, ~/.kube/config, or in-cluster configuration]
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     kubeconfig: Option<PathBuf>,
 
     /// The kubeconfig context to use [default: the current context]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", add = ArgValueCandidates::new(completion::contexts))]
     context: Option<String>,
 
     /// The controllers to run

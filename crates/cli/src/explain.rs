@@ -13,7 +13,7 @@ use almanac_calendar::Zone;
 use almanac_engine::{Identity, PolicyName, RuleExplanation, Verdict};
 use almanac_forecast::{Explanation, explain};
 use clap::{Args, ValueEnum};
-use clap_complete::ArgValueCandidates;
+use clap_complete::{ArgValueCandidates, ArgValueCompleter};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::argument_error::ArgumentError;
@@ -39,7 +39,12 @@ use crate::subject::{Subject, called};
 )]
 pub(crate) struct ExplainArguments {
     /// A policy or its target: NAME, KIND NAME, KIND/NAME or KIND/NAMESPACE/NAME
-    #[arg(value_name = "NAME", required = true, num_args = 1..=2)]
+    #[arg(
+        value_name = "NAME",
+        required = true,
+        num_args = 1..=2,
+        add = ArgValueCompleter::new(completion::objects)
+    )]
     subject: Vec<String>,
 
     #[command(flatten)]

@@ -6,6 +6,7 @@
 //! are places, is decided elsewhere.
 
 mod folder;
+mod glance;
 mod kustomize;
 mod layout;
 mod notes;
@@ -25,6 +26,7 @@ use anyhow::Context as _;
 use clap::{Args, ValueHint};
 
 use self::folder::{Excluded, Found};
+pub(crate) use self::glance::glance;
 pub(crate) use self::notes::{Note, write_notes};
 
 /// Which files are read, and how they belong together.

@@ -25,7 +25,7 @@ use almanac_calendar::Zone;
 use almanac_forecast::{Forecast, Period};
 use anstream::StripStream;
 use clap::{Args, ValueEnum};
-use clap_complete::ArgValueCandidates;
+use clap_complete::{ArgValueCandidates, ArgValueCompleter};
 use jiff::Timestamp;
 
 use self::destination::Destination;
@@ -55,7 +55,7 @@ use crate::wall_clock::civil;
 ", exit_codes!()))]
 pub(crate) struct ForecastArguments {
     /// Show only these targets or policies: NAME, KIND NAME, KIND/NAME or KIND/NAMESPACE/NAME
-    #[arg(value_name = "NAME")]
+    #[arg(value_name = "NAME", add = ArgValueCompleter::new(completion::objects))]
     only: Vec<String>,
 
     #[command(flatten)]

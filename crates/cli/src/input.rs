@@ -15,12 +15,14 @@ use almanac_api::reading::{Node, PlacedFinding, ReadObject, Reading};
 use almanac_calendar::Zone;
 use almanac_engine::{PolicyName, Slim};
 use clap::Args;
+use clap_complete::ArgValueCandidates;
 use jiff::Timestamp;
 
 use self::place::grouped;
 pub(crate) use self::place::{InputObject, InputPlace};
 use crate::argument_error::ArgumentError;
 use crate::cluster::{ClusterArguments, Fetched};
+use crate::completion;
 use crate::files::{FileArguments, Files, write_notes};
 use crate::selector::{Labels, Selector};
 use crate::subject::Subject;
@@ -35,7 +37,12 @@ pub(crate) struct InputArguments {
 
     /// Only this namespace; in files, objects without a namespace are taken to be in it [default: all
     /// of the files; of a cluster, the one that all names share, or the context's]
-    #[arg(short, long, value_name = "NAMESPACE")]
+    #[arg(
+        short,
+        long,
+        value_name = "NAMESPACE",
+        add = ArgValueCandidates::new(completion::namespaces)
+    )]
     namespace: Option<String>,
 
     /// Only policies that match this label selector, as with kubectl

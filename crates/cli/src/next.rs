@@ -11,7 +11,7 @@ use almanac_calendar::Zone;
 use almanac_engine::{Identity, PolicyName};
 use almanac_forecast::{AssumedValues, Event, Period, Upcoming};
 use clap::{Args, ValueEnum};
-use clap_complete::ArgValueCandidates;
+use clap_complete::{ArgValueCandidates, ArgValueCompleter};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::argument_error::ArgumentError;
@@ -36,7 +36,7 @@ use crate::subject::Subject;
 ", exit_codes!()))]
 pub(crate) struct NextArguments {
     /// Show only these targets or policies: NAME, KIND NAME, KIND/NAME or KIND/NAMESPACE/NAME
-    #[arg(value_name = "NAME")]
+    #[arg(value_name = "NAME", add = ArgValueCompleter::new(completion::objects))]
     only: Vec<String>,
 
     #[command(flatten)]

@@ -10,8 +10,10 @@ use almanac_api::checking::{CheckContext, Everything, check_everything, clock_ch
 use almanac_api::reading::{PlacedFinding, Reading};
 use almanac_calendar::Zone;
 use clap::{Args, ValueEnum, ValueHint};
+use clap_complete::ArgValueCandidates;
 use jiff::Timestamp;
 
+use crate::completion;
 use crate::files::{FileArguments, Note};
 use crate::input::keep_selected;
 use crate::moment;
@@ -43,7 +45,12 @@ pub(crate) struct ValidateArguments {
 
     /// Only this namespace; objects without a namespace are taken to be in it [default: all, and
     /// `default` for objects without one]
-    #[arg(short, long, value_name = "NAMESPACE")]
+    #[arg(
+        short,
+        long,
+        value_name = "NAMESPACE",
+        add = ArgValueCandidates::new(completion::namespaces)
+    )]
     namespace: Option<String>,
 
     /// Only objects that match this label selector, as with kubectl

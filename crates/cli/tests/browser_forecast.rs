@@ -10,6 +10,7 @@
 
 #[path = "browser_forecast/chromium.rs"]
 mod chromium;
+mod installing;
 
 use std::fs;
 use std::path::{Path, PathBuf};

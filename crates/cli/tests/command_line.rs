@@ -179,55 +179,6 @@ fn folder_with_program(called: &str) -> PathBuf {
     folder
 }
 
-/// What the program offers when it is asked as the script of a shell asks.
-fn offered(shell: &str, words: &[&str]) -> String {
-    let mut command = command(&["--", "almanac"]);
-    let asked = [("ALMANAC_COMPLETE", shell), ("_CLAP_IFS", "\n")];
-    let index = words.len().to_string();
-    command.args(words).envs(asked).env("_CLAP_COMPLETE_INDEX", index);
-    text(&command.output().unwrap().stdout)
-}
-
-#[test]
-fn a_shell_is_offered_commands_flags_values_files_and_zones() {
-    for shell in ["bash", "zsh", "fish"] {
-        let first = |words: &[&str]| {
-            let offered = offered(shell, words);
-            let first = offered.lines().next().unwrap_or_default().to_owned();
-            // What it means comes after it, where the shell shows that.
-            first.split(['\t', ':']).next().unwrap().to_owned()
-        };
-        assert_eq!(first(&["fore"]), "forecast");
-        assert_eq!(first(&["forecast", "--assu"]), "--assume");
-        assert_eq!(first(&["forecast", "-o", "h"]), "html");
-        assert_eq!(first(&["forecast", "-f", "exam"]), "examples/");
-        assert_eq!(first(&["when", "--zone", "Europe/Berl"]), "Europe/Berlin");
-    }
-}
-
-#[test]
-fn each_script_has_the_program_complete_itself() {
-    for shell in ["bash", "zsh", "fish"] {
-        let script = text(&almanac(&["completion", shell]).stdout);
-        let asks = format!("ALMANAC_COMPLETE={}", if shell == "fish" { "fish" } else { "\"" });
-        assert!(script.contains(&asks), "{script}");
-    }
-    assert!(text(&almanac(&["completion", "zsh"]).stdout).starts_with("#compdef almanac\n"));
-}
-
-#[test]
-fn bash_completes_with_the_script() {
-    let folder = folder_with_program("almanac");
-    let script = "source <(almanac completion bash)
-        COMP_WORDS=(almanac when --zone Europe/Berl) COMP_CWORD=3 COMP_TYPE=9
-        _clap_complete_almanac almanac Europe/Berl --zone
-        echo \"${COMPREPLY[*]}\"; complete -p almanac";
-    let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap());
-    let output = Command::new("bash").args(["-c", script]).env("PATH", path).output().unwrap();
-    let printed = text(&output.stdout);
-    assert!(printed.starts_with("Europe/Berlin\ncomplete "), "{printed}{}", text(&output.stderr));
-}
-
 #[test]
 fn called_by_kubectl_it_says_so() {
     let plugin = folder_with_program("kubectl-almanac").join("kubectl-almanac");

@@ -10,6 +10,8 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use serde_json::{Value, json};
 
+use crate::installing::needs;
+
 const BROWSER: &str = "chromium";
 const OPTIONS: &str = "--headless --no-sandbox --disable-gpu --disable-background-networking \
                        --disable-component-update --disable-sync --no-first-run \
@@ -36,7 +38,7 @@ impl Drop for Page {
 impl Page {
     /// Opens a page and waits until it has drawn itself.
     pub(crate) fn open(folder: &Path, url: &str) -> Page {
-        install_where_that_is_possible();
+        needs(BROWSER);
         let profile = folder.join("profile");
         let script = format!(
             "exec {BROWSER} {OPTIONS} --user-data-dir='{}' 3<&0 4>&1 </dev/null >/dev/null 2>&1",
@@ -147,25 +149,6 @@ impl Page {
         message.pop();
         serde_json::from_slice(&message).unwrap()
     }
-}
-
-fn is_there() -> bool {
-    let mut version = Command::new(BROWSER);
-    version.arg("--version").stdout(Stdio::null()).stderr(Stdio::null());
-    version.status().is_ok_and(|status| status.success())
-}
-
-/// A test that needs a browser and finds none fails; it is never passed over.
-fn install_where_that_is_possible() {
-    if is_there() {
-        return;
-    }
-    let install = format!("apt-get update -qq && apt-get install -y -qq {BROWSER}");
-    let installed = Command::new("sh").args(["-c", &install]).output();
-    assert!(
-        is_there(),
-        "this test needs {BROWSER} on the PATH, and `{install}` failed: {installed:?}"
-    );
 }
 
 fn from_base64(text: &str) -> Vec<u8> {

@@ -1,0 +1,90 @@
+//! The command line that somebody is typing, as far as what is offered depends on it: which files and
+//! which kubeconfig it names.
+
+use std::env;
+use std::ffi::OsString;
+
+/// The words of the line, but for the program's name.
+pub(super) struct Line(Vec<String>);
+
+impl Line {
+    /// The line that a shell or kubectl asks about.
+    pub(super) fn typed() -> Line {
+        let given: Vec<OsString> = env::args_os().skip(1).collect();
+        // A script puts the line behind two dashes; kubectl gives nothing else.
+        let begin = given.iter().position(|word| word == "--").map_or(0, |dashes| dashes + 1);
+        Line::of(given[begin..].iter().map(|word| word.to_string_lossy()))
+    }
+
+    fn of(words: impl Iterator<Item = impl AsRef<str>>) -> Line {
+        Line(words.map(|word| unquoted(word.as_ref())).collect())
+    }
+
+    /// The files and folders that are named to be read.
+    pub(super) fn files(&self) -> Vec<String> {
+        self.values(Some("-f"), "--filename").map(in_home).collect()
+    }
+
+    pub(super) fn kubeconfig(&self) -> Option<String> {
+        self.values(None, "--kubeconfig").last().map(in_home)
+    }
+
+    /// What stands behind a flag, in the next word or in the same.
+    fn values(
+        &self,
+        short: Option<&'static str>,
+        long: &'static str,
+    ) -> impl Iterator<Item = &str> {
+        let next = self.0.iter().skip(1).map(String::as_str).chain([""]);
+        let values = self.0.iter().zip(next).filter_map(move |(word, next)| {
+            if word == long || Some(word.as_str()) == short {
+                return Some(next);
+            }
+            let of_long = word.strip_prefix(long).and_then(|rest| rest.strip_prefix('='));
+            of_long.or_else(|| word.strip_prefix(short?))
+        });
+        values.filter(|value| !value.is_empty())
+    }
+}
+
+/// A word without the quotes that bash and zsh leave around it; fish leaves none.
+fn unquoted(word: &str) -> String {
+    match shlex::split(word).as_deref() {
+        Some([one]) => one.clone(),
+        _ => word.to_owned(),
+    }
+}
+
+/// The shell has not replaced it yet.
+fn in_home(path: &str) -> String {
+    match (path.strip_prefix("~/"), env::var("HOME")) {
+        (Some(rest), Ok(home)) => format!("{home}/{rest}"),
+        _ => path.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(words: &[&str]) -> Line {
+        Line::of(words.iter())
+    }
+
+    #[test]
+    fn files_are_named_in_every_way_in_which_a_flag_takes_a_value() {
+        let named = line(&["almanac", "next", "-f", "a", "-fb", "--filename", "c", "--filename=d"]);
+        assert_eq!(named.files(), ["a", "b", "c", "d"]);
+        let quoted =
+            line(&["next", "-f", "'my files'", "-f", "my\\ files", "-f", "our files", "-f"]);
+        assert_eq!(quoted.files(), ["my files", "my files", "our files"]);
+        assert_eq!(line(&["next", "--files", "a", "shop"]).files(), [""; 0]);
+    }
+
+    #[test]
+    fn the_last_kubeconfig_counts() {
+        let two = line(&["next", "--kubeconfig", "a", "--kubeconfig=b", "-n", "c"]);
+        assert_eq!(two.kubeconfig().as_deref(), Some("b"));
+        assert_eq!(line(&["next"]).kubeconfig(), None);
+    }
+}

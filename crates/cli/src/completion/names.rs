@@ -1,0 +1,116 @@
+//! The names that can be completed without asking a cluster: of objects in the files that the line
+//! names, of namespaces, and of contexts.
+//!
+//! Whoever presses a key waits for the answer: what cannot be read offers nothing and says nothing.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
+
+use almanac_api::kinds::{Kind, Role};
+use almanac_api::reading::{Node, ReadObject, Reading};
+use clap_complete::CompletionCandidate;
+use kube::config::Kubeconfig;
+
+use super::line::Line;
+use crate::files::glance;
+
+/// An object that can be named.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Named {
+    name: String,
+    kind: String,
+    namespace: Option<String>,
+}
+
+/// The policies and their targets in the files that the line names, in the form that was begun: by their
+/// names, or with a kind, or with a namespace as well.
+pub(crate) fn objects(begun: &OsStr) -> Vec<CompletionCandidate> {
+    let begun = begun.to_string_lossy();
+    let known = named(&glance(&Line::typed().files()));
+    let mut offered: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
+    for object in &known {
+        let name = match begun.split('/').collect::<Vec<_>>()[..] {
+            [_] => Some(object.name.clone()),
+            [kind, _] if object.is_of(kind) => Some(format!("{kind}/{}", object.name)),
+            [kind, namespace, _] if object.is_of(kind) && object.is_in(namespace) => {
+                Some(format!("{kind}/{namespace}/{}", object.name))
+            }
+            _ => None,
+        };
+        if let Some(name) = name.filter(|name| name.starts_with(&*begun)) {
+            offered.entry(name).or_default().insert(&object.kind);
+        }
+    }
+    let candidate = |(name, kinds): (String, BTreeSet<&str>)| {
+        let kinds: Vec<&str> = kinds.into_iter().collect();
+        CompletionCandidate::new(name).help(Some(kinds.join(", ").into()))
+    };
+    offered.into_iter().map(candidate).collect()
+}
+
+/// The namespaces that the contexts of the kubeconfig and the objects of the files name.
+pub(crate) fn namespaces() -> Vec<CompletionCandidate> {
+    let line = Line::typed();
+    let contexts = kubeconfig(&line).contexts;
+    let of_contexts = contexts.into_iter().filter_map(|context| context.context?.namespace);
+    let reading = glance(&line.files());
+    let of_files = reading.objects.iter().filter_map(|object| metadata(object, "namespace"));
+    candidates(of_contexts.chain(of_files).collect())
+}
+
+/// The contexts of the kubeconfig.
+pub(crate) fn contexts() -> Vec<CompletionCandidate> {
+    let contexts = kubeconfig(&Line::typed()).contexts;
+    candidates(contexts.into_iter().map(|context| context.name).collect())
+}
+
+fn candidates(names: BTreeSet<String>) -> Vec<CompletionCandidate> {
+    names.into_iter().map(CompletionCandidate::new).collect()
+}
+
+/// The kubeconfig that the line means; an empty one if there is none.
+fn kubeconfig(line: &Line) -> Kubeconfig {
+    let read = match line.kubeconfig() {
+        Some(file) => Kubeconfig::read_from(file),
+        None => Kubeconfig::read(),
+    };
+    read.unwrap_or_default()
+}
+
+impl Named {
+    fn is_of(&self, kind: &str) -> bool {
+        Kind::named(kind).map_or(kind, |known| known.name()).eq_ignore_ascii_case(&self.kind)
+    }
+
+    fn is_in(&self, namespace: &str) -> bool {
+        self.namespace.as_deref().unwrap_or("default") == namespace
+    }
+}
+
+/// The policies that were read, and what they scale.
+fn named(reading: &Reading) -> BTreeSet<Named> {
+    let policies =
+        reading.objects.iter().filter(|object| matches!(object.kind.role(), Role::Policy(_)));
+    let both = |object: &ReadObject| {
+        let namespace = metadata(object, "namespace");
+        let policy = metadata(object, "name").map(|name| Named {
+            name,
+            kind: object.kind.name().to_owned(),
+            namespace: namespace.clone(),
+        });
+        let reference = object.node.get("spec").and_then(|spec| spec.get("scaleTargetRef"));
+        let target = reference.and_then(|it| {
+            Some(Named { name: text(it, "name")?, kind: text(it, "kind")?, namespace })
+        });
+        [policy, target].into_iter().flatten()
+    };
+    policies.flat_map(both).collect()
+}
+
+fn metadata(object: &ReadObject, key: &str) -> Option<String> {
+    text(object.node.get("metadata")?, key)
+}
+
+fn text(node: &Node, key: &str) -> Option<String> {
+    node.get(key).and_then(Node::as_text).map(str::to_owned)
+}

@@ -1,0 +1,52 @@
+//! What files hold, at a glance: for completion, which has no time to lose and nobody to complain to.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use almanac_api::reading::{Reading, Source, may_hold_policies, read_objects};
+
+use super::folder::walker;
+
+/// So long files are looked for. Of a repository that takes longer, what was found by then has to do.
+const PATIENCE: Duration = Duration::from_millis(200);
+
+/// No file that is larger is read.
+const BYTES: u64 = 1 << 20;
+
+/// The policies and autoscalers in files, folders and patterns, as far as they are found at once.
+/// Standard input is left to whoever will read it.
+pub(crate) fn glance(names: &[String]) -> Reading {
+    let begun = Instant::now();
+    let mut reading = Reading::default();
+    let files = names.iter().flat_map(|name| paths(name)).flat_map(files);
+    for file in files.take_while(|_| begun.elapsed() < PATIENCE) {
+        let is_small = fs::metadata(&file).is_ok_and(|it| it.is_file() && it.len() <= BYTES);
+        let bytes = if is_small { fs::read(&file).ok() } else { None };
+        if let Some(bytes) = bytes.filter(|bytes| may_hold_policies(bytes)) {
+            let source = Source::of_bytes(file.display().to_string(), bytes);
+            read_objects(&mut reading, source.found());
+        }
+    }
+    reading
+}
+
+/// What a name stands for, found one by one.
+fn paths(name: &str) -> impl Iterator<Item = PathBuf> {
+    let is_there = Path::new(name).exists();
+    let itself = is_there.then(|| PathBuf::from(name));
+    let matching = if is_there { None } else { glob::glob(name).ok() };
+    itself.into_iter().chain(matching.into_iter().flatten().filter_map(Result::ok))
+}
+
+/// The file, or the files in the folder that may hold objects, found one by one.
+fn files(path: PathBuf) -> Box<dyn Iterator<Item = PathBuf>> {
+    if !path.is_dir() {
+        return Box::new(std::iter::once(path));
+    }
+    let entries = walker(&path).build().filter_map(Result::ok).map(ignore::DirEntry::into_path);
+    Box::new(entries.filter(|path| {
+        matches!(path.extension().and_then(OsStr::to_str), Some("yaml" | "yml" | "json"))
+    }))
+}
