@@ -70,6 +70,21 @@ fn a_kustomization_is_forecast_as_it_would_be_applied() -> TestResult {
             ]
         );
 
+        // A component shows in what takes it in, with the command that is advised for that.
+        let component = "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\n\
+                         namePrefix: night-\n";
+        write(folder, "components/night/kustomization.yaml", component)?;
+        let overlay = "resources: [../../base]\ncomponents: [../../components/night]\n";
+        write(folder, "overlays/at night/kustomization.yaml", overlay)?;
+        let advised = "almanac next -k 'overlays/at night'";
+        let output = almanac(folder, &kubectl, &["next", "-f", "."])?;
+        let said = String::from_utf8(output.stderr)?;
+        assert!(said.contains(&format!("to check the result: {advised}\n")), "{said}");
+        assert!(!said.contains("components/night"), "{said}");
+        let output = almanac(folder, &kubectl, &["next", "-k", "overlays/at night"])?;
+        let said = String::from_utf8(output.stdout)?;
+        assert!(said.contains("night-hours open fires"), "{said}");
+
         write(folder, "overlays/prod/kustomization.yaml", "resources: [nowhere]\n")?;
         let output = almanac(folder, &kubectl, &["validate", "-k", "overlays/prod"])?;
         let said = String::from_utf8(output.stderr)?;
