@@ -1,6 +1,7 @@
 //! Writes a repository of ten thousand files of which a hundred matter, for measuring `almanac validate`:
 //! two clusters with fifty policies each, their targets among thousands of other manifests, and values,
-//! dashboards, charts and workflows as repositories have them.
+//! dashboards, charts and workflows as repositories have them. With a number, writes instead so many
+//! clusters with a policy and its target each.
 
 use std::fs;
 use std::path::Path;
@@ -22,15 +23,23 @@ fn main() -> anyhow::Result<()> {
         files += 1;
         fs::write(path, text).context("failed to write a file")
     };
-    for (cluster, replicas) in [("prod", 40), ("staging", 4)] {
-        for number in 0..POLICIES {
-            let path = format!("clusters/{cluster}/team-{}/hours-{number}.yaml", number % 7);
-            write(path, policy(number, replicas))?;
+    if let Some(clusters) = std::env::args().nth(2) {
+        for number in 0..clusters.parse().context("the number of clusters is no number")? {
+            let cluster = format!("clusters/cluster-{number}/apps/shop");
+            write(format!("{cluster}/hours.yaml"), policy(0, number % 40 + 2))?;
+            write(format!("{cluster}/shop.yaml"), deployment(0))?;
         }
-    }
-    for number in 0..FILES - 2 * POLICIES {
-        let (path, text) = other(number);
-        write(path, text)?;
+    } else {
+        for (cluster, replicas) in [("prod", 40), ("staging", 4)] {
+            for number in 0..POLICIES {
+                let path = format!("clusters/{cluster}/team-{}/hours-{number}.yaml", number % 7);
+                write(path, policy(number, replicas))?;
+            }
+        }
+        for number in 0..FILES - 2 * POLICIES {
+            let (path, text) = other(number);
+            write(path, text)?;
+        }
     }
     println!("{files} files, {bytes} bytes");
     Ok(())
