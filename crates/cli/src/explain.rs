@@ -165,12 +165,12 @@ fn tell_what_cannot_be_used(input: &Input, place: &InputPlace, explanation: &mut
             reason.verdict == Verdict::Error && position.is_some() && reason.position == position
         });
         match known {
-            Some(reason) => reason.because = format!("{}; {message}", reason.because),
+            Some(reason) => reason.message = format!("{}; {message}", reason.message),
             None => explanation.reasons.push(RuleExplanation {
                 rule: part.map(|(list, index)| format!("{list}[{index}]").into()),
                 position,
                 verdict: Verdict::Error,
-                because: message,
+                message,
                 since: None,
                 until: None,
             }),
@@ -209,8 +209,8 @@ fn last_writer(place: &InputPlace, policies: Vec<PolicyName>, at: Timestamp) -> 
         return Some(first);
     }
     let last = explain(&place.world, &first, at).and_then(|it| {
-        let holder = it.values.into_iter().map(|(_, holder)| holder).max_by_key(|it| it.since)?;
-        Some(holder.origin.writer.as_ref()?.policy.clone())
+        let write = it.values.into_iter().map(|(_, write)| write).max_by_key(|it| it.since)?;
+        Some(write.origin.writer.as_ref()?.policy.clone())
     });
     Some(policies.into_iter().find(|policy| last.as_ref() == Some(policy)).unwrap_or(first))
 }

@@ -143,7 +143,7 @@ impl Input {
         let mut place = InputPlace::of(&objects, None);
         place.world.seen_at = Some(now);
         for (target, workload) in seen.scales {
-            place.world.hold(target, Slim::Workload(workload));
+            place.world.upsert(target, Slim::Workload(workload));
         }
         place.find_texts(&reading);
         Input {

@@ -112,7 +112,7 @@ impl PolicyFollower {
         let before = target(state);
         if let Some(slim) = checked.slim {
             let slim = if is_new { self.unrecorded.join(&policy, &entry.uid, slim) } else { slim };
-            state.world.hold(policy.identity.clone(), slim);
+            state.world.upsert(policy.identity.clone(), slim);
         }
         let now = target(state);
         state.targets.set_target_of(&policy, before.as_ref(), now.as_ref());
@@ -126,7 +126,7 @@ impl PolicyFollower {
             let target = state.world.target_of(policy);
             let target = target.as_ref().map(|reference| reference.target.identity());
             state.targets.set_target_of(policy, target, None);
-            state.world.release_policy(policy);
+            state.world.remove_policy(policy);
             self.turns.forget(policy);
             self.records.forget(policy);
         }

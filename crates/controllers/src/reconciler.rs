@@ -256,7 +256,7 @@ impl Reconciler {
             let mut turn = open.close(world, outcomes, now);
             let foreign = target.as_ref().map(|target| targets.foreign(target)).unwrap_or_default();
             let changes: Vec<ExternalChange> = foreign.iter().map(|it| it.change).collect();
-            turn.recorded.extend(world.notice(policy, &changes, now));
+            turn.recorded.extend(world.detect_undone(policy, &changes, now));
             let undone = turn.recorded.iter().find_map(Recorded::undone);
             let by = foreign.iter().find(|it| Some(it.change.field) == undone);
             (turn, by.map(|it| it.by.clone()))

@@ -7,7 +7,7 @@
 
 use jiff::Timestamp;
 
-use crate::families::Why;
+use crate::families::EffectReason;
 use crate::footprint::islands;
 use crate::{Field, Identity, PolicyName, Value, World};
 
@@ -45,7 +45,7 @@ pub struct PriorWrite {
     /// The policy that set it.
     pub policy: PolicyName,
     /// Why.
-    pub why: Why,
+    pub reason: EffectReason,
     /// When; `None` when that was longer ago than anybody can say.
     pub since: Option<Timestamp>,
 }

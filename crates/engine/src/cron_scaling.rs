@@ -17,11 +17,11 @@ pub use execution::{Applied, Ending, Execution, MAX_COUNTED, Recorded};
 pub use gather::{Input, TargetState, gather};
 pub use memory::{Memory, Pending, RuleMemory};
 pub use policy::{Bounds, CronRule, CronScaling, DesiredScale, InvalidBounds, UnusableRule};
-pub use reasons::{Because, render};
+pub use reasons::{Cause, render};
 pub use settle::{Settled, settle};
 pub use undone::{ANOTHER_WRITER, ExternalChange, Undone};
 
 pub(crate) use decide::deadline;
-pub(crate) use logic::{CronRules, close, hold};
+pub(crate) use logic::{CronRules, close, upsert};
 pub use logic::{FiringBacklog, SUPERSEDED, firing_backlog};
-pub(crate) use reasons::told;
+pub(crate) use reasons::describe;

@@ -6,11 +6,11 @@ use crate::{Action, Reason};
 
 /// What a policy wants at an instant.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Decision<Because, Memory, Recorded> {
+pub struct Decision<Cause, Memory, Recorded> {
     /// What is to be done. Nothing is listed that is so already.
     pub actions: Vec<Action>,
     /// Why: what won.
-    pub reasons: Vec<Reason<Because>>,
+    pub reasons: Vec<Reason<Cause>>,
     /// When time alone could next change the decision, if ever: always later than the instant it
     /// was made for, never later than the true next change, and not needlessly early. It holds when
     /// there is nothing to do; when there is, the outcomes decide (see [`crate::turn`]).

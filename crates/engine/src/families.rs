@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use crate::beginning::{Beginning, RunStart};
 use crate::cron_scaling::{self, CronRules, ExternalChange};
 use crate::scheduled_capacity::{self, Schedules};
-use crate::turn::{Closed, Open};
+use crate::turn::{Closed, PolicyDecision};
 use crate::{
     Action, Family, Field, Footprint, Identity, Outcome, Reach, Reason, Slim, TargetReference,
     Verdict, World,
@@ -47,7 +47,7 @@ pub(crate) trait Logic: Sync {
         policy: &Identity,
         reach: &Reach,
         now: Timestamp,
-    ) -> Option<Opened>;
+    ) -> Option<OpenDecision>;
 
     /// Records what fell due until then as not to be carried out, and nothing else; `None` for a policy
     /// that cannot be used, or changes nothing by itself.
@@ -69,7 +69,7 @@ pub(crate) trait Logic: Sync {
     }
 
     /// Notices what others have done to what a policy has set; what of that is news.
-    fn notice(
+    fn detect_undone(
         &self,
         _: &mut World,
         _: &Identity,
@@ -89,7 +89,7 @@ pub(crate) trait Logic: Sync {
     fn slim(&self, world: &World, policy: &Identity) -> Option<Slim>;
 
     /// Lets go of a policy that is gone.
-    fn release(&self, world: &mut World, policy: &Identity);
+    fn remove(&self, world: &mut World, policy: &Identity);
 }
 
 impl Family {
@@ -103,33 +103,35 @@ impl Family {
 
 /// What was decided at the opening of a turn, and for which policy.
 #[derive(Clone, Debug)]
-pub enum Opened {
+pub enum OpenDecision {
     /// For a policy that publishes a number by schedule.
-    ScheduledCapacity(Open<scheduled_capacity::ScheduledCapacity, scheduled_capacity::Decision>),
+    ScheduledCapacity(
+        PolicyDecision<scheduled_capacity::ScheduledCapacity, scheduled_capacity::Decision>,
+    ),
     /// For a policy that sets replicas or bounds by cron rules.
-    CronScaling(Open<cron_scaling::CronScaling, cron_scaling::Decision>),
+    CronScaling(PolicyDecision<cron_scaling::CronScaling, cron_scaling::Decision>),
 }
 
-impl Opened {
+impl OpenDecision {
     pub(crate) fn actions(&self) -> &[Action] {
         match self {
-            Opened::ScheduledCapacity(open) => &open.decision.actions,
-            Opened::CronScaling(open) => &open.decision.actions,
+            OpenDecision::ScheduledCapacity(open) => &open.decision.actions,
+            OpenDecision::CronScaling(open) => &open.decision.actions,
         }
     }
 
     /// Takes the actions out, which are not needed to settle what became of them.
     pub(crate) fn take_actions(&mut self) -> Vec<Action> {
         match self {
-            Opened::ScheduledCapacity(open) => std::mem::take(&mut open.decision.actions),
-            Opened::CronScaling(open) => std::mem::take(&mut open.decision.actions),
+            OpenDecision::ScheduledCapacity(open) => std::mem::take(&mut open.decision.actions),
+            OpenDecision::CronScaling(open) => std::mem::take(&mut open.decision.actions),
         }
     }
 
     pub(crate) fn deadline(&self) -> Option<Timestamp> {
         match self {
-            Opened::ScheduledCapacity(_) => None,
-            Opened::CronScaling(open) => cron_scaling::deadline(&open.policy, &open.decision),
+            OpenDecision::ScheduledCapacity(_) => None,
+            OpenDecision::CronScaling(open) => cron_scaling::deadline(&open.policy, &open.decision),
         }
     }
 
@@ -142,10 +144,10 @@ impl Opened {
         now: Timestamp,
     ) -> Closed {
         match self {
-            Opened::ScheduledCapacity(open) => {
+            OpenDecision::ScheduledCapacity(open) => {
                 scheduled_capacity::close(world, policy, open, outcomes, opened_at)
             }
-            Opened::CronScaling(open) => {
+            OpenDecision::CronScaling(open) => {
                 cron_scaling::close(world, policy, open, outcomes, opened_at, now)
             }
         }
@@ -154,30 +156,34 @@ impl Opened {
 
 /// Why a policy set a value, in the terms of its family.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Why {
+pub enum EffectReason {
     /// A policy that publishes a number by schedule.
-    ScheduledCapacity(Reason<scheduled_capacity::Because>),
+    ScheduledCapacity(Reason<scheduled_capacity::Cause>),
     /// A policy that sets replicas or bounds by cron rules.
-    CronScaling(Reason<cron_scaling::Because>),
+    CronScaling(Reason<cron_scaling::Cause>),
 }
 
-impl Why {
+impl EffectReason {
     /// The rule that set it by name, and why as a line for a person. `None` when the world does not
     /// have the policy as it was.
     #[must_use]
     pub fn render(&self, world: &World, policy: &Identity) -> Option<(Option<Arc<str>>, String)> {
         match self {
-            Why::ScheduledCapacity(reason) => scheduled_capacity::told(world, policy, reason),
-            Why::CronScaling(reason) => cron_scaling::told(world, policy, reason),
+            EffectReason::ScheduledCapacity(reason) => {
+                scheduled_capacity::describe(world, policy, reason)
+            }
+            EffectReason::CronScaling(reason) => cron_scaling::describe(world, policy, reason),
         }
     }
 
     /// The same reason without the instants between which it holds.
     #[must_use]
-    pub fn without_span(self) -> Why {
+    pub fn without_span(self) -> EffectReason {
         match self {
-            Why::ScheduledCapacity(reason) => Why::ScheduledCapacity(reason.without_span()),
-            Why::CronScaling(reason) => Why::CronScaling(reason.without_span()),
+            EffectReason::ScheduledCapacity(reason) => {
+                EffectReason::ScheduledCapacity(reason.without_span())
+            }
+            EffectReason::CronScaling(reason) => EffectReason::CronScaling(reason.without_span()),
         }
     }
 }
@@ -238,7 +244,7 @@ impl Recorded {
         policy: &Identity,
     ) -> Option<(Occurrence, Option<Arc<str>>)> {
         match self {
-            Recorded::ScheduledCapacity(recorded) => recorded.told(world, policy),
+            Recorded::ScheduledCapacity(recorded) => recorded.named_occurrence(world, policy),
             Recorded::CronScaling(recorded) => recorded.occurrence(),
         }
     }
@@ -267,7 +273,7 @@ pub struct RuleExplanation {
     /// What became of it.
     pub verdict: Verdict,
     /// Why, as a line for a person.
-    pub because: String,
+    pub message: String,
     /// Since when this holds.
     pub since: Option<Timestamp>,
     /// Until when, if time alone ends it.

@@ -43,7 +43,9 @@ pub use action::{Action, Outcome};
 pub use agenda::Agenda;
 pub use beginning::{PriorWrite, Replayed, RunStart, begin};
 pub use decision::Decision;
-pub use families::{Occurrence, Opened, Recorded, RuleClockEffect, RuleExplanation, Why};
+pub use families::{
+    EffectReason, Occurrence, OpenDecision, Recorded, RuleClockEffect, RuleExplanation,
+};
 pub use family::{Family, PolicyName};
 pub use field::Field;
 pub use fingerprint::{Fingerprint, NotAFingerprint};

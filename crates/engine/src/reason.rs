@@ -8,20 +8,20 @@ use jiff::Timestamp;
 
 /// What became of one rule of a policy, and why.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Reason<Because> {
+pub struct Reason<Cause> {
     /// The rule, by its position in the policy; `None` for the policy as a whole.
     pub rule: Option<u32>,
     /// What became of it.
     pub verdict: Verdict,
     /// Why.
-    pub because: Because,
+    pub cause: Cause,
     /// Since when this holds.
     pub since: Option<Timestamp>,
     /// Until when, if time alone ends it.
     pub until: Option<Timestamp>,
 }
 
-impl<Because> Reason<Because> {
+impl<Cause> Reason<Cause> {
     /// The same without the instants between which it holds.
     #[must_use]
     pub(crate) fn without_span(self) -> Self {
@@ -45,34 +45,34 @@ pub enum Verdict {
 }
 
 /// Where a decision leaves its reasons.
-pub(crate) trait Reasons<Because> {
+pub(crate) trait Reasons<Cause> {
     /// Records what won.
-    fn won(&mut self, reason: Reason<Because>);
+    fn won(&mut self, reason: Reason<Cause>);
 
     /// Records what did not win, if anybody asked for it.
-    fn other(&mut self, reason: impl FnOnce() -> Reason<Because>);
+    fn other(&mut self, reason: impl FnOnce() -> Reason<Cause>);
 }
 
 /// Keeps what won.
-pub(crate) struct Winners<Because>(pub(crate) Vec<Reason<Because>>);
+pub(crate) struct Winners<Cause>(pub(crate) Vec<Reason<Cause>>);
 
-impl<Because> Reasons<Because> for Winners<Because> {
-    fn won(&mut self, reason: Reason<Because>) {
+impl<Cause> Reasons<Cause> for Winners<Cause> {
+    fn won(&mut self, reason: Reason<Cause>) {
         self.0.push(reason);
     }
 
-    fn other(&mut self, _: impl FnOnce() -> Reason<Because>) {}
+    fn other(&mut self, _: impl FnOnce() -> Reason<Cause>) {}
 }
 
 /// Keeps the whole chain.
-pub(crate) struct WholeChain<Because>(pub(crate) Vec<Reason<Because>>);
+pub(crate) struct WholeChain<Cause>(pub(crate) Vec<Reason<Cause>>);
 
-impl<Because> Reasons<Because> for WholeChain<Because> {
-    fn won(&mut self, reason: Reason<Because>) {
+impl<Cause> Reasons<Cause> for WholeChain<Cause> {
+    fn won(&mut self, reason: Reason<Cause>) {
         self.0.push(reason);
     }
 
-    fn other(&mut self, reason: impl FnOnce() -> Reason<Because>) {
+    fn other(&mut self, reason: impl FnOnce() -> Reason<Cause>) {
         self.0.push(reason());
     }
 }

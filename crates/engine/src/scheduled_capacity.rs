@@ -11,8 +11,8 @@ mod settle;
 pub use decide::{Decision, LOOKS_AHEAD, decide, explain, value_at};
 pub use gather::{Input, gather};
 pub use policy::{Behaviour, ScheduledCapacity};
-pub use reasons::{Because, render};
+pub use reasons::{Cause, render};
 pub use settle::{Change, Published, Recorded, Settled, settle};
 
-pub(crate) use logic::{Schedules, close, hold};
-pub(crate) use reasons::told;
+pub(crate) use logic::{Schedules, close, upsert};
+pub(crate) use reasons::describe;

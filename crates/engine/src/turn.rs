@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use crate::families::{Opened, Recorded, Why};
+use crate::families::{EffectReason, OpenDecision, Recorded};
 use crate::{Action, Field, Identity, Outcome, PolicyName, Reach, Value, World};
 
 /// A turn whose actions are still to be carried out.
@@ -18,12 +18,12 @@ use crate::{Action, Field, Identity, Outcome, PolicyName, Reach, Value, World};
 pub struct OpenTurn {
     policy: PolicyName,
     at: Timestamp,
-    opened: Opened,
+    decision: OpenDecision,
 }
 
 /// A policy as it was when its turn was opened, and what was decided for it.
 #[derive(Clone, Debug)]
-pub struct Open<Policy, Decision> {
+pub struct PolicyDecision<Policy, Decision> {
     /// What its object said then.
     pub policy: Arc<Policy>,
     /// What was decided.
@@ -53,7 +53,7 @@ pub struct Effect {
     /// What it is now.
     pub value: Value,
     /// Why.
-    pub why: Why,
+    pub reason: EffectReason,
 }
 
 /// What settling a turn gives, besides what is remembered.
@@ -67,8 +67,8 @@ pub(crate) struct Closed {
 /// used.
 #[must_use]
 pub fn open(world: &World, policy: &PolicyName, reach: &Reach, now: Timestamp) -> Option<OpenTurn> {
-    let opened = policy.family.logic().open(world, &policy.identity, reach, now)?;
-    Some(OpenTurn { policy: policy.clone(), at: now, opened })
+    let decision = policy.family.logic().open(world, &policy.identity, reach, now)?;
+    Some(OpenTurn { policy: policy.clone(), at: now, decision })
 }
 
 /// A turn in which nothing is carried out that fell due until `until`, for everything was stopped then:
@@ -109,24 +109,24 @@ impl OpenTurn {
     /// What is to be done, each with one outcome when the turn is closed.
     #[must_use]
     pub fn actions(&self) -> &[Action] {
-        self.opened.actions()
+        self.decision.actions()
     }
 
     /// Until when, inclusively, the actions may be carried out; `None` when they never come too late.
     #[must_use]
     pub fn deadline(&self) -> Option<Timestamp> {
-        self.opened.deadline()
+        self.decision.deadline()
     }
 
     /// What was decided.
     #[must_use]
-    pub fn opened(&self) -> &Opened {
-        &self.opened
+    pub fn decision(&self) -> &OpenDecision {
+        &self.decision
     }
 
     /// What was decided, for tests that put a fault into it.
-    pub fn opened_mut(&mut self) -> &mut Opened {
-        &mut self.opened
+    pub fn decision_mut(&mut self) -> &mut OpenDecision {
+        &mut self.decision
     }
 
     /// Settles the turn in the world, given what became of each action.
@@ -135,10 +135,10 @@ impl OpenTurn {
     /// what it said then, and carried over by the next turn. When to wake is counted from the
     /// opening, so that what has fallen due since then has its turn at once.
     pub fn close(self, world: &mut World, outcomes: Vec<Outcome>, now: Timestamp) -> Turn {
-        let OpenTurn { policy, at, mut opened } = self;
-        let actions = opened.take_actions();
+        let OpenTurn { policy, at, mut decision } = self;
+        let actions = decision.take_actions();
         let Closed { recorded, effects, wake_at } =
-            opened.close(world, &policy.identity, &outcomes, at, now);
+            decision.close(world, &policy.identity, &outcomes, at, now);
         Turn { done: actions.into_iter().zip(outcomes).collect(), recorded, effects, wake_at }
     }
 }

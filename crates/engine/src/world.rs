@@ -143,24 +143,24 @@ impl World {
 
     /// Notices what others have done to what a policy has set; `foreign` is what they are known to have
     /// changed of its target. What of that is news is returned, once.
-    pub fn notice(
+    pub fn detect_undone(
         &mut self,
         policy: &PolicyName,
         foreign: &[ExternalChange],
         now: Timestamp,
     ) -> Vec<Recorded> {
-        policy.family.logic().notice(self, &policy.identity, foreign, now)
+        policy.family.logic().detect_undone(self, &policy.identity, foreign, now)
     }
 
     /// Holds an object in its slim form. What is remembered of a policy that was held before counts
     /// more than what its status says: it is later.
-    pub fn hold(&mut self, identity: Identity, slim: Slim) {
+    pub fn upsert(&mut self, identity: Identity, slim: Slim) {
         match slim {
             Slim::ScheduledCapacity(object) => {
-                scheduled_capacity::hold(&mut self.scheduled_capacities, identity, object);
+                scheduled_capacity::upsert(&mut self.scheduled_capacities, identity, object);
             }
             Slim::CronScaling(object) => {
-                cron_scaling::hold(&mut self.cron_scalings, identity, object);
+                cron_scaling::upsert(&mut self.cron_scalings, identity, object);
             }
             Slim::Workload(workload) => {
                 self.workloads.insert(identity, workload);
@@ -178,12 +178,12 @@ impl World {
     }
 
     /// Lets go of a policy that is gone.
-    pub fn release_policy(&mut self, policy: &PolicyName) {
-        policy.family.logic().release(self, &policy.identity);
+    pub fn remove_policy(&mut self, policy: &PolicyName) {
+        policy.family.logic().remove(self, &policy.identity);
     }
 
     /// Lets go of an object that policies act on, because it is gone.
-    pub fn release(&mut self, object: &Identity) {
+    pub fn remove(&mut self, object: &Identity) {
         self.workloads.remove(object);
         self.autoscalers.remove(object);
     }
@@ -194,7 +194,7 @@ impl World {
         let mut part = World { seen_at: self.seen_at, ..World::default() };
         for policy in policies {
             if let Some(slim) = self.slim_of(policy) {
-                part.hold(policy.identity.clone(), slim);
+                part.upsert(policy.identity.clone(), slim);
             }
             let footprint = self.footprint(policy);
             let written = footprint.writes.iter().map(|(object, _)| object);

@@ -5,7 +5,7 @@ use almanac_engine::{
 };
 use jiff::{SignedDuration, Timestamp};
 
-use crate::{AssumedValues, Assumption, Holder, Origin, Simulation};
+use crate::{AssumedValues, Assumption, LastWrite, Origin, Simulation};
 
 /// The next change is looked for so far: a leap year, so that the same day of the next year is
 /// inside.
@@ -21,7 +21,7 @@ pub struct Explanation {
     /// The instant.
     pub at: Timestamp,
     /// What each field of the target is then, and who set it.
-    pub values: Vec<(Field, Holder)>,
+    pub values: Vec<(Field, LastWrite)>,
     /// Every rule, and what became of it, in the order of the spec.
     pub reasons: Vec<RuleExplanation>,
     /// The next change of any of the values, if one comes within a year.
@@ -53,19 +53,19 @@ pub fn explain(world: &World, policy: &PolicyName, at: Timestamp) -> Option<Expl
     let values = values_of(&simulation, &target);
     let mut reasons = simulation.world().explain(policy, at);
     let ahead = look_ahead(&mut simulation, &target, at, &values);
-    credit_holders(&mut reasons, policy, &values, &ahead.ends);
+    credit_writers(&mut reasons, policy, &values, &ahead.ends);
     let next = ahead.next;
     Some(Explanation { policy: policy.clone(), target, at, values, reasons, next, assumptions })
 }
 
 /// Every field of an object that policies set, or that is known, and who holds it now.
-fn values_of(simulation: &Simulation, object: &Identity) -> Vec<(Field, Holder)> {
+fn values_of(simulation: &Simulation, object: &Identity) -> Vec<(Field, LastWrite)> {
     let fields = Field::ALL.into_iter();
     let held = fields.filter_map(|field| {
-        let held = simulation.holders().get(&(object.clone(), field)).cloned();
+        let held = simulation.last_writes().get(&(object.clone(), field)).cloned();
         let given = || {
             let value = field.read(simulation.world(), object)?;
-            Some(Holder { value: Some(value), origin: Origin::initial(), since: None })
+            Some(LastWrite { value: Some(value), origin: Origin::initial(), since: None })
         };
         Some((field, held.or_else(given)?))
     });
@@ -74,34 +74,34 @@ fn values_of(simulation: &Simulation, object: &Identity) -> Vec<(Field, Holder)>
 
 /// Whoever set a value that still holds has won, however long ago that was; whoever holds nothing any
 /// more, because another policy has set the same, has not.
-fn credit_holders(
+fn credit_writers(
     reasons: &mut [RuleExplanation],
     policy: &PolicyName,
-    values: &[(Field, Holder)],
+    values: &[(Field, LastWrite)],
     ends: &[Option<Timestamp>],
 ) {
     for reason in reasons.iter_mut() {
-        let held = values.iter().zip(ends).filter(|((_, holder), _)| {
-            let writer = holder.origin.writer.as_ref();
+        let held = values.iter().zip(ends).filter(|((_, write), _)| {
+            let writer = write.origin.writer.as_ref();
             writer.is_some_and(|it| it.policy == *policy && it.rule == reason.rule)
         });
         let until = held.clone().filter_map(|(_, end)| *end).min();
-        let last_set = held.max_by_key(|((_, holder), _)| holder.since);
-        if let Some(((_, holder), _)) = last_set {
-            reason.because = holder.origin.reason.to_string();
+        let last_set = held.max_by_key(|((_, write), _)| write.since);
+        if let Some(((_, write), _)) = last_set {
+            reason.message = write.origin.reason.to_string();
             if reason.verdict == Verdict::Won {
                 reason.until = reason.until.or(until);
             } else {
-                (reason.verdict, reason.since) = (Verdict::Won, holder.since);
+                (reason.verdict, reason.since) = (Verdict::Won, write.since);
                 reason.until = until;
             }
         } else if reason.verdict == Verdict::Won {
-            let other = values.iter().find_map(|(_, holder)| holder.origin.writer.as_ref());
-            reason.because = match other {
+            let other = values.iter().find_map(|(_, write)| write.origin.writer.as_ref());
+            reason.message = match other {
                 Some(other) if other.policy != *policy => {
-                    format!("{}, but {} set it later", reason.because, other.policy)
+                    format!("{}, but {} set it later", reason.message, other.policy)
                 }
-                _ => format!("{}, but it has been changed since", reason.because),
+                _ => format!("{}, but it has been changed since", reason.message),
             };
             reason.verdict = Verdict::Lost;
         }
@@ -120,7 +120,7 @@ fn look_ahead(
     simulation: &mut Simulation,
     target: &Identity,
     at: Timestamp,
-    values: &[(Field, Holder)],
+    values: &[(Field, LastWrite)],
 ) -> Ahead {
     let last = at.saturating_add(LOOKS_AHEAD).unwrap_or(Timestamp::MAX);
     let mut ahead = Ahead { next: None, ends: vec![None; values.len()] };
@@ -129,16 +129,15 @@ fn look_ahead(
         // All turns of this instant, so that only what remains of them counts.
         while simulation.step(just_after(now)).is_some() {}
         let held = values_of(simulation, target);
-        for (((_, before), (_, holder)), end) in values.iter().zip(&held).zip(&mut ahead.ends) {
-            let other =
-                before.value != holder.value || before.origin.writer != holder.origin.writer;
+        for (((_, before), (_, write)), end) in values.iter().zip(&held).zip(&mut ahead.ends) {
+            let other = before.value != write.value || before.origin.writer != write.origin.writer;
             if end.is_none() && other {
                 *end = Some(now);
             }
         }
         let differs = values.iter().zip(&held).any(|((_, a), (_, b))| a.value != b.value);
         if ahead.next.is_none() && differs {
-            let values = held.into_iter().map(|(field, holder)| (field, holder.value)).collect();
+            let values = held.into_iter().map(|(field, write)| (field, write.value)).collect();
             ahead.next = Some(Change { at: now, values });
         }
     }

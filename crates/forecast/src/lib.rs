@@ -25,5 +25,5 @@ pub use origin::{Origin, Writer};
 pub use part::{Forecast, Part};
 pub use period::Period;
 pub use series::{Segment, Series};
-pub use simulation::{Holder, Set, Simulation, Step};
+pub use simulation::{LastWrite, Set, Simulation, Step};
 pub use upcoming::{Event, Upcoming};

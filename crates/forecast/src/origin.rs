@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use almanac_engine::{PolicyName, Value, Why, World};
+use almanac_engine::{EffectReason, PolicyName, Value, World};
 use jiff::Timestamp;
 
 /// Who set a value.
@@ -65,7 +65,7 @@ impl Origin {
 /// The origins met so far. Each policy has few, and each is met very often: one is rendered once.
 #[derive(Debug, Default)]
 pub(crate) struct Origins {
-    known: BTreeMap<PolicyName, Vec<(Why, Arc<Origin>)>>,
+    known: BTreeMap<PolicyName, Vec<(EffectReason, Arc<Origin>)>>,
 }
 
 impl Origins {
@@ -74,17 +74,17 @@ impl Origins {
         &mut self,
         world: &World,
         policy: &PolicyName,
-        why: Why,
+        reason: EffectReason,
     ) -> Option<Arc<Origin>> {
-        let why = why.without_span();
+        let reason = reason.without_span();
         let of_policy = self.known.get(policy).map(Vec::as_slice).unwrap_or_default();
-        if let Some((_, origin)) = of_policy.iter().find(|(known, _)| *known == why) {
+        if let Some((_, origin)) = of_policy.iter().find(|(known, _)| *known == reason) {
             return Some(Arc::clone(origin));
         }
-        let (rule, reason) = why.render(world, &policy.identity)?;
+        let (rule, text) = reason.render(world, &policy.identity)?;
         let writer = Some(Writer { policy: policy.clone(), rule });
-        let origin = Arc::new(Origin { writer, reason: reason.into() });
-        self.known.entry(policy.clone()).or_default().push((why, Arc::clone(&origin)));
+        let origin = Arc::new(Origin { writer, reason: text.into() });
+        self.known.entry(policy.clone()).or_default().push((reason, Arc::clone(&origin)));
         Some(origin)
     }
 }

@@ -96,12 +96,12 @@ impl<'a> Forecast<'a> {
         let mut simulation = self.simulation(island);
         let assumptions = simulation.assumptions().to_vec();
         let shown = simulation
-            .holders()
+            .last_writes()
             .iter()
             .filter(|((object, _), _)| island.shown.contains_key(object));
         let mut series: Vec<Series> = shown
-            .map(|((object, field), holder)| {
-                Series::start(object.clone(), *field, holder, self.period)
+            .map(|((object, field), write)| {
+                Series::start(object.clone(), *field, write, self.period)
             })
             .collect();
         while let Some(step) = simulation.step(self.period.to()) {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use almanac_engine::{Field, Identity, PolicyName, Value};
 use jiff::Timestamp;
 
-use crate::{Holder, Origin, Period};
+use crate::{LastWrite, Origin, Period};
 
 /// One field of one object over a period.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -34,12 +34,17 @@ pub struct Segment {
 impl Series {
     /// A series that begins with what holds at the beginning, and lasts to the end unless it is
     /// changed.
-    pub(crate) fn start(target: Identity, field: Field, holder: &Holder, period: Period) -> Series {
+    pub(crate) fn start(
+        target: Identity,
+        field: Field,
+        write: &LastWrite,
+        period: Period,
+    ) -> Series {
         let segment = Segment {
             from: period.from(),
             to: period.to(),
-            value: holder.value.clone(),
-            origin: Arc::clone(&holder.origin),
+            value: write.value.clone(),
+            origin: Arc::clone(&write.origin),
         };
         Series { target, field, segments: vec![segment] }
     }

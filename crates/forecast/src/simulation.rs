@@ -21,13 +21,13 @@ pub struct Simulation {
     world: World,
     agenda: Agenda,
     origins: Origins,
-    holders: BTreeMap<(Identity, Field), Holder>,
+    last_writes: BTreeMap<(Identity, Field), LastWrite>,
     assumptions: Vec<Assumption>,
 }
 
 /// Who set a field last, and when.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Holder {
+pub struct LastWrite {
     /// The value since then.
     pub value: Option<Value>,
     /// Who, and why.
@@ -79,9 +79,9 @@ impl Simulation {
         if replayed.predates_state {
             assumptions.push(Assumption::Replayed { from });
         }
-        let holders = holders_at_first(&world);
+        let last_writes = initial_writes(&world);
         let origins = Origins::default();
-        let mut simulation = Simulation { world, agenda, origins, holders, assumptions };
+        let mut simulation = Simulation { world, agenda, origins, last_writes, assumptions };
         simulation.take_over_prior_writes(begun.prior_writes);
         while simulation.step(from).is_some() {}
         if replayed.as_if_in_force {
@@ -99,8 +99,8 @@ impl Simulation {
 
     /// Who set each field last.
     #[must_use]
-    pub fn holders(&self) -> &BTreeMap<(Identity, Field), Holder> {
-        &self.holders
+    pub fn last_writes(&self) -> &BTreeMap<(Identity, Field), LastWrite> {
+        &self.last_writes
     }
 
     /// What was assumed.
@@ -122,18 +122,18 @@ impl Simulation {
         let turn = turn::take(&mut self.world, &policy, at)?;
         self.agenda.set(&policy, turn.wake_at);
         let Turn { recorded, effects, .. } = turn;
-        let set = effects.into_iter().filter_map(|it| self.hold(&policy, at, it)).collect();
+        let set = effects.into_iter().filter_map(|it| self.set_field(&policy, at, it)).collect();
         Some(Step { at, policy, recorded, set })
     }
 
-    fn hold(&mut self, policy: &PolicyName, at: Timestamp, effect: Effect) -> Option<Set> {
-        let Effect { target, field, value, why } = effect;
-        let origin = self.origins.of(&self.world, policy, why)?;
+    fn set_field(&mut self, policy: &PolicyName, at: Timestamp, effect: Effect) -> Option<Set> {
+        let Effect { target, field, value, reason } = effect;
+        let origin = self.origins.of(&self.world, policy, reason)?;
         let place = (target, field);
-        let holder = self.holders.get_mut(&place)?;
+        let write = self.last_writes.get_mut(&place)?;
         let now =
-            Holder { value: Some(value.clone()), origin: Arc::clone(&origin), since: Some(at) };
-        let before = std::mem::replace(holder, now).value;
+            LastWrite { value: Some(value.clone()), origin: Arc::clone(&origin), since: Some(at) };
+        let before = std::mem::replace(write, now).value;
         let (target, field) = place;
         Some(Set { target, field, before, value, origin })
     }
@@ -149,29 +149,29 @@ impl Simulation {
             }
         }
         for (place, held) in latest {
-            let origin = self.origins.of(&self.world, &held.policy, held.why);
-            let (Some(origin), Some(holder)) = (origin, self.holders.get_mut(&place)) else {
+            let origin = self.origins.of(&self.world, &held.policy, held.reason);
+            let (Some(origin), Some(write)) = (origin, self.last_writes.get_mut(&place)) else {
                 continue;
             };
-            if holder.value.as_ref() == Some(&held.value) {
-                *holder = Holder { value: Some(held.value), origin, since: held.since };
-            } else if let Some(writer) = origin.writer.as_ref().filter(|_| holder.value.is_some()) {
-                holder.origin = Origin::changed_since(writer, &held.value, held.since);
+            if write.value.as_ref() == Some(&held.value) {
+                *write = LastWrite { value: Some(held.value), origin, since: held.since };
+            } else if let Some(writer) = origin.writer.as_ref().filter(|_| write.value.is_some()) {
+                write.origin = Origin::changed_since(writer, &held.value, held.since);
             }
         }
     }
 
     /// Lets fields be what whoever asked says, and notes those of which nobody knows.
     fn assume(&mut self, assumed: &AssumedValues) {
-        for ((target, field), holder) in &mut self.holders {
+        for ((target, field), write) in &mut self.last_writes {
             let place = (target.clone(), *field);
             if let Some(&number) = assumed.get(&place) {
                 field.begin_with(&mut self.world, target, number);
                 let value = Some(Value::Number(number));
-                *holder = Holder { value, origin: Origin::assumed(), since: None };
+                *write = LastWrite { value, origin: Origin::assumed(), since: None };
                 let (target, field) = place;
                 self.assumptions.push(Assumption::Stated { target, field, value: number });
-            } else if holder.value.is_none() && field.can_be_assumed() {
+            } else if write.value.is_none() && field.can_be_assumed() {
                 let (target, field) = place;
                 self.assumptions.push(Assumption::UnknownAtStart { target, field });
             }
@@ -190,16 +190,16 @@ impl Simulation {
             Field::Replicas | Field::Value => return,
         };
         let place = (target.clone(), other);
-        let Some(holder) = self.holders.get_mut(&place).filter(|_| !all.contains_key(&place))
+        let Some(write) = self.last_writes.get_mut(&place).filter(|_| !all.contains_key(&place))
         else {
             return;
         };
         let is_crossed =
-            holder.value.as_ref().and_then(Value::number).is_some_and(|it| crosses(number, it));
+            write.value.as_ref().and_then(Value::number).is_some_and(|it| crosses(number, it));
         if is_crossed {
             other.begin_with(&mut self.world, target, number);
             let value = Some(Value::Number(number));
-            *holder = Holder { value, origin: Origin::made_way(), since: None };
+            *write = LastWrite { value, origin: Origin::made_way(), since: None };
             let (target, field) = place;
             self.assumptions.push(Assumption::MadeWay { target, field, value: number });
         }
@@ -237,13 +237,13 @@ fn add_missing_targets(world: &mut World) -> Vec<Assumption> {
 }
 
 /// Every field that a policy can set, with what the world says about it.
-fn holders_at_first(world: &World) -> BTreeMap<(Identity, Field), Holder> {
+fn initial_writes(world: &World) -> BTreeMap<(Identity, Field), LastWrite> {
     let (given, unknown) = (Origin::initial(), Origin::unknown());
     let written = world.policies().flat_map(|policy| world.footprint(&policy).writes);
-    let holders = written.map(|(object, field)| {
+    let last_writes = written.map(|(object, field)| {
         let value = field.read(world, &object);
         let origin = Arc::clone(if value.is_some() { &given } else { &unknown });
-        ((object, field), Holder { value, origin, since: None })
+        ((object, field), LastWrite { value, origin, since: None })
     });
-    holders.collect()
+    last_writes.collect()
 }

@@ -4,7 +4,7 @@ use almanac_engine::cron_scaling::{
     Applied, CronScaling, Decision, Ending, Memory, Recorded, RuleMemory,
 };
 use almanac_engine::turn::{Effect, Turn};
-use almanac_engine::{self as engine, Field, Outcome, Value, Verdict, Why, World};
+use almanac_engine::{self as engine, EffectReason, Field, Outcome, Value, Verdict, World};
 use jiff::Timestamp;
 
 use crate::Violations;
@@ -160,7 +160,7 @@ fn check_effects(violations: &mut Violations, closed: &ClosedTurn<'_>) {
                 effect.target == *target
                     && effect.field == field
                     && effect.value == value
-                    && is_for(closed.policy, effect.why, rule)
+                    && is_for(closed.policy, effect.reason, rule)
             });
             violations
                 .unless(is_told.is_some(), || format!("{rule} has set {field} to {value} untold"));
@@ -185,8 +185,8 @@ fn done(recorded: &[Recorded]) -> impl Iterator<Item = (&str, Applied)> {
 }
 
 /// Whether an effect says that it comes from a rule that has won.
-fn is_for(policy: &CronScaling, why: Why, name: &str) -> bool {
-    let Why::CronScaling(reason) = why else { return false };
+fn is_for(policy: &CronScaling, reason: EffectReason, name: &str) -> bool {
+    let EffectReason::CronScaling(reason) = reason else { return false };
     let rule = reason.rule.and_then(|index| policy.rules.get(index as usize));
     reason.verdict == Verdict::Won && rule.is_some_and(|rule| *rule.name == *name)
 }

@@ -3,7 +3,7 @@
 use almanac_engine::scheduled_capacity::{Decision, Published, Recorded, ScheduledCapacity};
 use almanac_engine::turn::Turn;
 use almanac_engine::{
-    self as engine, Field, Identity, Occurrence, Outcome, Value, Verdict, Why, World,
+    self as engine, EffectReason, Field, Identity, Occurrence, Outcome, Value, Verdict, World,
 };
 use jiff::Timestamp;
 
@@ -61,7 +61,7 @@ fn check_effects(violations: &mut Violations, closed: &ClosedSchedule<'_>, is_pu
     let holds = match &effects[..] {
         [] => !is_published,
         [effect] => {
-            let is_why = matches!(effect.why, Why::ScheduledCapacity(reason)
+            let is_why = matches!(effect.reason, EffectReason::ScheduledCapacity(reason)
                 if reason.verdict == Verdict::Won && reason.rule == winner);
             is_published
                 && is_why

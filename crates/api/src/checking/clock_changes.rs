@@ -29,7 +29,7 @@ pub fn clock_changes(
             continue;
         }
         let mut world = World::default();
-        world.hold(identity.clone(), slim.clone());
+        world.upsert(identity.clone(), slim.clone());
         let policy = PolicyName::new(family, identity.clone());
         let effects = world.clock_effects(&policy, from, to);
         for of_rule in effects.chunk_by(|one, other| one.position == other.position) {

@@ -13,7 +13,7 @@ const NINE: &str = "2026-01-05T09:00:00Z";
 /// A memory of a rule that has applied this at nine, which was undone.
 fn undone(rule: RuleMemory, applied: Applied) -> Memory {
     let mut rule = rule.with_executions([executed(NINE, NINE, Ending::Done(applied))]);
-    rule.undone = Undone::told(at(NINE), SAID).map(Box::new);
+    rule.undone = Undone::parse(at(NINE), SAID).map(Box::new);
     Memory { rules: vec![rule] }
 }
 

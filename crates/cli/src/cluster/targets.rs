@@ -22,7 +22,7 @@ pub(super) fn of_policies(objects: &[FetchedObject]) -> Targets {
     let mut world = World::default();
     for FetchedObject { checked, .. } in objects {
         if let (Some(identity), Some(slim)) = (&checked.identity, &checked.slim) {
-            world.hold(identity.clone(), slim.clone());
+            world.upsert(identity.clone(), slim.clone());
         }
     }
     let references = world.policies().filter_map(|policy| world.target_of(&policy));

@@ -75,11 +75,11 @@ pub(super) fn write(
 fn told<'a>(answer: &'a Answer<'_>) -> Told<'a> {
     let explanation = &answer.explanation;
     let values: Vec<(Field, Option<FieldValue>)> =
-        explanation.values.iter().map(|(field, holder)| (*field, holder.value.clone())).collect();
+        explanation.values.iter().map(|(field, write)| (*field, write.value.clone())).collect();
     let reasons = explanation.reasons.iter().map(|reason| Reason {
         rule: reason.rule.as_deref(),
         verdict: verdict(reason.verdict),
-        because: &reason.because,
+        because: &reason.message,
         since: reason.since,
         until: reason.until,
     });

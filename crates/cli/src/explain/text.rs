@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use almanac_api::reading::PlacedFinding;
 use almanac_engine::{Field, RuleExplanation, Value, Verdict};
-use almanac_forecast::Holder;
+use almanac_forecast::LastWrite;
 use anstyle::{AnsiColor, Style};
 
 use super::Answer;
@@ -49,8 +49,8 @@ fn write_answer(answer: &Answer<'_>, output: &mut impl Write) -> io::Result<()> 
     writeln!(output, "{STRONG}{}{STRONG:#} at {at}", explanation.policy)?;
     let is_own_target = explanation.policy.identity == explanation.target;
     let target = if is_own_target { String::new() } else { format!(" of {}", explanation.target) };
-    for (field, holder) in &explanation.values {
-        write_value(answer, *field, &target, holder, output)?;
+    for (field, write) in &explanation.values {
+        write_value(answer, *field, &target, write, output)?;
     }
     writeln!(output)?;
     for reason in &explanation.reasons {
@@ -60,7 +60,7 @@ fn write_answer(answer: &Answer<'_>, output: &mut impl Write) -> io::Result<()> 
     match &explanation.next {
         None => writeln!(output, "Nothing changes within a year.")?,
         Some(next) => {
-            let before = explanation.values.iter().map(|(_, holder)| holder.value.as_ref());
+            let before = explanation.values.iter().map(|(_, write)| write.value.as_ref());
             let changed: Vec<String> = next
                 .values
                 .iter()
@@ -91,14 +91,14 @@ fn write_value(
     answer: &Answer<'_>,
     field: Field,
     target: &str,
-    holder: &Holder,
+    write: &LastWrite,
     output: &mut impl Write,
 ) -> io::Result<()> {
-    let since = holder
+    let since = write
         .since
         .filter(|_| field != Field::Value)
         .map_or(String::new(), |at| format!(", since {}", civil(answer.zone, at)));
-    writeln!(output, "{field}{target} is {STRONG}{}{STRONG:#}{since}", known(holder.value.as_ref()))
+    writeln!(output, "{field}{target} is {STRONG}{}{STRONG:#}{since}", known(write.value.as_ref()))
 }
 
 fn write_reason(
@@ -116,7 +116,7 @@ fn write_reason(
     let whole = if reason.verdict == Verdict::Error { "the object" } else { "default" };
     let rule = reason.rule.as_deref().unwrap_or(whole);
     writeln!(output, "  {style}{mark} {verdict:<8}{style:#}  {STRONG}{rule}{STRONG:#}")?;
-    writeln!(output, "              {}", reason.because)?;
+    writeln!(output, "              {}", reason.message)?;
     let since = reason.since.map(|at| format!("since {}", civil(answer.zone, at)));
     let until = reason.until.map(|at| format!("until {}", civil(answer.zone, at)));
     let span: Vec<String> = since.into_iter().chain(until).collect();

@@ -135,7 +135,7 @@ impl InputPlace {
                 place.left_out.insert(left_out);
             }
             if let Some(slim) = &checked.slim {
-                place.world.hold(identity.clone(), slim.clone());
+                place.world.upsert(identity.clone(), slim.clone());
             }
             if !labels.is_empty() {
                 place.labels.insert(identity.clone(), labels.clone());
@@ -158,7 +158,7 @@ impl InputPlace {
             let identity = other.identity(namespace);
             if targets.contains(&identity) {
                 let workload = Workload { replicas: other.replicas };
-                self.world.hold(identity, Slim::Workload(workload));
+                self.world.upsert(identity, Slim::Workload(workload));
             }
         }
     }

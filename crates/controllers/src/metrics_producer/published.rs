@@ -91,7 +91,7 @@ mod tests {
         });
         let slim = check_json(kind, object, context).slim.expect("it can be used");
         let (cluster, fence) = (Arc::new(Cluster::default()), Fence::open());
-        cluster.lock().world.hold(nodes.clone(), slim);
+        cluster.lock().world.upsert(nodes.clone(), slim);
         let clock = Clock::from_fn(|| Timestamp::UNIX_EPOCH);
         let (leading, switch) = (Leadership::default(), Switch::new(clock.clone()));
         let published = PublishedNumbers::new(leading.clone(), clock, switch.clone());

@@ -132,7 +132,7 @@ impl TargetFollower {
     fn remove(&self, target: &Identity) {
         let mut state = self.cluster.lock();
         if state.targets.remove(target) {
-            state.world.release(target);
+            state.world.remove(target);
             for policy in state.targets.policies_targeting(target) {
                 self.turns.wake(policy);
             }
@@ -160,7 +160,7 @@ impl Follower for TargetFollower {
         }
         let before = numbers(&state, &target);
         if let Some(slim) = slim::of_data(self.kind, &object.data) {
-            state.world.hold(target.clone(), slim);
+            state.world.upsert(target.clone(), slim);
         }
         let mut changes = numbers(&state, &target);
         changes.retain(|change| !before.contains(change));

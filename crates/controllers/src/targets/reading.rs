@@ -75,7 +75,7 @@ impl Targets {
             }
         };
         if let Some(slim) = slim {
-            state.world.hold(identity.clone(), slim);
+            state.world.upsert(identity.clone(), slim);
         }
         state.targets.insert(identity.clone(), TargetEntry { version: version.into(), listing });
         Ok(())
@@ -98,6 +98,6 @@ impl Targets {
     fn forget(&self, target: &Identity) {
         let mut state = self.cluster.lock();
         state.targets.remove(target);
-        state.world.release(target);
+        state.world.remove(target);
     }
 }

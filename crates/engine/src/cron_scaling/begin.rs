@@ -10,11 +10,12 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 
 use super::{
-    Because, Bounds, CronRule, CronScaling, DesiredScale, Ending, Memory, RuleMemory, wake_at,
+    Bounds, Cause, CronRule, CronScaling, DesiredScale, Ending, Memory, RuleMemory, wake_at,
 };
 use crate::beginning::{Beginning, PriorWrite, RunStart};
 use crate::{
-    Family, Field, Identity, PolicyName, PolicyObject, Reason, Target, Value, Verdict, Why, World,
+    EffectReason, Family, Field, Identity, PolicyName, PolicyObject, Reason, Target, Value,
+    Verdict, World,
 };
 
 const NANOSECOND: SignedDuration = SignedDuration::from_nanos(1);
@@ -121,13 +122,13 @@ fn last_set(writer: &Writer, memory: &Memory) -> Vec<PriorWrite> {
                 Some((execution.scheduled(), value, applied.moved_other_bound()))
             });
             let Some((since, value, moved)) = last else { continue };
-            let because = if moved { Because::MovedOtherBound } else { Because::Fired };
+            let cause = if moved { Cause::MovedOtherBound } else { Cause::Fired };
             held.push(PriorWrite {
                 target: checked.target.identity().clone(),
                 field: *field,
                 value: Value::Number(value),
                 policy: name(policy),
-                why: why(index, because),
+                reason: effect_reason(index, cause),
                 since: Some(since),
             });
         }
@@ -247,7 +248,7 @@ fn made_way(
         field,
         value: Value::Number(bound),
         policy: name(policy),
-        why: why(index, Because::MovedOtherBound),
+        reason: effect_reason(index, Cause::MovedOtherBound),
         since,
     })
 }
@@ -277,9 +278,9 @@ fn first_effect(
     all.any(|at| is_alone(&at)).then_some(None)
 }
 
-fn why(rule: u32, because: Because) -> Why {
+fn effect_reason(rule: u32, cause: Cause) -> EffectReason {
     let (verdict, rule) = (Verdict::Won, Some(rule));
-    Why::CronScaling(Reason { rule, verdict, because, since: None, until: None })
+    EffectReason::CronScaling(Reason { rule, verdict, cause, since: None, until: None })
 }
 
 fn name(policy: &Identity) -> PolicyName {

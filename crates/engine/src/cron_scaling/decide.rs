@@ -6,14 +6,14 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::plan::{Due, Plan, Share, plan};
 use super::{
-    Because, CronRule, CronScaling, Ending, Execution, Input, Memory, Pending, Recorded,
-    RuleMemory, TargetState,
+    Cause, CronRule, CronScaling, Ending, Execution, Input, Memory, Pending, Recorded, RuleMemory,
+    TargetState,
 };
 use crate::reason::{Reasons, WholeChain, Winners};
 use crate::{Action, Reason, Verdict};
 
 /// What is decided about the rules of one object.
-pub type Decision = crate::Decision<Because, Memory, Recorded>;
+pub type Decision = crate::Decision<Cause, Memory, Recorded>;
 
 const NANOSECOND: SignedDuration = SignedDuration::from_nanos(1);
 
@@ -33,7 +33,7 @@ pub fn decide(input: &Input<'_>, now: Timestamp) -> Decision {
 /// The whole chain of reasons of [`decide`]: every rule in the order of the spec, and what became of
 /// it.
 #[must_use]
-pub fn explain(input: &Input<'_>, now: Timestamp) -> Vec<Reason<Because>> {
+pub fn explain(input: &Input<'_>, now: Timestamp) -> Vec<Reason<Cause>> {
     let mut reasons = WholeChain(Vec::new());
     decide_with(input, now, &mut reasons);
     reasons.0.sort_by_key(|reason| reason.rule);
@@ -60,7 +60,7 @@ pub fn skip_stopped(
     (memory, recorded)
 }
 
-fn decide_with(input: &Input<'_>, now: Timestamp, reasons: &mut impl Reasons<Because>) -> Decision {
+fn decide_with(input: &Input<'_>, now: Timestamp, reasons: &mut impl Reasons<Cause>) -> Decision {
     let policy = input.policy;
     let mut recorded = Vec::new();
     let mut memory = Memory::carried_over(input, now, &mut recorded);
@@ -101,20 +101,20 @@ impl RuleAtInstant<'_> {
         &self,
         memory: &mut RuleMemory,
         recorded: &mut Vec<Recorded>,
-        reasons: &mut impl Reasons<Because>,
+        reasons: &mut impl Reasons<Cause>,
     ) -> Option<Timestamp> {
         if self.rule.suspended {
-            reasons.other(|| self.reason(Verdict::Excluded, Because::Suspended, None));
+            reasons.other(|| self.reason(Verdict::Excluded, Cause::Suspended, None));
             return None;
         }
         self.give_up_late(memory, recorded, reasons);
         let latest = self.rule.firings.previous(self.now).filter(|at| *at > memory.handled);
         let Some(latest) = latest else {
-            let was_ahead = |until| Because::ClockWasAhead { until };
-            let because = self.was_ahead_until.map_or(Because::NotDue, was_ahead);
+            let was_ahead = |until| Cause::ClockWasAhead { until };
+            let cause = self.was_ahead_until.map_or(Cause::NotDue, was_ahead);
             reasons.other(|| Reason {
                 until: next_firing(self.rule, memory, self.now),
-                ..self.reason(Verdict::Inactive, because, None)
+                ..self.reason(Verdict::Inactive, cause, None)
             });
             return None;
         };
@@ -123,7 +123,7 @@ impl RuleAtInstant<'_> {
         let late = self.now.duration_since(latest);
         if late > max_delay(self.rule) {
             memory.record_missed(self.rule, (first, latest), self.now, recorded);
-            reasons.won(self.reason(Verdict::Error, Because::Missed { by: late }, Some(latest)));
+            reasons.won(self.reason(Verdict::Error, Cause::Missed { by: late }, Some(latest)));
             return None;
         }
         // Only the latest runs.
@@ -141,7 +141,7 @@ impl RuleAtInstant<'_> {
         &self,
         memory: &mut RuleMemory,
         recorded: &mut Vec<Recorded>,
-        reasons: &mut impl Reasons<Because>,
+        reasons: &mut impl Reasons<Cause>,
     ) {
         let too_late =
             |pending: &&Pending| self.now.duration_since(pending.at) > max_delay(self.rule);
@@ -150,12 +150,12 @@ impl RuleAtInstant<'_> {
         if attempts == 0 {
             memory.record_missed(self.rule, (at, at), self.now, recorded);
             let by = self.now.duration_since(at);
-            reasons.won(self.reason(Verdict::Error, Because::Missed { by }, Some(at)));
+            reasons.won(self.reason(Verdict::Error, Cause::Missed { by }, Some(at)));
             return;
         }
         let message = pending.message.clone().unwrap_or_else(|| Arc::from("never answered"));
         self.record(memory, at, Ending::Failed { attempts, message }, recorded);
-        reasons.won(self.reason(Verdict::Error, Because::GaveUp { attempts }, Some(at)));
+        reasons.won(self.reason(Verdict::Error, Cause::GaveUp { attempts }, Some(at)));
     }
 
     /// A rule whose delay reaches beyond its next firing may still be trying the one before.
@@ -181,13 +181,8 @@ impl RuleAtInstant<'_> {
         memory.record(self.rule, Execution::new(scheduled, self.now, ending), recorded);
     }
 
-    fn reason(
-        &self,
-        verdict: Verdict,
-        because: Because,
-        since: Option<Timestamp>,
-    ) -> Reason<Because> {
-        Reason { rule: Some(position(self.index)), verdict, because, since, until: None }
+    fn reason(&self, verdict: Verdict, cause: Cause, since: Option<Timestamp>) -> Reason<Cause> {
+        Reason { rule: Some(position(self.index)), verdict, cause, since, until: None }
     }
 }
 
@@ -198,7 +193,7 @@ fn carry_out(
     memory: &mut Memory,
     now: Timestamp,
     recorded: &mut Vec<Recorded>,
-    reasons: &mut impl Reasons<Because>,
+    reasons: &mut impl Reasons<Cause>,
 ) -> Option<Action> {
     let mut is_time = false;
     for firing in due {
@@ -209,15 +204,15 @@ fn carry_out(
     if !is_time {
         for firing in due {
             let attempts = memory.rules[firing.rule].pending.as_ref().map_or(0, |it| it.attempts);
-            reasons.won(firing.reason(Verdict::Error, Because::Retrying { attempts }));
+            reasons.won(firing.reason(Verdict::Error, Cause::Retrying { attempts }));
         }
         return None;
     }
     let Some(Plan { action, shares }) = plan(input.policy, due, input.target) else {
-        let (because, message) = why_blocked(input);
+        let (cause, message) = why_blocked(input);
         for firing in due {
             memory.rules[firing.rule].attempt_failed(&message, now, recorded);
-            reasons.won(firing.reason(Verdict::Error, because));
+            reasons.won(firing.reason(Verdict::Error, cause));
         }
         return None;
     };
@@ -226,14 +221,14 @@ fn carry_out(
         match share {
             Share::Written(applied) => {
                 let moved = applied.moved_other_bound();
-                let because = if moved { Because::MovedOtherBound } else { Because::Fired };
-                reasons.won(firing.reason(Verdict::Won, because));
+                let cause = if moved { Cause::MovedOtherBound } else { Cause::Fired };
+                reasons.won(firing.reason(Verdict::Won, cause));
                 if let Some(pending) = &mut memory.pending {
                     pending.applying = Some(applied);
                 }
             }
             Share::AlreadySet(applied) => {
-                reasons.won(firing.reason(Verdict::Won, Because::AlreadySet));
+                reasons.won(firing.reason(Verdict::Won, Cause::AlreadySet));
                 memory.record(
                     rule,
                     Execution::new(firing.at, now, Ending::Done(applied)),
@@ -242,8 +237,8 @@ fn carry_out(
             }
             Share::Superseded { by } => {
                 let by = due[by].rule;
-                let because = Because::Superseded { by: position(by) };
-                reasons.other(|| firing.reason(Verdict::Lost, because));
+                let cause = Cause::Superseded { by: position(by) };
+                reasons.other(|| firing.reason(Verdict::Lost, cause));
                 let by = Arc::clone(&input.policy.rules[by].name);
                 let ending = Ending::Superseded { by };
                 memory.record(rule, Execution::new(firing.at, now, ending), recorded);
@@ -254,9 +249,9 @@ fn carry_out(
 }
 
 impl Due {
-    fn reason(&self, verdict: Verdict, because: Because) -> Reason<Because> {
+    fn reason(&self, verdict: Verdict, cause: Cause) -> Reason<Cause> {
         let rule = Some(position(self.rule));
-        Reason { rule, verdict, because, since: Some(self.at), until: None }
+        Reason { rule, verdict, cause, since: Some(self.at), until: None }
     }
 }
 
@@ -301,12 +296,12 @@ fn max_delay(rule: &CronRule) -> SignedDuration {
     SignedDuration::from_secs(i64::from(rule.max_delay_seconds))
 }
 
-fn why_blocked(input: &Input<'_>) -> (Because, Arc<str>) {
+fn why_blocked(input: &Input<'_>) -> (Cause, Arc<str>) {
     if let TargetState::Unreachable(why) = input.target {
-        return (Because::TargetUnreachable, Arc::clone(why.message()));
+        return (Cause::TargetUnreachable, Arc::clone(why.message()));
     }
     let message = format!("{} not found", input.policy.target.identity());
-    (Because::TargetMissing, Arc::from(message))
+    (Cause::TargetMissing, Arc::from(message))
 }
 
 /// Positions are small; a spec has a bounded number of rules.

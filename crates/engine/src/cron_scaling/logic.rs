@@ -7,13 +7,13 @@ use jiff::Timestamp;
 
 use super::memory::MAX_CLOCK_SKEW;
 use super::{
-    Because, CronRule, CronScaling, Decision, DesiredScale, Ending, Execution, ExternalChange,
-    Input, Memory, Undone, decide, explain, gather, next_firing, render, settle, skip_stopped,
-    undone, wake_at,
+    Cause, CronRule, CronScaling, Decision, DesiredScale, Ending, Execution, ExternalChange, Input,
+    Memory, Undone, decide, explain, gather, next_firing, render, settle, skip_stopped, undone,
+    wake_at,
 };
 use crate::beginning::{Beginning, RunStart};
-use crate::families::{Logic, Opened, Recorded, RuleClockEffect, RuleExplanation};
-use crate::turn::{Closed, Open};
+use crate::families::{Logic, OpenDecision, Recorded, RuleClockEffect, RuleExplanation};
+use crate::turn::{Closed, PolicyDecision};
 use crate::world::{Policies, PolicyObject};
 use crate::{
     Field, Footprint, Identity, Outcome, Reach, Reason, Slim, TargetReference, Verdict, World,
@@ -81,10 +81,10 @@ impl Logic for CronRules {
         policy: &Identity,
         reach: &Reach,
         now: Timestamp,
-    ) -> Option<Opened> {
+    ) -> Option<OpenDecision> {
         let decision = decide(&gather(world, policy, reach)?, now);
         let policy = Arc::clone(world.cron_scalings.get(policy)?.policy.as_ref()?);
-        Some(Opened::CronScaling(Open { policy, decision }))
+        Some(OpenDecision::CronScaling(PolicyDecision { policy, decision }))
     }
 
     fn skip_stopped(
@@ -113,12 +113,12 @@ impl Logic for CronRules {
         let last = last.filter(|at| at.duration_since(now) <= MAX_CLOCK_SKEW).max();
         let usable = explain(&input, now).into_iter().map(|reason| {
             let rule = reason.rule.and_then(|index| input.policy.rules.get(index as usize));
-            let is_idle = reason.because == Because::NotDue;
+            let is_idle = reason.cause == Cause::NotDue;
             let newest = rule.filter(|_| is_idle).and_then(|rule| newest(&input, rule));
             match newest {
                 Some(execution) if execution.scheduled().duration_since(now) > MAX_CLOCK_SKEW => {
-                    let because = Because::ClockWasAhead { until: execution.scheduled() };
-                    explained(input.policy, &Reason { because, ..reason })
+                    let cause = Cause::ClockWasAhead { until: execution.scheduled() };
+                    explained(input.policy, &Reason { cause, ..reason })
                 }
                 Some(execution) if Some(execution.scheduled()) == last => {
                     what_became(&input, reason, execution)
@@ -130,7 +130,7 @@ impl Logic for CronRules {
             rule: Some(Arc::from(&*rule.name)),
             position: Some(rule.position),
             verdict: Verdict::Error,
-            because: "is invalid as written".to_owned(),
+            message: "is invalid as written".to_owned(),
             since: None,
             until: None,
         });
@@ -143,14 +143,14 @@ impl Logic for CronRules {
         undone::reacts_to_changes(world, policy, now)
     }
 
-    fn notice(
+    fn detect_undone(
         &self,
         world: &mut World,
         policy: &Identity,
         foreign: &[ExternalChange],
         now: Timestamp,
     ) -> Vec<Recorded> {
-        let recorded = undone::notice(world, policy, foreign, now);
+        let recorded = undone::detect_undone(world, policy, foreign, now);
         recorded.into_iter().map(Recorded::CronScaling).collect()
     }
 
@@ -169,7 +169,7 @@ impl Logic for CronRules {
         world.cron_scalings.get(policy).cloned().map(Slim::CronScaling)
     }
 
-    fn release(&self, world: &mut World, policy: &Identity) {
+    fn remove(&self, world: &mut World, policy: &Identity) {
         world.cron_scalings.remove(policy);
     }
 }
@@ -206,38 +206,32 @@ fn can_be_of(rule: &CronRule, execution: &Execution) -> bool {
 }
 
 /// What became of a rule when it last fired.
-fn what_became(
-    input: &Input<'_>,
-    reason: Reason<Because>,
-    execution: &Execution,
-) -> RuleExplanation {
-    let (verdict, because) = match &execution.ending {
+fn what_became(input: &Input<'_>, reason: Reason<Cause>, execution: &Execution) -> RuleExplanation {
+    let (verdict, cause) = match &execution.ending {
         Ending::Done(applied) if applied.moved_other_bound() => {
-            (Verdict::Won, Because::MovedOtherBound)
+            (Verdict::Won, Cause::MovedOtherBound)
         }
-        Ending::Done(_) => (Verdict::Won, Because::Fired),
+        Ending::Done(_) => (Verdict::Won, Cause::Fired),
         Ending::Superseded { by } => {
             let by = input.policy.rules.iter().position(|rule| rule.name == *by);
             let by = by.and_then(|by| u32::try_from(by).ok()).unwrap_or(u32::MAX);
-            (Verdict::Lost, Because::Superseded { by })
+            (Verdict::Lost, Cause::Superseded { by })
         }
-        Ending::Missed => (Verdict::Error, Because::Missed { by: execution.later() }),
-        Ending::Stopped => (Verdict::Error, Because::Stopped),
-        Ending::Failed { attempts, .. } => {
-            (Verdict::Error, Because::GaveUp { attempts: *attempts })
-        }
+        Ending::Missed => (Verdict::Error, Cause::Missed { by: execution.later() }),
+        Ending::Stopped => (Verdict::Error, Cause::Stopped),
+        Ending::Failed { attempts, .. } => (Verdict::Error, Cause::GaveUp { attempts: *attempts }),
     };
     let since = Some(execution.scheduled());
     let explained =
-        explained(input.policy, &Reason { verdict, because, since, until: None, ..reason });
+        explained(input.policy, &Reason { verdict, cause, since, until: None, ..reason });
     let memory = input.memory.and_then(|memory| {
         memory.rules.iter().find(|it| explained.rule.as_deref() == Some(&*it.name))
     });
     let undone = memory.and_then(|memory| memory.undone.as_deref());
     let is_so = |it: &&Undone| it.scheduled == execution.scheduled() && !it.is_over;
     if let Some(undone) = undone.filter(is_so) {
-        let because = format!("{}; {}", explained.because, undone.said);
-        return RuleExplanation { because, ..explained };
+        let message = format!("{}; {}", explained.message, undone.said);
+        return RuleExplanation { message, ..explained };
     }
     // A status tells in words what came of a firing, whatever that was.
     match &execution.ending {
@@ -247,7 +241,7 @@ fn what_became(
             let is_lost = message.starts_with(SUPERSEDED);
             RuleExplanation {
                 verdict: if is_lost { Verdict::Lost } else { Verdict::Error },
-                because: format!("{schedule}: fired, {message}"),
+                message: format!("{schedule}: fired, {message}"),
                 ..explained
             }
         }
@@ -255,20 +249,20 @@ fn what_became(
     }
 }
 
-fn explained(policy: &CronScaling, reason: &Reason<Because>) -> RuleExplanation {
+fn explained(policy: &CronScaling, reason: &Reason<Cause>) -> RuleExplanation {
     let rule = reason.rule.and_then(|index| policy.rules.get(index as usize));
     RuleExplanation {
         rule: rule.map(|rule| Arc::clone(&rule.name)),
         position: rule.map(|rule| rule.position),
         verdict: reason.verdict,
-        because: render(policy, reason),
+        message: render(policy, reason),
         since: reason.since,
         until: reason.until,
     }
 }
 
-/// Holds an object, and what is remembered of it since before.
-pub(crate) fn hold(
+/// Stores an object, and keeps what is already remembered of it.
+pub(crate) fn upsert(
     objects: &mut Policies<CronScaling, Memory>,
     identity: Identity,
     mut object: PolicyObject<CronScaling, Memory>,
@@ -285,7 +279,7 @@ pub(crate) fn hold(
 pub(crate) fn close(
     world: &mut World,
     identity: &Identity,
-    open: Open<CronScaling, Decision>,
+    open: PolicyDecision<CronScaling, Decision>,
     outcomes: &[Outcome],
     opened_at: Timestamp,
     now: Timestamp,

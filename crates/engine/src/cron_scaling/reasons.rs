@@ -9,7 +9,7 @@ use crate::{Identity, Reason, World};
 
 /// What became of a rule, and why.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Because {
+pub enum Cause {
     /// It fired and sets the target.
     Fired,
     /// It fired, and the target already had its value.
@@ -56,43 +56,43 @@ pub enum Because {
 
 /// A reason as a line for a person.
 #[must_use]
-pub fn render(policy: &CronScaling, reason: &Reason<Because>) -> String {
+pub fn render(policy: &CronScaling, reason: &Reason<Cause>) -> String {
     let rule_at = |position: u32| policy.rules.get(position as usize);
     let rule = reason.rule.and_then(rule_at);
     let schedule = rule.map_or_else(String::new, |it| it.firings.describe());
     let name = |position: u32| rule_at(position).map_or("another rule", |it| &*it.name).to_owned();
-    match reason.because {
-        Because::Fired => format!("{schedule}: fired"),
-        Because::AlreadySet => format!("{schedule}: fired; already at this value"),
-        Because::MovedOtherBound => {
+    match reason.cause {
+        Cause::Fired => format!("{schedule}: fired"),
+        Cause::AlreadySet => format!("{schedule}: fired; already at this value"),
+        Cause::MovedOtherBound => {
             format!("{schedule}: fired; moved the other bound too")
         }
-        Because::Superseded { by } => {
+        Cause::Superseded { by } => {
             format!("{schedule}: fired, but was superseded by {}", name(by))
         }
-        Because::Missed { by } => {
+        Cause::Missed { by } => {
             let by = SignedDuration::from_secs(by.as_secs());
             format!("{schedule}: missed by {by:#}")
         }
-        Because::TargetMissing => format!("{schedule}: fired, but the target was not found"),
-        Because::TargetUnreachable => {
+        Cause::TargetMissing => format!("{schedule}: fired, but the target was not found"),
+        Cause::TargetUnreachable => {
             format!("{schedule}: fired, but the target could not be read")
         }
-        Because::Retrying { attempts: 0 } => format!("{schedule}: fired; first attempt pending"),
-        Because::Retrying { attempts: 1 } => {
+        Cause::Retrying { attempts: 0 } => format!("{schedule}: fired; first attempt pending"),
+        Cause::Retrying { attempts: 1 } => {
             format!("{schedule}: fired; 1 failed attempt; retrying")
         }
-        Because::Retrying { attempts } => {
+        Cause::Retrying { attempts } => {
             format!("{schedule}: fired; {attempts} failed attempts; retrying")
         }
-        Because::GaveUp { attempts: 1 } => format!("{schedule}: fired; gave up after 1 attempt"),
-        Because::GaveUp { attempts } => {
+        Cause::GaveUp { attempts: 1 } => format!("{schedule}: fired; gave up after 1 attempt"),
+        Cause::GaveUp { attempts } => {
             format!("{schedule}: fired; gave up after {attempts} attempts")
         }
-        Because::Stopped => format!("{schedule}: fired, but everything was stopped"),
-        Because::Suspended => format!("{schedule}: suspended"),
-        Because::NotDue => format!("{schedule}: not due"),
-        Because::ClockWasAhead { until } => {
+        Cause::Stopped => format!("{schedule}: fired, but everything was stopped"),
+        Cause::Suspended => format!("{schedule}: suspended"),
+        Cause::NotDue => format!("{schedule}: not due"),
+        Cause::ClockWasAhead { until } => {
             format!(
                 "{schedule}: not due; firings up to {until:.0} were handled by a clock that ran ahead"
             )
@@ -101,10 +101,10 @@ pub fn render(policy: &CronScaling, reason: &Reason<Because>) -> String {
 }
 
 /// The rule of a reason by name, and the reason as a line for a person.
-pub(crate) fn told(
+pub(crate) fn describe(
     world: &World,
     policy: &Identity,
-    reason: &Reason<Because>,
+    reason: &Reason<Cause>,
 ) -> Option<(Option<Arc<str>>, String)> {
     let policy = world.cron_scalings.get(policy)?.policy.as_deref()?;
     let rule = reason.rule.and_then(|rule| policy.rules.get(rule as usize));

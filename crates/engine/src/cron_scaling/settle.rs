@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::{CronScaling, Decision, Ending, Execution, Memory, Pending, Recorded, RuleMemory};
 use crate::turn::Effect;
-use crate::{Outcome, Value, Verdict, Why};
+use crate::{EffectReason, Outcome, Value, Verdict};
 
 /// The time between the first attempt and the second.
 const INITIAL_BACKOFF: SignedDuration = SignedDuration::from_secs(1);
@@ -68,8 +68,8 @@ pub fn settle(
         let done = rule.and_then(|rule| applied_by(&rule.name, &recorded));
         for (field, value) in done.into_iter().flat_map(super::Applied::fields) {
             let target = policy.target.identity().clone();
-            let (value, why) = (Value::Number(value), Why::CronScaling(reason));
-            effects.push(Effect { target, field, value, why });
+            let (value, reason) = (Value::Number(value), EffectReason::CronScaling(reason));
+            effects.push(Effect { target, field, value, reason });
         }
     }
     Settled { memory, recorded, effects }

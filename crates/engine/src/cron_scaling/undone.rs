@@ -44,7 +44,7 @@ pub struct Undone {
 impl Undone {
     /// A firing that was undone, in the words of a status.
     #[must_use]
-    pub fn told(scheduled: Timestamp, said: &str) -> Option<Undone> {
+    pub fn parse(scheduled: Timestamp, said: &str) -> Option<Undone> {
         let rest = said.strip_prefix(ANOTHER_WRITER)?.trim_start();
         let field = Field::ALL.into_iter().find(|field| {
             rest.strip_prefix(&*field.to_string()).is_some_and(|rest| rest.starts_with(' '))
@@ -76,7 +76,7 @@ pub(crate) fn reacts_to_changes(world: &World, policy: &Identity, now: Timestamp
 /// Notices what other writers have replaced, and that it is over. Once a firing it is recorded. Only what
 /// others are known to have changed counts: a value that is not as it was set may be our own as well, by
 /// a write whose answer was lost or by a rule that is no more.
-pub(crate) fn notice(
+pub(crate) fn detect_undone(
     world: &mut World,
     policy: &Identity,
     foreign: &[ExternalChange],

@@ -2,12 +2,12 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{Because, Behaviour, Change, Input, Published, Recorded, ScheduledCapacity};
+use super::{Behaviour, Cause, Change, Input, Published, Recorded, ScheduledCapacity};
 use crate::reason::{Reasons, WholeChain, Winners};
 use crate::{Action, Reason, Verdict};
 
 /// What is decided about a schedule.
-pub type Decision = crate::Decision<Because, Published, Recorded>;
+pub type Decision = crate::Decision<Cause, Published, Recorded>;
 
 /// The next number is told when it comes within a year; a leap year's length, so that the same day
 /// of the next year is always inside.
@@ -27,7 +27,7 @@ pub fn decide(input: &Input<'_>, now: Timestamp) -> Decision {
 
 /// The whole chain of reasons of [`decide`]: every behaviour, and what became of it.
 #[must_use]
-pub fn explain(input: &Input<'_>, now: Timestamp) -> Vec<Reason<Because>> {
+pub fn explain(input: &Input<'_>, now: Timestamp) -> Vec<Reason<Cause>> {
     let mut reasons = WholeChain(Vec::new());
     decide_with(input, now, &mut reasons);
     for reason in reasons.0.iter_mut().filter(|reason| reason.verdict == Verdict::Won) {
@@ -65,7 +65,7 @@ pub fn value_at(policy: &ScheduledCapacity, at: Timestamp) -> u32 {
     value_of(policy, winner_at(policy, at))
 }
 
-fn decide_with(input: &Input<'_>, now: Timestamp, reasons: &mut impl Reasons<Because>) -> Decision {
+fn decide_with(input: &Input<'_>, now: Timestamp, reasons: &mut impl Reasons<Cause>) -> Decision {
     let policy = input.policy;
     let winner = winner_at(policy, now);
     let first_change = winner_changes_after(policy, winner, now);
@@ -182,12 +182,12 @@ fn give_reasons(
     winner: Option<usize>,
     now: Timestamp,
     until: Option<Timestamp>,
-    reasons: &mut impl Reasons<Because>,
+    reasons: &mut impl Reasons<Cause>,
 ) {
-    let won = |rule, because| Reason { rule, verdict: Verdict::Won, because, since: None, until };
+    let won = |rule, cause| Reason { rule, verdict: Verdict::Won, cause, since: None, until };
     match winner {
-        Some(index) => reasons.won(won(Some(position(index)), Because::Open)),
-        None => reasons.won(won(None, Because::NothingOpen)),
+        Some(index) => reasons.won(won(Some(position(index)), Cause::Open)),
+        None => reasons.won(won(None, Cause::NothingOpen)),
     }
     for (index, behaviour) in policy.behaviours.iter().enumerate() {
         if winner == Some(index) {
@@ -195,22 +195,22 @@ fn give_reasons(
         }
         reasons.other(|| {
             let windows = &behaviour.windows;
-            let (verdict, because) = match winner.filter(|_| windows.is_open(now)) {
-                None => (Verdict::Inactive, Because::Closed),
+            let (verdict, cause) = match winner.filter(|_| windows.is_open(now)) {
+                None => (Verdict::Inactive, Cause::Closed),
                 Some(winner) => {
                     let than = position(winner);
-                    let because = if behaviour.priority < policy.behaviours[winner].priority {
-                        Because::LowerPriority { than }
+                    let cause = if behaviour.priority < policy.behaviours[winner].priority {
+                        Cause::LowerPriority { than }
                     } else {
-                        Because::LaterInTheSpec { than }
+                        Cause::LaterInTheSpec { than }
                     };
-                    (Verdict::Lost, because)
+                    (Verdict::Lost, cause)
                 }
             };
             Reason {
                 rule: Some(position(index)),
                 verdict,
-                because,
+                cause,
                 since: windows.previous_transition(now).map(|it| it.at),
                 until: windows.next_transition(now).map(|it| it.at),
             }

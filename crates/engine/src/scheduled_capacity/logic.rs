@@ -10,8 +10,8 @@ use super::{
     Behaviour, Decision, Published, ScheduledCapacity, decide, explain, gather, render, settle,
 };
 use crate::beginning::{Beginning, RunStart};
-use crate::families::{Logic, Opened, Recorded, RuleClockEffect, RuleExplanation};
-use crate::turn::{Closed, Open};
+use crate::families::{Logic, OpenDecision, Recorded, RuleClockEffect, RuleExplanation};
+use crate::turn::{Closed, PolicyDecision};
 use crate::world::{Policies, PolicyObject};
 use crate::{Field, Footprint, Identity, Outcome, Reach, Slim, TargetReference, World};
 
@@ -57,10 +57,16 @@ impl Logic for Schedules {
         (0..).zip(behaviours.into_iter().flatten()).flat_map(of_behaviour).collect()
     }
 
-    fn open(&self, world: &World, policy: &Identity, _: &Reach, now: Timestamp) -> Option<Opened> {
+    fn open(
+        &self,
+        world: &World,
+        policy: &Identity,
+        _: &Reach,
+        now: Timestamp,
+    ) -> Option<OpenDecision> {
         let decision = decide(&gather(world, policy)?, now);
         let policy = Arc::clone(world.scheduled_capacities.get(policy)?.policy.as_ref()?);
-        Some(Opened::ScheduledCapacity(Open { policy, decision }))
+        Some(OpenDecision::ScheduledCapacity(PolicyDecision { policy, decision }))
     }
 
     fn explain(&self, world: &World, policy: &Identity, now: Timestamp) -> Vec<RuleExplanation> {
@@ -71,7 +77,7 @@ impl Logic for Schedules {
             rule: reason.rule.map(behaviour_name),
             position: reason.rule,
             verdict: reason.verdict,
-            because: render(input.policy, reason),
+            message: render(input.policy, reason),
             since: reason.since,
             until: reason.until,
         });
@@ -100,13 +106,13 @@ impl Logic for Schedules {
         world.scheduled_capacities.get(policy).cloned().map(Slim::ScheduledCapacity)
     }
 
-    fn release(&self, world: &mut World, policy: &Identity) {
+    fn remove(&self, world: &mut World, policy: &Identity) {
         world.scheduled_capacities.remove(policy);
     }
 }
 
 /// Holds an object, and what it published last.
-pub(crate) fn hold(
+pub(crate) fn upsert(
     objects: &mut Policies<ScheduledCapacity, Published>,
     identity: Identity,
     mut object: PolicyObject<ScheduledCapacity, Published>,
@@ -121,7 +127,7 @@ pub(crate) fn hold(
 pub(crate) fn close(
     world: &mut World,
     identity: &Identity,
-    open: Open<ScheduledCapacity, Decision>,
+    open: PolicyDecision<ScheduledCapacity, Decision>,
     outcomes: &[Outcome],
     opened_at: Timestamp,
 ) -> Closed {

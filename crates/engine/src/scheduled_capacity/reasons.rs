@@ -7,7 +7,7 @@ use crate::{Identity, Reason, World};
 
 /// What became of a behaviour, and why.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Because {
+pub enum Cause {
     /// It is open and nothing outranks it.
     Open,
     /// No behaviour is open, so the default holds.
@@ -28,18 +28,18 @@ pub enum Because {
 
 /// A reason as a line for a person.
 #[must_use]
-pub fn render(policy: &ScheduledCapacity, reason: &Reason<Because>) -> String {
+pub fn render(policy: &ScheduledCapacity, reason: &Reason<Cause>) -> String {
     let behaviour = reason.rule.and_then(|rule| policy.behaviours.get(rule as usize));
     let name = |position: u32| format!("behaviour {position}");
     let window = behaviour.map_or_else(String::new, |it| it.windows.describe());
-    match reason.because {
-        Because::Open => format!("{window}: open"),
-        Because::NothingOpen => "no behaviour is open, so the default applies".to_owned(),
-        Because::Closed => format!("{window}: closed"),
-        Because::LowerPriority { than } => {
+    match reason.cause {
+        Cause::Open => format!("{window}: open"),
+        Cause::NothingOpen => "no behaviour is open, so the default applies".to_owned(),
+        Cause::Closed => format!("{window}: closed"),
+        Cause::LowerPriority { than } => {
             format!("{window}: open, but {} has a higher priority", name(than))
         }
-        Because::LaterInTheSpec { than } => {
+        Cause::LaterInTheSpec { than } => {
             format!("{window}: open, but {} is listed before it", name(than))
         }
     }
@@ -51,10 +51,10 @@ pub(super) fn behaviour_name(position: u32) -> Arc<str> {
 }
 
 /// The behaviour of a reason by name, and the reason as a line for a person.
-pub(crate) fn told(
+pub(crate) fn describe(
     world: &World,
     policy: &Identity,
-    reason: &Reason<Because>,
+    reason: &Reason<Cause>,
 ) -> Option<(Option<Arc<str>>, String)> {
     let policy = gather(world, policy)?.policy;
     Some((reason.rule.map(behaviour_name), render(policy, reason)))

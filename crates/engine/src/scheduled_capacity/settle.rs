@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use super::reasons::behaviour_name;
 use super::{Decision, ScheduledCapacity, gather};
 use crate::turn::Effect;
-use crate::{Field, Identity, Occurrence, Outcome, Value, Why, World};
+use crate::{EffectReason, Field, Identity, Occurrence, Outcome, Value, World};
 
 /// What a schedule publishes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -62,7 +62,7 @@ impl Recorded {
         }
     }
 
-    pub(crate) fn told(
+    pub(crate) fn named_occurrence(
         &self,
         world: &World,
         policy: &Identity,
@@ -107,7 +107,7 @@ pub fn settle(
         target: schedule.clone(),
         field: Field::Value,
         value: Value::Number(published.value),
-        why: Why::ScheduledCapacity(reason),
+        reason: EffectReason::ScheduledCapacity(reason),
     };
     let record = || Recorded { at: now, before, published };
     Settled {

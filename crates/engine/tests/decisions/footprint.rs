@@ -18,7 +18,7 @@ fn add_schedule(world: &mut World, name: &str) -> PolicyName {
     let producer = Schedule::utc(1).with(4, "hours=9", "hours=17").published();
     let object = producer.world.scheduled_capacities[&producer.identity].clone();
     let identity = Identity::new("autoscaling.karpenter.sh", "MetricsProducer", "default", name);
-    world.hold(identity.clone(), Slim::ScheduledCapacity(object));
+    world.upsert(identity.clone(), Slim::ScheduledCapacity(object));
     PolicyName::new(Family::ScheduledCapacity, identity)
 }
 
@@ -103,7 +103,7 @@ fn a_policy_that_cannot_be_used_is_an_island_that_touches_nothing() {
     let mut world = World::default();
     add_rules_of(&mut world, "rules", "shop");
     let broken = PolicyObject { policy: None, created: None, memory: None };
-    world.hold(object_name("broken"), Slim::CronScaling(broken));
+    world.upsert(object_name("broken"), Slim::CronScaling(broken));
     assert_eq!(named(&world), [["rules"], ["broken"]]);
     let name = PolicyName::new(Family::CronScaling, object_name("broken"));
     assert_eq!(world.footprint(&name), almanac_engine::Footprint::default());
@@ -144,7 +144,7 @@ fn every_policy_is_in_the_one_island_of_all_that_write_its_target() {
                 add_rules_of(&mut world, &name, &target);
             } else {
                 let broken = PolicyObject { policy: None, created: None, memory: None };
-                world.hold(object_name(&name), Slim::CronScaling(broken));
+                world.upsert(object_name(&name), Slim::CronScaling(broken));
             }
         }
         let islands = islands(&world);

@@ -27,7 +27,7 @@ fn effects(turn: &Turn) -> Vec<(Field, Value)> {
 /// Nothing of an object can be used any more.
 fn break_rules(scaling: &mut Scaling) {
     let broken = PolicyObject { policy: None, created: None, memory: None };
-    scaling.world.hold(scaling.identity.clone(), Slim::CronScaling(broken));
+    scaling.world.upsert(scaling.identity.clone(), Slim::CronScaling(broken));
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn a_policy_without_anything_usable_has_no_turn() {
 fn a_policy_that_is_not_there_has_no_turn() {
     let mut scaling = hourly();
     let name = scaling.name();
-    scaling.world.release_policy(&name);
+    scaling.world.remove_policy(&name);
     assert_eq!(turn::take(&mut scaling.world, &name, monday("09:03")), None);
 }
 
@@ -111,7 +111,7 @@ fn a_policy_made_unusable_before_the_closing_keeps_its_history_and_tries_nothing
     assert_eq!(scaling.history("r"), ["09:03:00 done replicas 5"]);
     // Mended to what it was, and within the delay of the firing.
     let mended = hourly().object().clone();
-    scaling.world.hold(scaling.identity.clone(), Slim::CronScaling(mended));
+    scaling.world.upsert(scaling.identity.clone(), Slim::CronScaling(mended));
     assert!(!scaling.turn(monday("10:04")));
     assert_eq!(
         scaling.history("r"),
@@ -137,7 +137,7 @@ fn what_was_done_for_a_policy_removed_before_the_closing_is_told_and_not_remembe
     let mut scaling = hourly();
     let open = scaling.open(monday("09:03"));
     let name = scaling.name();
-    scaling.world.release_policy(&name);
+    scaling.world.remove_policy(&name);
     let turn = carry_out(open, &mut scaling.world, monday("09:03"));
     assert_eq!(turn.recorded.len(), 1);
     assert_eq!(effects(&turn), [(Field::Replicas, Value::Number(5))]);
@@ -177,7 +177,7 @@ fn a_schedule_edited_before_the_closing_has_published_what_it_said_before() {
     let open = producer.open(monday("09:00"));
     let edited = Schedule::utc(1).with(6, "hours=9", "hours=17").published();
     let edited = edited.world.scheduled_capacities[&edited.identity].clone();
-    producer.world.hold(producer.identity.clone(), Slim::ScheduledCapacity(edited));
+    producer.world.upsert(producer.identity.clone(), Slim::ScheduledCapacity(edited));
     let turn = carry_out(open, &mut producer.world, monday("09:00:01"));
     assert_eq!(effects(&turn), [(Field::Value, Value::Number(4))]);
     assert_eq!(turn.wake_at, Some(monday("17:00")));
@@ -190,7 +190,7 @@ fn a_schedule_made_unusable_or_removed_before_the_closing_publishes_nothing_any_
     let mut broken = office_hours();
     let open = broken.open(monday("09:00"));
     let nothing = PolicyObject { policy: None, created: None, memory: None };
-    broken.world.hold(broken.identity.clone(), Slim::ScheduledCapacity(nothing));
+    broken.world.upsert(broken.identity.clone(), Slim::ScheduledCapacity(nothing));
     let _ = carry_out(open, &mut broken.world, monday("09:00"));
     assert_eq!(broken.memory(), None);
     let name = broken.name();
@@ -198,7 +198,7 @@ fn a_schedule_made_unusable_or_removed_before_the_closing_publishes_nothing_any_
 
     let mut removed = office_hours();
     let open = removed.open(monday("09:00"));
-    removed.world.release_policy(&name);
+    removed.world.remove_policy(&name);
     let _ = carry_out(open, &mut removed.world, monday("09:00"));
     assert!(removed.world.scheduled_capacities.is_empty());
 }

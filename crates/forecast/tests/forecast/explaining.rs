@@ -79,7 +79,7 @@ fn a_rule_whose_value_another_policy_has_replaced_has_lost() {
     let explanation = explain(&world, &cron_policy("day"), at("2026-03-02T21:00:00Z")).unwrap();
     assert_eq!(value(&explanation, Field::Replicas), Some(2));
     assert_eq!(explanation.reasons[0].verdict, Verdict::Lost);
-    assert!(explanation.reasons[0].because.contains("CronFederatedHPA"), "{explanation:?}");
+    assert!(explanation.reasons[0].message.contains("CronFederatedHPA"), "{explanation:?}");
 }
 
 #[test]

@@ -225,7 +225,7 @@ proptest! {
             }
             for series in &all {
                 let segment = series.at(step.at).unwrap();
-                let holder = &clock.holders()[&(series.target.clone(), series.field)];
+                let holder = &clock.last_writes()[&(series.target.clone(), series.field)];
                 prop_assert_eq!(&segment.value, &holder.value);
                 prop_assert_eq!(&segment.origin.writer, &holder.origin.writer);
                 met += 1;

@@ -75,7 +75,7 @@ fn a_firing_that_a_cluster_has_missed_is_missed_and_the_value_stays() {
     assert_eq!((events[0].what, events[0].rule.as_deref()), (Occurrence::Missed, Some("open")));
     let explanation = explain(&world, &cron_policy("s"), at("2026-03-05T12:00:00Z")).unwrap();
     assert_eq!(explanation.reasons[0].verdict, Verdict::Error);
-    assert!(explanation.reasons[0].because.contains("missed by 4h"), "{explanation:?}");
+    assert!(explanation.reasons[0].message.contains("missed by 4h"), "{explanation:?}");
 }
 
 #[test]
@@ -236,7 +236,7 @@ fn what_a_status_tells_of_a_failed_firing_is_repeated() {
         .world();
     let explanation = explain(&world, &cron_policy("s"), at("2026-03-05T12:00:00Z")).unwrap();
     let told: Vec<_> =
-        explanation.reasons.iter().map(|it| (it.verdict, it.because.as_str())).collect();
+        explanation.reasons.iter().map(|it| (it.verdict, it.message.as_str())).collect();
     assert_eq!(told[0].0, Verdict::Error);
     assert!(told[0].1.ends_with("fired, missed by 6m"), "{told:?}");
     assert_eq!(told[1].0, Verdict::Lost);

@@ -55,7 +55,7 @@ pub(super) fn read_undone(entry: &Value) -> Option<Undone> {
         let scheduled = lenient::instant(&execution["scheduleTime"])?;
         let message = execution["message"].as_str()?;
         let said = &message[message.find(ANOTHER_WRITER)?..];
-        Undone::told(scheduled, &lenient::cut(said, MAX_MESSAGE))
+        Undone::parse(scheduled, &lenient::cut(said, MAX_MESSAGE))
     });
     successes.max_by_key(|undone| undone.scheduled)
 }

@@ -1,8 +1,10 @@
 //! What holds over random rules of one or two objects on one autoscaler: the state that a run begins
 //! with is the one that a longer run has come to, values and holders alike.
 
-use almanac_engine::cron_scaling::{Because, CronScaling, DesiredScale, Execution, Memory};
-use almanac_engine::{Autoscaler, Family, Field, PolicyName, PolicyObject, Replayed, Why, World};
+use almanac_engine::cron_scaling::{Cause, CronScaling, DesiredScale, Execution, Memory};
+use almanac_engine::{
+    Autoscaler, EffectReason, Family, Field, PolicyName, PolicyObject, Replayed, World,
+};
 use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
@@ -10,7 +12,7 @@ use proptest::test_runner::TestCaseResult;
 use crate::support::cron::{Rule, autoscaler, bounds};
 use crate::support::instant;
 use crate::support::property::holds;
-use crate::support::run::{Holder, Run, add_rules, object_name};
+use crate::support::run::{LastWrite, Run, add_rules, object_name};
 
 /// Every firing there is comes again within a week.
 const CRONS: [&str; 10] = [
@@ -117,7 +119,8 @@ fn same(one: &Run, other: &Run, fields: &[Field]) -> TestCaseResult {
     let target = autoscaler("shop");
     prop_assert_eq!(one.bounds_of(&target), other.bounds_of(&target));
     for field in fields {
-        let (one, other) = (one.holder_of(&target, *field), other.holder_of(&target, *field));
+        let (one, other) =
+            (one.last_write_of(&target, *field), other.last_write_of(&target, *field));
         prop_assert_eq!(one, other, "{} is held by another one, or for another reason", field);
     }
     Ok(())
@@ -125,27 +128,27 @@ fn same(one: &Run, other: &Run, fields: &[Field]) -> TestCaseResult {
 
 /// By the convention: of the rules that have had an effect at all, the first one that moves the bound
 /// furthest beyond where it was.
-fn furthest(case: &Case, long: &Run, field: Field) -> Option<Holder> {
+fn furthest(case: &Case, long: &Run, field: Field) -> Option<LastWrite> {
     let (live, other) = match field {
         Field::MaxReplicas => (case.live.1?, Field::MinReplicas),
         _ => (case.live.0?, Field::MaxReplicas),
     };
-    let mut furthest: Option<Holder> = None;
+    let mut furthest: Option<LastWrite> = None;
     for (object, rules) in case.objects.iter().enumerate() {
         let policy = PolicyName::new(Family::CronScaling, object_name(&format!("object-{object}")));
         for (index, rule) in (0..).zip(rules) {
             let has_had_an_effect = long.effects.iter().any(|(_, of, effect)| {
-                let Why::CronScaling(why) = effect.why else { return false };
-                *of == policy && why.rule == Some(index)
+                let EffectReason::CronScaling(reason) = effect.reason else { return false };
+                *of == policy && reason.rule == Some(index)
             });
             let Some(value) = named_by(rule, other).filter(|_| has_had_an_effect) else { continue };
             let known = furthest.as_ref().and_then(|it| it.value).unwrap_or(live);
             let is_further =
                 if field == Field::MaxReplicas { value > known } else { value < known };
             if is_further {
-                let (value, rule, because) = (Some(value), Some(index), Because::MovedOtherBound);
+                let (value, rule, cause) = (Some(value), Some(index), Cause::MovedOtherBound);
                 furthest =
-                    Some(Holder { value, policy: policy.clone(), rule, because, since: None });
+                    Some(LastWrite { value, policy: policy.clone(), rule, cause, since: None });
             }
         }
     }
@@ -163,7 +166,7 @@ fn a_replayed_past_leaves_what_a_long_run_has_come_to() {
         let named: Vec<Field> = BOUNDS.into_iter().filter(|field| case.names(*field)).collect();
         same(&short, &long, &named)?;
         for field in BOUNDS.into_iter().filter(|field| !case.names(*field)) {
-            let found = short.holder_of(&autoscaler("shop"), field).cloned();
+            let found = short.last_write_of(&autoscaler("shop"), field).cloned();
             prop_assert_eq!(found, furthest(&case, &long, field), "{} is held by another", field);
         }
         long.until(case.until());

@@ -1,12 +1,12 @@
 //! A past that nobody knows: all rules are taken to have always been in force.
 
-use almanac_engine::cron_scaling::Because;
+use almanac_engine::cron_scaling::Cause;
 use almanac_engine::{Autoscaler, Family, Field, PolicyName, Replayed, World};
 use jiff::Timestamp;
 
 use crate::support::cron::{Rule, autoscaler, bounds};
 use crate::support::instant;
-use crate::support::run::{Holder, Run, add_rules, object_name};
+use crate::support::run::{LastWrite, Run, add_rules, object_name};
 
 /// An autoscaler with bounds of 2 and 5, and the rules of an object.
 fn world(rules: &[Rule]) -> World {
@@ -26,9 +26,11 @@ fn bounds_at(rules: &[Rule], at: Timestamp) -> (Option<u32>, Option<u32>) {
     Run::beginning(world(rules), at).bounds_of(&autoscaler("shop"))
 }
 
-fn holder_at(rules: &[Rule], field: Field, at: Timestamp) -> Holder {
+fn last_write_at(rules: &[Rule], field: Field, at: Timestamp) -> LastWrite {
     let run = Run::beginning(world(rules), at);
-    run.holder_of(&autoscaler("shop"), field).cloned().unwrap_or_else(|| panic!("nobody holds it"))
+    run.last_write_of(&autoscaler("shop"), field)
+        .cloned()
+        .unwrap_or_else(|| panic!("nobody holds it"))
 }
 
 #[test]
@@ -39,8 +41,8 @@ fn a_field_begins_as_the_last_firing_that_named_it_has_left_it() {
         bounds("weekly", "0 7 * * 1", None, Some(9)),
     ];
     assert_eq!(bounds_at(&rules, thursday()), (Some(4), Some(9)));
-    assert_eq!(holder_at(&rules, Field::MinReplicas, thursday()).rule, Some(0));
-    let weekly = holder_at(&rules, Field::MaxReplicas, thursday());
+    assert_eq!(last_write_at(&rules, Field::MinReplicas, thursday()).rule, Some(0));
+    let weekly = last_write_at(&rules, Field::MaxReplicas, thursday());
     assert_eq!((weekly.rule, weekly.since), (Some(2), Some(instant("2026-03-02T07:00:00Z"))));
     assert_eq!(bounds_at(&rules, instant("2026-03-05T07:00:00Z")), (Some(3), Some(9)));
 }
@@ -49,7 +51,8 @@ fn a_field_begins_as_the_last_firing_that_named_it_has_left_it() {
 fn a_run_begins_before_the_firing_of_its_first_instant() {
     let rules = [bounds("morning", "0 8 * * *", Some(4), None)];
     let mut run = Run::beginning(world(&rules), instant("2026-03-05T08:00:00Z"));
-    let since = |run: &Run| run.holder_of(&autoscaler("shop"), Field::MinReplicas).unwrap().since;
+    let since =
+        |run: &Run| run.last_write_of(&autoscaler("shop"), Field::MinReplicas).unwrap().since;
     assert_eq!(since(&run), Some(instant("2026-03-04T08:00:00Z")));
     run.until(instant("2026-03-05T08:00:01Z"));
     assert_eq!(since(&run), Some(instant("2026-03-05T08:00:00Z")));
@@ -80,7 +83,10 @@ fn nothing_is_replayed_where_no_rule_fires() {
     let rules = [bounds("morning", "0 8 * * *", Some(4), None).suspended()];
     let run = Run::beginning(world(&rules), thursday());
     assert_eq!(run.start.replayed, Replayed::default());
-    assert_eq!((run.bounds_of(&autoscaler("shop")), run.holders.len()), ((Some(2), Some(5)), 0));
+    assert_eq!(
+        (run.bounds_of(&autoscaler("shop")), run.last_writes.len()),
+        ((Some(2), Some(5)), 0)
+    );
 }
 
 #[test]
@@ -90,10 +96,10 @@ fn a_bound_that_no_rule_names_is_where_the_rule_that_moves_it_furthest_has_left_
         bounds("high", "0 8 * * *", Some(7), None),
         bounds("highest", "0 9 * * 1", Some(9), None),
     ];
-    let holder = holder_at(&rules, Field::MaxReplicas, thursday());
+    let holder = last_write_at(&rules, Field::MaxReplicas, thursday());
     let policy = PolicyName::new(Family::CronScaling, object_name("rules"));
-    let because = Because::MovedOtherBound;
-    assert_eq!(holder, Holder { value: Some(9), policy, rule: Some(2), because, since: None });
+    let cause = Cause::MovedOtherBound;
+    assert_eq!(holder, LastWrite { value: Some(9), policy, rule: Some(2), cause, since: None });
     assert_eq!(bounds_at(&rules, thursday()), (Some(7), Some(9)));
 }
 
@@ -103,7 +109,7 @@ fn of_several_rules_that_move_a_bound_as_far_the_first_is_said_to_have() {
     let rules = [high("a", "0 20 * * *"), high("b", "0 8 * * *")];
     for hour in 0..24 {
         let at = instant(&format!("2026-03-05T{hour:02}:30:00Z"));
-        assert_eq!(holder_at(&rules, Field::MaxReplicas, at).rule, Some(0), "at {at}");
+        assert_eq!(last_write_at(&rules, Field::MaxReplicas, at).rule, Some(0), "at {at}");
     }
 }
 
@@ -113,7 +119,7 @@ fn a_rule_that_is_always_superseded_moves_no_bound() {
         [bounds("high", "0 8 * * *", Some(9), None), bounds("low", "0 8 * * *", Some(3), None)];
     let run = Run::beginning(world(&rules), thursday());
     assert_eq!(run.bounds_of(&autoscaler("shop")), (Some(3), Some(5)));
-    assert_eq!(run.holder_of(&autoscaler("shop"), Field::MaxReplicas), None);
+    assert_eq!(run.last_write_of(&autoscaler("shop"), Field::MaxReplicas), None);
 }
 
 #[test]
@@ -149,8 +155,8 @@ fn what_is_split_begins_as_what_is_not() {
     let mut whole = Run::beginning(world(&rules), midnight(first));
     whole.until(midnight(second));
     let mut part = Run::beginning(world(&rules), midnight(second));
-    assert_eq!(part.holders, whole.holders);
+    assert_eq!(part.last_writes, whole.last_writes);
     whole.until(midnight(end));
     part.until(midnight(end));
-    assert_eq!(part.holders, whole.holders);
+    assert_eq!(part.last_writes, whole.last_writes);
 }

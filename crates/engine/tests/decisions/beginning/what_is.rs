@@ -1,6 +1,6 @@
 //! A past of which something is known: a status, a time of creation, a look at the cluster.
 
-use almanac_engine::cron_scaling::{Because, Memory};
+use almanac_engine::cron_scaling::{Cause, Memory};
 use almanac_engine::{Autoscaler, Field, PolicyObject, Replayed, Slim, World};
 use jiff::Timestamp;
 
@@ -36,10 +36,10 @@ fn whoever_has_set_a_field_last_holds_it_though_it_has_fired_since() {
     // On the second day its own bound has to be set again, the other one not.
     let world = lived(&moves_both(), tuesday("09:00"));
     let run = Run::beginning(world, tuesday("12:00"));
-    let max = run.holder_of(&autoscaler("shop"), Field::MaxReplicas).unwrap();
+    let max = run.last_write_of(&autoscaler("shop"), Field::MaxReplicas).unwrap();
     assert_eq!((max.value, max.rule), (Some(7), Some(1)));
-    assert_eq!((max.because, max.since), (Because::MovedOtherBound, Some(monday("08:00"))));
-    let min = run.holder_of(&autoscaler("shop"), Field::MinReplicas).unwrap();
+    assert_eq!((max.cause, max.since), (Cause::MovedOtherBound, Some(monday("08:00"))));
+    let min = run.last_write_of(&autoscaler("shop"), Field::MinReplicas).unwrap();
     assert_eq!((min.rule, min.since), (Some(1), Some(tuesday("08:00"))));
     assert_eq!(run.start.replayed, Replayed::default());
 }
@@ -50,11 +50,11 @@ fn what_is_split_begins_as_what_is_not_with_a_status_and_with_a_creation() {
         let mut whole = Run::beginning(world.clone(), monday("10:00"));
         whole.until(tuesday("12:00"));
         let mut part = Run::beginning(world, tuesday("12:00"));
-        assert_eq!(part.holders, whole.holders);
-        assert!(part.holder_of(&autoscaler("shop"), Field::MaxReplicas).is_some());
+        assert_eq!(part.last_writes, whole.last_writes);
+        assert!(part.last_write_of(&autoscaler("shop"), Field::MaxReplicas).is_some());
         whole.until(tuesday("22:00"));
         part.until(tuesday("22:00"));
-        assert_eq!(part.holders, whole.holders);
+        assert_eq!(part.last_writes, whole.last_writes);
     }
 }
 
@@ -63,7 +63,7 @@ fn a_new_object_does_not_fire_for_the_time_before_it_was_created() {
     let world = created(&moves_both(), monday("12:00"));
     let run = Run::beginning(world, monday("18:00"));
     assert_eq!(run.bounds_of(&autoscaler("shop")), (Some(2), Some(5)));
-    assert_eq!((run.holders.len(), run.start.replayed), (0, Replayed::default()));
+    assert_eq!((run.last_writes.len(), run.start.replayed), (0, Replayed::default()));
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn what_was_missed_before_the_world_was_seen_is_missed_and_not_carried_out() {
     assert_eq!(run.world.workloads[&target].replicas, Some(1));
     scaling.world = run.world;
     assert_eq!(scaling.history("r"), ["09:03:00 missed by 1620 s"]);
-    assert_eq!(run.holders.len(), 0);
+    assert_eq!(run.last_writes.len(), 0);
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn what_was_due_when_the_world_was_seen_is_carried_out_then() {
     scaling.turn(monday("09:00"));
     scaling.world.seen_at = Some(monday("09:05"));
     let run = Run::beginning(scaling.world.clone(), monday("09:40"));
-    let holder = run.holder_of(&scaling.target(), Field::Replicas).unwrap();
+    let holder = run.last_write_of(&scaling.target(), Field::Replicas).unwrap();
     assert_eq!((holder.value, holder.since), (Some(5), Some(monday("09:05"))));
 }
 
@@ -97,7 +97,7 @@ fn a_status_tells_of_everybody_who_meets_its_object() {
     let mut world = lived(&moves_both(), monday("21:00"));
     let rules = [bounds("night", "0 23 * * *", None, Some(4))];
     let other = PolicyObject::new(checked(autoscaler("shop"), &rules, &[]));
-    world.hold(object_name("other"), Slim::CronScaling(other));
+    world.upsert(object_name("other"), Slim::CronScaling(other));
     let run = Run::beginning(world, monday("22:00"));
     assert_eq!(run.start.replayed, Replayed::default());
     assert_eq!(run.bounds_of(&autoscaler("shop")), (Some(3), Some(7)));
@@ -123,7 +123,7 @@ fn what_is_sure_to_be_set_anew_is_not_run_through() {
 fn a_policy_that_cannot_be_used_has_no_first_turn_and_disturbs_nobody() {
     let mut world = created(&moves_both(), monday("07:00"));
     let broken = PolicyObject { policy: None, created: None, memory: Some(Memory::default()) };
-    world.hold(object_name("broken"), Slim::CronScaling(broken));
+    world.upsert(object_name("broken"), Slim::CronScaling(broken));
     let run = Run::beginning(world, monday("09:00"));
     let names: Vec<&str> = run.start.first_turns.iter().map(|it| it.0.identity.name()).collect();
     assert_eq!(names, ["shop"]);
@@ -161,9 +161,9 @@ fn a_rule_that_was_pointed_elsewhere_is_not_said_to_have_set_what_is_there() {
     scaling.turn(monday("09:00"));
     scaling.run_until(monday("09:10"));
     let before = Run::beginning(scaling.world.clone(), monday("10:00"));
-    assert!(before.holder_of(&workload("shop"), Field::Replicas).is_some());
+    assert!(before.last_write_of(&workload("shop"), Field::Replicas).is_some());
     scaling.retarget(workload("other"), &rules);
     scaling.set_replicas(5);
     let since = Run::beginning(scaling.world, monday("10:00"));
-    assert_eq!(since.holder_of(&workload("other"), Field::Replicas), None);
+    assert_eq!(since.last_write_of(&workload("other"), Field::Replicas), None);
 }

@@ -94,7 +94,7 @@ fn a_rule_that_was_handled_by_a_clock_that_was_ahead_is_explained_so() {
     assert_eq!(scaling.explained(monday("09:03:08")), [expected]);
     scaling.turn(monday("09:03:08"));
     let explained = scaling.world.explain(&scaling.name(), monday("09:04"));
-    assert_eq!(explained[0].because, expected, "also once it is forgotten");
+    assert_eq!(explained[0].message, expected, "also once it is forgotten");
 }
 
 #[test]

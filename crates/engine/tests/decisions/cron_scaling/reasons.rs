@@ -1,14 +1,14 @@
 //! Why a rule did what it did, rule by rule.
 
-use almanac_engine::cron_scaling::{Because, explain};
+use almanac_engine::cron_scaling::{Cause, explain};
 use almanac_engine::{Outcome, Verdict};
 
 use crate::support::cron::{Scaling, bounds, rule, workload};
 use crate::support::{monday, seconds};
 
-fn because(scaling: &Scaling, now: &str) -> Vec<(Option<u32>, Verdict, Because)> {
+fn cause(scaling: &Scaling, now: &str) -> Vec<(Option<u32>, Verdict, Cause)> {
     let reasons = explain(&scaling.input(), monday(now));
-    reasons.iter().map(|it| (it.rule, it.verdict, it.because)).collect()
+    reasons.iter().map(|it| (it.rule, it.verdict, it.cause)).collect()
 }
 
 #[test]
@@ -22,12 +22,12 @@ fn every_rule_says_whether_it_fired_lost_waits_or_is_suspended() {
     let mut scaling = Scaling::of_workload(1, &rules);
     scaling.turn(monday("09:00"));
     assert_eq!(
-        because(&scaling, "09:04"),
+        cause(&scaling, "09:04"),
         [
-            (Some(0), Verdict::Lost, Because::Superseded { by: 1 }),
-            (Some(1), Verdict::Won, Because::Fired),
-            (Some(2), Verdict::Inactive, Because::NotDue),
-            (Some(3), Verdict::Excluded, Because::Suspended),
+            (Some(0), Verdict::Lost, Cause::Superseded { by: 1 }),
+            (Some(1), Verdict::Won, Cause::Fired),
+            (Some(2), Verdict::Inactive, Cause::NotDue),
+            (Some(3), Verdict::Excluded, Cause::Suspended),
         ]
     );
 }
@@ -43,16 +43,16 @@ fn a_rule_that_is_not_due_says_until_when() {
 fn a_missed_firing_a_missing_target_and_a_retry_are_reasons_too() {
     let mut scaling = Scaling::of(workload("shop"), &[rule("r", "3 * * * *", 5)]);
     scaling.turn(monday("09:00"));
-    let missed = Because::Missed { by: seconds(600) };
-    assert_eq!(because(&scaling, "09:13"), [(Some(0), Verdict::Error, missed)]);
-    assert_eq!(because(&scaling, "09:03"), [(Some(0), Verdict::Error, Because::TargetMissing)]);
+    let missed = Cause::Missed { by: seconds(600) };
+    assert_eq!(cause(&scaling, "09:13"), [(Some(0), Verdict::Error, missed)]);
+    assert_eq!(cause(&scaling, "09:03"), [(Some(0), Verdict::Error, Cause::TargetMissing)]);
     scaling.turn(monday("09:03"));
     scaling.set_replicas(1);
     scaling.failed_turn(monday("09:03:01"), &Outcome::Conflict);
-    let retrying = Because::Retrying { attempts: 2 };
-    assert_eq!(because(&scaling, "09:03:02"), [(Some(0), Verdict::Error, retrying)]);
-    let gave_up = (Some(0), Verdict::Error, Because::GaveUp { attempts: 2 });
-    assert_eq!(because(&scaling, "09:09")[0], gave_up);
+    let retrying = Cause::Retrying { attempts: 2 };
+    assert_eq!(cause(&scaling, "09:03:02"), [(Some(0), Verdict::Error, retrying)]);
+    let gave_up = (Some(0), Verdict::Error, Cause::GaveUp { attempts: 2 });
+    assert_eq!(cause(&scaling, "09:09")[0], gave_up);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What a turn tells: each thing that happened once, in order, and which fields were set.
 
-use almanac_engine::cron_scaling::{Because, Ending, Recorded};
-use almanac_engine::{self as engine, Action, Field, Occurrence, Outcome, Value, Why};
+use almanac_engine::cron_scaling::{Cause, Ending, Recorded};
+use almanac_engine::{self as engine, Action, EffectReason, Field, Occurrence, Outcome, Value};
 
 use crate::support::cron::{Scaling, bounds, rule};
 use crate::support::{NANOSECOND, monday};
@@ -44,9 +44,11 @@ pub(super) fn recorded(scaling: &Scaling) -> Vec<String> {
 fn effects(scaling: &Scaling) -> Vec<String> {
     let effects = scaling.last.iter().flat_map(|turn| &turn.effects);
     let line = |effect: &engine::turn::Effect| {
-        let Why::CronScaling(why) = effect.why else { panic!("not of cron rules: {effect:?}") };
-        let rule = &scaling.policy().rules[why.rule.unwrap() as usize].name;
-        format!("{rule} {} {}: {:?}", effect.field, effect.value, why.because)
+        let EffectReason::CronScaling(reason) = effect.reason else {
+            panic!("not of cron rules: {effect:?}")
+        };
+        let rule = &scaling.policy().rules[reason.rule.unwrap() as usize].name;
+        format!("{rule} {} {}: {:?}", effect.field, effect.value, reason.cause)
     };
     effects.map(line).collect()
 }
@@ -118,7 +120,7 @@ fn a_bound_that_had_to_make_way_has_been_set_by_the_rule_that_moved_it() {
     let mut scaling = Scaling::of_autoscaler(1, 5, &[bounds("r", "3 * * * *", Some(8), None)]);
     scaling.turn(monday("09:00"));
     scaling.turn(monday("09:03"));
-    let moved = format!("{:?}", Because::MovedOtherBound);
+    let moved = format!("{:?}", Cause::MovedOtherBound);
     assert_eq!(
         effects(&scaling),
         [format!("r minReplicas 8: {moved}"), format!("r maxReplicas 8: {moved}")]

@@ -28,7 +28,7 @@ fn noticed_of(scaling: &mut Scaling, foreign: &[ExternalChange], now: Timestamp)
         }
         other => panic!("{other:?} is not noticed"),
     };
-    scaling.world.notice(&name, foreign, now).into_iter().map(line).collect()
+    scaling.world.detect_undone(&name, foreign, now).into_iter().map(line).collect()
 }
 
 /// Five replicas since three minutes past nine.
@@ -56,8 +56,8 @@ fn what_another_writer_replaces_at_once_is_noticed_once_a_firing_and_left_as_it_
     assert!(noticed(&mut scaling, monday("09:03:30")).is_empty());
     assert!(is_undone(&scaling));
     let explained = scaling.world.explain(&scaling.name(), monday("09:30"));
-    let because = &explained[0].because;
-    assert!(because.ends_with("fired; another writer has set replicas to 3 since"), "{because}");
+    let cause = &explained[0].message;
+    assert!(cause.ends_with("fired; another writer has set replicas to 3 since"), "{cause}");
     assert!(scaling.turn(monday("10:03")));
     assert!(noticed(&mut scaling, monday("10:03")).is_empty());
     assert!(!is_undone(&scaling), "the next firing has set it anew");

@@ -1,6 +1,6 @@
 //! Targets that may be there, and that nobody can look at.
 
-use almanac_engine::cron_scaling::{Because, explain};
+use almanac_engine::cron_scaling::{Cause, explain};
 use almanac_engine::{Reach, Unreachable, Verdict};
 
 use crate::support::cron::{Scaling, rule};
@@ -58,8 +58,8 @@ fn another_object_out_of_sight_changes_nothing() {
 fn what_is_due_there_is_told_apart_from_what_is_missing() {
     let scaling = out_of_sight();
     let reasons = explain(&scaling.input(), monday("09:03"));
-    let because: Vec<_> = reasons.iter().map(|it| (it.verdict, it.because)).collect();
-    assert_eq!(because, [(Verdict::Error, Because::TargetUnreachable)]);
+    let cause: Vec<_> = reasons.iter().map(|it| (it.verdict, it.cause)).collect();
+    assert_eq!(cause, [(Verdict::Error, Cause::TargetUnreachable)]);
     let lines = scaling.explained(monday("09:03"));
     assert!(lines[0].ends_with(": fired, but the target could not be read"), "{lines:?}");
 }

@@ -9,7 +9,7 @@ use almanac_engine::scheduled_capacity::{
     Behaviour, Change, Decision, Input, LOOKS_AHEAD, ScheduledCapacity, decide,
 };
 use almanac_engine::turn::{self, Turn};
-use almanac_engine::{Opened, Outcome, Reach, Value};
+use almanac_engine::{OpenDecision, Outcome, Reach, Value};
 use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseResult, TestRng, TestRunner};
@@ -163,7 +163,7 @@ fn check_turn(
     let decision = decide(&producer.input(), now);
     let mut open = turn::open(&producer.world, &producer.name(), &Reach::everything(), now)
         .ok_or_else(|| fail("it has no turn"))?;
-    if let Opened::ScheduledCapacity(opened) = open.opened_mut() {
+    if let OpenDecision::ScheduledCapacity(opened) = open.decision_mut() {
         opened.decision = decision;
     }
     let outcomes: Vec<Outcome> =

@@ -1,7 +1,7 @@
 //! Why a number holds, behaviour by behaviour.
 
 use almanac_engine::Verdict;
-use almanac_engine::scheduled_capacity::Because;
+use almanac_engine::scheduled_capacity::Cause;
 use jiff::Timestamp;
 
 use crate::support::instant;
@@ -16,14 +16,14 @@ fn every_behaviour_says_why_it_won_lost_or_took_no_part() {
         .with(8, "hours=20", "hours=21")
         .published();
     let reasons = producer.explain("2026-11-23T12:00:00Z");
-    let because: Vec<_> = reasons.iter().map(|it| (it.rule, it.verdict, it.because)).collect();
+    let cause: Vec<_> = reasons.iter().map(|it| (it.rule, it.verdict, it.cause)).collect();
     assert_eq!(
-        because,
+        cause,
         [
-            (Some(0), Verdict::Won, Because::Open),
-            (Some(1), Verdict::Lost, Because::LowerPriority { than: 0 }),
-            (Some(2), Verdict::Lost, Because::LaterInTheSpec { than: 0 }),
-            (Some(3), Verdict::Inactive, Because::Closed),
+            (Some(0), Verdict::Won, Cause::Open),
+            (Some(1), Verdict::Lost, Cause::LowerPriority { than: 0 }),
+            (Some(2), Verdict::Lost, Cause::LaterInTheSpec { than: 0 }),
+            (Some(3), Verdict::Inactive, Cause::Closed),
         ]
     );
     assert_eq!(reasons[0].since, Some(instant("2026-11-23T09:00:00Z")));
@@ -36,9 +36,9 @@ fn every_behaviour_says_why_it_won_lost_or_took_no_part() {
 fn the_default_holds_because_nothing_is_open() {
     let producer = Schedule::utc(1).with(5, "hours=9", "hours=17").published();
     let reasons = producer.explain("2026-11-23T08:00:00Z");
-    assert_eq!((reasons[0].rule, reasons[0].because), (None, Because::NothingOpen));
+    assert_eq!((reasons[0].rule, reasons[0].cause), (None, Cause::NothingOpen));
     assert_eq!(reasons[0].until, Some(instant("2026-11-23T09:00:00Z")));
-    assert_eq!(reasons[1].because, Because::Closed);
+    assert_eq!(reasons[1].cause, Cause::Closed);
 }
 
 #[test]

@@ -7,8 +7,8 @@ use almanac_engine::cron_scaling::{
 };
 use almanac_engine::turn::{self, OpenTurn, Turn};
 use almanac_engine::{
-    Action, Autoscaler, Family, Identity, Opened, Outcome, PolicyName, PolicyObject, Reach, Target,
-    Unreachable, Workload, World,
+    Action, Autoscaler, Family, Identity, OpenDecision, Outcome, PolicyName, PolicyObject, Reach,
+    Target, Unreachable, Workload, World,
 };
 use almanac_fixtures::names;
 use jiff::Timestamp;
@@ -18,9 +18,9 @@ pub(crate) use almanac_fixtures::rules::{Rule, bounds, checked, rule};
 
 /// What was decided at the opening of a turn.
 pub(crate) fn decision_of(open: &OpenTurn) -> &Decision {
-    match open.opened() {
-        Opened::CronScaling(open) => &open.decision,
-        Opened::ScheduledCapacity(_) => panic!("it is the turn of a schedule"),
+    match open.decision() {
+        OpenDecision::CronScaling(open) => &open.decision,
+        OpenDecision::ScheduledCapacity(_) => panic!("it is the turn of a schedule"),
     }
 }
 
@@ -32,7 +32,7 @@ pub(crate) fn close(
     now: Timestamp,
     spoil: &dyn Fn(&mut Turn),
 ) -> (Turn, Violations) {
-    let Opened::CronScaling(opened) = open.opened().clone() else {
+    let OpenDecision::CronScaling(decided) = open.decision().clone() else {
         panic!("it is the turn of a schedule")
     };
     let (identity, opened_at) = (open.policy().identity.clone(), open.at());
@@ -40,9 +40,9 @@ pub(crate) fn close(
     spoil(&mut turn);
     let memory = world.cron_scalings[&identity].memory.as_ref().unwrap();
     let violations = check_cron_settled(&ClosedTurn {
-        policy: &opened.policy,
+        policy: &decided.policy,
         opened_at,
-        decision: &opened.decision,
+        decision: &decided.decision,
         outcomes,
         closed_at: now,
         turn: &turn,

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use almanac_checker::check_cron_scaling;
-use almanac_engine::cron_scaling::{Because, CronScaling, gather};
+use almanac_engine::cron_scaling::{Cause, CronScaling, gather};
 use almanac_engine::turn;
 use almanac_engine::{
-    Agenda, Field, Identity, PolicyName, PolicyObject, PriorWrite, Reach, RunStart, Slim, Target,
-    Value, Why, World, begin,
+    Agenda, EffectReason, Field, Identity, PolicyName, PolicyObject, PriorWrite, Reach, RunStart,
+    Slim, Target, Value, World, begin,
 };
 use almanac_fixtures::names;
 use jiff::Timestamp;
@@ -16,12 +16,12 @@ use super::cron::{Rule, checked, close, decision_of};
 
 /// Who set a field last.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Holder {
+pub(crate) struct LastWrite {
     pub(crate) value: Option<u32>,
     pub(crate) policy: PolicyName,
     /// The rule, by its index.
     pub(crate) rule: Option<u32>,
-    pub(crate) because: Because,
+    pub(crate) cause: Cause,
     pub(crate) since: Option<Timestamp>,
 }
 
@@ -30,7 +30,7 @@ pub(crate) struct Holder {
 pub(crate) struct Run {
     pub(crate) world: World,
     pub(crate) start: RunStart,
-    pub(crate) holders: BTreeMap<(Identity, Field), Holder>,
+    pub(crate) last_writes: BTreeMap<(Identity, Field), LastWrite>,
     /// Everything that was ever set, in order.
     pub(crate) effects: Vec<(Timestamp, PolicyName, turn::Effect)>,
     agenda: Agenda,
@@ -69,14 +69,15 @@ impl Run {
         for (policy, at) in first_turns {
             agenda.set(&policy, Some(at));
         }
-        let mut holders: BTreeMap<_, Holder> = BTreeMap::new();
+        let mut last_writes: BTreeMap<_, LastWrite> = BTreeMap::new();
         for held in held {
             let place = (held.target.clone(), held.field);
-            if holders.get(&place).is_none_or(|known| known.since <= held.since) {
-                holders.insert(place, holder(&held.policy, &held.value, held.why, held.since));
+            if last_writes.get(&place).is_none_or(|known| known.since <= held.since) {
+                last_writes
+                    .insert(place, holder(&held.policy, &held.value, held.reason, held.since));
             }
         }
-        Run { world, start: RunStart::default(), holders, effects: Vec::new(), agenda }
+        Run { world, start: RunStart::default(), last_writes, effects: Vec::new(), agenda }
     }
 
     /// Takes the turns before an instant, each checked.
@@ -93,15 +94,15 @@ impl Run {
             violations.stop();
             self.agenda.set(&policy, turn.wake_at);
             for effect in turn.effects {
-                let holder = holder(&policy, &effect.value, effect.why, Some(at));
-                self.holders.insert((effect.target.clone(), effect.field), holder);
+                let holder = holder(&policy, &effect.value, effect.reason, Some(at));
+                self.last_writes.insert((effect.target.clone(), effect.field), holder);
                 self.effects.push((at, policy.clone(), effect));
             }
         }
     }
 
-    pub(crate) fn holder_of(&self, target: &Target, field: Field) -> Option<&Holder> {
-        self.holders.get(&(target.identity().clone(), field))
+    pub(crate) fn last_write_of(&self, target: &Target, field: Field) -> Option<&LastWrite> {
+        self.last_writes.get(&(target.identity().clone(), field))
     }
 
     /// The bounds of an autoscaler as they are now.
@@ -111,10 +112,15 @@ impl Run {
     }
 }
 
-fn holder(policy: &PolicyName, value: &Value, why: Why, since: Option<Timestamp>) -> Holder {
-    let Why::CronScaling(reason) = why else { panic!("only cron rules run here") };
-    let (rule, because) = (reason.rule, reason.because);
-    Holder { value: value.number(), policy: policy.clone(), rule, because, since }
+fn holder(
+    policy: &PolicyName,
+    value: &Value,
+    reason: EffectReason,
+    since: Option<Timestamp>,
+) -> LastWrite {
+    let EffectReason::CronScaling(reason) = reason else { panic!("only cron rules run here") };
+    let (rule, cause) = (reason.rule, reason.cause);
+    LastWrite { value: value.number(), policy: policy.clone(), rule, cause, since }
 }
 
 /// The name of an object of cron rules.
@@ -125,5 +131,5 @@ pub(crate) fn object_name(name: &str) -> Identity {
 /// Adds an object of cron rules to a world.
 pub(crate) fn add_rules(world: &mut World, name: &str, target: Target, rules: &[Rule]) {
     let object: PolicyObject<CronScaling, _> = PolicyObject::new(checked(target, rules, &[]));
-    world.hold(object_name(name), Slim::CronScaling(object));
+    world.upsert(object_name(name), Slim::CronScaling(object));
 }

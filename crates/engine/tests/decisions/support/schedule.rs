@@ -4,11 +4,11 @@ use almanac_checker::{
     ClosedSchedule, Violations, check_schedule_settled, check_scheduled_capacity,
 };
 use almanac_engine::scheduled_capacity::{
-    self, Because, Change, Decision, Input, Published, ScheduledCapacity, explain, gather,
+    self, Cause, Change, Decision, Input, Published, ScheduledCapacity, explain, gather,
 };
 use almanac_engine::turn::{self, OpenTurn, Turn};
 use almanac_engine::{
-    Action, Family, Identity, Opened, Outcome, PolicyName, PolicyObject, Reach, Reason, World,
+    Action, Family, Identity, OpenDecision, Outcome, PolicyName, PolicyObject, Reach, Reason, World,
 };
 use almanac_fixtures::names;
 use jiff::Timestamp;
@@ -30,9 +30,9 @@ impl Publish for Schedule {
 
 /// What was decided at the opening of a turn.
 pub(crate) fn decision_of(open: &OpenTurn) -> &Decision {
-    match open.opened() {
-        Opened::ScheduledCapacity(open) => &open.decision,
-        Opened::CronScaling(_) => panic!("it is the turn of cron rules"),
+    match open.decision() {
+        OpenDecision::ScheduledCapacity(open) => &open.decision,
+        OpenDecision::CronScaling(_) => panic!("it is the turn of cron rules"),
     }
 }
 
@@ -43,7 +43,7 @@ pub(crate) fn close(
     outcomes: &[Outcome],
     spoil: &dyn Fn(&mut Turn),
 ) -> (Turn, Violations) {
-    let Opened::ScheduledCapacity(opened) = open.opened().clone() else {
+    let OpenDecision::ScheduledCapacity(decided) = open.decision().clone() else {
         panic!("it is the turn of cron rules")
     };
     let (identity, opened_at) = (open.policy().identity.clone(), open.at());
@@ -52,10 +52,10 @@ pub(crate) fn close(
     spoil(&mut turn);
     let violations = check_schedule_settled(&ClosedSchedule {
         identity: &identity,
-        policy: &opened.policy,
+        policy: &decided.policy,
         opened_at,
         before,
-        decision: &opened.decision,
+        decision: &decided.decision,
         outcomes,
         turn: &turn,
         world,
@@ -108,7 +108,7 @@ impl Producer {
         self.decide(instant(now)).memory.next
     }
 
-    pub(crate) fn explain(&self, now: &str) -> Vec<Reason<Because>> {
+    pub(crate) fn explain(&self, now: &str) -> Vec<Reason<Cause>> {
         explain(&self.input(), instant(now))
     }
 
