@@ -23,17 +23,17 @@ pub(crate) use almanac_fixtures::names::cron_federated_hpa as policy;
 
 use crate::cluster::Cluster;
 use crate::families::Families;
-use crate::policies::{PolicyFollower, Unrecorded, WorkQueues};
+use crate::policies::{PolicyFollower, UnwrittenStatuses, WorkQueues};
 use crate::reconciler::Reconciler;
 use crate::targets::Targets;
 use crate::term::MAX_CONCURRENT_TURNS;
-use crate::turns::Turns;
+use crate::work_queue::WorkQueue;
 
 /// The controllers of `CronFederatedHPA`s before an API server.
 pub(crate) struct TestBench {
     pub(crate) cluster: Arc<Cluster>,
     controller: Arc<Reconciler>,
-    turns: Arc<Turns>,
+    turns: Arc<WorkQueue>,
     follower: PolicyFollower,
     stub: Stub,
     begun: (Timestamp, Instant),
@@ -47,16 +47,16 @@ impl TestBench {
         let clock = Clock::from_fn(move || shown(begun, Instant::now()));
         let client = stub.client();
         let cluster = Arc::new(Cluster::default());
-        let [turns, records] = [(); 2].map(|()| Arc::new(Turns::new(clock.clone())));
+        let [turns, statuses] = [(); 2].map(|()| Arc::new(WorkQueue::new(clock.clone())));
         let budget = WriteBudget::new(WriteLimits::default());
         let writer = Writer::new(client.clone(), Fence::open(), budget, WriteMetrics::default());
         let (events, telling) = EventLog::new(writer.clone(), "test", &EventMetrics::default());
         let targets = Targets::new(client, writer, Arc::clone(&cluster), Arc::clone(&turns), false);
-        let queues = WorkQueues { turns: Arc::clone(&turns), records: Arc::clone(&records) };
+        let queues = WorkQueues { turns: Arc::clone(&turns), statuses: Arc::clone(&statuses) };
         let (mut follower, _) = PolicyFollower::new(
             Family::CronScaling,
             clock.clone(),
-            Unrecorded::default(),
+            UnwrittenStatuses::default(),
             Arc::clone(&cluster),
             queues,
         );
@@ -65,7 +65,7 @@ impl TestBench {
         let controller = Arc::new(Reconciler {
             cluster: Arc::clone(&cluster),
             targets: Arc::new(targets),
-            records,
+            statuses,
             families: Families::default(),
             events,
             clock,
@@ -111,13 +111,13 @@ impl TestBench {
     }
 
     /// How often something with this in its path was asked for.
-    pub(crate) fn asked_for(&self, part: &str) -> usize {
-        self.stub.asked_for(|asked| asked.path.contains(part)).len()
+    pub(crate) fn requests_for(&self, part: &str) -> usize {
+        self.stub.requests_where(|asked| asked.path.contains(part)).len()
     }
 
     /// When an object was patched, each time, and where.
     pub(crate) fn patched(&self) -> Vec<(Timestamp, String)> {
-        let patches = self.stub.asked_for(|asked| asked.method == Method::PATCH);
+        let patches = self.stub.requests_where(|asked| asked.method == Method::PATCH);
         let told = patches
             .iter()
             .map(|asked| (shown(self.begun, asked.at), format!("{}?{}", asked.path, asked.query)));

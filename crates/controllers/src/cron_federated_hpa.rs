@@ -7,7 +7,7 @@ mod metrics;
 mod report;
 
 use almanac_api::status::conditions::conditions;
-use almanac_api::status::cron_federated_hpa::{statements, write, write_without_policy};
+use almanac_api::status::cron_federated_hpa::{condition_states, write, write_without_policy};
 use almanac_api::status::replacing_patch;
 use almanac_engine::cron_scaling::Memory;
 use almanac_engine::{Identity, Recorded};
@@ -48,9 +48,11 @@ impl FamilyController for CronFederatedHpas {
         let object = state.world.cron_scalings.get(policy)?;
         let checked = object.policy.as_deref();
         let memory = object.memory.as_ref();
-        let statements = statements(checked, &entry.findings, entry.problem.as_deref(), memory);
+        let condition_states =
+            condition_states(checked, &entry.findings, entry.problem.as_deref(), memory);
         let generation = entry.revision.generation();
-        let conditions = conditions(&entry.recorded.conditions(), &statements, generation, now);
+        let conditions =
+            conditions(&entry.recorded.conditions(), &condition_states, generation, now);
         let status = if let Some(checked) = checked {
             // Before its first turn there is nothing to tell: an object that has a status without
             // histories would be taken for one that was forgotten.
@@ -64,7 +66,7 @@ impl FamilyController for CronFederatedHpas {
         let status = serde_json::to_value(&status).ok()?;
         Some(Composed {
             status,
-            statements: statements.to_vec(),
+            condition_states: condition_states.to_vec(),
             method: WriteMethod::MergePatch(patch),
         })
     }
@@ -73,7 +75,7 @@ impl FamilyController for CronFederatedHpas {
         for recorded in recorded {
             if let Recorded::CronScaling(recorded) = recorded {
                 self.metrics.count(recorded);
-                report::tell(of, recorded, events);
+                report::report(of, recorded, events);
             }
         }
     }

@@ -5,7 +5,7 @@
 //! what is told and counted of what has happened.
 
 use almanac_api::kinds::Kind;
-use almanac_api::status::conditions::{ConditionReason, ConditionType, Statement};
+use almanac_api::status::conditions::{ConditionReason, ConditionState, ConditionType};
 use almanac_engine::{Family, Identity, PolicyName, Recorded};
 use almanac_shell::clock::Clock;
 use almanac_shell::event_log::{EventLog, ObjectReference};
@@ -38,15 +38,15 @@ pub(crate) trait FamilyController: Send + Sync {
 /// A status, and how it is written.
 pub(crate) struct Composed {
     pub(crate) status: Value,
-    pub(crate) statements: Vec<Statement>,
+    pub(crate) condition_states: Vec<ConditionState>,
     pub(crate) method: WriteMethod,
 }
 
 impl Composed {
     /// Why the object needs somebody's attention, if it does.
     pub(crate) fn why_not_ready(&self) -> Option<ConditionReason> {
-        let mut statements = self.statements.iter();
-        let ready = statements.find(|it| it.about == ConditionType::Ready && !it.holds)?;
+        let mut condition_states = self.condition_states.iter();
+        let ready = condition_states.find(|it| it.about == ConditionType::Ready && !it.holds)?;
         Some(ready.reason)
     }
 }

@@ -32,4 +32,4 @@ mod reconciler;
 mod status_writer;
 mod targets;
 mod term;
-mod turns;
+mod work_queue;

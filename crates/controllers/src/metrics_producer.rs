@@ -6,7 +6,7 @@
 mod published;
 
 use almanac_api::status::conditions::conditions;
-use almanac_api::status::metrics_producer::{statements, write};
+use almanac_api::status::metrics_producer::{condition_states, write};
 use almanac_engine::{Identity, Recorded};
 use almanac_shell::clock::Clock;
 use almanac_shell::event_log::EventLog;
@@ -49,14 +49,15 @@ impl FamilyController for MetricsProducers {
             Some(object) => Some(object.memory?),
             None => None,
         };
-        let statements = statements(&entry.findings);
+        let condition_states = condition_states(&entry.findings);
         let generation = entry.revision.generation();
-        let conditions = conditions(&entry.recorded.conditions(), &statements, generation, now);
+        let conditions =
+            conditions(&entry.recorded.conditions(), &condition_states, generation, now);
         let status = write(published.as_ref(), conditions, generation);
         // A status is plain data; it can always be written.
         let status = serde_json::to_value(&status).ok()?;
         let method = WriteMethod::ServerSideApply(status.clone());
-        Some(Composed { status, statements: statements.to_vec(), method })
+        Some(Composed { status, condition_states: condition_states.to_vec(), method })
     }
 
     fn report(&self, _: &ReportSubject, recorded: &[Recorded], _: &EventLog) {

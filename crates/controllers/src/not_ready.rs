@@ -64,12 +64,12 @@ mod tests {
     #[test]
     fn whoever_needs_attention_is_counted_while_we_lead_recorded_or_not() {
         let (cluster, fence) = (Arc::new(Cluster::default()), Fence::open());
-        for (name, is_recorded) in [("recorded", true), ("unrecorded", false)] {
+        for (name, is_written) in [("recorded", true), ("unrecorded", false)] {
             let object = at_nine(name, "apps/v1", "Deployment");
             let object = serde_json::from_value(object).expect("it has the shape of one");
             let mut entry = PolicyEntry::of(&object, 1);
             entry.not_ready = Some(ConditionReason::TargetNotFound);
-            entry.is_recorded = is_recorded;
+            entry.is_written = is_written;
             cluster.lock().policies.insert(policy(name), entry);
         }
         let leading = Leadership::default();

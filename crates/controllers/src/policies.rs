@@ -3,7 +3,7 @@
 //! The meaning of an object comes from the one conversion to its slim form. This module tracks which
 //! revision of an object is known, what was remembered of it, and that it is removed once it is deleted.
 
-mod unrecorded;
+mod unwritten;
 
 use std::sync::Arc;
 
@@ -17,19 +17,19 @@ use serde_json::{Map, Value};
 use tokio::sync::watch;
 
 use crate::cluster::{Cluster, ClusterState, PolicyEntry, is_older};
-use crate::turns::Turns;
+use crate::work_queue::WorkQueue;
 
-pub(crate) use unrecorded::Unrecorded;
+pub(crate) use unwritten::UnwrittenStatuses;
 
 /// Fills the world with the policies of a family.
 pub(crate) struct PolicyFollower {
     family: Family,
     kind: Kind,
     clock: Clock,
-    unrecorded: Unrecorded,
+    unwritten: UnwrittenStatuses,
     cluster: Arc<Cluster>,
-    turns: Arc<Turns>,
-    records: Arc<Turns>,
+    turns: Arc<WorkQueue>,
+    statuses: Arc<WorkQueue>,
     listing: u32,
     listed: watch::Sender<ListProgress>,
 }
@@ -38,9 +38,9 @@ pub(crate) struct PolicyFollower {
 #[derive(Clone)]
 pub(crate) struct WorkQueues {
     /// Whoever has a turn to take.
-    pub(crate) turns: Arc<Turns>,
+    pub(crate) turns: Arc<WorkQueue>,
     /// Whoever has something to record.
-    pub(crate) records: Arc<Turns>,
+    pub(crate) statuses: Arc<WorkQueue>,
 }
 
 /// How far the first listing of a kind has come.
@@ -70,16 +70,16 @@ impl PolicyFollower {
     pub(crate) fn new(
         family: Family,
         clock: Clock,
-        unrecorded: Unrecorded,
+        unwritten: UnwrittenStatuses,
         cluster: Arc<Cluster>,
         queues: WorkQueues,
     ) -> (Self, watch::Receiver<ListProgress>) {
         let (listed, whole) = watch::channel(ListProgress::NotYet);
         let kind = Kind::of_family(family);
-        let WorkQueues { turns, records } = queues;
+        let WorkQueues { turns, statuses } = queues;
         let listing = 0;
         let follower =
-            Self { family, kind, clock, unrecorded, cluster, turns, records, listing, listed };
+            Self { family, kind, clock, unwritten, cluster, turns, statuses, listing, listed };
         (follower, whole)
     }
 
@@ -111,13 +111,13 @@ impl PolicyFollower {
         };
         let before = target(state);
         if let Some(slim) = checked.slim {
-            let slim = if is_new { self.unrecorded.join(&policy, &entry.uid, slim) } else { slim };
+            let slim = if is_new { self.unwritten.join(&policy, &entry.uid, slim) } else { slim };
             state.world.upsert(policy.identity.clone(), slim);
         }
         let now = target(state);
         state.targets.set_target_of(&policy, before.as_ref(), now.as_ref());
         // Until it is compared with the status, it may be more than that tells.
-        entry.is_recorded = false;
+        entry.is_written = false;
         state.policies.insert(policy, entry);
     }
 
@@ -128,7 +128,7 @@ impl PolicyFollower {
             state.targets.set_target_of(policy, target, None);
             state.world.remove_policy(policy);
             self.turns.forget(policy);
-            self.records.forget(policy);
+            self.statuses.forget(policy);
         }
     }
 }
@@ -175,7 +175,7 @@ impl Follower for PolicyFollower {
         entry.version = told.version;
         if !entry.recorded.is(&object.data["status"]) {
             entry.recorded = told.recorded;
-            self.records.wake(&policy);
+            self.statuses.wake(&policy);
         }
         if entry.revision != told.revision {
             entry.revision = told.revision;

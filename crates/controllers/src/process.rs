@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 use crate::families::Families;
 use crate::leadership::Leadership;
 use crate::not_ready::NotReady;
-use crate::policies::Unrecorded;
+use crate::policies::UnwrittenStatuses;
 use crate::term;
 
 /// What is to be carried out, and how.
@@ -65,7 +65,7 @@ pub struct Process {
     switch: Switch,
     families: Families,
     leading: Leadership,
-    unrecorded: Unrecorded,
+    unwritten: UnwrittenStatuses,
 }
 
 impl Process {
@@ -83,7 +83,7 @@ impl Process {
         process_metrics::register(registry);
         let leading = Leadership::default();
         registry.register_collector(Box::new(leading.clone()));
-        registry.register_collector(Box::new(health.views().clone()));
+        registry.register_collector(Box::new(health.watch_ages().clone()));
         registry.register_collector(Box::new(NotReady::new(leading.clone())));
         let budget = WriteBudget::new(options.limits);
         registry.register_collector(Box::new(budget.clone()));
@@ -91,8 +91,8 @@ impl Process {
         registry.register_collector(Box::new(switch.clone()));
         let families = Families::default();
         families.register(registry, &leading, &options.clock, &switch);
-        let unrecorded = Unrecorded::default();
-        Process { client, options, health, metrics, budget, switch, families, leading, unrecorded }
+        let unwritten = UnwrittenStatuses::default();
+        Process { client, options, health, metrics, budget, switch, families, leading, unwritten }
     }
 
     /// Runs until the token ends; then finishes what is under way and lets go of the lease.
@@ -127,7 +127,7 @@ impl Process {
     /// may still be there.
     async fn after_term(&self, pause: Duration, end: &CancellationToken) {
         if let Some(cluster) = self.leading.end() {
-            self.unrecorded.keep(&cluster);
+            self.unwritten.keep(&cluster);
         }
         self.health.stop_heartbeat();
         tokio::select! {
@@ -149,7 +149,7 @@ impl Process {
             metrics: self.metrics.clone(),
             families: self.families.clone(),
             leading: self.leading.clone(),
-            unrecorded: self.unrecorded.clone(),
+            unwritten: self.unwritten.clone(),
         };
         term.run(end).await;
         (!end.is_cancelled()).then(|| begun.elapsed())

@@ -14,14 +14,14 @@ use almanac_engine::{
 };
 use almanac_shell::clock::Clock;
 use almanac_shell::event_log::EventLog;
-use almanac_shell::lease::{Fenced, Position, Switch};
+use almanac_shell::lease::{Fenced, StopState, Switch};
 use almanac_shell::writer::StillWanted;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::cluster::{Cluster, ClusterState, PolicyEntry, SpecRevision};
 use crate::families::{Families, ReportSubject};
 use crate::targets::{ObservedTarget, TargetError, Targets};
-use crate::turns::Turns;
+use crate::work_queue::WorkQueue;
 
 /// A target that cannot be used, and is not followed, is looked at again after about so long.
 const RECHECK_INTERVAL: SignedDuration = SignedDuration::from_secs(60);
@@ -30,7 +30,7 @@ const RECHECK_INTERVAL: SignedDuration = SignedDuration::from_secs(60);
 pub(crate) struct Reconciler {
     pub(crate) cluster: Arc<Cluster>,
     pub(crate) targets: Arc<Targets>,
-    pub(crate) records: Arc<Turns>,
+    pub(crate) statuses: Arc<WorkQueue>,
     pub(crate) families: Families,
     pub(crate) events: EventLog,
     pub(crate) clock: Clock,
@@ -66,9 +66,9 @@ impl Reconciler {
     /// Takes the turn of one policy. When it wants its next one.
     pub(crate) async fn take_turn(&self, policy: &PolicyName) -> Option<Timestamp> {
         let about = self.about(policy)?;
-        let position = self.switch.position();
-        let passed_over = self.skip_stopped(policy, &about, position);
-        if position == Position::Stopped
+        let stop_state = self.switch.stop_state();
+        let passed_over = self.skip_stopped(policy, &about, stop_state);
+        if stop_state == StopState::Stopped
             && let Some(turn) = passed_over
         {
             // Who has no turn to come would not be there when all goes on, and whatever is wrong with its
@@ -83,20 +83,20 @@ impl Reconciler {
         let Some((open, over)) = self.open(policy, &about, unknown.as_ref()) else {
             // There is nothing to carry out, which is worth recording; or it was changed meanwhile,
             // and that gives it another turn.
-            self.records.wake(policy);
+            self.statuses.wake(policy);
             return None;
         };
         let opened_at = open.at();
         // Whoever does not lead any more has nothing to settle either.
         let still_wanted = || {
-            position != Position::Stopped
-                && self.switch.position() == position
+            stop_state != StopState::Stopped
+                && self.switch.stop_state() == stop_state
                 && self.is_still_wanted(policy, &about, open.deadline())
         };
         let applied = self.apply(&about, &open, &over, unknown.as_ref(), &still_wanted).await;
         let (outcomes, news) = applied.ok()?;
         let wake_at = self.close(policy, &about, open, outcomes, news);
-        self.records.wake(policy);
+        self.statuses.wake(policy);
         let is_not_writable = self.about(policy).is_some_and(|about| about.is_not_writable);
         let looks_again = about.target.filter(|_| is_not_writable || unknown.is_some());
         let looks_again = looks_again.and_then(|target| {
@@ -111,24 +111,24 @@ impl Reconciler {
         &self,
         policy: &PolicyName,
         about: &TurnSubject,
-        position: Position,
+        stop_state: StopState,
     ) -> Option<Turn> {
         let now = self.clock.now();
-        let until = position.stopped_until(now)?;
+        let until = stop_state.stopped_until(now)?;
         let turn = {
             let mut state = self.cluster.lock();
             let turn = turn::skip_stopped(&mut state.world, policy, until, now)?;
             // The turn that follows tells whatever else there is, once.
-            if turn.recorded.is_empty() && position != Position::Stopped {
+            if turn.recorded.is_empty() && stop_state != StopState::Stopped {
                 return Some(turn);
             }
             if let Some(entry) = state.policies.get_mut(policy) {
-                entry.is_recorded = false;
+                entry.is_written = false;
             }
             turn
         };
         self.report(policy, about, &turn, None);
-        self.records.wake(policy);
+        self.statuses.wake(policy);
         Some(turn)
     }
 
@@ -252,7 +252,7 @@ impl Reconciler {
             if entry.revision == about.revision {
                 entry.note(news);
             }
-            entry.is_recorded = false;
+            entry.is_written = false;
             let mut turn = open.close(world, outcomes, now);
             let foreign = target.as_ref().map(|target| targets.foreign(target)).unwrap_or_default();
             let changes: Vec<ExternalChange> = foreign.iter().map(|it| it.change).collect();

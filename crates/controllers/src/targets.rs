@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use almanac_api::status::TargetProblem;
 use almanac_engine::{Autoscaler, Identity, TargetReference};
-use almanac_shell::following::{Views, follow};
+use almanac_shell::following::{WatchAges, follow};
 use almanac_shell::writer::Writer;
 use kube::Client;
 use tokio::sync::Semaphore;
@@ -25,7 +25,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::cluster::{Cluster, ClusterState};
-use crate::turns::Turns;
+use crate::work_queue::WorkQueue;
 use followed::Following;
 use kind::{Kind, Resolved};
 use lanes::Lanes;
@@ -76,7 +76,7 @@ pub(crate) struct Targets {
     client: Client,
     writer: Writer,
     cluster: Arc<Cluster>,
-    turns: Arc<Turns>,
+    turns: Arc<WorkQueue>,
     allow_cluster_scoped: bool,
     kinds: Mutex<Kinds>,
     /// A kind that does not answer holds up nobody but its own.
@@ -84,7 +84,7 @@ pub(crate) struct Targets {
     /// How many targets may be tried at a time. It is not waited for.
     trials: Semaphore,
     /// Tells how old the view of a followed kind is.
-    views: Views,
+    watch_ages: WatchAges,
     /// Whoever follows a kind. They end with this.
     followers: Mutex<JoinSet<()>>,
     /// Ends when one of them does, which none does by itself.
@@ -104,7 +104,7 @@ impl Targets {
         client: Client,
         writer: Writer,
         cluster: Arc<Cluster>,
-        turns: Arc<Turns>,
+        turns: Arc<WorkQueue>,
         allow_cluster_scoped: bool,
     ) -> Self {
         Self {
@@ -116,15 +116,15 @@ impl Targets {
             kinds: Mutex::default(),
             lanes: Lanes::new(),
             trials: Semaphore::new(MAX_CONCURRENT_TRIALS),
-            views: Views::default(),
+            watch_ages: WatchAges::default(),
             followers: Mutex::new(JoinSet::new()),
             fell_over: CancellationToken::new(),
         }
     }
 
     /// The same, with the views of what is followed among these.
-    pub(crate) fn seen_by(self, views: Views) -> Self {
-        Self { views, ..self }
+    pub(crate) fn with_watch_ages(self, watch_ages: WatchAges) -> Self {
+        Self { watch_ages, ..self }
     }
 
     /// Waits until somebody who follows a kind has fallen over. What is known of the kind is not so any
@@ -265,12 +265,12 @@ impl Targets {
             let (following, follower) = followed::follower(kind, cluster, turns);
             let client = self.client.clone();
             let resource = resolved.resource.clone();
-            let view = self.views.begin(&resource.plural, false);
+            let watch_age = self.watch_ages.begin(&resource.plural, false);
             let mut followers = self.followers.lock().unwrap_or_else(PoisonError::into_inner);
             let is_over = self.fell_over.clone().drop_guard();
             followers.spawn(async move {
                 let (mut follower, _is_over) = (follower, is_over);
-                follow(client, &resource, view, &mut follower).await;
+                follow(client, &resource, watch_age, &mut follower).await;
             });
             following
         });

@@ -9,7 +9,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use almanac_api::kinds::Kind;
-use almanac_api::status::conditions::{ConditionReason, Statement};
+use almanac_api::status::conditions::{ConditionReason, ConditionState};
 use almanac_engine::{Family, Identity, PolicyName};
 use almanac_shell::budget::WriteBudget;
 use almanac_shell::endpoints::{Health, Heartbeat};
@@ -26,12 +26,12 @@ use tokio_util::sync::CancellationToken;
 use crate::cluster::{Cluster, StatusSnapshot};
 use crate::families::{Composed, Families, ReportSubject};
 use crate::leadership::Leadership;
-use crate::policies::{ListProgress, PolicyFollower, Unrecorded, WorkQueues};
+use crate::policies::{ListProgress, PolicyFollower, UnwrittenStatuses, WorkQueues};
 use crate::process::{Metrics, Options};
 use crate::reconciler::Reconciler;
 use crate::status_writer::{StatusUpdate, StatusWriter, WriteResult};
 use crate::targets::Targets;
-use crate::turns::Turns;
+use crate::work_queue::WorkQueue;
 
 /// How many policies may have their turns at the same time. Most of a turn is waiting for the API
 /// server, and how many requests go at once is limited elsewhere.
@@ -54,14 +54,14 @@ pub(crate) struct Term {
     pub(crate) metrics: Metrics,
     pub(crate) families: Families,
     pub(crate) leading: Leadership,
-    pub(crate) unrecorded: Unrecorded,
+    pub(crate) unwritten: UnwrittenStatuses,
 }
 
 /// What all parts of a term share.
 struct Shared {
     cluster: Arc<Cluster>,
-    turns: Arc<Turns>,
-    records: Arc<Turns>,
+    turns: Arc<WorkQueue>,
+    statuses: Arc<WorkQueue>,
     writing: StatusWriter,
     families: Families,
     events: EventLog,
@@ -75,13 +75,13 @@ impl Term {
         let (mut following, mut working) = (JoinSet::new(), JoinSet::new());
         let (shared, writing_events) = self.begin();
         let shared = Arc::new(shared);
-        let mut telling = JoinSet::new();
-        telling.spawn(writing_events);
+        let mut event_writer = JoinSet::new();
+        event_writer.spawn(writing_events);
         for (kind, listed) in self.follow_policies(&shared, &mut following) {
             let mut followers = [("watching policies", &mut following)];
             tokio::select! {
                 () = self.await_listing(kind, listed) => {}
-                who = first_to_stop(&mut followers) => return self.begin_anew(who),
+                who = first_to_stop(&mut followers) => return self.restart_term(who),
                 () = end.cancelled() => return,
             }
         }
@@ -89,27 +89,27 @@ impl Term {
         self.health.set_ready();
         tracing::info!(policies = shared.cluster.lock().policies.len(), "listed all policies");
 
-        following.spawn(hurry_when_turned(self.switch.clone(), Arc::clone(&shared.turns)));
-        let (end_turns, end_records) = (CancellationToken::new(), CancellationToken::new());
-        working.spawn(give_turns(Arc::clone(&shared), self.health.heartbeat(), end_turns.clone()));
-        let mut recording = JoinSet::new();
+        following.spawn(wake_all_on_switch(self.switch.clone(), Arc::clone(&shared.turns)));
+        let (end_turns, end_statuses) = (CancellationToken::new(), CancellationToken::new());
+        working.spawn(run_turns(Arc::clone(&shared), self.health.heartbeat(), end_turns.clone()));
+        let mut writing_statuses = JoinSet::new();
         // Each has its status at hand while it waits for its turn to write. So that somebody always
         // waits, there are twice as many as may write.
         let at_once = 2 * self.options.limits.at_once.clamp(1, MAX_CONCURRENT_TURNS);
-        recording.spawn(give_records(Arc::clone(&shared), at_once, end_records.clone()));
+        writing_statuses.spawn(write_statuses(Arc::clone(&shared), at_once, end_statuses.clone()));
 
         // None of these ends by itself. Without any one of them a term would go on and only seem to work.
         let mut everybody = [
             ("watching policies", &mut following),
             ("running turns", &mut working),
-            ("writing statuses", &mut recording),
-            ("writing Events", &mut telling),
+            ("writing statuses", &mut writing_statuses),
+            ("writing Events", &mut event_writer),
         ];
         tokio::select! {
             () = end.cancelled() => {}
-            who = first_to_stop(&mut everybody) => return self.begin_anew(who),
+            who = first_to_stop(&mut everybody) => return self.restart_term(who),
             () = shared.reconciler.targets.follower_stopped() => {
-                return self.begin_anew("watching targets");
+                return self.restart_term("watching targets");
             }
         }
         let orderly = async {
@@ -117,16 +117,17 @@ impl Term {
             while working.join_next().await.is_some() {}
             drop(following);
             // Whatever is to be recorded is recorded now, or not at all.
-            shared.records.hurry();
-            while !shared.records.is_quiet() {
+            shared.statuses.wake_all();
+            while !shared.statuses.is_quiet() {
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
-            end_records.cancel();
-            while recording.join_next().await.is_some() {}
+            end_statuses.cancel();
+            while writing_statuses.join_next().await.is_some() {}
             drop(self.leading.end());
             drop(shared);
             // Others wait for the lease; it is not worth much more time to tell of what was done.
-            let _in_time = tokio::time::timeout(EVENT_FLUSH_TIMEOUT, telling.join_next()).await;
+            let _in_time =
+                tokio::time::timeout(EVENT_FLUSH_TIMEOUT, event_writer.join_next()).await;
         };
         if tokio::time::timeout(SHUTDOWN_TIMEOUT, orderly).await.is_err() {
             tracing::warn!("shut down before everything was finished");
@@ -136,15 +137,15 @@ impl Term {
     fn begin(&self) -> (Shared, impl Future<Output = ()> + Send + 'static) {
         let clock = self.options.clock.clone();
         let cluster = Arc::new(Cluster::default());
-        let turns = Arc::new(Turns::new(clock.clone()));
-        let records = Arc::new(Turns::new(clock.clone()));
+        let turns = Arc::new(WorkQueue::new(clock.clone()));
+        let statuses = Arc::new(WorkQueue::new(clock.clone()));
         let writer = Writer::new(
             self.client.clone(),
             self.fence.clone(),
             self.budget.clone(),
             self.metrics.writes.clone(),
         );
-        let (events, telling) =
+        let (events, writing_events) =
             EventLog::new(writer.clone(), &self.options.identity, &self.metrics.events);
         let targets = Targets::new(
             self.client.clone(),
@@ -153,11 +154,11 @@ impl Term {
             Arc::clone(&turns),
             self.options.allow_cluster_scoped_targets,
         );
-        let targets = Arc::new(targets.seen_by(self.health.views().clone()));
+        let targets = Arc::new(targets.with_watch_ages(self.health.watch_ages().clone()));
         let reconciler = Reconciler {
             cluster: Arc::clone(&cluster),
             targets,
-            records: Arc::clone(&records),
+            statuses: Arc::clone(&statuses),
             families: self.families.clone(),
             events: events.clone(),
             clock: clock.clone(),
@@ -165,8 +166,8 @@ impl Term {
         };
         let writing = StatusWriter::new(writer, clock, self.options.seed);
         let families = self.families.clone();
-        let shared = Shared { cluster, turns, records, writing, families, events, reconciler };
-        (shared, telling.run())
+        let shared = Shared { cluster, turns, statuses, writing, families, events, reconciler };
+        (shared, writing_events.run())
     }
 
     fn follow_policies(
@@ -178,19 +179,20 @@ impl Term {
         let follow = |family: &Family| {
             let queues = WorkQueues {
                 turns: Arc::clone(&shared.turns),
-                records: Arc::clone(&shared.records),
+                statuses: Arc::clone(&shared.statuses),
             };
             let (mut follower, listed) = PolicyFollower::new(
                 *family,
                 self.options.clock.clone(),
-                self.unrecorded.clone(),
+                self.unwritten.clone(),
                 Arc::clone(&shared.cluster),
                 queues,
             );
             let kind = Kind::of_family(*family);
             let (client, resource) = (self.client.clone(), kind.resource());
-            let view = self.health.views().begin(&resource.plural, true);
-            following.spawn(async move { follow(client, &resource, view, &mut follower).await });
+            let watch_age = self.health.watch_ages().begin(&resource.plural, true);
+            following
+                .spawn(async move { follow(client, &resource, watch_age, &mut follower).await });
             (kind, listed)
         };
         families.map(follow).collect()
@@ -223,7 +225,7 @@ impl Term {
     }
 
     /// Without one of its parts nothing can be relied on any more.
-    fn begin_anew(&self, who: &str) {
+    fn restart_term(&self, who: &str) {
         tracing::error!("{who} stopped unexpectedly; starting a new term");
         self.health.set_waiting_for("a new term to start");
     }
@@ -231,14 +233,14 @@ impl Term {
 
 /// What was to be tried again later is given up as soon as everything is stopped; and when all goes on,
 /// targets are looked at again that nobody has looked at meanwhile.
-async fn hurry_when_turned(switch: Switch, turns: Arc<Turns>) {
+async fn wake_all_on_switch(switch: Switch, turns: Arc<WorkQueue>) {
     loop {
-        switch.turned().await;
-        turns.hurry();
+        switch.changed().await;
+        turns.wake_all();
     }
 }
 
-async fn give_turns(shared: Arc<Shared>, heartbeat: Heartbeat, end: CancellationToken) {
+async fn run_turns(shared: Arc<Shared>, heartbeat: Heartbeat, end: CancellationToken) {
     let turns = Arc::clone(&shared.turns);
     let lanes = |policy: &PolicyName| shared.written_by(policy);
     let turn = |policy: PolicyName| {
@@ -248,23 +250,23 @@ async fn give_turns(shared: Arc<Shared>, heartbeat: Heartbeat, end: Cancellation
     turns.run(MAX_CONCURRENT_TURNS, Some(&heartbeat), end, lanes, turn).await;
 }
 
-async fn give_records(shared: Arc<Shared>, at_once: usize, end: CancellationToken) {
-    let records = Arc::clone(&shared.records);
+async fn write_statuses(shared: Arc<Shared>, at_once: usize, end: CancellationToken) {
+    let statuses = Arc::clone(&shared.statuses);
     let turn = |policy: PolicyName| {
         let shared = Arc::clone(&shared);
-        async move { shared.record(&policy).await }
+        async move { shared.write_status(&policy).await }
     };
-    records.run(at_once, None, end, |_| Vec::new(), turn).await;
+    statuses.run(at_once, None, end, |_| Vec::new(), turn).await;
 }
 
 impl Shared {
     /// Writes an object's status if it is another one than the API server has. When to try again,
     /// if that failed.
-    async fn record(&self, policy: &PolicyName) -> Option<Timestamp> {
+    async fn write_status(&self, policy: &PolicyName) -> Option<Timestamp> {
         // What has come meanwhile is recorded at once.
         while let Some((record, news)) = self.composed(policy) {
             match self.writing.write(&self.cluster, policy, record).await {
-                WriteResult::Saved => self.tell(policy, &news),
+                WriteResult::Saved => self.report(policy, &news),
                 WriteResult::Failed { again } => return again,
             }
         }
@@ -273,7 +275,7 @@ impl Shared {
 
     /// The status as it is to be, with what is news in its conditions; nothing when the API server
     /// has it already, or when nothing is known of the object yet.
-    fn composed(&self, policy: &PolicyName) -> Option<(StatusUpdate, Vec<Statement>)> {
+    fn composed(&self, policy: &PolicyName) -> Option<(StatusUpdate, Vec<ConditionState>)> {
         let now = self.reconciler.clock.now();
         let mut state = self.cluster.lock();
         let entry = state.policies.get(policy)?;
@@ -284,10 +286,10 @@ impl Shared {
         let entry = state.policies.get_mut(policy)?;
         entry.not_ready = not_ready;
         let Some(composed) = composed else {
-            (entry.is_recorded, entry.failures) = (true, None);
+            (entry.is_written, entry.failures) = (true, None);
             return None;
         };
-        let news = entry.recorded.news(&composed.statements).into_iter().cloned().collect();
+        let news = entry.recorded.news(&composed.condition_states).into_iter().cloned().collect();
         let (recorded, method) = (StatusSnapshot::of(&composed.status), composed.method);
         Some((StatusUpdate { version: entry.version.clone(), recorded, method }, news))
     }
@@ -303,16 +305,16 @@ impl Shared {
     }
 
     /// Tells what somebody has to look after, when that begins.
-    fn tell(&self, policy: &PolicyName, news: &[Statement]) {
+    fn report(&self, policy: &PolicyName, news: &[ConditionState]) {
         // Of what was undone it was told when that was noticed.
-        let is_news = |it: &&Statement| {
+        let is_news = |it: &&ConditionState| {
             it.needs_attention() && it.reason != ConditionReason::UndoneByAnotherWriter
         };
         let Some(worst) = news.iter().rfind(is_news) else { return };
         let uid = self.cluster.lock().policies.get(policy).map(|entry| entry.uid.clone());
         let Some(uid) = uid else { return };
         tracing::warn!(reason = worst.reason.name(), "{}", worst.message);
-        self.events.tell(Event {
+        self.events.emit(Event {
             regarding: ReportSubject {
                 policy: policy.clone(),
                 uid,

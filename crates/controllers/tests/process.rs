@@ -12,7 +12,7 @@ use almanac_shell::budget::WriteLimits;
 use almanac_shell::clock::Clock;
 use almanac_shell::endpoints::Health;
 use almanac_shell::lease::{LeaseOptions, STOP};
-use almanac_stub::{Asked, Fault, Kind, Stub};
+use almanac_stub::{Fault, Kind, ReceivedRequest, Stub};
 use http::{Method, StatusCode};
 use jiff::{SignedDuration, Timestamp};
 use prometheus_client::registry::Registry;
@@ -63,7 +63,7 @@ impl Running {
     /// Goes wrong with everything that is sent to a place.
     fn fail(&self, place: &str) {
         let failed = Fault::answer(StatusCode::INTERNAL_SERVER_ERROR, "etcd is gone");
-        self.stub.inject(failed.matching(Asked::is_write).path_contains(place).always());
+        self.stub.inject(failed.matching(ReceivedRequest::is_write).path_contains(place).always());
     }
 
     /// The executions of the rule in the status: successes and failures.
@@ -131,7 +131,7 @@ async fn what_another_writer_undoes_is_told_once() {
     });
     running.stub.change("deployments", "default", "shop", &undo);
     seconds(60).await;
-    let warnings = running.stub.asked_for(|asked| {
+    let warnings = running.stub.requests_where(|asked| {
         asked.method == Method::POST && asked.body["reason"] == "UndoneByAnotherWriter"
     });
     assert_eq!(warnings.len(), 1, "{warnings:#?}");

@@ -19,7 +19,7 @@ use prometheus_client::registry::Registry;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use crate::following::Views;
+use crate::following::WatchAges;
 use crate::monotonic::Monotonic;
 
 pub use listener::listen;
@@ -47,7 +47,7 @@ struct HealthInner {
     /// How often all was over.
     life: AtomicU64,
     /// What is followed now.
-    views: Views,
+    watch_ages: WatchAges,
 }
 
 /// Gives signs of life.
@@ -89,7 +89,7 @@ impl Health {
             awaited: Mutex::default(),
             alive_at: AtomicU64::default(),
             life: AtomicU64::default(),
-            views: Views::default(),
+            watch_ages: WatchAges::default(),
         };
         Self { inner: Arc::new(inner) }
     }
@@ -108,18 +108,17 @@ impl Health {
         *self.inner.awaited.lock().unwrap_or_else(PoisonError::into_inner) = awaited;
     }
 
-    /// The views of what is followed. While one of a kind that is needed is too old, the process is not
-    /// ready.
+    /// The ages of all watches. While a required one is stale, the process is not ready.
     #[must_use]
-    pub fn views(&self) -> &Views {
-        &self.inner.views
+    pub fn watch_ages(&self) -> &WatchAges {
+        &self.inner.watch_ages
     }
 
     /// Says what is waited for, if anything is.
     pub(crate) fn waiting_for(&self) -> Option<String> {
         let awaited = self.inner.awaited.lock().unwrap_or_else(PoisonError::into_inner).clone();
         awaited.or_else(|| {
-            let kind = self.inner.views.stale()?;
+            let kind = self.inner.watch_ages.stale()?;
             Some(format!("news of {kind}: the watch has been silent for minutes"))
         })
     }

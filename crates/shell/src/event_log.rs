@@ -35,7 +35,7 @@ pub struct ObjectReference {
     pub uid: String,
 }
 
-/// One happening. Equal ones that follow each other soon are told by one Event, which counts them; so a note
+/// One happening. Equal ones that follow each other soon are queued by one Event, which counts them; so a note
 /// does not repeat what the Event has anyway, its time above all.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Event {
@@ -51,9 +51,9 @@ pub struct Event {
     pub note: String,
 }
 
-/// A happening, and when it was told.
+/// A happening, and when it was queued.
 struct QueuedEvent {
-    happening: Event,
+    event: Event,
     at: Timestamp,
 }
 
@@ -95,27 +95,27 @@ impl EventLog {
     /// A log that is written by [`EventLogWriter::run`].
     #[must_use]
     pub fn new(writer: Writer, identity: &str, metrics: &EventMetrics) -> (Self, EventLogWriter) {
-        let (warnings, told_warnings) = mpsc::channel(QUEUE_CAPACITY);
-        let (others, told_others) = mpsc::channel(QUEUE_CAPACITY);
+        let (warnings, queued_warnings) = mpsc::channel(QUEUE_CAPACITY);
+        let (others, queued_others) = mpsc::channel(QUEUE_CAPACITY);
         let left_out = metrics.left_out.clone();
         let log = Self { warnings, others, left_out: left_out.clone() };
         let identity = Arc::from(identity);
         let writer = EventLogWriter {
             writer,
-            warnings: told_warnings,
-            others: told_others,
+            warnings: queued_warnings,
+            others: queued_others,
             identity,
             left_out,
         };
         (log, writer)
     }
 
-    /// Tells something. Never waits.
-    pub fn tell(&self, mut happening: Event) {
-        happening.note.truncate(cut(&happening.note, MAX_NOTE_LENGTH).len());
-        let sender = if happening.is_warning { &self.warnings } else { &self.others };
-        // It may wait for long, and people read an Event's time as that of what happened.
-        if sender.try_send(QueuedEvent { happening, at: Timestamp::now() }).is_err() {
+    /// Queues an Event to be written. Never waits.
+    pub fn emit(&self, mut event: Event) {
+        event.note.truncate(cut(&event.note, MAX_NOTE_LENGTH).len());
+        let sender = if event.is_warning { &self.warnings } else { &self.others };
+        // It may wait for a long time, and people read an Event's time as that of what happened.
+        if sender.try_send(QueuedEvent { event, at: Timestamp::now() }).is_err() {
             self.left_out.inc();
         }
     }
@@ -131,22 +131,22 @@ pub struct EventLogWriter {
 }
 
 impl EventLogWriter {
-    /// Writes until nobody is left who could tell something, and everything told is written.
+    /// Writes until every sender is gone and every queued Event is written.
     pub async fn run(mut self) {
         let pace = WriteBudget::new(EVENT_RATE);
         let mut recent = RecentSeries::default();
         let mut ending: BTreeMap<String, Instant> = BTreeMap::new();
-        while let Some(told) = self.next().await {
+        while let Some(queued) = self.next().await {
             ending.retain(|_, since| since.elapsed() < TERMINATING_NAMESPACE_TTL);
-            let namespace = told.happening.regarding.namespace.clone();
+            let namespace = queued.event.regarding.namespace.clone();
             if ending.contains_key(&namespace) {
                 self.left_out.inc();
                 continue;
             }
             drop(pace.permit(Urgency::Event).await);
-            match self.write(told, &mut recent).await {
+            match self.write(queued, &mut recent).await {
                 Ok(()) => {}
-                // The term is about to be over, and this with it.
+                // The term is about to end, and this with it.
                 Err(WriteError::Fenced(_)) => {
                     self.left_out.inc();
                 }
@@ -162,12 +162,16 @@ impl EventLogWriter {
         }
     }
 
-    /// Writes an Event, or that one that was written of late has happened again.
-    async fn write(&self, told: QueuedEvent, recent: &mut RecentSeries) -> Result<(), WriteError> {
-        let QueuedEvent { happening, at } = told;
-        let namespace = &happening.regarding.namespace;
+    /// Writes an Event, or counts it in the series of one that was written recently.
+    async fn write(
+        &self,
+        queued: QueuedEvent,
+        recent: &mut RecentSeries,
+    ) -> Result<(), WriteError> {
+        let QueuedEvent { event, at } = queued;
+        let namespace = &event.regarding.namespace;
         let collection = format!("/apis/events.k8s.io/v1/namespaces/{namespace}/events");
-        if let Some((name, count)) = recent.count_again(&happening) {
+        if let Some((name, count)) = recent.count_again(&event) {
             let series = json!({ "count": count, "lastObservedTime": micro_time(at) });
             let place = ObjectPath { collection: &collection, name };
             match self.writer.patch_event(place, &json!({ "series": series })).await {
@@ -176,13 +180,13 @@ impl EventLogWriter {
                 written => return written,
             }
         }
-        let name = recent.begin(&happening, at);
-        let event = event(&happening, at, &self.identity, name);
-        // One that may have been written is in the series as if it was. If it was not, the next patch
-        // does not find it.
-        let created = self.writer.create_event(&collection, &event).await;
+        let name = recent.begin(&event, at);
+        let object = event_object(&event, at, &self.identity, name);
+        // If it is unknown whether it was written, it starts a series all the same: if it was not, the
+        // next patch does not find it.
+        let created = self.writer.create_event(&collection, &object).await;
         if matches!(created, Err(WriteError::Refused(_))) {
-            recent.forget(&happening);
+            recent.forget(&event);
         }
         created
     }
@@ -197,8 +201,8 @@ impl EventLogWriter {
     }
 }
 
-fn event(happening: &Event, at: Timestamp, identity: &str, name: &str) -> Value {
-    let Event { regarding, is_warning, reason, action, note } = happening;
+fn event_object(event: &Event, at: Timestamp, identity: &str, name: &str) -> Value {
+    let Event { regarding, is_warning, reason, action, note } = event;
     json!({
         "apiVersion": "events.k8s.io/v1",
         "kind": "Event",

@@ -7,7 +7,7 @@
 //! verified, and the age of the view of a kind can be queried at any time.
 
 mod pages;
-mod view;
+mod watch_age;
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::time::Duration;
@@ -21,7 +21,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use crate::backoff::Backoff;
 
 use pages::Pages;
-pub use view::{View, Views};
+pub use watch_age::{WatchAge, WatchAges};
 
 /// Who is told of a kind's objects.
 pub trait Follower: Send {
@@ -73,9 +73,14 @@ const INITIAL_BACKOFF: Duration = Duration::from_secs(1);
 const MAX_BACKOFF: Duration = Duration::from_secs(30);
 
 /// Follows a kind in all namespaces, until it is dropped. Interruptions are bridged.
-pub async fn follow(client: Client, kind: &ApiResource, view: View, follower: &mut impl Follower) {
+pub async fn follow(
+    client: Client,
+    kind: &ApiResource,
+    watch_age: WatchAge,
+    follower: &mut impl Follower,
+) {
     let api = Api::<DynamicObject>::all_with(client.clone(), kind);
-    let mut following = Following { client, api, kind: &kind.kind, view, newest: 0, follower };
+    let mut following = Following { client, api, kind: &kind.kind, watch_age, newest: 0, follower };
     let mut hasher = DefaultHasher::new();
     kind.plural.hash(&mut hasher);
     let mut pauses = Backoff::new(INITIAL_BACKOFF, MAX_BACKOFF, hasher.finish());
@@ -152,7 +157,7 @@ struct Following<'a, F> {
     client: Client,
     api: Api<DynamicObject>,
     kind: &'a str,
-    view: View,
+    watch_age: WatchAge,
     /// The newest version that was told.
     newest: u64,
     follower: &'a mut F,
@@ -191,7 +196,7 @@ impl<F: Follower> Following<'_, F> {
                 .map_err(|error| Failure::of(&kube::Error::SerdeError(error), Next::List))?;
         }
         self.follower.list_complete();
-        self.view.mark_fresh();
+        self.watch_age.mark_fresh();
         Ok(version.map_or(Next::List, Next::WatchFrom))
     }
 
@@ -227,7 +232,7 @@ impl<F: Follower> Following<'_, F> {
             self.newest = number(&told).unwrap_or(self.newest);
             version = told;
             is_silent = false;
-            self.view.mark_fresh();
+            self.watch_age.mark_fresh();
             self.follower.resumed();
             match change {
                 WatchEvent::Added(object) | WatchEvent::Modified(object) => {
@@ -255,7 +260,7 @@ impl<F: Follower> Following<'_, F> {
                 if self.has_gone_back(&now) {
                     return Ok(Next::List);
                 }
-                self.view.mark_fresh();
+                self.watch_age.mark_fresh();
                 self.follower.resumed();
                 pause_after(begun).await;
                 Ok(Next::WatchFrom(version))
@@ -268,7 +273,7 @@ impl<F: Follower> Following<'_, F> {
     fn failed(&mut self, unseen: &WatchFailure) {
         if unseen.is_absent {
             // That there is none is known, and has just been told.
-            self.view.mark_fresh();
+            self.watch_age.mark_fresh();
         }
         self.follower.failed(unseen);
     }

@@ -12,4 +12,4 @@ mod switch;
 
 pub use candidate::{Candidate, LeaseOptions, Lost};
 pub use fence::{Fence, Fenced};
-pub use switch::{Position, STOP, Switch};
+pub use switch::{STOP, StopState, Switch};

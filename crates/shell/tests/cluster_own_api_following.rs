@@ -7,10 +7,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use almanac_harness::{
-    Answer, ControlPlaneOptions, Fault, FaultProxy, Observation, Recorded, TestResult,
+    Answer, ControlPlaneOptions, Fault, FaultProxy, Observation, RecordedRequest, TestResult,
     await_condition, client_for, on_own_control_plane,
 };
-use almanac_shell::following::{Follower, Views, WatchFailure, follow};
+use almanac_shell::following::{Follower, WatchAges, WatchFailure, follow};
 use anyhow::{Result, ensure};
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use http::StatusCode;
@@ -215,18 +215,19 @@ fn pods_nodes_and_config_maps_are_followed_through_changes_and_broken_watches() 
         }
         let proxy = FaultProxy::start(test.client())?;
         let behind = client_for(&proxy.kubeconfig()).await?;
-        let views = Views::default();
+        let watch_ages = WatchAges::default();
         let [before, _] = memory()?;
         let begun = Instant::now();
         let mut seen = Vec::new();
         let mut following = tokio::task::JoinSet::new();
         for kind in &kinds {
             let (client, resource) = (behind.clone(), kind.resource.clone());
-            let view = views.begin(&resource.plural, true);
+            let watch_age = watch_ages.begin(&resource.plural, true);
             let of_kind = Arc::<Mutex<Seen>>::default();
             let mut follower = Slimming { word: kind.word, seen: Arc::clone(&of_kind) };
             seen.push(of_kind);
-            following.spawn(async move { follow(client, &resource, view, &mut follower).await });
+            following
+                .spawn(async move { follow(client, &resource, watch_age, &mut follower).await });
         }
         await_seen(&seen, (count, 1), &[(0, Some("first")), (count - 1, Some("first"))]).await?;
         let [after, peak] = memory()?;
@@ -244,7 +245,8 @@ fn pods_nodes_and_config_maps_are_followed_through_changes_and_broken_watches() 
         eprintln!("changes told after {:.2} s", begun.elapsed().as_secs_f64());
 
         let forget_versions = |kind: &Kind| {
-            let gone = Fault::answer(Answer::with(StatusCode::GONE)).matching(Recorded::is_watch);
+            let gone =
+                Fault::answer(Answer::with(StatusCode::GONE)).matching(RecordedRequest::is_watch);
             proxy.inject(gone.path_contains(format!("/{}", kind.resource.plural)))
         };
         let gone = kinds.each_ref().map(forget_versions);

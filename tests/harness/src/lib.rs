@@ -45,7 +45,7 @@ pub use await_condition::{Observation, PATIENCE, await_condition};
 pub use binaries::Binaries;
 pub use component::Component;
 pub use control_plane::{ControlPlane, ControlPlaneOptions, client_for};
-pub use fault_proxy::{Answer, Fault, FaultProxy, Injected, Recorded};
+pub use fault_proxy::{Answer, Fault, FaultProxy, Injected, RecordedRequest};
 pub use go_build::{Built, GoBuild};
 pub use kubectl::Kubectl;
 pub use memory_limit::MemoryLimit;

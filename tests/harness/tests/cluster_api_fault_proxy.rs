@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use almanac_harness::{
-    Answer, Fault, FaultProxy, Observation, PATIENCE, Recorded, SharedTest, TestResult,
+    Answer, Fault, FaultProxy, Observation, PATIENCE, RecordedRequest, SharedTest, TestResult,
     await_condition, client_for, on_shared_cluster,
 };
 use anyhow::{Context as _, Result, bail, ensure};
@@ -147,7 +147,7 @@ fn a_lost_answer_is_work_done_and_a_refused_request_is_not() -> TestResult {
         assert!(sides.is_there("done").await?);
         assert_eq!(lost.taken(), 1);
 
-        let refused = sides.proxy.inject(Fault::refuse().matching(Recorded::is_write));
+        let refused = sides.proxy.inject(Fault::refuse().matching(RecordedRequest::is_write));
         // Another request passes by, though it came first.
         assert!(sides.behind.get("done").await.is_ok());
         ensure!(sides.create_behind("undone").await.is_err(), "an answer came");

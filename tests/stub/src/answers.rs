@@ -8,8 +8,8 @@ use http_body_util::{BodyExt as _, Full, StreamBody};
 use hyper::body::{Bytes, Frame};
 use serde_json::{Value, json};
 
-use crate::asked::Asked;
 use crate::kind::Kind;
+use crate::received_request::ReceivedRequest;
 use crate::store::{self, Key, Store};
 use crate::watching::{self, Watched};
 
@@ -117,35 +117,35 @@ pub(crate) fn silence() -> Response<Answer> {
 }
 
 impl Store {
-    pub(crate) fn answer(&mut self, asked: &Asked) -> Response<Answer> {
-        self.try_answer(asked).unwrap_or_else(|refusal| refusal.answer())
+    pub(crate) fn answer(&mut self, request: &ReceivedRequest) -> Response<Answer> {
+        self.try_answer(request).unwrap_or_else(|refusal| refusal.answer())
     }
 
-    fn try_answer(&mut self, asked: &Asked) -> Result<Response<Answer>, Refusal> {
-        if asked.plural.is_empty() && asked.method == Method::GET {
-            return self.discover(asked);
+    fn try_answer(&mut self, request: &ReceivedRequest) -> Result<Response<Answer>, Refusal> {
+        if request.plural.is_empty() && request.method == Method::GET {
+            return self.discover(request);
         }
         let fits =
-            |kind: &Kind| kind.plural == asked.plural && kind.api_version == asked.api_version;
+            |kind: &Kind| kind.plural == request.plural && kind.api_version == request.api_version;
         let position = self.kinds().iter().position(fits);
         let position = position.ok_or_else(Refusal::of_the_path)?;
-        if !self.kinds()[position].has(&asked.subresource) {
+        if !self.kinds()[position].has(&request.subresource) {
             return Err(Refusal::of_the_path());
         }
-        let (namespace, name) = (asked.namespace.clone(), asked.name.clone());
+        let (namespace, name) = (request.namespace.clone(), request.name.clone());
         let key = Key { kind: position, namespace, name };
-        match asked.method {
-            Method::GET if asked.name.is_empty() && asked.is_watch() => {
-                Ok(respond(StatusCode::OK, self.watch_as_asked(&key, asked)))
+        match request.method {
+            Method::GET if request.name.is_empty() && request.is_watch() => {
+                Ok(respond(StatusCode::OK, self.answer_watch(&key, request)))
             }
-            Method::GET if asked.name.is_empty() => self.list_as_asked(&key, asked),
+            Method::GET if request.name.is_empty() => self.answer_list(&key, request),
             Method::GET => {
                 let object = self.find(&key)?;
-                Ok(whole(StatusCode::OK, &shown(asked, object)))
+                Ok(whole(StatusCode::OK, &shown(request, object)))
             }
-            Method::POST => self.create(key, asked),
-            Method::PUT | Method::PATCH => self.change(key, asked),
-            Method::DELETE => self.delete_as_asked(&key, asked),
+            Method::POST => self.create(key, request),
+            Method::PUT | Method::PATCH => self.change(key, request),
+            Method::DELETE => self.answer_delete(&key, request),
             _ => Err(Refusal::new(StatusCode::METHOD_NOT_ALLOWED, "the stub does not do that")),
         }
     }
@@ -156,10 +156,14 @@ impl Store {
     }
 
     /// Deletes an object, if it still is the one that is meant.
-    fn delete_as_asked(&mut self, key: &Key, asked: &Asked) -> Result<Response<Answer>, Refusal> {
+    fn answer_delete(
+        &mut self,
+        key: &Key,
+        request: &ReceivedRequest,
+    ) -> Result<Response<Answer>, Refusal> {
         let (kind, now) = (self.kinds()[key.kind].clone(), self.find(key)?["metadata"].clone());
         for (name, of) in [("uid", "UID"), ("resourceVersion", "ResourceVersion")] {
-            let (wanted, now) = (&asked.body["preconditions"][name], &now[name]);
+            let (wanted, now) = (&request.body["preconditions"][name], &now[name]);
             if !wanted.is_null() && wanted != now {
                 let [wanted, now] = [wanted, now].map(|it| it.as_str().unwrap_or_default());
                 let message = format!(
@@ -185,8 +189,8 @@ impl Store {
         Ok(whole(StatusCode::OK, &done))
     }
 
-    fn discover(&self, asked: &Asked) -> Result<Response<Answer>, Refusal> {
-        let api_version = &asked.api_version;
+    fn discover(&self, request: &ReceivedRequest) -> Result<Response<Answer>, Refusal> {
+        let api_version = &request.api_version;
         let kinds = self.kinds().iter().filter(|kind| kind.api_version == *api_version);
         let resources: Vec<Value> = kinds.flat_map(Kind::discovered).collect();
         if resources.is_empty() {
@@ -199,8 +203,12 @@ impl Store {
         Ok(whole(StatusCode::OK, &list))
     }
 
-    fn list_as_asked(&mut self, key: &Key, asked: &Asked) -> Result<Response<Answer>, Refusal> {
-        let (listed, told) = match asked.parameter("continue") {
+    fn answer_list(
+        &mut self,
+        key: &Key,
+        request: &ReceivedRequest,
+    ) -> Result<Response<Answer>, Refusal> {
+        let (listed, told) = match request.parameter("continue") {
             None => (self.begin_list(key.kind, &key.namespace), 0),
             Some(token) => self.go_on_with_list(token).ok_or_else(|| {
                 let message = "The provided continue parameter is too old to display a consistent \
@@ -208,7 +216,7 @@ impl Store {
                 Refusal::new(StatusCode::GONE, message)
             })?,
         };
-        let limit = asked.number("limit").and_then(|limit| usize::try_from(limit).ok());
+        let limit = request.number("limit").and_then(|limit| usize::try_from(limit).ok());
         let left = listed.objects.len() - told;
         let end = told + limit.filter(|limit| *limit > 0).unwrap_or(left).min(left);
         let mut metadata = json!({ "resourceVersion": listed.version.to_string() });
@@ -229,11 +237,11 @@ impl Store {
         Ok(whole(StatusCode::OK, &list))
     }
 
-    fn watch_as_asked(&mut self, key: &Key, asked: &Asked) -> Answer {
+    fn answer_watch(&mut self, key: &Key, request: &ReceivedRequest) -> Answer {
         let now = self.version();
-        let after = asked.number("resourceVersion").unwrap_or(now);
+        let after = request.number("resourceVersion").unwrap_or(now);
         let Some((known, coming)) = self.watch(after) else { return watching::gone(after) };
-        let wants_bookmarks = asked.parameter("allowWatchBookmarks") == Some("true");
+        let wants_bookmarks = request.parameter("allowWatchBookmarks") == Some("true");
         let watched = Watched {
             kind: key.kind,
             described: self.kinds()[key.kind].clone(),
@@ -241,14 +249,18 @@ impl Store {
             after,
             // Whoever knows more than there is waits for it, and is told how far it is.
             version: after.min(now),
-            lasts: Duration::from_secs(asked.number("timeoutSeconds").unwrap_or(3600)),
+            lasts: Duration::from_secs(request.number("timeoutSeconds").unwrap_or(3600)),
             with_bookmarks: wants_bookmarks && self.has_bookmarks,
         };
         watching::watch(watched, known, coming)
     }
 
-    fn create(&mut self, mut key: Key, asked: &Asked) -> Result<Response<Answer>, Refusal> {
-        let metadata = &asked.body["metadata"];
+    fn create(
+        &mut self,
+        mut key: Key,
+        request: &ReceivedRequest,
+    ) -> Result<Response<Answer>, Refusal> {
+        let metadata = &request.body["metadata"];
         key.name = match (metadata["name"].as_str(), metadata["generateName"].as_str()) {
             (Some(name), _) => name.to_owned(),
             (None, Some(prefix)) => format!("{prefix}{}", self.version()),
@@ -261,17 +273,18 @@ impl Store {
             let kind = &self.kinds()[key.kind];
             return Err(Refusal::already_exists(kind, &key.name));
         }
-        let mut object = asked.body.clone();
+        let mut object = request.body.clone();
         // It is written by itself, once there is something to say.
         object.as_object_mut().map(|fields| fields.remove("status"));
-        Ok(self.written(key, object, asked, StatusCode::CREATED))
+        Ok(self.written(key, object, request, StatusCode::CREATED))
     }
 
     /// An update replaces what it is about; a patch is merged into it.
-    fn change(&mut self, key: Key, asked: &Asked) -> Result<Response<Answer>, Refusal> {
+    fn change(&mut self, key: Key, request: &ReceivedRequest) -> Result<Response<Answer>, Refusal> {
         let kind = self.kinds()[key.kind].clone();
         // Whoever knows an object by its uid does not mean another one.
-        if let Some(uid) = asked.body["metadata"]["uid"].as_str().filter(|_| asked.is_update()) {
+        if let Some(uid) = request.body["metadata"]["uid"].as_str().filter(|_| request.is_update())
+        {
             let now = self.object(&key).and_then(|it| it["metadata"]["uid"].as_str());
             // An update makes a Lease that is missing, but not one that was meant to be there.
             let now = now.or_else(|| (kind.name == "Lease").then_some(""));
@@ -286,7 +299,7 @@ impl Store {
             }
         }
         let before = self.find(&key)?.clone();
-        let expected = asked.body["metadata"]["resourceVersion"].as_str();
+        let expected = request.body["metadata"]["resourceVersion"].as_str();
         if expected.is_some_and(|expected| before["metadata"]["resourceVersion"] != expected) {
             let message = format!(
                 "Operation cannot be fulfilled on {} \"{}\": the object has been modified; please \
@@ -297,23 +310,23 @@ impl Store {
             return Err(Refusal::new(StatusCode::CONFLICT, message).about(&kind, &key.name));
         }
         let mut after = before.clone();
-        match (&*asked.subresource, &asked.method) {
-            ("status", &Method::PUT) => after["status"] = asked.body["status"].clone(),
+        match (&*request.subresource, &request.method) {
+            ("status", &Method::PUT) => after["status"] = request.body["status"].clone(),
             ("status", _) => {
-                if let Some(status) = asked.body.get("status") {
+                if let Some(status) = request.body.get("status") {
                     store::merge(&mut after["status"], status);
                 }
             }
             ("scale", _) => {
-                if let Some(replicas) = asked.body["spec"].get("replicas") {
+                if let Some(replicas) = request.body["spec"].get("replicas") {
                     after["spec"]["replicas"] = replicas.clone();
                 }
             }
             _ => {
-                if asked.is_update() {
-                    after = asked.body.clone();
+                if request.is_update() {
+                    after = request.body.clone();
                 } else {
-                    store::merge(&mut after, &asked.body);
+                    store::merge(&mut after, &request.body);
                 }
                 // Has a resource of its own.
                 match before.get("status") {
@@ -324,30 +337,30 @@ impl Store {
                 }
             }
         }
-        Ok(self.written(key, after, asked, StatusCode::OK))
+        Ok(self.written(key, after, request, StatusCode::OK))
     }
 
     fn written(
         &mut self,
         key: Key,
         object: Value,
-        asked: &Asked,
+        request: &ReceivedRequest,
         code: StatusCode,
     ) -> Response<Answer> {
-        if asked.is_dry_run() {
+        if request.is_dry_run() {
             let before = self.object(&key).map(AsRef::as_ref);
             let object = self.completed(&key, object, before, self.version());
-            return whole(code, &shown(asked, &object));
+            return whole(code, &shown(request, &object));
         }
         let object = self.write(key, object);
-        whole(code, &shown(asked, &object))
+        whole(code, &shown(request, &object))
     }
 }
 
 /// An object as it was asked for: its scale, its metadata, or all of it.
-fn shown(asked: &Asked, object: &Value) -> Value {
+fn shown(request: &ReceivedRequest, object: &Value) -> Value {
     let metadata = &object["metadata"];
-    if asked.subresource == "scale" {
+    if request.subresource == "scale" {
         let pick = |name: &str| metadata[name].clone();
         return json!({
             "kind": "Scale", "apiVersion": "autoscaling/v1",
@@ -359,7 +372,7 @@ fn shown(asked: &Asked, object: &Value) -> Value {
             "status": { "replicas": object["status"]["replicas"].as_u64().unwrap_or_default() },
         });
     }
-    if asked.wants_metadata_only {
+    if request.wants_metadata_only {
         return json!({
             "kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": metadata,
         });

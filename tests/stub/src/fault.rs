@@ -5,9 +5,9 @@ use std::sync::Arc;
 use http::{Method, StatusCode};
 
 use crate::answers::Refusal;
-use crate::{Asked, Stub};
+use crate::{ReceivedRequest, Stub};
 
-type Fits = Box<dyn Fn(&Asked) -> bool + Send + Sync>;
+type Fits = Box<dyn Fn(&ReceivedRequest) -> bool + Send + Sync>;
 
 /// Something that goes wrong, once unless said otherwise, with every request unless said otherwise.
 pub struct Fault {
@@ -74,19 +74,22 @@ impl Fault {
     /// Only with requests of this method.
     #[must_use]
     pub fn method(self, method: Method) -> Self {
-        self.matching(move |asked| asked.method == method)
+        self.matching(move |request| request.method == method)
     }
 
     /// Only with requests whose path (without the query) contains this.
     #[must_use]
     pub fn path_contains(self, part: impl Into<String>) -> Self {
         let part = part.into();
-        self.matching(move |asked| asked.path.contains(&part))
+        self.matching(move |request| request.path.contains(&part))
     }
 
     /// Only with requests for which this holds.
     #[must_use]
-    pub fn matching(mut self, fits: impl Fn(&Asked) -> bool + Send + Sync + 'static) -> Self {
+    pub fn matching(
+        mut self,
+        fits: impl Fn(&ReceivedRequest) -> bool + Send + Sync + 'static,
+    ) -> Self {
         self.fits.push(Box::new(fits));
         self
     }
@@ -109,8 +112,8 @@ impl Fault {
     }
 
     /// What becomes of the request, if it is one of those.
-    pub(crate) fn strikes(&mut self, asked: &Asked) -> Option<Effect> {
-        let strikes = self.times > 0 && self.fits.iter().all(|fits| fits(asked));
+    pub(crate) fn strikes(&mut self, request: &ReceivedRequest) -> Option<Effect> {
+        let strikes = self.times > 0 && self.fits.iter().all(|fits| fits(request));
         strikes.then(|| {
             self.times -= 1;
             self.effect.clone()

@@ -9,9 +9,9 @@
 //! field: an apply is a merge patch. Where any of that matters, a test needs a real API server.
 
 mod answers;
-mod asked;
 mod fault;
 mod kind;
+mod received_request;
 mod store;
 mod watching;
 
@@ -24,9 +24,9 @@ use kube::Client;
 use serde_json::Value;
 
 pub use answers::{Answer, Cut};
-pub use asked::Asked;
 pub use fault::Fault;
 pub use kind::Kind;
+pub use received_request::ReceivedRequest;
 pub use store::Backup;
 
 use fault::Effect;
@@ -42,7 +42,7 @@ pub struct Stub {
 struct State {
     store: Store,
     faults: Vec<Fault>,
-    asked: Vec<Arc<Asked>>,
+    requests: Vec<Arc<ReceivedRequest>>,
 }
 
 impl Stub {
@@ -72,17 +72,17 @@ impl Stub {
     pub async fn answer<B: Body>(&self, request: Request<B>) -> Result<Response<Answer>, Cut> {
         let (parts, body) = request.into_parts();
         let body = body.collect().await.map_err(|_| Cut)?.to_bytes();
-        let asked = Arc::new(Asked::new(&parts, &body));
+        let request = Arc::new(ReceivedRequest::new(&parts, &body));
         let effect = {
             let mut state = self.lock();
-            state.asked.push(Arc::clone(&asked));
-            state.faults.iter_mut().find_map(|fault| fault.strikes(&asked))
+            state.requests.push(Arc::clone(&request));
+            state.faults.iter_mut().find_map(|fault| fault.strikes(&request))
         };
         match effect {
             None => {}
             Some(Effect::Answer(refusal)) => return Ok(refusal.answer()),
             Some(Effect::LoseAnswer) => {
-                let _lost = self.lock().store.answer(&asked);
+                let _lost = self.lock().store.answer(&request);
                 return Err(Cut);
             }
             Some(Effect::Refuse) => return Err(Cut),
@@ -90,7 +90,7 @@ impl Stub {
             Some(Effect::Silence) => return Ok(answers::silence()),
             Some(Effect::Meanwhile(act)) => act(self),
         }
-        Ok(self.lock().store.answer(&asked))
+        Ok(self.lock().store.answer(&request))
     }
 
     /// Has objects of this kind from now on.
@@ -178,19 +178,22 @@ impl Stub {
 
     /// All requests so far, the first one first.
     #[must_use]
-    pub fn asked(&self) -> Vec<Arc<Asked>> {
-        self.lock().asked.clone()
+    pub fn requests(&self) -> Vec<Arc<ReceivedRequest>> {
+        self.lock().requests.clone()
     }
 
     /// The requests for which this holds.
     #[must_use]
-    pub fn asked_for(&self, fits: impl Fn(&Asked) -> bool) -> Vec<Arc<Asked>> {
-        self.lock().asked.iter().filter(|asked| fits(asked)).cloned().collect()
+    pub fn requests_where(
+        &self,
+        fits: impl Fn(&ReceivedRequest) -> bool,
+    ) -> Vec<Arc<ReceivedRequest>> {
+        self.lock().requests.iter().filter(|request| fits(request)).cloned().collect()
     }
 
     /// Forgets the requests so far.
     pub fn forget_asked(&self) {
-        self.lock().asked.clear();
+        self.lock().requests.clear();
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

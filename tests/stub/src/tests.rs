@@ -24,7 +24,7 @@ async fn a_fault_comes_as_often_as_it_was_asked_for_and_a_lost_answer_was_carrie
     let object = serde_json::from_value(objects::config_map("a", &json!({}))).unwrap();
     stub.inject(Fault::wait(StatusCode::TOO_MANY_REQUESTS, 7).method(http::Method::POST));
     stub.inject(Fault::refuse().path_contains("configmaps"));
-    stub.inject(Fault::lose_answer().matching(Asked::is_write));
+    stub.inject(Fault::lose_answer().matching(ReceivedRequest::is_write));
     let create = async || api.create(&PostParams::default(), &object).await;
     assert_eq!(code(create().await), 429);
     let cut = |answer| matches!(answer, Err(kube::Error::Service(_)));
@@ -33,5 +33,5 @@ async fn a_fault_comes_as_often_as_it_was_asked_for_and_a_lost_answer_was_carrie
     assert!(cut(create().await));
     assert!(stub.object("configmaps", "default", "a").is_some());
     assert_eq!(code(create().await), 409);
-    assert_eq!(stub.asked_for(Asked::is_write).len(), 4);
+    assert_eq!(stub.requests_where(ReceivedRequest::is_write).len(), 4);
 }

@@ -72,7 +72,7 @@ fn print(stub: &Stub, boundary: Timestamp, used: &str) -> Result<()> {
     let (now, read_at) = (Timestamp::now(), Instant::now());
     for (what, path) in [("applied", "/scale"), ("recorded", "/status")] {
         // What was refused was asked for again, so the last request for an object counts.
-        let asked = stub.asked_for(|it| it.method == Method::PATCH && it.path.ends_with(path));
+        let asked = stub.requests_where(|it| it.method == Method::PATCH && it.path.ends_with(path));
         let last: BTreeMap<&str, Instant> = asked.iter().map(|it| (&*it.path, it.at)).collect();
         let lags: Result<Vec<Duration>> = last
             .values()
@@ -86,7 +86,7 @@ fn print(stub: &Stub, boundary: Timestamp, used: &str) -> Result<()> {
     println!("  processor time {used}");
     println!("  requests from the second start on:");
     let mut requests: BTreeMap<String, usize> = BTreeMap::new();
-    for asked in stub.asked() {
+    for asked in stub.requests() {
         let verb = if asked.is_watch() { "WATCH" } else { asked.method.as_str() };
         let what = asked.path.rsplit('/').next().unwrap_or_default();
         *requests.entry(format!("{verb} {what}")).or_default() += 1;

@@ -1,6 +1,6 @@
 //! The conditions of a status, after the Kubernetes convention, and what stands in them.
 //!
-//! What is to be said of an object is a [`Statement`]; when it last changed is looked up in the
+//! What is to be said of an object is a [`ConditionState`]; when it last changed is looked up in the
 //! conditions as they were.
 
 use jiff::Timestamp;
@@ -95,7 +95,7 @@ impl ConditionReason {
 
 /// What is to be said of an object now.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Statement {
+pub struct ConditionState {
     /// What it is about.
     pub about: ConditionType,
     /// Whether it is so.
@@ -106,7 +106,7 @@ pub struct Statement {
     pub message: String,
 }
 
-impl Statement {
+impl ConditionState {
     /// Whether somebody should look into it. What was suspended on purpose does not act, and that is
     /// as it should be.
     #[must_use]
@@ -121,26 +121,26 @@ impl Statement {
 #[must_use]
 pub fn conditions(
     previous: &Value,
-    statements: &[Statement],
+    condition_states: &[ConditionState],
     observed_generation: Option<i64>,
     now: Timestamp,
 ) -> Vec<Condition> {
-    let mut statements: Vec<&Statement> = statements.iter().collect();
-    statements.sort_by_key(|it| it.about);
-    statements.dedup_by_key(|it| it.about);
-    let condition = |statement: &Statement| {
-        let status = if statement.holds { "True" } else { "False" };
-        let since = last_transition(previous, statement.about.name(), status).unwrap_or(now);
+    let mut condition_states: Vec<&ConditionState> = condition_states.iter().collect();
+    condition_states.sort_by_key(|it| it.about);
+    condition_states.dedup_by_key(|it| it.about);
+    let condition = |state: &ConditionState| {
+        let status = if state.holds { "True" } else { "False" };
+        let since = last_transition(previous, state.about.name(), status).unwrap_or(now);
         Condition {
-            type_: statement.about.name().to_owned(),
+            type_: state.about.name().to_owned(),
             status: status.to_owned(),
-            reason: statement.reason.name().to_owned(),
-            message: lenient::cut(&statement.message, MAX_CONDITION_MESSAGE),
+            reason: state.reason.name().to_owned(),
+            message: lenient::cut(&state.message, MAX_CONDITION_MESSAGE),
             observed_generation: observed_generation.filter(|generation| *generation >= 0),
             last_transition_time: lenient::time(since),
         }
     };
-    statements.into_iter().map(condition).collect()
+    condition_states.into_iter().map(condition).collect()
 }
 
 /// Since when a condition has been as it is to be again, as far as the status tells.

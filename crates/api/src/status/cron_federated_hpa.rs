@@ -5,15 +5,15 @@
 //! as one that failed, with the same words. But writing what was read gives the same status again,
 //! to the last byte. So does writing at another instant before the next firing.
 
+mod condition_states;
 mod executions;
 mod reading;
-mod statements;
 mod writing;
 
 use crate::objects::MAX_RULE_NAME;
 
+pub use condition_states::condition_states;
 pub use reading::{read, read_without_policy};
-pub use statements::statements;
 pub use writing::{write, write_without_policy};
 
 /// Whether a history can be kept under this name.

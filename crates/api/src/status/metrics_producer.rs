@@ -4,7 +4,7 @@ use almanac_engine::scheduled_capacity::{Change, Published};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use serde_json::Value;
 
-use super::conditions::{ConditionReason, ConditionType, Statement, errors, listed};
+use super::conditions::{ConditionReason, ConditionState, ConditionType, errors, listed};
 use crate::finding::{Code, Finding};
 use crate::lenient;
 use crate::objects::{MetricsProducerStatus, Observed, ScheduledCapacityStatus};
@@ -46,7 +46,7 @@ pub fn write(
 /// Says whether an object with these findings is active and ready: it is both or neither, for a
 /// schedule is carried out as a whole.
 #[must_use]
-pub fn statements(findings: &[Finding]) -> [Statement; 2] {
+pub fn condition_states(findings: &[Finding]) -> [ConditionState; 2] {
     let unsupported = || listed(findings.iter().filter(|it| it.code == Code::Unsupported));
     let (holds, reason, message) = if let Some(message) = errors(findings) {
         (false, ConditionReason::ScheduleInvalid, message)
@@ -55,7 +55,7 @@ pub fn statements(findings: &[Finding]) -> [Statement; 2] {
     } else {
         (true, ConditionReason::Scheduled, "the schedule is published".to_owned())
     };
-    [ConditionType::Active, ConditionType::Ready].map(|about| Statement {
+    [ConditionType::Active, ConditionType::Ready].map(|about| ConditionState {
         about,
         holds,
         reason,

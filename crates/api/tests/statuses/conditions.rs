@@ -3,9 +3,9 @@
 use almanac_api::finding::{Code, Finding, Path};
 use almanac_api::status::TargetProblem;
 use almanac_api::status::conditions::{
-    ConditionReason, ConditionType, Statement, conditions, errors,
+    ConditionReason, ConditionState, ConditionType, conditions, errors,
 };
-use almanac_api::status::cron_federated_hpa::{read, statements};
+use almanac_api::status::cron_federated_hpa::{condition_states, read};
 use almanac_engine::Identity;
 use almanac_engine::cron_scaling::{Ending, Execution, Memory, RuleMemory};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
@@ -14,21 +14,21 @@ use serde_json::{Value, json};
 use crate::support::{at, done, executed, now, policy, policy_and_findings, status_of};
 use crate::written::{cron_for, cron_for_workload};
 
-fn statement(about: ConditionType, holds: bool) -> Statement {
-    Statement { about, holds, reason: ConditionReason::Armed, message: "so it is".into() }
+fn state(about: ConditionType, holds: bool) -> ConditionState {
+    ConditionState { about, holds, reason: ConditionReason::Armed, message: "so it is".into() }
 }
 
-fn lines(statements: &[Statement]) -> Vec<String> {
-    let line = |it: &Statement| {
+fn lines(condition_states: &[ConditionState]) -> Vec<String> {
+    let line = |it: &ConditionState| {
         format!("{}={} {}: {}", it.about.name(), it.holds, it.reason.name(), it.message)
     };
-    statements.iter().map(line).collect()
+    condition_states.iter().map(line).collect()
 }
 
 /// What is said of an object for a Deployment with these rules.
 fn said(rules: &str, problem: Option<&TargetProblem>) -> Vec<String> {
     let (policy, findings) = policy_and_findings(&cron_for_workload(rules));
-    lines(&statements(policy.as_ref(), &findings, problem, None))
+    lines(&condition_states(policy.as_ref(), &findings, problem, None))
 }
 
 const GOOD: &str = "  - {name: up, schedule: '0 9 * * *', targetReplicas: 5}\n";
@@ -38,9 +38,8 @@ const WHY: &str =
 
 #[test]
 fn the_conditions_stand_in_a_fixed_order_and_say_all_that_kubernetes_wants() {
-    let statements =
-        [statement(ConditionType::Ready, false), statement(ConditionType::Active, true)];
-    let made = conditions(&Value::Null, &statements, Some(3), at("2026-01-05T10:00:30.9Z"));
+    let condition_states = [state(ConditionType::Ready, false), state(ConditionType::Active, true)];
+    let made = conditions(&Value::Null, &condition_states, Some(3), at("2026-01-05T10:00:30.9Z"));
     assert_eq!(
         serde_json::to_value(made).expect("JSON"),
         json!([
@@ -63,15 +62,14 @@ fn a_transition_is_a_change_of_the_status_and_of_nothing_else() {
           "lastTransitionTime": "2025-01-01T00:00:00Z" },
         { "type": "Ready", "status": "True", "lastTransitionTime": "2025-01-01T00:00:00Z" },
     ]});
-    let statements =
-        [statement(ConditionType::Active, true), statement(ConditionType::Ready, false)];
-    let made = conditions(&previous, &statements, Some(4), now());
+    let condition_states = [state(ConditionType::Active, true), state(ConditionType::Ready, false)];
+    let made = conditions(&previous, &condition_states, Some(4), now());
     let since = |it: &Condition| it.last_transition_time.0;
     assert_eq!(since(&made[0]), at("2025-01-01T00:00:00Z"));
     assert_eq!((&*made[0].reason, made[0].observed_generation), ("Armed", Some(4)));
     assert_eq!(since(&made[1]), now());
     let again = json!({ "conditions": made });
-    let later = conditions(&again, &statements, Some(4), at("2027-01-01T00:00:00Z"));
+    let later = conditions(&again, &condition_states, Some(4), at("2027-01-01T00:00:00Z"));
     assert_eq!(later, made, "nothing has changed");
 }
 
@@ -84,7 +82,7 @@ fn conditions_that_make_no_sense_begin_anew() {
         json!({ "conditions": [{ "type": "Active", "status": "True", "lastTransitionTime": "then" }] }),
         json!({ "conditions": [{ "type": "Active", "status": "True" }] }),
     ] {
-        let made = conditions(&mangled, &[statement(ConditionType::Active, true)], Some(-1), now());
+        let made = conditions(&mangled, &[state(ConditionType::Active, true)], Some(-1), now());
         assert_eq!(made[0].last_transition_time.0, now(), "{mangled}");
         assert_eq!(made[0].observed_generation, None);
     }
@@ -92,9 +90,8 @@ fn conditions_that_make_no_sense_begin_anew() {
 
 #[test]
 fn a_message_is_cut_and_nothing_is_said_twice() {
-    let long = Statement { message: "ü".repeat(40_000), ..statement(ConditionType::Ready, true) };
-    let made =
-        conditions(&Value::Null, &[long, statement(ConditionType::Ready, false)], None, now());
+    let long = ConditionState { message: "ü".repeat(40_000), ..state(ConditionType::Ready, true) };
+    let made = conditions(&Value::Null, &[long, state(ConditionType::Ready, false)], None, now());
     assert_eq!(made.len(), 1);
     assert_eq!((&*made[0].status, made[0].message.chars().count()), ("True", 32_768));
 }
@@ -147,8 +144,8 @@ fn rules_that_are_all_in_order_are_armed() {
 fn what_is_suspended_on_purpose_needs_no_attention_and_a_bad_rule_does() {
     let needs_attention = |rules: &str| -> Vec<bool> {
         let (policy, findings) = policy_and_findings(&cron_for_workload(rules));
-        let statements = statements(policy.as_ref(), &findings, None, None);
-        statements.iter().map(Statement::needs_attention).collect()
+        let condition_states = condition_states(policy.as_ref(), &findings, None, None);
+        condition_states.iter().map(ConditionState::needs_attention).collect()
     };
     let suspended = "  - {name: lunch, schedule: '0 12 * * *', targetReplicas: 3, suspend: true}\n";
     assert_eq!(needs_attention(suspended), [false, false]);
@@ -178,10 +175,10 @@ fn without_a_usable_rule_nothing_is_active() {
     let bad_target = cron_for("{apiVersion: apps/v1, kind: DaemonSet, name: shop}", GOOD);
     let (policy, findings) = policy_and_findings(&bad_target);
     assert!(policy.is_none());
-    let said_of_it = lines(&statements(None, &findings, None, None));
+    let said_of_it = lines(&condition_states(None, &findings, None, None));
     assert!(said_of_it[0].starts_with("Active=false NoUsableRule: "), "{said_of_it:?}");
     assert!(said_of_it[1].contains("spec.scaleTargetRef.kind"), "{said_of_it:?}");
-    let none = lines(&statements(None, &[], None, None));
+    let none = lines(&condition_states(None, &[], None, None));
     assert!(none[1].starts_with("Ready=false NoUsableRule: there are no rules"), "{none:?}");
 }
 
@@ -258,7 +255,7 @@ fn said_of_history(history: &[Execution], handled: &str) -> [Vec<String>; 2] {
     let rule = RuleMemory::beginning(&policy.rules[0], at(handled));
     let memory = Memory { rules: vec![rule.with_executions(history.iter().cloned())] };
     let kept = read(&policy, &status_of(&policy, &memory)).expect("it was written");
-    [memory, kept].map(|memory| lines(&statements(Some(&policy), &[], None, Some(&memory))))
+    [memory, kept].map(|memory| lines(&condition_states(Some(&policy), &[], None, Some(&memory))))
 }
 
 #[test]
@@ -312,7 +309,7 @@ fn a_target_out_of_reach_outweighs_a_firing_that_was_given_up() {
     let rule = RuleMemory::beginning(&policy.rules[0], at("2026-01-05T09:00:00Z"));
     let memory = Memory { rules: vec![rule.with_executions([failed(1)])] };
     let problem = Some(&TargetProblem::NotScalable);
-    let said = lines(&statements(Some(&policy), &[], problem, Some(&memory)));
+    let said = lines(&condition_states(Some(&policy), &[], problem, Some(&memory)));
     assert!(said[1].starts_with("Ready=false TargetNotScalable: "), "{said:?}");
     assert!(said[1].ends_with("gave up after 1 attempt: denied by quota"), "{said:?}");
 }

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use almanac_api::objects::CronFederatedHPAStatus;
-use almanac_api::status::conditions::{ConditionReason, ConditionType, Statement, conditions};
+use almanac_api::status::conditions::{ConditionReason, ConditionState, ConditionType, conditions};
 use almanac_api::status::cron_federated_hpa::{
     read, read_without_policy, write, write_without_policy,
 };
@@ -256,13 +256,13 @@ proptest! {
         let producer = metrics_producer::write(published.as_ref(), Vec::new(), None);
         let producer = serde_json::to_value(producer).expect("a status is JSON");
         prop_assert_eq!(against_schema("MetricsProducer", &producer), Vec::<String>::new());
-        let statement = Statement {
+        let state = ConditionState {
             about: ConditionType::Active,
             holds: true,
             reason: ConditionReason::Armed,
             message: String::new(),
         };
-        prop_assert_eq!(conditions(&status, &[statement], None, now()).len(), 1);
+        prop_assert_eq!(conditions(&status, &[state], None, now()).len(), 1);
     }
 
     #[test]

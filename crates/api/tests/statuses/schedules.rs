@@ -1,7 +1,7 @@
 //! What the status of a schedule says, and what is read back.
 
 use almanac_api::finding::Finding;
-use almanac_api::status::metrics_producer::{read, statements, write};
+use almanac_api::status::metrics_producer::{condition_states, read, write};
 use almanac_engine::scheduled_capacity::{Change, Published};
 use serde_json::{Value, json};
 
@@ -13,11 +13,11 @@ fn findings(text: &str) -> Vec<Finding> {
 }
 
 fn said(text: &str) -> Vec<String> {
-    let statements = statements(&findings(text));
-    let line = |it: &almanac_api::status::conditions::Statement| {
+    let condition_states = condition_states(&findings(text));
+    let line = |it: &almanac_api::status::conditions::ConditionState| {
         format!("{}={} {}: {}", it.about.name(), it.holds, it.reason.name(), it.message)
     };
-    statements.iter().map(line).collect()
+    condition_states.iter().map(line).collect()
 }
 
 #[test]

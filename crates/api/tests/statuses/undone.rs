@@ -1,6 +1,6 @@
 //! What is told of a firing that another writer has undone, before and after a restart.
 
-use almanac_api::status::cron_federated_hpa::{read, statements};
+use almanac_api::status::cron_federated_hpa::{condition_states, read};
 use almanac_engine::Fingerprint;
 use almanac_engine::cron_scaling::{Applied, Ending, Memory, RuleMemory, Undone};
 
@@ -24,7 +24,7 @@ fn a_firing_that_was_undone_needs_attention_before_and_after_a_restart() {
     let memory = undone(RuleMemory::beginning(&policy.rules[0], at(NINE)), Applied::Replicas(5));
     let kept = read(&policy, &status_of(&policy, &memory)).expect("it was written");
     assert_eq!(kept, memory);
-    let [active, ready] = statements(Some(&policy), &[], None, Some(&kept));
+    let [active, ready] = condition_states(Some(&policy), &[], None, Some(&kept));
     assert!(active.holds && ready.needs_attention());
     assert_eq!(ready.reason.name(), "UndoneByAnotherWriter");
     let expected = format!("rule up, scheduled for {NINE}, was carried out, but {SAID}");
@@ -32,7 +32,7 @@ fn a_firing_that_was_undone_needs_attention_before_and_after_a_restart() {
 
     let mut edited = policy.clone();
     edited.rules[0].fingerprint = Fingerprint::of(["another"]);
-    let [_, ready] = statements(Some(&edited), &[], None, Some(&kept));
+    let [_, ready] = condition_states(Some(&edited), &[], None, Some(&kept));
     assert!(ready.holds, "{}", ready.message);
     assert!(!status_of(&edited, &kept).to_string().contains(SAID));
 }

@@ -1,7 +1,7 @@
 //! A leader that is stopped where it stands, and goes on when another one has long taken over; and one
 //! that does not know yet.
 
-use almanac_harness::{Fault, Observation, PATIENCE, Recorded, TestResult, await_condition};
+use almanac_harness::{Fault, Observation, PATIENCE, RecordedRequest, TestResult, await_condition};
 use anyhow::ensure;
 use serde_json::json;
 
@@ -60,7 +60,7 @@ fn a_leader_paused_across_a_firing_comes_back_as_a_standby_and_writes_nothing() 
 }
 
 /// Whether these are a single request, which the API server has refused for being stale.
-fn is_one_conflict(sent: &[Recorded]) -> bool {
+fn is_one_conflict(sent: &[RecordedRequest]) -> bool {
     matches!(sent, [only] if only.api_server_status == Some(409))
 }
 

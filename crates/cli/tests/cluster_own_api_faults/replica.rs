@@ -2,7 +2,7 @@
 //! single request can be made to go wrong; and rules that are about to fire.
 
 use almanac_harness::{
-    Fault, FaultProxy, Injected, Observation, OwnTest, PATIENCE, Recorded, TestResult,
+    Fault, FaultProxy, Injected, Observation, OwnTest, PATIENCE, RecordedRequest, TestResult,
     await_condition,
 };
 use anyhow::{Context as _, Result, ensure};
@@ -120,16 +120,16 @@ impl Replica {
     }
 
     /// What it has sent to change the replicas of a Deployment.
-    pub(crate) fn scalings(&self, name: &str) -> Vec<Recorded> {
+    pub(crate) fn scalings(&self, name: &str) -> Vec<RecordedRequest> {
         self.requests(&scale_of(name), |path, wanted| path.ends_with(wanted))
     }
 
     /// What it has sent about an object with this in its path, to change something.
-    pub(crate) fn writes_about(&self, part: &str) -> Vec<Recorded> {
+    pub(crate) fn writes_about(&self, part: &str) -> Vec<RecordedRequest> {
         self.requests(part, |path, wanted| path.contains(wanted))
     }
 
-    fn requests(&self, part: &str, fits: fn(&str, &str) -> bool) -> Vec<Recorded> {
+    fn requests(&self, part: &str, fits: fn(&str, &str) -> bool) -> Vec<RecordedRequest> {
         let mut requests = self.proxy.writes();
         requests.retain(|request| fits(&request.path, part));
         requests

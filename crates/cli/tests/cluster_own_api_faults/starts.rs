@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use almanac_harness::{
-    Answer, Fault, FaultProxy, Observation, OwnTest, PATIENCE, Recorded, TestResult,
+    Answer, Fault, FaultProxy, Observation, OwnTest, PATIENCE, RecordedRequest, TestResult,
     await_condition,
 };
 use anyhow::ensure;
@@ -33,7 +33,7 @@ fn whoever_may_not_touch_the_lease_says_so_and_goes_on_when_the_right_is_given()
         prepare(cluster, "shop", None).await?;
         let proxy = FaultProxy::start(test.client())?;
         let forbidden = Answer::with(StatusCode::FORBIDDEN).message("leases is forbidden");
-        let forbidden = Fault::answer(forbidden).matching(Recorded::is_for_lease).always();
+        let forbidden = Fault::answer(forbidden).matching(RecordedRequest::is_for_lease).always();
         let forbidden = proxy.inject(forbidden);
         let replica = Replica::start_behind(proxy, FIRING.parse()?, &["--identity", "only"])?;
         await_waiting(&replica, "waiting for the lease: leases is forbidden\n").await?;

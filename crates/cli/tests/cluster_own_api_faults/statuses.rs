@@ -1,7 +1,7 @@
 //! Statuses that cannot be written, for a while or for good.
 
 use almanac_harness::{
-    Answer, Fault, Observation, PATIENCE, Recorded, TestResult, await_condition,
+    Answer, Fault, Observation, PATIENCE, RecordedRequest, TestResult, await_condition,
 };
 use anyhow::ensure;
 use http::{Method, StatusCode};
@@ -86,7 +86,7 @@ fn a_firing_whose_record_waits_while_the_lease_is_lost_is_not_recorded_as_missed
         replica.ensure_before_firing()?;
         let statuses = replica.spoil_status("shop", broken().always());
         statuses.await_taken(1).await?;
-        let renewals = Fault::refuse().method(Method::PUT).matching(Recorded::is_for_lease);
+        let renewals = Fault::refuse().method(Method::PUT).matching(RecordedRequest::is_for_lease);
         let renewals = replica.proxy.inject(renewals.always());
         replica.controller.program.await_log("no longer the leader").await?;
         statuses.withdraw();

@@ -4,7 +4,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use almanac_api::finding::{Code, Finding, Severity};
 use almanac_api::status::TargetProblem;
-use almanac_api::status::conditions::{ConditionReason, ConditionType, Statement};
+use almanac_api::status::conditions::{ConditionReason, ConditionState, ConditionType};
 use almanac_shell::backoff::Backoff;
 use jiff::Timestamp;
 use kube::api::DynamicObject;
@@ -31,7 +31,7 @@ pub(crate) struct PolicyEntry {
     /// Its status, as the API server has it.
     pub(crate) recorded: StatusSnapshot,
     /// Whether everything that is remembered of it is in there.
-    pub(crate) is_recorded: bool,
+    pub(crate) is_written: bool,
     /// The pauses between attempts to record it that have failed since it last was.
     pub(crate) failures: Option<Box<Backoff>>,
 }
@@ -88,7 +88,7 @@ impl PolicyEntry {
             is_not_writable: false,
             not_ready: None,
             recorded: StatusSnapshot::of(&object.data["status"]),
-            is_recorded: true,
+            is_written: true,
             failures: None,
         }
     }
@@ -154,14 +154,15 @@ impl StatusSnapshot {
     }
 
     /// Those of the statements that were not so before, or were not said.
-    pub(crate) fn news<'a>(&self, statements: &'a [Statement]) -> Vec<&'a Statement> {
-        let was_so = |statement: &&Statement| {
+    pub(crate) fn news<'a>(
+        &self,
+        condition_states: &'a [ConditionState],
+    ) -> Vec<&'a ConditionState> {
+        let was_so = |state: &&ConditionState| {
             let mut known = self.conditions.iter();
-            known.any(|(about, holds, _)| {
-                *about == statement.about.name() && *holds == statement.holds
-            })
+            known.any(|(about, holds, _)| *about == state.about.name() && *holds == state.holds)
         };
-        statements.iter().filter(|statement| !was_so(statement)).collect()
+        condition_states.iter().filter(|state| !was_so(state)).collect()
     }
 }
 

@@ -11,15 +11,15 @@ use tracing::field::display;
 use crate::families::ReportSubject;
 
 /// Tells what has happened to a rule. What is only a step on the way is told in the log alone.
-pub(super) fn tell(of: &ReportSubject, recorded: &Recorded, events: &EventLog) {
-    let Some((rule, event)) = told(of, recorded) else { return };
+pub(super) fn report(of: &ReportSubject, recorded: &Recorded, events: &EventLog) {
+    let Some((rule, event)) = event_of(of, recorded) else { return };
     let (reason, scheduled) = (event.reason, scheduled(recorded).map(display));
     if event.is_warning {
         tracing::warn!(%rule, reason, scheduled, "{}", event.note);
     } else {
         tracing::info!(%rule, reason, scheduled, "{}", event.note);
     }
-    events.tell(event);
+    events.emit(event);
 }
 
 /// The one firing that something is told of.
@@ -33,7 +33,7 @@ fn scheduled(recorded: &Recorded) -> Option<Timestamp> {
     }
 }
 
-fn told<'a>(of: &ReportSubject, recorded: &'a Recorded) -> Option<(&'a str, Event)> {
+fn event_of<'a>(of: &ReportSubject, recorded: &'a Recorded) -> Option<(&'a str, Event)> {
     Some(match recorded {
         Recorded::Ended { rule, execution } => (rule, ended(of, rule, execution)),
         Recorded::AttemptFailed { rule, scheduled, attempts, message } => {
@@ -154,9 +154,9 @@ mod tests {
             target: None,
             changed_by: changed_by.map(Box::from),
         };
-        let (_, told) = told(&of, recorded).expect("it is told");
-        let kind = if told.is_warning { "Warning" } else { "Normal" };
-        format!("{kind} {}: {}", told.reason, told.note)
+        let (_, event) = event_of(&of, recorded).expect("it has an Event");
+        let kind = if event.is_warning { "Warning" } else { "Normal" };
+        format!("{kind} {}: {}", event.reason, event.note)
     }
 
     #[test]
@@ -175,9 +175,9 @@ mod tests {
         let scheduled = at("2026-11-20T09:00:00Z");
         let ending = Ending::Failed { attempts: 3, message: "etcd is gone".into() };
         let execution = Execution::new(scheduled, scheduled, ending);
-        let told = line(&Recorded::Ended { rule: Arc::from("a"), execution });
-        assert!(told.starts_with("Warning RuleFailed: rule a "), "{told}");
-        assert!(told.contains("3 attempts") && told.ends_with("etcd is gone"), "{told}");
+        let text = line(&Recorded::Ended { rule: Arc::from("a"), execution });
+        assert!(text.starts_with("Warning RuleFailed: rule a "), "{text}");
+        assert!(text.contains("3 attempts") && text.ends_with("etcd is gone"), "{text}");
     }
 
     #[test]
@@ -201,21 +201,21 @@ mod tests {
     fn what_another_writer_has_undone_is_told_with_both_numbers_and_who_it_was() {
         let (scheduled, field) = (at("2026-11-20T09:00:00Z"), Field::Replicas);
         let undone = Recorded::Undone { rule: "a".into(), scheduled, field, set: 5, found: 2 };
-        let told = |writer: &str| {
+        let expected = |writer: &str| {
             format!(
                 "Warning UndoneByAnotherWriter: rule a set replicas of its target to 5; {writer} has \
                  since set it to 2. That value is left as it is"
             )
         };
-        assert_eq!(line(&undone), told("another writer"));
+        assert_eq!(line(&undone), expected("another writer"));
         let argo = line_after(&undone, Some("argocd-controller"));
-        assert_eq!(argo, told("another writer, argocd-controller,"));
+        assert_eq!(argo, expected("another writer, argocd-controller,"));
     }
 
     #[test]
     fn a_clock_that_was_ahead_is_a_warning() {
         let until = at("2026-12-20T09:00:00Z");
-        let told = line(&Recorded::ClockWasAhead { rule: "a".into(), until });
-        assert!(told.starts_with("Warning ClockWasAhead: rule a was handled up to 2026-12-20"));
+        let text = line(&Recorded::ClockWasAhead { rule: "a".into(), until });
+        assert!(text.starts_with("Warning ClockWasAhead: rule a was handled up to 2026-12-20"));
     }
 }

@@ -98,9 +98,9 @@ mod tests {
         assert_eq!(published.numbers(), []);
         leading.begin(fence.clone(), cluster);
         assert_eq!(published.numbers(), [(nodes.clone(), 2)]);
-        switch.take_in(Some("wrong values"));
+        switch.update(Some("wrong values"));
         assert_eq!(published.numbers(), []);
-        switch.take_in(None);
+        switch.update(None);
         assert_eq!(published.numbers(), [(nodes, 2)]);
         fence.shut();
         assert_eq!(published.numbers(), [], "somebody else may have taken over");

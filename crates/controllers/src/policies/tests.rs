@@ -12,38 +12,38 @@ use jiff::{SignedDuration, Timestamp};
 use kube::api::DynamicObject;
 use serde_json::{Value, json};
 
-use super::{PolicyFollower, Unrecorded, WorkQueues};
+use super::{PolicyFollower, UnwrittenStatuses, WorkQueues};
 use crate::cluster::Cluster;
-use crate::turns::Turns;
+use crate::work_queue::WorkQueue;
 
 /// A follower of `CronFederatedHPA`s, and what it fills.
 struct Watched {
     follower: PolicyFollower,
     cluster: Arc<Cluster>,
-    turns: Arc<Turns>,
-    records: Arc<Turns>,
+    turns: Arc<WorkQueue>,
+    statuses: Arc<WorkQueue>,
 }
 
 impl Watched {
     fn new() -> Self {
-        Self::going_on_from(Unrecorded::default())
+        Self::going_on_from(UnwrittenStatuses::default())
     }
 
     /// As at the beginning of another term.
-    fn going_on_from(unrecorded: Unrecorded) -> Self {
+    fn going_on_from(unwritten: UnwrittenStatuses) -> Self {
         let clock = Clock::system(SignedDuration::ZERO);
         let cluster = Arc::new(Cluster::default());
-        let [turns, records] = [(); 2].map(|()| Arc::new(Turns::new(clock.clone())));
-        let queues = WorkQueues { turns: Arc::clone(&turns), records: Arc::clone(&records) };
+        let [turns, statuses] = [(); 2].map(|()| Arc::new(WorkQueue::new(clock.clone())));
+        let queues = WorkQueues { turns: Arc::clone(&turns), statuses: Arc::clone(&statuses) };
         let (mut follower, _) = PolicyFollower::new(
             Family::CronScaling,
             clock,
-            unrecorded,
+            unwritten,
             Arc::clone(&cluster),
             queues,
         );
         follower.begin_list();
-        Self { follower, cluster, turns, records }
+        Self { follower, cluster, turns, statuses }
     }
 
     /// The replicas the first rule sets, if the object is in the world.
@@ -108,10 +108,11 @@ fn a_listing_of_one_family_says_nothing_of_the_others() {
     let mut watched = Watched::new();
     watched.follower.upsert(told(object("stays", "stays", 1, 5)));
     let queues =
-        WorkQueues { turns: Arc::clone(&watched.turns), records: Arc::clone(&watched.records) };
+        WorkQueues { turns: Arc::clone(&watched.turns), statuses: Arc::clone(&watched.statuses) };
     let (family, cluster) = (Family::ScheduledCapacity, Arc::clone(&watched.cluster));
     let clock = Clock::system(SignedDuration::ZERO);
-    let (mut other, _) = PolicyFollower::new(family, clock, Unrecorded::default(), cluster, queues);
+    let (mut other, _) =
+        PolicyFollower::new(family, clock, UnwrittenStatuses::default(), cluster, queues);
     for _ in 0..2 {
         other.begin_list();
         other.list_complete();
@@ -177,7 +178,7 @@ fn what_we_remember_counts_more_than_what_a_status_says_later() {
     edited["status"] = status("2001-01-01T00:00:00Z");
     watched.follower.upsert(told(edited));
     assert_eq!((watched.handled("shop"), watched.replicas("shop")), (before, Some(6)));
-    assert!(!watched.records.is_quiet(), "and the status is mended");
+    assert!(!watched.statuses.is_quiet(), "and the status is mended");
 }
 
 #[test]
@@ -204,8 +205,8 @@ fn an_object_that_cannot_be_used_keeps_its_history_and_forgets_what_it_was() {
 
 #[test]
 fn what_was_not_recorded_survives_two_terms_in_a_row_without_a_turn() {
-    let unrecorded = Unrecorded::default();
-    let mut first = Watched::going_on_from(unrecorded.clone());
+    let unwritten = UnwrittenStatuses::default();
+    let mut first = Watched::going_on_from(unwritten.clone());
     first.follower.upsert(told(object("shop", "1", 1, 5)));
     let rule = {
         let mut state = first.cluster.lock();
@@ -215,12 +216,12 @@ fn what_was_not_recorded_survives_two_terms_in_a_row_without_a_turn() {
         object.memory = Some(Memory { rules: vec![rule.clone()] });
         rule
     };
-    unrecorded.keep(&first.cluster);
+    unwritten.keep(&first.cluster);
     for _ in 0..2 {
-        let mut next = Watched::going_on_from(unrecorded.clone());
+        let mut next = Watched::going_on_from(unwritten.clone());
         next.follower.upsert(told(object("shop", "1", 1, 5)));
         assert_eq!(next.handled("shop"), Some(rule.handled));
-        unrecorded.keep(&next.cluster);
+        unwritten.keep(&next.cluster);
     }
 }
 

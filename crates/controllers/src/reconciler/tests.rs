@@ -13,16 +13,16 @@ use almanac_shell::event_log::{EventLog, EventMetrics};
 use almanac_shell::following::Follower as _;
 use almanac_shell::lease::{Fence, Switch};
 use almanac_shell::writer::{WriteMetrics, Writer};
-use almanac_stub::{Asked, Fault, Stub};
+use almanac_stub::{Fault, ReceivedRequest, Stub};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::Reconciler;
 use crate::cluster::Cluster;
 use crate::families::Families;
-use crate::policies::{PolicyFollower, Unrecorded, WorkQueues};
+use crate::policies::{PolicyFollower, UnwrittenStatuses, WorkQueues};
 use crate::targets::Targets;
-use crate::turns::Turns;
+use crate::work_queue::WorkQueue;
 
 /// A clock that shows what was set last, in seconds.
 #[derive(Clone)]
@@ -46,7 +46,9 @@ fn stub(shown: Shown, scaled_until: &'static str) -> Stub {
     let stub = Stub::new();
     stub.put(crate::bench::target("apps/v1", "Deployment", "shop"));
     let takes_time = Fault::meanwhile(move |_| shown.set(scaled_until));
-    stub.inject(takes_time.matching(Asked::is_write).path_contains("/shop/scale").always());
+    stub.inject(
+        takes_time.matching(ReceivedRequest::is_write).path_contains("/shop/scale").always(),
+    );
     stub
 }
 
@@ -75,17 +77,17 @@ impl Stage {
         let clock = shown.clock();
         let client = stub(shown.clone(), scaled_until).client();
         let cluster = Arc::new(Cluster::default());
-        let [turns, records] = [(); 2].map(|()| Arc::new(Turns::new(clock.clone())));
+        let [turns, statuses] = [(); 2].map(|()| Arc::new(WorkQueue::new(clock.clone())));
         let budget = WriteBudget::new(WriteLimits { at_once: 1, ..WriteLimits::default() });
         let metrics = WriteMetrics::default();
         let writer = Writer::new(client.clone(), Fence::open(), budget.clone(), metrics);
         let (events, _) = EventLog::new(writer.clone(), "test", &EventMetrics::default());
         let targets = Targets::new(client, writer, Arc::clone(&cluster), Arc::clone(&turns), false);
-        let woken = WorkQueues { turns, records: Arc::clone(&records) };
+        let woken = WorkQueues { turns, statuses: Arc::clone(&statuses) };
         let (mut follower, _) = PolicyFollower::new(
             Family::CronScaling,
             clock.clone(),
-            Unrecorded::default(),
+            UnwrittenStatuses::default(),
             Arc::clone(&cluster),
             woken,
         );
@@ -95,7 +97,7 @@ impl Stage {
         let controller = Reconciler {
             cluster: Arc::clone(&cluster),
             targets: Arc::new(targets),
-            records,
+            statuses,
             families: Families::default(),
             events,
             clock,
@@ -216,9 +218,9 @@ async fn a_write_that_waited_while_everything_was_stopped_for_a_moment_is_never_
     let stage = Stage::set("2026-11-20T09:00:05Z");
     let switch = stage.switch.clone();
     let stop = move |_: &mut PolicyFollower, shown: &Shown| {
-        switch.take_in(Some("wrong values"));
+        switch.update(Some("wrong values"));
         shown.set("2026-11-20T09:00:04Z");
-        switch.take_in(None);
+        switch.update(None);
     };
     let (replicas, next, stage) = stage.wait_while(stop).await;
     assert_eq!(replicas, Some(1));
@@ -234,11 +236,11 @@ async fn a_write_that_waited_while_everything_was_stopped_for_a_moment_is_never_
 async fn what_falls_due_while_everything_is_stopped_is_recorded_and_the_next_firing_is_carried_out()
 {
     let stage = Stage::set("2026-11-20T09:01:01Z");
-    stage.switch.take_in(Some("wrong values"));
+    stage.switch.update(Some("wrong values"));
     stage.controller.take_turn(&policy()).await;
     assert_eq!(endings(&stage), [Ending::Stopped]);
     assert!(stage.cluster.lock().world.workloads.is_empty(), "nobody has looked at a target");
-    stage.switch.take_in(None);
+    stage.switch.update(None);
     stage.shown.set("2026-11-20T09:01:00Z");
     stage.controller.take_turn(&policy()).await;
     assert_eq!(stage.cluster.lock().world.workloads[&target()].replicas, Some(5));
@@ -264,9 +266,9 @@ async fn a_rule_that_falls_due_while_another_is_carried_out_has_its_turn_at_once
 
 /// Looks at the records while the write of a firing waits.
 fn no_status_is_asked_for(stage: &Stage) -> impl FnOnce(&mut PolicyFollower, &Shown) + use<> {
-    let records = Arc::clone(&stage.controller.records);
+    let statuses = Arc::clone(&stage.controller.statuses);
     move |_: &mut PolicyFollower, _: &Shown| {
-        assert!(records.is_quiet(), "a status is asked for while the write still waits");
+        assert!(statuses.is_quiet(), "a status is asked for while the write still waits");
     }
 }
 
@@ -274,11 +276,11 @@ fn no_status_is_asked_for(stage: &Stage) -> impl FnOnce(&mut PolicyFollower, &Sh
 async fn a_firing_asks_for_one_status_also_when_everything_was_stopped_once() {
     let mut stage = Stage::set("2026-11-20T09:00:01Z");
     stage.shown.set("2026-11-20T08:30:00Z");
-    stage.switch.take_in(Some("wrong values"));
-    stage.switch.take_in(None);
+    stage.switch.update(Some("wrong values"));
+    stage.switch.update(None);
     stage.controller.take_turn(&policy()).await;
     stage.shown.set("2026-11-20T09:00:00Z");
-    stage.controller.records = Arc::new(Turns::new(stage.controller.clock.clone()));
+    stage.controller.statuses = Arc::new(WorkQueue::new(stage.controller.clock.clone()));
     let check = no_status_is_asked_for(&stage);
     stage.wait_while(check).await;
 }
@@ -296,37 +298,37 @@ async fn who_has_nothing_to_fire_is_looked_at_again_while_everything_is_stopped(
     edited["spec"]["scaleTargetRef"]["kind"] = json!("Thing");
     stage.follower.upsert(object(edited));
     assert!(stage.controller.take_turn(&policy()).await.is_some());
-    stage.switch.take_in(Some("wrong values"));
+    stage.switch.update(Some("wrong values"));
     assert!(stage.controller.take_turn(&policy()).await.is_some());
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_cannot_be_used_is_told_so_while_everything_is_stopped() {
     let mut stage = Stage::set("2026-11-20T09:00:01Z");
-    stage.switch.take_in(Some("wrong values"));
+    stage.switch.update(Some("wrong values"));
     let mut edited = two_rules();
     edited["metadata"]["generation"] = json!(2);
     edited["metadata"]["resourceVersion"] = json!("2");
     edited["spec"]["scaleTargetRef"] = json!({});
     stage.follower.upsert(object(edited));
-    stage.controller.records = Arc::new(Turns::new(stage.controller.clock.clone()));
+    stage.controller.statuses = Arc::new(WorkQueue::new(stage.controller.clock.clone()));
     stage.controller.take_turn(&policy()).await;
-    assert!(!stage.controller.records.is_quiet(), "its status says what is wrong");
+    assert!(!stage.controller.statuses.is_quiet(), "its status says what is wrong");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_schedule_has_its_turns_while_everything_is_stopped() {
     let stage = Stage::set("2026-11-20T09:00:01Z");
-    stage.switch.take_in(Some("wrong values"));
+    stage.switch.update(Some("wrong values"));
     let day = json!({ "replicas": 5, "start": { "hours": "8" }, "end": { "hours": "20" } });
     let schedule = json!({ "timezone": "UTC", "defaultReplicas": 1, "behaviors": [day] });
     let schedule = objects::stored(objects::metrics_producer("nodes", &schedule), "u", 1, 1);
     let clock = stage.controller.clock.clone();
-    let turns = || Arc::new(Turns::new(clock.clone()));
-    let woken = WorkQueues { turns: turns(), records: Arc::clone(&stage.controller.records) };
+    let turns = || Arc::new(WorkQueue::new(clock.clone()));
+    let woken = WorkQueues { turns: turns(), statuses: Arc::clone(&stage.controller.statuses) };
     let (family, cluster) = (Family::ScheduledCapacity, Arc::clone(&stage.cluster));
     let (mut follower, _) =
-        PolicyFollower::new(family, clock.clone(), Unrecorded::default(), cluster, woken);
+        PolicyFollower::new(family, clock.clone(), UnwrittenStatuses::default(), cluster, woken);
     follower.upsert(object(schedule));
     let kind = Kind::of_family(family);
     let nodes = PolicyName::new(family, kind.identity("default", "nodes"));

@@ -3,7 +3,7 @@
 use almanac_shell::budget::{WriteBudget, WriteLimits};
 use almanac_shell::lease::Fence;
 use almanac_shell::writer::WriteMetrics;
-use almanac_stub::{Asked, Fault, Kind as Served, Stub};
+use almanac_stub::{Fault, Kind as Served, ReceivedRequest, Stub};
 use http::StatusCode;
 use serde_json::json;
 
@@ -15,7 +15,7 @@ struct Recording {
     stub: Stub,
     fence: Fence,
     cluster: Cluster,
-    records: StatusWriter,
+    writer: StatusWriter,
     policy: PolicyName,
 }
 
@@ -28,9 +28,9 @@ impl Recording {
         let budget = WriteBudget::new(WriteLimits::default());
         let writer = Writer::new(stub.client(), fence.clone(), budget, WriteMetrics::default());
         let clock = Clock::from_fn(|| Timestamp::UNIX_EPOCH);
-        let (records, cluster) = (StatusWriter::new(writer, clock, 1), Cluster::default());
+        let (writer, cluster) = (StatusWriter::new(writer, clock, 1), Cluster::default());
         let policy = crate::bench::policy("shop");
-        let told = Self { stub, fence, cluster, records, policy };
+        let told = Self { stub, fence, cluster, writer, policy };
         told.tell();
         told
     }
@@ -56,7 +56,7 @@ impl Recording {
         let method = WriteMethod::MergePatch(RawValue::from_string(patch).expect("it is JSON"));
         let version = self.version().unwrap_or_else(|| "101".into());
         let record = StatusUpdate { version, recorded: StatusSnapshot::of(&json!({})), method };
-        match self.records.write(&self.cluster, &self.policy, record).await {
+        match self.writer.write(&self.cluster, &self.policy, record).await {
             WriteResult::Saved => Ok(()),
             WriteResult::Failed { again } => {
                 Err(again.map(|again| again.duration_since(Timestamp::UNIX_EPOCH)))
@@ -99,7 +99,7 @@ async fn a_status_that_meets_one_conflict_after_the_other_is_written_ever_less_o
 #[tokio::test(start_paused = true)]
 async fn a_record_whose_answer_was_lost_is_tried_again_until_the_change_is_told() {
     let recording = Recording::begin();
-    recording.stub.inject(Fault::lose_answer().matching(Asked::is_write));
+    recording.stub.inject(Fault::lose_answer().matching(ReceivedRequest::is_write));
     assert!(recording.write("once").await.is_err_and(|again| again.is_some()));
     assert!(recording.write("once").await.is_err_and(|again| again.is_some()));
     recording.tell();
@@ -129,5 +129,5 @@ async fn what_is_gone_or_not_ours_any_more_is_not_tried_again() {
     let recording = Recording::begin();
     recording.fence.shut();
     assert_eq!(recording.write("fenced").await, Err(None));
-    assert!(recording.stub.asked().is_empty());
+    assert!(recording.stub.requests().is_empty());
 }

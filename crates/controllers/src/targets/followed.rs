@@ -14,7 +14,7 @@ use tokio::sync::watch;
 
 use super::kind::Resolved;
 use crate::cluster::{Cluster, ClusterState, TargetEntry, is_older};
-use crate::turns::Turns;
+use crate::work_queue::WorkQueue;
 
 /// The kind that discovery has found, if it is one of those that are followed. Others are asked for, so
 /// that no right to list them is needed.
@@ -85,14 +85,14 @@ pub(super) struct TargetFollower {
     /// Whether the last listing was told to its end.
     is_whole: bool,
     cluster: Arc<Cluster>,
-    turns: Arc<Turns>,
+    turns: Arc<WorkQueue>,
     stage: watch::Sender<Stage>,
 }
 
 pub(super) fn follower(
     kind: Kind,
     cluster: Arc<Cluster>,
-    turns: Arc<Turns>,
+    turns: Arc<WorkQueue>,
 ) -> (Following, TargetFollower) {
     let (sender, receiver) = watch::channel(Stage::Beginning);
     let follower =
@@ -236,7 +236,7 @@ mod tests {
 
     #[test]
     fn a_kind_whose_watch_goes_on_is_whole_again_though_nothing_has_changed() {
-        let turns = Arc::new(Turns::new(Clock::from_fn(|| Timestamp::UNIX_EPOCH)));
+        let turns = Arc::new(WorkQueue::new(Clock::from_fn(|| Timestamp::UNIX_EPOCH)));
         let (following, mut follower) = follower(Kind::Deployment, Arc::default(), turns);
         let unseen = WatchFailure { is_absent: false, reason: "cut".to_owned() };
         follower.failed(&unseen);
@@ -262,7 +262,7 @@ mod tests {
 
     #[test]
     fn a_target_stays_as_it_was_told_last_until_a_listing_no_longer_has_it() {
-        let turns = Arc::new(Turns::new(Clock::from_fn(|| Timestamp::UNIX_EPOCH)));
+        let turns = Arc::new(WorkQueue::new(Clock::from_fn(|| Timestamp::UNIX_EPOCH)));
         let cluster = Arc::new(Cluster::default());
         let (_, mut follower) =
             follower(Kind::Deployment, Arc::clone(&cluster), Arc::clone(&turns));

@@ -8,7 +8,7 @@ mod kinds;
 use std::time::Duration;
 
 use almanac_engine::cron_scaling::Ending;
-use almanac_stub::{Asked, Fault, Kind as Served, Stub};
+use almanac_stub::{Fault, Kind as Served, ReceivedRequest, Stub};
 use futures::FutureExt as _;
 use http::{Method, StatusCode};
 use jiff::{SignedDuration, Timestamp};
@@ -26,7 +26,7 @@ fn at(time: &str) -> Timestamp {
 }
 
 /// Whether something was asked from this time of the day on, by the clock of a stand that begins now.
-fn from(time: &str) -> impl Fn(&Asked) -> bool + Send + Sync + 'static {
+fn from(time: &str) -> impl Fn(&ReceivedRequest) -> bool + Send + Sync + 'static {
     let begin: Timestamp = BEGIN.parse().expect("it is an instant");
     let later = Duration::try_from(at(time).duration_since(begin)).expect("it is later");
     let since = Instant::now() + later;
@@ -110,7 +110,7 @@ async fn a_kind_that_answers_again_in_time_is_carried_out_in_time() {
 async fn a_target_that_was_made_just_before_and_not_told_of_yet_is_found() {
     let stub = Stub::new();
     // The view of the kind lags behind.
-    stub.inject(Fault::silence().matching(Asked::is_watch).always());
+    stub.inject(Fault::silence().matching(ReceivedRequest::is_watch).always());
     let made = Fault::meanwhile(|stub| stub.put(target("apps/v1", "Deployment", "healthy-1")));
     stub.inject(made.path_contains("/healthy-1/scale"));
     let mut bench = TestBench::at(BEGIN, &stub);
@@ -123,7 +123,7 @@ async fn a_target_that_was_made_just_before_and_not_told_of_yet_is_found() {
     bench.run(60).await;
     assert!(bench.patched()[0].1.contains("/healthy-1/scale"), "{:?}", bench.patched());
     assert_eq!(bench.patched().len(), 1);
-    assert_eq!(bench.asked_for("/missing/"), 1, "it is not asked for again");
+    assert_eq!(bench.requests_for("/missing/"), 1, "it is not asked for again");
 }
 
 #[tokio::test(start_paused = true)]
@@ -194,7 +194,7 @@ async fn what_is_not_admitted_is_no_missing_right() {
     let stub = stub(0);
     let denied = "admission webhook \"few\" denied the request: too many";
     let denied = Fault::answer(StatusCode::FORBIDDEN, denied);
-    stub.inject(denied.matching(Asked::is_write).always());
+    stub.inject(denied.matching(ReceivedRequest::is_write).always());
     let mut bench = TestBench::at(BEGIN, &stub);
     bench.upsert(at_nine("healthy-1", "apps/v1", "Deployment"));
     bench.run(10 * 60).await;
@@ -214,7 +214,7 @@ async fn of_many_forbidden_targets_a_few_at_a_time_are_tried_and_not_for_long() 
     for number in 0..FORBIDDEN {
         stub.put(target("apps/v1", "Deployment", &format!("a-{number}")));
     }
-    stub.inject(Fault::hang().matching(Asked::is_dry_run).always());
+    stub.inject(Fault::hang().matching(ReceivedRequest::is_dry_run).always());
     let words = "deployments.apps \"a\" is forbidden: User \"almanac\" cannot patch";
     let may_not = Fault::answer(StatusCode::FORBIDDEN, words);
     stub.inject(may_not.method(Method::PATCH).path_contains("/a-").always());
@@ -247,7 +247,7 @@ fn endings(bench: &TestBench, name: &str) -> Vec<Ending> {
     rule.executions.iter().map(|it| it.ending.clone()).collect()
 }
 
-fn is_scaling(asked: &Asked) -> bool {
+fn is_scaling(asked: &ReceivedRequest) -> bool {
     asked.is_write() && asked.path.ends_with("/healthy-1/scale")
 }
 

@@ -234,12 +234,12 @@ async fn whoever_does_not_take_his_answer_is_cut() {
 async fn a_process_whose_view_is_too_old_is_not_ready_until_there_is_news() {
     let health = Health::default();
     health.set_ready();
-    let view = health.views().begin("cronfederatedhpas", true);
+    let watch_age = health.watch_ages().begin("cronfederatedhpas", true);
     assert_eq!(health.waiting_for(), None);
     tokio::time::sleep(Duration::from_secs(181)).await;
     let awaited = health.waiting_for().expect("it is not ready");
     assert!(awaited.starts_with("news of cronfederatedhpas"), "{awaited}");
-    view.mark_fresh();
+    watch_age.mark_fresh();
     assert_eq!(health.waiting_for(), None);
 }
 

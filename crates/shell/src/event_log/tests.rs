@@ -23,7 +23,7 @@ fn log(stub: &Stub, counted: &WriteMetrics, events: &EventMetrics) -> (EventLog,
     EventLog::new(writer, "test", events)
 }
 
-fn happening(namespace: &str) -> Event {
+fn event_in(namespace: &str) -> Event {
     let regarding = ObjectReference {
         api_version: "v1".to_owned(),
         kind: "Shop",
@@ -39,13 +39,13 @@ fn happening(namespace: &str) -> Event {
 async fn a_namespace_that_is_being_deleted_is_asked_once_and_holds_up_no_other() {
     let stub = stub();
     let (counted, events) = (WriteMetrics::default(), EventMetrics::default());
-    let (log, telling) = log(&stub, &counted, &events);
-    (0..300).for_each(|_| log.tell(happening("ending")));
-    log.tell(happening("lasting"));
+    let (log, writer) = log(&stub, &counted, &events);
+    (0..300).for_each(|_| log.emit(event_in("ending")));
+    log.emit(event_in("lasting"));
     drop(log);
     let begun = Instant::now();
-    telling.run().await;
-    let asked: Vec<bool> = stub.asked().iter().map(|it| it.path.contains("/ending/")).collect();
+    writer.run().await;
+    let asked: Vec<bool> = stub.requests().iter().map(|it| it.path.contains("/ending/")).collect();
     assert_eq!(asked, [true, false]);
     assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
     assert_eq!(events.left_out.get(), 300);
@@ -57,30 +57,30 @@ async fn a_namespace_that_is_being_deleted_is_asked_once_and_holds_up_no_other()
 }
 
 #[tokio::test]
-async fn an_event_has_the_time_at_which_it_was_told_however_long_it_waits() {
+async fn an_event_has_the_time_at_which_it_happened_however_long_it_waits() {
     let (log, mut writer) = log(&Stub::new(), &WriteMetrics::default(), &EventMetrics::default());
     let before = Timestamp::now();
-    log.tell(happening("shop"));
+    log.emit(event_in("shop"));
     let after = Timestamp::now();
     // Waits, as long as it takes for the clock to go on.
     while Timestamp::now() == after {}
-    let told = writer.next().await.expect("it was told");
-    assert!(before <= told.at && told.at <= after, "{before} <= {} <= {after}", told.at);
-    let event = event(&told.happening, told.at, "test", "a.1");
-    assert_eq!(event["eventTime"], format!("{:.6}", told.at));
+    let queued = writer.next().await.expect("it was queued");
+    assert!(before <= queued.at && queued.at <= after, "{before} <= {} <= {after}", queued.at);
+    let event = event_object(&queued.event, queued.at, "test", "a.1");
+    assert_eq!(event["eventTime"], format!("{:.6}", queued.at));
 }
 
-/// What was written of each Event, from what was told minutes after each other.
-async fn written(stub: &Stub, told: Vec<(u64, Event)>) -> Vec<(String, u64)> {
-    let (log, telling) = log(stub, &WriteMetrics::default(), &EventMetrics::default());
-    let tell = async move {
-        for (minutes, happening) in told {
+/// What was written of each Event, from those emitted, each that many minutes after the one before.
+async fn written(stub: &Stub, emitted: Vec<(u64, Event)>) -> Vec<(String, u64)> {
+    let (log, writer) = log(stub, &WriteMetrics::default(), &EventMetrics::default());
+    let emit = async move {
+        for (minutes, event) in emitted {
             tokio::time::sleep(Duration::from_mins(minutes)).await;
-            log.tell(happening);
+            log.emit(event);
         }
     };
-    tokio::join!(telling.run(), tell);
-    let events = stub.asked_for(|asked| asked.method == Method::POST);
+    tokio::join!(writer.run(), emit);
+    let events = stub.requests_where(|asked| asked.method == Method::POST);
     let count_of = |name: &str| {
         let event = stub.object("events", "shop", name);
         event.map_or(0, |event| event["series"]["count"].as_u64().unwrap_or(1))
@@ -93,16 +93,16 @@ async fn written(stub: &Stub, told: Vec<(u64, Event)>) -> Vec<(String, u64)> {
 }
 
 fn noted(note: &str) -> Event {
-    Event { note: note.to_owned(), ..happening("shop") }
+    Event { note: note.to_owned(), ..event_in("shop") }
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_happens_again_is_counted_in_the_event_that_told_it_first() {
     let stub = Stub::new();
-    let told = vec![(0, noted("up")), (5, noted("up")), (0, noted("down")), (5, noted("up"))];
-    let events = written(&stub, told).await;
+    let emitted = vec![(0, noted("up")), (5, noted("up")), (0, noted("down")), (5, noted("up"))];
+    let events = written(&stub, emitted).await;
     assert_eq!(events, [("up".to_owned(), 3), ("down".to_owned(), 1)]);
-    let patches = stub.asked_for(|asked| asked.method == Method::PATCH);
+    let patches = stub.requests_where(|asked| asked.method == Method::PATCH);
     let [second, third] = &patches[..] else { panic!("{patches:?}") };
     assert_eq!(second.path, third.path);
     assert_eq!(second.body["series"]["count"], 2);
@@ -121,16 +121,16 @@ async fn a_series_is_over_when_nothing_has_happened_for_six_minutes() {
 
 #[tokio::test(start_paused = true)]
 async fn what_differs_in_anything_is_told_by_an_event_of_its_own() {
-    let of_another = ObjectReference { uid: "2".to_owned(), ..happening("shop").regarding };
+    let of_another = ObjectReference { uid: "2".to_owned(), ..event_in("shop").regarding };
     let others = [
-        Event { note: "it is not so".to_owned(), ..happening("shop") },
-        Event { reason: "NotSo", ..happening("shop") },
-        Event { is_warning: false, ..happening("shop") },
-        Event { regarding: of_another, ..happening("shop") },
+        Event { note: "it is not so".to_owned(), ..event_in("shop") },
+        Event { reason: "NotSo", ..event_in("shop") },
+        Event { is_warning: false, ..event_in("shop") },
+        Event { regarding: of_another, ..event_in("shop") },
     ];
     for other in others {
-        let told = vec![(0, happening("shop")), (1, other.clone())];
-        let counts = written(&Stub::new(), told).await.into_iter().map(|(_, count)| count);
+        let emitted = vec![(0, event_in("shop")), (1, other.clone())];
+        let counts = written(&Stub::new(), emitted).await.into_iter().map(|(_, count)| count);
         assert_eq!(counts.collect::<Vec<_>>(), [1, 1], "{other:?}");
     }
 }
@@ -139,13 +139,13 @@ async fn what_differs_in_anything_is_told_by_an_event_of_its_own() {
 async fn an_event_that_is_gone_begins_another_series() {
     let stub = Stub::new();
     let expired = Fault::meanwhile(|stub| {
-        let created = stub.asked_for(|asked| asked.method == Method::POST);
+        let created = stub.requests_where(|asked| asked.method == Method::POST);
         let name = created[0].body["metadata"]["name"].as_str().expect("it has a name");
         stub.delete("events", "shop", name);
     });
     stub.inject(expired.method(Method::PATCH));
-    let told = [(); 3].map(|()| (1, noted("up"))).to_vec();
-    assert_eq!(written(&stub, told).await, [("up".to_owned(), 0), ("up".to_owned(), 2)]);
+    let emitted = [(); 3].map(|()| (1, noted("up"))).to_vec();
+    assert_eq!(written(&stub, emitted).await, [("up".to_owned(), 0), ("up".to_owned(), 2)]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -156,10 +156,10 @@ async fn an_event_that_was_refused_is_not_counted_on_and_one_whose_answer_was_lo
     {
         let stub = Stub::new();
         stub.inject(fault);
-        let told = [(); 2].map(|()| (1, noted("up"))).to_vec();
-        let counted = written(&stub, told).await.into_iter().map(|(_, count)| count);
+        let emitted = [(); 2].map(|()| (1, noted("up"))).to_vec();
+        let counted = written(&stub, emitted).await.into_iter().map(|(_, count)| count);
         assert_eq!(counted.collect::<Vec<_>>(), counts);
-        let methods: Vec<_> = stub.asked().iter().map(|asked| asked.method.clone()).collect();
+        let methods: Vec<_> = stub.requests().iter().map(|asked| asked.method.clone()).collect();
         assert_eq!(methods, [Method::POST, second]);
     }
 }
@@ -167,15 +167,15 @@ async fn an_event_that_was_refused_is_not_counted_on_and_one_whose_answer_was_lo
 #[tokio::test(start_paused = true)]
 async fn a_warning_comes_first_and_is_not_left_out_for_thousands_that_tell_all_is_well() {
     let (stub, events) = (Stub::new(), EventMetrics::default());
-    let (log, telling) = log(&stub, &WriteMetrics::default(), &events);
+    let (log, writer) = log(&stub, &WriteMetrics::default(), &events);
     for number in 0..QUEUE_CAPACITY + 20 {
-        log.tell(Event { is_warning: false, ..noted(&format!("up {number}")) });
+        log.emit(Event { is_warning: false, ..noted(&format!("up {number}")) });
     }
-    log.tell(noted("down"));
+    log.emit(noted("down"));
     drop(log);
-    telling.run().await;
+    writer.run().await;
     assert_eq!(events.left_out.get(), 20);
-    let written = stub.asked_for(|asked| asked.method == Method::POST);
+    let written = stub.requests_where(|asked| asked.method == Method::POST);
     assert_eq!(written.len(), QUEUE_CAPACITY + 1);
     let first = &written[0].body;
     assert_eq!((&first["note"], &first["type"]), (&json!("down"), &json!("Warning")));

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use almanac_fixtures::objects;
-use almanac_stub::{Asked, Fault, Stub};
+use almanac_stub::{Fault, ReceivedRequest, Stub};
 use http::StatusCode;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
@@ -61,13 +61,13 @@ impl Follower for Noting {
 /// Somebody who follows the `ConfigMap`s of a stub.
 struct Following {
     noting: Noting,
-    views: Views,
+    watch_ages: WatchAges,
     _task: JoinSet<()>,
 }
 
 impl Following {
     fn begin(stub: &Stub) -> Self {
-        let (noting, views) = (Noting::default(), Views::default());
+        let (noting, watch_ages) = (Noting::default(), WatchAges::default());
         let kind = ApiResource {
             group: String::new(),
             version: "v1".into(),
@@ -75,10 +75,10 @@ impl Following {
             kind: "ConfigMap".into(),
             plural: "configmaps".into(),
         };
-        let (view, client) = (views.begin("configmaps", true), stub.client());
+        let (watch_age, client) = (watch_ages.begin("configmaps", true), stub.client());
         let (mut follower, mut task) = (noting.clone(), JoinSet::new());
-        task.spawn(async move { follow(client, &kind, view, &mut follower).await });
-        Self { noting, views, _task: task }
+        task.spawn(async move { follow(client, &kind, watch_age, &mut follower).await });
+        Self { noting, watch_ages, _task: task }
     }
 
     /// What was noted so many seconds later.
@@ -88,7 +88,7 @@ impl Following {
     }
 
     fn is_old(&self) -> bool {
-        self.views.stale().is_some()
+        self.watch_ages.stale().is_some()
     }
 }
 
@@ -104,7 +104,7 @@ fn stub_with(names: &[&str]) -> Stub {
     stub
 }
 
-fn is_list(asked: &Asked) -> bool {
+fn is_list(asked: &ReceivedRequest) -> bool {
     !asked.is_watch()
 }
 
@@ -114,7 +114,7 @@ async fn a_watch_in_order_goes_on_and_its_view_is_new() {
     let following = Following::begin(&stub);
     assert_eq!(following.after(600).await, ["begin", "present a", "complete"]);
     assert!(!following.is_old());
-    assert_eq!(stub.asked_for(is_list).len(), 1);
+    assert_eq!(stub.requests_where(is_list).len(), 1);
 }
 
 #[tokio::test(start_paused = true)]
@@ -142,7 +142,7 @@ async fn every_change_is_told_once_though_watches_end_in_between() {
     stub.delete("configmaps", "default", "b");
     let noted = following.after(300).await;
     assert_eq!(noted, ["begin", "present a", "complete", "present b", "present a", "gone b"]);
-    assert_eq!(stub.asked_for(is_list).len(), 1);
+    assert_eq!(stub.requests_where(is_list).len(), 1);
 }
 
 #[tokio::test(start_paused = true)]
@@ -153,7 +153,7 @@ async fn a_watch_that_goes_on_after_a_failure_says_so_though_nothing_has_changed
             stub.tell_no_bookmarks();
         }
         let busy = Fault::answer(StatusCode::SERVICE_UNAVAILABLE, "busy");
-        stub.inject(busy.matching(Asked::is_watch));
+        stub.inject(busy.matching(ReceivedRequest::is_watch));
         let noted = Following::begin(&stub).after(90).await;
         assert_eq!(noted, ["begin", "present a", "complete", "failed: busy", "goes on"]);
     }
@@ -181,7 +181,7 @@ async fn when_what_has_changed_is_forgotten_all_is_told_anew() {
 async fn a_list_that_is_forgotten_between_its_pages_is_begun_anew() {
     let names: Vec<String> = (0..300).map(|number| format!("{number:03}")).collect();
     let stub = stub_with(&names.iter().map(String::as_str).collect::<Vec<_>>());
-    let resumed = |asked: &Asked| asked.parameter("continue").is_some();
+    let resumed = |asked: &ReceivedRequest| asked.parameter("continue").is_some();
     stub.inject(Fault::meanwhile(Stub::compact).matching(resumed));
     let noted = Following::begin(&stub).after(60).await;
     let failed = noted.iter().position(|it| it.starts_with("failed: The provided continue"));
@@ -236,7 +236,7 @@ async fn versions_that_go_back_are_found_where_the_known_one_is_refused() {
 #[tokio::test(start_paused = true)]
 async fn what_cannot_be_watched_is_listed_again_with_pauses() {
     let stub = stub_with(&["a"]);
-    stub.inject(Fault::hang().matching(Asked::is_watch).always());
+    stub.inject(Fault::hang().matching(ReceivedRequest::is_watch).always());
     let following = Following::begin(&stub);
     let noted = following.after(300).await;
     assert_eq!(noted[3], "failed: no answer within 10 s", "{noted:?}");
@@ -248,7 +248,7 @@ async fn what_cannot_be_watched_is_listed_again_with_pauses() {
 #[tokio::test(start_paused = true)]
 async fn a_watch_that_falls_silent_is_given_up_in_time_and_what_changed_is_told() {
     let stub = stub_with(&["a"]);
-    stub.inject(Fault::silence().matching(Asked::is_watch));
+    stub.inject(Fault::silence().matching(ReceivedRequest::is_watch));
     let following = Following::begin(&stub);
     following.after(5).await;
     stub.put(config_map("b"));
@@ -305,6 +305,6 @@ async fn large_objects_come_in_pages_that_fit_however_many_there_are() {
     }
     assert_eq!(listed, lengths);
     let asked: Vec<usize> =
-        stub.asked().iter().filter_map(|it| it.parameter("limit")?.parse().ok()).collect();
+        stub.requests().iter().filter_map(|it| it.parameter("limit")?.parse().ok()).collect();
     assert_eq!(asked, [250, 62, 15, 3, 3, 1, 1, 1, 1, 1]);
 }

@@ -200,7 +200,7 @@ impl Candidate {
                 LeaseRecord::create(&self.api, name, identity, *lease_duration, why).await?
             }
             Some(record) => {
-                self.switch.take_in(record.why_stopped());
+                self.switch.update(record.why_stopped());
                 if !self.may_be_taken(&record, seen) {
                     return Ok(None);
                 }
@@ -253,7 +253,7 @@ impl Candidate {
         match tokio::time::timeout(patience, latest.renew(&self.api)).await {
             Ok(Ok(renewed)) => {
                 *latest = renewed;
-                self.switch.take_in(latest.why_stopped());
+                self.switch.update(latest.why_stopped());
                 let extended = fence.extend(sent + self.options.renew_deadline);
                 extended.map_err(|_| Lost::NotRenewed)?;
             }
@@ -276,7 +276,7 @@ impl Candidate {
         match tokio::time::timeout(patience, find).await {
             Ok(Ok(Some(record))) if record.is_of_the_same_term(latest) => {
                 // Perhaps this is what was changed.
-                self.switch.take_in(record.why_stopped());
+                self.switch.update(record.why_stopped());
                 *latest = record;
                 return Ok(Renewal::Again);
             }

@@ -34,19 +34,19 @@ pub struct Switch {
 struct Inner {
     clock: Clock,
     state: Mutex<State>,
-    turned: Notify,
+    changed: Notify,
 }
 
 #[derive(Default)]
 struct State {
-    position: Position,
+    stop_state: StopState,
     /// Why everything is stopped, in the words of whoever did it.
     why: Option<String>,
 }
 
 /// How the switch stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Position {
+pub enum StopState {
     /// Nothing was ever stopped, as far as is known.
     #[default]
     NeverStopped,
@@ -56,7 +56,7 @@ pub enum Position {
     Resumed(Timestamp),
 }
 
-impl Position {
+impl StopState {
     /// Until when everything was stopped, as it is seen now; `None` when nothing was.
     #[must_use]
     pub fn stopped_until(self, now: Timestamp) -> Option<Timestamp> {
@@ -74,24 +74,24 @@ impl Switch {
     #[must_use]
     pub fn new(clock: Clock) -> Self {
         let state = Mutex::default();
-        Self { inner: Arc::new(Inner { clock, state, turned: Notify::new() }) }
+        Self { inner: Arc::new(Inner { clock, state, changed: Notify::new() }) }
     }
 
     /// How it stands.
     #[must_use]
-    pub fn position(&self) -> Position {
-        self.lock().position
+    pub fn stop_state(&self) -> StopState {
+        self.lock().stop_state
     }
 
     /// Whether everything is stopped.
     #[must_use]
     pub fn is_stopped(&self) -> bool {
-        self.position() == Position::Stopped
+        self.stop_state() == StopState::Stopped
     }
 
     /// Waits until it is turned. One waits at a time.
-    pub async fn turned(&self) {
-        self.inner.turned.notified().await;
+    pub async fn changed(&self) {
+        self.inner.changed.notified().await;
     }
 
     /// What the annotation says, as it was last seen; nothing when it is not there.
@@ -100,26 +100,26 @@ impl Switch {
     }
 
     /// Takes in what the annotation says now.
-    pub fn take_in(&self, why: Option<&str>) {
+    pub fn update(&self, why: Option<&str>) {
         let why = why.filter(|why| *why != NOT_STOPPED);
         let mut state = self.lock();
-        match (state.position == Position::Stopped, why) {
+        match (state.stop_state == StopState::Stopped, why) {
             (false, Some(why)) => {
                 tracing::warn!(
                     why,
                     "stopped: no target is changed until the annotation is \
                                      removed"
                 );
-                state.position = Position::Stopped;
+                state.stop_state = StopState::Stopped;
             }
             (true, None) => {
                 tracing::warn!("resuming: firings that fell due while stopped are not made up for");
-                state.position = Position::Resumed(self.inner.clock.now());
+                state.stop_state = StopState::Resumed(self.inner.clock.now());
             }
             (true, Some(_)) | (false, None) => return,
         }
         state.why = why.map(str::to_owned);
-        self.inner.turned.notify_one();
+        self.inner.changed.notify_one();
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -129,7 +129,7 @@ impl Switch {
 
 impl std::fmt::Debug for Switch {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(formatter, "Switch({:?})", self.position())
+        write!(formatter, "Switch({:?})", self.stop_state())
     }
 }
 
@@ -160,7 +160,7 @@ mod tests {
             [("true", true), ("", true), ("Ann: wrong values", true), ("false", false)]
         {
             let switch = switch();
-            switch.take_in(Some(says));
+            switch.update(Some(says));
             assert_eq!(switch.is_stopped(), stops, "{says:?}");
         }
     }
@@ -168,20 +168,20 @@ mod tests {
     #[test]
     fn without_the_annotation_all_goes_on_from_that_instant() {
         let switch = switch();
-        switch.take_in(None);
-        assert_eq!(switch.position(), Position::NeverStopped);
-        switch.take_in(Some("true"));
-        switch.take_in(None);
-        switch.take_in(None);
-        assert_eq!(switch.position(), Position::Resumed(at("2026-11-20T09:00:00Z")));
+        switch.update(None);
+        assert_eq!(switch.stop_state(), StopState::NeverStopped);
+        switch.update(Some("true"));
+        switch.update(None);
+        switch.update(None);
+        assert_eq!(switch.stop_state(), StopState::Resumed(at("2026-11-20T09:00:00Z")));
     }
 
     #[test]
     fn a_clock_that_was_ahead_when_all_went_on_keeps_nothing_stopped() {
         let now = at("2026-11-20T09:00:00Z");
-        let until = |at: Timestamp| Position::Resumed(at).stopped_until(now);
+        let until = |at: Timestamp| StopState::Resumed(at).stopped_until(now);
         assert_eq!(until(at("2026-12-20T09:00:00Z")), None);
         assert_eq!(until(at("2026-11-20T09:00:08Z")), Some(at("2026-11-20T09:00:08Z")));
-        assert_eq!(Position::Stopped.stopped_until(now), Some(now));
+        assert_eq!(StopState::Stopped.stopped_until(now), Some(now));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use almanac_stub::{Asked, Fault, Stub};
+use almanac_stub::{Fault, ReceivedRequest, Stub};
 use http::StatusCode;
 use tokio::time::Instant;
 
@@ -57,7 +57,7 @@ impl Writing {
     }
 
     fn sent(&self) -> usize {
-        self.stub.asked().len()
+        self.stub.requests().len()
     }
 
     fn told(&self, code: &str) -> u64 {
@@ -175,7 +175,7 @@ async fn a_trial_changes_nothing_tells_no_metrics_and_is_not_repeated() {
         writing.stub.inject(fault);
         assert_eq!(outcome(&writing.writer.dry_run_patch(SHOP, true).await), expected);
     }
-    assert!(writing.stub.asked().iter().all(|asked| asked.is_dry_run()));
+    assert!(writing.stub.requests().iter().all(|asked| asked.is_dry_run()));
     assert_eq!(writing.sent(), 5);
     assert_eq!(writing.stub.object("deployments", "default", "shop"), before);
     assert!(["200", "403", "429", "timeout"].iter().all(|code| writing.told(code) == 0));
@@ -192,7 +192,7 @@ async fn a_status_is_replaced_by_itself_and_only_the_metadata_comes_back() {
         (&object["status"], &object["spec"]["replicas"]),
         (&json!({ "replicas": 2 }), &json!(1))
     );
-    assert_eq!(writing.stub.asked_for(Asked::is_write).len(), 1);
+    assert_eq!(writing.stub.requests_where(ReceivedRequest::is_write).len(), 1);
     let again = writing.writer.patch_status(SHOP, "101", &status).await;
     assert_eq!(outcome(&again), "conflict");
 }

@@ -10,10 +10,10 @@ use kube::client::Body;
 use serde_json::json;
 use tokio::sync::watch;
 
-use super::record::Recorded;
+use super::request_log::RecordedRequest;
 use crate::await_condition::{Observation, PATIENCE, await_condition};
 
-type Fits = Box<dyn Fn(&Recorded) -> bool + Send + Sync>;
+type Fits = Box<dyn Fn(&RecordedRequest) -> bool + Send + Sync>;
 
 /// Something that goes wrong, once unless said otherwise, with every request unless said otherwise.
 pub struct Fault {
@@ -83,7 +83,10 @@ impl Fault {
 
     /// Only with requests for which this holds. Nothing has been answered when it is asked.
     #[must_use]
-    pub fn matching(mut self, fits: impl Fn(&Recorded) -> bool + Send + Sync + 'static) -> Self {
+    pub fn matching(
+        mut self,
+        fits: impl Fn(&RecordedRequest) -> bool + Send + Sync + 'static,
+    ) -> Self {
         self.fits.push(Box::new(fits));
         self
     }
@@ -266,7 +269,7 @@ impl Faults {
     }
 
     /// The fault for a request, which has one request less left then.
-    pub(super) fn take_for(&self, request: &Recorded) -> Option<Taken> {
+    pub(super) fn take_for(&self, request: &RecordedRequest) -> Option<Taken> {
         let mut list = self.lock();
         list.retain(|(_, state)| state.left.load(Ordering::SeqCst) > 0);
         let (fault, state) =

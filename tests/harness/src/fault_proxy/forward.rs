@@ -27,16 +27,16 @@ pub(super) async fn answer(
     service: Arc<Service>,
     request: Request<Incoming>,
 ) -> Result<Response<Body>> {
-    let (number, recorded) = service.records.take_down(&request);
+    let (number, recorded) = service.log.add(&request);
     let Some(taken) = service.faults.take_for(&recorded) else {
         return hand_on(&service, number, request).await;
     };
-    service.records.amend(number, |recorded| recorded.injected = true);
+    service.log.amend(number, |recorded| recorded.injected = true);
     match &taken.effect {
         Effect::Answer(answer) => {
             let response = answer.response()?;
             let code = answer.code().as_u16();
-            service.records.amend(number, |recorded| recorded.status = Some(code));
+            service.log.amend(number, |recorded| recorded.status = Some(code));
             Ok(response)
         }
         Effect::Refuse => bail!("refused on purpose"),
@@ -65,7 +65,7 @@ async fn hand_on(
     let mut response = ask_api_server(service, number, request).await?;
     remove_of_the_connection(response.headers_mut());
     let code = response.status().as_u16();
-    service.records.amend(number, |recorded| recorded.status = Some(code));
+    service.log.amend(number, |recorded| recorded.status = Some(code));
     Ok(response)
 }
 
@@ -82,7 +82,7 @@ async fn ask_api_server(
     let response = service.api_server.send(request).await;
     let response = response.context("the API server gave no answer")?;
     let code = response.status().as_u16();
-    service.records.amend(number, |recorded| recorded.api_server_status = Some(code));
+    service.log.amend(number, |recorded| recorded.api_server_status = Some(code));
     Ok(response)
 }
 

@@ -4,7 +4,7 @@
 
 mod fault;
 mod forward;
-mod record;
+mod request_log;
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -20,10 +20,10 @@ use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::task::JoinHandle;
 
 pub use self::fault::{Answer, Fault, Injected};
-pub use self::record::Recorded;
+pub use self::request_log::RecordedRequest;
 
 use self::fault::Faults;
-use self::record::Records;
+use self::request_log::RequestLog;
 use crate::ports::ReservedPort;
 use crate::run_folder::RunFolder;
 
@@ -48,7 +48,7 @@ pub struct FaultProxy {
 struct Service {
     api_server: Client,
     faults: Faults,
-    records: Records,
+    log: RequestLog,
     connections: Mutex<Vec<JoinHandle<()>>>,
 }
 
@@ -75,7 +75,7 @@ impl FaultProxy {
         let service = Service {
             api_server,
             faults: Faults::default(),
-            records: Records::default(),
+            log: RequestLog::default(),
             connections: Mutex::default(),
         };
         let proxy = Self { service: Arc::new(service), listening: Mutex::default(), port, folder };
@@ -108,13 +108,13 @@ impl FaultProxy {
 
     /// All that was asked since the start, or since it was last cleared, in the order of arrival.
     #[must_use]
-    pub fn requests(&self) -> Vec<Recorded> {
-        self.service.records.all()
+    pub fn requests(&self) -> Vec<RecordedRequest> {
+        self.service.log.all()
     }
 
     /// Those of them that ask for a change, but for the upkeep of leases.
     #[must_use]
-    pub fn writes(&self) -> Vec<Recorded> {
+    pub fn writes(&self) -> Vec<RecordedRequest> {
         let mut requests = self.requests();
         requests.retain(|request| request.is_write() && !request.is_for_lease());
         requests
@@ -122,7 +122,7 @@ impl FaultProxy {
 
     /// Forgets what was asked. What is still unanswered is not recorded again.
     pub fn clear(&self) {
-        self.service.records.clear();
+        self.service.log.clear();
     }
 
     /// How many connections are open.

@@ -1,6 +1,6 @@
 //! Others who change an autoscaler just when a firing is carried out.
 
-use almanac_stub::{Asked, Fault, Kind as Served, Stub};
+use almanac_stub::{Fault, Kind as Served, ReceivedRequest, Stub};
 use serde_json::json;
 
 use super::BEGIN;
@@ -18,7 +18,7 @@ async fn bounds_that_somebody_changes_at_the_same_time_are_decided_over_as_they_
     }));
     let room = json!({ "spec": { "maxReplicas": 12 } });
     let meanwhile = Fault::meanwhile(move |stub| stub.change(kind.2, "default", "shop", &room));
-    stub.inject(meanwhile.matching(Asked::is_write));
+    stub.inject(meanwhile.matching(ReceivedRequest::is_write));
     let mut bench = TestBench::at(BEGIN, &stub);
     let mut policy = at_nine("shop", kind.0, kind.1);
     policy["spec"]["rules"] =

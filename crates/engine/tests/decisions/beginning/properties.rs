@@ -146,9 +146,13 @@ fn furthest(case: &Case, long: &Run, field: Field) -> Option<LastWrite> {
             let is_further =
                 if field == Field::MaxReplicas { value > known } else { value < known };
             if is_further {
-                let (value, rule, cause) = (Some(value), Some(index), Cause::MovedOtherBound);
-                furthest =
-                    Some(LastWrite { value, policy: policy.clone(), rule, cause, since: None });
+                furthest = Some(LastWrite {
+                    value: Some(value),
+                    policy: policy.clone(),
+                    rule: Some(index),
+                    cause: Cause::MovedOtherBound,
+                    since: None,
+                });
             }
         }
     }

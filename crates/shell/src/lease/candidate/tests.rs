@@ -4,7 +4,7 @@ use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use almanac_stub::{Asked, Fault, Stub};
+use almanac_stub::{Fault, ReceivedRequest, Stub};
 use futures::future::join_all;
 use http::{Method, StatusCode};
 use jiff::Timestamp;
@@ -58,7 +58,7 @@ fn lease(stub: &Stub) -> Value {
     stub.object("leases", "default", "almanac").expect("it is there")
 }
 
-fn is_renewal(asked: &Asked) -> bool {
+fn is_renewal(asked: &ReceivedRequest) -> bool {
     asked.method == Method::PUT && asked.path.ends_with("/leases/almanac")
 }
 
@@ -123,7 +123,7 @@ async fn whoever_finds_no_lease_makes_one_renews_it_every_two_seconds_and_gives_
     };
     let led = Machine::before(&stub).candidate("one").lead(&end, term).await;
     assert_eq!(led, Ok(()));
-    let renewals = stub.asked_for(is_renewal).len();
+    let renewals = stub.requests_where(is_renewal).len();
     assert!((29..=31).contains(&renewals), "{renewals}");
     assert!(lease(&stub)["spec"].get("holderIdentity").is_none_or(Value::is_null));
     let next = wins_after(&mut Machine::before(&stub).candidate("two")).await;
@@ -191,8 +191,9 @@ async fn when_renewals_fail_the_fence_is_shut_before_anybody_else_takes_the_leas
             sleep(Duration::from_secs(1)).await;
             wins_after(&mut other).await.map(|_| Instant::now())
         });
-        let ours =
-            |asked: &Asked| is_renewal(asked) && asked.body["spec"]["holderIdentity"] == "one";
+        let ours = |asked: &ReceivedRequest| {
+            is_renewal(asked) && asked.body["spec"]["holderIdentity"] == "one"
+        };
         let (led, open_for) =
             leads_while(&stub, || stub.inject(fault.matching(ours).always())).await;
         assert_eq!(led, Err(Lost::NotRenewed), "renewals {what}");
@@ -248,7 +249,7 @@ async fn a_leader_whose_machine_slept_finds_its_fence_shut_and_does_not_renew() 
     let end = CancellationToken::new();
     let term = async |fence: Fence| {
         sleep(Duration::from_secs(5)).await;
-        let renewals = stub.asked_for(is_renewal).len();
+        let renewals = stub.requests_where(is_renewal).len();
         machine.sleeps(60);
         assert_eq!(fence.check(), Err(crate::lease::Fenced), "before anything else has run");
         sleep(Duration::from_mins(1)).await;
@@ -256,7 +257,7 @@ async fn a_leader_whose_machine_slept_finds_its_fence_shut_and_does_not_renew() 
     };
     let led = machine.candidate("one").lead(&end, term).await;
     assert_eq!(led, Err(Lost::NotRenewed));
-    let renewals = stub.asked_for(is_renewal).len();
+    let renewals = stub.requests_where(is_renewal).len();
     assert_eq!((renewals, machine.begun.elapsed().as_secs()), (2, 6));
 }
 
@@ -337,7 +338,7 @@ async fn what_keeps_a_candidate_from_the_lease_is_told_until_it_is_over() {
         health.waiting_for()
     };
     assert_eq!(awaited_after(60).await, Some(format!("the lease: {words}")));
-    let asked = stub.asked().len();
+    let asked = stub.requests().len();
     assert!((4..=15).contains(&asked), "with pauses that grow: {asked}");
     stub.mend();
     stub.inject(Fault::hang().always());
@@ -354,7 +355,7 @@ async fn however_requests_go_wrong_no_two_lead_at_once() {
         let faults = [Fault::hang, Fault::refuse, Fault::lose_answer, Fault::silence];
         for (number, fault) in faults.into_iter().enumerate() {
             let chance = Mutex::new(fastrand::Rng::with_seed(seed * 4 + number as u64));
-            let strikes = move |_: &Asked| chance.lock().expect("whole").u8(..10) == 0;
+            let strikes = move |_: &ReceivedRequest| chance.lock().expect("whole").u8(..10) == 0;
             stub.inject(fault().matching(strikes).always());
         }
         let machine = Machine::before(&stub);

@@ -14,7 +14,7 @@ const STALE_AFTER: Duration = Duration::from_mins(3);
 
 /// The views of all kinds that are followed now.
 #[derive(Clone, Debug, Default)]
-pub struct Views {
+pub struct WatchAges {
     kinds: Arc<Mutex<BTreeMap<String, Age>>>,
 }
 
@@ -26,18 +26,18 @@ struct Age {
 
 /// The view of one kind, as long as it is followed.
 #[derive(Debug)]
-pub struct View {
-    views: Views,
+pub struct WatchAge {
+    watch_ages: WatchAges,
     kind: String,
 }
 
-impl Views {
+impl WatchAges {
     /// The view of a kind that begins to be followed. Whether the process can do its work without.
     #[must_use]
-    pub fn begin(&self, kind: &str, is_needed: bool) -> View {
+    pub fn begin(&self, kind: &str, is_needed: bool) -> WatchAge {
         let age = Age { since: Instant::now(), is_needed };
         self.lock().insert(kind.to_owned(), age);
-        View { views: self.clone(), kind: kind.to_owned() }
+        WatchAge { watch_ages: self.clone(), kind: kind.to_owned() }
     }
 
     /// A kind that is needed and of which nothing was heard for too long, if there is one.
@@ -53,22 +53,22 @@ impl Views {
     }
 }
 
-impl View {
+impl WatchAge {
     /// Something was heard of the kind.
     pub fn mark_fresh(&self) {
-        if let Some(age) = self.views.lock().get_mut(&self.kind) {
+        if let Some(age) = self.watch_ages.lock().get_mut(&self.kind) {
             age.since = Instant::now();
         }
     }
 }
 
-impl Drop for View {
+impl Drop for WatchAge {
     fn drop(&mut self) {
-        self.views.lock().remove(&self.kind);
+        self.watch_ages.lock().remove(&self.kind);
     }
 }
 
-impl Collector for Views {
+impl Collector for WatchAges {
     fn encode(&self, mut encoder: DescriptorEncoder) -> Result<(), std::fmt::Error> {
         let ages: Vec<_> =
             self.lock().iter().map(|(kind, age)| (kind.clone(), age.since.elapsed())).collect();
@@ -91,15 +91,15 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn only_what_is_needed_and_followed_can_be_too_old() {
-        let views = Views::default();
-        let _targets = views.begin("deployments", false);
-        let policies = views.begin("cronfederatedhpas", true);
+        let watch_ages = WatchAges::default();
+        let _targets = watch_ages.begin("deployments", false);
+        let policies = watch_ages.begin("cronfederatedhpas", true);
         tokio::time::sleep(STALE_AFTER + Duration::from_secs(1)).await;
-        assert_eq!(views.stale().as_deref(), Some("cronfederatedhpas"));
+        assert_eq!(watch_ages.stale().as_deref(), Some("cronfederatedhpas"));
         policies.mark_fresh();
-        assert_eq!(views.stale(), None);
+        assert_eq!(watch_ages.stale(), None);
         tokio::time::sleep(STALE_AFTER + Duration::from_secs(1)).await;
         drop(policies);
-        assert_eq!(views.stale(), None);
+        assert_eq!(watch_ages.stale(), None);
     }
 }

@@ -13,12 +13,12 @@ fn nothing(_: &PolicyName) -> Vec<Identity> {
 }
 
 /// Turns over a clock that goes with the (paused) runtime's.
-fn turns() -> Arc<Turns> {
+fn queue() -> Arc<WorkQueue> {
     let begin = tokio::time::Instant::now();
     let now = move || {
         Timestamp::UNIX_EPOCH + SignedDuration::try_from(begin.elapsed()).expect("it is short")
     };
-    Arc::new(Turns::new(Clock::from_fn(now)))
+    Arc::new(WorkQueue::new(Clock::from_fn(now)))
 }
 
 fn at(second: i64) -> Timestamp {
@@ -28,23 +28,23 @@ fn at(second: i64) -> Timestamp {
 /// Runs turns that take a second each and want the next one when they are told; what came of
 /// them, with the second in which they began.
 async fn run(
-    turns: &Arc<Turns>,
+    queue: &Arc<WorkQueue>,
     seconds: u64,
     next: impl Fn(&PolicyName) -> Option<Timestamp>,
 ) -> Vec<(i64, PolicyName)> {
-    run_writing(turns, seconds, nothing, next).await
+    run_writing(queue, seconds, nothing, next).await
 }
 
 /// The same for policies that write something.
 async fn run_writing(
-    turns: &Arc<Turns>,
+    queue: &Arc<WorkQueue>,
     seconds: u64,
     writes: impl Fn(&PolicyName) -> Vec<Identity>,
     next: impl Fn(&PolicyName) -> Option<Timestamp>,
 ) -> Vec<(i64, PolicyName)> {
     let (sender, mut receiver) = mpsc::unbounded_channel();
     let end = CancellationToken::new();
-    let clock = turns.clock.clone();
+    let clock = queue.clock.clone();
     let turn = |policy: PolicyName| {
         let (sender, next, now) = (sender.clone(), next(&policy), clock.now().as_second());
         async move {
@@ -57,7 +57,7 @@ async fn run_writing(
         tokio::time::sleep(Duration::from_secs(seconds)).await;
         end.cancel();
     };
-    tokio::join!(turns.run(8, None, end.clone(), writes, turn), stop);
+    tokio::join!(queue.run(8, None, end.clone(), writes, turn), stop);
     drop(sender);
     let mut took = Vec::new();
     while let Some(turn) = receiver.recv().await {
@@ -68,20 +68,20 @@ async fn run_writing(
 
 #[tokio::test(start_paused = true)]
 async fn a_turn_comes_when_it_was_asked_for() {
-    let turns = turns();
-    turns.wake(&policy("a"));
-    let took = run(&turns, 30, |_| Some(at(20))).await;
+    let queue = queue();
+    queue.wake(&policy("a"));
+    let took = run(&queue, 30, |_| Some(at(20))).await;
     let expected = [(0, policy("a")), (20, policy("a"))];
     assert_eq!(took[..2], expected);
 }
 
 #[tokio::test(start_paused = true)]
 async fn who_is_woken_during_a_turn_has_another_one_after_it() {
-    let turns = turns();
-    turns.wake(&policy("a"));
-    let wakes = Arc::clone(&turns);
+    let queue = queue();
+    queue.wake(&policy("a"));
+    let wakes = Arc::clone(&queue);
     let woken = AtomicUsize::new(0);
-    let took = run(&turns, 10, move |_| {
+    let took = run(&queue, 10, move |_| {
         if woken.fetch_add(1, Ordering::SeqCst) == 0 {
             wakes.wake(&policy("a"));
             wakes.wake(&policy("a"));
@@ -95,27 +95,27 @@ async fn who_is_woken_during_a_turn_has_another_one_after_it() {
 
 #[tokio::test(start_paused = true)]
 async fn who_is_gone_has_no_turn_any_more_whatever_it_asked_for() {
-    let turns = turns();
-    turns.wake(&policy("a"));
-    turns.wake(&policy("b"));
-    turns.forget(&policy("b"));
-    let forgets = Arc::clone(&turns);
-    let took = run(&turns, 30, move |policy| {
+    let queue = queue();
+    queue.wake(&policy("a"));
+    queue.wake(&policy("b"));
+    queue.forget(&policy("b"));
+    let forgets = Arc::clone(&queue);
+    let took = run(&queue, 30, move |policy| {
         forgets.forget(policy);
         Some(at(5))
     });
     assert_eq!(took.await, [(0, policy("a"))]);
-    assert!(turns.is_quiet());
+    assert!(queue.is_quiet());
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_turn_that_falls_over_is_taken_again_later_and_harms_nobody_else() {
-    let turns = turns();
-    turns.wake(&policy("falls"));
-    turns.wake(&policy("stands"));
+    let queue = queue();
+    queue.wake(&policy("falls"));
+    queue.wake(&policy("stands"));
     let (sender, mut receiver) = mpsc::unbounded_channel();
     let end = CancellationToken::new();
-    let clock = turns.clock.clone();
+    let clock = queue.clock.clone();
     let turn = |policy: PolicyName| {
         let (sender, now) = (sender.clone(), clock.now().as_second());
         async move {
@@ -128,7 +128,7 @@ async fn a_turn_that_falls_over_is_taken_again_later_and_harms_nobody_else() {
         tokio::time::sleep(Duration::from_secs(40)).await;
         end.cancel();
     };
-    tokio::join!(turns.run(8, None, end.clone(), nothing, turn), stop);
+    tokio::join!(queue.run(8, None, end.clone(), nothing, turn), stop);
     drop(sender);
     let mut took = Vec::new();
     while let Some(turn) = receiver.recv().await {
@@ -140,19 +140,19 @@ async fn a_turn_that_falls_over_is_taken_again_later_and_harms_nobody_else() {
 
 #[tokio::test(start_paused = true)]
 async fn who_is_due_and_woken_has_one_turn() {
-    let turns = turns();
-    turns.lock().agenda.set(&policy("a"), Some(at(0)));
-    turns.wake(&policy("a"));
-    assert_eq!(run(&turns, 10, |_| None).await, [(0, policy("a"))]);
+    let queue = queue();
+    queue.lock().agenda.set(&policy("a"), Some(at(0)));
+    queue.wake(&policy("a"));
+    assert_eq!(run(&queue, 10, |_| None).await, [(0, policy("a"))]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_turn_that_asks_for_the_past_is_taken_again_at_once() {
-    let turns = turns();
-    turns.lock().agenda.set(&policy("a"), Some(at(5)));
+    let queue = queue();
+    queue.lock().agenda.set(&policy("a"), Some(at(5)));
     let asked = AtomicUsize::new(0);
     let past = move |_: &PolicyName| (asked.fetch_add(1, Ordering::SeqCst) == 0).then(|| at(5));
-    assert_eq!(run(&turns, 10, past).await, [(5, policy("a")), (6, policy("a"))]);
+    assert_eq!(run(&queue, 10, past).await, [(5, policy("a")), (6, policy("a"))]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -163,30 +163,30 @@ async fn when_a_clock_that_was_ahead_is_put_right_everybody_has_a_turn_soon() {
         let ahead = if elapsed.as_secs() < 6 { 720 * 3600 } else { 0 };
         at(ahead) + elapsed
     });
-    let turns = Arc::new(Turns::new(clock));
-    turns.wake(&policy("a"));
+    let queue = Arc::new(WorkQueue::new(clock));
+    queue.wake(&policy("a"));
     let next = at(720 * 3600 + 3600);
-    let took = run(&turns, 30, |_| Some(next)).await;
+    let took = run(&queue, 30, |_| Some(next)).await;
     let put_right = took.iter().filter(|(second, _)| *second < 30).count();
     assert_eq!((took.len(), put_right), (2, 1), "{took:?}");
 }
 
 #[tokio::test(start_paused = true)]
 async fn in_a_hurry_nobody_waits_for_a_later_turn() {
-    let turns = turns();
-    turns.lock().agenda.set(&policy("a"), Some(at(1000)));
-    turns.hurry();
-    assert_eq!(run(&turns, 10, |_| None).await, [(0, policy("a"))]);
+    let queue = queue();
+    queue.lock().agenda.set(&policy("a"), Some(at(1000)));
+    queue.wake_all();
+    assert_eq!(run(&queue, 10, |_| None).await, [(0, policy("a"))]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn whoever_is_longest_overdue_comes_first_however_many_fall_due_meanwhile() {
-    let turns = turns();
+    let queue = queue();
     for (name, due) in [("a", 10), ("b", 10), ("c", 12), ("d", 11)] {
-        turns.lock().agenda.set(&policy(name), Some(at(due)));
+        queue.lock().agenda.set(&policy(name), Some(at(due)));
     }
     let begun = Arc::new(Mutex::new(Vec::new()));
-    let (end, clock) = (CancellationToken::new(), turns.clock.clone());
+    let (end, clock) = (CancellationToken::new(), queue.clock.clone());
     let turn = |policy: PolicyName| {
         let (begun, now) = (Arc::clone(&begun), clock.now().as_second());
         async move {
@@ -199,7 +199,7 @@ async fn whoever_is_longest_overdue_comes_first_however_many_fall_due_meanwhile(
         tokio::time::sleep(Duration::from_secs(40)).await;
         end.cancel();
     };
-    tokio::join!(turns.run(1, None, end.clone(), nothing, turn), stop);
+    tokio::join!(queue.run(1, None, end.clone(), nothing, turn), stop);
     let expected = [(10, "a"), (15, "b"), (20, "d"), (25, "c")];
     let begun = begun.lock().expect("nobody panics").clone();
     assert_eq!(begun, expected.map(|(second, name)| (second, name.to_owned())));
@@ -212,22 +212,22 @@ fn target_of(policy: &PolicyName) -> Vec<Identity> {
 
 #[tokio::test(start_paused = true)]
 async fn policies_of_one_target_take_their_turns_for_an_instant_in_the_order_of_their_names() {
-    let turns = turns();
+    let queue = queue();
     for name in ["c", "a", "other", "b"] {
-        turns.lock().agenda.set(&policy(name), Some(at(5)));
+        queue.lock().agenda.set(&policy(name), Some(at(5)));
     }
-    let took = run_writing(&turns, 60, target_of, |_| None).await;
+    let took = run_writing(&queue, 60, target_of, |_| None).await;
     let expected = [(5, "a"), (5, "other"), (6, "b"), (7, "c")];
     assert_eq!(took, expected.map(|(second, name)| (second, policy(name))));
 }
 
 #[tokio::test(start_paused = true)]
 async fn who_is_gone_while_another_writes_the_same_has_no_turn() {
-    let turns = turns();
+    let queue = queue();
     for name in ["a", "b", "c"] {
-        turns.wake(&policy(name));
+        queue.wake(&policy(name));
     }
-    let forget = Arc::clone(&turns);
+    let forget = Arc::clone(&queue);
     let writes = move |asked: &PolicyName| {
         // When the last one is asked, the first one has its turn already.
         if asked.identity.name() == "c" {
@@ -235,6 +235,6 @@ async fn who_is_gone_while_another_writes_the_same_has_no_turn() {
         }
         target_of(asked)
     };
-    let took = run_writing(&turns, 60, writes, |_| None).await;
+    let took = run_writing(&queue, 60, writes, |_| None).await;
     assert_eq!(took, [(0, policy("a")), (1, policy("c"))]);
 }

@@ -6,7 +6,7 @@ use super::{executions, writing};
 use crate::finding::Finding;
 use crate::lenient;
 use crate::status::TargetProblem;
-use crate::status::conditions::{ConditionReason, ConditionType, Statement, errors};
+use crate::status::conditions::{ConditionReason, ConditionState, ConditionType, errors};
 
 /// How many rules a message tells with which something is wrong; the others are counted.
 const RULES_TOLD: usize = 5;
@@ -22,12 +22,12 @@ const FAILURE_CHARACTERS: usize = 1_000;
 /// Warnings are not among them, and neither are firings that were missed or superseded. A firing that
 /// was given up needs attention until a later one of its rule succeeds.
 #[must_use]
-pub fn statements(
+pub fn condition_states(
     policy: Option<&CronScaling>,
     findings: &[Finding],
     problem: Option<&TargetProblem>,
     memory: Option<&Memory>,
-) -> [Statement; 2] {
+) -> [ConditionState; 2] {
     let errors = errors(findings);
     let usable = policy.filter(|policy| !policy.rules.is_empty());
     let problem = policy.zip(problem);
@@ -64,12 +64,12 @@ pub fn statements(
     [active, ready]
 }
 
-fn active(holds: bool, reason: ConditionReason, message: String) -> Statement {
-    Statement { about: ConditionType::Active, holds, reason, message }
+fn active(holds: bool, reason: ConditionReason, message: String) -> ConditionState {
+    ConditionState { about: ConditionType::Active, holds, reason, message }
 }
 
-fn ready(holds: bool, reason: ConditionReason, message: String) -> Statement {
-    Statement { about: ConditionType::Ready, holds, reason, message }
+fn ready(holds: bool, reason: ConditionReason, message: String) -> ConditionState {
+    ConditionState { about: ConditionType::Ready, holds, reason, message }
 }
 
 fn joined(first: String, further: Option<String>) -> String {

@@ -13,21 +13,21 @@ use crate::cluster::{Cluster, ClusterState};
 /// What could not be recorded before the lease was lost, by the object's name and its own id. The
 /// next term of the same process goes on from it.
 #[derive(Clone, Default)]
-pub(crate) struct Unrecorded {
+pub(crate) struct UnwrittenStatuses {
     kept: Arc<Mutex<BTreeMap<Object, Slim>>>,
 }
 
 /// An object by its name and its own id.
 type Object = (PolicyName, Box<str>);
 
-impl Unrecorded {
+impl UnwrittenStatuses {
     /// Keeps what a term leaves behind.
     pub(crate) fn keep(&self, cluster: &Cluster) {
         let state = cluster.lock();
         let ClusterState { world, policies, .. } = &*state;
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.clear();
-        for (policy, entry) in policies.iter().filter(|(_, entry)| !entry.is_recorded) {
+        for (policy, entry) in policies.iter().filter(|(_, entry)| !entry.is_written) {
             let slim = world.slim_of(policy);
             kept.extend(slim.map(|slim| ((policy.clone(), entry.uid.clone()), slim)));
         }

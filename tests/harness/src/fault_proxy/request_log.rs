@@ -7,7 +7,7 @@ use http::{Method, Request, header};
 
 /// A request that came to the proxy.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Recorded {
+pub struct RecordedRequest {
     /// When it came.
     pub at: Instant,
     /// Its method.
@@ -26,7 +26,7 @@ pub struct Recorded {
     pub injected: bool,
 }
 
-impl Recorded {
+impl RecordedRequest {
     /// Whether it asks for a change: POST, PUT, PATCH or DELETE. Reviews of access are POSTs too.
     #[must_use]
     pub fn is_write(&self) -> bool {
@@ -64,36 +64,36 @@ impl Recorded {
 
 /// All requests, each under the number it was given on arrival.
 #[derive(Debug, Default)]
-pub(super) struct Records {
+pub(super) struct RequestLog {
     list: Mutex<List>,
 }
 
 #[derive(Debug, Default)]
 struct List {
     next: u64,
-    entries: Vec<(u64, Recorded)>,
+    entries: Vec<(u64, RecordedRequest)>,
 }
 
-impl Records {
+impl RequestLog {
     /// Takes a request down. The number is for what comes of it.
-    pub(super) fn take_down<T>(&self, request: &Request<T>) -> (u64, Recorded) {
+    pub(super) fn add<T>(&self, request: &Request<T>) -> (u64, RecordedRequest) {
         let mut list = self.lock();
         let number = list.next;
         list.next += 1;
-        let recorded = Recorded::of(request);
+        let recorded = RecordedRequest::of(request);
         list.entries.push((number, recorded.clone()));
         (number, recorded)
     }
 
     /// Adds to what was taken down. Whoever cleared the list meanwhile does not want to know.
-    pub(super) fn amend(&self, number: u64, change: impl FnOnce(&mut Recorded)) {
+    pub(super) fn amend(&self, number: u64, change: impl FnOnce(&mut RecordedRequest)) {
         let mut list = self.lock();
         if let Ok(index) = list.entries.binary_search_by_key(&number, |(number, _)| *number) {
             change(&mut list.entries[index].1);
         }
     }
 
-    pub(super) fn all(&self) -> Vec<Recorded> {
+    pub(super) fn all(&self) -> Vec<RecordedRequest> {
         self.lock().entries.iter().map(|(_, recorded)| recorded.clone()).collect()
     }
 
@@ -110,8 +110,10 @@ impl Records {
 mod tests {
     use super::*;
 
-    fn recorded(method: Method, uri: &str) -> Recorded {
-        Recorded::of(&Request::builder().method(method).uri(uri).body(()).expect("a request"))
+    fn recorded(method: Method, uri: &str) -> RecordedRequest {
+        RecordedRequest::of(
+            &Request::builder().method(method).uri(uri).body(()).expect("a request"),
+        )
     }
 
     #[test]
@@ -132,14 +134,14 @@ mod tests {
 
     #[test]
     fn what_comes_of_a_request_is_added_to_that_request_even_after_a_clearing() {
-        let records = Records::default();
+        let log = RequestLog::default();
         let request = Request::get("/a").body(()).expect("a request");
-        let (early, _) = records.take_down(&request);
-        records.clear();
-        let (late, _) = records.take_down(&request);
-        records.amend(early, |recorded| recorded.status = Some(500));
-        records.amend(late, |recorded| recorded.status = Some(200));
-        let statuses: Vec<_> = records.all().into_iter().map(|recorded| recorded.status).collect();
+        let (early, _) = log.add(&request);
+        log.clear();
+        let (late, _) = log.add(&request);
+        log.amend(early, |recorded| recorded.status = Some(500));
+        log.amend(late, |recorded| recorded.status = Some(200));
+        let statuses: Vec<_> = log.all().into_iter().map(|recorded| recorded.status).collect();
         assert_eq!(statuses, [Some(200)]);
     }
 }

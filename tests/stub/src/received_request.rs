@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 /// A request, as it was asked.
 #[derive(Clone, Debug)]
-pub struct Asked {
+pub struct ReceivedRequest {
     /// When, by the runtime's clock.
     pub at: Instant,
     /// Its method.
@@ -29,7 +29,7 @@ pub struct Asked {
     pub(crate) wants_metadata_only: bool,
 }
 
-impl Asked {
+impl ReceivedRequest {
     pub(crate) fn new(parts: &Parts, body: &[u8]) -> Self {
         let path = parts.uri.path();
         let mut segments = path.split('/').filter(|it| !it.is_empty()).map(str::to_owned);

@@ -31,7 +31,7 @@ const CLOCK_SET_BACK: SignedDuration = SignedDuration::from_mins(1);
 const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Who has a turn to come.
-pub(crate) struct Turns {
+pub(crate) struct WorkQueue {
     clock: Clock,
     state: Mutex<State>,
     changed: Notify,
@@ -69,7 +69,7 @@ struct UnderWay {
     is_gone: bool,
 }
 
-impl Turns {
+impl WorkQueue {
     pub(crate) fn new(clock: Clock) -> Self {
         Self { clock, state: Mutex::default(), changed: Notify::new(), taken: AtomicU64::new(0) }
     }
@@ -96,8 +96,8 @@ impl Turns {
     }
 
     /// Gives everybody a turn now who has asked for one later.
-    pub(crate) fn hurry(&self) {
-        self.lock().hurry();
+    pub(crate) fn wake_all(&self) {
+        self.lock().wake_all();
         self.changed.notify_one();
     }
 
@@ -172,7 +172,7 @@ impl Turns {
             let mut state = self.lock();
             let looked_at = state.looked_at.replace(now);
             if looked_at.is_some_and(|before| before.duration_since(now) > CLOCK_SET_BACK) {
-                state.hurry();
+                state.wake_all();
             }
             state.queue_due(now);
         }
@@ -221,7 +221,7 @@ impl State {
         }
     }
 
-    fn hurry(&mut self) {
+    fn wake_all(&mut self) {
         while let Some(policy) = self.agenda.take_due(Timestamp::MAX) {
             self.wait(&policy);
         }
