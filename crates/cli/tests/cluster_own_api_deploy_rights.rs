@@ -8,7 +8,7 @@ mod running;
 use std::collections::BTreeSet;
 
 use almanac_harness::{
-    Answer, AuditedRequest, ControlPlaneOptions, Fault, FaultProxy, Kubectl, TestResult,
+    Answer, AuditLog, AuditedRequest, ControlPlaneOptions, Fault, FaultProxy, Kubectl, TestResult,
     on_own_control_plane,
 };
 use anyhow::{Context as _, ensure};
@@ -194,7 +194,7 @@ fn every_right_is_used_and_no_other_is_needed() -> TestResult {
         ensure!(controller.stop().await?.success(), "it did not end well");
         drop(controller);
 
-        let requests = test.plane.audit_log()?.requests(&test.client()).await?;
+        let requests = AuditLog::of(&test.plane)?.requests(&test.client()).await?;
         let ours: Vec<_> = requests.iter().filter(|request| request.user == ACCOUNT).collect();
         let refused: Vec<_> = ours.iter().filter(|it| it.code == 403).collect();
         ensure!(refused.is_empty(), "refused: {refused:#?}");

@@ -26,7 +26,7 @@ async fn main() -> Result<()> {
             println!("{round} {name}: GET {get}, PATCH {patch}");
         }
     }
-    let log = plane.audit_log()?;
+    let log = AuditLog::of(&plane)?;
     let before = log.writes(&direct).await?.len();
     println!("idle for {IDLE:?} …");
     tokio::time::sleep(IDLE).await;

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use anyhow::{Context as _, Result};
@@ -12,11 +12,9 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Client;
 use kube::api::{Api, ObjectMeta, PostParams};
 use serde::Deserialize;
-use serde_json::json;
 
-use crate::await_condition::{Observation, PATIENCE, await_condition};
+use almanac_local::{ControlPlane, Observation, PATIENCE, WRITE_VERBS, await_condition};
 
-const WRITES: [&str; 5] = ["create", "update", "patch", "delete", "deletecollection"];
 /// What the name of every mark begins with.
 const MARK: &str = "almanac-audit-mark-";
 static NUMBER: AtomicU32 = AtomicU32::new(0);
@@ -65,7 +63,7 @@ impl AuditedRequest {
     /// Whether it asks for a change.
     #[must_use]
     pub fn is_write(&self) -> bool {
-        WRITES.contains(&self.verb.as_str())
+        WRITE_VERBS.contains(&self.verb.as_str())
     }
 
     /// Whether it was not to be kept.
@@ -95,6 +93,15 @@ impl fmt::Display for AuditedRequest {
 }
 
 impl AuditLog {
+    /// That of a control plane which was started with [`ControlPlaneOptions::audited`].
+    ///
+    /// [`ControlPlaneOptions::audited`]: crate::ControlPlaneOptions::audited
+    pub fn of(plane: &ControlPlane) -> Result<Self> {
+        let file =
+            plane.audit_log().context("this control plane was started without an audit log")?;
+        Ok(Self { file })
+    }
+
     /// All writes that were answered before this was called, in the order of the log.
     ///
     /// What a later call returns begins with what an earlier one did: the rest is what came between.
@@ -144,36 +151,6 @@ impl AuditLog {
         lines.concat()
     }
 
-    pub(crate) fn in_folder(folder: &Path) -> Self {
-        Self { file: folder.join("audit.jsonl") }
-    }
-
-    /// What the API server needs to write it.
-    pub(crate) fn flags(folder: &Path) -> [String; 2] {
-        let log = Self::in_folder(folder).file;
-        [
-            format!("--audit-policy-file={}", policy_in(folder).display()),
-            format!("--audit-log-path={}", log.display()),
-        ]
-    }
-
-    pub(crate) fn write_policy(folder: &Path, reads_of: Option<&str>) -> Result<()> {
-        let mut rules =
-            vec![json!({"level": "Metadata", "verbs": WRITES}), json!({"level": "None"})];
-        if let Some(user) = reads_of {
-            rules.insert(0, json!({"level": "Metadata", "users": [user]}));
-        }
-        let policy = json!({
-            "apiVersion": "audit.k8s.io/v1",
-            "kind": "Policy",
-            "omitStages": ["RequestReceived", "ResponseStarted"],
-            "rules": rules,
-        });
-        let file = policy_in(folder);
-        std::fs::write(&file, policy.to_string())
-            .with_context(|| format!("failed to write {}", file.display()))
-    }
-
     fn read(&self) -> Result<Vec<AuditedRequest>> {
         let text = std::fs::read_to_string(&self.file)
             .with_context(|| format!("failed to read {}", self.file.display()))?;
@@ -187,10 +164,6 @@ impl AuditLog {
             })
             .collect()
     }
-}
-
-fn policy_in(folder: &Path) -> PathBuf {
-    folder.join("audit-policy.json")
 }
 
 /// A line of the log, as far as it matters.

@@ -6,8 +6,8 @@
 
 use std::cell::RefCell;
 
-use crate::log_tail;
-use crate::run_folder::{self, RunFolder};
+use almanac_local::log_tail;
+use almanac_local::run_folder::{self, RunFolder};
 
 thread_local! {
     static OF_THIS_TEST: RefCell<Vec<RunFolder>> = const { RefCell::new(Vec::new()) };

@@ -1,5 +1,5 @@
-//! A real Kubernetes for the tests: etcd, kube-apiserver, kube-controller-manager and
-//! kube-scheduler as processes on loopback, nodes that are simulated, and a Prometheus.
+//! A real Kubernetes for the tests, of `almanac-local`, and what tests need beside it: a Prometheus, the program
+//! under test, a proxy that injects faults, the audit log.
 //!
 //! A test asks for one of two things:
 //!
@@ -14,43 +14,27 @@
 //! The harness starts things and reports; it decides nothing about Almanac.
 
 mod audit_log;
-mod await_condition;
 mod belongings;
-mod binaries;
-mod component;
-mod control_plane;
 pub mod environment;
 mod fault_proxy;
-mod flags;
-mod go_build;
-mod kubectl;
-mod log_tail;
 mod memory_limit;
 mod needs;
-mod nodes;
-mod pki;
-mod ports;
-mod process;
 mod program;
 mod program_port;
 mod prometheus;
 mod prometheus_program;
-mod run_folder;
 mod service_account;
 mod shared;
 mod test_run;
 
+pub use almanac_local::{
+    Binaries, Built, Component, ControlPlane, ControlPlaneOptions, GoBuild, Kubectl, NodeSimulator,
+    NodeSpec, Observation, PATIENCE, TaintEffect, await_condition, client_for,
+};
 pub use audit_log::{AuditLog, AuditedRequest};
-pub use await_condition::{Observation, PATIENCE, await_condition};
-pub use binaries::Binaries;
-pub use component::Component;
-pub use control_plane::{ControlPlane, ControlPlaneOptions, client_for};
 pub use fault_proxy::{Answer, Fault, FaultProxy, Injected, RecordedRequest};
-pub use go_build::{Built, GoBuild};
-pub use kubectl::Kubectl;
 pub use memory_limit::MemoryLimit;
 pub use needs::{Needs, Verdict};
-pub use nodes::{NodeSimulator, NodeSpec, TaintEffect};
 pub use program::Program;
 pub use prometheus::Prometheus;
 pub use prometheus_program::provide_prometheus;

@@ -141,7 +141,7 @@ fn sweep(parent: &Path) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::await_condition::{Observation, PATIENCE, await_condition};
+    use almanac_local::{Observation, PATIENCE, await_condition};
 
     #[tokio::test]
     async fn whoever_takes_more_than_the_limit_does_not_pass() {

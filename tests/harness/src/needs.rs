@@ -6,9 +6,11 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 
-use crate::binaries::Binaries;
-use crate::environment;
-use crate::go_build::GoBuild;
+use almanac_local::Binaries;
+use almanac_local::environment::{self, KUBEBUILDER_ASSETS};
+
+use crate::environment::{KUBECONFIG_TEST, foreign_kubeconfig};
+use almanac_local::GoBuild;
 
 /// What the tests in a file need. The longest prefix that fits the file's name says it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,7 +60,10 @@ impl Needs {
     pub fn check(self) -> Verdict {
         match self.look() {
             Ok(()) => Verdict::CanRun,
-            Err(error) => Verdict::NotRun(format!("{error:#}")),
+            Err(error) if self.is_own() => Verdict::NotRun(format!("{error:#}")),
+            Err(error) => Verdict::NotRun(format!(
+                "{error:#}; or set {KUBECONFIG_TEST} to the kubeconfig of a cluster for tests"
+            )),
         }
     }
 
@@ -71,7 +76,7 @@ impl Needs {
     }
 
     fn look(self) -> Result<()> {
-        if !self.is_own() && environment::foreign_kubeconfig()?.is_some() {
+        if !self.is_own() && foreign_kubeconfig()?.is_some() {
             return Ok(());
         }
         let Some(folder) = environment::assets_folder()? else {
@@ -81,7 +86,7 @@ impl Needs {
         if self.is_whole() && !lacking.is_empty() {
             bail!(
                 "{} names {}, which lacks {}",
-                environment::KUBEBUILDER_ASSETS,
+                KUBEBUILDER_ASSETS,
                 folder.display(),
                 lacking.join(", ")
             );

@@ -9,11 +9,12 @@ use anyhow::{Context as _, Result, anyhow, bail};
 use kube::Client;
 use kube::client::Body;
 
-use crate::await_condition::{Observation, PATIENCE, await_condition};
-use crate::process::Process;
+use crate::belongings;
 use crate::program_port::ProgramPort;
-use crate::run_folder::{self, RunFolder};
-use crate::{belongings, log_tail};
+use almanac_local::Process;
+use almanac_local::log_tail;
+use almanac_local::run_folder::{self, RunFolder};
+use almanac_local::{Observation, PATIENCE, await_condition};
 
 /// The name of its log, which no other file in its folder has.
 const NAME: &str = "program";

@@ -8,11 +8,11 @@ use anyhow::{Context as _, Result, bail, ensure};
 use kube::Client;
 use serde_json::{Value, json};
 
-use crate::await_condition::{Observation, PATIENCE, await_condition};
-use crate::log_tail;
-use crate::process::Process;
 use crate::prometheus_program::provide_prometheus;
-use crate::run_folder::{self, RunFolder};
+use almanac_local::Process;
+use almanac_local::log_tail;
+use almanac_local::run_folder::{self, RunFolder};
+use almanac_local::{Observation, PATIENCE, await_condition};
 
 /// The port is free when it is chosen and may be taken before Prometheus has it.
 const ATTEMPTS: usize = 3;

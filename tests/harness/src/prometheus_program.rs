@@ -7,8 +7,8 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::environment;
-use crate::go_build::say;
+use almanac_local::environment;
+use almanac_local::say;
 
 /// Finds Prometheus, or fetches it.
 ///

@@ -11,9 +11,9 @@ use kube::api::{Api, PostParams};
 use kube::config::Kubeconfig;
 use serde_json::json;
 
-use crate::control_plane::client_for;
-use crate::pki::write_private;
-use crate::run_folder::RunFolder;
+use almanac_local::RunFolder;
+use almanac_local::client_for;
+use almanac_local::write_private;
 
 /// Longer than any test.
 const VALID_FOR_SECONDS: i64 = 3600;

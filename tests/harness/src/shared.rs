@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use tokio::sync::OnceCell;
 
-use crate::binaries::Binaries;
-use crate::component::Component;
-use crate::control_plane::{ControlPlane, ControlPlaneOptions};
-use crate::{environment, log_tail, run_folder};
+use crate::environment;
+use almanac_local::Binaries;
+use almanac_local::Component;
+use almanac_local::{ControlPlane, ControlPlaneOptions};
+use almanac_local::{log_tail, run_folder};
 
 /// A cluster for tests that keep to a namespace of their own.
 #[derive(Debug)]

@@ -14,14 +14,14 @@ use kube::api::{Api, DeleteParams, ListParams, PostParams};
 use serde_json::json;
 use tokio::sync::Semaphore;
 
-use crate::await_condition::{Observation, PATIENCE, await_condition};
 use crate::belongings;
-use crate::control_plane::{ControlPlane, ControlPlaneOptions, client_for, client_from};
-use crate::kubectl::Kubectl;
 use crate::needs::{self, Needs};
-use crate::nodes::{NodeSimulator, NodeSpec, OWNER};
 use crate::service_account::ServiceAccountAccess;
 use crate::shared::SharedCluster;
+use almanac_local::Kubectl;
+use almanac_local::{ControlPlane, ControlPlaneOptions, client_for, client_from};
+use almanac_local::{NODE_OWNER, NodeSimulator, NodeSpec};
+use almanac_local::{Observation, PATIENCE, await_condition};
 
 /// What a test returns.
 pub type TestResult = Result<()>;
@@ -184,10 +184,10 @@ impl SharedTest {
         let kubeconfig = cluster.kubeconfig();
         let namespace = unused_name();
         let client = client_for(&kubeconfig).await?;
-        let toleration = json!([{"key": OWNER, "operator": "Equal", "value": namespace, "effect": "NoSchedule"}]);
+        let toleration = json!([{"key": NODE_OWNER, "operator": "Equal", "value": namespace, "effect": "NoSchedule"}]);
         let object: Namespace = serde_json::from_value(json!({
             "metadata": {"name": namespace, "annotations": {
-                "scheduler.alpha.kubernetes.io/node-selector": format!("{OWNER}={namespace}"),
+                "scheduler.alpha.kubernetes.io/node-selector": format!("{NODE_OWNER}={namespace}"),
                 "scheduler.alpha.kubernetes.io/defaultTolerations": toleration.to_string(),
             }}
         }))?;
@@ -305,12 +305,12 @@ async fn is_fenced(client: &Client) -> Result<bool> {
     let dry_run = PostParams { dry_run: true, ..PostParams::default() };
     let seen = Api::<Pod>::default_namespaced(client.clone()).create(&dry_run, &pod).await?;
     let spec = seen.spec.unwrap_or_default();
-    Ok(spec.node_selector.is_some_and(|selector| selector.contains_key(OWNER))
+    Ok(spec.node_selector.is_some_and(|selector| selector.contains_key(NODE_OWNER))
         && spec
             .tolerations
             .iter()
             .flatten()
-            .any(|toleration| toleration.key.as_deref() == Some(OWNER)))
+            .any(|toleration| toleration.key.as_deref() == Some(NODE_OWNER)))
 }
 
 #[cfg(test)]

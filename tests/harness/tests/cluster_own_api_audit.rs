@@ -44,7 +44,7 @@ fn the_writes_of_a_program_are_told_from_those_of_others_and_from_reads() -> Tes
         let direct: Api<ConfigMap> = Api::default_namespaced(test.client());
         direct.patch("tides", &PatchParams::default(), &patch).await?;
 
-        let log = test.plane.audit_log()?;
+        let log = AuditLog::of(&test.plane)?;
         let all = log.writes(&test.client()).await?;
         let ours: Vec<_> =
             all.iter().filter(|write| write.user_agent.starts_with("almanac/")).collect();
@@ -84,7 +84,7 @@ fn the_writes_of_a_program_are_told_from_those_of_others_and_from_reads() -> Tes
 #[test]
 fn all_that_is_written_in_a_plane_nobody_uses_is_the_api_servers_own() -> TestResult {
     on_own_control_plane(&ControlPlaneOptions::api_only().audited(), async |test| {
-        let log = test.plane.audit_log()?;
+        let log = AuditLog::of(&test.plane)?;
         let writes = log.writes(&test.client()).await?;
         let (own, others): (Vec<_>, Vec<_>) =
             writes.into_iter().partition(|write| write.user == "system:apiserver");
@@ -110,7 +110,7 @@ fn the_reads_of_one_user_are_told_and_those_of_others_are_not() -> TestResult {
         assert!(matches!(&refused, Err(kube::Error::Api(it)) if it.code == 403), "{refused:?}");
         by_admin.list(&ListParams::default()).await?;
 
-        let log = test.plane.audit_log()?;
+        let log = AuditLog::of(&test.plane)?;
         let requests = log.requests(&test.client()).await?;
         let reads: Vec<_> = requests.iter().filter(|request| !request.is_write()).collect();
         let said: Vec<_> = reads.iter().map(|read| told(read)).collect();

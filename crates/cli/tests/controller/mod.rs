@@ -70,7 +70,7 @@ impl Cluster {
         let cluster = Self {
             client: test.client(),
             kubectl: test.kubectl().await?,
-            audit: test.plane.audit_log()?,
+            audit: AuditLog::of(&test.plane)?,
             kubeconfig: test.plane.kubeconfig(),
         };
         cluster.kubectl.run(&["apply", "--server-side", "-f", DEFINITIONS]).await?;

@@ -11,7 +11,7 @@ use serde_json::json;
 use tokio::sync::watch;
 
 use super::request_log::RecordedRequest;
-use crate::await_condition::{Observation, PATIENCE, await_condition};
+use almanac_local::{Observation, PATIENCE, await_condition};
 
 type Fits = Box<dyn Fn(&RecordedRequest) -> bool + Send + Sync>;
 

@@ -24,8 +24,7 @@ pub use self::request_log::RecordedRequest;
 
 use self::fault::Faults;
 use self::request_log::RequestLog;
-use crate::ports::ReservedPort;
-use crate::run_folder::RunFolder;
+use almanac_local::{ReservedPort, RunFolder};
 
 /// As many connections as an API server would let wait.
 const BACKLOG: u32 = 1024;

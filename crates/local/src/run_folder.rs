@@ -22,14 +22,14 @@ static NUMBER: AtomicU32 = AtomicU32::new(0);
 
 /// A folder that belongs to this process.
 #[derive(Debug)]
-pub(crate) struct RunFolder {
+pub struct RunFolder {
     path: PathBuf,
     _lock: File,
 }
 
 impl RunFolder {
     /// Makes a new folder, after clearing away those nobody owns.
-    pub(crate) fn create() -> Result<Self> {
+    pub fn create() -> Result<Self> {
         let runs = environment::cache_folder()?.join("runs");
         fs::create_dir_all(&runs)
             .with_context(|| format!("failed to create {}", runs.display()))?;
@@ -48,7 +48,9 @@ impl RunFolder {
         Ok(Self { path, _lock: lock })
     }
 
-    pub(crate) fn path(&self) -> &Path {
+    /// Where it is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
         &self.path
     }
 }
@@ -63,7 +65,7 @@ impl Drop for RunFolder {
 }
 
 /// Says that the logs in this run's folder are to outlive the run, because a test failed.
-pub(crate) fn keep(folder: &Path) {
+pub fn keep(folder: &Path) {
     let _ = File::create(folder.join(KEEP));
 }
 

@@ -19,7 +19,8 @@ pub struct Kubectl {
 }
 
 impl Kubectl {
-    pub(crate) async fn provide(kubeconfig: &Path, namespace: Option<&str>) -> Result<Self> {
+    /// That of the control plane's programs, for the cluster of a kubeconfig and a default namespace.
+    pub async fn provide(kubeconfig: &Path, namespace: Option<&str>) -> Result<Self> {
         let program = match Binaries::provide_async().await {
             Ok(binaries) => binaries.program(KUBECTL)?,
             // With a cluster from elsewhere there may be nothing to build with.

@@ -62,7 +62,7 @@ impl NodeSimulator {
     }
 
     /// The same for the pods of one namespace.
-    pub(crate) async fn for_namespace(
+    pub async fn for_namespace(
         client: &Client,
         specs: &[NodeSpec],
         namespace: &str,

@@ -138,7 +138,7 @@ impl Pki {
 }
 
 /// Writes a file that nobody else may read.
-pub(crate) fn write_private(file: &Path, text: &str) -> Result<()> {
+pub fn write_private(file: &Path, text: &str) -> Result<()> {
     use std::io::Write as _;
     fs::File::options()
         .create(true)

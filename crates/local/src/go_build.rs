@@ -42,7 +42,7 @@ impl GoBuild {
     /// The control plane in `tests/cluster`, kept in the cache folder.
     pub fn of_control_plane() -> Result<Self> {
         Ok(Self {
-            sources: Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("cluster"),
+            sources: Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cluster"),
             kept_in: environment::cache_folder()?.join("control-plane"),
         })
     }
@@ -126,10 +126,8 @@ impl GoBuild {
         let Some(go) = environment::program_on_path("go") else {
             bail!(
                 "Go is not on the PATH, and it takes Go to build the control plane: install it \
-                 (go.dev/dl), or set {} to a folder with etcd and kube-apiserver, or {} to the \
-                 kubeconfig of a cluster for tests",
-                environment::KUBEBUILDER_ASSETS,
-                environment::KUBECONFIG_TEST
+                 (go.dev/dl), or set {} to a folder with etcd and kube-apiserver",
+                environment::KUBEBUILDER_ASSETS
             );
         };
         let output = Command::new(go).arg("version").current_dir(&self.sources).output()?;
@@ -236,6 +234,6 @@ fn run_with_progress(mut command: Command) -> Result<()> {
 }
 
 /// Written past the test runner's capture: somebody is waiting in front of a silent terminal.
-pub(crate) fn say(text: &str) {
+pub fn say(text: &str) {
     let _ = writeln!(std::io::stderr(), "control-plane: {text}");
 }

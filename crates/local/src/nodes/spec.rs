@@ -8,7 +8,7 @@ use k8s_openapi::jiff::Timestamp;
 use serde_json::{Value, json};
 
 /// The label and taint that keep a test's nodes for that test.
-pub(crate) const OWNER: &str = "test.almanac/namespace";
+pub const OWNER: &str = "test.almanac/namespace";
 
 /// What a taint does to pods that do not tolerate it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,7 +8,8 @@ use std::path::Path;
 const AT_MOST: u64 = 64 * 1024;
 
 /// The last lines of every `*.log` in the folder, each log under its own heading.
-pub(crate) fn tails_of(folder: &Path, lines: usize) -> String {
+#[must_use]
+pub fn tails_of(folder: &Path, lines: usize) -> String {
     let Ok(entries) = std::fs::read_dir(folder) else {
         return format!("no logs: {} cannot be read\n", folder.display());
     };
@@ -24,7 +25,8 @@ pub(crate) fn tails_of(folder: &Path, lines: usize) -> String {
 }
 
 /// The last lines of one file; what went wrong with reading it, when something did.
-pub(crate) fn tail_of(log: &Path, lines: usize) -> String {
+#[must_use]
+pub fn tail_of(log: &Path, lines: usize) -> String {
     match read_end(log) {
         Ok(end) => {
             let all: Vec<_> = end.lines().collect();

@@ -12,13 +12,14 @@ use socket2::{Domain, Socket, Type};
 
 /// A port on 127.0.0.1 that no other process is given.
 #[derive(Debug)]
-pub(crate) struct ReservedPort {
+pub struct ReservedPort {
     number: u16,
     _socket: Socket,
 }
 
 impl ReservedPort {
-    pub(crate) fn take() -> Result<Self> {
+    /// Asks the kernel for one.
+    pub fn take() -> Result<Self> {
         Self::try_take().context("failed to reserve a port on 127.0.0.1")
     }
 
@@ -30,7 +31,9 @@ impl ReservedPort {
         Ok(Self { number: bound.port(), _socket: socket })
     }
 
-    pub(crate) fn number(&self) -> u16 {
+    /// Its number.
+    #[must_use]
+    pub fn number(&self) -> u16 {
         self.number
     }
 }

@@ -28,11 +28,12 @@ impl Binaries {
     }
 
     /// The same without blocking the runtime.
-    pub(crate) async fn provide_async() -> Result<Self> {
+    pub async fn provide_async() -> Result<Self> {
         tokio::task::spawn_blocking(Self::provide).await.context("failed to wait for the build")?
     }
 
-    pub(crate) fn in_folder(folder: &Path) -> Result<Self> {
+    /// Those of a folder, which has etcd and kube-apiserver at least.
+    pub fn in_folder(folder: &Path) -> Result<Self> {
         let binaries = Self { folder: folder.to_owned() };
         for needed in [Component::Etcd, Component::ApiServer] {
             if binaries.find(needed.program()).is_none() {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::audit_log::AuditLog;
+use crate::audit;
 use crate::pki::{self, Pki};
 
 /// Where things are in one control plane.
@@ -82,7 +82,7 @@ impl Layout<'_> {
             flags.push("--disable-admission-plugins=ServiceAccount".into());
         }
         if self.is_audited {
-            flags.extend(AuditLog::flags(self.folder));
+            flags.extend(audit::flags(self.folder));
         }
         flags
     }

@@ -8,5 +8,4 @@ mod simulator;
 mod spec;
 
 pub use simulator::NodeSimulator;
-pub(crate) use spec::OWNER;
-pub use spec::{NodeSpec, TaintEffect};
+pub use spec::{NodeSpec, OWNER as NODE_OWNER, TaintEffect};

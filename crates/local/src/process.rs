@@ -24,7 +24,7 @@ exec "$0" "$@" 3<&- </dev/null >&2"#;
 
 /// A program, its arguments and its log: all it takes to start it, again and again.
 #[derive(Debug)]
-pub(crate) struct Process {
+pub struct Process {
     name: String,
     program: PathBuf,
     arguments: Vec<String>,
@@ -44,7 +44,7 @@ struct Running {
 impl Process {
     /// Starts the program. Its output goes to `<name>.log` in the folder, which is also its
     /// working directory and its home.
-    pub(crate) fn start(
+    pub fn start(
         name: &str,
         program: &Path,
         arguments: Vec<String>,
@@ -54,7 +54,7 @@ impl Process {
     }
 
     /// The same with variables beside those of the test process.
-    pub(crate) fn start_in_environment(
+    pub fn start_in_environment(
         name: &str,
         program: &Path,
         arguments: Vec<String>,
@@ -75,7 +75,7 @@ impl Process {
     }
 
     /// Starts it with the same arguments, so on the same data. It must not be running.
-    pub(crate) fn start_again(&self) -> Result<()> {
+    pub fn start_again(&self) -> Result<()> {
         let mut running = self.lock();
         if running.is_some() {
             bail!("{} is running already", self.name);
@@ -112,13 +112,13 @@ impl Process {
     }
 
     /// Its process id while it runs.
-    pub(crate) fn id(&self) -> Option<u32> {
+    pub fn id(&self) -> Option<u32> {
         self.lock().as_ref().map(|running| running.child.id())
     }
 
     /// Kills it (SIGKILL) and waits until the kernel has let go of it. Killing what does not run
     /// is no error: it is what was wanted.
-    pub(crate) fn kill(&self) -> Result<()> {
+    pub fn kill(&self) -> Result<()> {
         let Some(mut running) = self.lock().take() else {
             return Ok(());
         };
@@ -130,7 +130,7 @@ impl Process {
 
     /// Stops it where it stands (SIGSTOP): it keeps its connections and answers nothing. The signal
     /// reaches one thread after the other, so this waits until the last of them has stopped.
-    pub(crate) fn pause(&self) -> Result<()> {
+    pub fn pause(&self) -> Result<()> {
         let id = self.signal(Signal::STOP)?;
         // Its end, should it come to that, is left for `check_alive` and `kill` to find.
         let states = WaitIdOptions::STOPPED | WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
@@ -145,17 +145,17 @@ impl Process {
     }
 
     /// Lets it go on (SIGCONT).
-    pub(crate) fn resume(&self) -> Result<()> {
+    pub fn resume(&self) -> Result<()> {
         self.signal(Signal::CONT).map(drop)
     }
 
     /// Asks it to end (SIGTERM), and does not wait until it does.
-    pub(crate) fn ask_to_end(&self) -> Result<()> {
+    pub fn ask_to_end(&self) -> Result<()> {
         self.signal(Signal::TERM).map(drop)
     }
 
     /// How it ended by itself, if it has. One that was killed is not running, which is an error.
-    pub(crate) fn check_end(&self) -> Result<Option<ExitStatus>> {
+    pub fn check_end(&self) -> Result<Option<ExitStatus>> {
         let mut running = self.lock();
         let Some(process) = running.as_mut() else {
             let end = *self.end.lock().unwrap_or_else(PoisonError::into_inner);
@@ -172,7 +172,7 @@ impl Process {
     }
 
     /// An error, with the end of its log, when it should be running and is not.
-    pub(crate) fn check_alive(&self) -> Result<()> {
+    pub fn check_alive(&self) -> Result<()> {
         let Some(status) = self.check_end()? else {
             return Ok(());
         };
@@ -189,7 +189,9 @@ impl Process {
         ))
     }
 
-    pub(crate) fn log(&self) -> PathBuf {
+    /// The file with all that it has printed.
+    #[must_use]
+    pub fn log(&self) -> PathBuf {
         self.folder.join(format!("{}.log", self.name))
     }
 

@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, bail};
 use kube::Client;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 
-use crate::audit_log::AuditLog;
 use crate::await_condition::{Observation, PATIENCE, await_condition};
 use crate::binaries::Binaries;
 use crate::component::Component;
@@ -17,7 +16,7 @@ use crate::pki::{self, Pki};
 use crate::ports::ReservedPort;
 use crate::process::Process;
 use crate::run_folder::RunFolder;
-use crate::{log_tail, run_folder};
+use crate::{audit, log_tail, run_folder};
 
 /// What a control plane is to consist of.
 #[derive(Clone, Debug)]
@@ -64,7 +63,8 @@ impl ControlPlaneOptions {
     }
 
     /// Whether it is more than etcd and the API server.
-    pub(crate) fn is_whole(&self) -> bool {
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
         self.has(Component::ControllerManager) || self.has(Component::Scheduler)
     }
 
@@ -144,7 +144,7 @@ impl ControlPlane {
             pki.write_kubeconfig(&file, &ports.url(Component::ApiServer), client)?;
         }
         if options.is_audited {
-            AuditLog::write_policy(folder.path(), options.reads_of.as_deref())?;
+            audit::write_policy(folder.path(), options.reads_of.as_deref())?;
         }
         let mut plane = Self {
             processes: BTreeMap::new(),
@@ -199,10 +199,10 @@ impl ControlPlane {
         client_for(&self.kubeconfig()).await
     }
 
-    /// Who changed what, where that was asked for with [`ControlPlaneOptions::audited`].
-    pub fn audit_log(&self) -> Result<AuditLog> {
-        ensure!(self.is_audited, "this control plane was started without an audit log");
-        Ok(AuditLog::in_folder(self.folder()))
+    /// The API server's audit log, if it was started with [`ControlPlaneOptions::audited`].
+    #[must_use]
+    pub fn audit_log(&self) -> Option<PathBuf> {
+        self.is_audited.then(|| audit::log_in(self.folder()))
     }
 
     /// The process id of a component that runs.
@@ -316,7 +316,7 @@ pub async fn client_for(kubeconfig: &Path) -> Result<Client> {
 }
 
 /// The same with another server or another default namespace than the kubeconfig says.
-pub(crate) async fn client_from(
+pub async fn client_from(
     kubeconfig: &Path,
     server: Option<&str>,
     namespace: Option<&str>,

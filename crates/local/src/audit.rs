@@ -1,0 +1,45 @@
+//! What makes an API server write down who changes what: its policy, and the flags for it. Reading the log is for
+//! others.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+use serde_json::json;
+
+/// The verbs of requests that change something.
+pub const WRITE_VERBS: [&str; 5] = ["create", "update", "patch", "delete", "deletecollection"];
+
+/// The log of the control plane in a folder.
+pub(crate) fn log_in(folder: &Path) -> PathBuf {
+    folder.join("audit.jsonl")
+}
+
+fn policy_in(folder: &Path) -> PathBuf {
+    folder.join("audit-policy.json")
+}
+
+/// What the API server needs to write it.
+pub(crate) fn flags(folder: &Path) -> [String; 2] {
+    [
+        format!("--audit-policy-file={}", policy_in(folder).display()),
+        format!("--audit-log-path={}", log_in(folder).display()),
+    ]
+}
+
+/// Writes the policy: all changes, and the reads of one user.
+pub(crate) fn write_policy(folder: &Path, reads_of: Option<&str>) -> Result<()> {
+    let mut rules =
+        vec![json!({"level": "Metadata", "verbs": WRITE_VERBS}), json!({"level": "None"})];
+    if let Some(user) = reads_of {
+        rules.insert(0, json!({"level": "Metadata", "users": [user]}));
+    }
+    let policy = json!({
+        "apiVersion": "audit.k8s.io/v1",
+        "kind": "Policy",
+        "omitStages": ["RequestReceived", "ResponseStarted"],
+        "rules": rules,
+    });
+    let file = policy_in(folder);
+    std::fs::write(&file, policy.to_string())
+        .with_context(|| format!("failed to write {}", file.display()))
+}

@@ -1,0 +1,57 @@
+//! The variables that change where programs are found and where things are kept. Every read of the
+//! environment by this crate is in this file.
+
+use std::env;
+use std::path::PathBuf;
+
+use anyhow::{Context as _, Result, bail};
+
+/// A folder with `etcd` and `kube-apiserver` (and, where there are, the other programs): these are
+/// started instead of the ones built from the Go modules.
+pub const KUBEBUILDER_ASSETS: &str = "KUBEBUILDER_ASSETS";
+/// Where built programs and the folders of runs are kept.
+pub const CACHE: &str = "ALMANAC_CACHE";
+
+/// The folder for what is built and what is running: `ALMANAC_CACHE`, else `almanac` in the
+/// user's cache folder.
+pub fn cache_folder() -> Result<PathBuf> {
+    let (name, folder) = if let Some(folder) = path(CACHE) {
+        (CACHE, folder)
+    } else if let Some(folder) = path("XDG_CACHE_HOME") {
+        ("XDG_CACHE_HOME", folder.join("almanac"))
+    } else if let Some(home) = path("HOME") {
+        ("HOME", home.join(".cache/almanac"))
+    } else {
+        bail!("no cache folder is known: set {CACHE}, XDG_CACHE_HOME or HOME to an absolute path");
+    };
+    if !folder.is_absolute() {
+        bail!("{name} gives {}, which is not an absolute path", folder.display());
+    }
+    Ok(folder)
+}
+
+/// The value of `KUBEBUILDER_ASSETS`, which must name a folder.
+pub fn assets_folder() -> Result<Option<PathBuf>> {
+    let Some(folder) = path(KUBEBUILDER_ASSETS) else {
+        return Ok(None);
+    };
+    let folder =
+        folder.canonicalize().ok().filter(|folder| folder.is_dir()).with_context(|| {
+            format!("{KUBEBUILDER_ASSETS} names {}, which is not a folder", folder.display())
+        })?;
+    Ok(Some(folder))
+}
+
+/// The program of that name in the folders of `PATH`.
+#[must_use]
+pub fn program_on_path(name: &str) -> Option<PathBuf> {
+    env::split_paths(&env::var_os("PATH")?)
+        .map(|folder| folder.join(name))
+        .find(|program| program.is_file())
+}
+
+/// The path in a variable. An empty variable counts as one that is not set.
+#[must_use]
+pub fn path(name: &str) -> Option<PathBuf> {
+    env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
+}

@@ -1,0 +1,34 @@
+//! A real Kubernetes on this machine: etcd, kube-apiserver, kube-controller-manager and kube-scheduler as processes on
+//! loopback, and nodes that are simulated.
+//!
+//! It finds the programs or builds them, starts them, waits until they are ready, and ends them. What is done with
+//! the cluster is for others. Errors are for people, and nobody tells one from another, so there is no type for each.
+
+mod audit;
+mod await_condition;
+mod binaries;
+mod component;
+mod control_plane;
+pub mod environment;
+mod flags;
+mod go_build;
+mod kubectl;
+pub mod log_tail;
+mod nodes;
+mod pki;
+mod ports;
+mod process;
+pub mod run_folder;
+
+pub use audit::WRITE_VERBS;
+pub use await_condition::{Observation, PATIENCE, await_condition};
+pub use binaries::Binaries;
+pub use component::Component;
+pub use control_plane::{ControlPlane, ControlPlaneOptions, client_for, client_from};
+pub use go_build::{Built, GoBuild, say};
+pub use kubectl::Kubectl;
+pub use nodes::{NODE_OWNER, NodeSimulator, NodeSpec, TaintEffect};
+pub use pki::write_private;
+pub use ports::ReservedPort;
+pub use process::Process;
+pub use run_folder::RunFolder;
