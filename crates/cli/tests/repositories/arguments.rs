@@ -76,6 +76,10 @@ fn a_path_where_a_name_is_due_says_so() {
             ran.assert_says(2, &[&format!("to read it, write -f {path}")]);
         }
     }
+    let repository = repository.file("our policies/e.yaml", policy("e", "e", 1));
+    repository
+        .run(&["forecast", "./our policies"])
+        .assert_says(2, &["to read it, write -f './our policies'"]);
     let ran = repository.run(&["forecast", "-f", "a.yaml", "policies"]);
     ran.assert_says(2, &["this is a path: to read it, write -f policies"]);
 }
