@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn an_option_no_named_recipe_heeds_is_an_error() {
+    fn an_option_no_named_recipe_takes_is_an_error() {
         let error = parse("xtask lint --quick").err().unwrap().to_string();
         assert!(error.contains("--quick goes with `test` only"), "{error}");
         assert!(parse("xtask lint test --quick").is_ok());

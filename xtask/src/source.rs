@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn ignored_tests_are_told_from_those_that_run() {
+    fn ignored_tests_are_distinguished_from_those_that_run() {
         let text = r##"
             #[test] #[ignore] fn plain() {}
             #[ignore = "slow"] #[tokio::test] async fn with_a_reason() {}
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_rust_is_an_error() {
+    fn a_file_that_is_not_rust_is_an_error() {
         assert!(words("fn f( {").is_err());
     }
 }

@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn long_values_are_cut() {
+    fn long_values_are_truncated() {
         assert_eq!("x".repeat(100).shown(), format!("\"{}…\"", "x".repeat(59)));
     }
 }

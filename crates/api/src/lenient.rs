@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_instant_is_brought_to_the_second_it_is_in() {
+    fn an_instant_is_truncated_to_its_second() {
         for (at, second) in [
             ("2026-01-05T09:00:00.999999999Z", "2026-01-05T09:00:00Z"),
             ("2026-01-05T09:00:00Z", "2026-01-05T09:00:00Z"),
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_cut_by_characters() {
+    fn a_text_is_truncated_at_a_character_boundary() {
         assert_eq!(cut("äöü", 3), "äöü");
         assert_eq!(cut("äöüß", 3), "äö…");
         assert_eq!(cut(&cut("äöüß", 3), 3), "äö…");

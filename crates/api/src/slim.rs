@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn an_absent_number_of_replicas_means_what_it_means_to_the_kind() {
+    fn absent_replicas_have_the_default_of_the_kind() {
         for (kind, absent) in [
             (Kind::Deployment, Some(1)),
             (Kind::StatefulSet, Some(1)),
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn an_autoscaler_written_without_a_lower_bound_has_one() {
+    fn an_autoscaler_without_min_replicas_has_a_minimum_of_one() {
         for kind in [Kind::FederatedHPA, Kind::HorizontalPodAutoscaler] {
             for (spec, min, max) in [
                 (json!({ "maxReplicas": 5 }), Some(1), Some(5)),
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_data_has_no_slim_form_of_its_own() {
+    fn only_data_has_a_slim_form_of_its_own() {
         let is_data = |kind: &&Kind| of_data(**kind, &Value::Null).is_some();
         let data: Vec<_> = Kind::ALL.iter().filter(is_data).map(|it| it.name()).collect();
         let expected = "ScalableNodeGroup FederatedHPA HorizontalPodAutoscaler Deployment \

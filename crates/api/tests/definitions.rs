@@ -21,7 +21,7 @@ fn folder() -> PathBuf {
 }
 
 #[test]
-fn the_files_of_definitions_are_not_stale() {
+fn the_generated_crds_are_up_to_date() {
     let expected: BTreeMap<String, String> = custom_resources()
         .iter()
         .map(|it| (format!("{}.yaml", it.file_stem()), to_yaml(&[it.manifest()]).expect("YAML")))
@@ -64,7 +64,7 @@ fn is_borrowed(path: &str) -> bool {
 }
 
 #[test]
-fn every_list_and_every_text_has_a_bound() {
+fn every_list_and_every_string_has_a_limit() {
     let mut unbounded = Vec::new();
     for resource in custom_resources() {
         walk(&resource.schema(), resource.kind(), &mut |path, schema| {
@@ -82,7 +82,7 @@ fn every_list_and_every_text_has_a_bound() {
 }
 
 #[test]
-fn every_field_is_explained() {
+fn every_field_has_a_description() {
     let mut unexplained = Vec::new();
     for resource in custom_resources() {
         walk(&resource.schema(), resource.kind(), &mut |path, schema| {
@@ -96,7 +96,7 @@ fn every_field_is_explained() {
 }
 
 #[test]
-fn names_columns_and_subresources_are_those_of_the_designs() {
+fn names_columns_and_subresources_match_the_designs() {
     let table: Vec<_> = custom_resources()
         .iter()
         .map(|resource| {
@@ -132,7 +132,7 @@ fn names_columns_and_subresources_are_those_of_the_designs() {
 }
 
 #[test]
-fn the_table_of_kinds_says_what_the_definitions_say() {
+fn the_table_of_kinds_matches_the_crds() {
     for resource in custom_resources() {
         let kind = resource.known_kind().unwrap_or_else(|| panic!("{}", resource.kind()));
         let spec = &resource.manifest()["spec"];
@@ -146,7 +146,7 @@ fn the_table_of_kinds_says_what_the_definitions_say() {
 }
 
 #[test]
-fn every_family_has_one_kind_that_says_its_policies() {
+fn every_family_has_one_kind_for_its_policies() {
     for family in Family::ALL {
         let says = |kind: &&Kind| kind.role() == Role::Policy(family);
         let kinds: Vec<&Kind> = Kind::ALL.iter().filter(says).collect();
@@ -159,7 +159,7 @@ fn every_family_has_one_kind_that_says_its_policies() {
 }
 
 #[test]
-fn what_is_written_reads_back_the_same() {
+fn what_is_written_reads_back_unchanged() {
     let odd = json!({
         "apiVersion": "v1", "kind": "Deployment",
         "texts": ["yes", "010", "1e3", "", "null", "~", "a: b", "- a", "#", "'", "\"", "a\nb\n", "ü\u{1f600}", " x ", "<<", "12:30", "*a", "@"],

@@ -16,7 +16,7 @@ fn codes(text: &str) -> Vec<Code> {
 }
 
 #[test]
-fn deep_nesting_is_refused_in_yaml_and_in_json() {
+fn deep_nesting_is_rejected_in_yaml_and_in_json() {
     for text in [
         "[".repeat(1_000_000),
         "{a: ".repeat(250_000),
@@ -60,7 +60,7 @@ fn a_text_that_ends_anywhere_or_tags_anything_gives_findings_and_never_a_panic()
 }
 
 #[test]
-fn aliases_that_explode_are_refused() {
+fn exploding_aliases_are_rejected() {
     let mut text = String::from("a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n");
     for level in 1..30 {
         let before = vec![format!("*a{}", level - 1); 10].join(", ");
@@ -77,7 +77,7 @@ fn an_alias_needs_an_anchor_before_it_and_may_not_contain_itself() {
 }
 
 #[test]
-fn many_values_are_refused_and_many_mistakes_are_counted() {
+fn too_many_values_are_rejected_and_excess_findings_are_counted() {
     assert_eq!(codes(&format!("[{}", "1,".repeat(1_500_000))), [Code::TooLarge]);
     let twice: String = (0..200).fold(String::new(), |text, _| text + "a: 1\n");
     let found = findings(&twice);
@@ -138,7 +138,7 @@ proptest! {
     }
 
     #[test]
-    fn an_object_with_a_few_characters_changed_gives_findings_and_never_a_panic(
+    fn a_slightly_mutated_object_gives_findings_and_never_a_panic(
         changes in prop::collection::vec((0_usize..220, any::<char>()), 1..6),
     ) {
         let rules = "  - name: up\n    schedule: \"30 8 * * *\"\n    targetReplicas: 3\n";
@@ -153,7 +153,7 @@ proptest! {
 }
 
 #[test]
-fn an_escape_only_json_knows_is_refused_in_yaml() {
+fn an_escape_that_only_json_has_is_rejected_in_yaml() {
     assert_eq!(
         findings("a: \"x\\\\\\/\"\n"),
         ["1:8 syntax kubectl does not know the escape '\\/'"]

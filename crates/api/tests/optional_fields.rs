@@ -47,7 +47,7 @@ fn an_absent_or_null_field_of_a_rule_has_its_documented_meaning() {
 }
 
 #[test]
-fn the_usual_delay_stays_below_the_time_between_two_firings() {
+fn the_default_delay_stays_below_the_time_between_two_firings() {
     for (schedule, delay) in
         [("* * * * *", 59), ("*/5 * * * *", 299), ("*/6 * * * *", 300), ("0 0 29 2 *", 300)]
     {
@@ -59,7 +59,7 @@ fn the_usual_delay_stays_below_the_time_between_two_firings() {
 }
 
 #[test]
-fn zero_and_the_most_are_taken_as_they_are() {
+fn zero_and_the_maximum_are_accepted() {
     let least = rule(
         ", suspend: false, maxDelaySeconds: 1, successfulHistoryLimit: 1, failedHistoryLimit: 0",
     );
@@ -85,7 +85,7 @@ fn zero_and_the_most_are_taken_as_they_are() {
 }
 
 #[test]
-fn an_empty_text_is_no_absent_field() {
+fn an_empty_string_does_not_count_as_an_absent_field() {
     for (field, code) in [("timeZone: ''", "time-zone"), ("schedule: ''", "missing-field")] {
         let text = cron_for_workload("  - {name: up, schedule: '0 0 * * *', targetReplicas: 1}\n")
             .replace("schedule: '0 0 * * *'", &format!("schedule: '0 0 * * *', {field}"))
@@ -120,7 +120,7 @@ fn an_absent_minute_and_hour_are_zero_and_an_absent_day_is_any() {
 }
 
 #[test]
-fn the_extremes_of_a_priority_are_taken_as_they_are() {
+fn the_extremes_of_a_priority_are_accepted() {
     for priority in [i32::MIN, -1, 0, i32::MAX] {
         let text = producer(&format!(
             "{{defaultReplicas: 0, behaviors: [{{replicas: 1, start: {{hours: 1}}, end: {{hours: 2}}, priority: {priority}}}]}}"
@@ -130,7 +130,7 @@ fn the_extremes_of_a_priority_are_taken_as_they_are() {
 }
 
 #[test]
-fn a_required_field_that_is_null_is_refused() {
+fn a_required_field_that_is_null_is_rejected() {
     let text = cron_for_workload("  - {name: up, schedule: null, targetReplicas: 1}\n");
     assert_eq!(
         messages(&text),
@@ -146,7 +146,7 @@ fn a_required_field_that_is_null_is_refused() {
 }
 
 #[test]
-fn a_status_that_makes_no_sense_is_forgotten() {
+fn a_nonsensical_status_is_ignored() {
     let text = cron_for_workload("  - {name: up, schedule: '0 0 * * *', targetReplicas: 1}\n")
         + "status: {executionHistories: [1, 2], conditions: none}\n";
     assert_eq!(messages(&text), Vec::<String>::new());
@@ -154,7 +154,7 @@ fn a_status_that_makes_no_sense_is_forgotten() {
 }
 
 #[test]
-fn odd_scalars_mean_what_they_mean_to_kubectl() {
+fn odd_scalars_mean_the_same_as_to_kubectl() {
     let written = |replicas: &str| {
         cron_for_workload(&format!(
             "  - {{name: up, schedule: '0 0 * * *', targetReplicas: {replicas}}}\n"
@@ -179,7 +179,7 @@ fn odd_scalars_mean_what_they_mean_to_kubectl() {
 }
 
 #[test]
-fn lists_of_objects_are_opened_and_other_kinds_counted() {
+fn lists_of_objects_are_expanded_and_other_kinds_are_counted() {
     let text = "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: apps/v1, kind: Deployment, metadata: {name: a}}\n\
                 - {apiVersion: v1, kind: ConfigMap, metadata: {name: b}}\n- {apiVersion: v1, kind: ConfigMap, metadata: {name: c}}\n";
     let (reading, checked, findings) = check(text);

@@ -133,7 +133,7 @@ fn assert_usable(text: &str) {
 }
 
 #[test]
-fn the_week_is_refused_for_its_slash_comments_alone() {
+fn the_published_week_is_rejected_only_for_its_slash_comments() {
     let comment = "slash-comment '//' does not start a comment in YAML";
     assert_eq!(
         findings(WEEK),
@@ -143,7 +143,7 @@ fn the_week_is_refused_for_its_slash_comments_alone() {
 }
 
 #[test]
-fn what_the_design_says_will_not_work_is_refused_and_what_it_says_will_work_is_not() {
+fn exactly_what_the_design_says_will_not_work_is_rejected() {
     let behaviors = "spec.schedule.behaviors[0]";
     let range = |written: &str, lists: &str| {
         format!(
@@ -173,7 +173,7 @@ fn what_the_design_says_will_not_work_is_refused_and_what_it_says_will_work_is_n
 }
 
 #[test]
-fn rules_for_a_workload_are_refused_for_rule_name_and_app_v1() {
+fn published_workload_rules_are_rejected_only_for_rule_name_and_app_v1() {
     let text = cron(DEPLOYMENT, &two_rules("targetReplicas"));
     assert_eq!(
         findings(&text),
@@ -187,7 +187,7 @@ fn rules_for_a_workload_are_refused_for_rule_name_and_app_v1() {
 }
 
 #[test]
-fn rules_for_an_autoscaler_are_refused_for_rule_name_alone() {
+fn published_autoscaler_rules_are_rejected_only_for_rule_name() {
     for rules in [two_rules("targetMinReplicas"), TWO_ZONES.to_owned()] {
         let text = cron(AUTOSCALER, &rules);
         let found = findings(&text);

@@ -81,7 +81,7 @@ fn a_rule_for_an_autoscaler_needs_a_bound_and_bounds_in_order() {
 }
 
 #[test]
-fn a_field_the_target_has_no_use_for_is_warned_of() {
+fn a_field_that_does_not_apply_to_the_target_is_a_warning() {
     fails(
         &cron_for_workload(&rule("targetReplicas: 1, targetMinReplicas: 1")),
         &["ignored-field spec.rules[0].targetMinReplicas: Forbidden: a Deployment has no such \
@@ -206,7 +206,7 @@ fn history_limits_have_their_bounds() {
 }
 
 #[test]
-fn what_is_scaled_has_a_kind_a_name_and_an_api_that_fit() {
+fn a_target_needs_a_kind_a_name_and_a_matching_api_version() {
     let target = |reference: &str| cron_for(reference, &rule("targetReplicas: 1"));
     passes(&target("{apiVersion: example.com/v1, kind: Gadget, name: g}"));
     for (reference, expected) in [
@@ -271,7 +271,7 @@ fn a_bad_rule_never_stops_the_others() {
 }
 
 #[test]
-fn two_writers_of_one_target_are_told_of_each_other() {
+fn two_writers_of_one_target_are_reported_on_both() {
     let text = cron_for_workload(&rule("targetReplicas: 1"))
         + "---\n"
         + &autoscaler("minReplicas: 1, maxReplicas: 2");
@@ -288,7 +288,7 @@ fn two_writers_of_one_target_are_told_of_each_other() {
 }
 
 #[test]
-fn an_object_given_twice_is_refused() {
+fn a_duplicate_object_is_rejected() {
     let one = cron_for_workload(&rule("targetReplicas: 1"));
     fails(
         &(one.clone()

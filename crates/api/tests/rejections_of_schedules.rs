@@ -77,7 +77,7 @@ fn patterns_fire_and_windows_have_a_length() {
 }
 
 #[test]
-fn other_sources_of_a_metric_are_accepted_but_told() {
+fn other_sources_of_a_metric_are_accepted_with_a_warning() {
     let other = |spec: &str| {
         format!(
             "apiVersion: autoscaling.karpenter.sh/v1alpha1\nkind: MetricsProducer\nmetadata: {{name: a}}\nspec: {spec}\n"
@@ -153,7 +153,7 @@ fn the_bounds_of_a_federated_autoscaler_are_in_order() {
 }
 
 #[test]
-fn the_names_of_objects_are_legal() {
+fn object_names_must_be_valid() {
     let named = |name: &str| producer("{defaultReplicas: 1, behaviors: []}").replace("night", name);
     passes(&named("a.b-c.0"));
     fails(

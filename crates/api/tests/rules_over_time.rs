@@ -62,7 +62,7 @@ const UNEVEN: &[(&str, &str, &str)] = &[
 ];
 
 #[test]
-fn what_is_valid_does_not_depend_on_today() {
+fn validity_does_not_depend_on_the_current_date() {
     for (schedule, zone, delay) in UNEVEN {
         let text = cron_for_workload(&format!(
             "  - {{name: up, schedule: '{schedule}', timeZone: {zone}, targetReplicas: 1{delay}}}\n"
@@ -82,7 +82,7 @@ fn what_is_valid_does_not_depend_on_today() {
 }
 
 #[test]
-fn the_usual_delay_is_shorter_than_firings_are_apart_in_any_year() {
+fn the_default_delay_is_shorter_than_the_time_between_firings_in_any_year() {
     // In 2029 the clock is set forward at two on 25 March, so that both fire within three minutes.
     let rule =
         "  - {name: up, schedule: '57 1,2 25 3 *', timeZone: Europe/Berlin, targetReplicas: 1}\n";
@@ -92,7 +92,7 @@ fn the_usual_delay_is_shorter_than_firings_are_apart_in_any_year() {
 }
 
 #[test]
-fn rules_that_meet_with_different_values_are_warned_of() {
+fn coinciding_rules_with_different_values_are_a_warning() {
     let rules = |first: &str, second: &str, other: u32| {
         cron_for_workload(&format!(
             "  - {{name: a, schedule: '{first}', targetReplicas: 1}}\n  - {{name: b, schedule: '{second}', targetReplicas: {other}}}\n"
@@ -109,7 +109,7 @@ fn rules_that_meet_with_different_values_are_warned_of() {
 }
 
 #[test]
-fn rules_that_meet_now_are_warned_of_now() {
+fn rules_that_coincide_at_this_very_instant_are_a_warning() {
     let rules = "  - {name: a, schedule: '0 0 5 1 *', targetReplicas: 1}\n  \
                  - {name: b, schedule: '0 0 5 1 *', targetReplicas: 2}\n";
     let first = "first at 2026-01-05T00:00:00Z";
@@ -118,7 +118,7 @@ fn rules_that_meet_now_are_warned_of_now() {
 }
 
 #[test]
-fn bounds_that_would_cross_when_rules_meet_are_warned_of() {
+fn bounds_that_would_cross_when_rules_coincide_are_a_warning() {
     let rules = |first: &str, second: &str| {
         cron_for_autoscaler(&format!(
             "  - {{name: a, schedule: '0 8 * * *', {first}}}\n  - {{name: b, schedule: '0 8 * * *', {second}}}\n"

@@ -47,7 +47,7 @@ fn as_json(text: &str) -> Value {
 }
 
 #[test]
-fn an_object_that_says_a_policy_has_a_slim_form_even_if_nothing_of_it_can_be_used() {
+fn a_policy_object_has_a_slim_form_even_if_nothing_in_it_is_usable() {
     let history =
         "status: {executionHistories: [{ruleName: up, lastHandledTime: '2026-01-04T09:00:00Z'}]}\n";
     let broken = cron_for_workload(RULE).replace("Deployment", "DaemonSet") + history;
@@ -87,7 +87,7 @@ fn rules_that_cannot_be_used_leave_a_policy_that_keeps_their_histories() {
 }
 
 #[test]
-fn what_the_status_remembers_is_read_and_a_mangled_one_is_never_worth_failing_for() {
+fn a_status_is_read_and_a_mangled_one_never_fails_the_object() {
     let with = |status: &str| {
         let checked = check_one(&(cron_for_workload(RULE) + status));
         assert!(checked.findings.is_empty(), "{status}: {:?}", checked.findings);
@@ -110,7 +110,7 @@ fn what_the_status_remembers_is_read_and_a_mangled_one_is_never_worth_failing_fo
 }
 
 #[test]
-fn when_an_object_was_created_counts_until_it_is_edited_and_by_the_clock_of_the_policies() {
+fn the_creation_time_counts_until_the_first_edit_and_by_the_policies_clock() {
     let created = |metadata: &str, offset: i64| {
         let text = cron_for_workload(RULE)
             .replace("  name: shop\nspec", &format!("  name: shop\n{metadata}spec"));
@@ -137,7 +137,7 @@ fn when_an_object_was_created_counts_until_it_is_edited_and_by_the_clock_of_the_
 }
 
 #[test]
-fn the_bookkeeping_of_an_api_server_is_no_part_of_an_object() {
+fn fields_the_api_server_maintains_are_ignored() {
     let mut object = as_json(&cron_for_workload(RULE));
     object["metadata"]["namespace"] = json!("shop");
     let context = CheckContext::new("default", now());
@@ -164,7 +164,7 @@ fn the_bookkeeping_of_an_api_server_is_no_part_of_an_object() {
 }
 
 #[test]
-fn a_target_is_named_in_the_version_it_is_spoken_to_in() {
+fn a_target_keeps_the_api_version_of_its_reference() {
     let version = |reference: &str, fields: &str| {
         let rule = format!("  - {{name: up, schedule: '0 9 * * *', {fields}}}\n");
         let object = check_one(&cron_for(reference, &rule));
@@ -199,7 +199,7 @@ fn a_target_is_named_in_the_version_it_is_spoken_to_in() {
 }
 
 #[test]
-fn what_an_object_scales_is_told_for_policies_and_autoscalers_alike() {
+fn the_target_is_known_for_policies_and_autoscalers_alike() {
     let shop = Target::Workload(Kind::Deployment.identity("default", "shop"));
     let federated = "apiVersion: autoscaling.karmada.io/v1alpha1\nkind: FederatedHPA\nmetadata: {name: a}\nspec: {maxReplicas: 3, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: shop}}\n";
     let kubernetes = federated
@@ -312,7 +312,7 @@ fn objects_of_other_kinds_are_known_by_name_and_replicas() {
 }
 
 #[test]
-fn a_field_of_a_newer_definition_keeps_no_controller_from_carrying_out_the_rest() {
+fn an_unknown_field_from_a_newer_crd_does_not_stop_the_rest() {
     let mut object = as_json(&cron_for_workload(RULE));
     object["spec"]["rules"][0]["jitterSeconds"] = json!(5);
     object["spec"]["calendar"] = json!("working-days");

@@ -44,7 +44,7 @@ fn work(clusters: &Reading, count: usize) -> usize {
 }
 
 #[test]
-fn checking_many_places_takes_work_by_the_number_of_files() {
+fn checking_many_places_is_linear_in_the_number_of_files() {
     // What is made once, by whichever check needs it first.
     work(&clusters(10), 10);
     let (small, large) = (work(&clusters(100), 100), work(&clusters(400), 400));

@@ -62,7 +62,7 @@ const REFUSED: [(&str, OfSize); 10] = [
 ];
 
 #[test]
-fn reading_takes_work_by_the_length_of_a_text_and_refusing_it_hardly_any() {
+fn reading_is_linear_in_the_length_of_a_text_and_rejecting_is_cheap() {
     for (what, text) in READ {
         let (small, large) = (work(&text(10_000)), work(&text(40_000)));
         assert!(large < 6 * small, "10,000 {what} take {small} bytes, 40,000 take {large}");

@@ -39,7 +39,7 @@ fn read_back(text: &str) -> Option<Value> {
 
 proptest! {
     #[test]
-    fn any_object_reads_back_as_it_was(value in values()) {
+    fn any_object_reads_back_unchanged(value in values()) {
         let object = json!({
             "apiVersion": "apps/v1",
             "kind": "Deployment",

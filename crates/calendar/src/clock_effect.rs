@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_that_ends_where_the_gap_does_is_known_not_to_open() {
+    fn a_window_that_ends_with_the_gap_does_not_open() {
         let windows = DailyWindow::parse("02:30", "03:00").unwrap().in_zone(new_york());
         assert_eq!(
             effects_of_2026(&windows),
@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_that_begins_again_where_the_gap_ends_is_known_to_stay_open() {
+    fn a_window_that_starts_again_at_the_end_of_the_gap_stays_open() {
         let windows = DailyWindow::parse("03:00", "02:30").unwrap().in_zone(new_york());
         assert_eq!(
             effects_of_2026(&windows),
@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn a_start_that_finds_the_window_open_is_not_said_to_open_it() {
+    fn a_start_within_an_open_window_is_not_reported_as_an_opening() {
         let at = |text| Pattern::parse(text).unwrap();
         let start = at(PatternText { hours: Some("0,1"), ..PatternText::default() });
         let end = at(PatternText { hours: Some("12"), ..PatternText::default() });

@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn an_opening_and_a_closing_in_one_fold_have_a_note_of_their_own() {
+    fn an_opening_and_a_closing_in_one_fold_each_have_a_note() {
         let zone = Zone::named("America/New_York").unwrap();
         let windows = DailyWindow::parse("01:15", "01:45").unwrap().in_zone(zone);
         let touched = notes_of_2026(&windows);

@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_said_of_colours_is_found_before_the_line_is_read() {
+    fn the_color_option_is_found_before_the_command_line_is_parsed() {
         let of = |line: &str| of_words(&line.split(' ').map(OsString::from).collect::<Vec<_>>());
         assert_eq!(of("almanac --color never"), ColorChoice::Never);
         assert_eq!(of("almanac next --color=always --help"), ColorChoice::Always);

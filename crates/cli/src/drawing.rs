@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_drawn_becomes_ascii_and_what_is_written_stays() {
+    fn line_drawing_becomes_ascii_and_other_text_stays() {
         let mut plain = Drawing { output: Vec::new(), lacks_unicode: true };
         plain.write_all("┤━╸·\u{1b}[0m früh 1 → 2".as_bytes()).unwrap();
         // Cut within a character.

@@ -287,7 +287,7 @@ spec:
     }
 
     #[test]
-    fn what_is_printed_is_the_same_whatever_the_number_of_threads() {
+    fn the_output_does_not_depend_on_the_number_of_threads() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("policies.yaml");
         fs::write(&file, policies()).unwrap();

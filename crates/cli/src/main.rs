@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn an_argument_that_would_be_passed_over_is_an_error() {
+    fn an_argument_that_would_be_ignored_is_an_error() {
         for arguments in [
             ["--cron", "@daily", "--end", "hours=3"],
             ["--daily", "09:00-17:00", "--end", "hours=3"],

@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_for_a_day_is_told_from_now_on_the_wall_clock_of_the_zone() {
+    fn a_word_for_a_day_counts_from_now_in_local_time() {
         assert_reads("now", NOW);
         assert_reads("today", "2026-11-19T23:00:00Z");
         assert_reads("Tomorrow", "2026-11-20T23:00:00Z");
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sign_and_a_period_are_told_from_now() {
+    fn a_signed_period_counts_from_now() {
         assert_reads("+2h", "2026-11-20T01:00:00Z");
         assert_reads("-90m", "2026-11-19T21:30:00Z");
         assert_reads("-1d 12h", "2026-11-18T11:00:00Z");
@@ -208,14 +208,14 @@ mod tests {
     }
 
     #[test]
-    fn an_instant_that_is_written_out_does_not_depend_on_now() {
+    fn an_absolute_instant_does_not_depend_on_now() {
         assert_reads("2026-03-06T12:00:00Z", "2026-03-06T12:00:00Z");
         assert_reads("2026-03-06", "2026-03-05T23:00:00Z");
         assert_reads("2026-03-06 08:00", "2026-03-06T07:00:00Z");
     }
 
     #[test]
-    fn the_part_of_a_date_or_time_that_is_not_there_is_named() {
+    fn a_missing_part_of_a_date_or_time_is_named() {
         for (text, part, message) in [
             ("2026-02-30", "30", "there is no day 30; February 2026 has 28 days"),
             ("2026-02-30T00:00:00Z", "30", "there is no day 30; February 2026 has 28 days"),
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_instant_is_an_error_that_says_what_is() {
+    fn an_invalid_instant_is_an_error_that_shows_valid_ones() {
         for text in
             ["", "+", "-", "--zone", "+2", "+-2h", "someday", "monday noon", "mond", "2026-2-3"]
         {
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_negative_period_is_told_how_to_look_back() {
+    fn a_negative_period_is_answered_with_how_to_look_back() {
         let now = NOW.parse().unwrap();
         let error = end_of_period("--for", "-1d", now, Zone::utc()).unwrap_err();
         assert!(error.to_string().ends_with("write --from -1d --for 1d"), "{error}");

@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn a_selector_means_what_it_means_to_kubectl() {
+    fn a_selector_means_the_same_as_to_kubectl() {
         let shop = [("app", "shop"), ("env", "prod")];
         for selector in [
             "app=shop",
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_selector_is_an_error() {
+    fn an_invalid_selector_is_an_error() {
         for text in ["", "=shop", "app=a=b", "app in", "app in (a", "app within (a)", "a b", "a,,b"]
         {
             assert!(Selector::parse("-l", text).is_err(), "{text}");

@@ -16,7 +16,7 @@ mod tests {
     use super::quoted;
 
     #[test]
-    fn a_path_stands_in_quotes_where_a_shell_needs_them() {
+    fn a_path_is_quoted_where_a_shell_needs_it() {
         assert_eq!(quoted("clusters/prod-1/a_b.yaml"), "clusters/prod-1/a_b.yaml");
         assert_eq!(quoted("my charts/shop"), "'my charts/shop'");
         assert_eq!(quoted("-x"), "./-x");

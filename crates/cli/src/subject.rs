@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_is_called_by_name_kind_and_namespace_as_far_as_is_needed() {
+    fn an_object_is_given_by_name_and_if_needed_kind_and_namespace() {
         for text in ["shop", "deploy/shop", "Deployments/shop", "deployment.apps/prod/shop"] {
             assert!(fits(text), "{text}");
         }
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kind_may_stand_before_the_names_of_its_objects() {
+    fn a_kind_may_precede_the_names_of_its_objects() {
         let texts = |line: &str| {
             let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
             let subjects = Subject::parse_all("NAME", &words).unwrap();
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_where_a_name_is_due_is_named_as_such() {
+    fn a_path_in_place_of_a_name_is_recognised() {
         for text in ["./policies", "policies/shop.yaml", "../shop.json", "/etc", "."] {
             let said = Subject::parse("NAME", text).unwrap_err().to_string();
             assert!(said.contains(&format!("write -f {text}")), "{said}");
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn names_mean_a_namespace_when_all_of_them_name_the_same() {
+    fn names_imply_a_namespace_if_they_all_name_the_same_one() {
         let of = |texts: &[&str]| {
             let parsed = texts.iter().map(|text| Subject::parse("NAME", text).unwrap());
             Subject::only_namespace(&parsed.collect::<Vec<_>>()).map(str::to_owned)
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_name_is_an_error() {
+    fn an_invalid_name_is_an_error() {
         for text in ["", "/", "deploy/", "/shop", "a/b/c/d", "deploy//shop"] {
             let error = Subject::parse("NAME", text).expect_err(text);
             assert_eq!(error.span(), 0..text.len(), "{text}");

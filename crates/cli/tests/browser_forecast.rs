@@ -31,7 +31,7 @@ fn page_file(folder: &Path) -> PathBuf {
 }
 
 #[test]
-fn the_page_tells_reasons_zooms_and_follows_the_colour_scheme() {
+fn the_page_shows_reasons_zooms_and_follows_the_colour_scheme() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("browser_forecast");
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder).unwrap();
@@ -114,7 +114,7 @@ fn the_page_draws_values_of_every_kind() {
 }
 
 #[test]
-fn hostile_names_are_text_and_keep_to_the_page() {
+fn hostile_names_are_escaped_and_stay_on_the_page() {
     let mut page = page_of("hostile", include_str!("forecast/expected/hostile.json"));
     page.evaluate("document.querySelectorAll('details').forEach((it) => { it.open = true; })");
     assert_eq!(page.evaluate("document.querySelectorAll('main script').length"), 0);

@@ -7,7 +7,7 @@ use almanac_harness::{TestResult, on_shared_cluster};
 use anyhow::Context as _;
 
 #[test]
-fn kubectl_offers_what_the_plugin_takes() -> TestResult {
+fn kubectl_completes_the_arguments_of_the_plugin() -> TestResult {
     on_shared_cluster(async |cluster| {
         let kubectl = cluster.kubectl().await?;
         let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("plugin");

@@ -157,7 +157,7 @@ fn right(request: &AuditedRequest) -> Option<Right> {
 }
 
 #[test]
-fn every_right_is_used_and_no_other_is_needed() -> TestResult {
+fn every_permission_is_used_and_no_other_is_needed() -> TestResult {
     let options = ControlPlaneOptions::api_only().audited_with_reads_of(ACCOUNT);
     on_own_control_plane(&options, async |test| {
         let kubectl = test.kubectl().await?;
@@ -277,7 +277,7 @@ fn yaml_behind<'a>(document: &'a str, heading: &str) -> Option<&'a str> {
 }
 
 #[test]
-fn a_kind_of_ones_own_is_scaled_with_the_documented_rights_and_another_says_what_is_missing()
+fn a_custom_kind_is_scaled_with_the_documented_permissions_and_another_reports_what_is_missing()
 -> TestResult {
     on_own_control_plane(&ControlPlaneOptions::api_only(), async |test| {
         let kubectl = test.kubectl().await?;

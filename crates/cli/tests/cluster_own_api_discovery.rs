@@ -17,7 +17,7 @@ const POLICIES: &str = "/apis/autoscaling.karmada.io/v1alpha1/namespaces/default
 const MANY: usize = 40;
 
 #[test]
-fn a_kind_is_asked_for_once_however_many_policies_name_it() -> TestResult {
+fn a_kind_is_discovered_once_however_many_policies_name_it() -> TestResult {
     on_own_control_plane(&ControlPlaneOptions::api_only(), async |test| {
         let client = test.client();
         define(&client).await?;

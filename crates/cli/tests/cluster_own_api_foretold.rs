@@ -148,7 +148,7 @@ async fn await_record(cluster: &Cluster, policy: &str, rule: &str, said: &Value)
 }
 
 #[test]
-fn what_happens_minute_by_minute_is_what_the_forecast_of_the_cluster_has_said() -> TestResult {
+fn a_cluster_does_minute_by_minute_what_its_forecast_said() -> TestResult {
     on_cluster(async |_, cluster| {
         prepare(cluster).await?;
         let said = forecast(cluster.kubeconfig()).await?;

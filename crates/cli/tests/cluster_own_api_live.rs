@@ -49,7 +49,7 @@ async fn assert_same_answers(
 }
 
 #[test]
-fn a_cluster_and_what_kubectl_exports_of_it_give_the_same_answers() -> TestResult {
+fn a_cluster_and_its_kubectl_export_give_the_same_answers() -> TestResult {
     on_own_control_plane(&ControlPlaneOptions::api_only(), async |test| {
         let kubectl = test.kubectl().await?;
         without_definitions_nothing_is_missing(test).await?;

@@ -203,7 +203,7 @@ fn exported(text: &str) -> BTreeSet<String> {
 
 /// Prometheus brings the program that checks them.
 #[test]
-fn prometheus_takes_the_alerts() -> TestResult {
+fn prometheus_accepts_the_alerts() -> TestResult {
     let promtool = provide_prometheus()?.with_file_name("promtool");
     let alerts = format!("{ROOT}/deploy/prometheus/alerts.yaml");
     let output = Command::new(&promtool).args(["check", "rules", &alerts]).output();

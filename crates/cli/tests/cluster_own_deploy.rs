@@ -41,7 +41,7 @@ async fn shell(test: &OwnTest, kubectl: &Kubectl, script: &str) -> anyhow::Resul
 }
 
 #[test]
-fn the_commands_of_the_readme_bring_the_controllers_into_a_cluster() -> TestResult {
+fn the_commands_of_the_readme_install_the_controllers() -> TestResult {
     on_own_control_plane(&ControlPlaneOptions::whole(), async |test| {
         let _nodes = test.nodes(&[NodeSpec::named("node").count(2)]).await?;
         let kubectl = test.kubectl().await?;

@@ -33,7 +33,7 @@ fn refused(arguments: &[&str]) -> String {
 }
 
 #[test]
-fn a_value_may_begin_with_a_hyphen() {
+fn a_value_may_start_with_a_hyphen() {
     for arguments in [
         &["forecast", "-f", SHOP, "--from", "-1h"][..],
         &["forecast", "-f", SHOP, "--from", "-2d", "--to", "-1d"],
@@ -54,14 +54,14 @@ fn a_value_may_begin_with_a_hyphen() {
 }
 
 #[test]
-fn what_is_assumed_twice_is_said_to_be() {
+fn a_duplicate_assumption_is_reported() {
     let both = ["--assume", "checkout.minReplicas=3", "--assume", "fhpa/checkout.minReplicas=4"];
     let refused = refused(&[&["forecast", "-f", SHOP][..], &both].concat());
     assert!(refused.contains("is already assumed to be 3"), "{refused}");
 }
 
 #[test]
-fn people_read_instants_to_the_second() {
+fn text_output_shows_instants_to_the_second() {
     let at = "2026-11-23T00:00:00.123456789Z";
     for arguments in [
         &["forecast", "-f", SHOP, "--from", at][..],
@@ -93,7 +93,7 @@ fn a_kind_and_a_name_are_two_words_or_one() {
 }
 
 #[test]
-fn a_name_that_fits_nothing_leads_to_the_one_that_was_meant() {
+fn a_name_without_a_match_suggests_the_likely_one() {
     let meant = "did you mean FederatedHPA/default/checkout?";
     for mistyped in ["chekout", "fhpa/chekout", "FedratedHPA/checkout", "fhpa/prod/checkout"] {
         for command in ["explain", "forecast", "next"] {
@@ -114,7 +114,7 @@ const DRAWN: [&[&str]; 4] = [
 ];
 
 #[test]
-fn what_is_drawn_is_ascii_where_the_locale_is() {
+fn drawings_are_ascii_in_an_ascii_locale() {
     for arguments in DRAWN {
         let usual = almanac(arguments);
         let usual = text(&usual.stdout) + &text(&usual.stderr);
@@ -130,7 +130,7 @@ fn what_is_drawn_is_ascii_where_the_locale_is() {
 }
 
 #[test]
-fn what_programs_read_is_the_same_in_every_locale() {
+fn machine_readable_output_is_the_same_in_every_locale() {
     for output in ["json", "svg", "html"] {
         let arguments = [DRAWN[0], &["-o", output]].concat();
         let plain = command(&arguments).env("LC_ALL", "C").output().unwrap();
@@ -139,7 +139,7 @@ fn what_programs_read_is_the_same_in_every_locale() {
 }
 
 #[test]
-fn colours_are_shown_as_asked() {
+fn colours_follow_the_color_option() {
     let has_colours = |arguments: &[&str], no_color: Option<&str>| {
         let mut command = command(arguments);
         if let Some(value) = no_color {
@@ -180,7 +180,7 @@ fn folder_with_program(called: &str) -> PathBuf {
 }
 
 #[test]
-fn called_by_kubectl_it_says_so() {
+fn as_a_kubectl_plugin_it_names_itself_accordingly() {
     let plugin = folder_with_program("kubectl-almanac").join("kubectl-almanac");
     let output = Command::new(plugin).args(["when", "--help"]).output().unwrap();
     let help = text(&output.stdout);
@@ -217,7 +217,7 @@ fn every_command_has_examples_and_exit_codes_in_its_help_and_its_page() {
 }
 
 #[test]
-fn the_hook_for_pre_commit_finds_what_is_wrong_in_a_repository_and_nothing_else() {
+fn the_pre_commit_hook_finds_exactly_the_errors_of_a_repository() {
     let hook = include_str!("../../../.pre-commit-hooks.yaml");
     let value = |key: &str| {
         let line = hook.lines().find_map(|line| line.trim_start().strip_prefix(key));

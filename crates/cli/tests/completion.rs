@@ -138,7 +138,7 @@ fn contexts_and_namespaces_are_those_of_the_kubeconfig() {
 }
 
 #[test]
-fn what_cannot_be_read_offers_nothing_and_is_not_waited_for() {
+fn unreadable_files_offer_no_completions_and_are_not_waited_for() {
     let stage = Stage::new("unreadable").file("broken.yaml", "kind: CronFederatedHPA\n\tname: [\n");
     let pipe = stage.0.join("pipe.yaml");
     assert!(Command::new("mkfifo").arg(pipe).status().unwrap().success());
@@ -148,7 +148,7 @@ fn what_cannot_be_read_offers_nothing_and_is_not_waited_for() {
 }
 
 #[test]
-fn each_script_has_the_program_complete_itself() {
+fn each_script_calls_the_program_for_completions() {
     let stage = Stage::new("scripts");
     for shell in SHELLS {
         let script = text(&stage.run("almanac", &["completion", shell]).stdout);

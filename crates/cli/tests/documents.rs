@@ -101,7 +101,7 @@ fn the_dashboard_and_the_alerts_name_only_metrics_that_are_documented() -> anyho
 }
 
 #[test]
-fn every_panel_of_the_dashboard_asks_the_prometheus_that_is_chosen() -> anyhow::Result<()> {
+fn every_panel_of_the_dashboard_queries_the_selected_prometheus() -> anyhow::Result<()> {
     let dashboard = dashboard::read()?;
     assert_eq!(dashboard["templating"]["list"][0]["name"], "datasource");
     assert_eq!(dashboard["templating"]["list"][0]["type"], "datasource");
@@ -170,7 +170,7 @@ fn every_link_in_the_documents_leads_somewhere() -> anyhow::Result<()> {
 }
 
 #[test]
-fn an_anchor_is_a_heading_without_what_is_no_letter() {
+fn an_anchor_is_a_heading_without_punctuation() {
     let anchors = anchors("# What happens if …\n\ntext\n## `a`, b\n");
     assert_eq!(anchors, ["a-b", "what-happens-if-"].map(String::from).into());
 }

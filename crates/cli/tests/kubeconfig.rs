@@ -69,7 +69,7 @@ fn closed() -> String {
 const COMMANDS: [&[&str]; 3] = [&["next"], &["forecast"], &["explain", "shop"]];
 
 #[test]
-fn without_files_and_without_a_kubeconfig_it_is_said_where_one_was_looked_for() {
+fn without_files_or_a_kubeconfig_the_error_names_the_paths_searched() {
     let folder = folder("none");
     let home = folder.join(".kube/config");
     for arguments in COMMANDS {
@@ -98,7 +98,7 @@ fn a_server_that_cannot_be_reached_is_named() {
 }
 
 #[test]
-fn the_usual_places_of_a_kubeconfig_are_heeded() {
+fn the_default_kubeconfig_paths_are_used() {
     let folder = folder("usual");
     let (by_variable, at_home) = (closed(), closed());
     fs::write(folder.join("named"), kubeconfig(&by_variable)).unwrap();
@@ -113,7 +113,7 @@ fn the_usual_places_of_a_kubeconfig_are_heeded() {
 }
 
 #[test]
-fn a_kubeconfig_that_cannot_be_used_is_named_and_none_of_its_secrets() {
+fn an_unusable_kubeconfig_is_named_without_leaking_secrets() {
     let folder = folder("unusable");
     fs::write(folder.join("mangled"), "users: [\n- token: {s3cret\n").unwrap();
     let failed = "failed to use the kubeconfig";
@@ -132,7 +132,7 @@ fn a_kubeconfig_that_cannot_be_used_is_named_and_none_of_its_secrets() {
 }
 
 #[test]
-fn a_context_that_is_not_there_is_named_with_those_that_are() {
+fn an_unknown_context_is_reported_with_the_existing_ones() {
     let folder = folder("context");
     fs::write(folder.join("config"), kubeconfig("https://127.0.0.1:1")).unwrap();
     let asked = ["next", "--kubeconfig", "config", "--context", "elsewhere"];
@@ -144,7 +144,7 @@ fn a_context_that_is_not_there_is_named_with_those_that_are() {
 }
 
 #[test]
-fn a_cluster_is_not_named_beside_files_and_not_asked_when_there_are_files() {
+fn cluster_options_conflict_with_files_and_files_need_no_cluster() {
     let folder = folder("both");
     fs::write(folder.join("shop.yaml"), POLICY).unwrap();
     for further in [&["--kubeconfig", "config"][..], &["--context", "here"], &["-A"]] {
@@ -162,7 +162,7 @@ fn a_cluster_is_not_named_beside_files_and_not_asked_when_there_are_files() {
 }
 
 #[test]
-fn one_namespace_and_all_of_them_are_not_asked_for_together() {
+fn a_namespace_and_all_namespaces_conflict() {
     let output = command(&folder("all"), &["next", "-A", "-n", "prod"]).output().unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(2), "{said}");

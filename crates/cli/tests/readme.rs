@@ -172,7 +172,7 @@ fn a_command_is_followed_by_its_output() -> anyhow::Result<()> {
 }
 
 #[test]
-fn a_command_may_go_over_several_lines() -> anyhow::Result<()> {
+fn a_command_may_span_several_lines() -> anyhow::Result<()> {
     let document = "```console\n$ almanac a \\\n    --b \\\n    --c\nout\n```\n";
     let expected = [Example { line: 2, command: "almanac a --b --c".to_owned(), output: 4..5 }];
     assert_eq!(examples(document)?, expected);
@@ -186,7 +186,7 @@ fn other_blocks_are_not_run() -> anyhow::Result<()> {
 }
 
 #[test]
-fn a_block_that_would_be_passed_over_is_an_error() {
+fn a_block_that_would_be_skipped_is_an_error() {
     for (document, says) in [
         ("a\n  ```console\n  $ almanac a\n  ```\n", "line 2: a console block opens with"),
         ("```console ignore\n$ almanac a\n```\n", "line 1: a console block opens with"),

@@ -37,14 +37,14 @@ fn validate_mistakes(how: &[&str]) -> Output {
 }
 
 #[test]
-fn one_of_each_mistake_is_explained_to_a_person() {
+fn one_of_each_mistake_is_reported_as_text() {
     let output = validate_mistakes(&[]);
     assert_eq!(output.status.code(), Some(1));
     assert_written_down("mistakes.txt", &output);
 }
 
 #[test]
-fn one_of_each_mistake_is_told_to_a_script() {
+fn one_of_each_mistake_is_reported_as_json() {
     let output = validate_mistakes(&["-o", "json"]);
     assert_eq!(output.status.code(), Some(1));
     assert_written_down("mistakes.json", &output);
@@ -64,7 +64,7 @@ fn every_finding_has_a_column_and_a_fix() {
 }
 
 #[test]
-fn the_examples_are_in_order() {
+fn the_examples_are_valid() {
     let output = almanac(&["validate", "-f", "../../../examples"]);
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert_eq!(output.status.code(), Some(0), "{text}");
@@ -72,7 +72,7 @@ fn the_examples_are_in_order() {
 }
 
 #[test]
-fn a_path_that_is_not_there_ends_with_2_and_says_so() {
+fn a_missing_path_exits_with_2_and_says_so() {
     let output = almanac(&["validate", "-f", "no-such-folder"]);
     assert_eq!(output.status.code(), Some(2));
     assert_eq!(
@@ -103,7 +103,7 @@ fn files_folders_patterns_and_standard_input_are_read_each_once() {
 }
 
 #[test]
-fn what_the_parser_of_yaml_panics_at_is_a_finding_and_nothing_else_is_printed() {
+fn input_that_panics_the_yaml_parser_is_a_finding_and_prints_nothing_else() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("tagged.yaml");
     std::fs::write(&file, "a: 1\nb: [!,c]\n").expect("it is ours");
@@ -116,7 +116,7 @@ fn what_the_parser_of_yaml_panics_at_is_a_finding_and_nothing_else_is_printed() 
 }
 
 #[test]
-fn the_definitions_come_out_as_one_stream() {
+fn the_crds_are_printed_as_one_stream() {
     let output = almanac(&["crds"]);
     assert_eq!(output.status.code(), Some(0));
     let text = String::from_utf8(output.stdout).expect("text");
@@ -125,7 +125,7 @@ fn the_definitions_come_out_as_one_stream() {
 }
 
 #[test]
-fn schemas_for_editors_are_written_one_a_kind() {
+fn editor_schemas_are_written_one_per_kind() {
     let folder = tempfile::tempdir().expect("a folder");
     let output = almanac(&["crds", "--json-schema", &folder.path().display().to_string()]);
     assert_eq!(output.status.code(), Some(0));

@@ -62,7 +62,7 @@ mod tests {
     use crate::cluster::{Cluster, PolicyEntry};
 
     #[test]
-    fn whoever_needs_attention_is_counted_while_we_lead_recorded_or_not() {
+    fn objects_that_need_attention_are_counted_while_leading_even_before_their_status_is_written() {
         let (cluster, fence) = (Arc::new(Cluster::default()), Fence::open());
         for (name, is_written) in [("recorded", true), ("unrecorded", false)] {
             let object = at_nine(name, "apps/v1", "Deployment");

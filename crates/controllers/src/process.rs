@@ -187,7 +187,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn terms_that_fall_over_follow_each_other_ever_less_often() {
+    async fn failing_terms_restart_with_growing_delays() {
         let begun = Instant::now();
         let asked: Arc<Mutex<Vec<Duration>>> = Arc::default();
         let noted = Arc::clone(&asked);
@@ -220,7 +220,7 @@ mod tests {
     type PanickingResponse = Result<Response<Body>, Infallible>;
 
     #[test]
-    fn pauses_between_terms_begin_anew_after_one_that_lasted_or_did_not_fall_over() {
+    fn restart_delays_reset_after_a_stable_or_orderly_term() {
         for other in [Some(STABLE_TERM), None] {
             let mut pauses = RestartDelays::new(1);
             let grown = (0..10).map(|_| pauses.after(Some(Duration::from_secs(5)))).max();

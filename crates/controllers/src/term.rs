@@ -346,7 +346,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn whoever_falls_over_or_ends_is_named() {
+    async fn the_task_that_panics_or_ends_is_named() {
         for ends in [true, false] {
             let (mut going_on, mut over) = (JoinSet::new(), JoinSet::new());
             going_on.spawn(std::future::pending());

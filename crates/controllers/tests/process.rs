@@ -90,7 +90,7 @@ async fn seconds(seconds: u64) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_status_that_is_to_be_tried_again_later_is_written_when_the_process_ends() {
+async fn a_status_waiting_for_a_retry_is_written_at_shutdown() {
     let running = Running::begin();
     running.fail("/shop/status");
     seconds(300).await;
@@ -104,7 +104,7 @@ async fn a_status_that_is_to_be_tried_again_later_is_written_when_the_process_en
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_to_be_tried_again_is_given_up_as_soon_as_everything_is_stopped() {
+async fn retries_are_given_up_as_soon_as_everything_is_stopped() {
     let running = Running::begin();
     running.fail("/shop/scale");
     // The next attempt would come half a minute later.
@@ -118,7 +118,7 @@ async fn what_is_to_be_tried_again_is_given_up_as_soon_as_everything_is_stopped(
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_another_writer_undoes_is_told_once() {
+async fn an_undone_value_is_reported_once() {
     let running = Running::begin();
     seconds(40).await;
     assert_eq!(running.recorded(), [1, 0]);

@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_overdue_comes_first_and_nobody_before_their_time() {
+    fn the_longest_overdue_policy_comes_first_and_none_comes_early() {
         let mut agenda = Agenda::default();
         agenda.set(&policy("b"), Some(at(20)));
         agenda.set(&policy("a"), Some(at(20)));

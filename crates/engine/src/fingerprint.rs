@@ -72,13 +72,13 @@ mod tests {
     }
 
     #[test]
-    fn where_one_part_ends_and_the_next_begins_matters() {
+    fn the_boundaries_between_parts_matter() {
         assert_ne!(Fingerprint::of(["ab", "c"]), Fingerprint::of(["a", "bc"]));
         assert_ne!(Fingerprint::of(["a", ""]), Fingerprint::of(["a"]));
     }
 
     #[test]
-    fn a_printed_fingerprint_reads_back_and_anything_else_is_refused() {
+    fn a_printed_fingerprint_reads_back_and_anything_else_is_rejected() {
         let fingerprint = Fingerprint::of(["x"]);
         assert_eq!(fingerprint.to_string().parse(), Ok(fingerprint));
         for mangled in ["", "12", "+123456789abcdef", "0123456789ABCDEF", "0123456789abcdef0"] {

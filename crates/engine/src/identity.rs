@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn no_character_moves_the_border_between_two_parts() {
+    fn no_character_can_shift_the_boundary_between_two_parts() {
         let odd = Identity::new("a", "b\0c", "d", "e");
         assert_ne!(odd, Identity::new("a", "b", "c", "d\0e"));
         assert_eq!((odd.kind(), odd.namespace()), ("b\u{fffd}c", "d"));

@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_value_reads_as_a_person_would_say_it() {
+    fn a_value_is_displayed_in_plain_words() {
         let shown = [
             (Value::Number(3), "3"),
             (Value::text("best-effort"), "best-effort"),

@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_condition_that_never_holds_ends_with_what_was_seen_last() {
+    async fn a_condition_that_never_holds_ends_with_the_last_observation() {
         let mut looks = 0;
         let error =
             await_condition::<()>("the tide to turn", Duration::from_millis(200), async || {
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_look_that_is_never_answered_ends_at_the_deadline() {
+    async fn an_unanswered_observation_ends_at_the_deadline() {
         let error = await_condition::<()>("an answer", Duration::from_millis(100), async || {
             std::future::pending().await
         })

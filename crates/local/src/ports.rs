@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reserved_port_is_not_given_to_anyone_who_did_not_ask_for_sharing() {
+    fn a_reserved_port_is_given_only_to_those_that_share_it() {
         let port = ReservedPort::take().expect("a port");
         let refused = TcpListener::bind((Ipv4Addr::LOCALHOST, port.number()));
         assert_eq!(refused.err().map(|it| it.kind()), Some(ErrorKind::AddrInUse));

@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pauses_grow_to_the_longest_and_begin_again() {
+    fn delays_grow_to_the_maximum_and_reset() {
         let mut backoff = Backoff::new(Duration::from_secs(1), Duration::from_secs(30), 7);
         let pauses: Vec<_> = (0..12).map(|_| backoff.next_pause()).collect();
         for (exponent, pause) in pauses.iter().enumerate() {
@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_seed_gives_the_same_pauses() {
+    fn the_same_seed_gives_the_same_delays() {
         let pauses = |seed| {
             let mut backoff = Backoff::new(Duration::from_secs(1), Duration::from_mins(1), seed);
             [(); 5].map(|()| backoff.next_pause())

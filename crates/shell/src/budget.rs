@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn capacity_goes_before_records_and_these_before_notices() {
+    async fn capacity_goes_before_statuses_and_statuses_before_events() {
         let budget = limits(1, None, 1);
         let first = budget.permit(Urgency::Event).await;
         let (sender, mut order) = tokio::sync::mpsc::unbounded_channel();
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_waits_is_counted_by_purpose_and_who_gave_up_is_not() {
+    async fn waiting_writes_are_counted_by_purpose_and_abandoned_ones_are_not() {
         let budget = limits(1, None, 1);
         let _held = budget.permit(Urgency::Event).await;
         let short = Duration::from_secs(1);
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn after_the_burst_writes_begin_at_the_rate() {
+    async fn after_the_burst_writes_start_at_the_rate() {
         let budget = limits(1000, Some(40.0), 60);
         let begin = Instant::now();
         for _ in 0..1000 {
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn no_more_are_under_way_than_may_be() {
+    async fn writes_in_flight_stay_within_the_limit() {
         let budget = limits(3, None, 1);
         let held = [
             budget.permit(Urgency::Status).await,

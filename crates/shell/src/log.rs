@@ -120,7 +120,7 @@ mod tests {
     const HOSTILE: &str = "a\n2026 ERROR all is lost\r\u{1b}[2K\u{9b}31m\u{202e}\u{2028}\u{7f}";
 
     #[test]
-    fn what_users_write_neither_ends_a_line_nor_reaches_the_terminal() {
+    fn user_text_can_neither_break_a_line_nor_control_the_terminal() {
         let lines = logged(|| {
             let span = tracing::info_span!("policy", object = %HOSTILE, name = HOSTILE);
             let _inside = span.enter();

@@ -57,7 +57,7 @@ pub fn now() -> Duration {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn it_goes_forward() {
+    fn it_moves_forward() {
         let before = super::now();
         let after = super::now();
         assert!(after >= before && !after.is_zero());

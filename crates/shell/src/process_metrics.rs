@@ -137,7 +137,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn what_the_process_takes_is_exported_under_the_names_that_dashboards_know() {
+    fn resource_usage_is_exported_under_the_conventional_names() {
         let text = exported();
         let value = |name: &str| -> f64 {
             let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_may_be_called_anything() {
+    fn a_program_may_have_any_name() {
         let stat = "7 (a) b (c)) S 1 2 3 4 5 6 7 8 9 10 150 50 0 0 20 0 2 0 900 4096 25 1";
         assert_eq!(processor_seconds(stat), ticks_a_second().map(|ticks| 200.0 / ticks));
         assert_eq!(field(stat, 22), Some(900_u32));

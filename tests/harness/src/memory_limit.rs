@@ -144,7 +144,7 @@ mod tests {
     use almanac_local::{Observation, PATIENCE, await_condition};
 
     #[tokio::test]
-    async fn whoever_takes_more_than_the_limit_does_not_pass() {
+    async fn a_program_beyond_its_memory_limit_fails() {
         let limit = MemoryLimit::of(16 << 20);
         // The shell holds what it has read in a variable.
         let hoard = "hoard=$(head -c 50000000 /dev/zero | tr '\\0' x); while :; do sleep 1; done";
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn whoever_keeps_to_the_limit_runs_on() {
+    async fn a_program_within_its_memory_limit_keeps_running() {
         let limit = MemoryLimit::of(16 << 20);
         let shell = Path::new("/bin/sh");
         let idle = ["-c", "while :; do sleep 1; done"];

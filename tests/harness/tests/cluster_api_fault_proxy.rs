@@ -86,7 +86,7 @@ fn requests_pass_with_method_query_body_and_name_and_are_recorded_in_order() -> 
 }
 
 #[test]
-fn the_upkeep_of_a_lease_is_no_write_and_the_program_is_named() -> TestResult {
+fn lease_renewals_are_not_counted_as_writes_and_the_user_agent_is_recorded() -> TestResult {
     on_shared_cluster(async |test| {
         let sides = Sides::of(test).await?;
         let lease: Lease = serde_json::from_value(json!({"metadata": {"name": "held"}}))?;
@@ -107,7 +107,8 @@ fn the_upkeep_of_a_lease_is_no_write_and_the_program_is_named() -> TestResult {
 }
 
 #[test]
-fn an_injected_answer_is_given_so_often_and_never_reaches_the_api_server() -> TestResult {
+fn an_injected_answer_is_given_the_requested_number_of_times_and_never_reaches_the_api_server()
+-> TestResult {
     on_shared_cluster(async |test| {
         let sides = Sides::of(test).await?;
         let answer = Answer::with(StatusCode::TOO_MANY_REQUESTS)
@@ -163,7 +164,7 @@ fn a_lost_answer_is_work_done_and_a_refused_request_is_not() -> TestResult {
 }
 
 #[test]
-fn a_request_that_hangs_is_unheard_of_until_it_is_released() -> TestResult {
+fn a_hanging_request_does_not_reach_the_api_server_until_it_is_released() -> TestResult {
     on_shared_cluster(async |test| {
         let sides = Sides::of(test).await?;
         let hanging = sides.proxy.inject(Fault::hang().method(Method::POST).always());
@@ -207,7 +208,7 @@ fn a_request_hangs_on_when_its_fault_is_used_up_and_forgotten() -> TestResult {
 }
 
 #[test]
-fn a_delayed_request_comes_late_and_whole() -> TestResult {
+fn a_delayed_request_arrives_late_and_intact() -> TestResult {
     on_shared_cluster(async |test| {
         let sides = Sides::of(test).await?;
         let by = Duration::from_millis(400);

@@ -38,7 +38,7 @@ fn is_forbidden<T>(answer: kube::Result<T>) -> bool {
 }
 
 #[test]
-fn a_service_account_may_what_its_role_says_and_nothing_else() -> TestResult {
+fn a_service_account_has_exactly_the_permissions_of_its_role() -> TestResult {
     on_shared_cluster(async |test| {
         if test.service_account("pilot").await.is_ok() {
             bail!("an account that is not there was let in");
@@ -73,7 +73,7 @@ fn a_service_account_may_what_its_role_says_and_nothing_else() -> TestResult {
 }
 
 #[test]
-fn a_program_behind_a_proxy_is_whom_the_proxy_was_started_as() -> TestResult {
+fn a_program_behind_a_proxy_has_the_identity_of_the_proxy() -> TestResult {
     on_shared_cluster(async |test| {
         create::<ServiceAccount>(test, json!({"metadata": {"name": "pilot"}})).await?;
         let access = test.service_account("pilot").await?;

@@ -26,7 +26,7 @@ fn told(write: &AuditedRequest) -> (&str, &str, &str, u16) {
 }
 
 #[test]
-fn the_writes_of_a_program_are_told_from_those_of_others_and_from_reads() -> TestResult {
+fn the_writes_of_a_program_are_distinguished_from_other_writes_and_from_reads() -> TestResult {
     on_own_control_plane(&ControlPlaneOptions::api_only().audited(), async |test| {
         let named = client_named(test, "almanac/harbour").await?;
         let maps: Api<ConfigMap> = Api::default_namespaced(named.clone());
@@ -82,7 +82,7 @@ fn the_writes_of_a_program_are_told_from_those_of_others_and_from_reads() -> Tes
 }
 
 #[test]
-fn all_that_is_written_in_a_plane_nobody_uses_is_the_api_servers_own() -> TestResult {
+fn in_an_unused_control_plane_only_the_api_server_writes() -> TestResult {
     on_own_control_plane(&ControlPlaneOptions::api_only().audited(), async |test| {
         let log = AuditLog::of(&test.plane)?;
         let writes = log.writes(&test.client()).await?;
@@ -96,7 +96,7 @@ fn all_that_is_written_in_a_plane_nobody_uses_is_the_api_servers_own() -> TestRe
 }
 
 #[test]
-fn the_reads_of_one_user_are_told_and_those_of_others_are_not() -> TestResult {
+fn only_the_reads_of_the_given_user_are_reported() -> TestResult {
     const READER: &str = "system:serviceaccount:default:reader";
     let options = ControlPlaneOptions::api_only().audited_with_reads_of(READER);
     on_own_control_plane(&options, async |test| {

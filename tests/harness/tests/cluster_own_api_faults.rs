@@ -25,7 +25,7 @@ async fn uid_of(test: &OwnTest, name: &str) -> Result<Option<String>> {
 }
 
 #[test]
-fn nothing_is_written_while_etcd_is_stopped_and_all_goes_on_when_it_continues() -> TestResult {
+fn nothing_is_written_while_etcd_is_stopped_and_writes_resume_when_it_continues() -> TestResult {
     on_own_control_plane(&ControlPlaneOptions::api_only(), async |test| {
         let before = create(&test.client(), "before").await?.uid();
         test.plane.pause(Component::Etcd)?;
@@ -48,7 +48,7 @@ fn nothing_is_written_while_etcd_is_stopped_and_all_goes_on_when_it_continues() 
 }
 
 #[test]
-fn an_api_server_killed_and_restarted_serves_the_same_data_and_watches_go_on() -> TestResult {
+fn a_killed_and_restarted_api_server_serves_the_same_data_and_watches_resume() -> TestResult {
     on_own_control_plane(&ControlPlaneOptions::api_only(), async |test| {
         let before = create(&test.client(), "before").await?.uid();
         let maps: Api<ConfigMap> = Api::default_namespaced(test.client());
@@ -68,7 +68,7 @@ fn an_api_server_killed_and_restarted_serves_the_same_data_and_watches_go_on() -
 }
 
 #[test]
-fn etcd_killed_and_restarted_has_lost_nothing_that_was_answered() -> TestResult {
+fn a_killed_and_restarted_etcd_has_lost_no_acknowledged_write() -> TestResult {
     on_own_control_plane(&ControlPlaneOptions::api_only(), async |test| {
         let mut written = Vec::new();
         for number in 0..50 {

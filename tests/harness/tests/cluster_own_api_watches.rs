@@ -35,7 +35,7 @@ async fn await_watches(client: &Client, wanted: f64) -> Result<()> {
 }
 
 #[test]
-fn a_program_that_hangs_up_or_is_cut_leaves_no_watch_at_the_api_server() -> TestResult {
+fn a_program_that_disconnects_leaves_no_watch_at_the_api_server() -> TestResult {
     on_own_control_plane(&ControlPlaneOptions::api_only(), async |test| {
         let proxy = FaultProxy::start(test.client())?;
         let client = client_for(&proxy.kubeconfig()).await?;

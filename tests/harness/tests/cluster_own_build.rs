@@ -36,7 +36,7 @@ fn run(built: &Built) -> Result<String> {
 }
 
 #[test]
-fn of_runs_that_build_at_the_same_time_one_builds_and_the_others_use_it() -> TestResult {
+fn of_concurrent_runs_one_builds_and_the_others_reuse_it() -> TestResult {
     let build = module("at-once")?;
     let builds: Vec<_> = (0..4)
         .map(|_| {
@@ -57,7 +57,7 @@ fn of_runs_that_build_at_the_same_time_one_builds_and_the_others_use_it() -> Tes
 }
 
 #[test]
-fn a_changed_source_is_built_anew_beside_the_old_one() -> TestResult {
+fn a_changed_source_is_rebuilt_beside_the_old_build() -> TestResult {
     let build = module("changed")?;
     let before = build.provide()?;
     assert_eq!(build.provide()?, Built { now: false, ..before.clone() });
@@ -70,7 +70,7 @@ fn a_changed_source_is_built_anew_beside_the_old_one() -> TestResult {
 }
 
 #[test]
-fn a_build_that_fails_says_why_and_leaves_nothing_that_looks_built() -> TestResult {
+fn a_failed_build_says_why_and_leaves_nothing_that_looks_built() -> TestResult {
     let build = module("failing")?;
     fs::write(build.sources.join("main.go"), "package main\n\nfunc main() { undefined() }\n")?;
     let error = format!("{:#}", build.provide().expect_err("it cannot be built"));

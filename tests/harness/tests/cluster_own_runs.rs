@@ -103,7 +103,7 @@ async fn a_run_that_is_killed_leaves_no_process() -> TestResult {
 }
 
 #[tokio::test]
-async fn two_runs_side_by_side_do_not_meet() -> TestResult {
+async fn two_concurrent_runs_do_not_interfere() -> TestResult {
     let starting = [std::thread::spawn(Run::start), std::thread::spawn(Run::start)];
     let mut runs = Vec::new();
     for run in starting {
@@ -128,7 +128,7 @@ async fn two_runs_side_by_side_do_not_meet() -> TestResult {
 }
 
 #[test]
-fn pods_wait_for_a_killed_scheduler_and_go_on_when_it_is_back() -> TestResult {
+fn pods_wait_for_a_killed_scheduler_and_proceed_when_it_is_back() -> TestResult {
     on_own_control_plane(&ControlPlaneOptions::whole(), async |test| {
         let nodes = test.nodes(&[NodeSpec::named("node")]).await?;
         test.plane.kill(Component::Scheduler)?;

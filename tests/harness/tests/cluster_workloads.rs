@@ -203,7 +203,7 @@ fn an_autoscalers_bounds_move_a_deployment_both_ways() -> TestResult {
 }
 
 #[test]
-fn two_tests_with_nodes_of_the_same_description_do_not_share_them() -> TestResult {
+fn two_tests_with_identical_node_specs_do_not_share_nodes() -> TestResult {
     on_shared_cluster(async |one| {
         // A second namespace in the same cluster, as another test running at the same time has.
         let ours = one.nodes(&[NodeSpec::named("node")]).await?;

@@ -7,7 +7,7 @@ use almanac_harness::{Observation, PATIENCE, Program, TestResult, await_conditio
 use anyhow::ensure;
 
 #[tokio::test]
-async fn a_program_that_burns_the_processor_is_seen_to_and_not_while_it_is_paused() -> TestResult {
+async fn cpu_use_is_measured_and_stays_flat_while_a_program_is_paused() -> TestResult {
     let endless = ["-c", "while :; do :; done"];
     let program = Program::start(Path::new("/bin/sh"), &endless, &[])?;
     let enough = Duration::from_millis(200);

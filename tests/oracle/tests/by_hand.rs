@@ -37,7 +37,7 @@ fn flips(zone: &str, from: &str, to: &str, schedule: &str) -> (bool, Vec<Flip>) 
 }
 
 #[test]
-fn years_begin_where_they_do() {
+fn years_start_on_the_right_weekday() {
     for (year, text) in [
         (1968, "1968-01-01T00:00:00Z"),
         (1970, "1970-01-01T00:00:00Z"),
@@ -227,7 +227,7 @@ fn sunday_is_zero_and_seven_and_no_step_reaches_an_eighth_day() {
 }
 
 #[test]
-fn the_rarest_are_found_across_2100() {
+fn the_rarest_runs_are_found_across_2100() {
     let line = Line::named("UTC").unwrap();
     // 2096 is the last leap year before 2104: 2100 is none.
     let leap = rule("cron 0 0 29 2 *");
@@ -263,7 +263,7 @@ fn a_schedule_is_printed_as_it_is_read() {
 }
 
 #[test]
-fn what_is_no_schedule_is_named_as_it_was_read() {
+fn an_unreadable_schedule_is_quoted() {
     let unreadable = |line: &str| Unreadable(line.to_owned());
     for line in ["", "weekly 9", "daily 22:00", "pattern hours=9", "pattern hour=9 -> hours=17"] {
         assert_eq!(line.parse::<Schedule>(), Err(unreadable(line)));
@@ -275,7 +275,7 @@ fn what_is_no_schedule_is_named_as_it_was_read() {
 }
 
 #[test]
-fn what_never_fires_or_always_coincides_is_not_acceptable() {
+fn a_schedule_that_never_fires_or_always_coincides_is_not_acceptable() {
     for line in [
         "cron 0 0 30 2 *",
         "cron 0 0 31 4,6 *",

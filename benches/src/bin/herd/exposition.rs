@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn samples_are_summed_over_the_labels_that_are_not_asked_for() {
+    fn samples_are_summed_over_all_unspecified_labels() {
         let text = "# HELP x\nx_total{code=\"200\",purpose=\"a\"} 3\n\
                     x_total{code=\"409\",purpose=\"a\"} 4\nx_total{code=\"200\",purpose=\"b\"} 5\n";
         let read = Exposition::read(text, &["x_"]);

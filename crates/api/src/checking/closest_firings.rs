@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_longer_than_the_limit_is_as_good_as_none_and_nothing_else_is() {
+    fn only_a_gap_longer_than_the_limit_counts_as_none() {
         for zone in ZONES {
             for schedule in SCHEDULES {
                 let firings = firings(schedule, zone);

@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_better_name_is_suggested_where_there_is_one() {
+    fn a_valid_name_is_suggested_where_there_is_one() {
         assert_eq!(nearest_name("FakeScheduling").as_deref(), Some("fake-scheduling"));
         assert_eq!(nearest_name("my_shop").as_deref(), Some("my-shop"));
         assert_eq!(nearest_name("___"), None);

@@ -153,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_comma_between_vectors_is_told_from_commas_within_them() {
+    fn a_comma_between_vectors_is_distinguished_from_commas_within_them() {
         assert_eq!(
             several_vectors(r#"max(a{x="1",y=","}, b{name="schedules"})"#),
             Some(("max", r#"max(a{x="1",y=","} or b{name="schedules"})"#.to_owned()))
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn quantities_are_numbers_with_a_suffix_kubernetes_knows() {
+    fn quantities_are_numbers_with_a_kubernetes_suffix() {
         for good in ["1", "0.5", "500m", "2Gi", "1e3", "+1"] {
             assert!(is_positive(&Quantity(good.to_owned())), "{good}");
         }

@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn copies_are_separated_by_the_highest_folders_that_do() {
+    fn copies_are_separated_by_the_topmost_folders_that_tell_them_apart() {
         let objects = ["a clusters/prod/apps/shop", "a clusters/staging/apps/shop", "b lib"];
         let found = places(&Layout::default(), &objects);
         assert_eq!(names(&found), ["clusters/prod", "clusters/staging"]);
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_that_is_separated_further_gives_what_it_has_to_its_parts_only() {
+    fn a_place_that_is_split_further_passes_its_objects_to_its_parts_only() {
         let objects = ["a prod/all", "a staging", "b prod/east", "b prod/west"];
         let found = places(&Layout::default(), &objects);
         assert_eq!(names(&found), ["prod/east", "prod/west", "staging"]);
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn copies_that_no_folder_separates_are_in_one_place() {
+    fn copies_in_the_same_folder_are_in_one_place() {
         assert_eq!(places(&Layout::default(), &["a prod", "a prod"]), Places::one());
         let nested = places(&Layout::default(), &["a prod", "a prod/more", "a staging"]);
         assert_eq!(names(&nested), ["prod/more", "staging"]);
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_about_places_counts_instead_of_the_copies() {
+    fn configured_places_take_precedence_over_copies() {
         let place = |name: &str, folders: &[&str]| Place {
             name: name.to_owned(),
             folders: folders.iter().map(|it| folder(it)).collect(),
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_is_asked_about_is_a_place() {
+    fn a_requested_folder_is_a_place() {
         let objects = ["a c/prod/east", "a c/prod/west", "a c/staging"];
         let layout = |path: &str| Layout {
             only: vec![(path.to_owned(), folder(path))],

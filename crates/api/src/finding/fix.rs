@@ -72,7 +72,7 @@ mod tests {
     use crate::finding::Path;
 
     #[test]
-    fn what_a_message_says_is_to_be_done_is_the_fix() {
+    fn the_advice_in_a_message_is_the_fix() {
         let fix = |code, message: &str| {
             Finding::new(code, Path::Root.key("spec"), message).with_some_fix().fix.unwrap()
         };

@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_is_within_itself_and_what_is_around_it() {
+    fn a_path_is_within_itself_and_its_parents() {
         let spec = Path::Root.key("spec");
         let rules = spec.key("rules");
         let rule = FieldPath::from(rules.index(1));

@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_kind_is_called_by_its_name_its_plural_or_a_short_name() {
+    fn a_kind_can_be_given_by_name_plural_or_short_name() {
         for (text, kind) in [
             ("Deployment", Kind::Deployment),
             ("DEPLOYMENTS", Kind::Deployment),
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn no_word_means_two_kinds() {
+    fn no_name_is_shared_by_two_kinds() {
         for kind in Kind::ALL {
             let words = [kind.name(), kind.plural()].into_iter().chain(kind.short_names().to_vec());
             for word in words.flat_map(|word| [word.to_owned(), format!("{word}s")]) {
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn the_core_group_is_not_said() {
+    fn the_core_group_is_omitted() {
         assert_eq!(Kind::Deployment.resource_name(), "deployments.apps");
         assert_eq!(Kind::Deployment.shown(), "Deployment.apps");
         assert_eq!(Kind::ReplicationController.resource_name(), "replicationcontrollers");

@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_nearly_a_kind_of_ours_is_told_apart_from_others() {
+    fn a_near_miss_of_our_kinds_is_distinguished_from_other_kinds() {
         assert_eq!(
             recognise("autoscaling.karmada.io/v1", "CronFederatedHPA"),
             mistyped("apiVersion", "autoscaling.karmada.io/v1alpha1")

@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_without_the_words_of_a_policy_holds_none() {
+    fn a_text_without_the_keywords_of_a_policy_contains_none() {
         for kind in Kind::ALL.iter().copied().filter(|kind| is_looked_for(*kind)) {
             let text = format!("apiVersion: {}\nkind: {}\n", kind.api_version(), kind.name());
             assert!(may_hold_policies(text.as_bytes()), "{text}");
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_cannot_be_read_says_what_it_is_all_the_same() {
+    fn an_unreadable_text_still_shows_what_it_is() {
         for text in [
             "kind: CronFederatedHPA\n\tname: a\n",
             "{\"kind\":\"MetricsProducer\",}",
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_above_a_document_belongs_to_it() {
+    fn comments_above_a_document_belong_to_it() {
         let text = "# a\n%YAML 1.1\n---\nb: 2\n---\nc: 3\n";
         assert_eq!(&text[document_around(text, 5)], "# a\n%YAML 1.1\n---\nb: 2\n");
     }

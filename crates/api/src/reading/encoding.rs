@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn utf_16_is_named_and_read_with_and_without_its_mark() {
+    fn utf_16_is_recognised_and_read_with_and_without_a_byte_order_mark() {
         for (bytes, name) in [
             (utf_16_of("\u{feff}kind: ä", u16::to_le_bytes), "UTF-16LE"),
             (utf_16_of("\u{feff}kind: ä", u16::to_be_bytes), "UTF-16BE"),
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn windows_1252_is_named_where_it_begins() {
+    fn windows_1252_is_reported_where_it_begins() {
         let (text, told) = told(b"# ok: \xc3\xa4\n# caf\xe9 \x96\n");
         assert_eq!(text, "# ok: ä\n# café –\n");
         let message = "14 encoding the file is not UTF-8: it seems to be Windows-1252";
@@ -119,14 +119,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_text_at_all_is_not_read() {
+    fn binary_content_is_not_read() {
         let (text, told) = told(b"\x7fELF\x02\x01\x01\x00\x00\xff\xfe");
         assert_eq!(text, "");
         assert!(told.is_some_and(|it| it.contains("is not text")));
     }
 
     #[test]
-    fn lines_that_end_with_carriage_returns_alone_have_numbers_all_the_same() {
+    fn lines_ending_in_bare_carriage_returns_are_numbered() {
         let (text, told) = told(b"a: b\rc: d\r");
         assert_eq!(text, "a: b\nc: d\n");
         assert!(told.is_some_and(|it| it.starts_with("4 line-ends ")));

@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tag_directly_before_a_comma_is_refused_where_it_stands() {
+    fn a_tag_directly_before_a_comma_is_rejected_with_its_position() {
         for (text, place) in [
             ("{!,", "!,"),
             ("[!,b,c", "!,"),
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_comma_behind_an_exclamation_mark_in_text_is_no_mistake() {
+    fn a_comma_after_an_exclamation_mark_in_text_is_valid() {
         for text in [
             "a: hello!, world\n",
             "a: [\"x!,y\", 'z!,', 'z!',b!,c]\n",

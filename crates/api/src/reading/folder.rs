@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_is_called_as_it_is_seen_from_another() {
+    fn a_folder_is_shown_relative_to_another() {
         let prod = folder("/repo/clusters/./staging/../prod");
         assert_eq!(prod.seen_from(&folder("/repo")), "clusters/prod");
         assert_eq!(prod.seen_from(&prod), ".");
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_lies_in_those_around_it_and_in_no_namesake() {
+    fn a_folder_is_within_its_parents_but_not_within_a_namesake() {
         let prod = folder("/repo/prod");
         assert!(prod.is_within(&prod) && prod.is_within(&folder("/repo")));
         assert!(!prod.is_within(&folder("/repo/pro")) && !folder("/repo").is_within(&prod));

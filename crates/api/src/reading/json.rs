@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_told_where_they_are() {
+    fn errors_have_positions() {
         assert_eq!(error(r#"{"a": 1,}"#), "7 JSON does not allow a comma after the last item");
         assert_eq!(error(r#"{"a": 1 // one"#), "8 JSON does not allow comments");
         assert_eq!(error(r#"{"a": 1, "a": 2}"#), "9 the key \"a\" appears twice in this map");

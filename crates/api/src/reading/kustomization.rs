@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_kustomization_says_what_it_takes_in_and_what_are_patches() {
+    fn a_kustomization_lists_its_resources_and_its_patches() {
         let text = "resources: [../../base, hours.yaml]\npatches:\n- path: more.yaml\n- patch: |-\n    a: b\n\
                     patchesStrategicMerge: [old.yaml, \"a: b\\nc: d\"]\n";
         let read = Kustomization::read(text);

@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn what_helm_and_what_flux_fill_in_is_found() {
+    fn placeholders_of_helm_and_flux_are_found() {
         assert_eq!(found("a: {{ .Values.b }}"), Some(("{{ .Values.b }}", Engine::Helm)));
         assert_eq!(found("# {{ a }}\n  {{- end }}\n"), Some(("{{- end }}", Engine::Helm)));
         assert_eq!(found("a: ${PEAK}"), Some(("${PEAK}", Engine::Substitution)));
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_looks_like_it_is_not() {
+    fn lookalikes_of_placeholders_are_not() {
         for text in ["a: {b: {}}", "$PEAK", "${}", "${a-b}", "${1}", "{{ open", "# {{ a }}", "${A"]
         {
             assert_eq!(found(text), None, "{text}");

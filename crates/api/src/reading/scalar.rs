@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn odd_scalars_are_what_yaml_1_1_makes_of_them() {
+    fn odd_scalars_are_resolved_as_in_yaml_1_1() {
         let expected = [
             ("", "null"),
             ("~", "null"),
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_become_text_as_json_has_them() {
+    fn keys_become_strings_as_in_json() {
         let key = |text| as_key(&resolve(text), text);
         assert_eq!(key("yes").as_deref(), Some("true"));
         assert_eq!(key("010").as_deref(), Some("8"));
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tag_makes_text_a_number_or_refuses() {
+    fn a_tag_converts_text_to_a_number_or_is_rejected() {
         let int = "tag:yaml.org,2002:int";
         assert_eq!(resolve_tagged(int, "5"), Some(Scalar::Number(5.into())));
         assert_eq!(resolve_tagged(int, "five"), None);

@@ -161,14 +161,14 @@ mod tests {
     }
 
     #[test]
-    fn the_line_before_another_is_told() {
+    fn the_previous_line_is_found() {
         let source = Source::new("f", "a\nbc\n\nd");
         let before = [0, 1, 2, 4, 5, 6].map(|byte| source.line_before(byte));
         assert_eq!(before, ["", "", "a", "a", "bc", ""]);
     }
 
     #[test]
-    fn a_byte_inside_a_character_or_past_the_end_is_no_cause_to_panic() {
+    fn a_byte_inside_a_character_or_past_the_end_does_not_panic() {
         let source = Source::new("f", "ü");
         assert_eq!(source.position(1), Position { line: 1, column: 1 });
         assert_eq!(source.position(99), Position { line: 1, column: 2 });

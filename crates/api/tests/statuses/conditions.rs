@@ -37,7 +37,7 @@ const WHY: &str =
     "spec.rules[1].targetReplicas: Invalid value: -1: must be greater than or equal to 0";
 
 #[test]
-fn the_conditions_stand_in_a_fixed_order_and_say_all_that_kubernetes_wants() {
+fn conditions_have_a_fixed_order_and_every_field_kubernetes_requires() {
     let condition_states = [state(ConditionType::Ready, false), state(ConditionType::Active, true)];
     let made = conditions(&Value::Null, &condition_states, Some(3), at("2026-01-05T10:00:30.9Z"));
     assert_eq!(
@@ -56,7 +56,7 @@ fn the_conditions_stand_in_a_fixed_order_and_say_all_that_kubernetes_wants() {
 }
 
 #[test]
-fn a_transition_is_a_change_of_the_status_and_of_nothing_else() {
+fn only_a_change_of_status_is_a_transition() {
     let previous = json!({ "conditions": [
         { "type": "Active", "status": "True", "reason": "Other", "message": "other",
           "lastTransitionTime": "2025-01-01T00:00:00Z" },
@@ -74,7 +74,7 @@ fn a_transition_is_a_change_of_the_status_and_of_nothing_else() {
 }
 
 #[test]
-fn conditions_that_make_no_sense_begin_anew() {
+fn nonsensical_conditions_are_replaced() {
     for mangled in [
         json!({ "conditions": "none" }),
         json!({ "conditions": [1, { "type": 1 }] }),
@@ -89,7 +89,7 @@ fn conditions_that_make_no_sense_begin_anew() {
 }
 
 #[test]
-fn a_message_is_cut_and_nothing_is_said_twice() {
+fn a_message_is_truncated_and_each_condition_appears_once() {
     let long = ConditionState { message: "ü".repeat(40_000), ..state(ConditionType::Ready, true) };
     let made = conditions(&Value::Null, &[long, state(ConditionType::Ready, false)], None, now());
     assert_eq!(made.len(), 1);
@@ -97,7 +97,7 @@ fn a_message_is_cut_and_nothing_is_said_twice() {
 }
 
 #[test]
-fn findings_are_told_with_what_to_do_the_first_of_them_and_without_warnings() {
+fn the_first_errors_are_listed_with_their_fixes_and_without_warnings() {
     let spec = Path::Root.key("spec");
     let error = |name: &str| {
         let field = spec.key(name);
@@ -141,7 +141,7 @@ fn rules_that_are_all_in_order_are_armed() {
 }
 
 #[test]
-fn what_is_suspended_on_purpose_needs_no_attention_and_a_bad_rule_does() {
+fn a_suspended_policy_needs_no_attention_but_an_invalid_rule_does() {
     let needs_attention = |rules: &str| -> Vec<bool> {
         let (policy, findings) = policy_and_findings(&cron_for_workload(rules));
         let condition_states = condition_states(policy.as_ref(), &findings, None, None);
@@ -183,7 +183,7 @@ fn without_a_usable_rule_nothing_is_active() {
 }
 
 #[test]
-fn a_target_out_of_reach_outweighs_bad_rules_and_the_message_tells_both() {
+fn an_unreachable_target_outweighs_invalid_rules_and_the_message_names_both() {
     let missing =
         "Deployment.apps default/shop was not found: create it, or correct spec.scaleTargetRef";
     assert_eq!(
@@ -273,7 +273,7 @@ fn a_firing_that_was_given_up_needs_attention_before_and_after_a_restart() {
 }
 
 #[test]
-fn a_later_firing_that_succeeds_ends_it_whether_it_is_kept_or_not() {
+fn a_later_success_ends_it_whether_or_not_it_is_kept_in_the_history() {
     let success = done("2026-01-06T09:00:00Z", 5);
     for history in [vec![success, failed(5)], vec![failed(5)]] {
         for said in said_of_history(&history, "2026-01-06T09:00:00Z") {
@@ -293,7 +293,7 @@ fn a_later_firing_that_was_missed_or_superseded_does_not_end_it() {
 }
 
 #[test]
-fn what_was_missed_superseded_or_stopped_needs_no_attention() {
+fn a_missed_superseded_or_stopped_firing_needs_no_attention() {
     let superseded = Ending::Superseded { by: "down".into() };
     for ending in [Ending::Missed, superseded, Ending::Stopped] {
         let one = executed("2026-01-05T09:00:00Z", "2026-01-05T09:10:00Z", ending);
@@ -304,7 +304,7 @@ fn what_was_missed_superseded_or_stopped_needs_no_attention() {
 }
 
 #[test]
-fn a_target_out_of_reach_outweighs_a_firing_that_was_given_up() {
+fn an_unreachable_target_outweighs_a_firing_that_was_given_up() {
     let policy = policy(&cron_for_workload(GOOD));
     let rule = RuleMemory::beginning(&policy.rules[0], at("2026-01-05T09:00:00Z"));
     let memory = Memory { rules: vec![rule.with_executions([failed(1)])] };

@@ -189,7 +189,7 @@ fn written(policy: &CronScaling, memory: &Memory) -> Value {
 
 proptest! {
     #[test]
-    fn writing_what_was_read_gives_the_same_status_to_the_last_byte(
+    fn reading_and_writing_a_status_is_byte_for_byte_lossless(
         policy in policies(), memory in memories(),
     ) {
         let first = written(&policy, &memory);
@@ -200,14 +200,14 @@ proptest! {
     }
 
     #[test]
-    fn so_it_is_without_a_policy(memory in memories()) {
+    fn so_it_is_for_an_invalid_policy(memory in memories()) {
         let first = as_json(&write_without_policy(&memory, Vec::new(), None));
         let read_back = read_without_policy(&first).expect("a status is there");
         prop_assert_eq!(as_json(&write_without_policy(&read_back, Vec::new(), None)), first);
     }
 
     #[test]
-    fn what_is_well_formed_is_read_as_the_typed_status_has_it(
+    fn a_well_formed_status_is_read_like_the_typed_one(
         policy in policies(), memory in memories(),
     ) {
         let status = write(&policy, &memory, now(), Vec::new(), None);
@@ -235,7 +235,7 @@ proptest! {
     }
 
     #[test]
-    fn whatever_stands_in_place_of_a_status_is_read_and_what_is_written_then_is_sound(
+    fn any_value_is_read_as_a_status_and_a_valid_one_is_written_back(
         status in prop_oneof![anything(), nearly_statuses()], policy in policies(),
     ) {
         let memory = read(&policy, &status);
@@ -266,7 +266,7 @@ proptest! {
     }
 
     #[test]
-    fn a_mangled_entry_costs_no_other_rule_anything(
+    fn a_mangled_entry_does_not_affect_other_rules(
         executions in executions(), mangled in anything(), place in any::<Index>(),
     ) {
         let names_one_of_these = ["up", "down"].map(Value::from).contains(&mangled["ruleName"]);
@@ -288,7 +288,7 @@ proptest! {
     }
 
     #[test]
-    fn a_mangled_execution_costs_no_other_one_anything(
+    fn a_mangled_execution_does_not_affect_others(
         executions in executions(), mangled in anything(), place in any::<Index>(),
     ) {
         let is_one = !mangled["scheduleTime"].is_null();
@@ -307,7 +307,7 @@ proptest! {
     }
 
     #[test]
-    fn a_restart_from_the_status_decides_what_would_have_been_decided_without(
+    fn a_restart_from_the_status_does_not_change_decisions(
         steps in vec(1_i64..40_000_000_000_000, 1..12),
     ) {
         let policy = shop();

@@ -34,7 +34,7 @@ fn patched(previous: &Value, status: &CronFederatedHPAStatus) -> Value {
 }
 
 #[test]
-fn the_fields_that_are_replaced_are_those_of_the_definition() {
+fn the_patch_replaces_exactly_the_fields_of_the_crd() {
     let resources = custom_resources();
     let resource = resources.iter().find(|it| it.kind() == "CronFederatedHPA").expect("ours");
     let names = |fields: &Value| -> BTreeSet<String> {
@@ -46,7 +46,7 @@ fn the_fields_that_are_replaced_are_those_of_the_definition() {
 }
 
 #[test]
-fn nothing_old_stays() {
+fn no_old_field_survives_the_patch() {
     let shop = shop();
     let missed = executed("2026-01-05T09:00:00Z", "2026-01-05T09:07:00Z", Ending::Missed);
     let full =
@@ -64,7 +64,7 @@ fn nothing_old_stays() {
 }
 
 #[test]
-fn no_null_stands_inside_a_list() {
+fn no_list_contains_a_null() {
     fn nulls_in_lists(value: &Value, in_list: bool) -> bool {
         match value {
             Value::Null => in_list,

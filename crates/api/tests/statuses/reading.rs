@@ -41,7 +41,7 @@ fn an_object_that_never_had_a_status_has_no_memory_and_any_other_has_one() {
 }
 
 #[test]
-fn a_rule_that_a_status_says_nothing_of_does_not_fire_for_the_past() {
+fn a_rule_missing_from_the_status_does_not_fire_for_the_past() {
     let shop = shop();
     let just_after_nine = at("2026-01-05T09:00:10Z");
     let (without_status, _) = decided(&shop, None, just_after_nine);
@@ -53,13 +53,13 @@ fn a_rule_that_a_status_says_nothing_of_does_not_fire_for_the_past() {
 }
 
 #[test]
-fn a_firing_that_fell_into_a_restart_is_carried_out_from_what_the_status_says() {
+fn a_firing_due_during_a_restart_is_carried_out_from_the_status() {
     let memory = read(&shop(), &with_entries(&[entry_of_up()]));
     assert_eq!(decided(&shop(), memory.as_ref(), at("2026-01-05T09:00:10Z")).0, Some(5));
 }
 
 #[test]
-fn a_status_that_an_earlier_release_has_written_still_counts() {
+fn a_status_written_by_an_earlier_release_still_counts() {
     let mut entry = entry_of_up();
     // As it stood in a status of the first release. If it has to change here, old rules become new
     // ones at the next upgrade: compose it as before, or write another version and compare both.
@@ -69,7 +69,7 @@ fn a_status_that_an_earlier_release_has_written_still_counts() {
 }
 
 #[test]
-fn a_fingerprint_that_another_release_composed_otherwise_makes_no_rule_a_new_one() {
+fn a_fingerprint_composed_by_another_release_does_not_make_a_rule_new() {
     let counts = |fingerprint: &str| {
         let mut entry = entry_of_up();
         entry["fingerprint"] = json!(fingerprint);
@@ -83,7 +83,7 @@ fn a_fingerprint_that_another_release_composed_otherwise_makes_no_rule_a_new_one
 }
 
 #[test]
-fn a_mangled_fingerprint_or_handled_time_costs_the_handled_state_but_not_the_history() {
+fn a_mangled_fingerprint_or_handled_time_loses_the_handled_state_but_not_the_history() {
     let shop = shop();
     for (field, mangled) in [
         ("fingerprint", json!("0123")),
@@ -172,7 +172,7 @@ fn both_lists_become_one_with_the_newest_first() {
 }
 
 #[test]
-fn ten_thousand_executions_and_a_message_without_end_are_cut_to_what_a_status_may_hold() {
+fn ten_thousand_executions_and_an_endless_message_are_truncated_to_the_schema_limits() {
     let execution = |day: i64| {
         let at = Timestamp::from_second(1_000_000_000 + day * 86_400).expect("an instant");
         json!({ "scheduleTime": at, "executionTime": at, "appliedReplicas": 1, "message": "ü".repeat(10_000) })
@@ -215,7 +215,7 @@ fn entries_are_in_the_order_of_the_usable_rules_with_those_of_unusable_ones_afte
 }
 
 #[test]
-fn names_that_no_rule_can_have_and_entries_without_end_are_not_kept() {
+fn impossible_rule_names_and_excess_entries_are_dropped() {
     let mut entries: Vec<Value> =
         (0..5_000).map(|index| json!({ "ruleName": format!("r{index}") })).collect();
     entries.push(json!({ "ruleName": "" }));
@@ -225,7 +225,7 @@ fn names_that_no_rule_can_have_and_entries_without_end_are_not_kept() {
 }
 
 #[test]
-fn a_bound_that_made_way_is_known_by_the_message_of_the_execution() {
+fn a_bound_that_made_way_is_read_from_the_message_of_the_execution() {
     let policy = policy(&cron_for_autoscaler(
         "  - {name: up, schedule: '0 9 * * *', targetMinReplicas: 12}\n",
     ));
@@ -243,7 +243,7 @@ fn a_bound_that_made_way_is_known_by_the_message_of_the_execution() {
 }
 
 #[test]
-fn what_was_handled_before_the_clock_was_set_back_does_not_come_again() {
+fn a_firing_handled_before_the_clock_was_set_back_does_not_repeat() {
     let mut entry = entry_of_up();
     entry["lastHandledTime"] = json!("2026-01-05T09:00:00Z");
     let memory = read(&shop(), &with_entries(&[entry])).expect("a status is there");

@@ -21,7 +21,7 @@ fn said(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn what_is_published_is_written_and_reads_back() {
+fn a_published_value_is_written_and_reads_back() {
     let whole = Published {
         value: 3,
         winner: Some(1),
@@ -53,7 +53,7 @@ fn nothing_is_shown_while_nothing_is_published() {
 }
 
 #[test]
-fn a_mangled_part_is_forgotten_alone() {
+fn only_the_mangled_part_is_ignored() {
     let only = |value| Some(Published { value, winner: None, next: None });
     for (capacity, published) in [
         (Value::Null, None),
@@ -73,7 +73,7 @@ fn a_mangled_part_is_forgotten_alone() {
 }
 
 #[test]
-fn a_sound_schedule_is_active_and_a_mistake_stops_the_whole_of_it() {
+fn a_valid_schedule_is_active_and_an_error_stops_all_of_it() {
     assert_eq!(
         said(&producer("{defaultReplicas: 1, behaviors: []}")),
         [
@@ -87,7 +87,7 @@ fn a_sound_schedule_is_active_and_a_mistake_stops_the_whole_of_it() {
 }
 
 #[test]
-fn a_source_that_is_not_carried_out_says_so() {
+fn an_unsupported_source_is_reported() {
     let text = producer("{}").replace("schedule: {}", "queue: {type: x}");
     let why = "Unsupported: spec.queue: Forbidden: only schedules are supported; this object will \
                not become active";

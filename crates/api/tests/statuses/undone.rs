@@ -38,7 +38,7 @@ fn a_firing_that_was_undone_needs_attention_before_and_after_a_restart() {
 }
 
 #[test]
-fn that_a_bound_was_moved_and_that_the_other_was_undone_are_told_together() {
+fn a_moved_bound_and_an_undone_one_are_reported_together() {
     let target = "{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, name: shop}";
     let rule = "  - {name: up, schedule: '0 9 * * *', targetMinReplicas: 5}\n";
     let policy = policy(&cron_for(target, rule));

@@ -21,7 +21,7 @@ fn told(policy: &almanac_engine::cron_scaling::CronScaling, execution: Execution
 }
 
 #[test]
-fn histories_stand_in_the_order_of_the_spec_with_unusable_rules_in_their_place() {
+fn histories_are_in_spec_order_including_unusable_rules() {
     let shop = shop();
     let mut broken = remembered(&shop, 0, &[done("2026-01-03T09:00:00Z", 5)]);
     broken.name = "broken".into();
@@ -75,7 +75,7 @@ fn histories_stand_in_the_order_of_the_spec_with_unusable_rules_in_their_place()
 }
 
 #[test]
-fn a_failure_says_in_words_what_happened() {
+fn a_failure_has_a_readable_message() {
     let failed = |attempts| Ending::Failed { attempts, message: "no such thing".into() };
     for (ending, message) in [
         (failed(0), "no such thing"),
@@ -91,7 +91,7 @@ fn a_failure_says_in_words_what_happened() {
 }
 
 #[test]
-fn a_message_is_cut_to_what_the_schema_allows() {
+fn a_message_is_truncated_to_the_schema_limit() {
     let ending = Ending::Failed { attempts: 7, message: "ü".repeat(5_000).into() };
     let execution = executed("2026-01-05T09:00:00Z", "2026-01-05T09:05:00Z", ending);
     let message = told(&shop(), execution)["message"].as_str().map(str::to_owned).expect("text");
@@ -100,7 +100,7 @@ fn a_message_is_cut_to_what_the_schema_allows() {
 }
 
 #[test]
-fn a_bound_that_made_way_is_told_as_far_as_it_is_known() {
+fn a_bound_that_made_way_is_reported_as_far_as_it_is_known() {
     let rule = |fields: &str| {
         policy(&cron_for_autoscaler(&format!(
             "  - {{name: up, schedule: '0 9 * * *', {fields}}}\n"
@@ -152,7 +152,7 @@ fn a_history_is_written_newest_first_and_within_the_limits_of_its_rule() {
 }
 
 #[test]
-fn a_rule_that_is_not_remembered_shows_its_next_firing_and_claims_nothing_else() {
+fn a_rule_without_memory_shows_only_its_next_firing() {
     let histories = &status_of(&shop(), &Memory::default())["executionHistories"];
     assert_eq!(
         *histories,
@@ -176,7 +176,7 @@ fn a_firing_handled_before_the_clock_was_set_back_is_not_the_next() {
 }
 
 #[test]
-fn an_object_that_cannot_be_used_keeps_its_histories_and_has_nothing_next() {
+fn an_invalid_object_keeps_its_histories_and_has_no_next_firing() {
     let shop = shop();
     let memory = Memory { rules: vec![remembered(&shop, 0, &[done("2026-01-05T09:00:00Z", 5)])] };
     let memory = read_without_policy(&status_of(&shop, &memory)).expect("a status is there");
@@ -200,7 +200,7 @@ fn an_object_that_cannot_be_used_keeps_its_histories_and_has_nothing_next() {
 }
 
 #[test]
-fn no_name_stands_twice_and_none_is_longer_than_the_schema_allows() {
+fn names_are_unique_and_within_the_schema_limit() {
     let long = "x".repeat(33);
     let policy = policy(&cron_for_workload(&format!(
         "  - {{name: a, schedule: '0 9 * * *', targetReplicas: 1}}\n  \

@@ -300,7 +300,7 @@ mod tests {
     use crate::Zone;
 
     #[test]
-    fn a_name_that_is_nearly_right_leads_to_the_one_the_place_has_today() {
+    fn a_near_miss_suggests_the_current_name_of_the_zone() {
         for (given, nearest) in [
             ("Europe/Kyev", "Europe/Kyiv"),
             ("Europe/Kief", "Europe/Kyiv"),

@@ -62,7 +62,7 @@ fn a_later_civil_time_never_resolves_to_an_earlier_instant() {
 }
 
 #[test]
-fn a_fraction_of_a_second_is_reached_later_than_the_second() {
+fn a_fraction_of_a_second_comes_after_the_whole_second() {
     let zone = Zone::named("Europe/Berlin").unwrap();
     for (civil, at) in [
         ("2026-01-01T00:00:00.25", "2025-12-31T23:00:00.25Z"),
@@ -74,7 +74,7 @@ fn a_fraction_of_a_second_is_reached_later_than_the_second() {
 }
 
 #[test]
-fn at_the_ends_of_time_clocks_show_something_and_beyond_them_there_is_no_instant() {
+fn clocks_work_at_the_ends_of_time_and_there_is_no_instant_beyond() {
     for (name, first, last) in [
         ("UTC", "-009999-01-02T01:59:59", "9999-12-30T22:00:00"),
         ("Europe/Berlin", "-009999-01-02T02:53:27", "9999-12-30T23:00:00"),

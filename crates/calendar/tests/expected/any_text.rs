@@ -132,7 +132,7 @@ proptest! {
     }
 
     #[test]
-    fn almost_schedules_are_accepted_or_rejected(text in almost_schedules()) {
+    fn near_schedules_are_accepted_or_rejected(text in almost_schedules()) {
         show_to_every_parser(&text);
     }
 

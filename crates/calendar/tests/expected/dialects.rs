@@ -195,7 +195,7 @@ fn other_dialects_are_named_and_translated() {
 }
 
 #[test]
-fn what_hardly_anybody_means_is_noted() {
+fn an_unlikely_meaning_is_noted() {
     let either = "it names days of the month and weekdays, and fires on a date that matches either of \
                   them";
     let cases: [(&str, &[&str]); 9] = [
@@ -216,7 +216,7 @@ fn what_hardly_anybody_means_is_noted() {
 }
 
 #[test]
-fn what_is_wrong_before_a_comment_or_inside_a_call_is_said_instead() {
+fn an_error_before_a_comment_or_inside_a_call_is_reported_first() {
     assert_eq!(told("0 25 * * * # late"), "hours run from 0 to 23, not 25");
     assert_eq!(told("cron(0 25 ? * * *)"), "a cron expression has five fields, this has six");
     assert_eq!(told("0 25 0 0 0 0 0"), "a cron expression has five fields, this has seven");
@@ -293,7 +293,7 @@ proptest! {
 
     /// Over leap days, the ends of months and of a year.
     #[test]
-    fn what_is_advised_fires_at_the_instants_of_the_original(
+    fn the_suggested_expression_fires_at_the_same_instants(
         [minute, hour, day, month, weekday] in fields(),
         in_quartz in any::<bool>(),
     ) {
@@ -325,7 +325,7 @@ proptest! {
     }
 
     #[test]
-    fn an_interval_is_advised_only_when_it_runs_as_often_a_day(minutes in 1..3_000_u32) {
+    fn an_interval_is_suggested_only_if_it_runs_as_often_per_day(minutes in 1..3_000_u32) {
         let error = Cron::parse(&format!("@every {minutes}m")).expect_err("an interval");
         if let Some(instead) = error.instead() {
             let ours = Cron::parse(instead).expect("what is advised can be used").in_zone(Zone::utc());

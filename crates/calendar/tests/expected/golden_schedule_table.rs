@@ -246,7 +246,7 @@ fn row_10_a_window_holds_its_start_and_not_its_end() {
 }
 
 #[test]
-fn row_11_what_always_coincides_or_never_fires_is_rejected() {
+fn row_11_a_window_that_always_coincides_or_never_fires_is_rejected() {
     let parse = |text| Pattern::parse(text).unwrap();
     let nine = PatternText { hours: Some("9"), ..NO_FIELDS };
     for text in [nine, NO_FIELDS] {

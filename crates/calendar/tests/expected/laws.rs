@@ -70,7 +70,7 @@ fn gap_and_window() -> impl Strategy<Value = (Zone, ClockChange, DailyWindow)> {
 
 proptest! {
     #[test]
-    fn a_gap_is_named_when_a_window_would_be_open_or_change_in_it(
+    fn a_gap_is_reported_if_a_window_would_be_open_or_change_in_it(
         (zone, change, window) in gap_and_window()
     ) {
         // A clock that is never set shows what would have been.
@@ -101,7 +101,7 @@ proptest! {
     }
 
     #[test]
-    fn the_iterator_is_next_again_and_again(firings in firings(), now in instant()) {
+    fn the_iterator_repeats_next(firings in firings(), now in instant()) {
         let listed: Vec<_> = firings.between(now + NANOSECOND, Timestamp::MAX).take(10).collect();
         let mut asked = Vec::new();
         let mut from = now;
@@ -113,7 +113,7 @@ proptest! {
     }
 
     #[test]
-    fn the_smallest_gap_is_that_of_the_list(firings in firings(), from in instant()) {
+    fn the_smallest_gap_matches_the_listed_runs(firings in firings(), from in instant()) {
         let to = from + SignedDuration::from_hours(24 * 20);
         let listed: Vec<_> = firings.between(from, to).collect();
         let smallest = listed.windows(2).map(|pair| pair[0].duration_until(pair[1])).min();
@@ -134,7 +134,7 @@ proptest! {
     }
 
     #[test]
-    fn transitions_take_turns(windows in windows(), now in instant()) {
+    fn transitions_alternate(windows in windows(), now in instant()) {
         let listed: Vec<_> = windows.between(now, Timestamp::MAX).take(10).collect();
         prop_assert_eq!(listed.len(), 10);
         for pair in listed.windows(2) {

@@ -20,7 +20,7 @@ fn new_york_runs_a_fixed_time_once_in_the_gap_and_once_in_the_fold() {
 }
 
 #[test]
-fn new_york_joins_all_runs_of_a_gap_and_the_one_after_it_into_one() {
+fn new_york_merges_all_runs_in_a_gap_with_the_next_one() {
     // 02:00, 02:59 and 03:00 are all reached at 03:00 EDT.
     assert_eq!(
         fired(
@@ -351,7 +351,7 @@ fn troll_changes_by_two_hours() {
 }
 
 #[test]
-fn a_zone_tells_its_changes_and_where_a_civil_time_falls() {
+fn a_zone_knows_its_clock_changes_and_resolves_civil_times() {
     let zone = Zone::named("America/New_York").unwrap();
     let changes: Vec<_> = zone
         .changes(at("2026-01-01T00:00Z"), at("2027-01-01T00:00Z"))

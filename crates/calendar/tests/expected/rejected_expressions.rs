@@ -30,7 +30,7 @@ fn seven_fields_are_read_as_another_dialect() {
 }
 
 #[test]
-fn any_other_number_of_fields_is_counted() {
+fn any_other_number_of_fields_is_stated() {
     assert_cron(
         "",
         "",
@@ -82,7 +82,7 @@ fn macros_are_known_and_in_lower_case() {
 }
 
 #[test]
-fn a_tz_prefix_is_told_to_be_a_time_zone() {
+fn a_tz_prefix_is_pointed_to_the_time_zone_field() {
     assert_cron(
         "TZ=UTC 0 9 * * *",
         "TZ=UTC",
@@ -91,7 +91,7 @@ fn a_tz_prefix_is_told_to_be_a_time_zone() {
 }
 
 #[test]
-fn a_cron_tz_prefix_is_told_to_be_a_time_zone() {
+fn a_cron_tz_prefix_is_pointed_to_the_time_zone_field() {
     assert_cron(
         "CRON_TZ=Europe/Berlin @daily",
         "CRON_TZ=Europe/Berlin",
@@ -181,7 +181,7 @@ fn a_star_stands_alone() {
 }
 
 #[test]
-fn what_is_no_value_is_told_what_would_be_one() {
+fn an_invalid_value_is_answered_with_valid_ones() {
     assert_cron("x 9 * * *", "x", "`x` is not a minute; write 0 to 59");
     assert_cron("+5 9 * * *", "+5", "`+5` is not a minute; write 0 to 59");
     assert_cron("0 mon * * *", "mon", "`mon` is not an hour; write 0 to 23");

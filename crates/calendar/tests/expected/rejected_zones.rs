@@ -7,12 +7,12 @@ fn assert_zone(name: &str, message: &str) {
 }
 
 #[test]
-fn an_empty_zone_is_told_to_be_absent() {
+fn an_empty_zone_should_be_omitted() {
     assert_zone("", "a time zone is an IANA name such as Europe/Berlin; leave it out for UTC");
 }
 
 #[test]
-fn local_is_no_zone() {
+fn local_is_not_a_zone() {
     assert_zone(
         "Local",
         "`Local` is a different zone on every machine; write an IANA name such as Europe/Berlin, \
@@ -21,7 +21,7 @@ fn local_is_no_zone() {
 }
 
 #[test]
-fn an_offset_is_no_zone() {
+fn an_offset_is_not_a_zone() {
     assert_zone(
         "+08:00",
         "an offset is not a time zone, because it knows no clock changes; write an IANA name such \
@@ -30,7 +30,7 @@ fn an_offset_is_no_zone() {
 }
 
 #[test]
-fn an_abbreviation_is_no_zone() {
+fn an_abbreviation_is_not_a_zone() {
     assert_zone(
         "CST",
         "`CST` is an abbreviation, not a time zone; write America/Chicago or Asia/Shanghai",
@@ -38,7 +38,7 @@ fn an_abbreviation_is_no_zone() {
 }
 
 #[test]
-fn factory_is_no_zone() {
+fn factory_is_not_a_zone() {
     assert_zone(
         "Factory",
         "`Factory` means that no time zone was set; write an IANA name such as Europe/Berlin",
@@ -54,7 +54,7 @@ fn the_letter_case_of_a_zone_matters() {
 }
 
 #[test]
-fn an_unknown_zone_is_told_the_nearest_name() {
+fn an_unknown_zone_suggests_the_nearest_name() {
     assert_zone(
         "Europe/Berln",
         "`Europe/Berln` is not an IANA time zone; the nearest name is Europe/Berlin",

@@ -156,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_that_would_lead_a_request_elsewhere_is_not_asked_for() {
+    fn a_name_that_would_change_the_request_path_is_not_requested() {
         for sound in ["shop", "shop.v2", "argoproj.io", "v1alpha1"] {
             assert!(is_one_segment(sound), "{sound}");
         }

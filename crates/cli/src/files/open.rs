@@ -91,14 +91,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_endless_input_is_refused() {
+    fn an_endless_input_is_rejected() {
         let said = slurp(std::io::repeat(b' ')).unwrap_err();
         assert_eq!(said, "the file is larger than 64 MiB; split it into several");
     }
 
     #[test]
     #[cfg(unix)]
-    fn a_device_is_no_file() {
+    fn a_device_is_not_a_file() {
         assert_eq!(named(Path::new("/dev/zero")).unwrap_err(), "this is a device, not a file");
     }
 }

@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_by_name_goes_on_while_only_others_change() {
+    fn a_named_number_continues_while_only_others_change() {
         let numbers =
             |numbers: &[(&'static str, u32)]| Some(Value::numbers(numbers.iter().copied()));
         let values = vec![
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_of_a_name_goes_on_while_only_others_come_and_go() {
+    fn the_row_of_a_name_continues_while_only_others_come_and_go() {
         let names = |names: &[&'static str]| Some(Value::names(names.iter().copied()));
         let values = vec![
             (0, names(&["west"])),
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn what_never_has_a_value_is_one_block() {
+    fn a_series_without_values_is_one_block() {
         for value in [None, Some(Value::names([])), Some(Value::numbers([]))] {
             let series = series("Placement", "shop", vec![(0, value)]);
             let [block] = &blocks(&series)[..] else { panic!("one block") };

@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_found_comes_in_the_order_of_the_pieces_whatever_the_number_of_threads() {
+    fn results_arrive_in_order_whatever_the_number_of_threads() {
         for count in [0, 1, 2, 7, 100] {
             let with_letters = |piece| [(piece, 'a'), (piece, 'b')];
             let expected: Vec<_> =
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn one_thread_and_one_piece_are_done_where_they_are_asked_for() {
+    fn a_single_thread_or_piece_runs_on_the_calling_thread() {
         let here = thread::current().id();
         for (count, threads) in [(5, 1), (1, 5)] {
             let where_done =
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn no_thread_gets_further_ahead_than_its_queue_is_long() {
+    fn no_thread_runs_ahead_further_than_its_queue() {
         const THREADS: usize = 3;
         let (found, taken) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let most = Mutex::new(0);
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn when_what_is_found_cannot_be_taken_all_threads_end() {
+    fn all_threads_end_when_results_can_no_longer_be_consumed() {
         for threads in [1, 2, 7] {
             let begun = AtomicUsize::new(0);
             let endless = |_, hand: &mut dyn FnMut(usize) -> anyhow::Result<()>| {
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_of_a_piece_comes_after_everything_before_it_and_ends_the_rest() {
+    fn an_error_arrives_after_all_earlier_results_and_ends_the_rest() {
         for threads in [1, 2, 7] {
             let mut taken = Vec::new();
             let fails = |piece, hand: &mut dyn FnMut(usize) -> anyhow::Result<()>| {
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_of_a_piece_is_a_panic_of_whoever_asked() {
+    fn a_panic_in_a_piece_reaches_the_caller() {
         for threads in [1, 2, 7] {
             let panics = |piece, hand: &mut dyn FnMut(usize) -> anyhow::Result<()>| {
                 assert!(piece != 5, "five");

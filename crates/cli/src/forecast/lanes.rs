@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_label_that_is_too_long_keeps_both_its_ends() {
+    fn a_label_that_is_too_long_is_cut_in_the_middle() {
         let shortened_to = |most| shortened("europe-west1-a", most);
         assert_eq!(shortened_to(14), "europe-west1-a");
         assert_eq!(shortened_to(9), "euro…t1-a");

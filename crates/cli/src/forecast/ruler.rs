@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_midnight_that_does_not_exist_is_marked_where_the_clock_has_passed_it() {
+    fn a_midnight_in_a_gap_is_marked_right_after_the_gap() {
         let marks = labels("2026-04-23T00:00:00Z", "2026-04-26T00:00:00Z", "Africa/Cairo", 40.0);
         assert_eq!(marks, ["Fri 24", "Sat 25", "Sun 26"]);
     }

@@ -153,12 +153,12 @@ mod tests {
     }
 
     #[test]
-    fn a_value_of_each_kind_has_a_look_of_its_own() {
+    fn values_of_each_kind_are_drawn_differently() {
         assert_written_down("kinds.svg", &drawn(kinds::series_of_every_kind()));
     }
 
     #[test]
-    fn hostile_names_are_text_and_nothing_else() {
+    fn hostile_names_are_escaped() {
         let picture = drawn(kinds::hostile_series());
         assert!(!picture.contains("<script"), "{picture}");
         assert!(picture.contains("&lt;/script&gt;&lt;script&gt;alert(&quot;it's&quot;)"));
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_stand_below_each_other() {
+    fn parts_are_stacked_vertically() {
         assert_eq!(tops(&[104, 208, 68]), [64, 168, 376]);
     }
 }

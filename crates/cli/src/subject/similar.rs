@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_mistyped_name_kind_or_namespace_leads_to_the_nearest_object() {
+    fn a_mistyped_name_kind_or_namespace_suggests_the_nearest_object() {
         let objects = || {
             [
                 Identity::new("apps", "Deployment", "prod", "checkout"),

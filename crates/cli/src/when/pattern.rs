@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_is_read_whatever_the_spaces() {
+    fn spaces_in_a_pattern_do_not_matter() {
         let plain = pattern("--start", "weekdays=Mon,Tue hours=9").unwrap();
         for text in [
             "weekdays = Mon, Tue hours = 9",
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn no_word_is_passed_over() {
+    fn no_word_is_ignored() {
         assert!(message("garbage hours=9").contains("`garbage hours` is not a field"));
         assert!(message("hours=9 garbage").contains("`9 garbage` is not one of the hours"));
         for text in ["hours=9=10", "hours=9 = 10 ="] {
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_name_is_named_as_such() {
+    fn a_missing_field_name_is_reported() {
         for text in ["=", "=9", "hours==9"] {
             assert!(message(text).contains("name is missing before `=`"), "{text:?}");
         }

@@ -111,7 +111,7 @@ async fn prepare(cluster: &Cluster) -> TestResult {
 }
 
 #[test]
-fn a_target_that_cannot_be_scaled_is_told_and_scaled_as_soon_as_it_can_be() -> TestResult {
+fn a_blocked_target_is_reported_and_scaled_as_soon_as_possible() -> TestResult {
     on_cluster(async |test, cluster| {
         prepare(cluster).await?;
         let access = access(test, cluster).await?;

@@ -90,7 +90,7 @@ pub(crate) async fn prepare(cluster: &Cluster) -> TestResult {
 }
 
 #[test]
-fn bounds_that_two_rules_set_at_once_come_together() -> TestResult {
+fn bounds_set_by_two_rules_at_once_are_one_write() -> TestResult {
     on_stage(async |cluster| {
         let fired = |applied| fired_once(BOUNDARY, &applied, TOMORROW);
         let status = after_firing(cluster, "two-rules").await?;
@@ -110,7 +110,7 @@ fn bounds_that_two_rules_set_at_once_come_together() -> TestResult {
 }
 
 #[test]
-fn a_lower_bound_that_is_not_there_is_one_and_setting_it_to_one_is_no_write() -> TestResult {
+fn an_absent_lower_bound_is_one_and_setting_it_to_one_writes_nothing() -> TestResult {
     on_stage(async |cluster| {
         let status = after_firing(cluster, "unset").await?;
         let applied = json!({"appliedMinReplicas": 1});

@@ -205,7 +205,7 @@ async fn statuses_are_written_once_for_all_that_has_happened(cluster: &Cluster) 
 }
 
 #[test]
-fn the_stories_of_the_design_happen_at_half_past_eight_and_not_before() -> TestResult {
+fn the_examples_of_the_design_happen_at_half_past_eight_and_not_before() -> TestResult {
     on_cluster(async |_, cluster| {
         make_stories(cluster).await?;
         let controller = cluster.start_at("2026-11-30T08:29:54Z", &[]).await?;

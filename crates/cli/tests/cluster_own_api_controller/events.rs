@@ -19,8 +19,7 @@ async fn await_reason(cluster: &Cluster, reason: &str) -> TestResult {
 }
 
 #[test]
-fn what_happens_again_is_one_event_and_kubectl_describe_says_how_often_and_for_how_long()
--> TestResult {
+fn a_repetition_is_one_event_and_kubectl_describe_shows_count_and_duration() -> TestResult {
     on_cluster(async |_, cluster| {
         let rules = json!([{"name": "morning", "schedule": "3 9 * * *", "targetReplicas": 6}]);
         let object = cron("shop", &target("apps/v1", "Deployment", "shop"), &rules);

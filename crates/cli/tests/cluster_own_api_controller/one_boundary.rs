@@ -101,8 +101,7 @@ pub(crate) const WRITTEN: [&str; 11] = [
 ];
 
 #[test]
-fn two_rules_in_two_zones_that_are_due_in_one_minute_come_to_one_write_of_the_last_in_the_spec()
--> TestResult {
+fn two_rules_in_two_zones_due_in_one_minute_make_one_write_of_the_last_in_the_spec() -> TestResult {
     on_stage(async |cluster| {
         for (name, winner, loser, replicas) in
             [("zones", "los-angeles", "shanghai", 9), ("turned", "shanghai", "los-angeles", 7)]
@@ -128,7 +127,7 @@ fn two_rules_in_two_zones_that_are_due_in_one_minute_come_to_one_write_of_the_la
 }
 
 #[test]
-fn zero_is_a_number_like_any_other_and_what_is_so_already_is_not_written() -> TestResult {
+fn zero_is_a_valid_value_and_an_unchanged_value_is_not_written() -> TestResult {
     on_stage(async |cluster| {
         for (name, rule, replicas, writes) in
             [("from-zero", "up", 3, 1), ("to-zero", "down", 0, 1), ("equal", "same", 5, 0)]
@@ -144,8 +143,7 @@ fn zero_is_a_number_like_any_other_and_what_is_so_already_is_not_written() -> Te
 }
 
 #[test]
-fn a_rule_that_cannot_be_used_keeps_no_other_from_firing_and_is_one_like_the_others_once_mended()
--> TestResult {
+fn an_invalid_rule_blocks_no_other_and_fires_normally_once_fixed() -> TestResult {
     on_stage(async |cluster| {
         let name = "good-and-bad";
         let status = after_firing(cluster, name).await?;
@@ -176,7 +174,7 @@ fn morning() -> Value {
 }
 
 #[test]
-fn suspending_clears_what_comes_next_and_resuming_looks_ahead() -> TestResult {
+fn suspending_clears_the_next_firing_and_resuming_computes_it_from_now() -> TestResult {
     on_stage(async |cluster| {
         let status = after_firing(cluster, "paused").await?;
         assert_eq!(history(&status, "morning")?, morning());
@@ -206,7 +204,7 @@ fn suspending_clears_what_comes_next_and_resuming_looks_ahead() -> TestResult {
 }
 
 #[test]
-fn a_renamed_rule_is_another_one() -> TestResult {
+fn a_renamed_rule_is_a_different_rule() -> TestResult {
     on_stage(async |cluster| {
         after_firing(cluster, "renamed").await?;
         let status = edit(cluster, "renamed", &json!({"rules": [daily("dawn", 9)]})).await?;
@@ -261,7 +259,7 @@ fn rules_are_listed_as_the_spec_has_them() -> TestResult {
 }
 
 #[test]
-fn a_lower_limit_of_failures_counts_at_once() -> TestResult {
+fn a_lowered_failure_limit_applies_immediately() -> TestResult {
     on_stage(async |cluster| {
         let status = after_firing(cluster, "limited").await?;
         let message = "superseded by rule \"morning\"";
@@ -279,7 +277,7 @@ fn a_lower_limit_of_failures_counts_at_once() -> TestResult {
 }
 
 #[test]
-fn another_target_is_left_alone_until_the_next_time() -> TestResult {
+fn a_new_target_is_left_alone_until_the_next_firing() -> TestResult {
     on_stage(async |cluster| {
         after_firing(cluster, "moved").await?;
         for name in ["elsewhere", "moved"] {

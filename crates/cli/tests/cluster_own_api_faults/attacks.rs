@@ -21,7 +21,7 @@ const EARLY: i64 = 12;
 const IN_TIME: u32 = 10;
 
 #[test]
-fn thirty_kinds_that_hang_cost_nobody_else_a_firing() -> TestResult {
+fn thirty_hanging_kinds_delay_no_other_firing() -> TestResult {
     on_cluster(async |test, cluster| {
         let healthy: Vec<String> = (0..10).map(|number| format!("healthy-{number}")).collect();
         for name in &healthy {
@@ -96,7 +96,7 @@ async fn prepare_scales(cluster: &Cluster, names: &[String]) -> TestResult {
 }
 
 #[test]
-fn more_scales_that_hang_than_there_are_turns_cost_nobody_else_a_firing() -> TestResult {
+fn more_hanging_scales_than_turns_delay_no_other_firing() -> TestResult {
     on_cluster(async |test, cluster| {
         let hung: Vec<String> = (0..hanging_scales()?).map(|it| format!("a-{it}")).collect();
         prepare_scales(cluster, &hung).await?;
@@ -164,7 +164,7 @@ fn copy(from: &Path, to: &Path) -> TestResult {
 }
 
 #[test]
-fn a_store_that_is_restored_makes_nobody_deaf_to_edits() -> TestResult {
+fn a_restored_etcd_does_not_hide_edits() -> TestResult {
     on_cluster(async |test, cluster| {
         prepare(cluster, "shop", None).await?;
         // Nothing is due before it is over.

@@ -127,7 +127,7 @@ async fn survives(
 }
 
 #[test]
-fn large_annotations_cost_nobody_their_firings() -> TestResult {
+fn large_annotations_delay_no_firing() -> TestResult {
     on_cluster(async |_, cluster| {
         let annotations = json!({"made/for": "x".repeat(250_000)});
         let spoil = |policy: &mut Value| policy["metadata"]["annotations"] = annotations.clone();
@@ -136,6 +136,6 @@ fn large_annotations_cost_nobody_their_firings() -> TestResult {
 }
 
 #[test]
-fn as_many_rules_as_fit_into_each_object_cost_nobody_their_firings() -> TestResult {
+fn objects_full_of_rules_delay_no_firing() -> TestResult {
     on_cluster(async |_, cluster| survives(cluster, (500, 256), Ends::InOrder, |_| {}).await)
 }

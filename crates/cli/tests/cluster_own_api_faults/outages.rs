@@ -20,7 +20,7 @@ async fn await_known(cluster: &Cluster, name: &str) -> TestResult {
 }
 
 #[test]
-fn an_api_server_killed_across_a_firing_delays_it_and_no_more() -> TestResult {
+fn an_api_server_killed_during_a_firing_only_delays_it() -> TestResult {
     on_cluster(async |test, cluster| {
         prepare(cluster, "shop", Some(60)).await?;
         let replica = Replica::start(test, EARLY, &["--identity", "only"])?;
@@ -43,7 +43,7 @@ fn an_api_server_killed_across_a_firing_delays_it_and_no_more() -> TestResult {
 }
 
 #[test]
-fn a_store_that_stops_across_a_firing_costs_the_lease_and_nothing_else() -> TestResult {
+fn an_etcd_stopped_during_a_firing_costs_only_the_lease() -> TestResult {
     on_cluster(async |test, cluster| {
         prepare(cluster, "shop", Some(90)).await?;
         let replica = Replica::start(test, EARLY, &["--identity", "only"])?;

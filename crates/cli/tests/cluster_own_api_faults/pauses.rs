@@ -28,7 +28,7 @@ async fn await_standby(replica: &Replica) -> TestResult {
 }
 
 #[test]
-fn a_leader_paused_across_a_firing_comes_back_as_a_standby_and_writes_nothing() -> TestResult {
+fn a_leader_paused_during_a_firing_returns_as_a_standby_and_writes_nothing() -> TestResult {
     on_cluster(async |test, cluster| {
         let hours = json!({
             "apiVersion": "autoscaling.karpenter.sh/v1alpha1", "kind": "MetricsProducer",
@@ -69,8 +69,7 @@ fn is_one_conflict(sent: &[RecordedRequest]) -> bool {
 const ON_THEIR_WAY: [&str; 3] = ["stale", "touched", "unrecorded"];
 
 #[test]
-fn what_a_paused_leader_had_already_sent_overwrites_neither_its_successor_nor_a_user() -> TestResult
-{
+fn the_writes_a_paused_leader_had_sent_overwrite_neither_its_successor_nor_a_user() -> TestResult {
     on_cluster(async |test, cluster| {
         for name in ON_THEIR_WAY {
             prepare(cluster, name, Some(60)).await?;
@@ -129,8 +128,7 @@ fn what_a_paused_leader_had_already_sent_overwrites_neither_its_successor_nor_a_
 }
 
 #[test]
-fn two_that_lead_because_the_lease_was_deleted_carry_a_firing_out_once_and_record_it_once()
--> TestResult {
+fn two_leaders_after_a_deleted_lease_carry_out_a_firing_once_and_record_it_once() -> TestResult {
     on_cluster(async |test, cluster| {
         for name in ["stale", "unrecorded"] {
             prepare(cluster, name, Some(60)).await?;

@@ -78,7 +78,7 @@ async fn watch_quiet(cluster: &Cluster, replica: &Replica, seconds: u64) -> Test
 }
 
 #[test]
-fn nothing_is_written_while_nothing_is_due_nor_at_a_start_when_nothing_has_changed() -> TestResult {
+fn nothing_is_written_when_idle_nor_at_a_restart_without_changes() -> TestResult {
     on_cluster(async |test, cluster| {
         prepare_all(cluster).await?;
         let replica = Replica::start(test, QUIET, &["--identity", "only"])?;

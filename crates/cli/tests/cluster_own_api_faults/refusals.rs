@@ -20,7 +20,7 @@ fn answer(code: StatusCode) -> Fault {
 }
 
 #[test]
-fn a_firing_that_is_refused_until_it_is_too_late_is_given_up_and_told() -> TestResult {
+fn a_firing_refused_until_its_deadline_is_given_up_and_reported() -> TestResult {
     on_cluster(async |test, cluster| {
         prepare(cluster, "refused", Some(4)).await?;
         let replica = Replica::start(test, EARLY, ALONE)?;
@@ -84,7 +84,7 @@ async fn admit_not(cluster: &Cluster, replicas: u32) -> TestResult {
 }
 
 #[test]
-fn a_firing_that_is_not_admitted_is_no_matter_of_rights() -> TestResult {
+fn a_firing_denied_by_admission_is_not_reported_as_forbidden() -> TestResult {
     on_cluster(async |test, cluster| {
         prepare(cluster, "denied", Some(4)).await?;
         prepare(cluster, "tried", None).await?;
@@ -124,7 +124,7 @@ fn a_firing_that_is_not_admitted_is_no_matter_of_rights() -> TestResult {
 }
 
 #[test]
-fn a_firing_that_another_writer_undoes_at_once_is_told_and_not_fought_for() -> TestResult {
+fn a_firing_that_another_writer_undoes_at_once_is_reported_and_not_repeated() -> TestResult {
     on_cluster(async |test, cluster| {
         prepare(cluster, "undone", Some(60)).await?;
         let replica = Replica::start(test, EARLY, ALONE)?;

@@ -25,7 +25,7 @@ async fn all_armed(cluster: &Cluster, names: &[&str]) -> TestResult {
 }
 
 #[test]
-fn what_was_due_while_nobody_ran_is_carried_out_afterwards_unless_it_is_too_late() -> TestResult {
+fn a_firing_due_while_no_controller_ran_is_carried_out_afterwards_unless_too_late() -> TestResult {
     on_cluster(async |test, cluster| {
         prepare(cluster, "patient", None).await?;
         prepare(cluster, "strict", Some(1)).await?;
@@ -45,7 +45,7 @@ fn what_was_due_while_nobody_ran_is_carried_out_afterwards_unless_it_is_too_late
 }
 
 #[test]
-fn a_leader_killed_before_a_firing_is_succeeded_in_time_for_those_who_are_patient() -> TestResult {
+fn a_leader_killed_before_a_firing_is_replaced_within_its_allowed_delay() -> TestResult {
     on_cluster(async |test, cluster| {
         prepare(cluster, "patient", Some(60)).await?;
         prepare(cluster, "strict", Some(1)).await?;
@@ -118,7 +118,7 @@ async fn interrupted(test: &OwnTest, cluster: &Cluster) -> Result<Replica> {
 }
 
 #[test]
-fn a_process_killed_amidst_firings_carries_each_out_once_when_it_is_started_again() -> TestResult {
+fn a_process_killed_during_firings_carries_out_each_once_after_a_restart() -> TestResult {
     on_cluster(async |test, cluster| {
         let replica = interrupted(test, cluster).await?;
         replica.controller.program.start_again()?;
@@ -136,7 +136,7 @@ fn a_process_killed_amidst_firings_carries_each_out_once_when_it_is_started_agai
 }
 
 #[test]
-fn a_leader_killed_amidst_firings_leaves_each_to_its_successor_to_carry_out_once() -> TestResult {
+fn a_leader_killed_during_firings_leaves_each_to_its_successor_exactly_once() -> TestResult {
     on_cluster(async |test, cluster| {
         prepare_interrupted(cluster).await?;
         let (first, second) = Replica::start_two(test, cluster, EARLY).await?;
@@ -153,7 +153,7 @@ fn a_leader_killed_amidst_firings_leaves_each_to_its_successor_to_carry_out_once
 }
 
 #[test]
-fn a_leader_that_is_asked_to_end_finishes_what_is_under_way_and_hands_over_at_once() -> TestResult {
+fn a_leader_that_is_shut_down_finishes_work_in_progress_and_hands_over_at_once() -> TestResult {
     on_cluster(async |test, cluster| {
         prepare(cluster, "slow", Some(60)).await?;
         let (first, second) = Replica::start_two(test, cluster, EARLY).await?;

@@ -28,7 +28,8 @@ async fn await_waiting(replica: &Replica, words: &str) -> TestResult {
 }
 
 #[test]
-fn whoever_may_not_touch_the_lease_says_so_and_goes_on_when_the_right_is_given() -> TestResult {
+fn missing_permission_for_the_lease_is_reported_and_the_process_continues_once_granted()
+-> TestResult {
     on_cluster(async |test, cluster| {
         prepare(cluster, "shop", None).await?;
         let proxy = FaultProxy::start(test.client())?;
@@ -55,7 +56,7 @@ async fn starts_without_server(test: &OwnTest, further: &[&str], says: &str) -> 
 }
 
 #[test]
-fn whoever_finds_no_server_says_what_it_waits_for_and_goes_on_when_there_is_one() -> TestResult {
+fn a_missing_api_server_is_reported_and_the_process_continues_once_it_is_there() -> TestResult {
     on_cluster(async |test, cluster| {
         prepare(cluster, "shop", None).await?;
         tokio::try_join!(
@@ -71,7 +72,7 @@ fn whoever_finds_no_server_says_what_it_waits_for_and_goes_on_when_there_is_one(
 }
 
 #[test]
-fn a_kubeconfig_that_cannot_be_used_ends_it_with_a_word_about_it() -> TestResult {
+fn an_unusable_kubeconfig_ends_the_process_with_a_message() -> TestResult {
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("kubeconfig");
     std::fs::write(&file, "apiVersion: v1\nkind: Config\nclusters: tides\n")?;

@@ -49,8 +49,7 @@ fn a_history_is_complete_however_often_its_writing_failed() -> TestResult {
 }
 
 #[test]
-fn a_policy_deleted_while_its_status_cannot_be_written_is_written_no_more_and_never_fires()
--> TestResult {
+fn a_policy_deleted_while_its_status_write_fails_is_neither_written_nor_fired() -> TestResult {
     on_cluster(async |test, cluster| {
         prepare(cluster, "witness", None).await?;
         let replica = Replica::start(test, EARLY, ALONE)?;
@@ -78,7 +77,8 @@ fn a_policy_deleted_while_its_status_cannot_be_written_is_written_no_more_and_ne
 }
 
 #[test]
-fn a_firing_whose_record_waits_while_the_lease_is_lost_is_not_recorded_as_missed() -> TestResult {
+fn a_firing_whose_status_is_unwritten_when_the_lease_is_lost_is_not_recorded_as_missed()
+-> TestResult {
     on_cluster(async |test, cluster| {
         prepare(cluster, "shop", Some(2)).await?;
         let replica = Replica::start(test, EARLY, &["--identity", "only"])?;
@@ -103,7 +103,7 @@ fn a_firing_whose_record_waits_while_the_lease_is_lost_is_not_recorded_as_missed
 
 /// A status that somebody else has mangled is mended from what is remembered.
 #[test]
-fn a_status_that_somebody_wipes_is_written_anew_with_its_history() -> TestResult {
+fn a_wiped_status_is_rewritten_with_its_history() -> TestResult {
     on_cluster(async |test, cluster| {
         prepare(cluster, "shop", None).await?;
         let replica = Replica::start(test, EARLY, ALONE)?;

@@ -82,7 +82,7 @@ async fn annotate(cluster: &Cluster, annotation: &str) -> TestResult {
 }
 
 #[test]
-fn what_waits_when_everything_is_stopped_is_never_written_and_what_comes_after_all_goes_on_is()
+fn a_write_waiting_when_everything_is_stopped_is_never_sent_and_later_firings_are_carried_out()
 -> TestResult {
     on_cluster(async |test, cluster| {
         prepare_all(cluster).await?;
@@ -151,7 +151,7 @@ async fn await_told(cluster: &Cluster, name: &str) -> TestResult {
 }
 
 #[test]
-fn a_process_that_is_asked_to_end_writes_what_was_decided_and_waits() -> TestResult {
+fn a_process_that_is_shut_down_sends_its_queued_writes() -> TestResult {
     on_cluster(async |test, cluster| {
         prepare_all(cluster).await?;
         let at_once = AT_ONCE.to_string();

@@ -46,7 +46,7 @@ async fn besiege(address: SocketAddr, stranger: u8) {
 }
 
 #[test]
-fn whoever_besieges_the_listener_costs_nobody_a_firing() -> TestResult {
+fn an_attack_on_the_listener_delays_no_firing() -> TestResult {
     on_cluster(async |test, cluster| {
         prepare(cluster, "shop", None).await?;
         let replica = Replica::start(test, EARLY, ALONE)?;

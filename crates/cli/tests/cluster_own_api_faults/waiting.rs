@@ -48,7 +48,7 @@ impl Change {
 }
 
 #[test]
-fn what_waits_to_be_written_is_looked_at_again_before_it_is_sent() -> TestResult {
+fn a_queued_write_is_checked_again_before_it_is_sent() -> TestResult {
     on_cluster(async |test, cluster| {
         let names: Vec<String> = (0..AT_ONCE + WAITING).map(|it| format!("shop-{it}")).collect();
         for name in &names {

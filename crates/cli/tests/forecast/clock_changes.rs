@@ -23,7 +23,7 @@ const EXPLAIN: &[&str] = &["explain", "-f", ".", "deployment/shop", "--at", "202
 const VALIDATE: &[&str] = &["validate", ".", "--from", "2026-11-21"];
 
 #[test]
-fn every_command_tells_of_an_hour_that_is_skipped_in_every_output_whatever_zone_is_shown() {
+fn every_command_reports_a_skipped_hour_in_every_output_and_display_zone() {
     let folder = folder_with("clock-changes", &[("shop.yaml", SHOP)]);
     let json: &[&str] = &["-o", "json"];
     for (command, outputs) in [
@@ -50,7 +50,7 @@ fn every_command_tells_of_an_hour_that_is_skipped_in_every_output_whatever_zone_
 }
 
 #[test]
-fn of_days_without_a_clock_change_nothing_is_told() {
+fn days_without_a_clock_change_have_no_note() {
     let folder = folder_with("no-clock-changes", &[("shop.yaml", SHOP)]);
     for command in [FORECAST, NEXT] {
         let told =
@@ -60,7 +60,7 @@ fn of_days_without_a_clock_change_nothing_is_told() {
 }
 
 #[test]
-fn next_marks_the_item_that_has_moved_and_tells_of_those_that_are_not_there() {
+fn next_marks_moved_items_and_reports_skipped_ones() {
     let folder = folder_with("clock-changes-next", &[("shop.yaml", SHOP)]);
     let printed = json(&almanac(&folder, &[NEXT, &["-o", "json"]].concat()));
     let moved: Vec<&Value> =

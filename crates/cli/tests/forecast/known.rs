@@ -56,7 +56,7 @@ fn a_rule_that_cannot_be_used_is_explained_with_its_finding() {
 }
 
 #[test]
-fn an_object_of_which_no_rule_can_be_used_is_explained_with_what_stands() {
+fn an_object_without_a_usable_rule_is_explained_with_the_current_value() {
     let target =
         "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: other}\nspec: {replicas: 6}\n";
     let files = [("a.yaml", BROKEN), ("b.yaml", target)];
@@ -70,7 +70,7 @@ fn an_object_of_which_no_rule_can_be_used_is_explained_with_what_stands() {
 }
 
 #[test]
-fn an_object_of_which_nothing_can_be_used_is_explained_all_the_same() {
+fn an_unusable_object_is_still_explained() {
     let (told, code, shown) = explain("hopeless", &[("a.yaml", HOPELESS)], "hopeless");
     assert_eq!((code, verdicts(&told)), (Some(1), vec!["- error".to_owned()]));
     assert_eq!(told["value"], Value::Null);
@@ -78,7 +78,7 @@ fn an_object_of_which_nothing_can_be_used_is_explained_all_the_same() {
 }
 
 #[test]
-fn what_comes_next_is_told_with_what_is_wrong_for_programs_too() {
+fn next_includes_findings_in_json_too() {
     let folder = folder_with("next-findings", &[("a.yaml", SHOP), ("b.yaml", BROKEN)]);
     let output = almanac(&folder, &["next", "-f", ".", "--from", PRESENT, "-o", "json"]);
     assert_eq!(output.status.code(), Some(1));
@@ -88,7 +88,7 @@ fn what_comes_next_is_told_with_what_is_wrong_for_programs_too() {
 }
 
 #[test]
-fn a_target_of_a_kind_we_do_not_know_is_given_by_the_file_it_is_in() {
+fn a_target_of_an_unknown_kind_is_read_from_its_file() {
     let rollout = "apiVersion: argoproj.io/v1alpha1\nkind: Rollout\nmetadata: {name: shop}\n\
                    spec: {replicas: 7}\n";
     let policy = SHOP
@@ -103,7 +103,7 @@ fn a_target_of_a_kind_we_do_not_know_is_given_by_the_file_it_is_in() {
 }
 
 #[test]
-fn no_forecast_begins_with_a_lower_bound_above_the_upper_one() {
+fn no_forecast_starts_with_a_lower_bound_above_the_upper_one() {
     let scaled = "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: web}\n\
                   spec: {minReplicas: 1, maxReplicas: 10, \
                   scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}}\n";
@@ -134,7 +134,7 @@ spec:
 }
 
 #[test]
-fn an_instant_beyond_those_that_can_be_told_is_said_to_be_so() {
+fn an_instant_out_of_range_is_reported() {
     let folder = folder_with("beyond", &[("a.yaml", SHOP)]);
     let output = almanac(&folder, &["explain", "-f", ".", "shop", "--at", "9999-12-30T23:00:00Z"]);
     assert_eq!(output.status.code(), Some(2));
@@ -145,7 +145,7 @@ fn an_instant_beyond_those_that_can_be_told_is_said_to_be_so() {
 }
 
 #[test]
-fn what_an_exported_object_says_of_itself_counts() {
+fn the_values_of_an_exported_object_count() {
     let exported = r#"
 apiVersion: v1
 kind: List

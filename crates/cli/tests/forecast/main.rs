@@ -31,7 +31,7 @@ fn assert_written_down(name: &str, output: &Output) {
 }
 
 #[test]
-fn each_output_is_as_it_is_written_down() {
+fn each_output_matches_its_golden_file() {
     let folder = folder_with("golden", &[("shop.yaml", SHOP), ("nodes.yaml", NODES)]);
     assert_written_down("forecast.txt", &forecast(&folder, &["--for", "2d"]));
     assert_written_down("forecast.json", &forecast(&folder, &["--for", "2d", "-o", "json"]));
@@ -47,7 +47,7 @@ fn each_output_is_as_it_is_written_down() {
 }
 
 #[test]
-fn the_picture_in_the_readme_is_what_is_printed() {
+fn the_picture_in_the_readme_is_the_actual_output() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let example = ["forecast", "-f", "examples/cron-scaling/two-mornings.yaml"];
     let period = ["--from", "2026-11-23", "--for", "2d", "-o", "svg"];
@@ -86,7 +86,7 @@ fn steps(svg: &str) -> Vec<[String; 3]> {
 }
 
 #[test]
-fn json_svg_and_html_tell_the_same_story() {
+fn json_svg_and_html_agree() {
     let files = [("a.yaml", SHOP), ("b.yaml", NIGHT), ("c.yaml", NODES)];
     let folder = folder_with("story", &files);
     let printed = text(&forecast(&folder, &["-o", "json"]).stdout);
@@ -151,7 +151,7 @@ fn two_policies_that_write_one_target_are_one_series_with_a_finding() {
 }
 
 #[test]
-fn what_is_good_is_forecast_and_what_is_bad_is_told_with_its_place() {
+fn valid_policies_are_forecast_and_invalid_ones_are_reported_with_their_location() {
     let folder = folder_with("broken", &[("broken.yaml", BROKEN), ("good.yaml", NODES)]);
     let output = forecast(&folder, &["-o", "json"]);
     assert_eq!(output.status.code(), Some(1));
@@ -170,7 +170,7 @@ fn what_is_good_is_forecast_and_what_is_bad_is_told_with_its_place() {
 }
 
 #[test]
-fn nothing_to_forecast_is_said() {
+fn nothing_to_forecast_is_reported() {
     let nothing = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n";
     let folder = folder_with("nothing", &[("a.yaml", nothing)]);
     for output in ["text", "json", "svg", "html"] {
@@ -185,7 +185,7 @@ fn nothing_to_forecast_is_said() {
 }
 
 #[test]
-fn a_name_narrows_and_one_that_fits_nothing_is_an_error() {
+fn a_name_narrows_the_forecast_and_one_without_a_match_is_an_error() {
     let folder = folder_with("narrow", &[("a.yaml", SHOP), ("c.yaml", NODES)]);
     for name in ["shop", "deploy/shop", "cronfhpa/shop-hours", "Deployment/default/shop"] {
         let told = json(&forecast(&folder, &["-o", "json", name]));
@@ -199,7 +199,7 @@ fn a_name_narrows_and_one_that_fits_nothing_is_an_error() {
 }
 
 #[test]
-fn an_assumption_is_told_and_can_be_set() {
+fn an_assumption_is_reported_and_can_be_set() {
     let max = SHOP.replace("kind: Deployment", "kind: HorizontalPodAutoscaler");
     let max = max.replace("apps/v1", "autoscaling/v2");
     let max = max.replace("targetReplicas", "targetMaxReplicas");
@@ -221,7 +221,7 @@ fn an_assumption_is_told_and_can_be_set() {
 }
 
 #[test]
-fn a_period_that_is_none_is_an_error() {
+fn an_invalid_period_is_an_error() {
     let folder = folder_with("period", &[("a.yaml", SHOP)]);
     for wrong in [["--to", "2026-11-19"], ["--for", "0d"], ["--for", "week"], ["--zone", "CST"]] {
         let output = forecast(&folder, &wrong);
@@ -260,7 +260,7 @@ fn a_target_is_explained_by_who_wrote_it_last() {
 }
 
 #[test]
-fn what_comes_next_is_in_order_of_time() {
+fn next_lists_events_in_order_of_time() {
     let folder = folder_with("next", &[("a.yaml", SHOP), ("b.yaml", NIGHT), ("c.yaml", NODES)]);
     let told = json(&almanac(
         &folder,

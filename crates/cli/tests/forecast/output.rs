@@ -24,7 +24,7 @@ fn a_file_is_written_whole_and_replaces_the_one_before() {
 }
 
 #[test]
-fn text_in_a_file_is_what_a_pipe_gets() {
+fn text_in_a_file_is_the_same_as_in_a_pipe() {
     let folder = folder_with("out-text", &[("a.yaml", SHOP)]);
     let out = empty_folder("out-text-written").join("out.txt");
     let output = forecast(&folder, &["--out", out.to_str().unwrap()]);
@@ -33,7 +33,7 @@ fn text_in_a_file_is_what_a_pipe_gets() {
 }
 
 #[test]
-fn a_hyphen_for_a_file_is_standard_output() {
+fn a_hyphen_as_the_file_means_standard_output() {
     let folder = folder_with("out-hyphen", &[("a.yaml", SHOP)]);
     for output in ["text", "json", "svg", "html"] {
         let printed = forecast(&folder, &["-o", output]);
@@ -45,7 +45,7 @@ fn a_hyphen_for_a_file_is_standard_output() {
 }
 
 #[test]
-fn a_file_has_no_escapes_even_where_colours_are_asked_for() {
+fn a_file_has_no_escapes_even_if_colours_are_requested() {
     let folder = folder_with("out-colour", &[("a.yaml", SHOP), ("b.yaml", BROKEN)]);
     let colourful = forecast(&folder, &["--color", "always"]);
     assert!(text(&colourful.stdout).contains('\u{1b}'), "there is nothing to leave out");
@@ -56,7 +56,7 @@ fn a_file_has_no_escapes_even_where_colours_are_asked_for() {
 
 #[test]
 #[cfg(unix)]
-fn a_link_and_a_pipe_stay_what_they_are() {
+fn links_and_pipes_are_not_replaced() {
     let folder = folder_with("out-link", &[("a.yaml", SHOP)]);
     let printed = forecast(&folder, &[]);
     fs::write(folder.join("there.txt"), "old").unwrap();
@@ -104,7 +104,7 @@ fn an_interruption_leaves_no_half_file_and_keeps_the_old_one() {
 }
 
 #[test]
-fn whoever_has_read_enough_may_close_the_pipe() {
+fn a_reader_may_close_the_pipe_early() {
     let one = folder_with("pipe", &[("a.yaml", SHOP)]);
     let several = folder_with("pipe-of-several", &[("a.yaml", SHOP), ("b.yaml", NODES)]);
     for (folder, arguments) in [
@@ -127,7 +127,7 @@ fn whoever_has_read_enough_may_close_the_pipe() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_disk_that_is_full_is_an_error() {
+fn a_full_disk_is_an_error() {
     let folder = folder_with("full", &[("a.yaml", SHOP), ("b.yaml", NODES)]);
     for output in ["text", "json", "svg", "html"] {
         let arguments = ["forecast", "-f", ".", "--for", "10y", "-o", output];

@@ -68,7 +68,7 @@ fn names_may_be_patterns() {
 }
 
 #[test]
-fn a_path_where_a_name_is_due_says_so() {
+fn a_path_in_place_of_a_name_is_an_error_that_says_so() {
     let repository = shops("paths").file("policies/e.yaml", policy("e", "e", 1));
     for path in ["a.yaml", "./policies", "policies/"] {
         for command in ["forecast", "next", "explain"] {

@@ -14,7 +14,7 @@ fn codes(repository: &Repository, arguments: &[&str]) -> Vec<Option<i32>> {
 }
 
 #[test]
-fn what_was_found_ends_every_command_alike() {
+fn findings_set_the_exit_code_of_every_command_alike() {
     let good = policy("good", "good", 3);
     let warned = policy("meets", "meets", 3).replace("0 20 * * *", "0 8 * * *");
     let wrong = policy("wrong", "wrong", 3).replace("0 8 * * *", "0 8 * *");
@@ -40,7 +40,7 @@ fn what_was_found_ends_every_command_alike() {
 }
 
 #[test]
-fn what_labels_leave_out_fails_no_command() {
+fn objects_excluded_by_labels_fail_no_command() {
     let labelled = |text: String, team: &str| {
         text.replace("metadata:\n", &format!("metadata:\n  labels: {{team: {team}}}\n"))
     };
@@ -62,7 +62,7 @@ fn a_clock_change_is_a_finding_of_validate_only() {
 }
 
 #[test]
-fn what_cannot_be_done_ends_every_command_alike() {
+fn failures_set_the_exit_code_of_every_command_alike() {
     let repository =
         Repository::new("exit-impossible").file("good.yaml", policy("good", "good", 3));
     let more: [&[&str]; 4] =
@@ -73,7 +73,7 @@ fn what_cannot_be_done_ends_every_command_alike() {
 }
 
 #[test]
-fn every_command_says_what_its_exit_codes_mean() {
+fn every_command_documents_its_exit_codes() {
     let repository = Repository::new("exit-help");
     let help = repository.run(&["--help"]).said;
     let (_, commands) = help.split_once("Commands:\n").unwrap();

@@ -7,7 +7,7 @@ use std::process::Command;
 use crate::repository::{Repository, autoscaler, deployment, findings, policy};
 
 #[test]
-fn what_is_no_policy_is_passed_over_and_counted_in_one_line() {
+fn other_objects_are_skipped_and_counted_in_one_line() {
     let mut repository = Repository::new("noise")
         .file("policies/hours.yaml", policy("hours", "shop", 3))
         .file("values.yaml", "replicaCount: 1\nimage: {tag: latest}\n")
@@ -37,7 +37,7 @@ fn what_is_no_policy_is_passed_over_and_counted_in_one_line() {
 }
 
 #[test]
-fn a_target_is_found_wherever_it_is_and_what_is_wrong_with_it_is_told() {
+fn a_target_is_found_in_any_file_and_its_errors_are_reported() {
     let repository = Repository::new("targets")
         .file("policies/hours.yaml", policy("hours", "shop", 3))
         .file("apps/shop.yaml", deployment("shop", 5))
@@ -65,7 +65,7 @@ fn a_target_is_found_wherever_it_is_and_what_is_wrong_with_it_is_told() {
 }
 
 #[test]
-fn what_is_of_our_groups_is_told_in_a_folder_as_in_a_file() {
+fn unknown_kinds_of_our_groups_are_reported_in_folders_and_files_alike() {
     let nodes = "apiVersion: karpenter.sh/v1alpha1\nkind: ScalableNodeGroup\n\
                  metadata: {name: nodes}\nspec: {type: AWSEC2AutoScalingGroup, replicas: 1}\n";
     let repository = Repository::new("nodes").file("nodes.yaml", nodes);
@@ -78,7 +78,7 @@ fn what_is_of_our_groups_is_told_in_a_folder_as_in_a_file() {
 }
 
 #[test]
-fn a_policy_that_cannot_be_read_is_told_and_the_rest_of_the_file_is_not() {
+fn an_unreadable_policy_is_reported_but_not_the_rest_of_the_file() {
     let text = format!(
         "a: [\n---\nb: c: d\n---\n{}---\napiVersion: autoscaling.karmada.io/v1alpha1\nspec: {{}}\n",
         policy("hours", "shop", 3).replace("  name: hours", "\tname: hours")
@@ -89,7 +89,7 @@ fn a_policy_that_cannot_be_read_is_told_and_the_rest_of_the_file_is_not() {
 }
 
 #[test]
-fn of_many_assumptions_alike_the_first_are_told_and_the_rest_counted() {
+fn of_many_similar_assumptions_the_first_are_listed_and_the_rest_counted() {
     let mut repository = Repository::new("many-assumptions");
     for number in 0..60 {
         let text = policy(&format!("hours-{number}"), &format!("shop-{number}"), 3);
@@ -105,7 +105,7 @@ fn of_many_assumptions_alike_the_first_are_told_and_the_rest_counted() {
 }
 
 #[test]
-fn a_file_that_is_named_is_held_to_account() {
+fn an_explicitly_named_file_is_checked_in_full() {
     let repository = Repository::new("named")
         .file("values.yaml", "replicaCount: 1\n")
         .file("web.yaml", deployment("web", 1).replace("replicas: 1", "replicas: -1"));
@@ -143,7 +143,7 @@ fn hidden_ignored_and_excluded_files_are_skipped() {
 }
 
 #[test]
-fn a_folder_without_policies_is_in_order() {
+fn a_folder_without_policies_is_fine() {
     let empty = Repository::new("empty");
     empty.run(&["validate"]).assert_says(0, &["checked 0 objects in 0 files: nothing to check"]);
     let file = empty.file("a.yaml", "").file("b.yaml", "# nothing\n---\n# here\n");
@@ -153,7 +153,7 @@ fn a_folder_without_policies_is_in_order() {
 
 #[test]
 #[cfg(unix)]
-fn nothing_but_plain_files_is_opened_in_a_folder() {
+fn only_regular_files_are_opened_in_a_folder() {
     use std::os::unix::fs::symlink;
     let repository = Repository::new("special").file("hours.yaml", policy("hours", "shop", 3));
     let path = |name: &str| repository.root().join(name);
@@ -183,7 +183,7 @@ fn nothing_but_plain_files_is_opened_in_a_folder() {
 
 #[test]
 #[cfg(unix)]
-fn a_pipe_that_a_shell_hands_over_is_read_and_a_device_is_not() {
+fn a_pipe_from_a_shell_is_read_but_a_device_is_not() {
     let repository = Repository::new("handed-over").file("hours.yaml", policy("hours", "shop", 3));
     let script = format!("\"{}\" validate <(cat hours.yaml)", env!("CARGO_BIN_EXE_almanac"));
     let mut shell = Command::new("bash");
@@ -195,7 +195,7 @@ fn a_pipe_that_a_shell_hands_over_is_read_and_a_device_is_not() {
 
 #[test]
 #[cfg(unix)]
-fn what_cannot_be_looked_at_is_noted() {
+fn unreadable_paths_are_noted() {
     use std::os::unix::fs::PermissionsExt as _;
     let repository = Repository::new("forbidden").file("hours.yaml", policy("hours", "shop", 3));
     let folder = repository.root().join("closed");

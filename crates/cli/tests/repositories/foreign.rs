@@ -18,7 +18,7 @@ fn annotated(text: &str, annotations: &str) -> String {
 }
 
 #[test]
-fn policies_of_other_projects_are_named_and_nothing_fails_for_it() {
+fn policies_of_other_projects_are_reported_without_failing() {
     let repository = Repository::new("foreign")
         .file("cron.yaml", keda("a", "shop", "cron"))
         .file("kafka.yaml", keda("b", "cart", "kafka"))
@@ -79,7 +79,7 @@ fn two_writers(told: &Value) -> Vec<String> {
 }
 
 #[test]
-fn what_another_project_scales_too_has_two_writers() {
+fn a_target_that_another_project_scales_too_has_two_writers() {
     let ali = "apiVersion: autoscaling.alibabacloud.com/v1beta1\nkind: CronHorizontalPodAutoscaler\n\
                metadata: {name: ali}\nspec: {scaleTargetRef: {apiVersion: apps/v1, kind: StatefulSet, name: db}}\n";
     let of_db = policy("db-hours", "db", 3).replace("kind: Deployment", "kind: StatefulSet");
@@ -134,7 +134,7 @@ fn what_another_project_scales_too_has_two_writers() {
 }
 
 #[test]
-fn what_another_project_scales_in_another_cluster_is_no_conflict() {
+fn a_target_scaled_by_another_project_in_another_cluster_is_no_conflict() {
     let repository = Repository::new("foreign-places")
         .file("prod/hours.yaml", policy("hours", "shop", 3))
         .file("prod/keda.yaml", keda("shop", "cart", "cron"))

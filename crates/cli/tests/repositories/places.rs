@@ -28,7 +28,7 @@ fn series(told: &Value) -> Vec<String> {
 }
 
 #[test]
-fn each_cluster_is_forecast_with_what_it_gets_and_told_apart_by_its_folder() {
+fn each_cluster_is_forecast_separately_and_named_by_its_folder() {
     let repository = two_clusters("two-clusters");
     let told = repository.ask("forecast", &["-f", ".", "--for", "1d"]);
     assert_eq!(
@@ -53,7 +53,7 @@ fn each_cluster_is_forecast_with_what_it_gets_and_told_apart_by_its_folder() {
 }
 
 #[test]
-fn what_comes_next_and_why_is_told_of_each_cluster() {
+fn next_and_explain_answer_for_each_cluster() {
     let repository = two_clusters("next-and-why");
     let next = repository.ask("next", &["-f", ".", "deployment/shop", "--count", "2"]);
     let items: Vec<(&Value, &Value)> =
@@ -70,7 +70,7 @@ fn what_comes_next_and_why_is_told_of_each_cluster() {
 }
 
 #[test]
-fn one_place_can_be_asked_about_by_its_folder() {
+fn a_place_can_be_selected_by_its_folder() {
     let repository = two_clusters("one-place");
     let told = repository.ask("forecast", &["-f", ".", "--for", "1d", "--place", "clusters/prod"]);
     assert_eq!(series(&told), ["- shop 40,1,40", "- worker 7,1,7"]);
@@ -84,7 +84,7 @@ fn one_place_can_be_asked_about_by_its_folder() {
 }
 
 #[test]
-fn a_conflict_is_what_one_cluster_would_get_twice() {
+fn only_a_duplicate_in_one_cluster_is_a_conflict() {
     let repository = two_clusters("conflict")
         .file("clusters/prod/apps/hours.yaml", policy("hours", "shop", 50))
         .file("clusters/staging/more.yaml", policy("more", "worker", 9));
@@ -102,7 +102,7 @@ fn a_conflict_is_what_one_cluster_would_get_twice() {
 }
 
 #[test]
-fn two_autoscalers_of_one_workload_are_warned_of_in_one_cluster_only() {
+fn two_autoscalers_of_one_workload_are_a_warning_only_within_one_cluster() {
     let apart = Repository::new("autoscalers-apart")
         .file("prod/web.yaml", deployment("web", 1) + "---\n" + &autoscaler("web", "web"))
         .file("test/web.yaml", deployment("web", 1) + "---\n" + &autoscaler("test-web", "web"));
@@ -114,7 +114,7 @@ fn two_autoscalers_of_one_workload_are_warned_of_in_one_cluster_only() {
 }
 
 #[test]
-fn a_file_of_ours_says_which_folders_are_a_place() {
+fn the_configuration_file_says_which_folders_are_places() {
     let settings = "[[place]]\nname = \"prod\"\nfolders = [\"apps/*/prod\"]\n\
                     [[place]]\nname = \"test\"\nfolders = [\"apps/*/test\"]\n";
     let repository = Repository::new("settings")
@@ -142,7 +142,7 @@ fn a_file_of_ours_says_which_folders_are_a_place() {
 }
 
 #[test]
-fn an_assumption_holds_in_every_place_in_which_it_means_something() {
+fn an_assumption_applies_in_every_place_that_has_its_object() {
     let repository = Repository::new("assumed")
         .file("prod/hours.yaml", policy("hours", "shop", 40).replace("0 8 * * *", "0 8 1 1 *"))
         .file("test/hours.yaml", policy("hours", "shop", 4).replace("0 8 * * *", "0 8 1 1 *"))
@@ -160,7 +160,7 @@ fn an_assumption_holds_in_every_place_in_which_it_means_something() {
 }
 
 #[test]
-fn what_every_cluster_gets_alike_is_told_once() {
+fn findings_shared_by_all_clusters_are_reported_once() {
     let repository = Repository::new("alike")
         .file("policies/hours.yaml", policy("hours", "shop", 40))
         .file("a/web.yaml", deployment("web", 1) + "---\n" + &autoscaler("web", "web"))

@@ -28,7 +28,7 @@ fn run(repository: &Repository) -> Ran {
 }
 
 #[test]
-fn a_commit_with_a_mistake_in_a_policy_is_kept_back_and_no_other() {
+fn only_a_commit_with_an_invalid_policy_is_blocked() {
     let repository = Repository::new("pre-commit")
         .file("clusters/prod/hours.yaml", policy("hours", "shop", 40))
         .file("clusters/staging/hours.yaml", policy("hours", "shop", 4))

@@ -8,7 +8,7 @@ fn template(name: &str) -> String {
 }
 
 #[test]
-fn a_chart_is_named_once_with_what_to_pipe() {
+fn a_chart_is_reported_once_with_the_command_to_pipe() {
     let repository = Repository::new("charts")
         .file("charts/shop/Chart.yaml", "apiVersion: v2\nname: shop\n")
         .file("charts/shop/values.yaml", "peak: 3\n")
@@ -39,7 +39,7 @@ fn a_chart_is_named_once_with_what_to_pipe() {
 }
 
 #[test]
-fn what_belongs_to_the_templates_of_a_chart_is_no_object_whatever_is_in_it() {
+fn chart_templates_are_never_read_as_objects() {
     let repository = Repository::new("plain-templates")
         .file("charts/shop/Chart.yaml", "name: shop\n")
         .file("charts/shop/templates/hours.yaml", policy("hours", "shop", 3))
@@ -57,7 +57,7 @@ fn what_belongs_to_the_templates_of_a_chart_is_no_object_whatever_is_in_it() {
 }
 
 #[test]
-fn a_subchart_is_shown_by_the_chart_it_is_part_of() {
+fn a_subchart_is_reported_as_part_of_its_chart() {
     let repository = Repository::new("subcharts")
         .file("shop/Chart.yaml", "name: shop\n")
         .file("shop/templates/a.yaml", template("a"))
@@ -74,7 +74,7 @@ fn a_subchart_is_shown_by_the_chart_it_is_part_of() {
 }
 
 #[test]
-fn a_chart_of_which_only_the_templates_are_named_is_a_chart() {
+fn naming_only_the_templates_of_a_chart_names_the_chart() {
     let repository = Repository::new("templates-alone")
         .file("charts/my shop/Chart.yaml", "name: shop\n")
         .file("charts/my shop/templates/a.yaml", template("a"))
@@ -88,7 +88,7 @@ fn a_chart_of_which_only_the_templates_are_named_is_a_chart() {
 }
 
 #[test]
-fn of_many_charts_the_first_are_named_and_the_rest_counted() {
+fn of_many_charts_the_first_are_listed_and_the_rest_counted() {
     let mut repository = Repository::new("many-charts");
     for number in 0..40 {
         let chart = format!("charts/shop-{number:02}");
@@ -102,7 +102,7 @@ fn of_many_charts_the_first_are_named_and_the_rest_counted() {
 }
 
 #[test]
-fn variables_to_be_substituted_are_named_with_what_to_pipe() {
+fn variables_to_be_substituted_are_reported_with_the_command_to_pipe() {
     let text =
         policy("hours", "shop", 3).replace("targetReplicas: 3", "targetReplicas: \"${PEAK}\"");
     let repository = Repository::new("variables").file("hours.yaml", &text);
@@ -122,7 +122,7 @@ fn variables_to_be_substituted_are_named_with_what_to_pipe() {
 }
 
 #[test]
-fn a_template_that_is_named_is_an_error_that_says_what_to_do() {
+fn an_explicitly_named_template_is_an_error_with_a_fix() {
     let variables = policy("v", "shop", 3).replace("0 8 * * *", "${WHEN:=0 8 * * *}");
     let repository = Repository::new("named-templates")
         .file("helm.yaml", template("a"))
@@ -158,7 +158,7 @@ fn kustomized(name: &str) -> Repository {
 }
 
 #[test]
-fn a_kustomization_that_changes_a_policy_is_named_and_its_patches_are_no_objects() {
+fn a_kustomization_that_changes_a_policy_is_reported_and_its_patches_are_not_objects() {
     let repository = kustomized("kustomizations");
     let ran = repository.run(&["validate"]);
     ran.assert_says(0, &[
@@ -171,7 +171,7 @@ fn a_kustomization_that_changes_a_policy_is_named_and_its_patches_are_no_objects
 }
 
 #[test]
-fn what_a_component_changes_is_shown_by_the_overlays_that_take_it_in() {
+fn the_changes_of_a_component_are_reported_at_the_overlays_that_include_it() {
     let component = "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\n";
     let repository = kustomized("components")
         .file("components/deep/kustomization.yaml", format!("{component}nameSuffix: -deep\n"))
@@ -197,7 +197,7 @@ fn what_a_component_changes_is_shown_by_the_overlays_that_take_it_in() {
 }
 
 #[test]
-fn no_program_is_started_for_what_lies_in_a_folder() {
+fn no_program_is_started_for_the_contents_of_a_folder() {
     let repository = kustomized("no-programs");
     let mut command = repository.command(&["validate"]);
     let output = command.env("PATH", "/nowhere").output().unwrap();

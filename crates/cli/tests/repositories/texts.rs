@@ -15,7 +15,7 @@ fn only_finding(name: &str, bytes: impl AsRef<[u8]>) -> (String, String, String)
 }
 
 #[test]
-fn an_encoding_is_named_and_the_policy_is_read_all_the_same() {
+fn a_wrong_encoding_is_reported_and_the_policy_is_still_read() {
     let text = format!("# caf\u{e9}\n{}", policy("hours", "shop", 3));
     let wide: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
     let (found, message, fix) = only_finding("utf-16", &wide);
@@ -31,7 +31,7 @@ fn an_encoding_is_named_and_the_policy_is_read_all_the_same() {
 }
 
 #[test]
-fn lines_that_end_as_on_an_old_mac_have_numbers() {
+fn lines_with_classic_mac_endings_are_numbered() {
     let text = policy("hours", "shop", 3).replace("0 8 * * *", "0 8 * *").replace('\n', "\r");
     let repository = Repository::new("old-mac").file("a.yaml", text);
     let told = repository.ask("validate", &[]);
@@ -39,7 +39,7 @@ fn lines_that_end_as_on_an_old_mac_have_numbers() {
 }
 
 #[test]
-fn a_byte_order_mark_and_the_line_ends_of_windows_are_no_mistake() {
+fn a_byte_order_mark_and_windows_line_endings_are_fine() {
     let text = format!("\u{feff}{}", policy("hours", "shop", 3)).replace('\n', "\r\n");
     let repository = Repository::new("windows").file("a.yaml", text);
     repository
@@ -48,7 +48,7 @@ fn a_byte_order_mark_and_the_line_ends_of_windows_are_no_mistake() {
 }
 
 #[test]
-fn letters_that_look_like_others_are_named() {
+fn lookalike_letters_are_reported() {
     for (what, wrong, right, said) in [
         ("quotes", "schedule: \u{201c}0 8 * * *\u{201d}", "write \" instead of \u{201c}", "U+201C"),
         (
@@ -87,7 +87,7 @@ fn letters_that_look_like_others_are_named() {
 }
 
 #[test]
-fn a_prompt_a_directive_and_a_comment_are_pointed_at_where_they_stand() {
+fn a_prompt_a_directive_and_a_comment_are_reported_with_their_positions() {
     for (what, above, expected) in [
         (
             "prompt",

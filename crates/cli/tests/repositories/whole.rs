@@ -42,7 +42,7 @@ fn repository() -> Repository {
 }
 
 #[test]
-fn what_is_found_in_a_repository_is_about_policies_and_their_targets() {
+fn findings_in_a_repository_are_about_policies_and_their_targets() {
     let repository = repository();
     let told = repository.ask("validate", &[]);
     assert_eq!(findings(&told), [""; 0], "{told:#}");

@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_without_a_generation_is_another_edition_when_its_data_is() {
+    fn an_object_without_a_generation_has_a_new_revision_when_its_data_changes() {
         let config_map = |data: &str, label: &str| {
             revision(json!({
                 "apiVersion": "v1", "kind": "ConfigMap",
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_with_a_generation_is_the_same_edition_whatever_its_status_is() {
+    fn an_object_with_a_generation_keeps_its_revision_whatever_its_status() {
         let object = |generation: i64, status: &str| {
             revision(json!({
                 "metadata": { "name": "shop", "generation": generation },

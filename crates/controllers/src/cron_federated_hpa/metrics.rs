@@ -164,7 +164,7 @@ mod tests {
     use crate::cluster::Cluster;
 
     #[test]
-    fn every_missed_firing_is_counted_and_a_superseded_one_is_no_failure() {
+    fn every_missed_firing_is_counted_and_a_superseded_one_is_not_a_failure() {
         let metrics = CronMetrics::default();
         let (at, late) = (Timestamp::UNIX_EPOCH, SignedDuration::from_secs(400));
         let ended = Execution::new(at, at, Ending::Superseded { by: "b".into() });
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_firing_that_was_carried_out_is_counted_with_the_seconds_it_came_late() {
+    fn a_firing_that_was_carried_out_is_counted_with_its_delay_in_seconds() {
         let mut registry = Registry::default();
         let metrics = CronMetrics::default();
         metrics.register(&mut registry);
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_stopped_by_hand_is_neither_missed_nor_failed_and_a_wrong_clock_is_counted() {
+    fn a_stopped_firing_is_neither_missed_nor_failed_and_a_wrong_clock_is_counted() {
         let metrics = CronMetrics::default();
         let at = Timestamp::UNIX_EPOCH;
         let ended = Execution::new(at, at, Ending::Stopped);
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn an_oldest_overdue_firing_is_named_though_there_is_none() {
+    fn the_oldest_overdue_gauge_is_exported_even_if_none_is_overdue() {
         let mut registry = Registry::default();
         let (leading, cluster) = (Leadership::default(), Arc::new(Cluster::default()));
         leading.begin(Fence::open(), cluster);

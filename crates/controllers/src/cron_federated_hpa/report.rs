@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_superseded_firing_is_no_failure() {
+    fn a_superseded_firing_is_not_a_failure() {
         let (scheduled, ending) =
             (at("2026-11-20T09:00:00Z"), Ending::Superseded { by: "b".into() });
         let execution = Execution::new(scheduled, scheduled, ending);
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_missed_together_is_told_once_in_whole_seconds() {
+    fn firings_missed_together_are_one_event_in_whole_seconds() {
         let (first, last) = (at("2026-11-20T08:00:00Z"), at("2026-11-20T09:00:00Z"));
         let late = SignedDuration::new(386, 796_485_599);
         let missed = |count, first| Recorded::Missed { rule: "a".into(), count, first, last, late };
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn what_another_writer_has_undone_is_told_with_both_numbers_and_who_it_was() {
+    fn a_value_undone_by_another_writer_is_reported_with_both_values_and_the_writer() {
         let (scheduled, field) = (at("2026-11-20T09:00:00Z"), Field::Replicas);
         let undone = Recorded::Undone { rule: "a".into(), scheduled, field, set: 5, found: 2 };
         let expected = |writer: &str| {

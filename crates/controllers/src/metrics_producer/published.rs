@@ -81,7 +81,7 @@ mod tests {
     use crate::cluster::Cluster;
 
     #[test]
-    fn numbers_are_told_by_whoever_leads_and_by_nobody_while_everything_is_stopped() {
+    fn only_the_leader_publishes_numbers_and_nobody_does_while_everything_is_stopped() {
         let kind = Kind::of_family(Family::ScheduledCapacity);
         let nodes = kind.identity("default", "nodes");
         let context = CheckContext::new("default", Timestamp::UNIX_EPOCH);

@@ -80,7 +80,7 @@ fn told(object: Value) -> DynamicObject {
 }
 
 #[test]
-fn an_object_that_is_older_than_what_is_known_is_no_news() {
+fn an_object_older_than_the_known_version_is_ignored() {
     let mut watched = Watched::new();
     watched.follower.upsert(told(object("shop", "1", 20, 5)));
     watched.follower.upsert(told(object("shop", "1", 10, 3)));
@@ -90,7 +90,7 @@ fn an_object_that_is_older_than_what_is_known_is_no_news() {
 }
 
 #[test]
-fn whoever_is_not_told_in_a_listing_is_gone() {
+fn an_object_missing_from_a_list_is_gone() {
     let mut watched = Watched::new();
     for name in ["stays", "goes"] {
         watched.follower.upsert(told(object(name, name, 1, 5)));
@@ -104,7 +104,7 @@ fn whoever_is_not_told_in_a_listing_is_gone() {
 }
 
 #[test]
-fn a_listing_of_one_family_says_nothing_of_the_others() {
+fn listing_one_family_does_not_affect_the_others() {
     let mut watched = Watched::new();
     watched.follower.upsert(told(object("stays", "stays", 1, 5)));
     let queues =
@@ -121,7 +121,7 @@ fn a_listing_of_one_family_says_nothing_of_the_others() {
 }
 
 #[test]
-fn an_edit_begins_anew_with_its_target() {
+fn an_edit_clears_the_problem_of_the_target() {
     let mut watched = Watched::new();
     watched.follower.upsert(told(object("shop", "1", 1, 5)));
     let policy = PolicyName::new(Family::CronScaling, identity("shop"));
@@ -138,7 +138,7 @@ fn an_edit_begins_anew_with_its_target() {
 }
 
 #[test]
-fn what_is_being_deleted_is_as_good_as_gone() {
+fn an_object_being_deleted_counts_as_gone() {
     let mut watched = Watched::new();
     watched.follower.upsert(told(object("shop", "1", 1, 5)));
     let mut deleted = object("shop", "1", 2, 5);
@@ -149,7 +149,7 @@ fn what_is_being_deleted_is_as_good_as_gone() {
 }
 
 #[test]
-fn a_new_object_of_an_old_name_knows_nothing_of_the_old_one() {
+fn a_new_object_with_an_old_name_inherits_nothing() {
     let mut watched = Watched::new();
     let mut old = object("shop", "1", 1, 5);
     old["status"] = json!({ "executionHistories": [{
@@ -163,7 +163,7 @@ fn a_new_object_of_an_old_name_knows_nothing_of_the_old_one() {
 }
 
 #[test]
-fn what_we_remember_counts_more_than_what_a_status_says_later() {
+fn memory_outweighs_a_later_status() {
     let mut watched = Watched::new();
     let status = |handled: &str| {
         json!({ "executionHistories": [{
@@ -182,7 +182,7 @@ fn what_we_remember_counts_more_than_what_a_status_says_later() {
 }
 
 #[test]
-fn an_object_that_cannot_be_used_keeps_its_history_and_forgets_what_it_was() {
+fn an_invalid_object_keeps_its_history_and_forgets_its_rules() {
     let mut watched = Watched::new();
     let mut good = object("shop", "1", 1, 5);
     good["status"] = json!({ "executionHistories": [{
@@ -204,7 +204,7 @@ fn an_object_that_cannot_be_used_keeps_its_history_and_forgets_what_it_was() {
 }
 
 #[test]
-fn what_was_not_recorded_survives_two_terms_in_a_row_without_a_turn() {
+fn unwritten_statuses_survive_two_terms_in_a_row_without_a_turn() {
     let unwritten = UnwrittenStatuses::default();
     let mut first = Watched::going_on_from(unwritten.clone());
     first.follower.upsert(told(object("shop", "1", 1, 5)));
@@ -226,7 +226,7 @@ fn what_was_not_recorded_survives_two_terms_in_a_row_without_a_turn() {
 }
 
 #[test]
-fn a_spec_that_is_no_spec_at_all_harms_nobody_else() {
+fn a_malformed_spec_does_not_affect_other_objects() {
     let mut watched = Watched::new();
     let mut odd = object("odd", "1", 1, 5);
     odd["spec"] = json!({ "rules": 7 });
@@ -259,7 +259,7 @@ fn policies_are_found_by_their_target() {
 }
 
 #[test]
-fn once_versions_have_gone_back_what_is_told_is_so_however_old() {
+fn after_versions_went_back_even_older_objects_count() {
     let mut watched = Watched::new();
     watched.follower.upsert(told(object("shop", "1", 2_000, 5)));
     watched.follower.list_complete();

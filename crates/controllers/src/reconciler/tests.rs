@@ -141,7 +141,7 @@ fn target() -> Identity {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_write_that_waited_and_is_wanted_is_sent() {
+async fn a_queued_write_that_is_still_wanted_is_sent() {
     let stage = Stage::set("2026-11-20T09:00:01Z");
     let (replicas, next, _) = stage.wait_while(|_, _| {}).await;
     assert_eq!(replicas, Some(3));
@@ -149,7 +149,7 @@ async fn a_write_that_waited_and_is_wanted_is_sent() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_write_that_waited_until_the_rules_were_suspended_is_not_sent() {
+async fn a_queued_write_is_not_sent_once_the_rules_are_suspended() {
     let suspend = |follower: &mut PolicyFollower, _: &Shown| {
         let mut edited = two_rules();
         edited["metadata"]["generation"] = json!(2);
@@ -164,14 +164,14 @@ async fn a_write_that_waited_until_the_rules_were_suspended_is_not_sent() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_write_that_waited_until_the_object_was_deleted_is_not_sent() {
+async fn a_queued_write_is_not_sent_once_the_object_is_deleted() {
     let delete = |follower: &mut PolicyFollower, _: &Shown| follower.delete(object(two_rules()));
     let (replicas, next, _) = Stage::set("2026-11-20T09:00:01Z").wait_while(delete).await;
     assert_eq!((replicas, next), (Some(1), None));
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_write_that_waited_until_another_object_had_the_name_is_not_sent_nor_remembered_for_it() {
+async fn a_queued_write_is_neither_sent_for_nor_remembered_by_a_new_object_of_the_same_name() {
     let replace = |follower: &mut PolicyFollower, _: &Shown| {
         follower.delete(object(two_rules()));
         let mut another = two_rules();
@@ -187,7 +187,7 @@ async fn a_write_that_waited_until_another_object_had_the_name_is_not_sent_nor_r
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_misses_a_followed_target_waits_for_the_watch_to_tell_of_it() {
+async fn a_missing_watched_target_is_awaited_through_its_watch() {
     let stage = Stage::set("2026-11-20T09:00:01Z");
     stage.shown.set("2026-11-20T08:30:00Z");
     let mut without = two_rules();
@@ -201,7 +201,7 @@ async fn whoever_misses_a_followed_target_waits_for_the_watch_to_tell_of_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_write_that_waited_until_it_was_too_late_is_not_sent_and_is_missed() {
+async fn a_queued_write_past_its_deadline_is_not_sent_and_the_firing_is_missed() {
     let too_late = |_: &mut PolicyFollower, shown: &Shown| shown.set("2026-11-20T09:05:01Z");
     let (replicas, next, stage) = Stage::set("2026-11-20T09:05:01Z").wait_while(too_late).await;
     assert_eq!(replicas, Some(1));
@@ -214,7 +214,7 @@ async fn a_write_that_waited_until_it_was_too_late_is_not_sent_and_is_missed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_write_that_waited_while_everything_was_stopped_for_a_moment_is_never_sent() {
+async fn a_queued_write_is_never_sent_after_even_a_brief_stop() {
     let stage = Stage::set("2026-11-20T09:00:05Z");
     let switch = stage.switch.clone();
     let stop = move |_: &mut PolicyFollower, shown: &Shown| {
@@ -233,8 +233,7 @@ async fn a_write_that_waited_while_everything_was_stopped_for_a_moment_is_never_
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_falls_due_while_everything_is_stopped_is_recorded_and_the_next_firing_is_carried_out()
-{
+async fn a_firing_due_while_stopped_is_recorded_and_the_next_one_is_carried_out() {
     let stage = Stage::set("2026-11-20T09:01:01Z");
     stage.switch.update(Some("wrong values"));
     stage.controller.take_turn(&policy()).await;
@@ -273,7 +272,7 @@ fn no_status_is_asked_for(stage: &Stage) -> impl FnOnce(&mut PolicyFollower, &Sh
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_firing_asks_for_one_status_also_when_everything_was_stopped_once() {
+async fn a_firing_queues_one_status_write_even_after_a_stop() {
     let mut stage = Stage::set("2026-11-20T09:00:01Z");
     stage.shown.set("2026-11-20T08:30:00Z");
     stage.switch.update(Some("wrong values"));
@@ -286,7 +285,7 @@ async fn a_firing_asks_for_one_status_also_when_everything_was_stopped_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_has_nothing_to_fire_is_looked_at_again_while_everything_is_stopped() {
+async fn an_idle_policy_is_rechecked_while_everything_is_stopped() {
     let mut stage = Stage::set("2026-11-20T09:00:01Z");
     let mut edited = two_rules();
     edited["metadata"]["generation"] = json!(2);
@@ -303,7 +302,7 @@ async fn who_has_nothing_to_fire_is_looked_at_again_while_everything_is_stopped(
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_cannot_be_used_is_told_so_while_everything_is_stopped() {
+async fn an_invalid_policy_is_reported_while_everything_is_stopped() {
     let mut stage = Stage::set("2026-11-20T09:00:01Z");
     stage.switch.update(Some("wrong values"));
     let mut edited = two_rules();

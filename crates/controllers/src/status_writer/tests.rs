@@ -72,7 +72,7 @@ impl Recording {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_status_is_written_for_one_version_after_the_other_without_being_told() {
+async fn a_status_is_written_version_after_version_without_watch_events() {
     let recording = Recording::begin();
     assert_eq!(recording.write("one").await, Ok(()));
     assert_eq!(recording.write("two").await, Ok(()));
@@ -81,7 +81,7 @@ async fn a_status_is_written_for_one_version_after_the_other_without_being_told(
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_status_that_meets_one_conflict_after_the_other_is_written_ever_less_often() {
+async fn repeated_conflicts_back_off() {
     let recording = Recording::begin();
     recording.stub.change("cronfederatedhpas", "default", "shop", &json!({ "spec": { "a": 1 } }));
     let mut pauses = Vec::new();
@@ -97,7 +97,7 @@ async fn a_status_that_meets_one_conflict_after_the_other_is_written_ever_less_o
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_record_whose_answer_was_lost_is_tried_again_until_the_change_is_told() {
+async fn a_status_whose_response_was_lost_is_retried_until_the_watch_shows_it() {
     let recording = Recording::begin();
     recording.stub.inject(Fault::lose_answer().matching(ReceivedRequest::is_write));
     assert!(recording.write("once").await.is_err_and(|again| again.is_some()));
@@ -108,7 +108,7 @@ async fn a_record_whose_answer_was_lost_is_tried_again_until_the_change_is_told(
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_record_is_tried_again_whatever_went_wrong() {
+async fn a_status_write_is_retried_after_any_error() {
     let failed = Fault::answer(StatusCode::INTERNAL_SERVER_ERROR, "etcd is gone");
     let forbidden = Fault::answer(StatusCode::FORBIDDEN, "you may not");
     for fault in [Fault::hang(), Fault::silence(), Fault::refuse(), failed, forbidden] {
@@ -120,7 +120,7 @@ async fn a_record_is_tried_again_whatever_went_wrong() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_gone_or_not_ours_any_more_is_not_tried_again() {
+async fn a_status_of_a_deleted_or_replaced_object_is_not_retried() {
     let recording = Recording::begin();
     recording.stub.delete("cronfederatedhpas", "default", "shop");
     assert!(recording.write("early").await.is_err_and(|again| again.is_some()), "nobody knows yet");

@@ -235,7 +235,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_kind_whose_watch_goes_on_is_whole_again_though_nothing_has_changed() {
+    fn a_kind_is_complete_again_once_its_watch_resumes_even_without_changes() {
         let turns = Arc::new(WorkQueue::new(Clock::from_fn(|| Timestamp::UNIX_EPOCH)));
         let (following, mut follower) = follower(Kind::Deployment, Arc::default(), turns);
         let unseen = WatchFailure { is_absent: false, reason: "cut".to_owned() };
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_target_stays_as_it_was_told_last_until_a_listing_no_longer_has_it() {
+    fn a_target_keeps_its_last_known_state_until_a_list_no_longer_contains_it() {
         let turns = Arc::new(WorkQueue::new(Clock::from_fn(|| Timestamp::UNIX_EPOCH)));
         let cluster = Arc::new(Cluster::default());
         let (_, mut follower) =
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn the_writer_of_a_number_is_whoever_has_set_it_but_not_ourselves() {
+    fn the_writer_of_a_value_is_its_field_manager_unless_it_is_us() {
         let entry = |manager: &str, field: &str| json!({ "manager": manager, "operation": "Update", "fieldsV1": { "f:spec": { field: {} } } });
         let writer = |owners: &[(&str, &str)]| {
             let entries: Vec<_> =

@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn whoever_finds_a_full_lane_waits_as_long_as_it_moves() {
+    async fn a_turn_waits_for_a_full_lane_as_long_as_it_makes_progress() {
         let lanes = lanes();
         let mut full = Vec::new();
         for _ in 0..MAX_READS_PER_KIND {
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn whoever_finds_a_lane_full_that_has_stood_still_gives_up_at_once() {
+    async fn a_turn_gives_up_at_once_on_a_full_lane_that_is_stuck() {
         let lanes = lanes();
         let mut full = Vec::new();
         for _ in 0..MAX_READS_PER_KIND {
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_lane_that_hangs_lets_one_through_until_it_is_answered() {
+    async fn a_stuck_lane_admits_one_probe_until_it_is_answered() {
         let lanes = lanes();
         let first = lanes.read().await.expect("there is room");
         first.note(false);
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn that_a_kind_hangs_is_told_once_a_minute() {
+    async fn a_hanging_kind_is_logged_once_a_minute() {
         let lane = Lane::new("Hung".to_owned(), 1);
         let mut told = 0;
         for _ in 0..13 {

@@ -59,7 +59,7 @@ fn stub(hung: usize) -> Stub {
 }
 
 #[tokio::test(start_paused = true)]
-async fn kinds_of_a_group_that_hangs_hold_up_no_other_kind() {
+async fn a_hanging_api_group_holds_up_no_other_kind() {
     let stub = stub(0);
     stub.inject(Fault::hang().path_contains("/apis/hangs.example.com").always());
     let mut bench = TestBench::at(BEGIN, &stub);
@@ -77,7 +77,7 @@ async fn kinds_of_a_group_that_hangs_hold_up_no_other_kind() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn scales_that_hang_hold_up_no_other_kind() {
+async fn hanging_scales_hold_up_no_other_kind() {
     let stub = stub(1_200);
     let hangs = Fault::hang().path_contains("/apis/hangs.example.com/v1/");
     stub.inject(hangs.matching(from("09:00:00")).always());
@@ -107,7 +107,7 @@ async fn a_kind_that_answers_again_in_time_is_carried_out_in_time() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_target_that_was_made_just_before_and_not_told_of_yet_is_found() {
+async fn a_target_created_just_before_its_watch_event_is_found() {
     let stub = Stub::new();
     // The view of the kind lags behind.
     stub.inject(Fault::silence().matching(ReceivedRequest::is_watch).always());
@@ -127,7 +127,7 @@ async fn a_target_that_was_made_just_before_and_not_told_of_yet_is_found() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_right_that_is_granted_mends_the_condition_within_a_minute_and_a_half_without_a_write() {
+async fn a_granted_permission_clears_the_condition_within_90_seconds_without_a_write() {
     let granted = at("09:30:00");
     let stub = stub(0);
     let may_not = Fault::answer(
@@ -152,7 +152,7 @@ async fn a_right_that_is_granted_mends_the_condition_within_a_minute_and_a_half_
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_another_writer_puts_back_at_once_is_noticed_and_not_fought() {
+async fn a_value_another_writer_reverts_at_once_is_reported_and_not_rewritten() {
     let stub = stub(0);
     let mut bench = TestBench::at(BEGIN, &stub);
     bench.upsert(at_nine("healthy-1", "apps/v1", "Deployment"));
@@ -178,7 +178,7 @@ async fn what_another_writer_puts_back_at_once_is_noticed_and_not_fought() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_follower_of_targets_that_falls_over_does_not_do_so_unnoticed() {
+async fn a_panicking_target_watch_is_detected() {
     let mut bench = TestBench::at(BEGIN, &stub(0));
     bench.upsert(at_nine("healthy-1", "apps/v1", "Deployment"));
     bench.run(1).await;
@@ -190,7 +190,7 @@ async fn a_follower_of_targets_that_falls_over_does_not_do_so_unnoticed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_not_admitted_is_no_missing_right() {
+async fn a_denial_by_admission_is_not_a_missing_permission() {
     let stub = stub(0);
     let denied = "admission webhook \"few\" denied the request: too many";
     let denied = Fault::answer(StatusCode::FORBIDDEN, denied);
@@ -208,7 +208,7 @@ async fn what_is_not_admitted_is_no_missing_right() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn of_many_forbidden_targets_a_few_at_a_time_are_tried_and_not_for_long() {
+async fn forbidden_targets_are_tried_a_few_at_a_time_and_briefly() {
     const FORBIDDEN: usize = 60;
     let stub = Stub::new();
     for number in 0..FORBIDDEN {
@@ -252,7 +252,7 @@ fn is_scaling(asked: &ReceivedRequest) -> bool {
 }
 
 #[tokio::test(start_paused = true)]
-async fn whatever_becomes_of_the_first_attempts_a_firing_is_carried_out_once() {
+async fn a_firing_is_carried_out_once_whatever_happens_to_its_first_attempts() {
     let answer = |code| Fault::answer(code, "injected by a test");
     let busy = || Fault::wait(StatusCode::TOO_MANY_REQUESTS, 3);
     for (fault, times) in [
@@ -282,7 +282,7 @@ async fn whatever_becomes_of_the_first_attempts_a_firing_is_carried_out_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_target_that_somebody_changes_at_the_same_time_is_decided_over_as_it_is_by_then() {
+async fn a_conflicting_change_of_a_target_leads_to_a_fresh_decision() {
     let changes = [
         (json!({ "metadata": { "labels": { "tide": "high" } } }), 2, 2),
         (json!({ "spec": { "replicas": 2 } }), 2, 3),
@@ -309,7 +309,7 @@ async fn a_target_that_somebody_changes_at_the_same_time_is_decided_over_as_it_i
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_view_that_was_lost_and_forgotten_is_complete_again_before_the_next_firing() {
+async fn a_watch_that_expired_is_complete_again_before_the_next_firing() {
     let stub = stub(0);
     let mut bench = TestBench::at(BEGIN, &stub);
     bench.upsert(at_nine("healthy-1", "apps/v1", "Deployment"));

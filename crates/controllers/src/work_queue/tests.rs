@@ -67,7 +67,7 @@ async fn run_writing(
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_turn_comes_when_it_was_asked_for() {
+async fn a_turn_comes_at_the_requested_instant() {
     let queue = queue();
     queue.wake(&policy("a"));
     let took = run(&queue, 30, |_| Some(at(20))).await;
@@ -76,7 +76,7 @@ async fn a_turn_comes_when_it_was_asked_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_is_woken_during_a_turn_has_another_one_after_it() {
+async fn a_policy_woken_during_its_turn_gets_another_one_afterwards() {
     let queue = queue();
     queue.wake(&policy("a"));
     let wakes = Arc::clone(&queue);
@@ -94,7 +94,7 @@ async fn who_is_woken_during_a_turn_has_another_one_after_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_is_gone_has_no_turn_any_more_whatever_it_asked_for() {
+async fn a_deleted_policy_gets_no_more_turns() {
     let queue = queue();
     queue.wake(&policy("a"));
     queue.wake(&policy("b"));
@@ -109,7 +109,7 @@ async fn who_is_gone_has_no_turn_any_more_whatever_it_asked_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_turn_that_falls_over_is_taken_again_later_and_harms_nobody_else() {
+async fn a_panicking_turn_is_retried_later_and_affects_no_other() {
     let queue = queue();
     queue.wake(&policy("falls"));
     queue.wake(&policy("stands"));
@@ -139,7 +139,7 @@ async fn a_turn_that_falls_over_is_taken_again_later_and_harms_nobody_else() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_is_due_and_woken_has_one_turn() {
+async fn a_policy_that_is_both_due_and_woken_gets_one_turn() {
     let queue = queue();
     queue.lock().agenda.set(&policy("a"), Some(at(0)));
     queue.wake(&policy("a"));
@@ -147,7 +147,7 @@ async fn who_is_due_and_woken_has_one_turn() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_turn_that_asks_for_the_past_is_taken_again_at_once() {
+async fn a_turn_requested_for_the_past_comes_at_once() {
     let queue = queue();
     queue.lock().agenda.set(&policy("a"), Some(at(5)));
     let asked = AtomicUsize::new(0);
@@ -156,7 +156,7 @@ async fn a_turn_that_asks_for_the_past_is_taken_again_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn when_a_clock_that_was_ahead_is_put_right_everybody_has_a_turn_soon() {
+async fn every_policy_gets_a_turn_once_a_fast_clock_is_corrected() {
     let begin = tokio::time::Instant::now();
     let clock = Clock::from_fn(move || {
         let elapsed = SignedDuration::try_from(begin.elapsed()).expect("it is short");
@@ -172,7 +172,7 @@ async fn when_a_clock_that_was_ahead_is_put_right_everybody_has_a_turn_soon() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn in_a_hurry_nobody_waits_for_a_later_turn() {
+async fn waking_all_brings_every_later_turn_forward() {
     let queue = queue();
     queue.lock().agenda.set(&policy("a"), Some(at(1000)));
     queue.wake_all();
@@ -180,7 +180,7 @@ async fn in_a_hurry_nobody_waits_for_a_later_turn() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_is_longest_overdue_comes_first_however_many_fall_due_meanwhile() {
+async fn the_longest_overdue_policy_comes_first_however_many_fall_due_meanwhile() {
     let queue = queue();
     for (name, due) in [("a", 10), ("b", 10), ("c", 12), ("d", 11)] {
         queue.lock().agenda.set(&policy(name), Some(at(due)));
@@ -222,7 +222,7 @@ async fn policies_of_one_target_take_their_turns_for_an_instant_in_the_order_of_
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_is_gone_while_another_writes_the_same_has_no_turn() {
+async fn a_policy_deleted_while_held_up_by_another_gets_no_turn() {
     let queue = queue();
     for name in ["a", "b", "c"] {
         queue.wake(&policy(name));

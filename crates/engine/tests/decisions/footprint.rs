@@ -99,7 +99,7 @@ fn rules_read_their_target_and_write_the_fields_they_can_set() {
 }
 
 #[test]
-fn a_policy_that_cannot_be_used_is_an_island_that_touches_nothing() {
+fn an_invalid_policy_is_an_island_that_touches_nothing() {
     let mut world = World::default();
     add_rules_of(&mut world, "rules", "shop");
     let broken = PolicyObject { policy: None, created: None, memory: None };
@@ -117,7 +117,7 @@ fn a_world_without_policies_has_no_islands() {
 }
 
 #[test]
-fn a_part_of_a_world_has_what_its_policies_touch_and_nothing_else() {
+fn a_part_of_a_world_has_only_what_its_policies_touch() {
     let mut world = World::default();
     for (name, target) in [("a", "shop"), ("b", "shop"), ("c", "till")] {
         add_rules_of(&mut world, name, target);

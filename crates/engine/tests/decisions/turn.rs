@@ -41,7 +41,7 @@ fn a_turn_that_is_not_closed_leaves_no_trace() {
 }
 
 #[test]
-fn a_whole_turn_is_an_opening_what_the_world_does_and_a_closing() {
+fn a_whole_turn_opens_applies_and_closes() {
     let (mut one, mut other) = (hourly(), hourly());
     one.turn(monday("09:03"));
     let name = other.name();
@@ -52,7 +52,7 @@ fn a_whole_turn_is_an_opening_what_the_world_does_and_a_closing() {
 }
 
 #[test]
-fn a_policy_without_anything_usable_has_no_turn() {
+fn a_policy_without_a_usable_rule_has_no_turn() {
     let mut scaling = hourly();
     break_rules(&mut scaling);
     let reach = Reach::everything();
@@ -62,7 +62,7 @@ fn a_policy_without_anything_usable_has_no_turn() {
 }
 
 #[test]
-fn a_policy_that_is_not_there_has_no_turn() {
+fn a_missing_policy_has_no_turn() {
     let mut scaling = hourly();
     let name = scaling.name();
     scaling.world.remove_policy(&name);
@@ -70,7 +70,7 @@ fn a_policy_that_is_not_there_has_no_turn() {
 }
 
 #[test]
-fn a_policy_edited_before_the_closing_has_done_what_it_said_before_and_keeps_it() {
+fn a_policy_edited_before_closing_records_what_the_old_rules_did() {
     let mut scaling = hourly();
     let open = scaling.open(monday("09:03"));
     scaling.edit(&[rule("r", "3 * * * *", 7)]);
@@ -86,7 +86,7 @@ fn a_policy_edited_before_the_closing_has_done_what_it_said_before_and_keeps_it(
 }
 
 #[test]
-fn an_attempt_in_vain_of_a_policy_edited_before_the_closing_is_given_up() {
+fn a_failed_attempt_of_a_policy_edited_before_closing_is_given_up() {
     let mut scaling = hourly();
     let open = scaling.open(monday("09:03"));
     scaling.edit(&[rule("r", "3 * * * *", 7)]);
@@ -99,7 +99,7 @@ fn an_attempt_in_vain_of_a_policy_edited_before_the_closing_is_given_up() {
 }
 
 #[test]
-fn a_policy_made_unusable_before_the_closing_keeps_its_history_and_tries_nothing() {
+fn a_policy_invalidated_before_closing_keeps_its_history_and_retries_nothing() {
     let mut scaling = hourly();
     scaling.turn(monday("09:03"));
     scaling.set_replicas(1);
@@ -123,7 +123,7 @@ fn a_policy_made_unusable_before_the_closing_keeps_its_history_and_tries_nothing
 }
 
 #[test]
-fn what_was_done_for_a_policy_made_unusable_before_the_closing_is_told_and_kept() {
+fn the_result_for_a_policy_invalidated_before_closing_is_recorded_and_remembered() {
     let mut scaling = hourly();
     let open = scaling.open(monday("09:03"));
     break_rules(&mut scaling);
@@ -133,7 +133,7 @@ fn what_was_done_for_a_policy_made_unusable_before_the_closing_is_told_and_kept(
 }
 
 #[test]
-fn what_was_done_for_a_policy_removed_before_the_closing_is_told_and_not_remembered() {
+fn the_result_for_a_policy_removed_before_closing_is_recorded_but_not_remembered() {
     let mut scaling = hourly();
     let open = scaling.open(monday("09:03"));
     let name = scaling.name();
@@ -145,7 +145,7 @@ fn what_was_done_for_a_policy_removed_before_the_closing_is_told_and_not_remembe
 }
 
 #[test]
-fn when_to_wake_is_counted_from_the_opening() {
+fn the_next_wake_is_computed_from_the_opening() {
     let rules = [rule("r", "3 * * * *", 5), rule("next", "4 * * * *", 6)];
     let mut scaling = Scaling::of_workload(1, &rules);
     scaling.turn(monday("09:00"));
@@ -158,7 +158,7 @@ fn when_to_wake_is_counted_from_the_opening() {
 }
 
 #[test]
-fn the_pause_after_an_attempt_in_vain_is_counted_from_the_closing() {
+fn the_backoff_after_a_failed_attempt_counts_from_the_closing() {
     let mut scaling = hourly();
     let open = scaling.open(monday("09:03"));
     let turn = open.close(&mut scaling.world, vec![Outcome::Conflict], monday("09:03:20"));
@@ -172,7 +172,7 @@ fn office_hours() -> Producer {
 }
 
 #[test]
-fn a_schedule_edited_before_the_closing_has_published_what_it_said_before() {
+fn a_schedule_edited_before_closing_publishes_the_old_value() {
     let mut producer = office_hours();
     let open = producer.open(monday("09:00"));
     let edited = Schedule::utc(1).with(6, "hours=9", "hours=17").published();
@@ -186,7 +186,7 @@ fn a_schedule_edited_before_the_closing_has_published_what_it_said_before() {
 }
 
 #[test]
-fn a_schedule_made_unusable_or_removed_before_the_closing_publishes_nothing_any_more() {
+fn a_schedule_invalidated_or_removed_before_closing_publishes_nothing() {
     let mut broken = office_hours();
     let open = broken.open(monday("09:00"));
     let nothing = PolicyObject { policy: None, created: None, memory: None };
@@ -204,7 +204,7 @@ fn a_schedule_made_unusable_or_removed_before_the_closing_publishes_nothing_any_
 }
 
 #[test]
-fn a_late_turn_of_a_schedule_still_says_who_has_opened_or_closed() {
+fn a_late_turn_of_a_schedule_still_records_openings_and_closings() {
     let said = |at: &str| {
         let schedule =
             Schedule::utc(1).with(4, "hours=9", "hours=12").with(6, "hours=12", "hours=17");

@@ -21,7 +21,7 @@ fn value(explanation: &Explanation, field: Field) -> Option<u32> {
 }
 
 #[test]
-fn the_rule_that_fired_last_has_won_and_the_others_wait() {
+fn the_rule_that_fired_last_wins_and_the_others_are_not_due() {
     let rules = vec![
         rule("open", "0 8 * * *", 10),
         rule("close", "0 20 * * *", 3),
@@ -55,7 +55,7 @@ fn an_instant_at_which_a_rule_fires_is_explained_by_that_firing() {
 }
 
 #[test]
-fn rules_that_hold_one_bound_each_have_both_won() {
+fn two_rules_that_each_set_one_bound_both_win() {
     let rules = vec![
         bounds("floor", "0 6 * * *", Some(4), None),
         bounds("ceiling", "0 7 * * *", None, Some(8)),
@@ -71,7 +71,7 @@ fn rules_that_hold_one_bound_each_have_both_won() {
 }
 
 #[test]
-fn a_rule_whose_value_another_policy_has_replaced_has_lost() {
+fn a_rule_whose_value_another_policy_replaced_loses() {
     let world = Building::default()
         .scaling("day", to_workload("shop"), vec![rule("up", "0 8 * * *", 10)])
         .scaling("night", to_workload("shop"), vec![rule("down", "0 20 * * *", 2)])
@@ -83,7 +83,7 @@ fn a_rule_whose_value_another_policy_has_replaced_has_lost() {
 }
 
 #[test]
-fn a_schedule_tells_who_won_who_lost_and_who_is_closed() {
+fn a_schedule_is_explained_with_winners_losers_and_closed_behaviours() {
     let behaviours = vec![daily("9", "17", 5, 0), daily("8", "12", 9, 1), daily("20", "22", 2, 0)];
     let world = Building::default().schedule("nodes", 1, behaviours).world();
     let explanation = explain(&world, &schedule("nodes"), at("2026-03-02T10:00:00Z")).unwrap();
@@ -100,7 +100,7 @@ fn a_schedule_tells_who_won_who_lost_and_who_is_closed() {
 }
 
 #[test]
-fn a_policy_that_is_not_there_has_no_explanation() {
+fn a_missing_policy_has_no_explanation() {
     let world = Building::default().world();
     assert_eq!(explain(&world, &schedule("nodes"), at("2026-03-02T10:00:00Z")), None);
 }

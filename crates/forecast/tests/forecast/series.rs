@@ -29,14 +29,14 @@ pub(crate) fn assert_well_formed(series: &Series, period: Period) {
 }
 
 #[test]
-fn a_rule_that_sets_the_same_again_does_not_begin_a_new_segment() {
+fn a_rule_that_repeats_its_value_does_not_start_a_new_segment() {
     let rules = vec![rule("ten", "0 8 * * *", 10)];
     let world = Building::default().scaling("s", to_workload("shop"), rules).world();
     assert_eq!(told(&series(&world, week(), Field::Replicas)), ["02 00:00 10 s/ten"]);
 }
 
 #[test]
-fn another_rule_that_sets_the_same_value_begins_a_new_segment() {
+fn another_rule_that_sets_the_same_value_starts_a_new_segment() {
     let rules = vec![rule("a", "0 8 * * *", 10), rule("b", "0 20 * * *", 10)];
     let world = Building::default().scaling("s", to_workload("shop"), rules).world();
     let day = period("2026-03-02T00:00:00Z", "2026-03-03T00:00:00Z");
@@ -58,7 +58,7 @@ fn of_two_firings_at_one_instant_only_the_last_shows() {
 }
 
 #[test]
-fn two_policies_that_write_one_target_are_one_series_and_told() {
+fn two_policies_that_write_one_target_share_one_series() {
     let world = Building::default()
         .scaling("day", to_workload("shop"), vec![rule("up", "0 8 * * *", 10)])
         .scaling("night", to_workload("shop"), vec![rule("down", "0 20 * * *", 2)])
@@ -159,7 +159,7 @@ fn the_segment_of_an_instant_is_the_one_it_lies_in() {
 }
 
 #[test]
-fn narrowing_leaves_the_series_that_remain_as_they_were() {
+fn narrowing_does_not_change_the_remaining_series() {
     let world = Building::default()
         .scaling("a", to_workload("one"), vec![rule("up", "0 8 * * *", 10)])
         .scaling("b", to_workload("two"), vec![rule("up", "0 9 * * *", 10)])
@@ -171,6 +171,6 @@ fn narrowing_leaves_the_series_that_remain_as_they_were() {
 }
 
 #[test]
-fn nothing_to_forecast_is_no_series() {
+fn nothing_to_forecast_means_no_series() {
     assert_eq!(all_series(&World::default(), week()), []);
 }

@@ -9,7 +9,7 @@ use crate::builders::*;
 const DAY: (&str, &str) = ("2026-03-05T00:00:00Z", "2026-03-06T00:00:00Z");
 
 #[test]
-fn the_last_firing_before_the_beginning_has_left_its_value() {
+fn the_last_firing_before_the_start_leaves_its_value() {
     let rules = vec![rule("open", "0 8 * * *", 10), rule("close", "0 20 * * *", 3)];
     let world = Building::default().workload("shop", 7).scaling("s", to_workload("shop"), rules);
     let series = series(&world.world(), period(DAY.0, DAY.1), Field::Replicas);
@@ -25,7 +25,7 @@ fn the_last_firing_may_have_been_years_ago() {
 }
 
 #[test]
-fn a_firing_at_the_very_beginning_belongs_to_the_period() {
+fn a_firing_at_the_very_start_belongs_to_the_period() {
     let rules = vec![rule("open", "0 8 * * *", 10), rule("close", "0 20 * * *", 3)];
     let world = Building::default().scaling("s", to_workload("shop"), rules).world();
     let from_eight = period("2026-03-05T08:00:00Z", "2026-03-05T09:00:00Z");
@@ -35,7 +35,7 @@ fn a_firing_at_the_very_beginning_belongs_to_the_period() {
 }
 
 #[test]
-fn where_no_rule_ever_fired_the_given_value_holds() {
+fn without_any_firing_the_given_value_applies() {
     let rules = vec![suspended(rule("open", "0 8 * * *", 10))];
     let world = Building::default().workload("shop", 7).scaling("s", to_workload("shop"), rules);
     let series = series(&world.world(), period(DAY.0, DAY.1), Field::Replicas);
@@ -43,7 +43,7 @@ fn where_no_rule_ever_fired_the_given_value_holds() {
 }
 
 #[test]
-fn what_nobody_knows_is_unknown_and_said_to_be() {
+fn an_unknown_value_is_reported_as_unknown() {
     let rules = vec![bounds("max", "0 8 * * *", None, Some(10))];
     let world = Building::default().scaling("s", to_autoscaler("shop"), rules).world();
     let from_to = period(DAY.0, DAY.1);
@@ -59,7 +59,7 @@ fn what_nobody_knows_is_unknown_and_said_to_be() {
 }
 
 #[test]
-fn what_is_assumed_holds_instead_of_anything_else_until_a_rule_fires() {
+fn an_assumed_value_applies_until_a_rule_fires() {
     let rules = vec![rule("open", "0 8 * * *", 10)];
     let world = Building::default().workload("shop", 7).scaling("s", to_workload("shop"), rules);
     let world = world.world();
@@ -73,7 +73,7 @@ fn what_is_assumed_holds_instead_of_anything_else_until_a_rule_fires() {
 }
 
 #[test]
-fn an_assumed_bound_is_what_the_rules_then_meet() {
+fn rules_start_from_an_assumed_bound() {
     let rules = vec![bounds("more", "0 8 * * *", Some(20), None)];
     let world = Building::default().autoscaler("shop", 1, 50);
     let world = world.scaling("s", to_autoscaler("shop"), rules).world();
@@ -105,7 +105,7 @@ fn the_bound_that_was_moved_out_of_the_way_long_ago_stays_moved() {
 }
 
 #[test]
-fn a_schedule_says_what_it_says_whatever_was_before() {
+fn a_schedule_does_not_depend_on_the_past() {
     let world = Building::default().schedule("nodes", 1, vec![daily("9", "17", 5, 0)]).world();
     let midday = period("2026-03-05T12:00:00Z", "2026-03-06T12:00:00Z");
     let value = series(&world, midday, Field::Value);

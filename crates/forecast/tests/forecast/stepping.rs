@@ -191,7 +191,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..Default::default() })]
 
     #[test]
-    fn segments_equal_what_the_rules_say_at_every_minute(
+    fn segments_match_the_rules_at_every_minute(
         world in worlds(),
         // Around the clock changes of the zones, and any day of the year.
         day in prop_oneof![Just(66), Just(86), Just(93), Just(275), Just(297), Just(304), 0..365_i64],
@@ -213,7 +213,7 @@ proptest! {
     }
 
     #[test]
-    fn one_clock_over_the_whole_world_says_what_a_clock_a_target_says(world in worlds()) {
+    fn one_clock_for_the_whole_world_agrees_with_one_clock_per_target(world in worlds()) {
         let period = period("2026-10-24T00:00:00Z", "2026-10-27T00:00:00Z");
         let all = all_series(&world, period);
         let mut clock = Simulation::start(world, period.from(), &AssumedValues::new());
@@ -236,7 +236,7 @@ proptest! {
 }
 
 #[test]
-fn the_loop_that_steps_finds_a_forecast_wrong_that_is_shifted_by_a_minute() {
+fn stepping_detects_a_forecast_shifted_by_a_minute() {
     let rules = vec![rule("open", "0 8 * * *", 10), rule("close", "0 20 * * *", 3)];
     let world = Building::default().workload("shop", 7);
     let world = world.scaling("s", to_workload("shop"), rules).world();

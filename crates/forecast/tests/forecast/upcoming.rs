@@ -20,7 +20,7 @@ fn told(event: &Event) -> String {
 }
 
 #[test]
-fn firings_and_boundaries_of_everything_come_in_order_of_time() {
+fn firings_and_boundaries_come_in_order_of_time() {
     let rules = vec![rule("open", "0 8 * * *", 10), rule("close", "0 17 * * *", 3)];
     let world = Building::default()
         .scaling("s", to_workload("shop"), rules)
@@ -43,7 +43,7 @@ fn firings_and_boundaries_of_everything_come_in_order_of_time() {
 }
 
 #[test]
-fn a_boundary_at_the_very_beginning_is_told() {
+fn a_boundary_at_the_very_start_is_listed() {
     let world = Building::default().schedule("nodes", 1, vec![daily("9", "17", 5, 0)]).world();
     let nine = period("2026-03-02T09:00:00Z", "2026-03-02T10:00:00Z");
     let events: Vec<_> = Upcoming::new(world, nine, &AssumedValues::new()).collect();
@@ -52,7 +52,7 @@ fn a_boundary_at_the_very_beginning_is_told() {
 }
 
 #[test]
-fn a_firing_that_changes_nothing_is_told_and_so_is_one_of_which_nothing_is_left() {
+fn firings_that_change_nothing_or_are_superseded_are_listed() {
     let rules = vec![rule("a", "0 8 * * *", 10), rule("b", "0 8 * * *", 11)];
     let world = Building::default().scaling("s", to_workload("shop"), rules).world();
     let day = period("2026-03-02T00:00:00Z", "2026-03-03T00:00:00Z");

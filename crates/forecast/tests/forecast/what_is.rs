@@ -36,7 +36,7 @@ fn seen_at_noon(replicas: u32) -> Building {
 }
 
 #[test]
-fn a_forecast_of_a_cluster_begins_with_the_live_value_and_who_set_it() {
+fn a_forecast_of_a_cluster_starts_with_the_live_value_and_its_writer() {
     let world = seen_at_noon(10).world();
     let from_now = period("2026-03-05T12:00:00Z", "2026-03-06T12:00:00Z");
     let series = series(&world, from_now, Field::Replicas);
@@ -45,7 +45,7 @@ fn a_forecast_of_a_cluster_begins_with_the_live_value_and_who_set_it() {
 }
 
 #[test]
-fn a_value_that_somebody_has_changed_by_hand_is_what_it_is_and_says_so() {
+fn a_value_changed_by_hand_is_kept_and_reported() {
     let world = seen_at_noon(7).world();
     let from_now = period("2026-03-05T12:00:00Z", "2026-03-06T00:00:00Z");
     let series = series(&world, from_now, Field::Replicas);
@@ -55,7 +55,7 @@ fn a_value_that_somebody_has_changed_by_hand_is_what_it_is_and_says_so() {
 }
 
 #[test]
-fn a_firing_that_a_cluster_has_missed_is_missed_and_the_value_stays() {
+fn a_firing_that_a_cluster_missed_stays_missed_and_the_value_stays() {
     let rules = open_and_close();
     let memory = Memory {
         rules: vec![
@@ -100,7 +100,7 @@ fn a_firing_that_a_cluster_can_still_make_up_for_comes_at_once() {
 }
 
 #[test]
-fn a_beginning_that_lies_ahead_is_reached_by_running_there() {
+fn a_start_in_the_future_is_reached_by_running_up_to_it() {
     let world = seen_at_noon(7).world();
     let before_eight = period("2026-03-05T19:00:00Z", "2026-03-05T21:00:00Z");
     let series_before = series(&world, before_eight, Field::Replicas);
@@ -111,7 +111,7 @@ fn a_beginning_that_lies_ahead_is_reached_by_running_there() {
 }
 
 #[test]
-fn a_beginning_that_lies_behind_is_replayed_and_says_so() {
+fn a_start_in_the_past_is_replayed_and_reported() {
     let world = seen_at_noon(7).world();
     let behind = period("2026-03-04T12:00:00Z", "2026-03-04T21:00:00Z");
     let series = series(&world, behind, Field::Replicas);
@@ -121,7 +121,7 @@ fn a_beginning_that_lies_behind_is_replayed_and_says_so() {
 }
 
 #[test]
-fn an_object_without_a_status_begins_with_its_creation() {
+fn an_object_without_a_status_starts_at_its_creation() {
     let world = Building::default()
         .workload("shop", 7)
         .scaling("s", to_workload("shop"), open_and_close())
@@ -133,7 +133,7 @@ fn an_object_without_a_status_begins_with_its_creation() {
 }
 
 #[test]
-fn a_status_in_a_file_is_gone_on_from() {
+fn a_run_continues_from_a_status_in_a_file() {
     let rules = open_and_close();
     let memory = Memory { rules: vec![handled(&rules[0], "2026-03-05T08:00:00Z", 10)] };
     let world = Building::default()
@@ -148,7 +148,7 @@ fn a_status_in_a_file_is_gone_on_from() {
 }
 
 #[test]
-fn a_rule_that_a_status_does_not_know_never_fires_for_the_past() {
+fn a_rule_missing_from_a_status_never_fires_for_the_past() {
     let rules = open_and_close();
     let memory = Memory { rules: vec![handled(&rules[0], "2026-03-05T08:00:00Z", 10)] };
     let world = Building::default()
@@ -162,7 +162,7 @@ fn a_rule_that_a_status_does_not_know_never_fires_for_the_past() {
 }
 
 #[test]
-fn two_stretches_of_time_say_what_one_says() {
+fn two_consecutive_periods_agree_with_one_long_period() {
     // Nobody names the upper bound; which of the two has moved it must not depend on the beginning.
     let rules = || {
         vec![
@@ -200,7 +200,7 @@ fn an_assumed_bound_makes_the_other_one_make_way() {
 }
 
 #[test]
-fn a_winner_has_won_since_it_began_to_win_and_not_since_its_window_opened() {
+fn a_winner_is_shown_since_it_began_to_win_not_since_its_opening() {
     let behaviours = vec![daily("8", "18", 5, 0), daily("7", "12", 9, 1)];
     let world = Building::default().schedule("nodes", 1, behaviours).world();
     let explanation = explain(&world, &schedule("nodes"), at("2026-03-02T15:00:00Z")).unwrap();
@@ -210,7 +210,7 @@ fn a_winner_has_won_since_it_began_to_win_and_not_since_its_window_opened() {
 }
 
 #[test]
-fn what_a_status_tells_of_a_failed_firing_is_repeated() {
+fn the_message_of_a_failed_firing_is_repeated() {
     let rules = vec![
         rule("late", "0 8 * * *", 10),
         rule("lost", "0 8 * * *", 5),
@@ -245,7 +245,7 @@ fn what_a_status_tells_of_a_failed_firing_is_repeated() {
 }
 
 #[test]
-fn a_rule_that_was_edited_is_not_explained_by_what_it_did_before() {
+fn an_edited_rule_is_not_explained_by_its_earlier_firings() {
     let before = rule("up", "0 8 * * *", 10);
     let memory = Memory { rules: vec![handled(&before, "2026-03-05T08:00:00Z", 10)] };
     let world = Building::default()
@@ -258,7 +258,7 @@ fn a_rule_that_was_edited_is_not_explained_by_what_it_did_before() {
 }
 
 #[test]
-fn the_creation_of_one_policy_says_nothing_of_another() {
+fn the_creation_of_one_policy_does_not_affect_another() {
     let old = vec![rule("up", "0 9 1 * *", 5)];
     let world = Building::default()
         .workload("shop", 7)

@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pod_that_is_as_it_should_be_is_not_reported_again() {
+    fn an_up_to_date_pod_is_not_reported_again() {
         let same = pod(&json!({"status": {"phase": "Running", "conditions": [
             {"type": "Ready", "status": "False"},
         ]}}));

@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_file_with_another_content_is_found_and_no_other() {
+    async fn only_a_file_with_changed_content_is_detected() {
         let (_folder, paths) = written(&["ca.crt", "client.crt"]);
         let read_once = ReadOnce::read(paths.clone());
         assert_eq!(is_replaced(&read_once).await, None);
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_file_that_is_gone_or_empty_ends_nothing() {
+    async fn a_missing_or_empty_file_is_ignored() {
         let (_folder, paths) = written(&["ca.crt"]);
         let read_once = ReadOnce::read(paths.clone());
         fs::write(&paths[0], "").expect("it is written");
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_file_that_is_still_being_written_is_waited_for() {
+    async fn a_file_still_being_written_is_awaited() {
         let (_folder, paths) = written(&["ca.crt"]);
         let read_once = ReadOnce::read(paths.clone());
         let waiting = tokio::spawn(async move { read_once.replaced().await });
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn the_files_of_the_chosen_context_count_and_not_what_is_written_beside_them() {
+    fn only_the_files_of_the_selected_context_count_not_inline_data() {
         let kubeconfig = Kubeconfig::from_yaml(
             "
             current-context: here

@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn one_address_never_has_all_places() {
+    fn one_address_never_takes_all_places() {
         let places = Places::new(3, 2);
         let stranger = [1, 1, 1].map(|last| places.take(address(last)));
         assert_eq!(lost(&stranger), [true, false, false]);
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_not_asked_makes_way_before_who_has_and_the_oldest_first() {
+    fn silent_connections_make_way_before_active_ones_and_the_oldest_first() {
         let places = Places::new(3, 3);
         let held = [1, 2, 3].map(|last| places.take(address(last)));
         held[0].has_asked();
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_that_is_given_back_can_be_taken_again() {
+    fn a_released_place_can_be_taken_again() {
         let places = Places::new(1, 1);
         for _ in 0..3 {
             let place = places.take(address(1));
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_written_as_one_of_the_other_protocol_is_the_same_one() {
+    fn an_ipv4_mapped_ipv6_address_is_the_same_address() {
         let places = Places::new(2, 1);
         let first = places.take(address(1));
         let _mapped = places.take("::ffff:10.0.0.1".parse().expect("it is an address"));

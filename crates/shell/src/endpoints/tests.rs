@@ -94,7 +94,7 @@ async fn metrics_and_health_are_answered_and_nothing_else_is() {
 }
 
 #[tokio::test]
-async fn an_unfinished_head_is_cut() {
+async fn an_unfinished_head_times_out() {
     let server = serving(Limits { time: SHORT, ..DEFAULT_LIMITS }).await;
     let mut stream = server.connect().await;
     stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: alm").await.expect("it is sent");
@@ -108,7 +108,7 @@ async fn an_idle_connection_is_closed() {
 }
 
 #[tokio::test]
-async fn a_head_that_is_too_large_is_refused() {
+async fn an_oversized_head_is_rejected() {
     let server = serving(Limits { time: LONG, ..DEFAULT_LIMITS }).await;
     let mut stream = server.connect().await;
     stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: almanac\r\nX: ").await.expect("it is sent");
@@ -120,7 +120,7 @@ async fn a_head_that_is_too_large_is_refused() {
 }
 
 #[tokio::test]
-async fn one_connection_more_than_allowed_takes_the_place_of_one_that_has_not_asked() {
+async fn an_excess_connection_takes_the_place_of_a_silent_one() {
     let server = serving(Limits { connections: 1, time: LONG, ..DEFAULT_LIMITS }).await;
     let silent = server.connect().await;
     assert!(is_ok(&server.ask_from(1, "/healthz").await));
@@ -128,7 +128,7 @@ async fn one_connection_more_than_allowed_takes_the_place_of_one_that_has_not_as
 }
 
 #[tokio::test]
-async fn whoever_holds_all_the_connections_he_can_keeps_nobody_else_from_asking() {
+async fn one_client_that_holds_all_its_connections_blocks_no_other() {
     let server = serving(Limits { time: LONG, ..DEFAULT_LIMITS }).await;
     let mut held = Vec::new();
     for _ in 0..200 {
@@ -159,7 +159,7 @@ async fn held_from_everywhere(server: &Server, sent: &[u8]) -> Vec<TcpStream> {
 }
 
 #[tokio::test]
-async fn several_who_hold_all_the_connections_they_can_keep_nobody_else_from_asking() {
+async fn several_clients_that_hold_all_their_connections_block_no_other() {
     let server = serving(Limits { time: LONG, ..DEFAULT_LIMITS }).await;
     for sent in [&b""[..], b"GET /metrics HTTP/1.1\r\nX: "] {
         let held = held_from_everywhere(&server, sent).await;
@@ -172,7 +172,7 @@ async fn several_who_hold_all_the_connections_they_can_keep_nobody_else_from_ask
 }
 
 #[tokio::test]
-async fn several_who_do_not_take_their_answers_keep_nobody_else_from_asking() {
+async fn several_clients_that_do_not_read_their_responses_block_no_other() {
     let answer = |request: &Request<_>| {
         let is_large = request.uri().path() == "/metrics";
         Response::new(if is_large { "x".repeat(LARGE) } else { "ok".to_owned() })
@@ -188,7 +188,7 @@ async fn several_who_do_not_take_their_answers_keep_nobody_else_from_asking() {
 }
 
 #[tokio::test]
-async fn the_end_waits_for_nobody_who_has_not_asked() {
+async fn shutdown_does_not_wait_for_silent_connections() {
     let server = serving(Limits { time: LONG, ..DEFAULT_LIMITS }).await;
     let idle = server.connect().await;
     let mut unfinished = server.connect().await;
@@ -205,7 +205,7 @@ async fn the_end_waits_for_nobody_who_has_not_asked() {
 const LARGE: usize = 16 << 20;
 
 #[tokio::test]
-async fn the_end_waits_for_an_answer_that_is_under_way() {
+async fn shutdown_waits_for_a_response_in_progress() {
     let large = |_: &Request<_>| Response::new("x".repeat(LARGE));
     let server = serving_this(Limits { time: LONG, ..DEFAULT_LIMITS }, large).await;
     let mut stream = server.connect().await;
@@ -218,7 +218,7 @@ async fn the_end_waits_for_an_answer_that_is_under_way() {
 }
 
 #[tokio::test]
-async fn whoever_does_not_take_his_answer_is_cut() {
+async fn a_client_that_does_not_read_its_response_is_disconnected() {
     let large = |_: &Request<_>| Response::new("x".repeat(LARGE));
     let server = serving_this(Limits { time: SHORT, ..DEFAULT_LIMITS }, large).await;
     let mut slow = server.connect().await;
@@ -231,7 +231,7 @@ async fn whoever_does_not_take_his_answer_is_cut() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_process_whose_view_is_too_old_is_not_ready_until_there_is_news() {
+async fn a_process_with_a_stale_watch_is_not_ready_until_it_hears_again() {
     let health = Health::default();
     health.set_ready();
     let watch_age = health.watch_ages().begin("cronfederatedhpas", true);
@@ -244,7 +244,7 @@ async fn a_process_whose_view_is_too_old_is_not_ready_until_there_is_news() {
 }
 
 #[test]
-fn beats_count_until_their_term_is_over() {
+fn heartbeats_count_until_their_term_is_over() {
     let health = Health::default();
     let alive_at = || health.inner.alive_at.load(Ordering::SeqCst);
     let first = health.heartbeat();

@@ -57,7 +57,7 @@ async fn a_namespace_that_is_being_deleted_is_asked_once_and_holds_up_no_other()
 }
 
 #[tokio::test]
-async fn an_event_has_the_time_at_which_it_happened_however_long_it_waits() {
+async fn an_event_has_the_time_it_was_emitted_however_long_it_waits() {
     let (log, mut writer) = log(&Stub::new(), &WriteMetrics::default(), &EventMetrics::default());
     let before = Timestamp::now();
     log.emit(event_in("shop"));
@@ -97,7 +97,7 @@ fn noted(note: &str) -> Event {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_happens_again_is_counted_in_the_event_that_told_it_first() {
+async fn a_repetition_is_counted_in_the_first_event() {
     let stub = Stub::new();
     let emitted = vec![(0, noted("up")), (5, noted("up")), (0, noted("down")), (5, noted("up"))];
     let events = written(&stub, emitted).await;
@@ -120,7 +120,7 @@ async fn a_series_is_over_when_nothing_has_happened_for_six_minutes() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_differs_in_anything_is_told_by_an_event_of_its_own() {
+async fn any_difference_makes_a_separate_event() {
     let of_another = ObjectReference { uid: "2".to_owned(), ..event_in("shop").regarding };
     let others = [
         Event { note: "it is not so".to_owned(), ..event_in("shop") },
@@ -136,7 +136,7 @@ async fn what_differs_in_anything_is_told_by_an_event_of_its_own() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_event_that_is_gone_begins_another_series() {
+async fn a_deleted_event_starts_a_new_series() {
     let stub = Stub::new();
     let expired = Fault::meanwhile(|stub| {
         let created = stub.requests_where(|asked| asked.method == Method::POST);
@@ -149,7 +149,7 @@ async fn an_event_that_is_gone_begins_another_series() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_event_that_was_refused_is_not_counted_on_and_one_whose_answer_was_lost_is() {
+async fn a_refused_event_starts_no_series_but_one_whose_response_was_lost_does() {
     let refused = Fault::answer(StatusCode::FORBIDDEN, "no");
     for (fault, second, counts) in
         [(refused, Method::POST, vec![0, 1]), (Fault::lose_answer(), Method::PATCH, vec![2])]
@@ -165,7 +165,7 @@ async fn an_event_that_was_refused_is_not_counted_on_and_one_whose_answer_was_lo
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_warning_comes_first_and_is_not_left_out_for_thousands_that_tell_all_is_well() {
+async fn a_warning_comes_first_and_is_not_dropped_for_thousands_of_normal_events() {
     let (stub, events) = (Stub::new(), EventMetrics::default());
     let (log, writer) = log(&stub, &WriteMetrics::default(), &events);
     for number in 0..QUEUE_CAPACITY + 20 {
@@ -187,7 +187,7 @@ async fn a_warning_comes_first_and_is_not_left_out_for_thousands_that_tell_all_i
 }
 
 #[test]
-fn a_long_note_is_cut_between_characters() {
+fn a_long_note_is_truncated_at_a_character_boundary() {
     assert_eq!(cut("für", 2), "f");
     assert_eq!(cut("short", 100), "short");
 }

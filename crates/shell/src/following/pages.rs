@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_listed_object_says_what_a_watched_one_does_but_not_who_has_written_it() {
+    fn a_listed_object_equals_a_watched_one_without_managed_fields() {
         let written = json!({
             "apiVersion": "v1", "kind": "ConfigMap",
             "metadata": {

@@ -109,7 +109,7 @@ fn is_list(asked: &ReceivedRequest) -> bool {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_watch_in_order_goes_on_and_its_view_is_new() {
+async fn a_healthy_watch_continues_and_is_fresh() {
     let stub = stub_with(&["a"]);
     let following = Following::begin(&stub);
     assert_eq!(following.after(600).await, ["begin", "present a", "complete"]);
@@ -118,7 +118,7 @@ async fn a_watch_in_order_goes_on_and_its_view_is_new() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_silent_watch_in_order_goes_on_and_its_view_is_new() {
+async fn a_healthy_silent_watch_continues_and_is_fresh() {
     let stub = stub_with(&["a"]);
     stub.tell_no_bookmarks();
     let following = Following::begin(&stub);
@@ -127,7 +127,7 @@ async fn a_silent_watch_in_order_goes_on_and_its_view_is_new() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn every_change_is_told_once_though_watches_end_in_between() {
+async fn every_change_is_delivered_once_across_watches() {
     let stub = stub_with(&["a"]);
     let following = Following::begin(&stub);
     following.after(5).await;
@@ -146,7 +146,7 @@ async fn every_change_is_told_once_though_watches_end_in_between() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_watch_that_goes_on_after_a_failure_says_so_though_nothing_has_changed() {
+async fn a_watch_that_resumes_after_a_failure_says_so_even_without_changes() {
     for has_bookmarks in [true, false] {
         let stub = stub_with(&["a"]);
         if !has_bookmarks {
@@ -160,7 +160,7 @@ async fn a_watch_that_goes_on_after_a_failure_says_so_though_nothing_has_changed
 }
 
 #[tokio::test(start_paused = true)]
-async fn when_what_has_changed_is_forgotten_all_is_told_anew() {
+async fn an_expired_version_leads_to_a_relist() {
     let stub = stub_with(&["a"]);
     let following = Following::begin(&stub);
     following.after(5).await;
@@ -178,7 +178,7 @@ async fn when_what_has_changed_is_forgotten_all_is_told_anew() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_list_that_is_forgotten_between_its_pages_is_begun_anew() {
+async fn a_list_that_expires_between_pages_is_restarted() {
     let names: Vec<String> = (0..300).map(|number| format!("{number:03}")).collect();
     let stub = stub_with(&names.iter().map(String::as_str).collect::<Vec<_>>());
     let resumed = |asked: &ReceivedRequest| asked.parameter("continue").is_some();
@@ -205,7 +205,7 @@ fn stub_with_a_backup() -> (Stub, almanac_stub::Backup) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn versions_that_go_back_are_found_whether_a_watch_tells_them_or_stays_silent() {
+async fn versions_that_go_back_are_detected_even_if_the_watch_is_silent() {
     for has_bookmarks in [true, false] {
         let (stub, backup) = stub_with_a_backup();
         if !has_bookmarks {
@@ -219,7 +219,7 @@ async fn versions_that_go_back_are_found_whether_a_watch_tells_them_or_stays_sil
 }
 
 #[tokio::test(start_paused = true)]
-async fn versions_that_go_back_are_found_where_the_known_one_is_refused() {
+async fn versions_that_go_back_are_detected_if_the_known_one_is_refused() {
     let stub = stub_with(&["a"]);
     let (backup, following) = (stub.back_up(), Following::begin(&stub));
     following.after(20).await;
@@ -234,7 +234,7 @@ async fn versions_that_go_back_are_found_where_the_known_one_is_refused() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_cannot_be_watched_is_listed_again_with_pauses() {
+async fn a_kind_that_cannot_be_watched_is_relisted_with_backoff() {
     let stub = stub_with(&["a"]);
     stub.inject(Fault::hang().matching(ReceivedRequest::is_watch).always());
     let following = Following::begin(&stub);
@@ -246,7 +246,7 @@ async fn what_cannot_be_watched_is_listed_again_with_pauses() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_watch_that_falls_silent_is_given_up_in_time_and_what_changed_is_told() {
+async fn a_watch_that_falls_silent_is_abandoned_in_time_and_changes_are_delivered() {
     let stub = stub_with(&["a"]);
     stub.inject(Fault::silence().matching(ReceivedRequest::is_watch));
     let following = Following::begin(&stub);
@@ -258,7 +258,7 @@ async fn a_watch_that_falls_silent_is_given_up_in_time_and_what_changed_is_told(
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_kind_of_which_nothing_is_heard_has_an_old_view() {
+async fn a_silent_kind_becomes_stale() {
     let stub = stub_with(&["a"]);
     let following = Following::begin(&stub);
     following.after(5).await;
@@ -271,7 +271,7 @@ async fn a_kind_of_which_nothing_is_heard_has_an_old_view() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_list_that_is_never_answered_is_told_and_asked_for_again() {
+async fn an_unanswered_list_is_reported_and_retried() {
     let stub = stub_with(&["a"]);
     stub.inject(Fault::hang().matching(is_list).times(3));
     let mut noted = Following::begin(&stub).after(240).await;

@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn only_what_is_needed_and_followed_can_be_too_old() {
+    async fn only_a_required_running_watch_can_be_stale() {
         let watch_ages = WatchAges::default();
         let _targets = watch_ages.begin("deployments", false);
         let policies = watch_ages.begin("cronfederatedhpas", true);

@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fence_that_has_shut_stays_shut() {
+    fn a_closed_fence_stays_closed() {
         let (clock, shown) = clock();
         let past = Fence::open_until(clock.clone(), at(110));
         shown.store(110, Ordering::SeqCst);
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn copies_shut_together() {
+    fn copies_close_together() {
         let fence = Fence::open();
         let copy = fence.clone();
         fence.shut();

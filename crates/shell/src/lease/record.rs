@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn only_its_holder_makes_a_lease_last_longer_and_no_other_that_writes_it() {
+    fn only_the_holder_extends_a_lease_and_no_other_writer() {
         let [at_nine, later] = ["2026-11-20T09:00:00.000000Z", "2026-11-20T09:00:02.000000Z"];
         let before = mark("7", at_nine, 3);
         assert_eq!(mark("8", at_nine, 3), before, "somebody has annotated it");

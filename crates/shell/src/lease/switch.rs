@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn any_annotation_stops_everything_but_one_that_says_false() {
+    fn any_value_of_the_annotation_except_false_stops_everything() {
         for (says, stops) in
             [("true", true), ("", true), ("Ann: wrong values", true), ("false", false)]
         {
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn without_the_annotation_all_goes_on_from_that_instant() {
+    fn removing_the_annotation_resumes_from_that_instant() {
         let switch = switch();
         switch.update(None);
         assert_eq!(switch.stop_state(), StopState::NeverStopped);
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_was_ahead_when_all_went_on_keeps_nothing_stopped() {
+    fn a_clock_that_ran_ahead_when_resuming_keeps_nothing_stopped() {
         let now = at("2026-11-20T09:00:00Z");
         let until = |at: Timestamp| StopState::Resumed(at).stopped_until(now);
         assert_eq!(until(at("2026-12-20T09:00:00Z")), None);

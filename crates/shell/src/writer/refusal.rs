@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_right_is_missing_only_where_access_control_says_so() {
+    fn a_permission_is_missing_only_if_rbac_says_so() {
         let account = "system:serviceaccount:default:almanac";
         let of_object = format!(
             "deployments.apps \"shop\" is forbidden: User \"{account}\" cannot patch resource \
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_admitted_is_no_matter_of_rights_whatever_its_code() {
+    fn a_denial_by_admission_is_not_a_missing_permission_whatever_its_code() {
         let webhook =
             "admission webhook \"scales.example.org\" denied the request: not on a Friday";
         let policy = "deployments.apps \"shop\" is forbidden: ValidatingAdmissionPolicy 'few' with \
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_webhook_that_speaks_like_access_control_is_still_admission() {
+    fn a_webhook_that_words_its_denial_like_rbac_is_still_admission() {
         let webhook = "admission webhook \"scales.example.org\" denied the request: forbidden: User \
                        \"ann\" cannot scale today";
         let refusal = refusal(403, webhook);

@@ -79,7 +79,7 @@ fn outcome<T>(written: &Result<T, WriteError>) -> &'static str {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_has_changed_since_it_was_decided_over_is_not_written_nor_tried_again() {
+async fn a_write_to_a_changed_object_is_neither_applied_nor_retried() {
     let writing = Writing::begin();
     writing.stub.change("deployments", "default", "shop", &json!({ "spec": { "replicas": 2 } }));
     let (written, _) = writing.scale().await;
@@ -88,8 +88,7 @@ async fn what_has_changed_since_it_was_decided_over_is_not_written_nor_tried_aga
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_api_server_that_asks_to_wait_is_asked_again_when_it_says_but_no_later_than_five_seconds()
- {
+async fn retry_after_is_honoured_up_to_five_seconds() {
     for (seconds, times, after) in [(2, 2, 4), (60, 1, 5)] {
         for code in [StatusCode::TOO_MANY_REQUESTS, StatusCode::SERVICE_UNAVAILABLE] {
             let writing = Writing::begin();
@@ -102,7 +101,7 @@ async fn an_api_server_that_asks_to_wait_is_asked_again_when_it_says_but_no_late
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_api_server_that_stays_too_busy_is_asked_four_times_and_has_written_nothing() {
+async fn a_busy_api_server_is_tried_four_times_and_writes_nothing() {
     let writing = Writing::begin();
     writing.stub.inject(Fault::wait(StatusCode::TOO_MANY_REQUESTS, 1).always());
     let (written, _) = writing.scale().await;
@@ -110,7 +109,7 @@ async fn an_api_server_that_stays_too_busy_is_asked_four_times_and_has_written_n
 }
 
 #[tokio::test(start_paused = true)]
-async fn whatever_may_have_been_written_is_unknown_and_is_not_sent_again() {
+async fn a_write_that_may_have_been_applied_is_unknown_and_not_resent() {
     let failed = || Fault::answer(StatusCode::INTERNAL_SERVER_ERROR, "etcd is gone");
     let faults: [(&str, Fault, &str); 4] = [
         ("lost", Fault::lose_answer(), "lost"),
@@ -128,7 +127,7 @@ async fn whatever_may_have_been_written_is_unknown_and_is_not_sent_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_is_waited_for_ten_seconds_and_no_longer_than_the_fence_is_open() {
+async fn a_response_is_awaited_for_ten_seconds_and_only_while_the_fence_is_open() {
     for fault in [Fault::hang, Fault::silence] {
         for (open_for, waited) in [(3600, 10), (4, 4)] {
             let writing = Writing::for_seconds(open_for);
@@ -141,7 +140,7 @@ async fn an_answer_is_waited_for_ten_seconds_and_no_longer_than_the_fence_is_ope
 }
 
 #[tokio::test(start_paused = true)]
-async fn nothing_is_sent_behind_a_fence_that_has_shut_meanwhile() {
+async fn nothing_is_sent_once_the_fence_has_closed() {
     let writing = Writing::for_seconds(4);
     writing.stub.inject(Fault::wait(StatusCode::TOO_MANY_REQUESTS, 5));
     let (written, _) = writing.scale().await;
@@ -151,7 +150,7 @@ async fn nothing_is_sent_behind_a_fence_that_has_shut_meanwhile() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_not_wanted_any_more_after_a_pause_is_not_sent_again() {
+async fn a_write_no_longer_wanted_after_a_delay_is_not_resent() {
     let writing = Writing::begin();
     writing.stub.inject(Fault::wait(StatusCode::TOO_MANY_REQUESTS, 1));
     let asked = AtomicBool::new(false);
@@ -161,7 +160,7 @@ async fn what_is_not_wanted_any_more_after_a_pause_is_not_sent_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_trial_changes_nothing_tells_no_metrics_and_is_not_repeated() {
+async fn a_dry_run_changes_nothing_counts_nothing_and_is_not_repeated() {
     let writing = Writing::begin();
     let before = writing.stub.object("deployments", "default", "shop");
     for of_scale in [true, false] {
@@ -182,7 +181,7 @@ async fn a_trial_changes_nothing_tells_no_metrics_and_is_not_repeated() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_status_is_replaced_by_itself_and_only_the_metadata_comes_back() {
+async fn a_status_write_touches_only_the_status_and_returns_only_metadata() {
     let writing = Writing::begin();
     let status = RawValue::from_string(r#"{"replicas":2,"rest":null}"#.to_owned()).expect("JSON");
     let written = writing.writer.patch_status(SHOP, "101", &status).await.expect("it is written");

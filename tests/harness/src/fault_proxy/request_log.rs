@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lease_is_told_by_its_group_and_kind_and_not_by_a_name() {
+    fn a_lease_is_recognised_by_its_group_and_kind_not_by_its_name() {
         let leases = "/apis/coordination.k8s.io/v1/namespaces/x/leases";
         assert!(recorded(Method::POST, leases).is_for_lease());
         assert!(recorded(Method::PUT, &format!("{leases}/almanac?a=b")).is_for_lease());
@@ -126,14 +126,14 @@ mod tests {
     }
 
     #[test]
-    fn a_watch_is_told_by_its_query_and_is_no_write() {
+    fn a_watch_is_recognised_by_its_query_and_is_not_a_write() {
         let watch = recorded(Method::GET, "/api/v1/pods?resourceVersion=0&watch=true");
         assert!(watch.is_watch() && !watch.is_write());
         assert!(!recorded(Method::GET, "/api/v1/pods?labelSelector=watch").is_watch());
     }
 
     #[test]
-    fn what_comes_of_a_request_is_added_to_that_request_even_after_a_clearing() {
+    fn a_result_is_added_to_its_own_request_even_after_the_log_is_cleared() {
         let log = RequestLog::default();
         let request = Request::get("/a").body(()).expect("a request");
         let (early, _) = log.add(&request);

@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_marked_as_shell_is_not_a_command() {
+    fn a_block_not_marked_as_shell_is_not_a_command() {
         assert_eq!(
             check_commands("README.md", "cargo xtask tset\n```text\ncargo xtask tset\n```\n"),
             []
@@ -119,12 +119,12 @@ mod tests {
     }
 
     #[test]
-    fn ci_calls_the_readmes_test_command() {
+    fn ci_runs_the_readmes_test_command() {
         assert_eq!(check_ci(README, "set -e\ncargo xtask lint arch test\n"), []);
     }
 
     #[test]
-    fn ci_that_calls_anything_else_is_an_error() {
+    fn ci_that_runs_anything_else_is_an_error() {
         for ci in [
             "",
             "cargo xtask lint test\n",

@@ -72,18 +72,18 @@ mod tests {
     }
 
     #[test]
-    fn a_manifest_that_takes_all_from_the_workspace_is_silent() {
+    fn a_manifest_that_inherits_everything_from_the_workspace_is_silent() {
         assert_eq!(messages(GOOD), [""; 0]);
     }
 
     #[test]
-    fn a_shared_field_of_its_own_is_an_error() {
+    fn a_manifest_with_its_own_shared_field_is_an_error() {
         let manifest = GOOD.replace("edition.workspace = true", "edition = \"2021\"");
         assert_eq!(messages(&manifest), ["must say `edition.workspace = true`"]);
     }
 
     #[test]
-    fn lints_of_its_own_are_an_error() {
+    fn a_manifest_with_its_own_lints_is_an_error() {
         let manifest = GOOD.replace("[lints]\n        workspace = true", "");
         assert_eq!(messages(&manifest), ["`[lints]` must say `workspace = true`"]);
     }

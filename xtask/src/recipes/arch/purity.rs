@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_setting_of_the_workspace_left_out_is_an_error() {
+    fn a_missing_workspace_setting_is_an_error() {
         let model = BANS.replace("x = true\n", "");
         let findings = messages(check_bans("p", Some(&model), &model, "x = true").unwrap());
         assert_eq!(findings.len(), 1);
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn the_derive_for_objects_is_for_the_api_and_what_stands_on_it() {
+    fn the_custom_resource_derive_is_only_for_the_api_and_its_dependents() {
         let tree = "kube v5.0.0|derive\nkube-derive v5.0.0 (proc-macro)|";
         assert_eq!(of_tree("almanac-api", tree), [""; 0]);
         assert_eq!(of_tree("almanac-forecast", tree), [""; 0]);

@@ -190,12 +190,12 @@ mod tests {
     }
 
     #[test]
-    fn a_value_of_each_kind_has_lanes_of_its_own() {
+    fn values_of_each_kind_have_their_own_lanes() {
         assert_written_down("kinds.txt", &written(&kinds::series_of_every_kind()));
     }
 
     #[test]
-    fn lanes_are_never_wider_than_the_room_however_long_a_name_is() {
+    fn lanes_fit_the_width_however_long_a_name_is() {
         let written = written(&kinds::hostile_series());
         let lanes: Vec<&str> = written.lines().filter(|line| line.contains('┤')).collect();
         assert_eq!(lanes.len(), 3 + 3 + 3);

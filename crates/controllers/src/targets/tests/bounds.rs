@@ -7,7 +7,7 @@ use super::BEGIN;
 use crate::bench::{TestBench, at_nine};
 
 #[tokio::test(start_paused = true)]
-async fn bounds_that_somebody_changes_at_the_same_time_are_decided_over_as_they_are_by_then() {
+async fn a_conflicting_change_of_bounds_leads_to_a_fresh_decision() {
     let stub = Stub::new();
     let kind = ("autoscaling/v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers");
     stub.serve(Served::new(kind.0, kind.1, kind.2));

@@ -14,7 +14,7 @@ fn late() -> Served {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_kind_that_is_installed_later_is_found_within_a_minute_and_a_half() {
+async fn a_kind_that_is_installed_later_is_found_within_90_seconds() {
     let stub = Stub::new();
     let mut bench = TestBench::at("2026-11-20T08:50:00Z", &stub);
     bench.upsert(at_nine("shop", LATE, "Late"));
@@ -48,7 +48,7 @@ async fn a_kind_that_is_served_in_another_version_is_found_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_kind_that_cannot_be_scaled_or_is_in_no_namespace_is_no_target() {
+async fn an_unscalable_or_cluster_scoped_kind_is_not_a_target() {
     let stub = Stub::new();
     stub.serve(Served::new(LATE, "Late", "lates"));
     stub.put(target(LATE, "Late", "fixed"));
@@ -67,7 +67,7 @@ async fn a_kind_that_cannot_be_scaled_or_is_in_no_namespace_is_no_target() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_target_that_must_not_be_read_is_told_so_until_the_right_is_given() {
+async fn a_forbidden_target_is_reported_until_permission_is_granted() {
     let stub = Stub::new();
     stub.serve(late());
     stub.put(target(LATE, "Late", "shop"));

@@ -160,8 +160,8 @@ fn furthest(case: &Case, long: &Run, field: Field) -> Option<LastWrite> {
 }
 
 #[test]
-fn a_replayed_past_leaves_what_a_long_run_has_come_to() {
-    let name = "a_replayed_past_leaves_what_a_long_run_has_come_to";
+fn a_replayed_past_ends_in_the_same_state_as_a_long_run() {
+    let name = "a_replayed_past_ends_in_the_same_state_as_a_long_run";
     holds(name, 150, cases(), |case| {
         // Three weeks before: everything has fired more than once.
         let mut long = Run::from_turns_at(case.world(), instant("2026-02-12T00:00:00Z"), &[]);
@@ -180,8 +180,8 @@ fn a_replayed_past_leaves_what_a_long_run_has_come_to() {
 }
 
 #[test]
-fn a_run_that_begins_later_begins_with_what_an_earlier_one_has_come_to() {
-    let name = "a_run_that_begins_later_begins_with_what_an_earlier_one_has_come_to";
+fn a_later_run_starts_with_the_state_that_an_earlier_one_reached() {
+    let name = "a_later_run_starts_with_the_state_that_an_earlier_one_reached";
     holds(name, 100, cases(), |case| {
         let mut whole = Run::beginning(case.world(), case.from());
         whole.until(case.until());
@@ -233,8 +233,8 @@ fn known_until(world: &World) -> Option<Timestamp> {
 }
 
 #[test]
-fn what_is_sure_to_be_set_anew_is_as_if_it_had_been_run_through() {
-    let name = "what_is_sure_to_be_set_anew_is_as_if_it_had_been_run_through";
+fn skipping_firings_that_are_sure_to_be_repeated_changes_nothing() {
+    let name = "skipping_firings_that_are_sure_to_be_repeated_changes_nothing";
     let known = || {
         prop_oneof![
             2 => Just(Known::Status),

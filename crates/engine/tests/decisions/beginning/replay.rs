@@ -34,7 +34,7 @@ fn last_write_at(rules: &[Rule], field: Field, at: Timestamp) -> LastWrite {
 }
 
 #[test]
-fn a_field_begins_as_the_last_firing_that_named_it_has_left_it() {
+fn a_field_starts_with_the_value_of_the_last_firing_that_named_it() {
     let rules = [
         bounds("morning", "0 8 * * *", Some(4), None),
         bounds("evening", "0 20 * * *", Some(3), None),
@@ -59,7 +59,7 @@ fn a_run_begins_before_the_firing_of_its_first_instant() {
 }
 
 #[test]
-fn it_is_said_that_a_past_was_replayed_and_why() {
+fn replaying_the_past_is_reported_with_its_reason() {
     let rules = [bounds("morning", "0 8 * * *", Some(4), None)];
     let replayed = Run::beginning(world(&rules), thursday()).start.replayed;
     assert_eq!(replayed, Replayed { as_if_in_force: true, predates_state: false });
@@ -90,7 +90,7 @@ fn nothing_is_replayed_where_no_rule_fires() {
 }
 
 #[test]
-fn a_bound_that_no_rule_names_is_where_the_rule_that_moves_it_furthest_has_left_it() {
+fn an_unnamed_bound_is_where_the_rule_that_moves_it_furthest_left_it() {
     let rules = [
         bounds("low", "0 20 * * *", Some(3), None),
         bounds("high", "0 8 * * *", Some(7), None),
@@ -104,7 +104,7 @@ fn a_bound_that_no_rule_names_is_where_the_rule_that_moves_it_furthest_has_left_
 }
 
 #[test]
-fn of_several_rules_that_move_a_bound_as_far_the_first_is_said_to_have() {
+fn of_several_rules_that_move_a_bound_equally_far_the_first_is_credited() {
     let high = |name: &str, cron: &str| bounds(name, cron, Some(9), None);
     let rules = [high("a", "0 20 * * *"), high("b", "0 8 * * *")];
     for hour in 0..24 {
@@ -123,7 +123,7 @@ fn a_rule_that_is_always_superseded_moves_no_bound() {
 }
 
 #[test]
-fn a_rule_that_is_superseded_on_all_days_but_one_has_moved_the_other_bound_on_that_day() {
+fn a_rule_superseded_on_all_days_but_one_moved_the_other_bound_on_that_day() {
     // On Sundays alone nobody takes its place; seen from each day of a week.
     for (always, on_weekdays) in [("0 * * * *", "0 * * * 1-6"), ("* * * * *", "* * * * 1-6")] {
         let rules =
@@ -146,7 +146,7 @@ fn a_suspended_rule_neither_moves_a_bound_nor_takes_a_place() {
 }
 
 #[test]
-fn what_is_split_begins_as_what_is_not() {
+fn a_split_world_starts_like_an_unsplit_one() {
     // Who moved the bound that no rule names does not depend on where a run begins.
     let rules =
         [bounds("low", "0 20 * * *", Some(3), None), bounds("high", "0 8 * * *", Some(7), None)];

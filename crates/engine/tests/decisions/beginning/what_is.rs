@@ -32,7 +32,7 @@ fn moves_both() -> [Rule; 2] {
 }
 
 #[test]
-fn whoever_has_set_a_field_last_holds_it_though_it_has_fired_since() {
+fn the_last_write_of_a_field_is_credited_to_the_rule_that_made_it() {
     // On the second day its own bound has to be set again, the other one not.
     let world = lived(&moves_both(), tuesday("09:00"));
     let run = Run::beginning(world, tuesday("12:00"));
@@ -45,7 +45,7 @@ fn whoever_has_set_a_field_last_holds_it_though_it_has_fired_since() {
 }
 
 #[test]
-fn what_is_split_begins_as_what_is_not_with_a_status_and_with_a_creation() {
+fn a_split_world_with_statuses_or_creation_times_starts_like_an_unsplit_one() {
     for world in [lived(&moves_both(), monday("09:00")), created(&moves_both(), monday("07:00"))] {
         let mut whole = Run::beginning(world.clone(), monday("10:00"));
         whole.until(tuesday("12:00"));
@@ -67,7 +67,7 @@ fn a_new_object_does_not_fire_for_the_time_before_it_was_created() {
 }
 
 #[test]
-fn what_was_missed_before_the_world_was_seen_is_missed_and_not_carried_out() {
+fn a_firing_missed_before_the_world_was_seen_is_not_carried_out() {
     let rules = [rule("r", "3 9 * * *", 5)];
     let mut scaling = Scaling::of_workload(1, &rules);
     scaling.turn(monday("09:00"));
@@ -81,7 +81,7 @@ fn what_was_missed_before_the_world_was_seen_is_missed_and_not_carried_out() {
 }
 
 #[test]
-fn what_was_due_when_the_world_was_seen_is_carried_out_then() {
+fn a_firing_due_when_the_world_was_seen_is_carried_out_then() {
     let rules = [rule("r", "3 9 * * *", 5)];
     let mut scaling = Scaling::of_workload(1, &rules);
     scaling.turn(monday("09:00"));
@@ -92,7 +92,7 @@ fn what_was_due_when_the_world_was_seen_is_carried_out_then() {
 }
 
 #[test]
-fn a_status_tells_of_everybody_who_meets_its_object() {
+fn a_status_covers_every_policy_of_its_object() {
     // One object has a status, the other nothing: what the first knows holds for both.
     let mut world = lived(&moves_both(), monday("21:00"));
     let rules = [bounds("night", "0 23 * * *", None, Some(4))];
@@ -106,7 +106,7 @@ fn a_status_tells_of_everybody_who_meets_its_object() {
 }
 
 #[test]
-fn what_is_sure_to_be_set_anew_is_not_run_through() {
+fn firings_that_are_sure_to_be_repeated_are_skipped() {
     let rules =
         [bounds("both", "0 8 * * *", Some(2), Some(9)), bounds("low", "0 20 * * *", Some(3), None)];
     let world = lived(&rules, monday("09:00"));
@@ -120,7 +120,7 @@ fn what_is_sure_to_be_set_anew_is_not_run_through() {
 }
 
 #[test]
-fn a_policy_that_cannot_be_used_has_no_first_turn_and_disturbs_nobody() {
+fn an_invalid_policy_has_no_first_turn_and_affects_no_other() {
     let mut world = created(&moves_both(), monday("07:00"));
     let broken = PolicyObject { policy: None, created: None, memory: Some(Memory::default()) };
     world.upsert(object_name("broken"), Slim::CronScaling(broken));
@@ -131,7 +131,7 @@ fn a_policy_that_cannot_be_used_has_no_first_turn_and_disturbs_nobody() {
 }
 
 #[test]
-fn what_somebody_else_has_changed_since_is_left_as_it_is() {
+fn a_value_changed_since_by_another_writer_is_left_alone() {
     let mut world = lived(&moves_both(), monday("09:00"));
     let live = Autoscaler { min_replicas: Some(1), max_replicas: Some(20) };
     world.autoscalers.insert(autoscaler("shop").identity().clone(), live);
@@ -143,7 +143,7 @@ fn what_somebody_else_has_changed_since_is_left_as_it_is() {
 }
 
 #[test]
-fn a_schedule_begins_just_before_the_first_instant_whatever_its_status_says() {
+fn a_schedule_starts_just_before_the_first_instant_whatever_its_status_says() {
     use crate::support::schedule::{Publish as _, Schedule};
     let mut producer = Schedule::utc(1).with(4, "hours=9", "hours=17").published();
     producer.turn(monday("08:00"));
@@ -155,7 +155,7 @@ fn a_schedule_begins_just_before_the_first_instant_whatever_its_status_says() {
 }
 
 #[test]
-fn a_rule_that_was_pointed_elsewhere_is_not_said_to_have_set_what_is_there() {
+fn a_rule_that_was_retargeted_is_not_credited_with_the_new_target() {
     let rules = [rule("r", "3 9 * * *", 5)];
     let mut scaling = Scaling::of_workload(1, &rules);
     scaling.turn(monday("09:00"));

@@ -28,7 +28,7 @@ fn a_rule_at_minute_3_applied_at_9_01_fires_at_9_03_and_then_at_10_03() {
 }
 
 #[test]
-fn a_new_object_begins_with_its_creation_even_if_it_is_seen_later() {
+fn a_new_object_starts_at_its_creation_even_if_it_is_seen_later() {
     let mut scaling =
         Scaling::of_workload(1, &[rule("r", "3 * * * *", 5)]).created(monday("09:01"));
     assert!(scaling.turn(monday("09:04")), "created before the firing, and seen within its delay");
@@ -77,7 +77,7 @@ fn a_firing_at_the_very_instant_of_the_beginning_is_past() {
 }
 
 #[test]
-fn nothing_is_to_be_remembered_anew_at_a_start_when_nothing_changed() {
+fn a_restart_without_changes_leaves_the_memory_unchanged() {
     let mut scaling = Scaling::of_workload(1, &[rule("r", "3 * * * *", 5)]);
     scaling.turn(monday("09:00"));
     scaling.turn(monday("09:03"));
@@ -107,7 +107,7 @@ fn a_workload_is_scaled_to_zero_and_from_zero() {
 }
 
 #[test]
-fn a_workload_whose_replicas_nobody_has_said_is_written() {
+fn a_workload_without_replicas_is_written() {
     let mut scaling = Scaling::of_workload(5, &[rule("r", "3 * * * *", 5)]);
     let target = scaling.target().identity().clone();
     scaling.world.workloads.insert(target, almanac_engine::Workload { replicas: None });

@@ -14,7 +14,7 @@ fn after(min: u32, max: u32, rule: Rule) -> Scaling {
 }
 
 #[test]
-fn a_lower_bound_above_the_live_upper_one_moves_it_and_the_record_says_so() {
+fn a_lower_bound_above_the_live_upper_one_moves_it_and_records_that() {
     let scaling = after(1, 5, bounds("r", "3 * * * *", Some(8), None));
     assert_eq!(scaling.live_bounds(), (Some(8), Some(8)));
     assert_eq!(scaling.history("r"), ["09:03:00 done min 8 max 8 moved"]);
@@ -23,7 +23,7 @@ fn a_lower_bound_above_the_live_upper_one_moves_it_and_the_record_says_so() {
 }
 
 #[test]
-fn an_upper_bound_below_the_live_lower_one_moves_it_and_the_record_says_so() {
+fn an_upper_bound_below_the_live_lower_one_moves_it_and_records_that() {
     let scaling = after(6, 9, bounds("r", "3 * * * *", None, Some(4)));
     assert_eq!(scaling.live_bounds(), (Some(4), Some(4)));
     assert_eq!(scaling.history("r"), ["09:03:00 done min 4 max 4 moved"]);
@@ -61,7 +61,7 @@ fn an_autoscaler_written_without_a_lower_bound_has_1() {
 }
 
 #[test]
-fn a_bound_that_nobody_has_said_is_not_made_up() {
+fn an_absent_bound_is_not_invented() {
     let mut scaling = Scaling::of(autoscaler("shop"), &[bounds("r", "3 * * * *", Some(8), None)]);
     scaling.set_bounds(None, None);
     scaling.turn(monday("09:00"));

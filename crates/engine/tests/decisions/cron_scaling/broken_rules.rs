@@ -8,7 +8,7 @@ fn three() -> [crate::support::cron::Rule; 3] {
 }
 
 #[test]
-fn a_bad_rule_between_good_ones_blocks_nobody() {
+fn an_invalid_rule_between_valid_ones_blocks_none_of_them() {
     let [a, _, c] = three();
     let mut scaling = Scaling::of_workload(1, &[]);
     scaling.edit_with_unusable(&[a, c], &["bad"]);
@@ -32,7 +32,7 @@ fn a_rule_that_becomes_unusable_keeps_its_history_and_gets_it_back() {
 }
 
 #[test]
-fn a_mended_rule_does_not_fire_for_the_time_it_was_broken() {
+fn a_fixed_rule_does_not_fire_for_the_time_it_was_broken() {
     let mut scaling = Scaling::of_workload(1, &three());
     scaling.turn(monday("09:00"));
     let [a, bad, c] = three();

@@ -33,7 +33,7 @@ fn a_clock_set_forward_an_hour_is_a_downtime_like_any_other() {
 }
 
 #[test]
-fn an_attempt_under_way_when_the_clock_is_set_back_goes_on_when_its_time_comes_again() {
+fn an_attempt_in_progress_when_the_clock_is_set_back_resumes_when_its_time_comes_again() {
     let mut scaling = hourly();
     scaling.failed_turn(monday("09:03"), &Outcome::Conflict);
     assert!(!scaling.turn(monday("09:02:50")));
@@ -49,7 +49,7 @@ fn a_month_ahead() -> jiff::Timestamp {
 }
 
 #[test]
-fn what_a_clock_that_was_a_month_ahead_has_handled_is_forgotten_and_the_rule_goes_on_from_now() {
+fn firings_handled_by_a_clock_a_month_ahead_are_discarded_and_the_rule_continues_from_now() {
     let mut scaling = hourly();
     scaling.turn(monday("09:03"));
     assert!(!scaling.turn(a_month_ahead()), "it is so already");
@@ -65,7 +65,7 @@ fn what_a_clock_that_was_a_month_ahead_has_handled_is_forgotten_and_the_rule_goe
 }
 
 #[test]
-fn what_was_tried_by_a_clock_that_was_a_month_ahead_is_forgotten() {
+fn an_attempt_by_a_clock_a_month_ahead_is_discarded() {
     let mut scaling = hourly();
     scaling.failed_turn(a_month_ahead(), &Outcome::Conflict);
     assert!(!scaling.turn(monday("09:03:00") - seconds(1)));
@@ -75,7 +75,7 @@ fn what_was_tried_by_a_clock_that_was_a_month_ahead_is_forgotten() {
 }
 
 #[test]
-fn five_minutes_ahead_is_a_clock_that_was_set_back_and_anything_more_is_one_that_was_wrong() {
+fn up_to_five_minutes_ahead_the_clock_was_set_back_and_beyond_that_it_was_wrong() {
     for (handled, is_forgotten) in [("09:08", false), ("09:08:01", true)] {
         let mut scaling = hourly();
         scaling.object().memory.as_mut().unwrap().rules[0].handled = monday(handled);

@@ -22,7 +22,7 @@ fn an_edited_rule_does_not_fire_for_the_past_and_keeps_its_history() {
 }
 
 #[test]
-fn an_edited_value_begins_with_the_next_firing() {
+fn an_edited_value_applies_from_the_next_firing() {
     let mut scaling = hourly();
     scaling.edit(&[rule("r", "3 * * * *", 7)]);
     assert!(!scaling.turn(monday("09:04")));
@@ -31,7 +31,7 @@ fn an_edited_value_begins_with_the_next_firing() {
 }
 
 #[test]
-fn an_edit_gives_up_what_was_being_tried_and_says_so() {
+fn an_edit_gives_up_a_pending_attempt_and_records_that() {
     let mut scaling = hourly();
     scaling.failed_turn(monday("10:03"), &Outcome::Conflict);
     scaling.set_replicas(1);
@@ -114,7 +114,7 @@ fn a_changed_target_is_not_written_for_the_past_nor_when_it_is_changed_back() {
 }
 
 #[test]
-fn an_edited_rule_begins_anew_whatever_was_handled_before_the_clock_was_set_back() {
+fn an_edited_rule_starts_afresh_whatever_was_handled_before_the_clock_was_set_back() {
     for back in ["09:02:52", "08:00"] {
         let mut scaling = hourly();
         scaling.edit(&[rule("r", "3 * * * *", 7)]);

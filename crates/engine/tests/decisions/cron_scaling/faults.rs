@@ -111,7 +111,7 @@ const SPOILT_TURNS: [(&str, SpoilTurn); 9] = [
 ];
 
 #[test]
-fn every_fault_in_what_a_turn_comes_to_is_caught() {
+fn every_fault_in_the_result_of_a_turn_is_caught() {
     for (fault, spoil) in SPOILT_TURNS {
         assert!(live(&decide, &spoil, true, false).is_err(), "nobody notices a turn that {fault}");
     }
@@ -161,7 +161,7 @@ fn every_way_to_misread_a_policy_is_caught() {
 }
 
 #[test]
-fn a_decision_that_does_not_look_at_the_target_is_caught() {
+fn a_decision_that_ignores_the_target_is_caught() {
     let blind = |input: &Input<'_>, now: Timestamp| {
         let target = match input.target {
             TargetState::Missing | TargetState::Unreachable(_) => input.target,
@@ -174,7 +174,7 @@ fn a_decision_that_does_not_look_at_the_target_is_caught() {
 }
 
 #[test]
-fn a_decision_that_gives_the_word_to_the_first_rule_due_is_caught() {
+fn a_decision_in_which_the_first_due_rule_wins_is_caught() {
     let backwards = |input: &Input<'_>, now: Timestamp| {
         let mut decision = decide(input, now);
         let settings = input.policy.rules.iter().map(|rule| rule.desired);
@@ -195,7 +195,7 @@ fn a_decision_that_gives_the_word_to_the_first_rule_due_is_caught() {
 }
 
 #[test]
-fn a_decision_that_writes_what_nobody_can_look_at_is_caught() {
+fn a_decision_that_writes_an_unreachable_target_is_caught() {
     let reckless = |input: &Input<'_>, now: Timestamp| {
         let target = match input.target {
             TargetState::Unreachable(_) => TargetState::Workload(Workload::default()),
@@ -207,7 +207,7 @@ fn a_decision_that_writes_what_nobody_can_look_at_is_caught() {
 }
 
 #[test]
-fn a_decision_that_takes_what_nobody_can_look_at_for_missing_is_caught() {
+fn a_decision_that_takes_an_unreachable_target_for_missing_is_caught() {
     let hasty = |input: &Input<'_>, now: Timestamp| {
         let target = match input.target {
             TargetState::Unreachable(_) => TargetState::Missing,
@@ -247,7 +247,7 @@ fn pushing_bound(input: &Input<'_>, decision: &Decision, now: Timestamp) -> Opti
 }
 
 #[test]
-fn a_superseded_firing_that_moves_the_other_bound_all_the_same_is_caught() {
+fn a_superseded_firing_that_still_moves_the_other_bound_is_caught() {
     let pushy = |input: &Input<'_>, now: Timestamp| {
         let mut decision = decide(input, now);
         let Some(bound) = pushing_bound(input, &decision, now) else { return decision };
@@ -264,7 +264,7 @@ fn a_superseded_firing_that_moves_the_other_bound_all_the_same_is_caught() {
 }
 
 #[test]
-fn a_superseded_firing_that_is_told_to_have_set_its_field_all_the_same_is_caught() {
+fn a_superseded_firing_reported_as_having_set_its_field_is_caught() {
     let boastful = |input: &Input<'_>, now: Timestamp| {
         let mut decision = decide(input, now);
         for (rule, memory) in input.policy.rules.iter().zip(&mut decision.memory.rules) {
@@ -294,7 +294,7 @@ fn a_superseded_firing_that_is_told_to_have_set_its_field_all_the_same_is_caught
 }
 
 #[test]
-fn the_books_alone_catch_a_decision_that_carries_firings_out_again_after_a_restart() {
+fn the_ledger_alone_catches_firings_carried_out_again_after_a_restart() {
     // It takes what was done in the last minute for not done, as if it had not been remembered.
     let forgetful = |input: &Input<'_>, now: Timestamp| {
         let mut memory = input.memory.cloned();

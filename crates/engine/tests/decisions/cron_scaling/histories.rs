@@ -63,7 +63,7 @@ fn lowering_the_limit_of_failures_to_none_forgets_those_there_are() {
 }
 
 #[test]
-fn applied_values_are_what_was_really_written() {
+fn applied_values_are_those_that_were_written() {
     let rules = [
         crate::support::cron::bounds("both", "3 * * * *", Some(2), Some(9)),
         crate::support::cron::bounds("lower", "3 * * * *", Some(4), None),

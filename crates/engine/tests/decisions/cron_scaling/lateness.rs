@@ -101,7 +101,7 @@ fn a_sleep_of_ten_years_is_over_in_one_turn() {
 }
 
 #[test]
-fn what_was_passed_over_is_not_recorded_again_while_the_latest_is_tried() {
+fn skipped_firings_are_not_recorded_again_while_the_latest_is_tried() {
     for limit in [0, 2] {
         let mut scaling = Scaling::of_workload(1, &[rule("r", "*/10 * * * *", 5).keeps(3, limit)]);
         scaling.turn(monday("09:05"));

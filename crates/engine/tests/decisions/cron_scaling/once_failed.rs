@@ -20,7 +20,7 @@ fn lives_on(rules: Vec<Rule>, scales_bounds: bool, steps: Vec<Step>) {
 }
 
 #[test]
-fn an_edit_gives_up_what_was_tried_though_the_clock_is_set_back_meanwhile() {
+fn an_edit_gives_up_a_pending_attempt_even_if_the_clock_is_set_back_meanwhile() {
     let at_once = rule("r0", "* * * * *", 0).delay(0).keeps(1, 0);
     let steps = vec![
         Step::HideOrShowTarget,
@@ -34,13 +34,13 @@ fn an_edit_gives_up_what_was_tried_though_the_clock_is_set_back_meanwhile() {
 }
 
 #[test]
-fn a_write_in_doubt_is_not_doubted_again_by_a_crash() {
+fn a_write_of_unknown_outcome_is_settled_even_after_a_crash() {
     let rules = vec![rule("r0", "* * * * *", 2).delay(0).keeps(32, 32)];
     lives_on(rules, false, vec![Step::Wake(UnknownWithEffect), Step::After(1, 0, CrashWithEffect)]);
 }
 
 #[test]
-fn what_is_tried_while_the_clock_is_set_back_over_a_restart_is_done_once() {
+fn an_attempt_is_made_once_even_if_the_clock_is_set_back_across_a_restart() {
     let rules = vec![
         rule("r0", "0,1,30 * * * *", 0).delay(0).keeps(32, 32),
         rule("r1", "3 * * * *", 1).delay(0).keeps(32, 32),
@@ -57,7 +57,7 @@ fn what_is_tried_while_the_clock_is_set_back_over_a_restart_is_done_once() {
 }
 
 #[test]
-fn a_write_in_doubt_of_one_rule_is_settled_by_another_one() {
+fn a_write_of_unknown_outcome_is_settled_by_another_rule() {
     let rules = vec![
         bounds("r0", "* * * * *", Some(2), None).delay(0).keeps(32, 32),
         bounds("r1", "*/2 * * * *", Some(1), None).delay(119).keeps(32, 32),
@@ -72,7 +72,7 @@ fn a_write_in_doubt_of_one_rule_is_settled_by_another_one() {
 }
 
 #[test]
-fn a_rule_that_gives_up_one_firing_and_finds_the_next_done_has_set_its_field_once() {
+fn a_rule_that_gives_up_one_firing_and_finds_the_next_already_set_has_one_effect() {
     let rules = vec![rule("r0", "* * * * *", 0).delay(30).keeps(32, 32)];
     lives_on(rules, false, vec![Step::Wake(Conflict), Step::After(60, 0, Done)]);
 }

@@ -30,7 +30,7 @@ fn due_firings_are_applied_in_order_of_time_before_that_of_the_spec() {
 }
 
 #[test]
-fn a_firing_names_the_last_one_that_took_over_from_it() {
+fn a_firing_names_the_last_one_that_superseded_it() {
     let rules = [
         rule("first", "1 * * * *", 5),
         rule("second", "2 * * * *", 6),
@@ -61,7 +61,7 @@ fn the_last_firing_of_each_field_wins() {
 }
 
 #[test]
-fn a_firing_of_which_a_part_is_left_is_done_with_that_part() {
+fn a_partly_superseded_firing_applies_the_rest() {
     let rules = [
         bounds("both", "1 * * * *", Some(2), Some(9)),
         bounds("upper", "3 * * * *", None, Some(6)),
@@ -73,7 +73,7 @@ fn a_firing_of_which_a_part_is_left_is_done_with_that_part() {
 }
 
 #[test]
-fn a_firing_whose_part_is_so_already_succeeds_whatever_becomes_of_the_write() {
+fn a_firing_whose_values_are_already_set_succeeds_whatever_the_outcome_of_the_write() {
     let rules =
         [bounds("lower", "1 * * * *", Some(2), None), bounds("upper", "1 * * * *", None, Some(6))];
     let mut scaling = Scaling::of_autoscaler(2, 10, &rules);
@@ -113,7 +113,7 @@ fn catching_up_leaves_the_target_as_if_only_the_last_to_name_each_bound_had_fire
 }
 
 #[test]
-fn a_superseded_firing_moves_no_bound_though_in_time_it_would_have() {
+fn a_superseded_firing_moves_no_bound_even_if_it_would_have_on_time() {
     let rules =
         [bounds("high", "1 * * * *", Some(7), None), bounds("low", "2 * * * *", Some(2), None)];
     let mut awake = Scaling::of_autoscaler(1, 5, &rules);
@@ -139,7 +139,7 @@ fn turns_taken_twice_do_nothing_the_second_time() {
 }
 
 #[test]
-fn rules_of_different_days_do_not_meet() {
+fn rules_of_different_days_do_not_coincide() {
     let rules = [rule("monday", "0 9 * * mon", 5), rule("tuesday", "0 9 * * tue", 7)];
     let mut scaling = Scaling::of_workload(1, &rules);
     scaling.turn(monday("08:00"));

@@ -322,7 +322,7 @@ fn each_firing_is_carried_out_at_most_once_and_recorded_exactly_once() {
 }
 
 #[test]
-fn whatever_is_edited_broken_or_lost_every_decision_holds() {
-    let name = "whatever_is_edited_broken_or_lost_every_decision_holds";
+fn every_decision_is_valid_whatever_is_edited_broken_or_lost() {
+    let name = "every_decision_is_valid_whatever_is_edited_broken_or_lost";
     holds(name, 400, cases(true), |case| Life::new(&case, &decide).live(&case.steps));
 }

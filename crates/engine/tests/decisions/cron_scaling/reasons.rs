@@ -12,7 +12,7 @@ fn cause(scaling: &Scaling, now: &str) -> Vec<(Option<u32>, Verdict, Cause)> {
 }
 
 #[test]
-fn every_rule_says_whether_it_fired_lost_waits_or_is_suspended() {
+fn every_rule_is_explained_as_fired_superseded_not_due_or_suspended() {
     let rules = [
         rule("early", "3 * * * *", 5),
         rule("late", "4 * * * *", 7),
@@ -85,7 +85,7 @@ fn failed_attempts_are_counted_in_the_reason_until_the_rule_gives_up() {
 }
 
 #[test]
-fn how_late_a_firing_was_is_told_in_whole_seconds() {
+fn the_delay_of_a_firing_is_shown_in_whole_seconds() {
     let mut scaling = Scaling::of_workload(1, &[rule("r", "3 * * * *", 5)]);
     scaling.turn(monday("09:00"));
     let late = monday("09:09:26") + jiff::SignedDuration::from_nanos(796_485_599);

@@ -66,7 +66,7 @@ fn a_firing_that_is_done_is_recorded_with_the_field_it_has_set() {
 }
 
 #[test]
-fn a_field_that_was_so_already_has_been_set_all_the_same() {
+fn a_field_that_already_had_its_value_still_counts_as_set() {
     let mut scaling = Scaling::of_workload(5, &[rule("r", "3 * * * *", 5)]);
     scaling.turn(monday("09:00"));
     scaling.turn(monday("09:03"));
@@ -130,7 +130,7 @@ fn a_bound_that_had_to_make_way_has_been_set_by_the_rule_that_moved_it() {
 }
 
 #[test]
-fn what_the_history_has_no_room_for_is_told_all_the_same() {
+fn executions_beyond_the_history_limit_are_still_recorded() {
     let mut scaling = Scaling::of_workload(1, &[rule("r", "3 * * * *", 5).keeps(3, 0)]);
     scaling.turn(monday("09:00"));
     scaling.turn(monday("09:30"));
@@ -139,7 +139,7 @@ fn what_the_history_has_no_room_for_is_told_all_the_same() {
 }
 
 #[test]
-fn firings_that_were_passed_over_are_told_together_and_all_of_them_are_counted() {
+fn skipped_firings_are_recorded_together_with_their_count() {
     for keeps in [0, 3, 32] {
         let often = rule("r", "3 * * * *", 5).keeps(3, keeps);
         let mut scaling = Scaling::of_workload(1, std::slice::from_ref(&often));
@@ -156,7 +156,7 @@ fn firings_that_were_passed_over_are_told_together_and_all_of_them_are_counted()
 }
 
 #[test]
-fn what_happened_is_told_in_order_of_time_and_then_of_the_spec() {
+fn records_are_in_order_of_time_and_then_of_the_spec() {
     let rules = [
         rule("b", "2 * * * *", 5),
         rule("c", "2 * * * *", 6),
@@ -173,7 +173,7 @@ fn what_happened_is_told_in_order_of_time_and_then_of_the_spec() {
 }
 
 #[test]
-fn what_happened_is_called_by_a_word_but_for_attempts_on_the_way() {
+fn every_record_except_an_attempt_has_an_occurrence() {
     let mut scaling = Scaling::of_workload(1, &[rule("r", "3 * * * *", 5)]);
     scaling.turn(monday("09:00"));
     let what = |scaling: &Scaling| -> Vec<Option<Occurrence>> {

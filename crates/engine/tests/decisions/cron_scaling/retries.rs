@@ -24,7 +24,7 @@ fn retry_until(scaling: &mut Scaling, outcome: &Outcome, firing: &str, to: &str)
 }
 
 #[test]
-fn the_pause_doubles_up_to_a_minute_until_the_delay_is_over() {
+fn the_backoff_doubles_up_to_a_minute_until_the_deadline() {
     let mut scaling = hourly();
     let attempts = retry_until(&mut scaling, &Outcome::Conflict, "09:03", "09:30");
     assert_eq!(attempts, [0, 1, 3, 7, 15, 31, 63, 123, 183, 243]);
@@ -44,7 +44,7 @@ fn the_failure_is_recorded_just_past_the_last_instant_that_was_allowed() {
 }
 
 #[test]
-fn the_one_failed_record_carries_the_last_message() {
+fn the_failed_execution_has_the_last_message() {
     let mut scaling = hourly();
     scaling.failed_turn(monday("09:03"), &Outcome::Conflict);
     scaling.failed_turn(monday("09:03:01"), &Outcome::Refused("forbidden".into()));
@@ -53,7 +53,7 @@ fn the_one_failed_record_carries_the_last_message() {
 }
 
 #[test]
-fn a_target_that_is_not_there_is_looked_for_again() {
+fn a_missing_target_is_retried() {
     let mut scaling = Scaling::of(workload("shop"), &[rule("r", "3 * * * *", 5)]);
     scaling.turn(monday("09:00"));
     assert!(!scaling.turn(monday("09:03")));
@@ -64,7 +64,7 @@ fn a_target_that_is_not_there_is_looked_for_again() {
 }
 
 #[test]
-fn a_target_that_never_appears_is_one_failed_record() {
+fn a_target_that_never_appears_is_one_failed_execution() {
     let mut scaling = Scaling::of(workload("shop"), &[rule("r", "3 * * * *", 5)]);
     scaling.turn(monday("09:00"));
     scaling.run_until(monday("09:59"));
@@ -76,7 +76,7 @@ fn a_target_that_never_appears_is_one_failed_record() {
 }
 
 #[test]
-fn a_target_without_scale_is_refused_and_tried_again() {
+fn a_target_without_a_scale_subresource_is_refused_and_retried() {
     let mut scaling = hourly();
     let refused = Outcome::Refused("the server could not find the scale subresource".into());
     assert!(scaling.failed_turn(monday("09:03"), &refused));
@@ -89,7 +89,7 @@ fn a_target_without_scale_is_refused_and_tried_again() {
 }
 
 #[test]
-fn an_unknown_outcome_that_had_taken_effect_is_found_done() {
+fn an_unknown_outcome_that_took_effect_is_found_to_be_done() {
     let mut scaling = hourly();
     scaling.turn_with(monday("09:03"), |world: &mut World, action| {
         world.apply(action);
@@ -101,7 +101,7 @@ fn an_unknown_outcome_that_had_taken_effect_is_found_done() {
 }
 
 #[test]
-fn an_unknown_outcome_without_effect_is_tried_again() {
+fn an_unknown_outcome_without_effect_is_retried() {
     let mut scaling = hourly();
     scaling.failed_turn(monday("09:03"), &Outcome::Unknown("the answer was lost".into()));
     assert!(scaling.turn(monday("09:03:01")));
@@ -120,7 +120,7 @@ fn an_outcome_of_unchanged_is_a_success() {
 }
 
 #[test]
-fn attempts_are_counted_anew_after_a_restart_within_the_same_deadline() {
+fn a_restart_resets_the_attempts_but_not_the_deadline() {
     let mut scaling = hourly();
     scaling.failed_turn(monday("09:03"), &Outcome::Conflict);
     scaling.restart();
@@ -133,7 +133,7 @@ fn attempts_are_counted_anew_after_a_restart_within_the_same_deadline() {
 }
 
 #[test]
-fn a_later_rule_takes_over_from_one_that_is_still_being_tried() {
+fn a_later_rule_supersedes_one_that_is_still_being_tried() {
     let rules = [rule("early", "3 * * * *", 5), rule("late", "4 * * * *", 7)];
     let mut scaling = Scaling::of_workload(1, &rules);
     scaling.turn(monday("09:00"));
@@ -154,7 +154,7 @@ fn a_rule_is_superseded_by_itself_when_its_delay_reaches_its_next_firing() {
 }
 
 #[test]
-fn an_action_that_nobody_carried_out_is_in_vain() {
+fn an_action_that_was_not_attempted_counts_as_failed() {
     let mut scaling = hourly();
     let open = scaling.open(monday("09:03"));
     assert_eq!(open.actions().len(), 1);
@@ -165,7 +165,7 @@ fn an_action_that_nobody_carried_out_is_in_vain() {
 }
 
 #[test]
-fn a_write_that_was_withdrawn_is_no_attempt_and_is_missed_once_it_is_too_late() {
+fn a_withdrawn_write_is_not_an_attempt_and_is_missed_past_its_deadline() {
     let mut scaling = Scaling::of_workload(1, &[rule("r", "3 * * * *", 5)]);
     scaling.turn(monday("09:00"));
     let open = scaling.open(monday("09:03"));
@@ -177,7 +177,7 @@ fn a_write_that_was_withdrawn_is_no_attempt_and_is_missed_once_it_is_too_late() 
 }
 
 #[test]
-fn of_several_firings_in_one_write_the_first_that_would_be_too_late_says_until_when() {
+fn a_write_of_several_firings_has_the_earliest_deadline() {
     let rules = [
         bounds("min", "3 * * * *", Some(2), None).delay(200),
         bounds("max", "4 * * * *", None, Some(9)).delay(60),
@@ -189,7 +189,7 @@ fn of_several_firings_in_one_write_the_first_that_would_be_too_late_says_until_w
 }
 
 #[test]
-fn what_is_due_and_not_dealt_with_is_overdue_and_what_was_tried_in_vain_is_retried() {
+fn an_unhandled_due_firing_is_overdue_and_a_failed_one_is_retried() {
     let rules = [rule("r", "3 * * * *", 5), rule("later", "30 * * * *", 7)];
     let mut scaling = Scaling::of_workload(1, &rules);
     scaling.turn(monday("09:00"));

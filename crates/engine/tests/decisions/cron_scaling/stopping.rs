@@ -12,7 +12,7 @@ fn hourly() -> Scaling {
 }
 
 #[test]
-fn what_falls_due_while_everything_is_stopped_is_recorded_and_not_carried_out() {
+fn a_firing_due_while_stopped_is_recorded_and_not_carried_out() {
     let mut scaling = hourly();
     scaling.skip_stopped(monday("09:03"), monday("09:03"));
     assert_eq!(
@@ -23,8 +23,7 @@ fn what_falls_due_while_everything_is_stopped_is_recorded_and_not_carried_out() 
 }
 
 #[test]
-fn what_fell_due_while_everything_was_stopped_is_not_made_up_for_and_the_next_firing_is_carried_out()
- {
+fn a_firing_due_while_stopped_is_not_made_up_for_and_the_next_one_is_carried_out() {
     let mut scaling = hourly();
     scaling.skip_stopped(monday("09:03"), monday("09:03"));
     assert!(!scaling.turn(monday("09:04")));
@@ -33,7 +32,7 @@ fn what_fell_due_while_everything_was_stopped_is_not_made_up_for_and_the_next_fi
 }
 
 #[test]
-fn a_firing_that_was_being_tried_is_given_up_though_nobody_looked_before_all_went_on() {
+fn a_pending_firing_is_given_up_even_if_no_turn_happened_during_the_stop() {
     let mut scaling = hourly();
     scaling.failed_turn(monday("09:03"), &Outcome::Conflict);
     scaling.skip_stopped(monday("09:03:20"), monday("09:03:40"));
@@ -42,7 +41,7 @@ fn a_firing_that_was_being_tried_is_given_up_though_nobody_looked_before_all_wen
 }
 
 #[test]
-fn what_fell_due_after_all_went_on_is_carried_out() {
+fn a_firing_due_after_resuming_is_carried_out() {
     let mut scaling = hourly();
     scaling.skip_stopped(monday("09:02"), monday("09:03"));
     assert!(scaling.turn(monday("09:03")));
@@ -50,7 +49,7 @@ fn what_fell_due_after_all_went_on_is_carried_out() {
 }
 
 #[test]
-fn what_was_too_late_already_was_missed() {
+fn a_firing_that_was_already_too_late_is_missed() {
     let mut scaling = hourly();
     scaling.skip_stopped(monday("09:30"), monday("09:30"));
     assert_eq!(scaling.history("r"), ["09:03:00 missed by 1620 s"]);

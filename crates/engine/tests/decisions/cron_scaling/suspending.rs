@@ -15,7 +15,7 @@ fn suspended_after_one_firing() -> Scaling {
 }
 
 #[test]
-fn suspending_keeps_the_history_and_clears_what_is_next() {
+fn suspending_keeps_the_history_and_clears_the_next_firing() {
     let scaling = suspended_after_one_firing();
     assert_eq!(scaling.history("r"), ["09:03:00 done replicas 5"]);
     assert_eq!(scaling.next_of("r", monday("09:30")), None);
@@ -40,7 +40,7 @@ fn a_resumed_rule_does_not_fire_for_the_past() {
 }
 
 #[test]
-fn a_rule_that_is_suspended_while_it_is_tried_is_given_up() {
+fn a_rule_suspended_during_retries_gives_up() {
     let mut scaling = Scaling::of_workload(1, &[rule("r", "3 * * * *", 5)]);
     scaling.turn(monday("09:00"));
     scaling.failed_turn(monday("09:03"), &Outcome::Conflict);

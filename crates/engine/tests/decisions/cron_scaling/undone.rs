@@ -44,7 +44,7 @@ fn is_undone(scaling: &Scaling) -> bool {
 }
 
 #[test]
-fn what_another_writer_replaces_at_once_is_noticed_once_a_firing_and_left_as_it_is() {
+fn a_value_replaced_at_once_is_reported_once_per_firing_and_left_alone() {
     let mut scaling = scaled();
     assert!(noticed(&mut scaling, monday("09:03:10")).is_empty());
     scaling.set_replicas(2);
@@ -66,7 +66,7 @@ fn what_another_writer_replaces_at_once_is_noticed_once_a_firing_and_left_as_it_
 }
 
 #[test]
-fn what_is_put_back_is_undone_no_more() {
+fn a_value_that_was_put_back_is_no_longer_undone() {
     let mut scaling = scaled();
     scaling.set_replicas(2);
     assert_eq!(noticed(&mut scaling, monday("09:03:15")).len(), 1);
@@ -80,7 +80,7 @@ fn what_is_put_back_is_undone_no_more() {
 }
 
 #[test]
-fn what_is_replaced_later_is_nobodys_mistake() {
+fn a_value_replaced_later_is_legitimate() {
     let mut scaling = scaled();
     scaling.set_replicas(2);
     let later = monday("09:05:01");
@@ -90,7 +90,7 @@ fn what_is_replaced_later_is_nobodys_mistake() {
 }
 
 #[test]
-fn what_goes_back_and_forth_is_told_once_a_firing() {
+fn a_value_that_goes_back_and_forth_is_reported_once_per_firing() {
     let mut scaling = scaled();
     let mut told = Vec::new();
     for second in ["09:03:10", "09:03:30", "09:03:50"] {
@@ -105,7 +105,7 @@ fn what_goes_back_and_forth_is_told_once_a_firing() {
 }
 
 #[test]
-fn what_nobody_else_is_known_to_have_changed_is_not_undone() {
+fn a_change_without_a_known_other_writer_is_not_undone() {
     let two_rules = [rule("r", "3 * * * *", 5), rule("s", "4 * * * *", 6)];
     let start = || {
         let mut scaling = Scaling::of_workload(1, &two_rules);
@@ -137,7 +137,7 @@ fn what_nobody_else_is_known_to_have_changed_is_not_undone() {
 }
 
 #[test]
-fn of_two_bounds_the_one_that_was_replaced_is_named() {
+fn the_replaced_one_of_two_bounds_is_named() {
     let rules = [bounds("r", "3 * * * *", Some(4), Some(9))];
     let mut scaling = Scaling::of_autoscaler(1, 3, &rules);
     scaling.turn(monday("09:00"));
@@ -152,7 +152,7 @@ fn of_two_bounds_the_one_that_was_replaced_is_named() {
 }
 
 #[test]
-fn an_edited_rule_begins_anew_and_a_target_that_is_gone_says_nothing() {
+fn an_edit_resets_detection_and_a_deleted_target_is_not_undone() {
     let mut scaling = scaled();
     scaling.set_replicas(2);
     noticed(&mut scaling, monday("09:03:15"));

@@ -14,7 +14,7 @@ fn out_of_sight() -> Scaling {
 }
 
 #[test]
-fn nothing_is_done_to_it_and_the_firing_is_tried_again() {
+fn an_unreachable_target_is_not_written_and_the_firing_is_retried() {
     let mut scaling = out_of_sight();
     assert!(!scaling.turn(monday("09:03")));
     assert_eq!(scaling.wake_at, Some(monday("09:03:01")));
@@ -27,7 +27,7 @@ fn nothing_is_done_to_it_and_the_firing_is_tried_again() {
 }
 
 #[test]
-fn the_one_failed_record_says_why_nobody_could_look() {
+fn the_failed_execution_says_why_the_target_was_unreachable() {
     let mut scaling = out_of_sight();
     scaling.run_until(monday("09:03"));
     let target = scaling.target().identity().clone();
@@ -38,7 +38,7 @@ fn the_one_failed_record_says_why_nobody_could_look() {
 }
 
 #[test]
-fn what_is_known_of_it_from_before_does_not_count() {
+fn the_last_known_state_of_an_unreachable_target_does_not_count() {
     let mut scaling = out_of_sight();
     // Its value is there already, as far as anybody knew.
     scaling.set_replicas(5);
@@ -47,7 +47,7 @@ fn what_is_known_of_it_from_before_does_not_count() {
 }
 
 #[test]
-fn another_object_out_of_sight_changes_nothing() {
+fn another_unreachable_object_changes_nothing() {
     let mut scaling = out_of_sight();
     let other = crate::support::cron::workload("other").identity().clone();
     scaling.reach = Reach::without(other, Unreachable::Unknown("no answer".into()));
@@ -55,7 +55,7 @@ fn another_object_out_of_sight_changes_nothing() {
 }
 
 #[test]
-fn what_is_due_there_is_told_apart_from_what_is_missing() {
+fn unreachable_is_distinguished_from_missing() {
     let scaling = out_of_sight();
     let reasons = explain(&scaling.input(), monday("09:03"));
     let cause: Vec<_> = reasons.iter().map(|it| (it.verdict, it.cause)).collect();
@@ -65,7 +65,7 @@ fn what_is_due_there_is_told_apart_from_what_is_missing() {
 }
 
 #[test]
-fn what_is_too_late_there_is_missed_like_anywhere() {
+fn a_late_firing_of_an_unreachable_target_is_missed() {
     let mut scaling = out_of_sight();
     assert!(!scaling.turn(monday("09:08") + NANOSECOND));
     assert_eq!(scaling.history("r"), ["09:03:00 missed by 300 s"]);

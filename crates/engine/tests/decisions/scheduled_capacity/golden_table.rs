@@ -162,7 +162,7 @@ fn row_10_a_behaviour_holds_at_its_start_and_not_at_its_end() {
 }
 
 #[test]
-fn row_11_what_coincides_or_never_happens_cannot_be_a_behaviour() {
+fn row_11_a_window_that_coincides_or_never_happens_cannot_be_a_behaviour() {
     let message = |start, end| {
         PatternWindow::new(pattern(start), pattern(end)).expect_err("they coincide").to_string()
     };

@@ -10,7 +10,7 @@ fn change(at: &str, value: u32) -> Change {
 }
 
 #[test]
-fn a_change_of_winner_with_the_same_value_is_no_next_value() {
+fn a_change_of_winner_with_the_same_value_is_not_a_next_value() {
     let producer =
         Schedule::utc(1).with(5, "hours=9", "hours=12").with(5, "hours=12", "hours=17").published();
     let decision = producer.decide(instant("2026-11-23T10:00:00Z"));
@@ -20,7 +20,7 @@ fn a_change_of_winner_with_the_same_value_is_no_next_value() {
 }
 
 #[test]
-fn what_happens_below_the_winner_neither_wakes_nor_changes_anything() {
+fn losing_behaviours_neither_wake_nor_change_anything() {
     let producer = Schedule::utc(1)
         .with_priority(1, 5, "hours=9", "hours=17")
         .with(7, "hours=10", "hours=11")
@@ -30,7 +30,7 @@ fn what_happens_below_the_winner_neither_wakes_nor_changes_anything() {
 }
 
 #[test]
-fn the_next_value_is_that_of_whoever_wins_then() {
+fn the_next_value_is_that_of_the_next_winner() {
     let producer = Schedule::utc(1)
         .with_priority(1, 5, "hours=9", "hours=17")
         .with(7, "hours=10", "hours=18")
@@ -40,7 +40,7 @@ fn the_next_value_is_that_of_whoever_wins_then() {
 }
 
 #[test]
-fn behaviours_that_all_say_what_the_default_says_have_no_next_value() {
+fn behaviours_equal_to_the_default_have_no_next_value() {
     let producer = Schedule::utc(5)
         .with(5, "hours=12; minutes=0,2,4,6", "hours=12; minutes=1,3,5,7")
         .published();
@@ -50,7 +50,7 @@ fn behaviours_that_all_say_what_the_default_says_have_no_next_value() {
 }
 
 #[test]
-fn a_rare_change_is_found_behind_many_that_change_nothing() {
+fn a_rare_change_is_found_after_many_that_change_nothing() {
     let list = |numbers: std::ops::Range<u32>, step| {
         let numbers: Vec<String> = numbers.step_by(step).map(|it| it.to_string()).collect();
         numbers.join(",")
@@ -67,7 +67,7 @@ fn a_rare_change_is_found_behind_many_that_change_nothing() {
 }
 
 #[test]
-fn a_change_more_than_a_year_away_comes_into_sight_by_time_alone() {
+fn a_change_more_than_a_year_away_appears_with_time_alone() {
     let mut producer = Schedule::utc(1)
         .with(5, "days=29; months=Feb; years=2028", "days=1; months=Mar")
         .published();
@@ -94,7 +94,7 @@ fn the_same_day_of_the_next_year_is_within_a_year() {
 }
 
 #[test]
-fn when_nothing_ever_changes_again_there_is_neither_next_value_nor_waking() {
+fn without_further_changes_there_is_no_next_value_and_no_wake() {
     let producer = Schedule::utc(1).with(
         5,
         "days=1; months=Jan; years=2026",

@@ -272,7 +272,7 @@ const TURN_FAULTS: [(&str, TurnFault); 6] = [
 ];
 
 #[test]
-fn every_fault_in_what_a_turn_comes_to_is_caught() {
+fn every_fault_in_the_result_of_a_turn_is_caught() {
     for (fault, spoil) in TURN_FAULTS {
         assert!(is_caught(&decide, &spoil), "nobody notices a turn that {fault}");
     }

@@ -34,7 +34,7 @@ fn a_number_that_could_not_be_published_is_wanted_again() {
 }
 
 #[test]
-fn a_schedule_forgets_nothing_it_needs() {
+fn a_schedule_remembers_all_it_needs() {
     // Its memory is only what its status shows: mangled or lost, the next decision is the same.
     let mut producer = office_hours().published();
     let now = instant("2026-11-23T10:00:00Z");
@@ -46,7 +46,7 @@ fn a_schedule_forgets_nothing_it_needs() {
 }
 
 #[test]
-fn a_clock_that_was_set_back_shows_what_holds_at_the_time_it_shows() {
+fn after_a_clock_is_set_back_the_value_is_that_of_the_new_time() {
     let mut producer = office_hours().published();
     producer.turn(instant("2026-11-23T09:00:00Z"));
     let (_, wake_at) = producer.turn(instant("2026-11-23T08:59:52Z"));

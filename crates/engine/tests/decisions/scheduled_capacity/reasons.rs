@@ -8,7 +8,7 @@ use crate::support::instant;
 use crate::support::schedule::{Producer, Publish as _, Schedule};
 
 #[test]
-fn every_behaviour_says_why_it_won_lost_or_took_no_part() {
+fn every_behaviour_is_explained_as_winning_losing_or_closed() {
     let producer = Schedule::utc(1)
         .with_priority(1, 5, "hours=9", "hours=17")
         .with(7, "hours=10", "hours=18")
@@ -73,7 +73,7 @@ fn since(producer: &Producer, now: &str) -> Option<Timestamp> {
 }
 
 #[test]
-fn a_winner_wins_since_it_began_to_and_not_since_its_window_opened() {
+fn a_winner_is_dated_from_when_it_began_to_win_not_from_its_opening() {
     let producer = Schedule::utc(1)
         .with(5, "hours=9", "hours=17")
         .with_priority(1, 7, "hours=10", "hours=12")
@@ -93,7 +93,7 @@ fn a_winner_wins_since_it_began_to_and_not_since_its_window_opened() {
 }
 
 #[test]
-fn what_opens_and_closes_below_the_winner_does_not_change_since_when_it_wins() {
+fn losing_behaviours_do_not_change_the_start_of_the_winner() {
     let producer = Schedule::utc(1)
         .with_priority(1, 5, "hours=9", "hours=17")
         .with(7, "hours=10", "hours=11")
@@ -109,12 +109,12 @@ fn what_opens_and_closes_below_the_winner_does_not_change_since_when_it_wins() {
 }
 
 #[test]
-fn a_default_that_has_always_held_has_no_beginning() {
+fn a_default_that_has_always_applied_has_no_start() {
     assert_eq!(since(&Schedule::utc(4).published(), "2026-11-23T10:00:00Z"), None);
 }
 
 #[test]
-fn the_world_explains_a_schedule_with_since_when_each_holds() {
+fn the_world_explains_a_schedule_with_the_start_of_each_state() {
     let producer = Schedule::utc(1)
         .with(5, "hours=9", "hours=17")
         .with_priority(1, 7, "hours=10", "hours=12")

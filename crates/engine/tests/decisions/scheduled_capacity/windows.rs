@@ -80,7 +80,7 @@ fn a_day_that_a_zone_skips_has_no_windows() {
 }
 
 #[test]
-fn a_shift_of_half_an_hour_is_met_to_the_minute() {
+fn a_shift_of_half_an_hour_is_exact_to_the_minute() {
     // On Lord Howe the clock jumps from 02:00 to 02:30 on Sunday, 4 October 2026.
     let mut producer =
         Schedule::new("Australia/Lord_Howe", 1).daily(4, "02:15", "02:40").published();

@@ -15,7 +15,7 @@ fn the_higher_priority_wins_over_an_earlier_place() {
 }
 
 #[test]
-fn a_negative_priority_loses_against_one_that_was_not_written() {
+fn a_negative_priority_loses_to_an_absent_one() {
     let producer = Schedule::utc(1)
         .with_priority(-1, 5, "hours=9", "hours=17")
         .with(9, "hours=9", "hours=17")
@@ -43,7 +43,7 @@ fn a_value_of_zero_wins_like_any_other() {
 }
 
 #[test]
-fn without_behaviours_the_default_holds_for_ever() {
+fn without_behaviours_the_default_always_applies() {
     let producer = Schedule::utc(4).published();
     let decision = producer.decide(instant("2026-11-23T10:00:00Z"));
     assert_eq!((decision.memory.value, decision.memory.winner), (4, None));

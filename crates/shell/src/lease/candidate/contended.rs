@@ -114,7 +114,7 @@ async fn lead_for_a_minute(server: Server) -> (Result<(), Lost>, Vec<(Instant, b
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_lease_that_somebody_else_writes_all_the_time_is_renewed_all_the_same() {
+async fn a_lease_that_others_keep_writing_is_still_renewed() {
     let (led, replaced) = lead_for_a_minute(Server::held_by_nobody(Others::EachSecond)).await;
     let succeeded = replaced.iter().filter(|(_, succeeded)| *succeeded).count();
     assert_eq!(led, Ok(()));
@@ -122,7 +122,7 @@ async fn a_lease_that_somebody_else_writes_all_the_time_is_renewed_all_the_same(
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_reading_that_is_not_answered_leaves_the_time_to_read_again() {
+async fn an_unanswered_read_leaves_time_to_read_again() {
     let mut server = Server::held_by_nobody(Others::EachSecond);
     server.unanswered = 1;
     let (led, replaced) = lead_for_a_minute(server).await;
@@ -130,7 +130,7 @@ async fn a_reading_that_is_not_answered_leaves_the_time_to_read_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_lease_that_always_changes_before_it_is_renewed_is_tried_three_times_at_once() {
+async fn a_renewal_that_keeps_conflicting_is_tried_three_times_in_a_row() {
     let server = Server::held_by_nobody(Others::EachSecondAndAfterEachReading);
     let (_, replaced) = lead_for_a_minute(server).await;
     let at_once = |at: Instant| replaced.iter().filter(|(other, _)| *other == at).count();

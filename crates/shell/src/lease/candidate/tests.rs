@@ -110,7 +110,7 @@ async fn leads_while(stub: &Stub, goes_wrong: impl FnOnce()) -> (Result<(), Lost
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_finds_no_lease_makes_one_renews_it_every_two_seconds_and_gives_it_back() {
+async fn a_candidate_creates_a_missing_lease_renews_it_every_two_seconds_and_releases_it() {
     let stub = Stub::new();
     let end = CancellationToken::new();
     let term = async |fence: Fence| {
@@ -131,7 +131,7 @@ async fn whoever_finds_no_lease_makes_one_renews_it_every_two_seconds_and_gives_
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_lease_is_taken_only_when_it_was_not_renewed_for_as_long_as_it_and_ours_last() {
+async fn a_lease_is_taken_only_after_no_renewal_for_the_longer_of_both_durations() {
     for (holder, seconds, lease_duration) in
         [("two", 15, 15), ("two", 40, 40), ("two", 1, 15), ("one", 15, 15)]
     {
@@ -158,7 +158,7 @@ async fn a_lease_that_nobody_holds_is_taken_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_stands_by_is_ready_and_does_not_lead_while_another_renews() {
+async fn a_standby_is_ready_and_does_not_lead_while_another_renews() {
     let stub = Stub::new();
     let (end, machine) = (CancellationToken::new(), Machine::before(&stub));
     let [mut one, mut two] = ["one", "two"].map(|identity| machine.candidate(identity));
@@ -175,7 +175,7 @@ async fn whoever_stands_by_is_ready_and_does_not_lead_while_another_renews() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn when_renewals_fail_the_fence_is_shut_before_anybody_else_takes_the_lease() {
+async fn when_renewals_fail_the_fence_closes_before_another_takes_the_lease() {
     let failed = Fault::answer(StatusCode::INTERNAL_SERVER_ERROR, "etcd is gone");
     for (what, fault) in [
         ("hang", Fault::hang()),
@@ -206,7 +206,7 @@ async fn when_renewals_fail_the_fence_is_shut_before_anybody_else_takes_the_leas
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_renewal_that_fails_by_itself_costs_nothing() {
+async fn a_single_failed_renewal_does_no_harm() {
     let busy = || Fault::answer(StatusCode::SERVICE_UNAVAILABLE, "busy");
     for fault in [Fault::hang(), Fault::refuse(), Fault::silence(), Fault::lose_answer(), busy()] {
         let stub = Stub::new();
@@ -218,7 +218,7 @@ async fn a_renewal_that_fails_by_itself_costs_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_change_of_the_lease_by_others_that_leaves_the_holder_costs_nothing() {
+async fn a_change_of_the_lease_that_keeps_the_holder_does_no_harm() {
     let stub = Stub::new();
     let label = json!({ "metadata": { "labels": { "team": "harbour" } } });
     let (led, _) = leads_while(&stub, || stub.change("leases", "default", "almanac", &label)).await;
@@ -227,7 +227,7 @@ async fn a_change_of_the_lease_by_others_that_leaves_the_holder_costs_nothing() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_lease_that_is_taken_away_or_deleted_is_noticed_at_the_next_renewal() {
+async fn a_stolen_or_deleted_lease_is_noticed_at_the_next_renewal() {
     let taken: fn(&Stub) = |stub| {
         let spec = held_by("thief", 15)["spec"].clone();
         stub.change("leases", "default", "almanac", &json!({ "spec": spec }));
@@ -243,7 +243,7 @@ async fn a_lease_that_is_taken_away_or_deleted_is_noticed_at_the_next_renewal() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_leader_whose_machine_slept_finds_its_fence_shut_and_does_not_renew() {
+async fn a_leader_whose_machine_slept_finds_its_fence_closed_and_does_not_renew() {
     let stub = Stub::new();
     let machine = Machine::before(&stub);
     let end = CancellationToken::new();
@@ -281,7 +281,7 @@ async fn a_renewal_that_is_answered_after_the_machine_slept_does_not_open_the_fe
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_is_told_to_end_while_it_takes_the_lease_gives_it_back() {
+async fn a_candidate_shut_down_while_acquiring_the_lease_releases_it() {
     let stub = Stub::new();
     let end = CancellationToken::new();
     let told = end.clone();
@@ -292,7 +292,7 @@ async fn whoever_is_told_to_end_while_it_takes_the_lease_gives_it_back() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_lease_that_is_deleted_while_everything_is_stopped_is_made_anew_with_that() {
+async fn a_lease_deleted_while_everything_is_stopped_is_recreated_with_the_stop() {
     let stub = Stub::new();
     let end = CancellationToken::new();
     let mut candidate = Machine::before(&stub).candidate("one");
@@ -311,7 +311,7 @@ async fn a_lease_that_is_deleted_while_everything_is_stopped_is_made_anew_with_t
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_lease_deleted_under_its_holders_hands_is_not_made_anew_before_that_one_knows() {
+async fn a_lease_deleted_under_its_holder_is_not_recreated_before_the_holder_knows() {
     let stub = Stub::new();
     stub.put(held_by("two", 15));
     let mut candidate = Machine::before(&stub).candidate("one");
@@ -325,7 +325,7 @@ async fn a_lease_deleted_under_its_holders_hands_is_not_made_anew_before_that_on
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_keeps_a_candidate_from_the_lease_is_told_until_it_is_over() {
+async fn the_obstacle_to_acquiring_the_lease_is_reported_until_it_is_gone() {
     let stub = Stub::new();
     stub.put(held_by("two", 3600));
     let words = "leases.coordination.k8s.io \"almanac\" is forbidden";
@@ -348,7 +348,7 @@ async fn what_keeps_a_candidate_from_the_lease_is_told_until_it_is_over() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn however_requests_go_wrong_no_two_lead_at_once() {
+async fn no_two_candidates_lead_at_once_whatever_requests_fail() {
     let mut terms = 0;
     for seed in 0..10 {
         let stub = Stub::new();
