@@ -74,7 +74,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const READ_TIMEOUT: Duration = Duration::from_secs(90);
 
 /// Under this name an audit log has our requests.
-const USER_AGENT_VALUE: &str = concat!("almanac/", env!("CARGO_PKG_VERSION"));
+pub(crate) const USER_AGENT_VALUE: &str = concat!("almanac/", env!("CARGO_PKG_VERSION"));
 
 /// Makes a client. Nothing is sent yet.
 pub async fn connect(options: &ClientOptions) -> Result<Connection, ClientError> {

@@ -10,6 +10,7 @@
 //! | [`following`] | a kind of objects, listed and watched, and the age of the view of it |
 //! | [`event_log`] | Events, bounded |
 //! | [`endpoints`] | metrics and health over HTTP |
+//! | [`prometheus`] | queries to a Prometheus, and what is wrong with their answers |
 //! | [`process_metrics`] | the version, and the resources that the process uses |
 //! | [`log`] | one line per event, for machines or for people |
 //! | [`shutdown`] | a signal, and a token for everything that waits for it |
@@ -28,5 +29,6 @@ pub mod lease;
 pub mod log;
 pub mod monotonic;
 pub mod process_metrics;
+pub mod prometheus;
 pub mod shutdown;
 pub mod writer;

@@ -1,0 +1,140 @@
+//! Instant queries to a Prometheus through its HTTP API, each of which has to yield one finite number.
+//!
+//! Whatever else is answered is a [`QueryProblem`] that says what to change. A query has a limited time and a
+//! limited answer, and only some are in flight at once, so that no Prometheus, and nothing that answers in its
+//! place, can take up the process. Redirects are not followed: they would lead the token elsewhere.
+//!
+//! When to query, that there is only one query for an autoscaler at a time, and what follows from a problem is
+//! up to the caller.
+
+mod access;
+mod address;
+mod answer;
+mod metrics;
+mod problem;
+#[cfg(test)]
+mod tests;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use form_urlencoded::Serializer;
+use http::header::{ACCEPT, CONTENT_TYPE};
+use http::{HeaderValue, Request};
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use kube::client::Body;
+use tokio::sync::Semaphore;
+use tokio::time::{Instant, timeout};
+use tracing::instrument::WithSubscriber as _;
+use tracing::subscriber::NoSubscriber;
+
+use access::Access;
+pub use access::PrometheusError;
+pub use address::{PrometheusAddress, PrometheusAddressError};
+use answer::Answer;
+pub use metrics::QueryMetrics;
+pub use problem::QueryProblem;
+
+/// How long Prometheus may evaluate a query. It says so itself when it gives up, which tells more than silence.
+const EVALUATION_SECONDS: u64 = 5;
+
+/// An answer that has not come as a whole by then is not waited for.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(8);
+
+/// How long a query may wait for others to end. A number that is asked for later than that is of no use.
+const PLACE_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How many queries are in flight at once. Prometheus evaluates 20 by default, for everybody.
+const QUERIES_AT_ONCE: usize = 16;
+
+/// One sample takes less than a kilobyte; whoever asks for thousands of series is told so up to here.
+const MAX_ANSWER_BYTES: usize = 1024 * 1024;
+
+/// A longer query goes into the body of the request: proxies limit how long an address may be. Shorter ones do
+/// not, because some proxies ask for more rights where something is posted.
+const MAX_QUERY_IN_ADDRESS: usize = 2048;
+
+/// Which Prometheus is meant, and how to be let in.
+#[derive(Clone, Debug)]
+pub struct PrometheusOptions {
+    /// Where it is.
+    pub address: PrometheusAddress,
+    /// A file with a bearer token. It may be replaced at any time.
+    pub token_file: Option<PathBuf>,
+    /// A file with the authorities that its certificate may come from, instead of those of the machine. It may
+    /// be replaced at any time.
+    pub authority_file: Option<PathBuf>,
+}
+
+/// Sends queries. Copies share their limits.
+#[derive(Clone)]
+pub struct Prometheus {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    access: Access,
+    places: Semaphore,
+    metrics: QueryMetrics,
+}
+
+impl Prometheus {
+    /// Reads the files. Nothing is sent yet. Must be called within a runtime.
+    pub fn new(options: PrometheusOptions, metrics: QueryMetrics) -> Result<Self, PrometheusError> {
+        let access = Access::open(options)?;
+        let places = Semaphore::new(QUERIES_AT_ONCE);
+        Ok(Self { inner: Arc::new(Inner { access, places, metrics }) })
+    }
+
+    /// The one number that a query yields now.
+    pub async fn query(&self, promql: &str) -> Result<f64, QueryProblem> {
+        let place = timeout(PLACE_TIMEOUT, self.inner.places.acquire()).await;
+        let sent_at = Instant::now();
+        let result = match place {
+            // The semaphore is never closed.
+            Ok(_place) => self.send(promql).await,
+            Err(_) => Err(QueryProblem::Busy { seconds: PLACE_TIMEOUT.as_secs() }),
+        };
+        self.inner.metrics.count(&result, sent_at.elapsed());
+        result
+    }
+
+    async fn send(&self, promql: &str) -> Result<f64, QueryProblem> {
+        let client = self.inner.access.client();
+        let request = request(promql).map_err(|error| problem::unreachable(&error))?;
+        let exchange = async {
+            let response = client.send(request).await;
+            let (head, body) = response.map_err(|error| problem::unreachable(&error))?.into_parts();
+            let body = Limited::new(body, MAX_ANSWER_BYTES).collect().await;
+            let body = body.map_err(|error| match error.downcast_ref::<LengthLimitError>() {
+                Some(_) => QueryProblem::TooLarge,
+                None => QueryProblem::CutOff,
+            })?;
+            Ok(Answer { status: head.status, headers: head.headers, body: body.to_bytes() })
+        };
+        // The client would log each failure as an error of its own. Who asked is told, and tells it once.
+        let exchange = timeout(ANSWER_TIMEOUT, exchange).with_subscriber(NoSubscriber::default());
+        let answer = exchange.await.map_err(|_| {
+            let seconds = ANSWER_TIMEOUT.as_secs();
+            QueryProblem::TimedOut { seconds }
+        })??;
+        answer.read(self.inner.access.has_token())
+    }
+}
+
+fn request(promql: &str) -> http::Result<Request<Body>> {
+    let path = "/api/v1/query";
+    let limit = format!("{EVALUATION_SECONDS}s");
+    let mut parameters = Serializer::new(String::new());
+    parameters.append_pair("query", promql).append_pair("timeout", &limit);
+    let parameters = parameters.finish();
+    let json = HeaderValue::from_static("application/json");
+    if parameters.len() <= MAX_QUERY_IN_ADDRESS {
+        let uri = format!("{path}?{parameters}");
+        return Request::get(uri).header(ACCEPT, json).body(Body::empty());
+    }
+    let form = HeaderValue::from_static("application/x-www-form-urlencoded");
+    let request = Request::post(path).header(ACCEPT, json).header(CONTENT_TYPE, form);
+    request.body(Body::from(parameters.into_bytes()))
+}

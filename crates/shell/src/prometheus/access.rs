@@ -1,0 +1,181 @@
+//! How to be let in: the token and the authorities, which are read again when their files are replaced.
+//!
+//! Both come from volumes that the kubelet replaces while the process runs. Kube's client reads either again,
+//! but only once a minute, and keeps connections that were made with what was there before. So there is a new
+//! client as soon as one of the files says something else, which asks for a new connection.
+
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use http::HeaderValue;
+use http::header::{AUTHORIZATION, USER_AGENT};
+use kube::{Client, Config};
+use tokio::time::Instant;
+
+use super::{PrometheusAddress, PrometheusOptions};
+use crate::client::USER_AGENT_VALUE;
+use crate::writer::summarize;
+
+/// A token is replaced with minutes to spare, authorities with days.
+pub(super) const LOOKS_EVERY: Duration = Duration::from_secs(5);
+
+/// To wait longer for a connection is of no use: another attempt is.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(4);
+
+/// Why a Prometheus cannot be asked at all.
+#[derive(Debug, thiserror::Error)]
+pub enum PrometheusError {
+    /// A file cannot be read.
+    #[error("failed to read the {what} {file}")]
+    Unreadable {
+        /// What it is.
+        what: &'static str,
+        /// Which file.
+        file: String,
+        /// Why not.
+        #[source]
+        cause: std::io::Error,
+    },
+    /// There is no token in the file of the token.
+    #[error("failed to use the token in {file}: it has to be one line of printable characters")]
+    Token {
+        /// Which file.
+        file: String,
+    },
+    /// The authorities are of no use where nothing is encrypted.
+    #[error("failed to use a CA with {address}, which is not encrypted: write https://")]
+    NotEncrypted {
+        /// The address.
+        address: String,
+    },
+    /// What is configured does not make a client.
+    #[error("failed to create a client for {address}: {cause}")]
+    Unusable {
+        /// The address.
+        address: String,
+        /// Why not.
+        cause: String,
+    },
+}
+
+/// A client that is made anew when a file is replaced.
+pub(super) struct Access {
+    options: PrometheusOptions,
+    opened: Mutex<Opened>,
+}
+
+struct Opened {
+    client: Client,
+    files: Files,
+    looked_at: Instant,
+    /// What was wrong when the files were last looked at, which is told once.
+    complaint: Option<String>,
+}
+
+/// What the files say, some of which is secret: so it cannot be printed.
+#[derive(PartialEq, Eq)]
+struct Files {
+    token: Option<HeaderValue>,
+    authority: Option<Vec<u8>>,
+}
+
+impl Access {
+    pub(super) fn open(options: PrometheusOptions) -> Result<Self, PrometheusError> {
+        let PrometheusOptions { address, token_file, authority_file } = &options;
+        if authority_file.is_some() && !address.is_encrypted() {
+            return Err(PrometheusError::NotEncrypted { address: address.to_string() });
+        }
+        if token_file.is_some() && !address.is_encrypted() {
+            tracing::warn!(%address, "the token for Prometheus is sent over a connection without TLS");
+        }
+        let files = Files::read(&options)?;
+        let client = client(&options, &files)?;
+        let opened = Opened { client, files, looked_at: Instant::now(), complaint: None };
+        Ok(Self { options, opened: Mutex::new(opened) })
+    }
+
+    /// Whether a token is sent.
+    pub(super) fn has_token(&self) -> bool {
+        self.options.token_file.is_some()
+    }
+
+    /// The client, with what the files have said of late. While a file cannot be used, as when it is just
+    /// being written, what it said before counts.
+    pub(super) fn client(&self) -> Client {
+        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        if opened.looked_at.elapsed() >= LOOKS_EVERY {
+            opened.looked_at = Instant::now();
+            let complaint = opened.look_again(&self.options).err().map(|error| with_cause(&error));
+            if let Some(complaint) = complaint.as_ref().filter(|_| opened.complaint != complaint) {
+                tracing::warn!("{complaint}; using what was there before");
+            }
+            opened.complaint = complaint;
+        }
+        opened.client.clone()
+    }
+}
+
+impl Opened {
+    fn look_again(&mut self, options: &PrometheusOptions) -> Result<(), PrometheusError> {
+        let files = Files::read(options)?;
+        if files != self.files {
+            self.client = client(options, &files)?;
+            self.files = files;
+            tracing::info!(address = %options.address, "read the replaced token or CA for Prometheus");
+        }
+        Ok(())
+    }
+}
+
+impl Files {
+    fn read(options: &PrometheusOptions) -> Result<Self, PrometheusError> {
+        let token = options.token_file.as_deref().map(token).transpose()?;
+        let authority = options.authority_file.as_deref().map(|file| read("CA", file));
+        Ok(Self { token, authority: authority.transpose()? })
+    }
+}
+
+fn read(what: &'static str, file: &Path) -> Result<Vec<u8>, PrometheusError> {
+    std::fs::read(file).map_err(|cause| {
+        let file = file.display().to_string();
+        PrometheusError::Unreadable { what, file, cause }
+    })
+}
+
+fn token(file: &Path) -> Result<HeaderValue, PrometheusError> {
+    let content = read("token", file)?;
+    let content = content.trim_ascii();
+    let header = HeaderValue::from_bytes(&[b"Bearer ", content].concat());
+    let header = header.ok().filter(|_| !content.is_empty());
+    let mut header =
+        header.ok_or_else(|| PrometheusError::Token { file: file.display().to_string() })?;
+    header.set_sensitive(true);
+    Ok(header)
+}
+
+fn client(options: &PrometheusOptions, files: &Files) -> Result<Client, PrometheusError> {
+    let address: &PrometheusAddress = &options.address;
+    let mut config = Config::new(address.uri().clone());
+    config.connect_timeout = Some(CONNECT_TIMEOUT);
+    config.default_retry = false;
+    config.headers.push((USER_AGENT, HeaderValue::from_static(USER_AGENT_VALUE)));
+    let token = files.token.iter().cloned().map(|token| (AUTHORIZATION, token));
+    config.headers.extend(token);
+    let uses_authorities_of_the_machine =
+        address.is_encrypted() && options.authority_file.is_none();
+    if !uses_authorities_of_the_machine {
+        // Those of the machine would be read even where nobody asks for them, and may not be there.
+        config.root_cert = Some(Vec::new());
+    }
+    config.root_cert_file.clone_from(&options.authority_file);
+    Client::try_from(config).map_err(|error| {
+        let (address, cause) = (address.to_string(), summarize(&error));
+        PrometheusError::Unusable { address, cause }
+    })
+}
+
+fn with_cause(error: &PrometheusError) -> String {
+    let cause = std::error::Error::source(error).map(|cause| format!(": {cause}"));
+    format!("{error}{}", cause.unwrap_or_default())
+}

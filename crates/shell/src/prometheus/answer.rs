@@ -1,0 +1,157 @@
+//! From an answer of the HTTP API to the one number in it, or to what is wrong with it.
+
+use std::borrow::Cow;
+
+use http::header::LOCATION;
+use http::{HeaderMap, StatusCode};
+use hyper::body::Bytes;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::value::RawValue;
+
+use super::problem::{QueryProblem, excerpt};
+
+/// What came back, as a whole.
+pub(super) struct Answer {
+    pub(super) status: StatusCode,
+    pub(super) headers: HeaderMap,
+    pub(super) body: Bytes,
+}
+
+/// What every answer of the API says.
+#[derive(Deserialize)]
+struct Said<'a> {
+    #[serde(borrow)]
+    status: Cow<'a, str>,
+    #[serde(borrow, default)]
+    data: Option<Data<'a>>,
+    #[serde(default)]
+    warnings: Option<Vec<String>>,
+    #[serde(rename = "errorType", default)]
+    error_kind: Option<String>,
+    #[serde(default)]
+    error: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Data<'a> {
+    #[serde(rename = "resultType")]
+    kind: Cow<'a, str>,
+    /// As text, until it is known what it has to be.
+    #[serde(borrow)]
+    result: &'a RawValue,
+}
+
+/// An instant, and a number as text.
+type Point<'a> = (f64, Cow<'a, str>);
+
+/// One element of a vector; its labels do not matter.
+#[derive(Deserialize)]
+struct Element<'a> {
+    #[serde(borrow, default)]
+    value: Option<Point<'a>>,
+    #[serde(default)]
+    histogram: Option<IgnoredAny>,
+}
+
+impl Answer {
+    pub(super) fn read(&self, has_token: bool) -> Result<f64, QueryProblem> {
+        let said = serde_json::from_slice::<Said<'_>>(&self.body);
+        if let Ok(Said { status, error_kind: Some(kind), error, .. }) = &said
+            && status == "error"
+        {
+            return Err(failed(kind, error.as_deref().unwrap_or_default()));
+        }
+        if !self.status.is_success() {
+            return Err(self.refused(has_token));
+        }
+        match said {
+            Ok(Said { status, data: Some(data), warnings, .. }) if status == "success" => {
+                let mut warnings = warnings.iter().flatten();
+                match warnings.find(|warning| !is_about_the_query(warning)) {
+                    Some(warning) => Err(QueryProblem::Incomplete(excerpt(warning))),
+                    None => data.number(),
+                }
+            }
+            Err(error) if self.ends_at(&error) => Err(QueryProblem::CutOff),
+            _ => Err(QueryProblem::NotPrometheus { text: self.beginning() }),
+        }
+    }
+
+    /// Whether there is nothing wrong with it but that it ends.
+    fn ends_at(&self, error: &serde_json::Error) -> bool {
+        // A number or a text is no end that the parser would know. The API answers in one line.
+        let at_end = (error.line(), error.column()) == (1, self.body.len());
+        !self.body.is_empty() && (error.is_eof() || (error.is_syntax() && at_end))
+    }
+
+    /// What an answer means that is no success, and not explained by Prometheus.
+    fn refused(&self, has_token: bool) -> QueryProblem {
+        let status = self.status.to_string();
+        match self.status {
+            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
+                QueryProblem::Unauthorized { status, has_token }
+            }
+            _ if self.status.is_redirection() => {
+                let to =
+                    self.headers.get(LOCATION).map(|to| String::from_utf8_lossy(to.as_bytes()));
+                QueryProblem::Redirected { status, to: to.map(|to| excerpt(&to)) }
+            }
+            _ => {
+                let (is_server_error, text) = (self.status.is_server_error(), self.beginning());
+                QueryProblem::HttpStatus { status, is_server_error, text }
+            }
+        }
+    }
+
+    fn beginning(&self) -> String {
+        // Whatever it is, more of it is not shown.
+        let beginning = &self.body[..self.body.len().min(4096)];
+        excerpt(&String::from_utf8_lossy(beginning))
+    }
+}
+
+fn failed(kind: &str, error: &str) -> QueryProblem {
+    let text = excerpt(error);
+    match kind {
+        "bad_data" => QueryProblem::QueryInvalid(text),
+        _ => QueryProblem::Failed { kind: excerpt(kind), text },
+    }
+}
+
+/// Whether a warning is advice on the query, which is evaluated as a whole all the same. Others tell of data
+/// that could not be read, as where a remote storage has not answered.
+fn is_about_the_query(warning: &str) -> bool {
+    warning.starts_with("PromQL warning:") || warning.starts_with("PromQL info:")
+}
+
+impl Data<'_> {
+    fn number(&self) -> Result<f64, QueryProblem> {
+        let result = self.result.get();
+        let strange = |_| QueryProblem::NotPrometheus { text: excerpt(result) };
+        match &*self.kind {
+            "scalar" => number(&serde_json::from_str(result).map_err(strange)?, result),
+            "vector" => {
+                let elements: Vec<Element<'_>> = serde_json::from_str(result).map_err(strange)?;
+                match elements.as_slice() {
+                    [] => Err(QueryProblem::NoSample),
+                    [Element { value: Some(point), .. }] => number(point, result),
+                    [Element { histogram: Some(_), .. }] => Err(QueryProblem::Histogram),
+                    [_] => Err(QueryProblem::NotPrometheus { text: excerpt(result) }),
+                    several => Err(QueryProblem::SeveralSamples(several.len())),
+                }
+            }
+            other => Err(QueryProblem::WrongType { kind: excerpt(other) }),
+        }
+    }
+}
+
+fn number((_, text): &Point<'_>, result: &str) -> Result<f64, QueryProblem> {
+    match text.parse::<f64>() {
+        Ok(number) if number.is_finite() => Ok(number),
+        Ok(number) if number.is_nan() => Err(QueryProblem::NotFinite { value: "NaN" }),
+        Ok(number) if number > 0.0 => Err(QueryProblem::NotFinite { value: "+Inf" }),
+        Ok(_) => Err(QueryProblem::NotFinite { value: "-Inf" }),
+        Err(_) => Err(QueryProblem::NotPrometheus { text: excerpt(result) }),
+    }
+}

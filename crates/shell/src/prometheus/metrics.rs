@@ -1,0 +1,45 @@
+//! How often Prometheus was queried, what came of it, and how long it took.
+
+use std::time::Duration;
+
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::Registry;
+
+use super::QueryProblem;
+
+/// From what a query takes that Prometheus has in memory, to what is waited for at most.
+const SECONDS: [f64; 10] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0];
+
+/// Counts queries, by what came of them.
+#[derive(Clone, Debug)]
+pub struct QueryMetrics {
+    queries: Family<[(&'static str, &'static str); 1], Counter>,
+    seconds: Histogram,
+}
+
+impl Default for QueryMetrics {
+    fn default() -> Self {
+        Self { queries: Family::default(), seconds: Histogram::new(SECONDS) }
+    }
+}
+
+impl QueryMetrics {
+    /// Adds them to what is exported.
+    pub fn register(&self, registry: &mut Registry) {
+        let queries = "Queries for autoscalers, by result: ok, or why no number could be used";
+        registry.register("almanac_prometheus_queries", queries, self.queries.clone());
+        let seconds = "Time from sending a query to Prometheus until its whole answer was there";
+        registry.register("almanac_prometheus_query_seconds", seconds, self.seconds.clone());
+    }
+
+    pub(super) fn count(&self, result: &Result<f64, QueryProblem>, took: Duration) {
+        let label = result.as_ref().map_or_else(QueryProblem::reason, |_| "ok");
+        self.queries.get_or_create(&[("result", label)]).inc();
+        // One that was never sent took no time.
+        if !matches!(result, Err(QueryProblem::Busy { .. })) {
+            self.seconds.observe(took.as_secs_f64());
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! Tokens and authorities in files that are replaced.
+
+use std::fs;
+use std::path::Path;
+
+use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
+use tempfile::TempDir;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
+
+use super::server::{After, Server, vector};
+use super::*;
+use crate::prometheus::access::LOOKS_EVERY;
+
+/// An authority that signs for this machine.
+struct Authority {
+    pem: String,
+    issuer: Issuer<'static, KeyPair>,
+}
+
+impl Authority {
+    fn new() -> Self {
+        let mut params = CertificateParams::default();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let key = KeyPair::generate().expect("a key");
+        let pem = params.self_signed(&key).expect("a certificate").pem();
+        Self { pem, issuer: Issuer::new(params, key) }
+    }
+
+    /// A server that answers with one sample, and with a certificate of this authority.
+    async fn serving(&self) -> Server {
+        let params = CertificateParams::new(["127.0.0.1".to_owned()]).expect("a name");
+        let key = KeyPair::generate().expect("a key");
+        let certificate = params.signed_by(&key, &self.issuer).expect("a certificate");
+        let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.serialize_der()));
+        let config = ServerConfig::builder().with_no_client_auth();
+        let config = config.with_single_cert(vec![certificate.der().clone()], key);
+        let tls = TlsAcceptor::from(Arc::new(config.expect("they belong together")));
+        Server::start_with(vector(&["1"]), After::Close, Some(tls)).await
+    }
+}
+
+fn encrypted(server: &Server) -> String {
+    format!("https://{}", server.address())
+}
+
+fn folder() -> TempDir {
+    tempfile::tempdir().expect("there is a place for it")
+}
+
+fn write(file: &Path, content: &str) {
+    fs::write(file, content).expect("it is written");
+}
+
+/// Until the files are looked at again.
+async fn a_while() {
+    tokio::time::sleep(LOOKS_EVERY).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_replaced_token_is_used_and_one_that_cannot_be_read_is_not() {
+    let (folder, server) = (folder(), Server::start(vector(&["1"]), After::Close).await);
+    let file = folder.path().join("token");
+    write(&file, "first\n");
+    let options = PrometheusOptions { token_file: Some(file.clone()), ..options(&server.url()) };
+    let prometheus = Prometheus::new(options, QueryMetrics::default()).expect("it can be used");
+    let mut sent = Vec::new();
+    for content in [None, Some("second"), Some(""), Some("a\nb"), Some("third")] {
+        if let Some(content) = content {
+            write(&file, content);
+            a_while().await;
+        }
+        assert_eq!(prometheus.query("tide").await, Ok(1.0));
+        let asked = server.asked().pop().expect("it was asked");
+        let token = asked.lines().find_map(|line| line.strip_prefix("authorization: Bearer "));
+        sent.push(token.expect("it is sent").to_owned());
+    }
+    fs::remove_file(&file).expect("it is removed");
+    a_while().await;
+    assert_eq!(prometheus.query("tide").await, Ok(1.0));
+    assert_eq!(sent, ["first", "second", "second", "second", "third"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_replaced_authority_is_trusted_and_the_one_before_is_not() {
+    let (folder, old, new) = (folder(), Authority::new(), Authority::new());
+    let file = folder.path().join("ca.crt");
+    write(&file, &old.pem);
+    let server = old.serving().await;
+    let url = encrypted(&server);
+    let options = PrometheusOptions { authority_file: Some(file.clone()), ..options(&url) };
+    let prometheus = Prometheus::new(options, QueryMetrics::default()).expect("it can be used");
+    assert_eq!(prometheus.query("tide").await, Ok(1.0));
+    // While it is being written.
+    for unfinished in ["", "-----BEGIN CERTIFICATE-----\nMIIB"] {
+        write(&file, unfinished);
+        a_while().await;
+        assert_eq!(prometheus.query("tide").await, Ok(1.0));
+    }
+    write(&file, &new.pem);
+    a_while().await;
+    let problem = prometheus.query("tide").await.expect_err("it is not trusted any more");
+    assert!(problem.to_string().contains("certificate"), "{problem}");
+    write(&file, &format!("{}{}", new.pem, old.pem));
+    a_while().await;
+    assert_eq!(prometheus.query("tide").await, Ok(1.0));
+}
+
+#[tokio::test]
+async fn a_server_is_trusted_only_with_a_certificate_of_the_authority() {
+    let (folder, authority, stranger) = (folder(), Authority::new(), Authority::new());
+    let file = folder.path().join("ca.crt");
+    write(&file, &authority.pem);
+    let server = stranger.serving().await;
+    let url = encrypted(&server);
+    let options = PrometheusOptions { authority_file: Some(file), ..options(&url) };
+    let prometheus = Prometheus::new(options, QueryMetrics::default()).expect("it can be used");
+    let problem = prometheus.query("tide").await.expect_err("it is not trusted");
+    assert_eq!(problem.reason(), "unreachable");
+    assert!(problem.to_string().contains("certificate"), "{problem}");
+    assert_eq!(server.asked(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn what_cannot_be_used_is_told_at_once_without_the_token() {
+    let folder = folder();
+    let [token, authority, missing] =
+        ["token", "ca", "missing"].map(|name| folder.path().join(name));
+    write(&token, "s3cret\u{7f}\ns3cret");
+    write(&authority, "no certificate");
+    let plain = options("http://127.0.0.1:1");
+    let encrypted = options("https://127.0.0.1:1");
+    let cases = [
+        (PrometheusOptions { token_file: Some(token), ..plain.clone() }, "one line"),
+        (
+            PrometheusOptions { token_file: Some(missing.clone()), ..plain.clone() },
+            "read the token",
+        ),
+        (PrometheusOptions { authority_file: Some(missing), ..encrypted.clone() }, "read the CA"),
+        (
+            PrometheusOptions { authority_file: Some(authority.clone()), ..encrypted },
+            "create a client",
+        ),
+        (PrometheusOptions { authority_file: Some(authority), ..plain }, "write https://"),
+    ];
+    for (options, words) in cases {
+        let error = Prometheus::new(options, QueryMetrics::default()).err().expect(words);
+        let error = error.to_string();
+        assert!(error.contains(words) && !error.contains("s3cret"), "{error}");
+    }
+}
