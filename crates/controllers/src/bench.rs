@@ -1,5 +1,4 @@
 //! A test bench: the controllers in front of a stub of the API, under a paused clock.
-//! nobody waits.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,7 +28,7 @@ use crate::targets::Targets;
 use crate::term::MAX_CONCURRENT_TURNS;
 use crate::work_queue::WorkQueue;
 
-/// The controllers of `CronFederatedHPA`s before an API server.
+/// The controllers of `CronFederatedHPA`s in front of an API server.
 pub(crate) struct TestBench {
     pub(crate) cluster: Arc<Cluster>,
     controller: Arc<Reconciler>,
@@ -41,7 +40,7 @@ pub(crate) struct TestBench {
 }
 
 impl TestBench {
-    /// A stand whose clock shows this instant now.
+    /// A bench whose clock shows this instant now.
     pub(crate) fn at(now: &str, stub: &Stub) -> Self {
         let begun = (now.parse().expect("it is an instant"), Instant::now());
         let clock = Clock::from_fn(move || shown(begun, Instant::now()));
@@ -80,12 +79,12 @@ impl TestBench {
         &self.controller.targets
     }
 
-    /// Tells the controllers of an object.
+    /// Delivers an object to the controllers.
     pub(crate) fn upsert(&mut self, object: Value) {
         self.follower.upsert(serde_json::from_value(object).expect("it has the shape of one"));
     }
 
-    /// Gives everybody their turns for so long.
+    /// Runs turns for this long.
     pub(crate) async fn run(&self, seconds: u64) {
         let end = CancellationToken::new();
         let turn = |policy: PolicyName| {
@@ -103,19 +102,19 @@ impl TestBench {
         tokio::join!(self.turns.run(MAX_CONCURRENT_TURNS, None, end.clone(), writes, turn), stop);
     }
 
-    /// The reason of a condition of a policy's, if it is not as it should be.
+    /// The reason why a policy is not ready, if it is not.
     pub(crate) fn complaint(&self, policy: &PolicyName) -> Option<&'static str> {
         let state = self.cluster.lock();
         let problem = state.policies.get(policy)?.problem.as_ref()?;
         Some(problem.reason().name())
     }
 
-    /// How often something with this in its path was asked for.
+    /// The number of requests whose path contains this.
     pub(crate) fn requests_for(&self, part: &str) -> usize {
         self.stub.requests_where(|asked| asked.path.contains(part)).len()
     }
 
-    /// When an object was patched, each time, and where.
+    /// When and where objects were patched.
     pub(crate) fn patched(&self) -> Vec<(Timestamp, String)> {
         let patches = self.stub.requests_where(|asked| asked.method == Method::PATCH);
         let told = patches
@@ -125,7 +124,7 @@ impl TestBench {
     }
 }
 
-/// What a clock shows that goes with the runtime's.
+/// The time on a clock that follows the runtime's.
 fn shown((begin, since): (Timestamp, Instant), now: Instant) -> Timestamp {
     begin + SignedDuration::try_from(now - since).expect("it is short")
 }
@@ -137,7 +136,7 @@ pub(crate) fn target(api_version: &str, kind: &str, name: &str) -> Value {
     target
 }
 
-/// A policy that sets three replicas of a target of its own name at nine o'clock.
+/// A policy that sets three replicas of the target of the same name at nine o'clock.
 pub(crate) fn at_nine(name: &str, api_version: &str, kind: &str) -> Value {
     let target = objects::target(api_version, kind, name);
     let rules = json!([objects::rule("nine", "0 9 * * *", 3)]);

@@ -3,7 +3,6 @@
 //!
 //! It is filled by watches and read by everything else. It is one value behind one lock, which is never
 //! held while waiting.
-//! told about each object when it is written.
 
 mod policy_entry;
 mod target_table;
@@ -18,20 +17,20 @@ pub(crate) use policy_entry::{
 };
 pub(crate) use target_table::{TargetEntry, TargetTable};
 
-/// What one term of leading knows.
+/// What one term as the leader knows.
 #[derive(Default)]
 pub(crate) struct Cluster {
     state: Mutex<ClusterState>,
 }
 
-/// The same, in hand.
+/// The same, while locked.
 #[derive(Default)]
 pub(crate) struct ClusterState {
-    /// What is decided over.
+    /// What decisions are based on.
     pub(crate) world: World,
-    /// What is needed besides to write a policy's status.
+    /// The bookkeeping for writing the status of each policy.
     pub(crate) policies: BTreeMap<PolicyName, PolicyEntry>,
-    /// What is needed besides to write a target, and whose target it is.
+    /// The bookkeeping for writing each target, and the policies it belongs to.
     pub(crate) targets: TargetTable,
 }
 

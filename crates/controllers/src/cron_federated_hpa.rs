@@ -23,7 +23,7 @@ use crate::families::{Composed, FamilyController, ReportSubject};
 use crate::leadership::Leadership;
 use crate::status_writer::WriteMethod;
 
-/// Cron rules, as far as they are carried out.
+/// The controller side of cron rules.
 #[derive(Clone, Default)]
 pub(crate) struct CronFederatedHpas {
     metrics: CronMetrics,
@@ -54,8 +54,8 @@ impl FamilyController for CronFederatedHpas {
         let conditions =
             conditions(&entry.recorded.conditions(), &condition_states, generation, now);
         let status = if let Some(checked) = checked {
-            // Before its first turn there is nothing to tell: an object that has a status without
-            // histories would be taken for one that was forgotten.
+            // Before its first turn there is nothing to report: a status without histories would
+            // look like a lost one.
             write(checked, memory?, now, conditions, generation)
         } else {
             let nothing = Memory::default();

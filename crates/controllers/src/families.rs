@@ -2,7 +2,6 @@
 //! counts what has happened.
 //!
 //! To add a family, add a field and an arm where one is chosen.
-//! what is told and counted of what has happened.
 
 use almanac_api::kinds::Kind;
 use almanac_api::status::conditions::{ConditionReason, ConditionState, ConditionType};
@@ -22,7 +21,7 @@ use crate::status_writer::WriteMethod;
 
 /// What a family does besides deciding.
 pub(crate) trait FamilyController: Send + Sync {
-    /// The status of an object as it is to be; nothing before there is anything to tell.
+    /// The status that an object should have; `None` before there is anything to report.
     fn compose(
         &self,
         state: &ClusterState,
@@ -31,7 +30,7 @@ pub(crate) trait FamilyController: Send + Sync {
         now: Timestamp,
     ) -> Option<Composed>;
 
-    /// Tells and counts what has happened in a turn.
+    /// Reports and counts what has happened in a turn.
     fn report(&self, of: &ReportSubject, recorded: &[Recorded], events: &EventLog);
 }
 
@@ -43,7 +42,7 @@ pub(crate) struct Composed {
 }
 
 impl Composed {
-    /// Why the object needs somebody's attention, if it does.
+    /// Why the object needs attention, if it does.
     pub(crate) fn why_not_ready(&self) -> Option<ConditionReason> {
         let mut condition_states = self.condition_states.iter();
         let ready = condition_states.find(|it| it.about == ConditionType::Ready && !it.holds)?;
@@ -51,20 +50,20 @@ impl Composed {
     }
 }
 
-/// Whom something is told of.
+/// The subject of a report.
 pub(crate) struct ReportSubject {
     /// The policy.
     pub(crate) policy: PolicyName,
-    /// The object's own id.
+    /// The object's UID.
     pub(crate) uid: Box<str>,
-    /// What it changes, if it has a target.
+    /// Its target, if it has one.
     pub(crate) target: Option<Identity>,
-    /// Who has changed that last, as far as it is known.
+    /// The last writer of the target, as far as known.
     pub(crate) changed_by: Option<Box<str>>,
 }
 
 impl ReportSubject {
-    /// Whom an Event is about.
+    /// The object that an Event is about.
     pub(crate) fn regarding(&self) -> ObjectReference {
         let kind = Kind::of_family(self.policy.family);
         ObjectReference {
@@ -77,7 +76,7 @@ impl ReportSubject {
     }
 }
 
-/// All of them. What they count goes on across terms.
+/// All families. Their counters survive terms.
 #[derive(Clone, Default)]
 pub(crate) struct Families {
     schedules: MetricsProducers,
@@ -85,7 +84,7 @@ pub(crate) struct Families {
 }
 
 impl Families {
-    /// The one of a family.
+    /// The controller of a family.
     pub(crate) fn of(&self, family: Family) -> &dyn FamilyController {
         match family {
             Family::ScheduledCapacity => &self.schedules,
@@ -93,7 +92,7 @@ impl Families {
         }
     }
 
-    /// Adds to what is exported whatever they count, and whatever is evaluated when it is asked for.
+    /// Registers their counters and the metrics evaluated at the scrape.
     pub(crate) fn register(
         &self,
         registry: &mut Registry,

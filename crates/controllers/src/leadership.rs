@@ -1,4 +1,4 @@
-//! What this process knows while it is the leader, for whatever needs to be answered; nothing otherwise.
+//! What this process knows while it is the leader, for scrapes; nothing otherwise.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -9,7 +9,7 @@ use prometheus_client::metrics::gauge::ConstGauge;
 
 use crate::cluster::Cluster;
 
-/// Whether we lead, and what is known if we do.
+/// Whether this process leads, and what it knows if so.
 #[derive(Clone, Default)]
 pub(crate) struct Leadership {
     term: Arc<Mutex<Option<Current>>>,
@@ -21,17 +21,17 @@ struct Current {
 }
 
 impl Leadership {
-    /// A term has begun, and everything is known.
+    /// Starts a term, once everything is known.
     pub(crate) fn begin(&self, fence: Fence, cluster: Arc<Cluster>) {
         *self.lock() = Some(Current { fence, cluster });
     }
 
-    /// It is over. What was known then.
+    /// Ends it; returns what was known.
     pub(crate) fn end(&self) -> Option<Arc<Cluster>> {
         self.lock().take().map(|term| term.cluster)
     }
 
-    /// What is known, as long as we lead.
+    /// What is known, while leading.
     pub(crate) fn cluster(&self) -> Option<Arc<Cluster>> {
         let term = self.lock();
         term.as_ref().filter(|term| term.fence.is_open()).map(|term| Arc::clone(&term.cluster))

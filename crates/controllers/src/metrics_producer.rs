@@ -20,7 +20,7 @@ use crate::families::{Composed, FamilyController, ReportSubject};
 use crate::leadership::Leadership;
 use crate::status_writer::WriteMethod;
 
-/// Schedules, as far as they are carried out.
+/// The controller side of schedules.
 #[derive(Clone, Default)]
 pub(crate) struct MetricsProducers;
 

@@ -1,6 +1,5 @@
 //! Counts the objects that need attention, by reason, at the time of the scrape. What their conditions
 //! say is up to each family.
-//! conditions say is each family's own affair.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +11,7 @@ use prometheus_client::metrics::gauge::ConstGauge;
 
 use crate::leadership::Leadership;
 
-/// The objects whose condition `Ready` is false.
+/// Exports the objects whose condition `Ready` is false.
 #[derive(Debug)]
 pub(crate) struct NotReady {
     leading: Leadership,

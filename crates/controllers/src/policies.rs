@@ -34,29 +34,29 @@ pub(crate) struct PolicyFollower {
     listed: watch::Sender<ListProgress>,
 }
 
-/// Who is woken by what is told.
+/// The queues that watch events wake.
 #[derive(Clone)]
 pub(crate) struct WorkQueues {
-    /// Whoever has a turn to take.
+    /// Policies that need a turn.
     pub(crate) turns: Arc<WorkQueue>,
-    /// Whoever has something to record.
+    /// Policies whose status may have to be written.
     pub(crate) statuses: Arc<WorkQueue>,
 }
 
-/// How far the first listing of a kind has come.
+/// The progress of the first list of a kind.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum ListProgress {
-    /// It is under way.
+    /// In progress.
     NotYet,
-    /// It does not succeed at present.
+    /// Failing for now.
     Failing(WatchFailure),
-    /// All objects have been told.
+    /// Complete.
     Whole,
 }
 
 impl ListProgress {
-    /// Whether there is nothing to wait for. A kind that the cluster does not have may come later;
-    /// nobody waits for it.
+    /// Whether there is nothing to wait for. A kind that the cluster does not serve may come later,
+    /// and is not waited for.
     pub(crate) fn is_settled(&self) -> bool {
         match self {
             Self::NotYet => false,
@@ -89,7 +89,7 @@ impl PolicyFollower {
         PolicyName::new(self.family, self.kind.identity(namespace, name))
     }
 
-    /// Takes in what an object says. `held` is new, or what was held of the same object before.
+    /// Stores the content of an object. `entry` is new, or the entry of the same object.
     fn take_in(
         &self,
         state: &mut ClusterState,
@@ -116,7 +116,7 @@ impl PolicyFollower {
         }
         let now = target(state);
         state.targets.set_target_of(&policy, before.as_ref(), now.as_ref());
-        // Until it is compared with the status, it may be more than that tells.
+        // Until they are compared, the memory may be ahead of the status.
         entry.is_written = false;
         state.policies.insert(policy, entry);
     }
@@ -133,7 +133,7 @@ impl PolicyFollower {
     }
 }
 
-/// An object as JSON, as far as it says anything: what others have noted about it is left out.
+/// An object as JSON, without labels, annotations and managed fields.
 fn as_json(object: DynamicObject) -> Value {
     let DynamicObject { mut metadata, data, .. } = object;
     (metadata.managed_fields, metadata.annotations, metadata.labels) = (None, None, None);
@@ -141,7 +141,7 @@ fn as_json(object: DynamicObject) -> Value {
         Value::Object(fields) => fields,
         _ => Map::new(),
     };
-    // Metadata are plain data; they can always be told as JSON.
+    // Metadata is plain data and can always be written as JSON.
     fields.insert("metadata".to_owned(), serde_json::to_value(metadata).unwrap_or_default());
     Value::Object(fields)
 }
@@ -155,7 +155,7 @@ impl Follower for PolicyFollower {
         let policy = self.name(&object);
         let mut state = self.cluster.lock();
         let told = PolicyEntry::of(&object, self.listing);
-        // What is being deleted does nothing any more, however long that takes.
+        // An object that is being deleted does nothing any more, however long that takes.
         if object.metadata.deletion_timestamp.is_some() {
             self.remove(&mut state, &policy);
             return;
@@ -179,7 +179,7 @@ impl Follower for PolicyFollower {
         }
         if entry.revision != told.revision {
             entry.revision = told.revision;
-            // What is wrong with a target is looked at anew: it may be another one.
+            // The problem with the target is cleared: it may be a different target.
             entry.note_problem(None, false);
             if let Some(entry) = state.policies.remove(&policy) {
                 self.take_in(&mut state, policy.clone(), object, entry, false);
@@ -207,7 +207,7 @@ impl Follower for PolicyFollower {
     }
 
     fn failed(&mut self, why: &WatchFailure) {
-        // Only the first listing is waited for.
+        // Only the first list is waited for.
         self.listed.send_if_modified(|listed| {
             let is_first = *listed != ListProgress::Whole;
             if is_first {

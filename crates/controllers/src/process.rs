@@ -22,40 +22,40 @@ use crate::not_ready::NotReady;
 use crate::policies::UnwrittenStatuses;
 use crate::term;
 
-/// What is to be carried out, and how.
+/// What to run, and how.
 #[derive(Clone)]
 pub struct Options {
     /// The families of policies.
     pub families: Vec<Family>,
-    /// The lease to hold while doing so; `None` for a process that has no other beside it.
+    /// The lease to hold meanwhile; `None` for a process that runs alone.
     pub lease: Option<LeaseOptions>,
     /// The name of this process.
     pub identity: String,
-    /// How much may be written.
+    /// The write limits.
     pub limits: WriteLimits,
-    /// Whether targets may be changed that are in no namespace.
+    /// Whether cluster-scoped targets may be changed.
     pub allow_cluster_scoped_targets: bool,
     /// The policies' clock.
     pub clock: Clock,
-    /// Decides whatever is left to chance.
+    /// The seed of all jitter.
     pub seed: u64,
 }
 
-/// What is counted, across terms.
+/// Counters that survive terms.
 #[derive(Clone, Default)]
 pub(crate) struct Metrics {
     pub(crate) writes: WriteMetrics,
     pub(crate) events: EventMetrics,
 }
 
-/// How long there is between two terms.
+/// The delay between two terms.
 const TERM_RESTART_DELAY: Duration = Duration::from_secs(1);
-/// How long at most, after many that fell over: each lists everything.
+/// The longest delay, after many failed terms: each lists everything.
 const MAX_TERM_RESTART_DELAY: Duration = Duration::from_mins(1);
-/// A term that lasts so long before it falls over has nothing to do with the one before.
+/// A term that lasts this long before it fails is unrelated to the failure before.
 const STABLE_TERM: Duration = Duration::from_mins(10);
 
-/// A process that carries out policies.
+/// A controller process.
 pub struct Process {
     client: Client,
     options: Options,
@@ -69,7 +69,7 @@ pub struct Process {
 }
 
 impl Process {
-    /// A process that has not begun yet. Its metrics are added to the registry.
+    /// A process that is not running yet. Its metrics are registered.
     #[must_use]
     pub fn new(
         client: Client,
@@ -95,7 +95,7 @@ impl Process {
         Process { client, options, health, metrics, budget, switch, families, leading, unwritten }
     }
 
-    /// Runs until the token ends; then finishes what is under way and lets go of the lease.
+    /// Runs until the token is cancelled; then finishes work in progress and releases the lease.
     pub async fn run(self, end: CancellationToken) {
         let mut pauses = RestartDelays::new(self.options.seed);
         let Some(lease) = self.options.lease.clone() else {
@@ -123,8 +123,8 @@ impl Process {
         }
     }
 
-    /// Keeps what the next term goes on from. That does not begin at once: whatever ended this one
-    /// may still be there.
+    /// Keeps what the next term continues from. That one starts after a delay, because the cause of
+    /// the failure may persist.
     async fn after_term(&self, pause: Duration, end: &CancellationToken) {
         if let Some(cluster) = self.leading.end() {
             self.unwritten.keep(&cluster);
@@ -136,7 +136,7 @@ impl Process {
         }
     }
 
-    /// Runs a term. If it ends though nobody has asked for that, it fell over, after so long.
+    /// Runs a term. If it ends unexpectedly, returns how long it lasted.
     async fn term(&self, fence: Fence, end: &CancellationToken) -> Option<Duration> {
         let begun = Instant::now();
         let term = term::Term {
@@ -156,7 +156,7 @@ impl Process {
     }
 }
 
-/// How long to wait after a term: ever longer while they fall over soon.
+/// The delay after a term, growing while terms fail early.
 struct RestartDelays {
     failures: Backoff,
 }
@@ -166,7 +166,7 @@ impl RestartDelays {
         Self { failures: Backoff::new(TERM_RESTART_DELAY, MAX_TERM_RESTART_DELAY, seed) }
     }
 
-    /// After a term that fell over when it had lasted so long, or that ended otherwise.
+    /// After a term that failed after this long, or that ended in an orderly way.
     fn after(&mut self, fell_over: Option<Duration>) -> Duration {
         if fell_over.is_none_or(|lasted| lasted >= STABLE_TERM) {
             self.failures.reset();
@@ -216,7 +216,7 @@ mod tests {
         assert!((60..150).contains(&asked.len()), "{} terms in an hour", asked.len());
     }
 
-    /// An answer that never comes.
+    /// A response that never comes.
     type PanickingResponse = Result<Response<Body>, Infallible>;
 
     #[test]

@@ -2,7 +2,6 @@
 //! close it, and reports what has happened.
 //!
 //! It is the same for every family; how each one reports is up to that family.
-//! closes it, and what has happened is told.
 
 use std::sync::Arc;
 
@@ -23,7 +22,7 @@ use crate::families::{Families, ReportSubject};
 use crate::targets::{ObservedTarget, TargetError, Targets};
 use crate::work_queue::WorkQueue;
 
-/// A target that cannot be used, and is not followed, is looked at again after about so long.
+/// A blocked target that is not watched is checked again after about this long.
 const RECHECK_INTERVAL: SignedDuration = SignedDuration::from_secs(60);
 
 /// Carries out the policies, one turn at a time.
@@ -37,24 +36,24 @@ pub(crate) struct Reconciler {
     pub(crate) switch: Switch,
 }
 
-/// Which object a turn is about, as it was when the turn began.
+/// The object of a turn, as it was when the turn began.
 struct TurnSubject {
     uid: Box<str>,
     revision: SpecRevision,
     target: Option<TargetReference>,
-    /// Whether it was refused to change the target when that was last tried.
+    /// Whether the last attempt to change the target was refused.
     is_not_writable: bool,
-    /// Whether there was no target when that was last looked at.
+    /// Whether the target did not exist when it was last read.
     was_missing: bool,
 }
 
-/// What was found out about the target in a turn.
+/// What a turn learned about its target.
 enum TargetObservation {
-    /// Nothing: whatever was wrong with it still may be.
+    /// Nothing: any earlier problem may persist.
     None,
     /// It can be read.
     Readable,
-    /// It was changed, or may be by now.
+    /// It was changed, or may now be changed.
     Written,
     /// It cannot.
     Problem(TargetProblem),
@@ -63,7 +62,7 @@ enum TargetObservation {
 }
 
 impl Reconciler {
-    /// Takes the turn of one policy. When it wants its next one.
+    /// Runs the turn of one policy; returns when it wants the next one.
     pub(crate) async fn take_turn(&self, policy: &PolicyName) -> Option<Timestamp> {
         let about = self.about(policy)?;
         let stop_state = self.switch.stop_state();
@@ -71,8 +70,8 @@ impl Reconciler {
         if stop_state == StopState::Stopped
             && let Some(turn) = passed_over
         {
-            // Who has no turn to come would not be there when all goes on, and whatever is wrong with its
-            // target would not be looked at again.
+            // Without an upcoming turn, the policy would miss the resumption, and the problem with its
+            // target would not be checked again.
             let looks_again = || self.clock.now().checked_add(RECHECK_INTERVAL).ok();
             return turn.wake_at.or_else(looks_again);
         }
@@ -81,13 +80,13 @@ impl Reconciler {
             None => None,
         };
         let Some((open, over)) = self.open(policy, &about, unknown.as_ref()) else {
-            // There is nothing to carry out, which is worth recording; or it was changed meanwhile,
-            // and that gives it another turn.
+            // There is nothing to carry out, but the status may have to be written; or it was
+            // changed meanwhile, which gives it another turn.
             self.statuses.wake(policy);
             return None;
         };
         let opened_at = open.at();
-        // Whoever does not lead any more has nothing to settle either.
+        // A process that no longer leads has nothing to settle either.
         let still_wanted = || {
             stop_state != StopState::Stopped
                 && self.switch.stop_state() == stop_state
@@ -105,8 +104,8 @@ impl Reconciler {
         wake_at.into_iter().chain(looks_again).min()
     }
 
-    /// The turn of a policy that records what falls due, or fell due, while everything is stopped;
-    /// nothing when it never was, or when the policy changes nothing by itself.
+    /// A turn that records what falls due, or fell due, while everything is stopped; `None` if it
+    /// never was, or if the policy changes nothing by itself.
     fn skip_stopped(
         &self,
         policy: &PolicyName,
@@ -118,7 +117,7 @@ impl Reconciler {
         let turn = {
             let mut state = self.cluster.lock();
             let turn = turn::skip_stopped(&mut state.world, policy, until, now)?;
-            // The turn that follows tells whatever else there is, once.
+            // The next turn reports whatever else there is, once.
             if turn.recorded.is_empty() && stop_state != StopState::Stopped {
                 return Some(turn);
             }
@@ -158,8 +157,8 @@ impl Reconciler {
         })
     }
 
-    /// Opens the turn, unless the object is another one than when it began. Also what of the target
-    /// it is decided over.
+    /// Opens the turn, unless the object was replaced since it began. Also returns the state of the
+    /// target that the decision is based on.
     fn open(
         &self,
         policy: &PolicyName,
@@ -179,7 +178,7 @@ impl Reconciler {
         Some((open, over))
     }
 
-    /// Carries out what was decided; also what was found out about the target.
+    /// Carries out the decision; also returns what was learned about the target.
     async fn apply(
         &self,
         about: &TurnSubject,
@@ -220,8 +219,8 @@ impl Reconciler {
         Ok((outcomes, news))
     }
 
-    /// Whether what was decided is to be written after it has waited: the object says the same as when
-    /// the turn began, and it is not too late.
+    /// Whether a write is still wanted after it has waited: the spec is the same as when the turn
+    /// began, and it is not too late.
     fn is_still_wanted(
         &self,
         policy: &PolicyName,
@@ -234,7 +233,7 @@ impl Reconciler {
             && deadline.is_none_or(|deadline| self.clock.now() <= deadline)
     }
 
-    /// Closes the turn, unless the object is another one by now, and tells what has happened.
+    /// Closes the turn, unless the object was replaced meanwhile, and reports what has happened.
     fn close(
         &self,
         policy: &PolicyName,
@@ -265,8 +264,7 @@ impl Reconciler {
         turn.wake_at
     }
 
-    /// When to look at a target again that cannot be used now, or must not be changed. Of a followed one that is missing
-    /// the watch tells when it is there.
+    /// When to check a blocked target again. A missing one of a watched kind is reported by the watch.
     fn looks_again(
         &self,
         target: &Identity,
@@ -276,7 +274,7 @@ impl Reconciler {
         if unknown.is_some_and(TargetError::is_not_found) && self.targets.is_followed(target) {
             return None;
         }
-        // Spread by the name, so that thousands do not ask together.
+        // Spread by name, so that thousands are not checked at once.
         let spread = target.name().bytes().fold(0_u8, u8::wrapping_add);
         let after = RECHECK_INTERVAL + SignedDuration::from_millis(i64::from(spread) * 100);
         at.saturating_add(after).ok()
@@ -284,7 +282,7 @@ impl Reconciler {
 }
 
 impl TurnSubject {
-    /// Whether this is the same object still, and not another one of its name.
+    /// Whether this is still the same object, and not another one of that name.
     fn is(&self, entry: &PolicyEntry) -> bool {
         entry.uid == self.uid
     }
@@ -294,7 +292,7 @@ impl PolicyEntry {
     fn note(&mut self, news: TargetObservation) {
         match news {
             TargetObservation::None => {}
-            // That it can be read does not say that it can be changed.
+            // That it can be read does not mean that it can be changed.
             TargetObservation::Readable if self.is_not_writable => {}
             TargetObservation::Readable | TargetObservation::Written => {
                 self.note_problem(None, false);
@@ -305,7 +303,7 @@ impl PolicyEntry {
     }
 }
 
-/// What a turn must do without. A target that does not exist is no riddle: the world says so itself.
+/// What is unavailable to a turn. A target that does not exist is not: the world says so itself.
 fn reach(target: &Identity, unknown: &TargetError) -> Option<Reach> {
     let why = match unknown {
         TargetError::Problem(TargetProblem::NotFound) => return None,
@@ -315,7 +313,7 @@ fn reach(target: &Identity, unknown: &TargetError) -> Option<Reach> {
     Some(Reach::without(target.clone(), why))
 }
 
-/// A published number is no write: whoever asks for it has it evaluated.
+/// A published number is not a write: it is evaluated at the scrape.
 fn is_evaluated_when_asked(action: &Action) -> bool {
     match action {
         Action::Publish { .. } => true,

@@ -1,7 +1,7 @@
 //! Writes statuses: one write for whatever has happened to a policy since the last one.
 //!
-//! A failed write is retried with a growing backoff, with whatever there is to record by then, so no
-//! history is lost. What a status contains is up to each kind.
+//! A failed write is retried with a growing backoff, with whatever the status should be by then, so
+//! no history is lost. What a status contains is up to each kind.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::time::Duration;
@@ -17,11 +17,11 @@ use serde_json::value::RawValue;
 
 use crate::cluster::{Cluster, StatusSnapshot, is_older};
 
-/// A status that is not the one the API server has.
+/// A status that differs from the one on the API server.
 pub(crate) struct StatusUpdate {
     /// The version of the object it was made for.
     pub(crate) version: Box<str>,
-    /// What is kept of the status once the API server has it.
+    /// The snapshot to keep once it is written.
     pub(crate) recorded: StatusSnapshot,
     /// How it is written.
     pub(crate) method: WriteMethod,
@@ -29,20 +29,20 @@ pub(crate) struct StatusUpdate {
 
 /// How a status is written.
 pub(crate) enum WriteMethod {
-    /// Replaced, with this patch that leaves nothing else: for histories, which many rules write in
-    /// the same minute. As text, for many wait to be written, and values take ten times as much memory.
+    /// Replaced, by a patch that leaves nothing else: for histories, which many rules write in the same
+    /// minute. As text, because many may wait, and values take ten times as much memory.
     MergePatch(Box<RawValue>),
-    /// Applied, so that conditions which others add to it stay.
+    /// Applied, so that conditions added by others stay.
     ServerSideApply(Value),
 }
 
-/// What became of a record.
+/// The result of a write.
 pub(crate) enum WriteResult {
-    /// The API server has it.
+    /// It was written.
     Saved,
-    /// It has not.
+    /// It was not written.
     Failed {
-        /// When to try again, if that is of any use.
+        /// When to retry, if that makes sense.
         again: Option<Timestamp>,
     },
 }
@@ -62,14 +62,14 @@ impl StatusWriter {
         Self { writer, clock, seed }
     }
 
-    /// Many who failed together do not come back together.
+    /// Statuses that failed together are not retried together.
     fn seed_of(&self, policy: &PolicyName) -> u64 {
         let mut hasher = DefaultHasher::new();
         (self.seed, policy).hash(&mut hasher);
         hasher.finish()
     }
 
-    /// Writes a record.
+    /// Writes a status.
     pub(crate) async fn write(
         &self,
         cluster: &Cluster,
@@ -106,10 +106,10 @@ impl StatusWriter {
             }
             Err(WriteError::Fenced(_)) => WriteResult::Failed { again: None },
             Err(error) => {
-                // What is gone has no status any more.
+                // A deleted object has no status.
                 let Some(entry) = entry else { return WriteResult::Failed { again: None } };
-                // Somebody changed the object: what they changed is about to be told. If it is not for
-                // long, versions may have gone back, and each attempt is in vain until that is noticed.
+                // The object was changed, and the watch will deliver the change. If it does not,
+                // versions may have gone back, and every attempt fails until that is noticed.
                 let is_conflict =
                     matches!(&error, WriteError::Refused(refusal) if refusal.is_conflict());
                 let begin = || Backoff::new(INITIAL_BACKOFF, MAX_BACKOFF, self.seed_of(policy));

@@ -33,9 +33,9 @@ use lanes::Lanes;
 /// Why a target's state is not known.
 #[derive(Clone, Debug)]
 pub(crate) enum TargetError {
-    /// Something the user has to mend.
+    /// Something the user has to fix.
     Problem(TargetProblem),
-    /// Something that may pass: an API server that does not answer, say.
+    /// Something transient, such as an API server that does not respond.
     Transient(String),
 }
 
@@ -46,7 +46,7 @@ impl TargetError {
     }
 }
 
-/// What a decision was made over: the version and the numbers of the target then.
+/// What a decision was based on: the version and the fields of the target at that time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ObservedTarget {
     version: Option<Box<str>>,
@@ -54,7 +54,7 @@ pub(crate) struct ObservedTarget {
 }
 
 impl ObservedTarget {
-    /// A target as it is known now.
+    /// The known state of a target.
     pub(crate) fn of(target: &Identity, state: &ClusterState) -> Self {
         let replicas = state.world.workloads.get(target).and_then(|it| it.replicas);
         Self {
@@ -64,11 +64,12 @@ impl ObservedTarget {
     }
 }
 
-/// A kind that the cluster does not have, or not with a scale, is looked for again after so long.
+/// A kind that the cluster does not serve, or not with a scale, is discovered again after this
+/// long.
 const MISSING_KIND_TTL: Duration = Duration::from_secs(30);
 
-/// How many targets may be tried at once whether they may be changed by now. A trial has a turn that
-/// firings want, and thousands of targets may be forbidden at a time.
+/// How many targets may be probed at once for whether they may now be changed. A probe occupies a
+/// turn, and thousands of targets may be forbidden at a time.
 const MAX_CONCURRENT_TRIALS: usize = 4;
 
 /// The targets of all policies.
@@ -79,15 +80,15 @@ pub(crate) struct Targets {
     turns: Arc<WorkQueue>,
     allow_cluster_scoped: bool,
     kinds: Mutex<Kinds>,
-    /// A kind that does not answer holds up nobody but its own.
+    /// A kind that does not respond holds up only its own targets.
     lanes: Lanes,
-    /// How many targets may be tried at a time. It is not waited for.
+    /// The slots for probes. Nothing waits for one.
     trials: Semaphore,
-    /// Tells how old the view of a followed kind is.
+    /// The ages of the watches.
     watch_ages: WatchAges,
-    /// Whoever follows a kind. They end with this.
+    /// The watch tasks. They end with this.
     followers: Mutex<JoinSet<()>>,
-    /// Ends when one of them does, which none does by itself.
+    /// Ends when one of them does, which never happens by itself.
     fell_over: CancellationToken,
 }
 
@@ -95,7 +96,7 @@ pub(crate) struct Targets {
 struct Kinds {
     /// By group and kind.
     found: BTreeMap<(String, String), Arc<Kind>>,
-    /// By group, kind and version; with the instant they were asked for.
+    /// By group, kind and version, with the instant of discovery.
     missing: BTreeMap<(String, String, String), (TargetError, Instant)>,
 }
 
@@ -122,20 +123,20 @@ impl Targets {
         }
     }
 
-    /// The same, with the views of what is followed among these.
+    /// The same, with its watches among these.
     pub(crate) fn with_watch_ages(self, watch_ages: WatchAges) -> Self {
         Self { watch_ages, ..self }
     }
 
-    /// Waits until somebody who follows a kind has fallen over. What is known of the kind is not so any
-    /// more then, and nobody would tell.
+    /// Waits until a watch task has stopped. From then on, what is known of its kind goes stale
+    /// unnoticed.
     pub(crate) async fn follower_stopped(&self) {
         self.fell_over.cancelled().await;
     }
 
-    /// Sees to it that the world has a target's state as it is now, as far as that can be known. Of
-    /// followed kinds it has; others are asked for, and so is one of which nothing was told yet, unless it
-    /// was missing before.
+    /// Makes sure that the world has the current state of a target, as far as possible. Watched kinds are
+    /// current; others are read, as is a target of a watched kind that has not been delivered yet, unless
+    /// it was missing before.
     pub(crate) async fn fetch(
         &self,
         reference: &TargetReference,
@@ -154,9 +155,9 @@ impl Targets {
                 true => Ok(()),
                 false if was_missing => missing,
                 false => match self.ask(&kind, target).await {
-                    // What was asked for is of no account if it was told of meanwhile.
+                    // The response does not matter if the watch has delivered the target meanwhile.
                     Err(_) if self.is_known(target.identity()) => Ok(()),
-                    // Whoever may follow the kind need not have the right to ask.
+                    // Permission to watch the kind does not imply permission to get it.
                     Err(TargetError::Problem(_)) => missing,
                     asked => asked,
                 },
@@ -169,8 +170,7 @@ impl Targets {
         self.cluster.lock().targets.get(target).is_some()
     }
 
-    /// Whether all objects of a followed kind are known. The first listing is waited for, as an answer
-    /// is.
+    /// Whether all objects of a watched kind are known. The first list is waited for, like a response.
     async fn is_whole(
         &self,
         following: &Following,
@@ -186,7 +186,7 @@ impl Targets {
         Ok(is_whole)
     }
 
-    /// Whether changes of a target are told, so that nobody has to ask again.
+    /// Whether changes of a target are delivered, so that it need not be read again.
     pub(crate) fn is_followed(&self, target: &Identity) -> bool {
         let kind = self.found(target);
         kind.is_some_and(|kind| kind.following.as_ref().is_some_and(Following::is_whole_now))
@@ -197,7 +197,7 @@ impl Targets {
         self.kinds().found.get(&name).map(Arc::clone)
     }
 
-    /// A kind that is asked for is not known any more. One that is followed stays: its watch goes on.
+    /// A kind that is read on demand is forgotten. A watched one stays: its watch continues.
     fn forget_kind(&self, target: &Identity) {
         let name = (target.group().to_owned(), target.kind().to_owned());
         let mut kinds = self.kinds();
@@ -210,8 +210,7 @@ impl Targets {
         self.kinds.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What is known of a kind without asking, if that is enough for somebody who wants to know it
-    /// since then.
+    /// What is known of a kind without a request, if it is no older than that instant.
     fn known(
         &self,
         target: &Identity,
@@ -238,7 +237,7 @@ impl Targets {
         }
         let lanes = self.lanes.of(identity);
         let slot = lanes.discover().await?;
-        // Whoever asked before may have had the answer.
+        // An earlier caller may have had the response.
         if let Some(known) = self.known(identity, api_version, wanted_at) {
             return known;
         }
@@ -258,7 +257,7 @@ impl Targets {
         }
     }
 
-    /// Begins to follow the kind, if it is one of the usual ones.
+    /// Starts watching the kind, if it is one of the usual ones.
     fn begin(&self, resolved: Resolved) -> Kind {
         let following = followed::kind_of(&resolved).map(|kind| {
             let (cluster, turns) = (Arc::clone(&self.cluster), Arc::clone(&self.turns));

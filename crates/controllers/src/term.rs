@@ -2,7 +2,6 @@
 //! the turns until shutdown.
 //!
 //! Everything that runs here ends when the term is dropped, and writes nothing once the fence is closed.
-//! before; then everybody gets their turns, until the process is to end.
 
 use std::sync::Arc;
 use std::task::Poll;
@@ -33,11 +32,11 @@ use crate::status_writer::{StatusUpdate, StatusWriter, WriteResult};
 use crate::targets::Targets;
 use crate::work_queue::WorkQueue;
 
-/// How many policies may have their turns at the same time. Most of a turn is waiting for the API
-/// server, and how many requests go at once is limited elsewhere.
+/// How many turns may run at once. Most of a turn is waiting for the API server, and concurrent
+/// requests are limited elsewhere.
 pub(crate) const MAX_CONCURRENT_TURNS: usize = 256;
 
-/// How long the end of a term may take: what is under way, the statuses, the Events.
+/// How long the end of a term may take: work in progress, statuses, Events.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How long the Events may take of that.
@@ -57,7 +56,7 @@ pub(crate) struct Term {
     pub(crate) unwritten: UnwrittenStatuses,
 }
 
-/// What all parts of a term share.
+/// The state that all parts of a term share.
 struct Shared {
     cluster: Arc<Cluster>,
     turns: Arc<WorkQueue>,
@@ -69,9 +68,9 @@ struct Shared {
 }
 
 impl Term {
-    /// Runs the term until the token ends.
+    /// Runs the term until the token is cancelled.
     pub(crate) async fn run(self, end: &CancellationToken) {
-        // Everything is in these sets, and goes with them when the term is dropped.
+        // All tasks are in these sets, and are aborted with them when the term is dropped.
         let (mut following, mut working) = (JoinSet::new(), JoinSet::new());
         let (shared, writing_events) = self.begin();
         let shared = Arc::new(shared);
@@ -93,12 +92,12 @@ impl Term {
         let (end_turns, end_statuses) = (CancellationToken::new(), CancellationToken::new());
         working.spawn(run_turns(Arc::clone(&shared), self.health.heartbeat(), end_turns.clone()));
         let mut writing_statuses = JoinSet::new();
-        // Each has its status at hand while it waits for its turn to write. So that somebody always
-        // waits, there are twice as many as may write.
+        // Each holds its status while it waits for the write budget. So that one is always waiting,
+        // there are twice as many as may write.
         let at_once = 2 * self.options.limits.at_once.clamp(1, MAX_CONCURRENT_TURNS);
         writing_statuses.spawn(write_statuses(Arc::clone(&shared), at_once, end_statuses.clone()));
 
-        // None of these ends by itself. Without any one of them a term would go on and only seem to work.
+        // None of these ends by itself. Without any one of them the term would only seem to work.
         let mut everybody = [
             ("watching policies", &mut following),
             ("running turns", &mut working),
@@ -116,7 +115,7 @@ impl Term {
             end_turns.cancel();
             while working.join_next().await.is_some() {}
             drop(following);
-            // Whatever is to be recorded is recorded now, or not at all.
+            // Statuses are written now or not at all.
             shared.statuses.wake_all();
             while !shared.statuses.is_quiet() {
                 tokio::time::sleep(Duration::from_millis(20)).await;
@@ -125,7 +124,7 @@ impl Term {
             while writing_statuses.join_next().await.is_some() {}
             drop(self.leading.end());
             drop(shared);
-            // Others wait for the lease; it is not worth much more time to tell of what was done.
+            // Others are waiting for the lease; Events are not worth much more time.
             let _in_time =
                 tokio::time::timeout(EVENT_FLUSH_TIMEOUT, event_writer.join_next()).await;
         };
@@ -198,8 +197,8 @@ impl Term {
         families.map(follow).collect()
     }
 
-    /// Waits until all objects of a kind are known, and says meanwhile what is waited for. Nobody
-    /// waits for a kind that the cluster does not have.
+    /// Waits until all objects of a kind are known, and reports meanwhile what it is waiting for. A
+    /// kind that the cluster does not serve is not waited for.
     async fn await_listing(&self, kind: Kind, mut listed: watch::Receiver<ListProgress>) {
         let kind = format!("{} objects", kind.name());
         loop {
@@ -218,21 +217,21 @@ impl Term {
                 return;
             }
             if listed.changed().await.is_err() {
-                // Whoever would tell has fallen over, which ends the term.
+                // The watch has stopped, which ends the term.
                 std::future::pending::<()>().await;
             }
         }
     }
 
-    /// Without one of its parts nothing can be relied on any more.
+    /// A term cannot continue without one of its parts.
     fn restart_term(&self, who: &str) {
         tracing::error!("{who} stopped unexpectedly; starting a new term");
         self.health.set_waiting_for("a new term to start");
     }
 }
 
-/// What was to be tried again later is given up as soon as everything is stopped; and when all goes on,
-/// targets are looked at again that nobody has looked at meanwhile.
+/// Retries are given up as soon as everything is stopped; on resuming, targets that were not read
+/// meanwhile are checked again.
 async fn wake_all_on_switch(switch: Switch, turns: Arc<WorkQueue>) {
     loop {
         switch.changed().await;
@@ -260,10 +259,10 @@ async fn write_statuses(shared: Arc<Shared>, at_once: usize, end: CancellationTo
 }
 
 impl Shared {
-    /// Writes an object's status if it is another one than the API server has. When to try again,
-    /// if that failed.
+    /// Writes an object's status if it differs from the one on the API server; returns when to
+    /// retry, if that failed.
     async fn write_status(&self, policy: &PolicyName) -> Option<Timestamp> {
-        // What has come meanwhile is recorded at once.
+        // What has happened meanwhile is written at once.
         while let Some((record, news)) = self.composed(policy) {
             match self.writing.write(&self.cluster, policy, record).await {
                 WriteResult::Saved => self.report(policy, &news),
@@ -273,8 +272,8 @@ impl Shared {
         None
     }
 
-    /// The status as it is to be, with what is news in its conditions; nothing when the API server
-    /// has it already, or when nothing is known of the object yet.
+    /// The status that the object should have, with the new conditions; `None` if the API server
+    /// already has it, or if nothing is known of the object yet.
     fn composed(&self, policy: &PolicyName) -> Option<(StatusUpdate, Vec<ConditionState>)> {
         let now = self.reconciler.clock.now();
         let mut state = self.cluster.lock();
@@ -294,8 +293,8 @@ impl Shared {
         Some((StatusUpdate { version: entry.version.clone(), recorded, method }, news))
     }
 
-    /// What a turn of a policy may write. Policies that write the same take their turns one after
-    /// the other.
+    /// What a turn of a policy may write. Policies that write the same object take their turns one
+    /// after the other.
     fn written_by(&self, policy: &PolicyName) -> Vec<Identity> {
         let footprint = self.cluster.lock().world.footprint(policy);
         let mut written: Vec<Identity> =
@@ -304,9 +303,9 @@ impl Shared {
         written
     }
 
-    /// Tells what somebody has to look after, when that begins.
+    /// Reports conditions that newly need attention.
     fn report(&self, policy: &PolicyName, news: &[ConditionState]) {
-        // Of what was undone it was told when that was noticed.
+        // An undone value was already reported when it was detected.
         let is_news = |it: &&ConditionState| {
             it.needs_attention() && it.reason != ConditionReason::UndoneByAnotherWriter
         };
@@ -330,7 +329,7 @@ impl Shared {
     }
 }
 
-/// Waits until one of the tasks has ended that were to go on, and says of which kind it was.
+/// Waits until one of the long-running tasks has ended, and returns its name.
 async fn first_to_stop<'a>(everybody: &mut [(&'a str, &mut JoinSet<()>)]) -> &'a str {
     std::future::poll_fn(|context| {
         let ended = everybody.iter_mut().find_map(|(who, tasks)| {

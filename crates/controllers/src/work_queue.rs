@@ -4,7 +4,6 @@
 //! No policy has two turns at once. Many policies have theirs at the same time, except those that write
 //! the same object: these take theirs one after the other, for one instant in the order of their names, as
 //! in a forecast. This module does not know what a turn consists of.
-//! it has changed.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::panic::AssertUnwindSafe;
@@ -22,50 +21,50 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 
-/// A turn that fell over is taken again after so long.
+/// How long after a panic a turn is retried.
 const PANIC_RETRY_DELAY: SignedDuration = SignedDuration::from_secs(30);
-/// A clock that goes back further than that was wrong before. Who waits for an instant that it made
-/// believe might wait for a month.
+/// A clock that goes back further than this was wrong before. A policy waiting for an instant
+/// computed by it might wait for a month.
 const CLOCK_SET_BACK: SignedDuration = SignedDuration::from_mins(1);
-/// How often there is a sign of life when there is nothing to do.
+/// The interval of heartbeats when idle.
 const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(10);
 
-/// Who has a turn to come.
+/// The policies with an upcoming turn.
 pub(crate) struct WorkQueue {
     clock: Clock,
     state: Mutex<State>,
     changed: Notify,
-    /// How many turns there were; the number of a turn tells its lines in the log from others.
+    /// The number of turns so far; the number of a turn identifies its lines in the log.
     taken: AtomicU64,
 }
 
 #[derive(Default)]
 struct State {
     agenda: Agenda,
-    /// Those whose time has come, the longest overdue first. They go before those who were woken.
+    /// Due policies, the longest overdue first. They go before those that were woken.
     due: VecDeque<PolicyName>,
-    /// Those who were woken, in the order in which they came.
+    /// Woken policies, in order of arrival.
     woken: VecDeque<PolicyName>,
-    /// The same, each once. Who is not in here any more has had the turn, or is gone.
+    /// All waiting policies, each once. One that is no longer in here has had its turn, or is gone.
     is_waiting: BTreeSet<PolicyName>,
-    /// Those who wait until nobody else writes an object, in the order in which they came.
+    /// Policies held up by another one that writes the same object, in order of arrival.
     held_up: BTreeMap<Identity, Vec<PolicyName>>,
-    /// What is written by those who have their turns.
+    /// The objects that running turns write.
     written: BTreeSet<Identity>,
-    /// Those who have their turns.
+    /// Running turns.
     under_way: BTreeMap<PolicyName, UnderWay>,
-    /// What the clock has shown when somebody last looked.
+    /// The last reading of the clock.
     looked_at: Option<Timestamp>,
 }
 
-/// The turn of a policy, and what has come for it meanwhile.
+/// A running turn, and what has happened to its policy meanwhile.
 #[derive(Clone, Default)]
 struct UnderWay {
     /// What it may write.
     writes: Vec<Identity>,
-    /// It was woken, or its time has come.
+    /// It was woken, or is due.
     is_wanted: bool,
-    /// It is gone, so that whatever it asks for at the end of its turn is not for anybody.
+    /// It is gone, so the next turn it requests is dropped.
     is_gone: bool,
 }
 
@@ -74,7 +73,7 @@ impl WorkQueue {
         Self { clock, state: Mutex::default(), changed: Notify::new(), taken: AtomicU64::new(0) }
     }
 
-    /// What the policies' clock shows now.
+    /// The current time on the policies' clock.
     pub(crate) fn now(&self) -> Timestamp {
         self.clock.now()
     }
@@ -85,7 +84,7 @@ impl WorkQueue {
         self.changed.notify_one();
     }
 
-    /// Takes the policy's turn away, for it is gone.
+    /// Removes a policy that is gone.
     pub(crate) fn forget(&self, policy: &PolicyName) {
         let mut state = self.lock();
         state.agenda.set(policy, None);
@@ -95,20 +94,20 @@ impl WorkQueue {
         }
     }
 
-    /// Gives everybody a turn now who has asked for one later.
+    /// Brings every later turn forward to now.
     pub(crate) fn wake_all(&self) {
         self.lock().wake_all();
         self.changed.notify_one();
     }
 
-    /// Whether nobody has a turn now, or waits for it.
+    /// Whether no turn is running or waiting.
     pub(crate) fn is_quiet(&self) -> bool {
         let state = self.lock();
         state.is_waiting.is_empty() && state.under_way.is_empty()
     }
 
-    /// Gives everybody their turns until the token ends, so many at once; then waits for those that
-    /// are under way. A turn says when the policy wants its next one; `writes` says what it may write.
+    /// Runs turns until the token is cancelled, up to `at_once` at a time; then waits for those in
+    /// progress. A turn returns when the policy wants its next one; `writes` says what it may write.
     pub(crate) async fn run<Turn>(
         &self,
         at_once: usize,
@@ -147,7 +146,7 @@ impl WorkQueue {
     }
 
     fn end(&self, ended: Result<Ended, tokio::task::JoinError>) {
-        // A task of this set neither panics nor is aborted while the set is there.
+        // A task of this set neither panics nor is aborted while the set exists.
         let Ok((policy, outcome)) = ended else { return };
         let next = outcome.unwrap_or_else(|_| {
             tracing::error!(object = %policy, "reconcile panicked; retrying in 30s");
@@ -178,7 +177,7 @@ impl WorkQueue {
         }
         loop {
             let policy = self.lock().next_waiting()?;
-            // Asked for without the lock: whoever answers may hold a lock of their own while waking.
+            // Called without the lock: the callee may take a lock that is held while waking.
             let writes = writes(&policy);
             let mut state = self.lock();
             if !state.is_waiting.contains(&policy) {
@@ -189,7 +188,7 @@ impl WorkQueue {
                 continue;
             }
             state.is_waiting.remove(&policy);
-            // What it asked for before, it asks for again at the end of this turn.
+            // An earlier request for a turn is renewed at the end of this turn.
             state.agenda.set(&policy, None);
             state.written.extend(writes.iter().cloned());
             state.under_way.insert(policy.clone(), UnderWay { writes, ..UnderWay::default() });
@@ -227,7 +226,7 @@ impl State {
         }
     }
 
-    /// Queues those whose time has come, behind those whose time has come before.
+    /// Queues the policies that are due, behind those that became due before.
     fn queue_due(&mut self, now: Timestamp) {
         while let Some(policy) = self.agenda.take_due(now) {
             self.is_waiting.insert(policy.clone());
@@ -235,7 +234,7 @@ impl State {
         }
     }
 
-    /// Whoever waits longest, and has not had the turn meanwhile.
+    /// The policy that has waited longest and has not had its turn meanwhile.
     fn next_waiting(&mut self) -> Option<PolicyName> {
         loop {
             let policy = self.due.pop_front().or_else(|| self.woken.pop_front())?;

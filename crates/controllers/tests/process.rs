@@ -1,5 +1,5 @@
-//! The whole process before a stub of the API, under one clock: what holds of it that no part of it
-//! holds by itself.
+//! The whole process in front of a stub of the API, under one clock: properties that no part has by
+//! itself.
 
 #![expect(clippy::expect_used, reason = "what fails here fails the test")]
 
@@ -60,7 +60,7 @@ impl Running {
         Self { stub, end, process }
     }
 
-    /// Goes wrong with everything that is sent to a place.
+    /// Fails everything that is sent to a path.
     fn fail(&self, place: &str) {
         let failed = Fault::answer(StatusCode::INTERNAL_SERVER_ERROR, "etcd is gone");
         self.stub.inject(failed.matching(ReceivedRequest::is_write).path_contains(place).always());

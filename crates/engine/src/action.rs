@@ -33,20 +33,22 @@ pub enum Action {
     },
 }
 
-/// What became of an action.
+/// The outcome of an action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// It was carried out.
     Done,
-    /// It found what it wanted and wrote nothing.
+    /// The value was already set; nothing was written.
     Unchanged,
-    /// Somebody else changed the object at the same time, so nothing was written.
+    /// The object was changed concurrently, so nothing was written.
     Conflict,
     /// It was not carried out, for this reason.
     Refused(Arc<str>),
-    /// It was not sent: by the time it could be, the write is no longer wanted, or it was too late.
+    /// It was not sent: by the time it could be, the write was no longer wanted, or it was too
+    /// late.
     Withdrawn,
-    /// Nobody knows whether it was carried out, for this reason: the answer was lost, say.
+    /// It is unknown whether it was carried out, for this reason: for example, the response was
+    /// lost.
     Unknown(Arc<str>),
 }
 

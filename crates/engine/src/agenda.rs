@@ -27,7 +27,7 @@ impl Agenda {
         if before == wake_at {
             return;
         }
-        // Added before it is removed, so that a set of few never lets go of its memory.
+        // Added before it is removed, so that a small set never frees its memory.
         if let Some(wake_at) = wake_at {
             self.in_order.insert((wake_at, policy.clone()));
         }
@@ -36,13 +36,13 @@ impl Agenda {
         }
     }
 
-    /// When the next turn of anybody is.
+    /// The instant of the next turn.
     #[must_use]
     pub fn next(&self) -> Option<Timestamp> {
         self.in_order.first().map(|(at, _)| *at)
     }
 
-    /// The next turn of anybody, and whose it is.
+    /// The next turn, and the policy whose turn it is.
     #[must_use]
     pub fn first(&self) -> Option<(Timestamp, &PolicyName)> {
         self.in_order.first().map(|(at, policy)| (*at, policy))
@@ -58,13 +58,13 @@ impl Agenda {
         Some(policy)
     }
 
-    /// How many policies have a turn to come.
+    /// The number of policies with an upcoming turn.
     #[must_use]
     pub fn len(&self) -> usize {
         self.in_order.len()
     }
 
-    /// Whether nobody has a turn to come.
+    /// Whether no policy has an upcoming turn.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.in_order.is_empty()

@@ -3,7 +3,6 @@
 //!
 //! What that means for a policy is up to its family. This module makes sure that connected policies begin in
 //! the same way.
-//! always been in force as they are written now.
 
 use jiff::Timestamp;
 
@@ -11,55 +10,56 @@ use crate::families::EffectReason;
 use crate::footprint::islands;
 use crate::{Field, Identity, PolicyName, Value, World};
 
-/// How policies that meet begin.
+/// How connected policies begin.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Beginning {
     /// The first instant of the run.
     pub(crate) from: Timestamp,
-    /// When the world was as it is; `None` when its past is replayed instead.
+    /// The instant at which the world was in its current state; `None` when its past is replayed
+    /// instead.
     pub(crate) state_at: Option<Timestamp>,
-    /// Whether that is because the world is known only as it was later.
+    /// Whether the past is replayed because the known state is later.
     pub(crate) is_behind: bool,
 }
 
 /// Where a run begins.
 #[derive(Clone, Debug, Default)]
 pub struct RunStart {
-    /// The first turn of each policy; it may lie before the beginning, which is then run up to.
+    /// The first turn of each policy. It may lie before the beginning; the run then starts there.
     pub first_turns: Vec<(PolicyName, Timestamp)>,
-    /// Who is known to have set a field last, before the first turn of anybody.
+    /// The last known writer of each field before the first turn.
     pub prior_writes: Vec<PriorWrite>,
     /// How the past was replayed.
     pub replayed: Replayed,
 }
 
-/// Who set a field before the first turn.
+/// The last write of a field before the first turn.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PriorWrite {
     /// The object.
     pub target: Identity,
     /// The field.
     pub field: Field,
-    /// What it was set to. It may have been changed since by somebody else.
+    /// The value it was set to. Another writer may have changed it since.
     pub value: Value,
     /// The policy that set it.
     pub policy: PolicyName,
     /// Why.
     pub reason: EffectReason,
-    /// When; `None` when that was longer ago than anybody can say.
+    /// When; `None` when that was too long ago to be known.
     pub since: Option<Timestamp>,
 }
 
 /// Whether and why the past was replayed.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct Replayed {
-    /// Some policies whose past nobody knows have been taken to have been in force before.
+    /// Some policies with an unknown past were assumed to have been in force before.
     pub as_if_in_force: bool,
-    /// Some policies are known only as they were later than the beginning.
+    /// Some policies are known only in a state later than the beginning.
     pub predates_state: bool,
 }
 
-/// Sets every policy of a world to where a run from an instant begins.
+/// Brings every policy of a world to where a run from an instant begins.
 pub fn begin(world: &mut World, from: Timestamp) -> RunStart {
     let mut start = RunStart::default();
     for island in islands(world) {

@@ -17,18 +17,19 @@ use crate::{
     Verdict, World,
 };
 
-/// What every family answers about its policies. An identity that names none of them gives nothing.
+/// The questions that every family answers about its policies. An unknown identity gives an empty
+/// answer.
 pub(crate) trait Logic: Sync {
-    /// The objects of the family, those that cannot be used among them, in order.
+    /// The objects of the family, including invalid ones, in order.
     fn names<'w>(&self, world: &'w World) -> Box<dyn Iterator<Item = &'w Identity> + 'w>;
 
-    /// What a policy reads and writes; `None` for one that cannot be used.
+    /// What a policy reads and writes; `None` for an invalid one.
     fn footprint(&self, world: &World, policy: &Identity) -> Option<Footprint>;
 
     /// The object that has to be fetched before a policy's turn, if there is one.
     fn target(&self, world: &World, policy: &Identity) -> Option<TargetReference>;
 
-    /// The zones its schedules are written in, each with the name of its rule.
+    /// The time zones of its schedules, each with the name of its rule.
     fn zones(&self, world: &World, policy: &Identity) -> Vec<(Option<Arc<str>>, Zone)>;
 
     /// What clock changes in `[from, to)` do to its schedules, in the order of its rules.
@@ -40,7 +41,7 @@ pub(crate) trait Logic: Sync {
         to: Timestamp,
     ) -> Vec<RuleClockEffect>;
 
-    /// Gathers and decides; `None` for a policy that cannot be used.
+    /// Gathers and decides; `None` for an invalid policy.
     fn open(
         &self,
         world: &World,
@@ -49,8 +50,8 @@ pub(crate) trait Logic: Sync {
         now: Timestamp,
     ) -> Option<OpenDecision>;
 
-    /// Records what fell due until then as not to be carried out, and nothing else; `None` for a policy
-    /// that cannot be used, or changes nothing by itself.
+    /// Records that firings due up to then are not carried out, and does nothing else; `None` for a
+    /// policy that is invalid or changes nothing by itself.
     fn skip_stopped(
         &self,
         world: &mut World,
@@ -59,16 +60,16 @@ pub(crate) trait Logic: Sync {
         now: Timestamp,
     ) -> Option<Closed>;
 
-    /// What became of every rule of a policy whose turns are taken until `now`, in the order of the
+    /// The verdict on every rule of a policy whose turns are taken until `now`, in the order of the
     /// spec.
     fn explain(&self, world: &World, policy: &Identity, now: Timestamp) -> Vec<RuleExplanation>;
 
-    /// Whether it matters to a policy that the numbers of its target have changed.
+    /// Whether a policy needs a turn because its target has changed.
     fn reacts_to_changes(&self, _: &World, _: &Identity, _: Timestamp) -> bool {
         false
     }
 
-    /// Notices what others have done to what a policy has set; what of that is news.
+    /// Detects values of a policy that other writers have replaced; returns what is new.
     fn detect_undone(
         &self,
         _: &mut World,
@@ -79,16 +80,16 @@ pub(crate) trait Logic: Sync {
         Vec::new()
     }
 
-    /// Sets policies to where a run begins.
+    /// Brings policies to where a run begins.
     fn begin(&self, world: &mut World, policies: &[&Identity], beginning: Beginning) -> RunStart;
 
-    /// Until when it is known what has become of a policy; `None` when nothing is known.
+    /// Until when the state of a policy is known; `None` when nothing is known.
     fn known_until(&self, world: &World, policy: &Identity) -> Option<Timestamp>;
 
-    /// The slim form of a policy, with what is remembered of it.
+    /// The slim form of a policy, with its memory.
     fn slim(&self, world: &World, policy: &Identity) -> Option<Slim>;
 
-    /// Lets go of a policy that is gone.
+    /// Removes a policy.
     fn remove(&self, world: &mut World, policy: &Identity);
 }
 
@@ -101,7 +102,7 @@ impl Family {
     }
 }
 
-/// What was decided at the opening of a turn, and for which policy.
+/// The decision made at the opening of a turn, with its policy.
 #[derive(Clone, Debug)]
 pub enum OpenDecision {
     /// For a policy that publishes a number by schedule.
@@ -120,7 +121,7 @@ impl OpenDecision {
         }
     }
 
-    /// Takes the actions out, which are not needed to settle what became of them.
+    /// Takes the actions out; settling the turn only needs their outcomes.
     pub(crate) fn take_actions(&mut self) -> Vec<Action> {
         match self {
             OpenDecision::ScheduledCapacity(open) => std::mem::take(&mut open.decision.actions),
@@ -188,7 +189,7 @@ impl EffectReason {
     }
 }
 
-/// Something that happened to a policy: what Events, metrics and logs tell of.
+/// Something that happened to a policy: the source of Events, metrics and logs.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Recorded {
     /// To one that publishes a number by schedule.
@@ -197,18 +198,18 @@ pub enum Recorded {
     CronScaling(cron_scaling::Recorded),
 }
 
-/// What happens to a rule, in a word.
+/// What happens to a rule, as a word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Occurrence {
     /// A cron rule fires.
     Fires,
-    /// A cron rule fires, and another one takes its place.
+    /// A cron rule fires and is superseded.
     Superseded,
     /// A cron rule fired too long ago to be carried out.
     Missed,
     /// A behaviour begins to decide.
     Opens,
-    /// A behaviour ceases to decide, and no other takes its place by opening.
+    /// A behaviour ceases to decide, and no other opens in its place.
     Closes,
 }
 
@@ -227,7 +228,7 @@ impl Occurrence {
 }
 
 impl Recorded {
-    /// The field of which it says that another writer has undone it.
+    /// The field that another writer has undone, if that is what happened.
     #[must_use]
     pub fn undone(&self) -> Option<Field> {
         match self {
@@ -236,7 +237,7 @@ impl Recorded {
         }
     }
 
-    /// What happened to which rule; `None` for what is only a step on the way.
+    /// What happened to which rule; `None` for an intermediate step.
     #[must_use]
     pub fn occurrence(
         &self,
@@ -250,7 +251,7 @@ impl Recorded {
     }
 }
 
-/// What a clock change does to the schedule of a rule.
+/// The effect of a clock change on the schedule of a rule.
 #[derive(Clone, Debug)]
 pub struct RuleClockEffect {
     /// The name of the rule.
@@ -259,18 +260,18 @@ pub struct RuleClockEffect {
     pub position: u32,
     /// The zone whose clock changes.
     pub zone: Zone,
-    /// The clock change, and what becomes of the rule there.
+    /// The clock change and its effect.
     pub effect: ClockEffect,
 }
 
-/// What became of one rule, and why, in words.
+/// The verdict on one rule, explained in words.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RuleExplanation {
     /// The rule by name; `None` for the policy as a whole.
     pub rule: Option<Arc<str>>,
     /// Its position in the spec as written, counted from 0.
     pub position: Option<u32>,
-    /// What became of it.
+    /// The verdict.
     pub verdict: Verdict,
     /// Why, as a line for a person.
     pub message: String,

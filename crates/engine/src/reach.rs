@@ -5,20 +5,20 @@ use std::sync::Arc;
 
 use crate::Identity;
 
-/// Which objects could not be fetched. What is not named here is as the world has it; an object that
-/// the world does not have does not exist.
+/// The objects that could not be fetched. All others are as the world has them; an object that is
+/// not in the world does not exist.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Reach {
     unreachable: BTreeMap<Identity, Unreachable>,
 }
 
-/// Why nothing is known of an object, though it may be there. In words for a person.
+/// Why nothing is known of an object, although it may exist. The text is for people.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Unreachable {
-    /// Something that somebody has to mend stands between us and it: a missing right, a kind that
-    /// the cluster does not have.
+    /// Something that has to be fixed: a missing permission, or a kind that the cluster does not
+    /// serve.
     Forbidden(Arc<str>),
-    /// It may pass: the API server does not answer, say.
+    /// Something transient, such as an API server that does not respond.
     Unknown(Arc<str>),
 }
 

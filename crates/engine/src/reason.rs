@@ -6,12 +6,12 @@
 
 use jiff::Timestamp;
 
-/// What became of one rule of a policy, and why.
+/// The verdict on one rule of a policy, and why.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Reason<Cause> {
     /// The rule, by its position in the policy; `None` for the policy as a whole.
     pub rule: Option<u32>,
-    /// What became of it.
+    /// The verdict.
     pub verdict: Verdict,
     /// Why.
     pub cause: Cause,
@@ -29,27 +29,27 @@ impl<Cause> Reason<Cause> {
     }
 }
 
-/// What became of a rule.
+/// The part a rule has in a decision.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Verdict {
     /// It decides.
     Won,
     /// It would decide, but another one does.
     Lost,
-    /// Its time has not come, or is over.
+    /// It is not its time.
     Inactive,
     /// It takes no part, whatever the time.
     Excluded,
-    /// It should decide and cannot.
+    /// It should decide but cannot.
     Error,
 }
 
-/// Where a decision leaves its reasons.
+/// A sink for the reasons of a decision.
 pub(crate) trait Reasons<Cause> {
     /// Records what won.
     fn won(&mut self, reason: Reason<Cause>);
 
-    /// Records what did not win, if anybody asked for it.
+    /// Records what did not win, if that was requested.
     fn other(&mut self, reason: impl FnOnce() -> Reason<Cause>);
 }
 

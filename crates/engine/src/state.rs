@@ -5,7 +5,7 @@
 /// Anything with a `scale` subresource.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Workload {
-    /// `spec.replicas` of its scale; `None` when nobody has said, as for a workload that a file
+    /// `spec.replicas` of its scale; `None` when it is unknown, as for a workload that a file
     /// refers to but does not contain.
     pub replicas: Option<u32>,
 }
@@ -13,8 +13,8 @@ pub struct Workload {
 /// A `FederatedHPA` or a `HorizontalPodAutoscaler`, reduced to its bounds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Autoscaler {
-    /// The lower bound; an autoscaler written without one has 1. `None` when nobody has said.
+    /// The lower bound; an autoscaler written without one has 1. `None` when it is unknown.
     pub min_replicas: Option<u32>,
-    /// The upper bound; `None` when nobody has said.
+    /// The upper bound; `None` when it is unknown.
     pub max_replicas: Option<u32>,
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::Identity;
 
-/// What a policy scales, and so which fields it may set.
+/// What a policy scales, which determines the fields it may set.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Target {
     /// Anything with a `scale` subresource: its replicas are set.
@@ -28,7 +28,7 @@ impl Target {
 pub struct TargetReference {
     /// What is scaled.
     pub target: Target,
-    /// The `apiVersion` in which the policy names it. Nothing is decided by it; whoever speaks to an
-    /// API server has to know it.
+    /// The `apiVersion` in which the policy names it. Decisions do not depend on it; requests to the
+    /// API server do.
     pub api_version: Arc<str>,
 }

@@ -24,18 +24,18 @@ pub struct OpenTurn {
 /// A policy as it was when its turn was opened, and what was decided for it.
 #[derive(Clone, Debug)]
 pub struct PolicyDecision<Policy, Decision> {
-    /// What its object said then.
+    /// The policy at that time.
     pub policy: Arc<Policy>,
     /// What was decided.
     pub decision: Decision,
 }
 
-/// What a turn came to.
+/// The result of a turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Turn {
-    /// What was done, and what became of it.
+    /// The actions, with their outcomes.
     pub done: Vec<(Action, Outcome)>,
-    /// What happened, one entry each: what is told in Events, metrics and logs.
+    /// What happened, one entry each: for Events, metrics and logs.
     pub recorded: Vec<Recorded>,
     /// Which fields were set, whether or not they had the value before.
     pub effects: Vec<Effect>,
@@ -56,7 +56,7 @@ pub struct Effect {
     pub reason: EffectReason,
 }
 
-/// What settling a turn gives, besides what is remembered.
+/// The result of settling a turn, besides the memory.
 pub(crate) struct Closed {
     pub(crate) recorded: Vec<Recorded>,
     pub(crate) effects: Vec<Effect>,
@@ -71,9 +71,9 @@ pub fn open(world: &World, policy: &PolicyName, reach: &Reach, now: Timestamp) -
     Some(OpenTurn { policy: policy.clone(), at: now, decision })
 }
 
-/// A turn in which nothing is carried out that fell due until `until`, for everything was stopped then:
-/// that is recorded, and never made up for. `None` for a policy that changes nothing by itself; it has
-/// its turns as ever.
+/// A turn that carries out nothing that fell due up to `until`, because everything was stopped then:
+/// this is recorded, and never made up for. `None` for a policy that changes nothing by itself; it has
+/// its normal turns.
 pub fn skip_stopped(
     world: &mut World,
     policy: &PolicyName,
@@ -106,7 +106,7 @@ impl OpenTurn {
         self.at
     }
 
-    /// What is to be done, each with one outcome when the turn is closed.
+    /// The actions to carry out; closing the turn takes one outcome for each.
     #[must_use]
     pub fn actions(&self) -> &[Action] {
         self.decision.actions()
@@ -131,9 +131,9 @@ impl OpenTurn {
 
     /// Settles the turn in the world, given what became of each action.
     ///
-    /// The policy may have been edited since the turn was opened: what is remembered is settled by
-    /// what it said then, and carried over by the next turn. When to wake is counted from the
-    /// opening, so that what has fallen due since then has its turn at once.
+    /// The policy may have been edited since the turn was opened: the memory is settled by the
+    /// policy at that time, and carried over by the next turn. The next wake is computed from the
+    /// opening, so that anything due since then gets its turn at once.
     pub fn close(self, world: &mut World, outcomes: Vec<Outcome>, now: Timestamp) -> Turn {
         let OpenTurn { policy, at, mut decision } = self;
         let actions = decision.take_actions();

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
-/// The value of a field. Ordered, so that what is printed is in order; cheap to clone.
+/// The value of a field. Ordered, so that output is in order; cheap to clone.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Value {
     /// A number of replicas, a bound, or what a schedule publishes.
@@ -53,8 +53,7 @@ impl From<u32> for Value {
     }
 }
 
-/// As a person reads it: `3`, `best-effort`, `east, west`, `spot 3, on-demand 5`; `none` for a list
-/// of nothing.
+/// For people: `3`, `best-effort`, `east, west`, `spot 3, on-demand 5`; `none` for an empty list.
 impl fmt::Display for Value {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let listed = |formatter: &mut fmt::Formatter<'_>, items: Vec<String>| {

@@ -16,23 +16,23 @@ use crate::{
     RuleClockEffect, RuleExplanation, TargetReference, Workload,
 };
 
-/// A policy as the world holds it: what it says, and what is remembered of it.
+/// A policy in the world: its rules, and its memory.
 #[derive(Clone, Debug)]
 pub struct PolicyObject<Policy, Memory> {
-    /// What the object says; `None` while nothing of it can be used as it is written. Shared with
-    /// the turns that are open over it.
+    /// The checked policy; `None` while nothing in it is usable as written. Shared with its open
+    /// turns.
     pub policy: Option<Arc<Policy>>,
-    /// When the object was created as it is now; `None` for one of which that is not known.
+    /// When the object was created with its current spec; `None` when that is unknown.
     pub created: Option<Timestamp>,
-    /// What its status remembers; `None` when it has no status yet. A status that is there but
+    /// The memory from its status; `None` when it has no status yet. A status that is there but
     /// cannot be read is an empty memory, not none: it does not make the object new.
     pub memory: Option<Memory>,
 }
 
-/// The policies of a family, by the object that says them.
+/// The policies of a family, by object.
 pub type Policies<Policy, Memory> = BTreeMap<Identity, PolicyObject<Policy, Memory>>;
 
-/// The slim form of one object: all that the world holds of it.
+/// The slim form of one object: all that the world keeps of it.
 #[derive(Clone, Debug)]
 pub enum Slim {
     /// A policy that publishes a number by schedule.
@@ -48,8 +48,8 @@ pub enum Slim {
 /// All objects, by their identity.
 #[derive(Clone, Debug, Default)]
 pub struct World {
-    /// When the world was seen to be as it is; `None` for one that is only in files. Whatever was to
-    /// happen before that has happened, or has not.
+    /// When this state of the world was observed; `None` for one that is only in files. Whatever was
+    /// due before that has happened, or has been missed.
     pub seen_at: Option<Timestamp>,
     /// Policies that publish a number by schedule.
     pub scheduled_capacities: Policies<ScheduledCapacity, Published>,
@@ -62,7 +62,7 @@ pub struct World {
 }
 
 impl<Policy, Memory> PolicyObject<Policy, Memory> {
-    /// A policy of which nothing is known but what it says.
+    /// A policy without a status or a creation time.
     #[must_use]
     pub fn new(policy: Policy) -> Self {
         Self { policy: Some(Arc::new(policy)), created: None, memory: None }
@@ -70,8 +70,8 @@ impl<Policy, Memory> PolicyObject<Policy, Memory> {
 }
 
 impl Slim {
-    /// The same object with what was remembered of it besides, in a form it had before. Where both
-    /// know something, what happened later counts.
+    /// The same object, combined with an earlier form that has a memory. Where both know something,
+    /// the later one counts.
     #[must_use]
     pub fn remembering(self, before: Slim) -> Slim {
         match self {
@@ -82,21 +82,21 @@ impl Slim {
                 }
                 Slim::CronScaling(object)
             }
-            // Everything about these is decided anew each time.
+            // Everything about these is decided afresh each time.
             Slim::ScheduledCapacity(_) | Slim::Workload(_) | Slim::Autoscaler(_) => self,
         }
     }
 }
 
 impl World {
-    /// Every policy, those that cannot be used among them, in the order of their names.
+    /// Every policy, including invalid ones, in the order of their names.
     pub fn policies(&self) -> impl Iterator<Item = PolicyName> {
         Family::ALL.into_iter().flat_map(|family| {
             family.logic().names(self).map(move |it| PolicyName::new(family, it.clone()))
         })
     }
 
-    /// What a policy reads and writes; nothing for one that cannot be used.
+    /// What a policy reads and writes; nothing for an invalid one.
     #[must_use]
     pub fn footprint(&self, policy: &PolicyName) -> Footprint {
         policy.family.logic().footprint(self, &policy.identity).unwrap_or_default()
@@ -127,22 +127,21 @@ impl World {
         policy.family.logic().clock_effects(self, &policy.identity, from, to)
     }
 
-    /// What became of every rule of a policy whose turns are taken until `now`, in the order of the
+    /// The verdict on every rule of a policy whose turns are taken until `now`, in the order of the
     /// spec.
     #[must_use]
     pub fn explain(&self, policy: &PolicyName, now: Timestamp) -> Vec<RuleExplanation> {
         policy.family.logic().explain(self, &policy.identity, now)
     }
 
-    /// Whether it matters to a policy at this instant that the numbers of its target have changed, so that
-    /// it should have a turn.
+    /// Whether a policy needs a turn at this instant because its target has changed.
     #[must_use]
     pub fn reacts_to_changes(&self, policy: &PolicyName, now: Timestamp) -> bool {
         policy.family.logic().reacts_to_changes(self, &policy.identity, now)
     }
 
-    /// Notices what others have done to what a policy has set; `foreign` is what they are known to have
-    /// changed of its target. What of that is news is returned, once.
+    /// Detects values of a policy that other writers have replaced, given their known changes of its
+    /// target (`foreign`). What is new is returned, once.
     pub fn detect_undone(
         &mut self,
         policy: &PolicyName,
@@ -152,8 +151,8 @@ impl World {
         policy.family.logic().detect_undone(self, &policy.identity, foreign, now)
     }
 
-    /// Holds an object in its slim form. What is remembered of a policy that was held before counts
-    /// more than what its status says: it is later.
+    /// Inserts or replaces an object. The memory of a policy that is already here outweighs its
+    /// status, because it is later.
     pub fn upsert(&mut self, identity: Identity, slim: Slim) {
         match slim {
             Slim::ScheduledCapacity(object) => {
@@ -177,18 +176,18 @@ impl World {
         policy.family.logic().slim(self, &policy.identity)
     }
 
-    /// Lets go of a policy that is gone.
+    /// Removes a policy.
     pub fn remove_policy(&mut self, policy: &PolicyName) {
         policy.family.logic().remove(self, &policy.identity);
     }
 
-    /// Lets go of an object that policies act on, because it is gone.
+    /// Removes an object that policies act on.
     pub fn remove(&mut self, object: &Identity) {
         self.workloads.remove(object);
         self.autoscalers.remove(object);
     }
 
-    /// Some of the policies, and what they read and write, as a world of their own.
+    /// A world with only the given policies and what they read and write.
     #[must_use]
     pub fn part(&self, policies: &[PolicyName]) -> World {
         let mut part = World { seen_at: self.seen_at, ..World::default() };
@@ -208,7 +207,7 @@ impl World {
         part
     }
 
-    /// Carries out an action as an API server would that never fails.
+    /// Carries out an action like an API server that never fails.
     pub fn apply(&mut self, action: &Action) -> Outcome {
         match action {
             Action::Publish { schedule, value } => {
@@ -234,7 +233,7 @@ impl World {
         }
     }
 
-    /// Whether everything is as an action wants it.
+    /// Whether an action would change nothing.
     #[must_use]
     pub fn is_as_wanted(&self, action: &Action) -> bool {
         match action {

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use backon::{BackoffBuilder as _, ExponentialBackoff, ExponentialBuilder};
 
-/// Pauses that double, up to a longest one, each shortened by chance by up to a half: many who
-/// failed together do not come back together.
+/// Pauses that double, up to a longest one, each randomly shortened by up to half, so that clients
+/// that failed together do not retry together.
 #[derive(Debug)]
 pub struct Backoff {
     builder: ExponentialBuilder,
@@ -13,10 +13,11 @@ pub struct Backoff {
 }
 
 impl Backoff {
-    /// Begins with about the first pause and never exceeds the longest. The seed decides chance.
+    /// Starts with about the first pause and never exceeds the longest. The seed determines the
+    /// jitter.
     #[must_use]
     pub fn new(first: Duration, longest: Duration, seed: u64) -> Self {
-        // Chance adds to these up to what they are.
+        // Jitter adds up to the same amount again.
         let builder = ExponentialBuilder::new()
             .with_min_delay(first / 2)
             .with_max_delay(longest / 2)
@@ -28,11 +29,11 @@ impl Backoff {
 
     /// The pause after one more failure.
     pub fn next_pause(&mut self) -> Duration {
-        // There is always a next one: how often is not limited.
+        // There is always a next one: the number of retries is not limited.
         self.pauses.next().unwrap_or_default()
     }
 
-    /// Begins again after a success.
+    /// Starts over after a success.
     pub fn reset(&mut self) {
         self.pauses = self.builder.build();
     }

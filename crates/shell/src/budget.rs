@@ -15,14 +15,14 @@ use prometheus_client::metrics::gauge::ConstGauge;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-/// What a write is for. The first goes first.
+/// The purpose of a write, most urgent first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Urgency {
     /// It changes capacity.
     Capacity,
     /// It records what was done.
     Status,
-    /// It tells somebody.
+    /// It reports something.
     Event,
 }
 
@@ -42,17 +42,17 @@ impl Urgency {
 /// How much may be written.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct WriteLimits {
-    /// How many writes may be under way at once.
+    /// How many writes may be in flight at once.
     pub at_once: usize,
     /// How many may start per second, sustained; `None` for unlimited.
     pub per_second: Option<f64>,
-    /// How many may begin at once after a quiet time, if there is a limit in the long run.
+    /// How many may start at once after a quiet time, if there is a sustained limit.
     pub burst: u32,
 }
 
 impl Default for WriteLimits {
-    /// No limit but how many are under way at once: the API server has its own way of saying that
-    /// it is too much, and is asked again later when it does.
+    /// Limits only the writes in flight: the API server has its own way of saying that it is
+    /// overloaded, and is retried later when it does.
     fn default() -> Self {
         Self { at_once: 32, per_second: None, burst: 1 }
     }
@@ -73,16 +73,16 @@ struct State {
     under_way: usize,
     tokens: f64,
     counted_at: Instant,
-    /// By urgency, then in the order in which they came.
+    /// By urgency, then in order of arrival.
     waiting: BTreeMap<(Urgency, u64), oneshot::Sender<Permit>>,
     came: u64,
-    /// Whether somebody is there to give out permits when there are tokens again.
+    /// Whether a task is running that gives out permits when tokens become available.
     is_awaited: bool,
 }
 
-/// One write may be under way. Gives its place back when it is dropped.
+/// Permission for one write in flight. Dropping it returns the slot.
 pub struct Permit {
-    /// `None` once there is nothing to give back.
+    /// `None` once there is nothing to return.
     place: Option<Arc<Shared>>,
 }
 
@@ -101,7 +101,7 @@ impl WriteBudget {
         Self { shared: Arc::new(Shared { limits, state: Mutex::new(state) }) }
     }
 
-    /// Waits for its turn.
+    /// Waits for a permit.
     pub async fn permit(&self, urgency: Urgency) -> Permit {
         loop {
             let (sender, receiver) = oneshot::channel();
@@ -119,7 +119,7 @@ impl WriteBudget {
         }
     }
 
-    /// How many wait for their turn.
+    /// How many writes are waiting.
     #[must_use]
     pub fn waiting(&self) -> usize {
         Urgency::ALL.into_iter().map(|urgency| self.waiting_for(urgency)).sum()
@@ -128,7 +128,7 @@ impl WriteBudget {
     fn waiting_for(&self, urgency: Urgency) -> usize {
         let state = self.shared.lock();
         let of_it = state.waiting.range((urgency, 0)..=(urgency, u64::MAX));
-        // Whoever gave up is found out when it would be its turn.
+        // Abandoned waiters are skipped when it would be their turn.
         of_it.filter(|(_, sender)| !sender.is_closed()).count()
     }
 }
@@ -157,7 +157,7 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Gives permits to those who wait, as far as the limits allow.
+    /// Gives permits to waiting writes, as far as the limits allow.
     fn give_out(self: &Arc<Self>, state: &mut State) {
         self.count_tokens(state);
         while state.under_way < self.limits.at_once.max(1) && !state.waiting.is_empty() {
@@ -171,7 +171,7 @@ impl Shared {
             let Some((_, sender)) = state.waiting.pop_first() else { return };
             state.under_way += 1;
             if let Err(mut unwanted) = sender.send(Permit { place: Some(Arc::clone(self)) }) {
-                // Whoever wanted it waits no more.
+                // The waiter is gone.
                 unwanted.give_nothing_back();
                 state.under_way -= 1;
                 state.tokens += 1.0;
@@ -294,7 +294,7 @@ mod tests {
         let fourth = tokio::time::timeout(short, budget.permit(Urgency::Capacity)).await;
         assert!(fourth.is_err(), "there was no place");
         drop(held);
-        // The one that gave up has not kept a place.
+        // The abandoned one has not kept a slot.
         for _ in 0..10 {
             drop(budget.permit(Urgency::Capacity).await);
         }

@@ -26,8 +26,8 @@ pub struct ClientOptions {
     pub context: Option<String>,
 }
 
-/// Why there is no client. Causes are told here as far as people need them: those of the library
-/// repeat themselves at every step, and do not say which file they are about.
+/// Why there is no client. Causes are included here as far as people need them: those of the
+/// library repeat themselves at every level, and do not say which file they are about.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
     /// The kubeconfig cannot be used.
@@ -41,15 +41,15 @@ pub enum ClientError {
     /// There is neither a kubeconfig nor a cluster around us.
     #[error("failed to find a cluster: no kubeconfig at {files}, and not running in a pod")]
     Nowhere {
-        /// Where one was looked for.
+        /// The paths that were searched.
         files: String,
     },
-    /// What the configuration says does not make a client.
+    /// No client can be built from the configuration.
     #[error("failed to create a client for {server}: {cause}")]
     Unusable {
         /// The address of the API server.
         server: String,
-        /// Why not.
+        /// The cause.
         cause: String,
     },
 }
@@ -57,9 +57,9 @@ pub enum ClientError {
 /// A client, and what it was made from.
 #[derive(Clone)]
 pub struct Connection {
-    /// Speaks to the API server.
+    /// Talks to the API server.
     pub client: Client,
-    /// The namespace of objects that name none.
+    /// The default namespace.
     pub namespace: String,
     /// The address of the API server, for messages.
     pub server: String,
@@ -67,21 +67,21 @@ pub struct Connection {
     pub read_once: ReadOnce,
 }
 
-/// To wait longer for a connection is of no use: another address or another attempt is.
+/// Waiting longer for a connection is useless; another address or another attempt is not.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// See [`crate::following`], whose watches are shorter.
 const READ_TIMEOUT: Duration = Duration::from_secs(90);
 
-/// Under this name an audit log has our requests.
+/// The name of our requests in an audit log.
 pub(crate) const USER_AGENT_VALUE: &str = concat!("almanac/", env!("CARGO_PKG_VERSION"));
 
 /// Makes a client. Nothing is sent yet.
 pub async fn connect(options: &ClientOptions) -> Result<Connection, ClientError> {
     let (mut config, read_once) = configuration(options).await?;
     config.connect_timeout = Some(CONNECT_TIMEOUT);
-    // A connection that says nothing for so long is dead. A watch is never that quiet: the API
-    // server is asked to end it sooner.
+    // A connection that is silent for so long is dead. A watch is never that quiet: the API server
+    // is asked to end it sooner.
     config.read_timeout = Some(READ_TIMEOUT);
     config.reset_reader_on_write = true;
     config.default_retry = false;
@@ -111,7 +111,7 @@ async fn configuration(options: &ClientOptions) -> Result<(Config, ReadOnce), Cl
     };
     let contexts: Vec<String> =
         read.iter().flat_map(|read| &read.contexts).map(|context| context.name.clone()).collect();
-    // Read before the client reads them: what is replaced in between is then found, and not missed.
+    // Read before the client reads them, so that a replacement in between is detected.
     let context = options.context.as_deref();
     let read_once = |read| ReadOnce::read(read_once::files_of(read, context));
     let read_once = read.as_ref().map(read_once).unwrap_or_default();

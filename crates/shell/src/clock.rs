@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
-/// The wall clock may be set while somebody sleeps. It is looked at again after this long.
+/// The wall clock may be set during a sleep, so it is checked again after this long.
 const RECHECK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Tells the present, and sleeps until an instant.
+/// Tells the current time, and sleeps until an instant.
 #[derive(Clone)]
 pub struct Clock {
     source: Arc<dyn Fn() -> Timestamp + Send + Sync>,
@@ -20,7 +20,7 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// The clock of the machine, shifted by so much.
+    /// The system clock, shifted by this much.
     #[must_use]
     pub fn system(ahead: SignedDuration) -> Self {
         let source =

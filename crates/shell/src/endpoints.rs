@@ -27,30 +27,29 @@ pub use listener::listen;
 const PLAIN_TEXT: &str = "text/plain; charset=utf-8";
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// Whoever has not given a sign of life for so long is stuck.
+/// A process without a heartbeat for this long is stuck.
 const HEARTBEAT_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// How a process is.
+/// The health of a process.
 #[derive(Clone)]
 pub struct Health {
     inner: Arc<HealthInner>,
 }
 
 struct HealthInner {
-    /// What heartbeats are timed by.
+    /// The clock that times heartbeats.
     clock: Monotonic,
-    /// What is still waited for; nothing when all is there.
+    /// What the process is still waiting for; `None` when everything is there.
     awaited: Mutex<Option<String>>,
-    /// When the last sign of life was given, in milliseconds of the monotonic clock; 0 when there
-    /// need not be one.
+    /// The last heartbeat, in milliseconds of the monotonic clock; 0 when none is expected.
     alive_at: AtomicU64,
-    /// How often all was over.
+    /// The number of terms that have ended.
     life: AtomicU64,
-    /// What is followed now.
+    /// The ages of the running watches.
     watch_ages: WatchAges,
 }
 
-/// Gives signs of life.
+/// Sends heartbeats.
 #[derive(Clone)]
 pub struct Heartbeat {
     health: Health,
@@ -58,7 +57,7 @@ pub struct Heartbeat {
 }
 
 impl Heartbeat {
-    /// Gives a sign of life.
+    /// Sends a heartbeat.
     pub fn beat(&self) {
         let inner = &self.health.inner;
         if inner.life.load(Ordering::SeqCst) == self.life {
@@ -68,7 +67,7 @@ impl Heartbeat {
 }
 
 impl HealthInner {
-    /// The present; never 0, which says that no sign of life is expected.
+    /// The current time; never 0, which means that no heartbeat is expected.
     fn milliseconds(&self) -> u64 {
         u64::try_from(self.clock.now().as_millis()).unwrap_or(u64::MAX).max(1)
     }
@@ -81,7 +80,7 @@ impl Default for Health {
 }
 
 impl Health {
-    /// A process that has not said anything yet, with heartbeats timed by this clock.
+    /// A process that is not ready yet, with heartbeats timed by this clock.
     #[must_use]
     pub fn new(clock: Monotonic) -> Self {
         let inner = HealthInner {
@@ -94,12 +93,12 @@ impl Health {
         Self { inner: Arc::new(inner) }
     }
 
-    /// Says what is still waited for before this process can do its work.
+    /// Sets what this process is still waiting for before it can do its work.
     pub fn set_waiting_for(&self, what: impl Into<String>) {
         self.set(Some(what.into()));
     }
 
-    /// Says that everything is there.
+    /// Marks the process as ready.
     pub fn set_ready(&self) {
         self.set(None);
     }
@@ -114,7 +113,7 @@ impl Health {
         &self.inner.watch_ages
     }
 
-    /// Says what is waited for, if anything is.
+    /// What the process is waiting for, if anything.
     pub(crate) fn waiting_for(&self) -> Option<String> {
         let awaited = self.inner.awaited.lock().unwrap_or_else(PoisonError::into_inner).clone();
         awaited.or_else(|| {
@@ -123,13 +122,13 @@ impl Health {
         })
     }
 
-    /// A heart, whose beats are expected from the first one on.
+    /// A heartbeat, expected from its first beat on.
     #[must_use]
     pub fn heartbeat(&self) -> Heartbeat {
         Heartbeat { health: self.clone(), life: self.inner.life.load(Ordering::SeqCst) }
     }
 
-    /// Says that no beat is to be expected any more; a late one of a heart from before is ignored.
+    /// Stops expecting heartbeats; a late one from before is ignored.
     pub fn stop_heartbeat(&self) {
         self.inner.life.fetch_add(1, Ordering::SeqCst);
         self.inner.alive_at.store(0, Ordering::SeqCst);
@@ -147,7 +146,7 @@ struct Served {
     registry: Arc<Registry>,
 }
 
-/// Serves until the token ends; answers that are under way are finished.
+/// Serves until the token is cancelled; responses in progress are finished.
 pub async fn serve(
     listener: TcpListener,
     registry: Arc<Registry>,

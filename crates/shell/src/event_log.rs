@@ -20,7 +20,7 @@ use crate::budget::{Urgency, WriteBudget, WriteLimits};
 use crate::writer::{ObjectPath, WriteError, Writer};
 use series::RecentSeries;
 
-/// Whom an Event is about.
+/// The object that an Event is about.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct ObjectReference {
     /// Such as `autoscaling.karmada.io/v1alpha1`.
@@ -31,45 +31,45 @@ pub struct ObjectReference {
     pub namespace: String,
     /// The name.
     pub name: String,
-    /// The object's own id, by which describing it finds its Events.
+    /// The object's UID, by which `kubectl describe` finds its Events.
     pub uid: String,
 }
 
-/// One happening. Equal ones that follow each other soon are queued by one Event, which counts them; so a note
-/// does not repeat what the Event has anyway, its time above all.
+/// One Event. Equal ones in quick succession are written as one, which counts them; so a note does not repeat
+/// what the Event has anyway, above all its time.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Event {
-    /// Whom it is about.
+    /// The object it is about.
     pub regarding: ObjectReference,
-    /// Whether somebody should look into it.
+    /// Whether it needs attention.
     pub is_warning: bool,
-    /// What happened, in one word: `ScaledByRule`.
+    /// What happened, as one word: `ScaledByRule`.
     pub reason: &'static str,
-    /// What was being done, in one word: `Scale`.
+    /// What was being done, as one word: `Scale`.
     pub action: &'static str,
     /// The whole sentence.
     pub note: String,
 }
 
-/// A happening, and when it was queued.
+/// An Event, and when it was queued.
 struct QueuedEvent {
     event: Event,
     at: Timestamp,
 }
 
-/// As many may wait of either kind. Warnings wait by themselves, so that they are not left out for
-/// thousands who tell that all went well.
+/// The length of each queue. Warnings have their own, so that thousands of normal Events do not
+/// crowd them out.
 const QUEUE_CAPACITY: usize = 500;
-/// The longest note the API takes.
+/// The longest note that the API accepts.
 const MAX_NOTE_LENGTH: usize = 1024;
-/// Many objects with the same to tell in the same minute are not worth a request each.
+/// When many objects report the same in one minute, not every one is worth a request at once.
 const EVENT_RATE: WriteLimits = WriteLimits { at_once: 1, per_second: Some(10.0), burst: 100 };
 
-/// A namespace in which nothing can be created is not asked again for so long. Others wait for their
-/// Events meanwhile, and there may be thousands of its own.
+/// A namespace that is being deleted is not retried for this long: it may have thousands of Events,
+/// and other namespaces are waiting for theirs.
 const TERMINATING_NAMESPACE_TTL: Duration = Duration::from_secs(30);
 
-/// Where happenings go.
+/// The sending side of the Event queue.
 #[derive(Clone)]
 pub struct EventLog {
     warnings: mpsc::Sender<QueuedEvent>,
@@ -84,7 +84,7 @@ pub struct EventMetrics {
 }
 
 impl EventMetrics {
-    /// Adds them to what is exported.
+    /// Registers the metrics.
     pub fn register(&self, registry: &mut Registry) {
         let help = "Events that were dropped because too many were waiting, or that were refused";
         registry.register("almanac_events_left_out", help, self.left_out.clone());
@@ -175,7 +175,7 @@ impl EventLogWriter {
             let series = json!({ "count": count, "lastObservedTime": micro_time(at) });
             let place = ObjectPath { collection: &collection, name };
             match self.writer.patch_event(place, &json!({ "series": series })).await {
-                // The cluster keeps Events for some time only, and anybody may delete them.
+                // The cluster keeps Events only for a while, and anyone may delete them.
                 Err(WriteError::Refused(refusal)) if refusal.is_not_found() => {}
                 written => return written,
             }

@@ -4,7 +4,7 @@
 //! what it needs. Objects are not parsed into types here: one malformed object must not hide the others.
 //!
 //! Silence is never taken as a sign of health. Every request has a timeout, a watch that stays silent is
-//! verified, and the age of the view of a kind can be queried at any time.
+//! verified, and the time since the last response about a kind can be queried at any time.
 
 mod pages;
 mod watch_age;
@@ -23,9 +23,9 @@ use crate::backoff::Backoff;
 use pages::Pages;
 pub use watch_age::{WatchAge, WatchAges};
 
-/// Who is told of a kind's objects.
+/// Receives the objects of a kind.
 pub trait Follower: Send {
-    /// All objects are about to be told anew.
+    /// A list begins: all objects follow.
     fn begin_list(&mut self);
 
     /// An object is there, or has changed.
@@ -34,45 +34,45 @@ pub trait Follower: Send {
     /// An object is gone.
     fn delete(&mut self, object: DynamicObject);
 
-    /// All objects have been told. Those that were known before and have not been told are gone.
+    /// The list is complete. Objects that were known before and are not in it are gone.
     fn list_complete(&mut self);
 
-    /// The kind cannot be seen at present; it is asked for again after a while.
+    /// The kind can currently not be watched; it is retried later.
     fn failed(&mut self, why: &WatchFailure);
 
-    /// A watch is in order, whether anything has changed or not: whatever has failed before works again.
+    /// A watch is healthy, whether or not anything has changed: earlier failures are over.
     fn resumed(&mut self) {}
 
-    /// Versions have gone back, as when the API server's data were restored from a backup. What is
-    /// about to be told is so, even where it is older than what is known.
+    /// Versions have gone back, as when etcd was restored from a backup. The objects that follow
+    /// count, even those that are older than the known ones.
     fn versions_went_back(&mut self);
 }
 
-/// Why a kind cannot be seen.
+/// Why a kind cannot be watched.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct WatchFailure {
     /// Whether the cluster does not have the kind.
     pub is_absent: bool,
-    /// What was answered.
+    /// The response.
     pub reason: String,
 }
 
-/// A watch is begun anew after so many seconds, so that one that has died is noticed by then.
+/// A watch is restarted after this many seconds, so that a dead one is noticed by then.
 const WATCH_SECONDS: u32 = 60;
 
-/// One that has not ended by then will not, nor tell anything.
+/// A watch that has not ended by then is dead.
 const WATCH_DEADLINE: Duration = Duration::from_secs(70);
 
-/// The first of an answer that takes longer is not waited for.
+/// How long the first byte of a response is awaited.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A page of a listing takes the API server more than other answers do.
+/// A page of a list takes the API server longer than other responses.
 const LIST_TIMEOUT: Duration = Duration::from_secs(30);
 
 const INITIAL_BACKOFF: Duration = Duration::from_secs(1);
 const MAX_BACKOFF: Duration = Duration::from_secs(30);
 
-/// Follows a kind in all namespaces, until it is dropped. Interruptions are bridged.
+/// Watches a kind in all namespaces, until it is dropped. Interruptions are bridged.
 pub async fn follow(
     client: Client,
     kind: &ApiResource,
@@ -87,7 +87,7 @@ pub async fn follow(
     let mut next = Next::List;
     loop {
         let begun = Instant::now();
-        // Lists may be answered while watches are not; they are not to come one after the other.
+        // Lists may succeed while watches fail; they must not follow each other without a delay.
         let is_watch = matches!(next, Next::WatchFrom(_));
         let step = match next {
             Next::List => following.list().await,
@@ -117,13 +117,13 @@ pub async fn follow(
     }
 }
 
-/// What is to be done next.
+/// The next step.
 enum Next {
     List,
     WatchFrom(String),
 }
 
-/// Why it failed, and how to go on after a pause.
+/// Why it failed, and how to continue after a delay.
 struct Failure {
     unseen: WatchFailure,
     next: Next,
@@ -141,8 +141,8 @@ impl Failure {
         };
         let unseen =
             WatchFailure { is_absent: code == 404, reason: crate::writer::summarize(error) };
-        // Whoever is refused cannot go on from where it was: the version may be no longer there, or never
-        // have been. Who is only too busy, or not there, may well know it.
+        // After a rejection the watch cannot resume: the version may have expired, or may never have
+        // existed. A server that is merely busy or unreachable may still know it.
         let next = if matches!(code, 0 | 429 | 503) { next } else { Next::List };
         Self { unseen, next }
     }
@@ -152,19 +152,19 @@ impl Failure {
     }
 }
 
-/// The following of a kind.
+/// The watch of a kind.
 struct Following<'a, F> {
     client: Client,
     api: Api<DynamicObject>,
     kind: &'a str,
     watch_age: WatchAge,
-    /// The newest version that was told.
+    /// The newest version that was delivered.
     newest: u64,
     follower: &'a mut F,
 }
 
 impl<F: Follower> Following<'_, F> {
-    /// Tells all objects.
+    /// Delivers all objects.
     async fn list(&mut self) -> Result<Next, Failure> {
         let mut pages = Pages::new(self.client.clone(), self.api.resource_url().to_owned());
         let mut version = None;
@@ -200,14 +200,14 @@ impl<F: Follower> Following<'_, F> {
         Ok(version.map_or(Next::List, Next::WatchFrom))
     }
 
-    /// Tells what changes after a version, for as long as a watch lasts.
+    /// Delivers the changes after a version, for as long as a watch lasts.
     async fn watch(&mut self, mut version: String) -> Result<Next, Failure> {
         let parameters = WatchParams::default().timeout(WATCH_SECONDS);
         let begun = Instant::now();
         let changes = match timeout(REQUEST_TIMEOUT, self.api.watch(&parameters, &version)).await {
             Ok(Ok(changes)) => changes,
             Ok(Err(error)) => return Err(Failure::of(&error, Next::WatchFrom(version))),
-            // What cannot be watched can perhaps be listed.
+            // A kind that cannot be watched can perhaps be listed.
             Err(_) => return Err(Failure::no_answer(REQUEST_TIMEOUT, Next::List)),
         };
         let mut changes = changes.boxed();
@@ -249,8 +249,8 @@ impl<F: Follower> Following<'_, F> {
         Ok(Next::WatchFrom(version))
     }
 
-    /// A watch has told nothing, not even how far it was. Either nothing has happened, or it waits for
-    /// versions that are not to come for long, because they have gone back.
+    /// A watch has delivered nothing, not even a bookmark. Either nothing has happened, or versions
+    /// have gone back and it waits for one that will not come for a long time.
     async fn check(&mut self, version: String) -> Result<Next, Failure> {
         let begun = Instant::now();
         let parameters = ListParams::default().limit(1);
@@ -272,20 +272,20 @@ impl<F: Follower> Following<'_, F> {
 
     fn failed(&mut self, unseen: &WatchFailure) {
         if unseen.is_absent {
-            // That there is none is known, and has just been told.
+            // An empty kind is already known to be empty.
             self.watch_age.mark_fresh();
         }
         self.follower.failed(unseen);
     }
 
-    /// Whether a version is older than what was told before. A list is asked for as it is now, and a watch
-    /// tells versions in their order; so a cache that lags behind never tells one.
+    /// Whether a version is older than the newest delivered one. Lists are requested at the latest version
+    /// and watches deliver versions in order, so a lagging cache never causes this.
     fn has_gone_back(&self, version: &str) -> bool {
         number(version).is_some_and(|version| version < self.newest)
     }
 }
 
-/// Whoever ends watches at once is not asked without a pause.
+/// A server that ends watches at once is retried with a delay.
 async fn pause_after(begun: Instant) {
     tokio::time::sleep_until(begun + INITIAL_BACKOFF).await;
 }
@@ -300,7 +300,7 @@ fn version_of(change: &WatchEvent<DynamicObject>) -> String {
     }
 }
 
-/// Versions are numbers that grow. If they ever are not, none is taken for older than another.
+/// Versions are growing numbers. Should that ever change, none counts as older than another.
 fn number(version: &str) -> Option<u64> {
     version.parse().ok()
 }

@@ -19,16 +19,16 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 /// How a line looks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Format {
-    /// One JSON object a line.
+    /// One JSON object per line.
     Json,
     /// For people.
     Text,
 }
 
-/// Begins to log to standard error, for people in colours or without. Only the first call of a process
-/// counts.
+/// Starts logging to standard error, with or without colours for people. Only the first call of a
+/// process counts.
 pub fn begin(format: Format, level: Level, colours: bool) {
-    // What the libraries below have to say is of use only when something is wrong with them.
+    // Logs of the libraries below are useful only when something is wrong with them.
     let level = LevelFilter::from_level(level);
     let theirs = level.min(LevelFilter::WARN);
     let targets = Targets::new().with_default(theirs).with_targets(
@@ -58,13 +58,13 @@ where
 
 fn write_field(writer: &mut Writer<'_>, field: &Field, value: &dyn fmt::Debug) -> fmt::Result {
     if field.name() != "message" {
-        // Names of fields are written by programmers.
+        // Field names come from the source code.
         write!(writer, "{field}=")?;
     }
     write!(Escaping(writer), "{value:?}")
 }
 
-/// Writes text, with whatever is no text as an escape.
+/// Writes text, with non-text characters escaped.
 struct Escaping<'a, 'b>(&'a mut Writer<'b>);
 
 impl fmt::Write for Escaping<'_, '_> {
@@ -80,7 +80,7 @@ impl fmt::Write for Escaping<'_, '_> {
     }
 }
 
-/// Control characters, and those that end a line or turn its direction without being any.
+/// Control characters, and others that break a line or change its direction.
 fn is_no_text(letter: char) -> bool {
     let turns = matches!(letter, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     letter.is_control() || matches!(letter, '\u{2028}' | '\u{2029}') || turns
@@ -107,7 +107,7 @@ mod tests {
         }
     }
 
-    /// What is logged meanwhile, as text.
+    /// What is logged during a call, as text.
     fn logged(happens: impl FnOnce()) -> String {
         let captured = Captured::default();
         let writer = captured.clone();

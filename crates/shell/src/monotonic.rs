@@ -12,7 +12,7 @@ pub struct Monotonic {
 }
 
 impl Monotonic {
-    /// The clock of the machine.
+    /// The system's monotonic clock.
     #[must_use]
     pub fn system() -> Self {
         Self::from_fn(now)
@@ -36,13 +36,13 @@ impl std::fmt::Debug for Monotonic {
     }
 }
 
-/// The present by the clock of the machine.
+/// The current time of the system's monotonic clock.
 #[must_use]
 pub fn now() -> Duration {
     #[cfg(target_os = "linux")]
     {
         let time = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
-        // A run of a machine is not negative.
+        // The time since boot is never negative.
         Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or(0))
     }
     #[cfg(not(target_os = "linux"))]

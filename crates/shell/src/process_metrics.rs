@@ -13,7 +13,7 @@ use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::Registry;
 
-/// Adds them to what is exported.
+/// Registers the metrics.
 pub fn register(registry: &mut Registry) {
     let version = Info::new([("version", env!("CARGO_PKG_VERSION"))]);
     registry.register("almanac_build", "Version of this program", version);
@@ -23,7 +23,7 @@ pub fn register(registry: &mut Registry) {
 /// The figures of this process, taken at the scrape.
 #[derive(Debug)]
 struct ProcessFigures {
-    /// Does not change, and takes a file to read that is long on large machines.
+    /// Constant, and expensive to read on large machines.
     started_at: Option<f64>,
 }
 
@@ -42,7 +42,7 @@ impl Collector for ProcessFigures {
             add("process_resident_memory_bytes", help, &ConstGauge::new(bytes))?;
         }
         if let Ok(open) = fs::read_dir("/proc/self/fd") {
-            // One is the listing's own.
+            // One descriptor is that of the directory listing itself.
             let open = i64::try_from(open.count().saturating_sub(1)).unwrap_or(i64::MAX);
             add("process_open_fds", "Open file descriptors", &ConstGauge::new(open))?;
         }
@@ -59,7 +59,7 @@ impl Collector for ProcessFigures {
     }
 }
 
-/// A metric that can be written under a name.
+/// A metric that can be encoded under a name.
 trait EncodeOne {
     fn encode_as(
         &self,
@@ -80,8 +80,8 @@ impl<Metric: EncodeMetric> EncodeOne for Metric {
     }
 }
 
-/// A field of `/proc/self/stat`, by the number that its manual gives it. The second one is the name of
-/// the program, which may have anything in it but ends with the last parenthesis.
+/// A field of `/proc/self/stat`, by its number in the manual. The second one is the name of the
+/// program, which may contain anything but ends with the last parenthesis.
 fn field<Number: FromStr>(stat: &str, number: usize) -> Option<Number> {
     let (_, after_name) = stat.rsplit_once(')')?;
     after_name.split_whitespace().nth(number.checked_sub(3)?)?.parse().ok()
@@ -109,7 +109,7 @@ fn started_at() -> Option<f64> {
     Some(booted + field::<f64>(&stat, 22)? / ticks_a_second()?)
 }
 
-/// The limit that counts, which is the first number; `unlimited` is none.
+/// The soft limit, which is the first number; `unlimited` gives none.
 fn most_files(limits: &str) -> Option<i64> {
     let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"))?;
     line.split_whitespace().next()?.parse().ok()

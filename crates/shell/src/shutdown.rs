@@ -2,8 +2,8 @@
 
 use tokio_util::sync::CancellationToken;
 
-/// Ends the token at the first SIGTERM or SIGINT, so that everybody finishes what is under way. A
-/// second signal ends the process at once.
+/// Cancels the token at the first SIGTERM or SIGINT, so that work in progress is finished. A second
+/// signal ends the process at once.
 pub fn on_signal(token: CancellationToken) -> std::io::Result<()> {
     use tokio::signal::unix::{SignalKind, signal};
     let mut terminate = signal(SignalKind::terminate())?;

@@ -33,30 +33,30 @@ pub use refusal::{Refusal, summarize};
 /// The name under which all our writes are recorded in the objects' managed fields.
 pub const FIELD_MANAGER: &str = "almanac";
 
-/// An answer that takes longer is not waited for.
+/// How long a response is awaited.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
-/// How often an API server that is too busy is asked again, and how long it may ask us to wait.
+/// How often a busy API server is retried, and how long a wait it may ask for.
 const MAX_RETRIES: u32 = 3;
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(5);
 
 /// Why a write did not happen, or may not have.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
-    /// We do not lead any more. Nothing was sent.
+    /// This process no longer leads. Nothing was sent.
     #[error(transparent)]
     Fenced(#[from] Fenced),
-    /// The API server said no. Nothing was written.
+    /// The API server rejected it. Nothing was written.
     #[error("{0}")]
     Refused(Refusal),
-    /// Nobody knows whether it was written.
+    /// It is unknown whether it was written.
     #[error("{0}")]
     Unknown(String),
-    /// Whoever wanted it does not want it any more. Nothing was sent.
+    /// It is no longer wanted. Nothing was sent.
     #[error("the write is no longer wanted")]
     Withdrawn,
 }
 
-/// Says whether what has waited for the budget is still to be written.
+/// Says whether a write that has waited for the budget is still wanted.
 pub type StillWanted<'a> = &'a (dyn Fn() -> bool + Sync);
 
 /// Where an object is: the path of its collection, and its name.
@@ -68,7 +68,7 @@ pub struct ObjectPath<'a> {
     pub name: &'a str,
 }
 
-/// What is left of an object after a write.
+/// The part of an object that is read back after a write.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub struct Written {
     /// Its metadata.
@@ -76,14 +76,14 @@ pub struct Written {
     pub metadata: ObjectMeta,
 }
 
-/// How many requests were sent, by what they were for and what became of them.
+/// Counts of requests sent, by purpose and result.
 #[derive(Clone, Debug, Default)]
 pub struct WriteMetrics {
     requests: Family<[(&'static str, String); 2], Counter>,
 }
 
 impl WriteMetrics {
-    /// Adds them to what is exported.
+    /// Registers the metrics.
     pub fn register(&self, registry: &mut Registry) {
         registry.register(
             "almanac_writes",
@@ -124,8 +124,8 @@ impl Writer {
         &self.inner.fence
     }
 
-    /// Sets the replicas in an object's scale, if it still has this version, and if that is still
-    /// wanted when its turn in the budget has come.
+    /// Sets the replicas in an object's scale, if it still has this version, and if the write is
+    /// still wanted once the budget admits it.
     pub async fn patch_scale(
         &self,
         place: ObjectPath<'_>,
@@ -152,8 +152,8 @@ impl Writer {
         self.patch((Urgency::Capacity, still_wanted), place, None, &patch).await
     }
 
-    /// Asks whether an object may be changed, or its scale, by a change that changes nothing and is not
-    /// kept. It is no write, and is not counted as one.
+    /// Asks whether an object or its scale may be changed, with an empty patch as a dry run. It is not
+    /// a write, and is not counted as one.
     pub async fn dry_run_patch(
         &self,
         place: ObjectPath<'_>,
@@ -194,8 +194,8 @@ impl Writer {
     }
 
     /// Replaces an object's status, if the object still has this version. The status is a merge
-    /// patch: what is to go has to be null in it. It costs the API server less than applying. It may
-    /// be long and have to wait, and so is a text.
+    /// patch: what is to go has to be null in it. This costs the API server less than applying. The
+    /// patch is text, because it may be long and have to wait.
     pub async fn patch_status(
         &self,
         place: ObjectPath<'_>,
@@ -206,9 +206,9 @@ impl Writer {
         self.patch((Urgency::Status, &always), place, Some("status"), &patch).await
     }
 
-    /// Applies what of an object's status is ours, if the object still has this version. What we
-    /// applied before and do not now goes; what others have added stays. `kind` is its `apiVersion`
-    /// and its kind.
+    /// Applies our part of an object's status, if the object still has this version. What we
+    /// applied before and omit now is removed; what others have added stays. `kind` is its
+    /// `apiVersion` and its kind.
     pub async fn apply_status(
         &self,
         place: ObjectPath<'_>,
@@ -223,7 +223,7 @@ impl Writer {
             "metadata": { "name": place.name, "resourceVersion": version },
             "status": status,
         });
-        // By force, for the object is of a kind of ours, and so are these fields of its status.
+        // With force, because the kind is ours, and so are these fields of its status.
         let parameters = PatchParams::apply(FIELD_MANAGER).force();
         let patch = Patch::Apply(&object);
         self.send(Urgency::Status, &always, || {
@@ -236,7 +236,7 @@ impl Writer {
         .await
     }
 
-    /// Creates an object that nobody waits for.
+    /// Creates an Event.
     pub async fn create_event(&self, collection: &str, object: &Value) -> Result<(), WriteError> {
         let body = object.to_string().into_bytes();
         let parameters =
@@ -245,7 +245,7 @@ impl Writer {
         self.send::<Written>(Urgency::Event, &always, request).await.map(|_| ())
     }
 
-    /// Changes one that was created so. Fields that are not named stay.
+    /// Patches an Event. Fields that are not named stay.
     pub async fn patch_event(
         &self,
         place: ObjectPath<'_>,
@@ -267,7 +267,7 @@ impl Writer {
         self.send(urgency, still_wanted, || {
             let request = Request::new(place.collection);
             match subresource {
-                // Of the object only its metadata is of use, and so only they are sent.
+                // Only the metadata of the object is needed, so only that is requested.
                 Some("status") => {
                     let mut request =
                         request.patch_subresource("status", place.name, &parameters, &patch)?;
@@ -299,7 +299,7 @@ impl Writer {
             if !still_wanted() {
                 return Err(WriteError::Withdrawn);
             }
-            // The last thing before the request: whatever was waited for, the lease may be over.
+            // Immediately before the request: after any wait, the lease may be lost.
             let left = fence.check()?;
             let code = if request.method() == http::Method::POST { "201" } else { "200" };
             let answer =
@@ -344,7 +344,7 @@ struct StatusPatch<'a> {
     status: &'a RawValue,
 }
 
-/// Records and notices are wanted whatever happens meanwhile.
+/// Statuses and Events are wanted whatever happens meanwhile.
 fn always() -> bool {
     true
 }

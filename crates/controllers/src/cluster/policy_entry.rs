@@ -10,45 +10,45 @@ use jiff::Timestamp;
 use kube::api::DynamicObject;
 use serde_json::{Value, json};
 
-/// A policy object, but for what it says.
+/// A policy object, apart from its spec.
 pub(crate) struct PolicyEntry {
-    /// Tells it from another object of the same name.
+    /// Distinguishes it from another object of the same name.
     pub(crate) uid: Box<str>,
-    /// The version of the object that is known.
+    /// The known version of the object.
     pub(crate) version: Box<str>,
-    /// The edition of what it says that is known.
+    /// The known revision of its spec.
     pub(crate) revision: SpecRevision,
-    /// In which listing it was last told.
+    /// The list in which it last appeared.
     pub(crate) listing: u32,
-    /// What is wrong with it.
+    /// Its findings.
     pub(crate) findings: Box<[Finding]>,
-    /// What stood between it and its target when that was last looked at.
+    /// The problem with its target when that was last read.
     pub(crate) problem: Option<Box<TargetProblem>>,
-    /// Whether that was found out by trying to change it. Then reading it proves nothing.
+    /// Whether the problem was found by trying to write. Then a successful read proves nothing.
     pub(crate) is_not_writable: bool,
-    /// Why it is not ready, as its status says or is about to say; nothing when it is.
+    /// Why it is not ready, as its status says or will say next; `None` when it is.
     pub(crate) not_ready: Option<ConditionReason>,
-    /// Its status, as the API server has it.
+    /// Its status on the API server.
     pub(crate) recorded: StatusSnapshot,
-    /// Whether everything that is remembered of it is in there.
+    /// Whether its whole memory is in that status.
     pub(crate) is_written: bool,
-    /// The pauses between attempts to record it that have failed since it last was.
+    /// The backoff of failed status writes since the last success.
     pub(crate) failures: Option<Box<Backoff>>,
 }
 
-/// Which edition of what an object says is known. It changes when a user changes the object, and not
-/// when its status or a label does.
+/// The known revision of a spec. It changes when a user edits the object, but not with its status or
+/// labels.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum SpecRevision {
-    /// The API server counts the editions of the object's spec.
+    /// The API server counts the revisions of the spec.
     Generation(i64),
-    /// It does not, as with a `ConfigMap`: a mark of everything the object says.
+    /// It does not, as with a `ConfigMap`: a hash of the whole content.
     Content(u64),
-    /// None that can be relied on: whatever is told next is another one.
+    /// Unknown: whatever comes next is a new revision.
     Unknown,
 }
 
-/// The version of what is believed to be older than any: no object has it, so no write with it succeeds.
+/// A version that counts as older than any other: no object has it, so no write with it succeeds.
 pub(crate) const OLDEST_VERSION: &str = "1";
 
 impl SpecRevision {
@@ -75,7 +75,7 @@ impl SpecRevision {
 }
 
 impl PolicyEntry {
-    /// What a listing or a watch has told of an object.
+    /// An entry for an object from a list or a watch.
     pub(crate) fn of(object: &DynamicObject, listing: u32) -> Self {
         let metadata = &object.metadata;
         Self {
@@ -93,19 +93,19 @@ impl PolicyEntry {
         }
     }
 
-    /// Whatever is told of the object next is so, for versions have gone back.
+    /// Makes whatever comes next count, because versions have gone back.
     pub(crate) fn forget_versions(&mut self) {
         self.version = OLDEST_VERSION.into();
         self.revision = SpecRevision::Unknown;
     }
 
-    /// Notes what stands between the object and its target.
+    /// Notes the problem with the target.
     pub(crate) fn note_problem(&mut self, problem: Option<TargetProblem>, is_not_writable: bool) {
         self.problem = problem.map(Box::new);
         self.is_not_writable = is_not_writable;
     }
 
-    /// Keeps those of the findings that its conditions tell.
+    /// Keeps the findings that appear in the conditions.
     pub(crate) fn keep_what_matters(&mut self, findings: Vec<Finding>) {
         let matters = |finding: &Finding| {
             finding.severity() == Severity::Error || finding.code == Code::Unsupported
@@ -114,8 +114,8 @@ impl PolicyEntry {
     }
 }
 
-/// A status as the API server has it: not all of it, but enough to see whether another one is
-/// different, and since when its conditions have been as they are.
+/// A status on the API server: only enough to see whether another one differs, and since when its
+/// conditions have been as they are.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StatusSnapshot {
     mark: u64,
@@ -123,7 +123,7 @@ pub(crate) struct StatusSnapshot {
 }
 
 impl StatusSnapshot {
-    /// From the status itself; null for an object that has none.
+    /// From the status itself, which is null for an object without one.
     pub(crate) fn of(status: &Value) -> Self {
         let mut conditions = Vec::new();
         for about in [ConditionType::Active, ConditionType::Ready] {
@@ -139,7 +139,7 @@ impl StatusSnapshot {
         Self { mark: mark_of(status), conditions: conditions.into() }
     }
 
-    /// Whether it is this one.
+    /// Whether it is equal to this one.
     pub(crate) fn is(&self, status: &Value) -> bool {
         self.mark == mark_of(status)
     }
@@ -153,7 +153,7 @@ impl StatusSnapshot {
         json!({ "conditions": conditions.collect::<Vec<_>>() })
     }
 
-    /// Those of the statements that were not so before, or were not said.
+    /// The conditions that are new or have changed.
     pub(crate) fn news<'a>(
         &self,
         condition_states: &'a [ConditionState],
@@ -166,16 +166,16 @@ impl StatusSnapshot {
     }
 }
 
-/// Two statuses with the same mark are taken for the same. Objects are maps in the order of their
-/// keys, so that equal ones read the same.
+/// Two statuses with the same hash are taken to be equal. Objects are maps ordered by key, so equal
+/// ones serialise identically.
 fn mark_of(status: &Value) -> u64 {
     let mut hasher = DefaultHasher::new();
     status.to_string().hash(&mut hasher);
     hasher.finish()
 }
 
-/// Whether one version of an object is older than another. They are numbers that grow; if they ever
-/// are not, nothing is taken for old.
+/// Whether one version of an object is older than another. Versions are growing numbers. Should
+/// that ever change, none counts as older.
 pub(crate) fn is_older(version: &str, than: &str) -> bool {
     match (version.parse::<u64>(), than.parse::<u64>()) {
         (Ok(version), Ok(than)) => version < than,

@@ -8,19 +8,19 @@ use almanac_engine::{Identity, PolicyName};
 
 use super::OLDEST_VERSION;
 
-/// Targets, and who has them.
+/// Targets, and the policies that have them.
 #[derive(Default)]
 pub(crate) struct TargetTable {
     found: BTreeMap<Identity, TargetEntry>,
     targeted_by: BTreeMap<Identity, Vec<PolicyName>>,
-    /// What others have changed of what a policy had just set.
+    /// Changes by others of values that a policy had just set.
     foreign: BTreeMap<Identity, Vec<AttributedChange>>,
 }
 
-/// What another writer has changed.
+/// A change by another writer.
 pub(crate) struct AttributedChange {
     pub(crate) change: ExternalChange,
-    /// Who, as the API server knows them.
+    /// The writer, by its field manager.
     pub(crate) by: Box<str>,
 }
 
@@ -29,7 +29,7 @@ pub(crate) struct AttributedChange {
 pub(crate) struct TargetEntry {
     /// Its version.
     pub(crate) version: Box<str>,
-    /// In which listing it was last told; 0 for one that was asked for by itself.
+    /// The list in which it last appeared; 0 for one that was read by itself.
     pub(crate) listing: u32,
 }
 
@@ -39,18 +39,18 @@ impl TargetTable {
         self.found.get(target)
     }
 
-    /// Notes that a target is there. Whether that is news.
+    /// Notes that a target exists; returns whether that is new.
     pub(crate) fn insert(&mut self, target: Identity, found: TargetEntry) -> bool {
         self.found.insert(target, found).is_none()
     }
 
-    /// Notes that a target is gone. Whether that is news.
+    /// Notes that a target is gone; returns whether that is new.
     pub(crate) fn remove(&mut self, target: &Identity) -> bool {
         self.foreign.remove(target);
         self.found.remove(target).is_some()
     }
 
-    /// Notes that a field of a target has changed: by whom, or by ourselves or somebody unknown.
+    /// Notes that a field of a target has changed: by another writer, or by us or an unknown one.
     pub(crate) fn note_field_change(
         &mut self,
         target: &Identity,
@@ -65,17 +65,17 @@ impl TargetTable {
         }
     }
 
-    /// What was changed by others is ours again.
+    /// The values changed by others are ours again.
     pub(crate) fn forget_changes(&mut self, target: &Identity) {
         self.foreign.remove(target);
     }
 
-    /// What others have changed of what a policy had just set in a target.
+    /// Changes by others of values that a policy had just set in a target.
     pub(crate) fn foreign(&self, target: &Identity) -> &[AttributedChange] {
         self.foreign.get(target).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// Whatever is told of a kind's targets next is so, for versions have gone back.
+    /// Makes whatever comes next of a kind's targets count, because versions have gone back.
     pub(crate) fn forget_versions(&mut self, kind: Kind) {
         let of_kind = self.found.range_mut(kind.identity("", "")..);
         of_kind
@@ -83,7 +83,7 @@ impl TargetTable {
             .for_each(|(_, found)| found.version = OLDEST_VERSION.into());
     }
 
-    /// Targets of a kind that were last told before a listing.
+    /// Targets of a kind that are not in a list.
     pub(crate) fn not_in_listing(&self, kind: Kind, listing: u32) -> Vec<Identity> {
         // The order of identities keeps those of one kind together.
         let first = kind.identity("", "");
@@ -95,7 +95,7 @@ impl TargetTable {
             .collect()
     }
 
-    /// Notes which target a policy has now, and which it had.
+    /// Notes the target that a policy has now, and the one it had.
     pub(crate) fn set_target_of(
         &mut self,
         policy: &PolicyName,

@@ -26,7 +26,7 @@ pub(super) struct CronMetrics {
     undone: Counter,
 }
 
-/// From a twentieth of a second, which a quiet API server takes, to the longest usual delay.
+/// From a twentieth of a second, which an idle API server takes, to the default maximum delay.
 const LAG_SECONDS: [f64; 13] =
     [0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 20.0, 40.0, 80.0, 160.0, 320.0];
 
@@ -46,7 +46,7 @@ impl Default for CronMetrics {
 }
 
 impl CronMetrics {
-    /// Adds them to what is exported.
+    /// Registers the metrics.
     pub(super) fn register(&self, registry: &mut Registry) {
         registry.register(
             "almanac_cron_lag_seconds",
@@ -94,7 +94,7 @@ impl CronMetrics {
     }
 }
 
-/// What the rules wait for: looked up when it is asked for.
+/// What the rules are waiting for, computed at the scrape.
 #[derive(Debug)]
 pub(super) struct BacklogGauges {
     leading: Leadership,
@@ -112,7 +112,7 @@ impl Collector for BacklogGauges {
         let Some(cluster) = self.leading.cluster() else { return Ok(()) };
         let firing_backlog = firing_backlog(&cluster.lock().world, self.clock.now());
         for (name, help, value) in gauges(firing_backlog) {
-            // Named even where there is nothing to say, so that whoever looks for it finds it.
+            // Exported even without a value, so that it can be found.
             let series = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
             if let Some(value) = value {
                 ConstGauge::new(value).encode(series)?;
@@ -124,7 +124,7 @@ impl Collector for BacklogGauges {
 
 type Gauge = (&'static str, &'static str, Option<i64>);
 
-/// What is exported, each with its name and what it is; no number for what there is not.
+/// The gauges, each with name, help and value, if there is one.
 fn gauges(firing_backlog: FiringBacklog) -> [Gauge; 4] {
     let count = |count: u64| Some(i64::try_from(count).unwrap_or(i64::MAX));
     [

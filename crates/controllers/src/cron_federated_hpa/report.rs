@@ -1,6 +1,5 @@
 //! Reports what happened to firings, in Events and in the log. The note of an Event is the same each time
 //! the same thing happens, so that repetitions are counted; the log has the instant of each firing.
-//! happens, so that it is counted; the log has the instant of each firing.
 
 use almanac_engine::Identity;
 use almanac_engine::cron_scaling::{Applied, Ending, Execution, MAX_COUNTED, Recorded};
@@ -10,7 +9,7 @@ use tracing::field::display;
 
 use crate::families::ReportSubject;
 
-/// Tells what has happened to a rule. What is only a step on the way is told in the log alone.
+/// Reports what has happened to a rule. Intermediate steps go to the log only.
 pub(super) fn report(of: &ReportSubject, recorded: &Recorded, events: &EventLog) {
     let Some((rule, event)) = event_of(of, recorded) else { return };
     let (reason, scheduled) = (event.reason, scheduled(recorded).map(display));
@@ -22,7 +21,7 @@ pub(super) fn report(of: &ReportSubject, recorded: &Recorded, events: &EventLog)
     events.emit(event);
 }
 
-/// The one firing that something is told of.
+/// The firing that is reported.
 fn scheduled(recorded: &Recorded) -> Option<Timestamp> {
     match recorded {
         Recorded::Ended { execution, .. } => Some(execution.scheduled()),
@@ -140,12 +139,12 @@ mod tests {
         instant.parse().expect("it is an instant")
     }
 
-    /// What is told of a rule, as type, reason and note.
+    /// The Event about a rule, as type, reason and note.
     fn line(recorded: &Recorded) -> String {
         line_after(recorded, None)
     }
 
-    /// The same where it is known who has changed the target.
+    /// The same if the writer of the target is known.
     fn line_after(recorded: &Recorded, changed_by: Option<&str>) -> String {
         let object = Identity::new("autoscaling.karmada.io", "CronFederatedHPA", "default", "shop");
         let of = ReportSubject {

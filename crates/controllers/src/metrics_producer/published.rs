@@ -30,7 +30,7 @@ impl PublishedNumbers {
 
     fn numbers(&self) -> Vec<(Identity, u32)> {
         let Some(cluster) = self.leading.cluster() else { return Vec::new() };
-        // An autoscaler that finds no number leaves its target alone.
+        // An autoscaler without a number leaves its target alone.
         if self.switch.is_stopped() {
             return Vec::new();
         }

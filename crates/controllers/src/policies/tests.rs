@@ -16,7 +16,7 @@ use super::{PolicyFollower, UnwrittenStatuses, WorkQueues};
 use crate::cluster::Cluster;
 use crate::work_queue::WorkQueue;
 
-/// A follower of `CronFederatedHPA`s, and what it fills.
+/// A watch of `CronFederatedHPA`s, and what it fills.
 struct Watched {
     follower: PolicyFollower,
     cluster: Arc<Cluster>,
@@ -29,7 +29,7 @@ impl Watched {
         Self::going_on_from(UnwrittenStatuses::default())
     }
 
-    /// As at the beginning of another term.
+    /// As at the start of another term.
     fn going_on_from(unwritten: UnwrittenStatuses) -> Self {
         let clock = Clock::system(SignedDuration::ZERO);
         let cluster = Arc::new(Cluster::default());
@@ -67,7 +67,7 @@ fn identity(name: &str) -> Identity {
     names::cron_federated_hpa(name).identity
 }
 
-/// An object as the API server tells it, whose generation is the replicas that its rule sets.
+/// An object from the API server, whose generation is the replicas that its rule sets.
 fn object(name: &str, uid: &str, version: u64, replicas: u32) -> Value {
     let rules = json!([objects::rule("a", "0 9 * * *", replicas)]);
     let target = objects::target("apps/v1", "Deployment", "shop");
@@ -265,7 +265,8 @@ fn after_versions_went_back_even_older_objects_count() {
     watched.follower.list_complete();
     watched.follower.versions_went_back();
     watched.follower.begin_list();
-    // The user's edit after the backup is lost; the next one has its generation, and says something else.
+    // The user's edit after the backup is lost; the next edit has the same generation but different
+    // content.
     let mut restored = object("shop", "1", 1_000, 3);
     restored["metadata"]["generation"] = json!(5);
     watched.follower.upsert(told(restored));

@@ -1,4 +1,4 @@
-//! What one term as the leader leaves to the next one of the same process.
+//! What one term as the leader passes on to the next one of the same process.
 //!
 //! Normally a status says everything. But if the API server could not be written to for so long that the
 //! lease was lost, what was carried out last is not in any status yet.
@@ -10,18 +10,18 @@ use almanac_engine::{PolicyName, Slim};
 
 use crate::cluster::{Cluster, ClusterState};
 
-/// What could not be recorded before the lease was lost, by the object's name and its own id. The
-/// next term of the same process goes on from it.
+/// The memories that could not be written to a status before the lease was lost, by the object's
+/// name and UID. The next term of the same process continues from them.
 #[derive(Clone, Default)]
 pub(crate) struct UnwrittenStatuses {
     kept: Arc<Mutex<BTreeMap<Object, Slim>>>,
 }
 
-/// An object by its name and its own id.
+/// An object by its name and UID.
 type Object = (PolicyName, Box<str>);
 
 impl UnwrittenStatuses {
-    /// Keeps what a term leaves behind.
+    /// Keeps the unwritten memories of a term.
     pub(crate) fn keep(&self, cluster: &Cluster) {
         let state = cluster.lock();
         let ClusterState { world, policies, .. } = &*state;
@@ -33,7 +33,7 @@ impl UnwrittenStatuses {
         }
     }
 
-    /// An object with what is remembered of it, whether its status tells it or a term before.
+    /// An object with its memory, from its status or from an earlier term.
     pub(crate) fn join(&self, policy: &PolicyName, uid: &str, told: Slim) -> Slim {
         let key = (policy.clone(), Box::from(uid));
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();

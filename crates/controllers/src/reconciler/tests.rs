@@ -1,4 +1,4 @@
-//! Turns against a slow API server, which a real one cannot be made to be.
+//! Turns against a slow API server; a real one cannot be slowed down at will.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -24,7 +24,7 @@ use crate::policies::{PolicyFollower, UnwrittenStatuses, WorkQueues};
 use crate::targets::Targets;
 use crate::work_queue::WorkQueue;
 
-/// A clock that shows what was set last, in seconds.
+/// A clock that shows the seconds that were last set.
 #[derive(Clone)]
 struct Shown(Arc<AtomicI64>);
 
@@ -41,7 +41,7 @@ impl Shown {
     }
 }
 
-/// An API server with one Deployment; the clock goes on while it is scaled.
+/// An API server with one Deployment; the clock advances while it is scaled.
 fn stub(shown: Shown, scaled_until: &'static str) -> Stub {
     let stub = Stub::new();
     stub.put(crate::bench::target("apps/v1", "Deployment", "shop"));
@@ -59,7 +59,7 @@ fn two_rules() -> Value {
     objects::stored(objects::cron_federated_hpa("shop", &target, &json!(rules)), "1", 1, 1)
 }
 
-/// A controller that has been told of one object, and what the test needs to go on.
+/// A controller with one object, and what the test needs.
 struct Stage {
     shown: Shown,
     cluster: Arc<Cluster>,
@@ -106,8 +106,8 @@ impl Stage {
         Self { shown, cluster, budget, follower, switch, controller }
     }
 
-    /// Takes a turn whose write has to wait for another one, and meanwhile something happens. How
-    /// many replicas there are then, and when the next turn is.
+    /// Runs a turn whose write has to wait for another one, while something happens; returns the
+    /// replicas afterwards and the next turn.
     async fn wait_while(
         mut self,
         meanwhile: impl FnOnce(&mut PolicyFollower, &Shown),
@@ -245,7 +245,7 @@ async fn a_firing_due_while_stopped_is_recorded_and_the_next_one_is_carried_out(
     assert_eq!(stage.cluster.lock().world.workloads[&target()].replicas, Some(5));
 }
 
-/// How the firings of the first rule ended, the last first.
+/// How the firings of the first rule ended, newest first.
 fn endings(stage: &Stage) -> Vec<Ending> {
     let known = stage.cluster.lock();
     let object = &known.world.cron_scalings[&policy().identity];
@@ -263,7 +263,7 @@ async fn a_rule_that_falls_due_while_another_is_carried_out_has_its_turn_at_once
     assert_eq!(replicas, Some(3), "the first one was carried out");
 }
 
-/// Looks at the records while the write of a firing waits.
+/// Checks the status queue while the write of a firing waits.
 fn no_status_is_asked_for(stage: &Stage) -> impl FnOnce(&mut PolicyFollower, &Shown) + use<> {
     let statuses = Arc::clone(&stage.controller.statuses);
     move |_: &mut PolicyFollower, _: &Shown| {

@@ -39,7 +39,7 @@ impl Recording {
         self.stub.object("cronfederatedhpas", "default", "shop").expect("it is there")
     }
 
-    /// The object is told as it is now.
+    /// Delivers the object in its current state.
     fn tell(&self) {
         let object = serde_json::from_value(self.object()).expect("it has the shape of one");
         let entry = PolicyEntry::of(&object, 1);
@@ -50,7 +50,7 @@ impl Recording {
         self.cluster.lock().policies.get(&self.policy).map(|entry| entry.version.clone())
     }
 
-    /// Writes a status for the version that was told last; when to try again, if that is to be.
+    /// Writes a status for the last delivered version; returns when to retry, if at all.
     async fn write(&self, rules: &str) -> Result<(), Option<SignedDuration>> {
         let patch = json!({ "lastRules": rules }).to_string();
         let method = WriteMethod::MergePatch(RawValue::from_string(patch).expect("it is JSON"));
@@ -64,7 +64,7 @@ impl Recording {
         }
     }
 
-    /// The whole seconds after which it is tried again.
+    /// The whole seconds after which it is retried.
     async fn pause(&self) -> i64 {
         let again = self.write("again").await.expect_err("it was refused");
         again.expect("it is tried again").as_secs()

@@ -16,8 +16,8 @@ use super::kind::Resolved;
 use crate::cluster::{Cluster, ClusterState, TargetEntry, is_older};
 use crate::work_queue::WorkQueue;
 
-/// The kind that discovery has found, if it is one of those that are followed. Others are asked for, so
-/// that no right to list them is needed.
+/// The discovered kind, if it is one of those that are watched. Others are read on demand, so that no
+/// permission to list them is needed.
 pub(super) fn kind_of(resolved: &Resolved) -> Option<Kind> {
     let resource = &resolved.resource;
     let kind = Kind::of(&resource.group, &resource.kind)?;
@@ -36,28 +36,28 @@ pub(super) fn kind_of(resolved: &Resolved) -> Option<Kind> {
     is_followed.then_some(kind)
 }
 
-/// How far the following of a kind has come.
+/// The progress of watching a kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Stage {
-    /// Not all objects have been told yet.
+    /// The first list is not complete yet.
     Beginning,
-    /// All objects are known, and changes are told.
+    /// All objects are known, and changes are delivered.
     Whole,
-    /// It does not work at present.
+    /// The watch is failing for now.
     Failing,
 }
 
-/// Tells how far the following of a kind has come.
+/// Shows the progress of watching a kind.
 #[derive(Clone)]
 pub(super) struct Following {
     stage: watch::Receiver<Stage>,
 }
 
-/// To wait longer than that for a first listing would hold up others.
+/// Waiting longer for a first list would hold up others.
 const INITIAL_LIST_TIMEOUT: Duration = Duration::from_secs(10);
 
 impl Following {
-    /// Whether all objects are known; waits while the first listing is under way.
+    /// Whether all objects are known; waits while the first list is in progress.
     pub(super) async fn is_whole(&self) -> bool {
         let mut stage = self.stage.clone();
         let begun = stage.wait_for(|stage| *stage != Stage::Beginning);
@@ -67,7 +67,7 @@ impl Following {
         }
     }
 
-    /// Whether the first listing is under way.
+    /// Whether the first list is in progress.
     pub(super) fn is_beginning(&self) -> bool {
         *self.stage.borrow() == Stage::Beginning
     }
@@ -82,7 +82,7 @@ impl Following {
 pub(super) struct TargetFollower {
     kind: Kind,
     listing: u32,
-    /// Whether the last listing was told to its end.
+    /// Whether the last list was completed.
     is_whole: bool,
     cluster: Arc<Cluster>,
     turns: Arc<WorkQueue>,
@@ -107,7 +107,7 @@ impl TargetFollower {
         self.kind.identity(namespace, name)
     }
 
-    /// Numbers of a target are others than before. Policies that have just set them want to know.
+    /// Fields of a target have changed. Policies that have just set them need to know.
     fn has_changed(
         &self,
         state: &mut ClusterState,
@@ -153,7 +153,7 @@ impl Follower for TargetFollower {
         if let Some(found) = state.targets.get(&target)
             && is_older(&version, &found.version)
         {
-            // We have written since, and know better. It is there, all the same.
+            // We have written since and know better, but it does exist.
             let found = TargetEntry { listing: self.listing, ..found.clone() };
             state.targets.insert(target, found);
             return;
@@ -195,7 +195,7 @@ impl Follower for TargetFollower {
     }
 
     fn failed(&mut self, _: &WatchFailure) {
-        // What was told may not be so any more. Until the next news, whoever needs a target asks.
+        // The known state may be outdated. Until the watch works again, targets are read on demand.
         self.stage.send_replace(Stage::Failing);
     }
 
@@ -204,7 +204,7 @@ impl Follower for TargetFollower {
     }
 }
 
-/// The numbers of a target, as the world has them.
+/// The fields of a target, as the world has them.
 fn numbers(state: &ClusterState, target: &Identity) -> Vec<ExternalChange> {
     let number = |field: Field| {
         let to = field.read(&state.world, target)?.number()?;
@@ -213,7 +213,7 @@ fn numbers(state: &ClusterState, target: &Identity) -> Vec<ExternalChange> {
     Field::ALL.into_iter().filter_map(number).collect()
 }
 
-/// Who has set a field of a target, if the object says so and it was not us.
+/// The field manager that set a field of a target, if the object names it and it is not us.
 fn writer_of(metadata: &ObjectMeta, field: Field) -> Option<&str> {
     let name = format!("f:{field}");
     let entries = metadata.managed_fields.iter().flatten();
@@ -222,7 +222,7 @@ fn writer_of(metadata: &ObjectMeta, field: Field) -> Option<&str> {
     });
     let mut managers = owners.filter_map(|entry| entry.manager.as_deref());
     let first = managers.next().filter(|manager| *manager != FIELD_MANAGER)?;
-    // Whoever has set the same value as we have replaced nothing.
+    // A writer that set the same value as we did has replaced nothing.
     managers.all(|manager| manager != FIELD_MANAGER).then_some(first)
 }
 

@@ -23,7 +23,7 @@ pub(super) struct Resolved {
 pub(super) struct Kind {
     resource: ApiResource,
     pub(super) is_cluster_scoped: bool,
-    /// Whether all its objects are told to us, or `None` if they are asked for.
+    /// The state of its watch, or `None` if its objects are read on demand.
     pub(super) following: Option<Following>,
 }
 
@@ -49,11 +49,11 @@ impl Kind {
     }
 }
 
-/// An answer that takes longer is not waited for: others of the kind wait for it, too.
+/// How long a response is awaited; others of the kind wait for it, too.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Asks the cluster for a kind that can be scaled, in the version its user has written. Needs a slot
-/// in the kind's lane.
+/// Discovers a kind that can be scaled, in the version its user has written. Needs a slot in the
+/// kind's lane.
 pub(super) async fn resolve(
     client: &Client,
     reference: &TargetReference,

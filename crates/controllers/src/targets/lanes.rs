@@ -15,17 +15,17 @@ use tokio::time::Instant;
 
 use super::TargetError;
 
-/// How many objects of one kind may be asked for at once.
+/// How many objects of one kind may be read at once.
 const MAX_READS_PER_KIND: usize = 32;
 
-/// How many turns may ask at once, of whatever kinds: half of all turns there are, so that the
-/// other half is left to targets that are known already.
+/// How many turns may make requests at once, for all kinds: half of all turns, so that the other
+/// half is left to targets whose state is known.
 const MAX_CONCURRENT_READS: usize = 128;
 
-/// A full lane in which nothing is answered for so long is not waited for.
+/// A full lane without a response for this long is not waited for.
 const STALL_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// That a kind does not answer is told no more often.
+/// The minimum interval between warnings that a kind does not respond.
 const WARN_INTERVAL: Duration = Duration::from_mins(1);
 
 /// The lanes of all kinds.
@@ -37,7 +37,7 @@ pub(super) struct Lanes {
 
 /// The lanes of a kind.
 pub(super) struct KindLanes {
-    /// Discovery: one finds out for all.
+    /// Discovery: one request for all.
     discovery: Lane,
     /// Its objects.
     reads: Lane,
@@ -70,12 +70,12 @@ impl Lanes {
 }
 
 impl KindLanes {
-    /// Waits to ask what kind it is.
+    /// Waits for a slot to discover the kind.
     pub(super) async fn discover(&self) -> Result<Slot<'_>, TargetError> {
         self.enter(&self.discovery).await
     }
 
-    /// Waits to ask for an object of the kind.
+    /// Waits for a slot to read an object of the kind.
     pub(super) async fn read(&self) -> Result<Slot<'_>, TargetError> {
         self.enter(&self.reads).await
     }
@@ -87,15 +87,15 @@ impl KindLanes {
     }
 }
 
-/// A slot in the lane of a kind, and one among all who ask. It is kept until what was answered is
-/// known to all, so that nobody asks for it again.
+/// A slot in the lane of a kind, and one among all requests. It is kept until the response is known
+/// to all, so that the request is not repeated.
 pub(super) struct Slot<'a> {
     own: Place<'a>,
     _all: Place<'a>,
 }
 
 impl Slot<'_> {
-    /// Notes whether there was an answer, whatever it was, or it was waited for in vain.
+    /// Notes whether there was a response, whatever it was, or a timeout.
     pub(super) fn note(&self, was_answered: bool) {
         if was_answered {
             self.own.lane.lock().is_hanging = false;
@@ -105,7 +105,7 @@ impl Slot<'_> {
     }
 }
 
-/// So many at once, as long as they are answered.
+/// The slots, while there are responses.
 struct Lane {
     /// Whose lane it is, for messages.
     name: String,
@@ -115,14 +115,14 @@ struct Lane {
 }
 
 struct State {
-    /// When something came of a slot last, or an empty lane was entered.
+    /// When a slot was last released, or an empty lane was entered.
     moved_at: Instant,
-    /// The last answer was waited for in vain.
+    /// The last request timed out.
     is_hanging: bool,
     told_at: Option<Instant>,
 }
 
-/// A place in a lane. Whoever leaves it makes the lane move.
+/// A place in a lane. Leaving it counts as progress.
 struct Place<'a> {
     lane: &'a Lane,
     _permit: OwnedSemaphorePermit,
@@ -159,7 +159,7 @@ impl Lane {
             match tokio::time::timeout_at(gives_up_at, &mut entering).await {
                 Ok(Ok(permit)) => return Ok(Place { lane: self, _permit: permit }),
                 Err(_) if self.lock().moved_at + STALL_TIMEOUT > Instant::now() => {}
-                // Nobody ever closes the slots, so this is too slow, too.
+                // The semaphore is never closed, so this means too slow, too.
                 Ok(Err(_)) | Err(_) => return Err(self.too_slow()),
             }
         }
@@ -169,7 +169,7 @@ impl Lane {
         TargetError::Transient(format!("the API server responds too slowly for {}", self.name))
     }
 
-    /// Notes that an answer was waited for in vain. Whether that is told.
+    /// Notes a timeout; returns whether to log it.
     fn hangs(&self) -> bool {
         let mut state = self.lock();
         state.is_hanging = true;

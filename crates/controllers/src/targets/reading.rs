@@ -15,11 +15,11 @@ use super::kind::Kind as FoundKind;
 use super::{TargetError, Targets};
 use crate::cluster::{TargetEntry, is_older};
 
-/// An answer that takes longer is not waited for.
+/// How long a response is awaited.
 pub(super) const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
 impl Targets {
-    /// Asks for a target as it is now, and puts it into the world.
+    /// Reads the current state of a target and puts it into the world.
     pub(super) async fn ask(&self, kind: &FoundKind, target: &Target) -> Result<(), TargetError> {
         let identity = target.identity();
         let lanes = self.lanes.of(identity);
@@ -31,14 +31,14 @@ impl Targets {
             Ok(Ok(object)) => object,
             Ok(Err(kube::Error::Api(status))) => {
                 return Err(match status.code {
-                    // The watch will tell.
+                    // The watch will deliver it.
                     404 if self.is_followed(identity) => match before {
                         Some(_) => TargetError::Transient(status.message),
                         None => TargetError::Problem(TargetProblem::NotFound),
                     },
                     404 => {
-                        // An object that is missing is named. If it is the kind that is missing,
-                        // it is looked for anew: in another version, say.
+                        // The response names a missing object. If the kind is missing, it is
+                        // discovered again: perhaps in another version.
                         if status.details.as_ref().is_none_or(|it| it.name.is_empty()) {
                             self.forget_kind(identity);
                         }
@@ -58,8 +58,8 @@ impl Targets {
         let version = object["metadata"]["resourceVersion"].as_str().unwrap_or_default();
         let mut state = self.cluster.lock();
         let listing = match state.targets.get(identity) {
-            // Something newer was told or written meanwhile. An answer that is older than what was known
-            // before it was asked for is true all the same: versions have gone back.
+            // Something newer was delivered or written meanwhile. A response that is older than what was
+            // known before the request still counts: versions have gone back.
             Some(found)
                 if is_older(version, &found.version) && before.as_ref() != Some(&found.version) =>
             {

@@ -1,6 +1,5 @@
 //! Kinds that do not respond, and permissions that are granted late. A real API server cannot be made to
 //! hang, and waiting for it would take too long.
-//! nobody wants to wait for it.
 
 mod bounds;
 mod kinds;
@@ -18,14 +17,14 @@ use tokio::time::Instant;
 use crate::bench::{TestBench, at_nine, policy, target};
 
 const HEALTHY: usize = 20;
-/// Every stand begins at this time of the day.
+/// Every bench starts at this time of day.
 const BEGIN: &str = "2026-11-20T08:59:30Z";
 
 fn at(time: &str) -> Timestamp {
     format!("2026-11-20T{time}Z").parse().expect("it is an instant")
 }
 
-/// Whether something was asked from this time of the day on, by the clock of a stand that begins now.
+/// Matches requests from this time of day on, by the clock of a bench that starts now.
 fn from(time: &str) -> impl Fn(&ReceivedRequest) -> bool + Send + Sync + 'static {
     let begin: Timestamp = BEGIN.parse().expect("it is an instant");
     let later = Duration::try_from(at(time).duration_since(begin)).expect("it is later");
@@ -45,7 +44,7 @@ fn in_time(bench: &TestBench) -> usize {
     deployments.filter(|(when, _)| in_time.contains(when)).count()
 }
 
-/// An API server with healthy Deployments, and others of a kind that will hang.
+/// An API server with healthy Deployments, and targets of a kind that will hang.
 fn stub(hung: usize) -> Stub {
     let stub = Stub::new();
     stub.serve(Served::new("hangs.example.com/v1", "Hung", "hung").with_scale());
@@ -109,7 +108,7 @@ async fn a_kind_that_answers_again_in_time_is_carried_out_in_time() {
 #[tokio::test(start_paused = true)]
 async fn a_target_created_just_before_its_watch_event_is_found() {
     let stub = Stub::new();
-    // The view of the kind lags behind.
+    // The watch of the kind lags behind.
     stub.inject(Fault::silence().matching(ReceivedRequest::is_watch).always());
     let made = Fault::meanwhile(|stub| stub.put(target("apps/v1", "Deployment", "healthy-1")));
     stub.inject(made.path_contains("/healthy-1/scale"));
@@ -228,7 +227,7 @@ async fn forbidden_targets_are_tried_a_few_at_a_time_and_briefly() {
         tried.map(|(at, _)| at).collect()
     };
     assert!(tried.len() > 100, "{}", tried.len());
-    // Whoever tries waits for two seconds, and four at most do so.
+    // Each probe waits for two seconds, and at most four run at once.
     let within = |at: Timestamp| {
         let before = |other: &&Timestamp| {
             **other <= at && at.duration_since(**other) < SignedDuration::from_secs(2)
@@ -239,7 +238,7 @@ async fn forbidden_targets_are_tried_a_few_at_a_time_and_briefly() {
     assert_eq!(most, Some(4));
 }
 
-/// What a policy's firings came to, the last one first.
+/// The results of a policy's firings, newest first.
 fn endings(bench: &TestBench, name: &str) -> Vec<Ending> {
     let state = bench.cluster.lock();
     let memory = state.world.cron_scalings[&policy(name).identity].memory.as_ref();
@@ -286,7 +285,7 @@ async fn a_conflicting_change_of_a_target_leads_to_a_fresh_decision() {
     let changes = [
         (json!({ "metadata": { "labels": { "tide": "high" } } }), 2, 2),
         (json!({ "spec": { "replicas": 2 } }), 2, 3),
-        // Somebody was faster, with the very same number.
+        // Another writer was faster, with the very same value.
         (json!({ "spec": { "replicas": 3 } }), 1, 2),
     ];
     for (change, patches, generation) in changes {

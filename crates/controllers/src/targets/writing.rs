@@ -16,10 +16,10 @@ use crate::cluster::{TargetEntry, is_older};
 /// A target that changes all the time is left to a later attempt.
 const ATTEMPTS: usize = 4;
 
-/// Whether a target may be changed by now is not worth more of a turn's time.
+/// How much of a turn's time a probe is worth.
 const TRIAL_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// What became of an action, and what the user has to mend if it failed for that.
+/// The outcome of an action, and what the user has to fix if that is why it failed.
 pub(crate) struct ApplyResult {
     pub(crate) outcome: Outcome,
     pub(crate) problem: Option<TargetProblem>,
@@ -37,9 +37,9 @@ impl ApplyResult {
 }
 
 impl Targets {
-    /// Carries out an action on a target, if it still is as it was decided over and the action is still
-    /// wanted when it can be sent. Nothing is said when we do
-    /// not lead any more: then it is not ours to know.
+    /// Carries out an action on a target, if it is still in the state that the decision was based on
+    /// and the action is still wanted when it can be sent. Returns an error if this process no longer
+    /// leads.
     pub(crate) async fn apply(
         &self,
         target: &Target,
@@ -61,7 +61,7 @@ impl Targets {
                     self.note(identity, action, written);
                     return Ok(ApplyResult::of(Outcome::Done));
                 }
-                // Before the others, for it may have any code.
+                // Before the others, because it may have any code.
                 Err(WriteError::Refused(refusal)) if refusal.is_admission_denied() => {
                     let message = Arc::from(format!("refused by admission: {refusal}"));
                     return Ok(ApplyResult::of(Outcome::Refused(message)));
@@ -83,8 +83,8 @@ impl Targets {
                 }
                 Err(WriteError::Fenced(fenced)) => return Err(fenced),
             }
-            // Somebody has changed it. Mostly that is its own controller, which leaves the numbers
-            // alone; then they can be written all the same.
+            // It was changed. Usually that is its own controller, which leaves these fields alone;
+            // then they can still be written.
             match self.ask(&kind, target).await {
                 Ok(()) => {}
                 Err(TargetError::Problem(problem)) => {
@@ -105,21 +105,21 @@ impl Targets {
         Ok(ApplyResult::of(Outcome::Conflict))
     }
 
-    /// Whether a target that was not to be changed may be changed by now. Nothing is changed by
-    /// asking; nothing is said when that cannot be found out.
+    /// Whether a forbidden target may now be changed. The probe changes nothing; `None` if the
+    /// answer is unknown.
     pub(crate) async fn may_be_changed(&self, target: &Target) -> Result<Option<bool>, Fenced> {
         let identity = target.identity();
         let Some(kind) = self.found(identity) else { return Ok(None) };
         let collection = kind.collection(identity);
         let place = ObjectPath { collection: &collection, name: identity.name() };
         let has_scale = matches!(target, Target::Workload(_));
-        // It is tried again in a minute anyway.
+        // It is retried in a minute anyway.
         let Ok(_trial) = self.trials.try_acquire() else { return Ok(None) };
         let tried = self.writer.dry_run_patch(place, has_scale);
         let Ok(tried) = tokio::time::timeout(TRIAL_TIMEOUT, tried).await else { return Ok(None) };
         match tried {
             Err(WriteError::Refused(refusal)) if refusal.is_permission_denied() => Ok(Some(false)),
-            // Rights are looked at before anything else that can be refused, such as a dry run.
+            // Permissions are checked before anything else that can be rejected, such as a dry run.
             Ok(()) | Err(WriteError::Refused(_)) => Ok(Some(true)),
             Err(WriteError::Unknown(_) | WriteError::Withdrawn) => Ok(None),
             Err(WriteError::Fenced(fenced)) => Err(fenced),
@@ -149,19 +149,19 @@ impl Targets {
                 }
                 self.writer.patch_spec(place, version, Value::Object(fields), still_wanted).await
             }
-            // A published number is evaluated when it is asked for.
+            // A published number is evaluated at the scrape.
             Action::Publish { .. } => Ok(Written::default()),
         }
     }
 
-    /// Notes in the world what was written, before a watch tells it.
+    /// Notes in the world what was written, before the watch delivers it.
     fn note(&self, target: &Identity, action: &Action, written: Written) {
         let version = written.metadata.resource_version.unwrap_or_default();
         let mut state = self.cluster.lock();
         let listing = match state.targets.get(target) {
             Some(found) if is_older(&version, &found.version) => return,
             Some(found) => found.listing,
-            // It is gone already.
+            // It is already gone.
             None => return,
         };
         state.world.apply(action);

@@ -1,4 +1,4 @@
-//! The rules of turns, under a paused clock.
+//! The rules of the work queue, under a paused clock.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
@@ -12,7 +12,7 @@ fn nothing(_: &PolicyName) -> Vec<Identity> {
     Vec::new()
 }
 
-/// Turns over a clock that goes with the (paused) runtime's.
+/// A queue on a clock that follows the runtime's (paused) one.
 fn queue() -> Arc<WorkQueue> {
     let begin = tokio::time::Instant::now();
     let now = move || {
@@ -25,8 +25,8 @@ fn at(second: i64) -> Timestamp {
     Timestamp::from_second(second).expect("it is in range")
 }
 
-/// Runs turns that take a second each and want the next one when they are told; what came of
-/// them, with the second in which they began.
+/// Runs turns that take a second each and want the next one as given; returns them with the second
+/// in which they started.
 async fn run(
     queue: &Arc<WorkQueue>,
     seconds: u64,
@@ -229,7 +229,7 @@ async fn a_policy_deleted_while_held_up_by_another_gets_no_turn() {
     }
     let forget = Arc::clone(&queue);
     let writes = move |asked: &PolicyName| {
-        // When the last one is asked, the first one has its turn already.
+        // When the last one is called, the first one already has its turn.
         if asked.identity.name() == "c" {
             forget.forget(&policy("b"));
         }

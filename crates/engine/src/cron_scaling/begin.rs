@@ -20,15 +20,15 @@ use crate::{
 
 const NANOSECOND: SignedDuration = SignedDuration::from_nanos(1);
 
-/// How many firings of a rule are looked at to find one that no other rule supersedes: as many as a
-/// week has minutes. Schedules that meet at all of so many meet at all.
+/// How many firings of a rule are searched for one that no other rule supersedes: the number of
+/// minutes in a week. Schedules that coincide at all of these always coincide.
 const MAX_LOOKBACK: usize = 7 * 24 * 60;
 
 /// One of the objects that change a target.
 struct Writer {
     policy: Identity,
     checked: Arc<CronScaling>,
-    /// Its rules are in force for all firings after this; for ever, when it is not known.
+    /// Its rules are in force for all firings after this; always, if it is unknown.
     since: Option<Timestamp>,
 }
 
@@ -55,15 +55,16 @@ pub(super) fn begin(world: &mut World, policies: &[&Identity], beginning: Beginn
     start
 }
 
-/// Nobody reads the histories of a run, but for the latest of each when somebody asks why.
+/// Nothing reads the histories of a run, except for the latest entry of each when a value is
+/// explained.
 fn keep_only_the_latest(policy: &mut CronScaling) {
     for rule in &mut policy.rules {
         (rule.successful_history_limit, rule.failed_history_limit) = (1, 1);
     }
 }
 
-/// Everybody goes on from what their status says. What is sure to be set anew before the beginning
-/// need not be run through.
+/// Every policy continues from its status. Firings that are sure to be overwritten before the
+/// beginning can be skipped.
 fn begin_from_state(
     world: &mut World,
     target: &Target,
@@ -89,7 +90,7 @@ fn begin_from_state(
     }
 }
 
-/// Whether a rule has fired that its status does not tell of.
+/// Whether a rule has fired since its status was written.
 fn is_overdue(
     object: &PolicyObject<CronScaling, Memory>,
     checked: &CronScaling,
@@ -105,8 +106,8 @@ fn is_overdue(
     })
 }
 
-/// What each rule is known to have set last, field by field: a bound that it once moved is not set
-/// again by a firing that found it out of the way.
+/// The last known write of each rule, by field: a bound that it once moved is not set again by a
+/// firing that did not have to move it.
 fn last_set(writer: &Writer, memory: &Memory) -> Vec<PriorWrite> {
     let Writer { policy, checked, .. } = writer;
     let mut held = Vec::new();
@@ -136,7 +137,7 @@ fn last_set(writer: &Writer, memory: &Memory) -> Vec<PriorWrite> {
     held
 }
 
-/// Everybody fires from the instant on at which the field that was named longest ago was.
+/// All rules fire from the instant at which the field that was named longest ago was last named.
 fn replay(
     world: &mut World,
     target: &Target,
@@ -150,15 +151,15 @@ fn replay(
     run_from(world, target, writers, first.unwrap_or(from), from, start);
 }
 
-/// Where a run has to begin so that whoever holds a field that a rule names is known. One round more
-/// than is needed for that tells whether the first of these firings found its value there already.
+/// Where a run has to begin so that the last writer of every field that a rule names is known. One
+/// extra round shows whether the first of these firings found its value already set.
 fn first_that_matters(target: &Target, writers: &[Writer], from: Timestamp) -> Option<Timestamp> {
     let last = last_named(target, writers, from).into_values().min()?;
     Some(last_named(target, writers, last).into_values().min().unwrap_or(last))
 }
 
-/// Lets every rule fire from an instant on, and asks for the turn of its first firing. A bound that no
-/// rule names is then as it has made way for others before.
+/// Arms every rule from an instant on, and requests the turn of its first firing. A bound that no rule
+/// names then starts where it was moved to before.
 fn run_from(
     world: &mut World,
     target: &Target,
@@ -184,7 +185,8 @@ fn run_from(
     }
 }
 
-/// For each field that a rule names, when that was the case last before an instant.
+/// For each field that a rule names, the last instant before the given one at which a firing named
+/// it.
 fn last_named(target: &Target, writers: &[Writer], from: Timestamp) -> BTreeMap<Field, Timestamp> {
     let mut named = BTreeMap::new();
     for field in Field::of_target(target) {
@@ -209,8 +211,8 @@ fn names(desired: DesiredScale, field: Field) -> bool {
 }
 
 /// A bound that no rule names has made way for the rule that moves it furthest. Of several that move it
-/// as far the one counts that did so first; where nobody can say when that was, the first one in order,
-/// so that it does not depend on where a run begins.
+/// equally far, the one that did so first counts; if that is unknown, the first one in order, so that
+/// it does not depend on where a run begins.
 fn made_way(
     world: &mut World,
     autoscaler: &Identity,
@@ -253,8 +255,8 @@ fn made_way(
     })
 }
 
-/// The first firing of a rule before an instant at which no rule further down takes its place. The
-/// inner `None` says that there is one, longer ago than anybody can say.
+/// The first firing of a rule before an instant that no later rule in the spec supersedes. The
+/// inner `None` means that there is one, but too long ago to be known.
 #[expect(clippy::option_option, reason = "there is none, or there is one of an unknown time")]
 fn first_effect(
     checked: &CronScaling,

@@ -12,16 +12,15 @@ use super::{
 use crate::reason::{Reasons, WholeChain, Winners};
 use crate::{Action, Reason, Verdict};
 
-/// What is decided about the rules of one object.
+/// The decision about the rules of one object.
 pub type Decision = crate::Decision<Cause, Memory, Recorded>;
 
 const NANOSECOND: SignedDuration = SignedDuration::from_nanos(1);
 
 /// Decides what the rules of one object want at `now`.
 ///
-/// Firings that cannot be carried out any more are recorded at once. The others come to one write
-/// at most; they are recorded when its outcome is settled, or at once when nothing has to be
-/// written.
+/// Firings that cannot be carried out any more are recorded at once. The others make at most one
+/// write; they are recorded when its outcome is settled, or at once when nothing has to be written.
 #[must_use]
 pub fn decide(input: &Input<'_>, now: Timestamp) -> Decision {
     let mut reasons = Winners(Vec::new());
@@ -40,8 +39,8 @@ pub fn explain(input: &Input<'_>, now: Timestamp) -> Vec<Reason<Cause>> {
     reasons.0
 }
 
-/// What is remembered of the rules of one object when nothing is to be carried out that fell due until
-/// `until`, and what is recorded of that. What fell due later is left to [`decide`].
+/// The memory of the rules of one object when firings due up to `until` must not be carried out, and
+/// the records of that. Later firings are left to [`decide`].
 #[must_use]
 pub fn skip_stopped(
     input: &Input<'_>,
@@ -91,12 +90,12 @@ struct RuleAtInstant<'a> {
     rule: &'a CronRule,
     index: usize,
     now: Timestamp,
-    /// Until when it were handled by a clock that ran ahead, if that has just been forgotten.
+    /// Until when it was handled by a clock that ran ahead, if that has just been discarded.
     was_ahead_until: Option<Timestamp>,
 }
 
 impl RuleAtInstant<'_> {
-    /// The firing that is to be carried out now. Those that no longer can be are recorded.
+    /// The firing to carry out now. Those that are too late are recorded.
     fn due_firing(
         &self,
         memory: &mut RuleMemory,
@@ -135,8 +134,7 @@ impl RuleAtInstant<'_> {
         Some(latest)
     }
 
-    /// Records that a firing whose attempts were in vain, or that nobody came to try, is too late by
-    /// now.
+    /// Records that a firing is too late, because all attempts failed or none was made.
     fn give_up_late(
         &self,
         memory: &mut RuleMemory,
@@ -255,7 +253,7 @@ impl Due {
     }
 }
 
-/// Until when, inclusively, what was decided may be carried out; `None` when nothing is to be.
+/// Until when, inclusively, the actions may be carried out; `None` when there are none.
 pub(crate) fn deadline(policy: &CronScaling, decision: &Decision) -> Option<Timestamp> {
     let rules = policy.rules.iter().zip(&decision.memory.rules);
     let applying = rules.filter_map(|(rule, memory)| {
@@ -272,7 +270,7 @@ pub fn wake_at(policy: &CronScaling, memory: &Memory, now: Timestamp) -> Option<
     rules
         .flat_map(|(rule, memory)| {
             let pending = memory.pending.as_ref();
-            // What is under way is not tried again before its outcome is known.
+            // An attempt in progress is not repeated before its outcome is known.
             let retry = pending.filter(|it| it.applying.is_none()).map(|it| it.retry_at);
             // Just past the last instant at which it may still be carried out.
             let given_up = pending.and_then(|it| {
@@ -288,7 +286,7 @@ pub fn wake_at(policy: &CronScaling, memory: &Memory, now: Timestamp) -> Option<
 /// The next firing of a rule that has not been handled; `None` for a suspended one.
 #[must_use]
 pub fn next_firing(rule: &CronRule, memory: &RuleMemory, now: Timestamp) -> Option<Timestamp> {
-    // After the clock was set back, what was handled already does not come again.
+    // After the clock was set back, handled firings do not repeat.
     (!rule.suspended).then(|| rule.firings.next(now.max(memory.handled))).flatten()
 }
 

@@ -10,12 +10,12 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::{Field, Occurrence};
 
-/// What came of one firing.
+/// The result of one firing.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Execution {
     /// The firing, in seconds since the epoch.
     scheduled: i64,
-    /// How much later it was dealt with, in nanoseconds.
+    /// How much later it was handled, in nanoseconds.
     later: i64,
     /// What came of it.
     pub ending: Ending,
@@ -24,7 +24,7 @@ pub struct Execution {
 /// How a firing ended. Each ends once.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Ending {
-    /// It was carried out, or found its value there already.
+    /// It was carried out, or its value was already set.
     Done(Applied),
     /// All attempts failed until it was too late.
     Failed {
@@ -33,12 +33,12 @@ pub enum Ending {
         /// Why the last attempt failed.
         message: Arc<str>,
     },
-    /// Nobody was there to carry it out while there was time.
+    /// No controller was running to carry it out in time.
     Missed,
-    /// Another firing of the same object took over all that this one would have set: a later one, or
-    /// at the same instant that of a rule further down in the spec.
+    /// Another firing of the same object superseded all that this one would have set: a later one,
+    /// or one at the same instant of a rule later in the spec.
     Superseded {
-        /// The rule that took over.
+        /// The rule that superseded it.
         by: Arc<str>,
     },
     /// It fell due while everything was stopped.
@@ -49,18 +49,19 @@ pub enum Ending {
 /// instants of the first and the last are exact however many there are.
 pub const MAX_COUNTED: u32 = 10_080;
 
-/// Something that happened to a rule.
+/// An event in the life of a rule.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Recorded {
-    /// A firing ended, but not by being missed. It is told though the history may have no room for it.
+    /// A firing ended, other than by being missed. It is reported even if the history has no room for
+    /// it.
     Ended {
         /// The rule.
         rule: Arc<str>,
         /// What came of it.
         execution: Execution,
     },
-    /// Firings of which none was carried out, one after the other, because nobody was there in time.
-    /// The history has the latest of them, as many as it has room for.
+    /// Consecutive firings that were all missed because no controller was running. The history has
+    /// the latest of them, up to its limit.
     Missed {
         /// The rule.
         rule: Arc<str>,
@@ -92,27 +93,27 @@ pub enum Recorded {
         scheduled: Timestamp,
         /// The field of the target.
         field: Field,
-        /// What the firing has set it to.
+        /// The value that the firing set.
         set: u32,
-        /// What the other writer has.
+        /// The value that the other writer set.
         found: u32,
     },
     /// The rule was handled, or tried, so far ahead of now that the clock must have been wrong then.
-    /// That is forgotten, and the rule goes on from now.
+    /// That is discarded, and the rule continues from now.
     ClockWasAhead {
         /// The rule.
         rule: Arc<str>,
-        /// Until when it was handled, or what was tried.
+        /// Until when it was handled, or the firing that was tried.
         until: Timestamp,
     },
 }
 
-/// What a firing set, as it was really written.
+/// What a firing set, as it was written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Applied {
     /// The replicas of a workload.
     Replicas(u32),
-    /// The bounds of an autoscaler; one that is `None` was not the firing's to set.
+    /// The bounds of an autoscaler; `None` for one that the firing did not set.
     Bounds {
         /// The lower bound.
         min: Option<NonZeroU32>,
@@ -124,7 +125,7 @@ pub enum Applied {
 }
 
 impl Execution {
-    /// Notes what came of a firing, and when.
+    /// An entry for the result of a firing, and when it ended.
     #[must_use]
     pub fn new(scheduled: Timestamp, executed: Timestamp, ending: Ending) -> Execution {
         let scheduled = scheduled.as_second();
@@ -141,7 +142,7 @@ impl Execution {
         Timestamp::from_second(self.scheduled).unwrap_or_default()
     }
 
-    /// When this came of it.
+    /// When it ended.
     #[must_use]
     pub fn executed(&self) -> Timestamp {
         self.scheduled().saturating_add(self.later()).unwrap_or(self.scheduled())

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use super::{CronScaling, Memory};
 use crate::{Autoscaler, Identity, Reach, Target, Unreachable, Workload, World};
 
-/// Everything a decision about the rules of one object looks at.
+/// All inputs of a decision about the rules of one object.
 #[derive(Clone, Copy, Debug)]
 pub struct Input<'a> {
     /// What the object says.
@@ -23,7 +23,7 @@ pub struct Input<'a> {
 pub enum TargetState<'a> {
     /// There is no such object.
     Missing,
-    /// There may be one, but nobody could look.
+    /// It could not be read, so it may or may not exist.
     Unreachable(&'a Unreachable),
     /// Something with replicas.
     Workload(Workload),
@@ -31,7 +31,7 @@ pub enum TargetState<'a> {
     Autoscaler(Autoscaler),
 }
 
-/// Gathers what a decision about the object of this name looks at.
+/// Gathers the inputs of a decision about the object of this name.
 #[must_use]
 pub fn gather<'a>(world: &'a World, scaling: &Identity, reach: &'a Reach) -> Option<Input<'a>> {
     let object = world.cron_scalings.get(scaling)?;

@@ -19,7 +19,7 @@ use crate::{
     Field, Footprint, Identity, Outcome, Reach, Reason, Slim, TargetReference, Verdict, World,
 };
 
-/// How a status begins to tell of a firing that another one took the place of.
+/// How the message of a superseded firing starts in a status.
 pub const SUPERSEDED: &str = "superseded by";
 
 /// Cron rules, as a family of policies.
@@ -37,7 +37,7 @@ impl Logic for CronRules {
     fn footprint(&self, world: &World, policy: &Identity) -> Option<Footprint> {
         let policy = policy_of(world, policy)?;
         let object = policy.target.identity();
-        // Without a rule that can be used, nothing is ever written.
+        // Without a usable rule, nothing is ever written.
         let fields = Field::of_target(&policy.target).iter().filter(|_| !policy.rules.is_empty());
         let writes = fields.map(|field| (object.clone(), *field)).collect();
         Some(Footprint { reads: vec![object.clone()], writes })
@@ -106,8 +106,8 @@ impl Logic for CronRules {
     fn explain(&self, world: &World, policy: &Identity, now: Timestamp) -> Vec<RuleExplanation> {
         let reach = Reach::everything();
         let Some(input) = gather(world, policy, &reach) else { return Vec::new() };
-        // Whoever fired last is what the target is as it is for; before that, nothing is of
-        // interest but who still holds a field.
+        // The last firing explains the current state of the target; of earlier ones, only those
+        // that are still the last write of a field matter.
         let last = input.policy.rules.iter().filter_map(|rule| newest(&input, rule));
         let last = last.map(Execution::scheduled);
         let last = last.filter(|at| at.duration_since(now) <= MAX_CLOCK_SKEW).max();
@@ -160,7 +160,7 @@ impl Logic for CronRules {
 
     fn known_until(&self, world: &World, policy: &Identity) -> Option<Timestamp> {
         let object = world.cron_scalings.get(policy)?;
-        // What can never do anything says nothing about those it meets.
+        // A policy that can never act says nothing about those it is connected to.
         object.policy.as_ref().filter(|policy| !policy.rules.is_empty())?;
         object.memory.as_ref()?.known_until()
     }
@@ -174,7 +174,7 @@ impl Logic for CronRules {
     }
 }
 
-/// What came of a rule's last firing. What it did before it was edited explains nothing.
+/// The result of a rule's last firing. What it did before it was edited explains nothing.
 fn newest<'a>(input: &Input<'a>, rule: &CronRule) -> Option<&'a Execution> {
     let memory = input.memory?.rules.iter().find(|it| it.name == rule.name)?;
     memory.executions.first().filter(|execution| can_be_of(rule, execution))
@@ -233,7 +233,7 @@ fn what_became(input: &Input<'_>, reason: Reason<Cause>, execution: &Execution) 
         let message = format!("{}; {}", explained.message, undone.said);
         return RuleExplanation { message, ..explained };
     }
-    // A status tells in words what came of a firing, whatever that was.
+    // A status describes any result of a firing in words.
     match &execution.ending {
         Ending::Failed { attempts: 0, message } => {
             let rule = reason.rule.and_then(|index| input.policy.rules.get(index as usize));
@@ -287,7 +287,7 @@ pub(crate) fn close(
     let settled = settle(&open.policy, open.decision, outcomes, now);
     let wake_at = wake_at(&open.policy, &settled.memory, opened_at);
     if let Some(object) = world.cron_scalings.get_mut(identity) {
-        // Meanwhile it may have been edited to something that cannot be used. Its history stays.
+        // It may have become invalid meanwhile. Its history stays.
         let is_usable = object.policy.is_some();
         let memory = settled.memory;
         object.memory = Some(if is_usable { memory } else { memory.invalidated() });
@@ -303,7 +303,7 @@ pub struct FiringBacklog {
     pub armed: u64,
     /// When the first of these is.
     pub next: Option<Timestamp>,
-    /// The oldest firing that is due and has not been dealt with, whether it is being tried or not.
+    /// The oldest firing that is due and not yet handled, whether it is being tried or not.
     pub oldest_overdue: Option<Timestamp>,
     /// How many firings have failed at least once and are being retried.
     pub retrying: u64,

@@ -10,8 +10,8 @@ use jiff::{SignedDuration, Timestamp};
 use super::{Applied, CronRule, Ending, Execution, Input, MAX_COUNTED, Recorded, Undone};
 use crate::Fingerprint;
 
-/// What is further ahead of now was handled by a clock that was wrong. Less than that is a clock that
-/// was set back.
+/// Anything handled further ahead of now than this was handled by a wrong clock. Anything less means
+/// that the clock was set back.
 pub(super) const MAX_CLOCK_SKEW: SignedDuration = SignedDuration::from_mins(5);
 
 const NANOSECOND: SignedDuration = SignedDuration::from_nanos(1);
@@ -19,8 +19,8 @@ const NANOSECOND: SignedDuration = SignedDuration::from_nanos(1);
 /// What is remembered of all rules of an object.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Memory {
-    /// One for each rule, in the order of the spec; then those of rules that cannot be used as they
-    /// are written now, so that mending one does not cost its history.
+    /// One for each rule, in the order of the spec; then those of rules that are invalid as
+    /// written, so that fixing one does not cost its history.
     pub rules: Vec<RuleMemory>,
 }
 
@@ -32,13 +32,13 @@ pub struct RuleMemory {
     /// The rule as it was when its firings were last handled; [`Fingerprint::of_nothing`] while it
     /// cannot be used.
     pub fingerprint: Fingerprint,
-    /// Every firing until then, inclusively, has been dealt with.
+    /// Every firing until then, inclusively, has been handled.
     pub handled: Timestamp,
-    /// A firing after that which is being carried out. Apart, because few rules have one at a time.
+    /// A firing after that which is being carried out. Boxed, because few rules have one at a time.
     pub pending: Option<Box<Pending>>,
-    /// A firing whose value another writer has replaced at once, as long as it is so.
+    /// A firing whose value another writer has replaced at once, while that lasts.
     pub undone: Option<Box<Undone>>,
-    /// What came of the firings before, newest first. Shared, because a decision about a rule that
+    /// The results of earlier firings, newest first. Shared, because a decision about a rule that
     /// is not due leaves it as it is.
     pub executions: Arc<[Execution]>,
 }
@@ -54,13 +54,13 @@ pub struct Pending {
     pub retry_at: Timestamp,
     /// Why the last attempt failed.
     pub message: Option<Arc<str>>,
-    /// What the attempt under way would apply; `None` between attempts.
+    /// What the attempt in progress would apply; `None` between attempts.
     pub applying: Option<Applied>,
 }
 
 impl Memory {
-    /// The memory to decide with: one entry a rule, whatever the rules were before. What is given up
-    /// by that is recorded.
+    /// The memory to decide with: one entry per rule, whatever the rules were before. Attempts given
+    /// up because of that are recorded.
     pub(super) fn carried_over(
         input: &Input<'_>,
         now: Timestamp,
@@ -92,9 +92,8 @@ impl Memory {
         Memory { rules }
     }
 
-    /// What is remembered while nothing of the object can be used. Whatever it is mended to is another
-    /// one than it was: its rules do not fire for the time it could not be used, and what was being
-    /// tried is recorded as given up then.
+    /// The memory while nothing in the object is usable. Once fixed, its rules are new: they do not
+    /// fire for the time it was invalid, and pending attempts are then recorded as given up.
     #[must_use]
     pub fn invalidated(mut self) -> Memory {
         for rule in &mut self.rules {
@@ -103,8 +102,7 @@ impl Memory {
         self
     }
 
-    /// Of each rule what was handled later, whether this memory says so or another one of the same
-    /// object.
+    /// For each rule, the later handled instant of this memory and another one of the same object.
     #[must_use]
     pub fn joined(mut self, other: Memory) -> Memory {
         for rule in other.rules {
@@ -120,7 +118,7 @@ impl Memory {
         self
     }
 
-    /// The latest instant of which it says anything.
+    /// The latest instant it covers.
     pub(super) fn known_until(&self) -> Option<Timestamp> {
         let handled = self.rules.iter().map(|rule| rule.handled);
         let executed =
@@ -130,7 +128,7 @@ impl Memory {
 }
 
 impl RuleMemory {
-    /// The memory of a rule whose firings are dealt with until `handled`, inclusively, and of which
+    /// The memory of a rule whose firings are handled until `handled`, inclusively, and of which
     /// nothing else is known.
     #[must_use]
     pub fn beginning(rule: &CronRule, handled: Timestamp) -> RuleMemory {
@@ -144,8 +142,8 @@ impl RuleMemory {
         }
     }
 
-    /// The same with a history, newest first, as a status tells it. Equal messages in it are kept
-    /// once: the same failure tends to come again.
+    /// The same with a history, newest first, as read from a status. Equal messages in it are
+    /// stored once, because failures tend to repeat.
     #[must_use]
     pub fn with_executions(
         mut self,
@@ -156,7 +154,7 @@ impl RuleMemory {
             let (before, rest) = list.split_at_mut(index);
             rest[0].share_message_with(before);
         }
-        // An empty list that is made of another one has a place of its own in memory.
+        // An empty list created from another one would have its own allocation.
         self.executions = if list.is_empty() { Arc::default() } else { list.into() };
         self
     }
@@ -170,7 +168,7 @@ impl RuleMemory {
         let mut memory = self.clone();
         memory.forget_skewed_clock(now, recorded);
         if memory.fingerprint != rule.fingerprint {
-            // An edited rule begins anew. What it was trying is no longer wanted.
+            // An edited rule starts afresh. Its pending attempt is no longer wanted.
             memory.give_up_pending(now, recorded);
             memory.fingerprint = rule.fingerprint;
             memory.handled = now;
@@ -180,8 +178,8 @@ impl RuleMemory {
         memory
     }
 
-    /// Forgets that firings were handled, or tried, that a clock has seen which was far ahead. Their
-    /// executions stay in the history.
+    /// Discards that firings were handled, or tried, by a clock that was far ahead. Their executions
+    /// stay in the history.
     fn forget_skewed_clock(&mut self, now: Timestamp, recorded: &mut Vec<Recorded>) {
         let is_wrong = |at: &Timestamp| at.duration_since(now) > MAX_CLOCK_SKEW;
         let pending = self.pending.take_if(|pending| is_wrong(&pending.at));
@@ -194,8 +192,8 @@ impl RuleMemory {
         recorded.push(Recorded::ClockWasAhead { rule, until });
     }
 
-    /// The memory of a rule that is invalid as written now. Whatever it is mended to is
-    /// another rule than it was, and does not fire for the time it was broken.
+    /// The memory of a rule that is invalid as written. Once fixed it is a new rule, and does not
+    /// fire for the time it was broken.
     fn invalidated(&self, now: Timestamp, recorded: &mut Vec<Recorded>) -> RuleMemory {
         let mut memory = self.clone();
         memory.give_up_pending(now, recorded);
@@ -212,7 +210,7 @@ impl RuleMemory {
         }
     }
 
-    /// Records that nobody was there in time for all firings from the first one to the last.
+    /// Records that all firings from the first to the last were missed.
     pub(super) fn record_missed(
         &mut self,
         rule: &CronRule,
@@ -259,7 +257,7 @@ impl RuleMemory {
         self.executions = std::iter::once(newest).chain(self.executions.iter().cloned()).collect();
     }
 
-    /// Forgets what is beyond the rule's limits, the oldest first.
+    /// Drops what exceeds the rule's limits, the oldest first.
     fn trim(&mut self, rule: &CronRule) {
         let limits = (rule.successful_history_limit, rule.failed_history_limit);
         let successes = self.executions.iter().filter(|it| it.ending.is_success()).count();

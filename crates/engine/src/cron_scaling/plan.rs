@@ -19,25 +19,24 @@ pub(super) struct Due {
 /// What the due firings come to.
 #[derive(Debug)]
 pub(super) struct Plan {
-    /// The write, unless everything is so already.
+    /// The write, unless every value is already set.
     pub(super) action: Option<Action>,
     /// The part each due firing has in it, in the order they were given.
     pub(super) shares: Vec<Share>,
 }
 
-/// What is left of one firing.
+/// What remains of one firing.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Share {
     /// It is part of the write.
     Written(Applied),
-    /// What it sets is so already.
+    /// Its values are already set.
     AlreadySet(Applied),
-    /// Nothing is left of it; `by` is the last of the firings that took over, by its index.
+    /// Nothing remains of it; `by` is the index of the last firing that superseded it.
     Superseded { by: usize },
 }
 
-/// Plans the write for firings that are in order. `None` when there is no target that could be
-/// written.
+/// Plans the write for firings that are in order. `None` without a target to write.
 pub(super) fn plan(policy: &CronScaling, due: &[Due], target: TargetState<'_>) -> Option<Plan> {
     match target {
         TargetState::Missing | TargetState::Unreachable(_) => None,
@@ -74,7 +73,8 @@ fn plan_bounds(policy: &CronScaling, due: &[Due], live: Autoscaler) -> Plan {
             max.set(value, index);
         }
     }
-    // Bounds that one rule gives both are in order, so the winners are two, or only one has won.
+    // Two bounds of one rule are in order, so there are two winners here, or only one bound was
+    // won.
     if let (Some(lower), Some(upper)) = (min.value, max.value)
         && lower > upper
     {

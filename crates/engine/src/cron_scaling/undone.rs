@@ -3,7 +3,6 @@
 //! It is reported once per firing, and stays known until it is over. Nothing is written again, because two
 //! writers that both insist would go on forever. A later change is legitimate: between its firings a rule
 //! wants nothing.
-//! cluster as a repository says, a person.
 
 use std::sync::Arc;
 
@@ -12,13 +11,13 @@ use jiff::{SignedDuration, Timestamp};
 use super::{Ending, Execution, Recorded, RuleMemory};
 use crate::{Field, Identity, Value, World};
 
-/// What is replaced within that time after a firing, is replaced at once.
+/// A value that is replaced within this time after a firing counts as undone.
 const UNDO_WINDOW: SignedDuration = SignedDuration::from_mins(2);
 
-/// How it is told that another writer has replaced what a rule has set.
+/// How the message about an undone value starts.
 pub const ANOTHER_WRITER: &str = "another writer has set";
 
-/// A number of a target that another writer has changed.
+/// A field of a target that another writer has changed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ExternalChange {
     /// Which one.
@@ -36,13 +35,13 @@ pub struct Undone {
     pub field: Field,
     /// What was done to it: `another writer has set replicas to 2 since`.
     pub said: Arc<str>,
-    /// Whether the value is again as the rule has set it, or was set by another rule since. It was told
-    /// all the same, and is not told again.
+    /// Whether the value is back to what the rule set, or was set by another rule since. It has been
+    /// reported and is not reported again.
     pub is_over: bool,
 }
 
 impl Undone {
-    /// A firing that was undone, in the words of a status.
+    /// An undone firing, read from the message in a status.
     #[must_use]
     pub fn parse(scheduled: Timestamp, said: &str) -> Option<Undone> {
         let rest = said.strip_prefix(ANOTHER_WRITER)?.trim_start();
@@ -53,7 +52,7 @@ impl Undone {
     }
 }
 
-/// What a rule has set a field to, later than any other, and what it is by now.
+/// The last write of a field by any rule, and the current value of the field.
 struct LastSet {
     rule: usize,
     scheduled: Timestamp,
@@ -63,7 +62,7 @@ struct LastSet {
     found: u32,
 }
 
-/// Whether it matters to the rules of a policy that the numbers of their target have changed.
+/// Whether the rules of a policy need a turn because their target has changed.
 pub(crate) fn reacts_to_changes(world: &World, policy: &Identity, now: Timestamp) -> bool {
     let object = world.cron_scalings.get(policy);
     let Some(memory) = object.and_then(|object| object.memory.as_ref()) else { return false };
@@ -73,9 +72,9 @@ pub(crate) fn reacts_to_changes(world: &World, policy: &Identity, now: Timestamp
     })
 }
 
-/// Notices what other writers have replaced, and that it is over. Once a firing it is recorded. Only what
-/// others are known to have changed counts: a value that is not as it was set may be our own as well, by
-/// a write whose answer was lost or by a rule that is no more.
+/// Detects values that other writers have replaced, and when that is over; recorded once per firing. Only
+/// a known change by another writer counts: a different value may also be our own, from a write whose
+/// response was lost or from a rule that no longer exists.
 pub(crate) fn detect_undone(
     world: &mut World,
     policy: &Identity,
@@ -86,11 +85,12 @@ pub(crate) fn detect_undone(
     let object = world.cron_scalings.get_mut(policy);
     let Some(memory) = object.and_then(|object| object.memory.as_mut()) else { return Vec::new() };
     for (index, rule) in memory.rules.iter_mut().enumerate() {
-        // A later firing, or an edit, begins anew.
+        // A later firing, or an edit, starts afresh.
         rule.undone.take_if(|known| known.scheduled != rule.handled);
         if let Some(known) = rule.undone.as_deref_mut() {
             let last = all.iter().find(|it| it.rule == index && it.field == known.field);
-            // What is replaced after it was put back is nobody's mistake, unless it was at once as well.
+            // A value that is put back and then replaced later is legitimate, unless that happened at
+            // once, too.
             known.is_over |= last.is_none_or(|it| it.set == it.found);
         }
     }
@@ -115,8 +115,8 @@ pub(crate) fn detect_undone(
     recorded
 }
 
-/// Of each field of the target which rule has set it last, if that was its latest firing. `None` when
-/// nothing is known of the target.
+/// For each field of the target, the rule that set it last, if that was the rule's latest firing.
+/// `None` when nothing is known of the target.
 fn last_sets(world: &World, policy: &Identity) -> Option<Vec<LastSet>> {
     let object = world.cron_scalings.get(policy)?;
     let (target, memory) = (&object.policy.as_ref()?.target, object.memory.as_ref()?);
@@ -132,14 +132,14 @@ fn last_sets(world: &World, policy: &Identity) -> Option<Vec<LastSet>> {
         let last = rules.filter_map(|(index, rule)| Some((index, last_set(rule, field)?)));
         let (rule, (execution, set)) = last.max_by_key(|(_, (it, _))| it.executed())?;
         let (scheduled, executed) = (execution.scheduled(), execution.executed());
-        // Whoever has edited the rule since has begun anew.
+        // An edit since then made the rule start afresh.
         let is_last = scheduled == memory.rules[rule].handled;
         is_last.then_some(LastSet { rule, scheduled, executed, field, set, found })
     });
     is_known.then(|| all.collect())
 }
 
-/// What a rule has set a field to last.
+/// The last value that a rule set a field to.
 fn last_set(rule: &RuleMemory, field: Field) -> Option<(&Execution, u32)> {
     let set = rule.executions.iter().filter_map(|execution| {
         let Ending::Done(applied) = execution.ending else { return None };

@@ -1,6 +1,5 @@
 //! Where a run of schedules begins: just before its first instant, so that a window that opens or closes
 //! there is included. The past of a schedule does not matter.
-//! there is seen to. A schedule has no past that matters.
 
 use jiff::{SignedDuration, Timestamp};
 

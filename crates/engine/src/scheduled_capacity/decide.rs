@@ -6,17 +6,17 @@ use super::{Behaviour, Cause, Change, Input, Published, Recorded, ScheduledCapac
 use crate::reason::{Reasons, WholeChain, Winners};
 use crate::{Action, Reason, Verdict};
 
-/// What is decided about a schedule.
+/// The decision about a schedule.
 pub type Decision = crate::Decision<Cause, Published, Recorded>;
 
-/// The next number is told when it comes within a year; a leap year's length, so that the same day
-/// of the next year is always inside.
+/// The next number is announced if it comes within a year; the length of a leap year, so that the
+/// same day of the next year is always included.
 pub const LOOKS_AHEAD: SignedDuration = SignedDuration::from_hours(366 * 24);
 
-/// How many changes back the beginning of a winner is looked for.
+/// How many changes back the beginning of a winner is searched for.
 const MAX_LOOKBACK: usize = 64;
 
-/// Decides which number holds at `now`.
+/// Decides which number applies at `now`.
 #[must_use]
 pub fn decide(input: &Input<'_>, now: Timestamp) -> Decision {
     let mut reasons = Winners(Vec::with_capacity(1));
@@ -25,7 +25,7 @@ pub fn decide(input: &Input<'_>, now: Timestamp) -> Decision {
     decision
 }
 
-/// The whole chain of reasons of [`decide`]: every behaviour, and what became of it.
+/// The whole chain of reasons of [`decide`]: every behaviour, and its verdict.
 #[must_use]
 pub fn explain(input: &Input<'_>, now: Timestamp) -> Vec<Reason<Cause>> {
     let mut reasons = WholeChain(Vec::new());
@@ -45,7 +45,7 @@ fn began_to_win(
     now: Timestamp,
 ) -> Option<Timestamp> {
     let mut until = now;
-    // A window without length may have come between; so many of them in a row do not.
+    // A window without length may lie in between, but not this many in a row.
     for _ in 0..MAX_LOOKBACK {
         let changes = deciding(policy, winner);
         let last = changes.filter_map(|(_, it)| it.windows.previous_transition(until));
@@ -59,7 +59,7 @@ fn began_to_win(
     None
 }
 
-/// The number that holds at an instant, and nothing else about it.
+/// Just the number that applies at an instant.
 #[must_use]
 pub fn value_at(policy: &ScheduledCapacity, at: Timestamp) -> u32 {
     value_of(policy, winner_at(policy, at))
@@ -76,7 +76,7 @@ fn decide_with(input: &Input<'_>, now: Timestamp, reasons: &mut impl Reasons<Cau
     let in_sight = |change: &Change| change.at.duration_since(now) <= LOOKS_AHEAD;
     let published =
         Published { value, winner: winner.map(position), next: different.filter(in_sight) };
-    // A change that is too far away to be told now comes into sight by time alone.
+    // A change that is too far away to be announced now appears with time alone.
     let comes_into_sight = different
         .filter(|change| !in_sight(change))
         .and_then(|change| change.at.checked_sub(LOOKS_AHEAD).ok());
@@ -91,7 +91,7 @@ fn decide_with(input: &Input<'_>, now: Timestamp, reasons: &mut impl Reasons<Cau
     }
 }
 
-/// The open behaviour with the highest priority; of several the first in the spec.
+/// The open behaviour with the highest priority; of several, the first in the spec.
 fn winner_at(policy: &ScheduledCapacity, at: Timestamp) -> Option<usize> {
     let reading = policy.zone.reading(at);
     let mut winner = None;
@@ -103,7 +103,7 @@ fn winner_at(policy: &ScheduledCapacity, at: Timestamp) -> Option<usize> {
     winner
 }
 
-/// Whether a behaviour would win over the one that wins now, if it were open.
+/// Whether a behaviour would outrank the current winner if it were open.
 fn outranks(policy: &ScheduledCapacity, index: usize, winner: Option<usize>) -> bool {
     let Some(winner) = winner else { return true };
     let priority = |index: usize| policy.behaviours[index].priority;
@@ -118,13 +118,13 @@ fn winner_changes_after(
     after: Timestamp,
 ) -> Option<Timestamp> {
     let reading = policy.zone.reading(after);
-    // Whoever would win over the winner is closed, or it would have won.
+    // Any behaviour that outranks the winner is closed, or it would have won.
     let changes = deciding(policy, winner)
         .filter_map(|(wins, it)| it.windows.next_transition_by(reading, wins));
     changes.map(|it| it.at).min()
 }
 
-/// The winner, and whoever would win over it; each with whether it is the winner.
+/// The winner and the behaviours that outrank it, each with whether it is the winner.
 fn deciding(
     policy: &ScheduledCapacity,
     winner: Option<usize>,
@@ -136,8 +136,8 @@ fn deciding(
     deciding.map(|(_, wins, behaviour)| (wins, behaviour))
 }
 
-/// The first change of the winner that brings another number. It is looked for until a year after
-/// the first change: by then the decision has been made anew.
+/// The first change of the winner that brings a different number, searched for up to a year after
+/// the first change: by then there has been a new decision.
 fn next_different(
     policy: &ScheduledCapacity,
     winner: Option<usize>,
@@ -157,9 +157,9 @@ fn next_different(
     None
 }
 
-/// No later than the next instant at which the value can be another one. Usually that is when the
-/// winner changes; but while everything that is open agrees with the default, it is not before a
-/// behaviour that disagrees opens. That saves walking through a year of windows that change nothing.
+/// No later than the next instant at which the value can differ. Usually that is when the winner
+/// changes; but while everything that is open agrees with the default, it is not before a behaviour
+/// that disagrees opens. That saves walking through a year of windows that change nothing.
 fn may_differ_after(
     policy: &ScheduledCapacity,
     value: u32,

@@ -3,7 +3,7 @@
 use super::{Published, ScheduledCapacity};
 use crate::{Identity, World};
 
-/// Everything a decision about one schedule looks at.
+/// All inputs of a decision about one schedule.
 #[derive(Clone, Copy, Debug)]
 pub struct Input<'a> {
     /// The schedule's own name, under which it publishes.
@@ -14,8 +14,7 @@ pub struct Input<'a> {
     pub published: Option<&'a Published>,
 }
 
-/// Gathers what a decision about the schedule of this name looks at. There is nothing that would
-/// have to be fetched.
+/// Gathers the inputs of a decision about the schedule of this name. Nothing has to be fetched.
 #[must_use]
 pub fn gather<'a>(world: &'a World, schedule: &Identity) -> Option<Input<'a>> {
     let (identity, object) = world.scheduled_capacities.get_key_value(schedule)?;

@@ -111,14 +111,14 @@ impl Logic for Schedules {
     }
 }
 
-/// Holds an object, and what it published last.
+/// Stores an object, and keeps what it published last.
 pub(crate) fn upsert(
     objects: &mut Policies<ScheduledCapacity, Published>,
     identity: Identity,
     mut object: PolicyObject<ScheduledCapacity, Published>,
 ) {
     let remembered = objects.remove(&identity).and_then(|before| before.memory);
-    // While nothing can be used, nothing is published.
+    // An invalid schedule publishes nothing.
     object.memory = remembered.or(object.memory).filter(|_| object.policy.is_some());
     objects.insert(identity, object);
 }

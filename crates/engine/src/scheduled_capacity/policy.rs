@@ -4,23 +4,23 @@
 
 use almanac_calendar::{Windows, Zone};
 
-/// A schedule that publishes a number: behaviours, and what holds when none is open.
+/// A schedule that publishes a number: behaviours, and the value that applies when none is open.
 #[derive(Clone, Debug)]
 pub struct ScheduledCapacity {
-    /// The zone every behaviour is read in.
+    /// The time zone of every behaviour.
     pub zone: Zone,
     /// The value when no behaviour is open. At most `i32::MAX`, as everywhere in the API.
     pub default_value: u32,
-    /// In the order of the spec. May be empty: then the default always holds.
+    /// In the order of the spec. May be empty: then the default always applies.
     pub behaviours: Box<[Behaviour]>,
 }
 
-/// One behaviour: a value that holds while its windows are open.
+/// One behaviour: a value that applies while its windows are open.
 #[derive(Clone, Debug)]
 pub struct Behaviour {
     /// When it is open.
     pub windows: Windows,
-    /// What it says while it is open. At most `i32::MAX`.
+    /// The value while it is open. At most `i32::MAX`.
     pub value: u32,
     /// Higher wins; a behaviour written without one has 0. Equal priorities: the earlier in the
     /// spec wins, so the position in [`ScheduledCapacity::behaviours`] is part of the meaning.

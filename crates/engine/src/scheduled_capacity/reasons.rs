@@ -5,12 +5,12 @@ use std::sync::Arc;
 use super::{ScheduledCapacity, gather};
 use crate::{Identity, Reason, World};
 
-/// What became of a behaviour, and why.
+/// Why a behaviour won or lost.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cause {
     /// It is open and nothing outranks it.
     Open,
-    /// No behaviour is open, so the default holds.
+    /// No behaviour is open, so the default applies.
     NothingOpen,
     /// Its window is closed.
     Closed,
@@ -45,7 +45,7 @@ pub fn render(policy: &ScheduledCapacity, reason: &Reason<Cause>) -> String {
     }
 }
 
-/// Behaviours have no names; they are called by their place in the spec.
+/// Behaviours have no names; they are named after their position in the spec.
 pub(super) fn behaviour_name(position: u32) -> Arc<str> {
     Arc::from(format!("behaviors[{position}]"))
 }

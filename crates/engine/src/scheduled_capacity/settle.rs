@@ -23,13 +23,13 @@ pub struct Published {
 /// A number that will be published.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Change {
-    /// From when on.
+    /// From when.
     pub at: Timestamp,
     /// The number.
     pub value: u32,
 }
 
-/// Another behaviour decides than before.
+/// A different behaviour decides than before.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Recorded {
     /// When.
@@ -41,8 +41,8 @@ pub struct Recorded {
 }
 
 impl Recorded {
-    /// Whether a behaviour has opened, or the one that decided before has closed; and which, by its
-    /// position. Found when it is asked for: few want to know it of each.
+    /// Whether a behaviour has opened, or the previous winner has closed; and which, by its
+    /// position. Computed on demand, because few callers need it.
     #[must_use]
     pub fn occurrence(&self, policy: &ScheduledCapacity) -> (Occurrence, Option<u32>) {
         let last_change = |rule: u32| {
@@ -67,7 +67,7 @@ impl Recorded {
         world: &World,
         policy: &Identity,
     ) -> Option<(Occurrence, Option<Arc<str>>)> {
-        // What was first published was decided before, by somebody else.
+        // The first published value was decided before, by another process.
         self.before?;
         let (what, behaviour) = self.occurrence(gather(world, policy)?.policy);
         Some((what, behaviour.map(behaviour_name)))
@@ -85,11 +85,11 @@ pub struct Settled {
     pub effects: Vec<Effect>,
 }
 
-/// What is remembered after the decided number was published, or was not.
+/// The memory after the decided number was published, or was not.
 ///
-/// It is all decided anew each time, so a failure only means that the old number still stands, and
-/// that the next turn wants the same again. Time alone changes nothing about that, so when to try
-/// again is up to whoever publishes.
+/// Everything is decided afresh each time, so a failure only means that the old number still stands
+/// and that the next turn wants the same again. Time alone does not change that, so when to retry
+/// is up to the publisher.
 #[must_use]
 pub fn settle(
     schedule: &Identity,

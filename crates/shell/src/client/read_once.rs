@@ -9,19 +9,19 @@ use std::time::Duration;
 
 use kube::config::{AuthInfo, Cluster, Kubeconfig};
 
-/// Where a pod finds the authority of its API server.
+/// Where a pod finds the CA of its API server.
 pub(super) const AUTHORITY_OF_A_POD: &str = "/var/run/secrets/kubernetes.io/serviceaccount/ca.crt";
 
-/// Authorities are rotated with days to spare.
+/// CAs are rotated with days to spare.
 const LOOKS_EVERY: Duration = Duration::from_secs(5);
 
-/// Files, and what they said.
+/// Files and their contents.
 #[derive(Clone, Default)]
 pub struct ReadOnce {
     files: Vec<ReadFile>,
 }
 
-/// What a file says, some of which is secret: so it cannot be printed.
+/// The contents of a file. They may be secret, so they cannot be printed.
 #[derive(Clone, PartialEq, Eq)]
 struct ReadFile {
     path: PathBuf,
@@ -29,15 +29,16 @@ struct ReadFile {
 }
 
 impl ReadOnce {
-    /// Reads them. A file that cannot be read is left out; making the client complains of it.
+    /// Reads them. A file that cannot be read is left out; building the client reports it.
     pub(super) fn read(paths: impl IntoIterator<Item = PathBuf>) -> Self {
         Self { files: paths.into_iter().filter_map(read).collect() }
     }
 
-    /// Waits until one of the files says something else, and tells which one.
+    /// Waits until the contents of a file have changed, and returns its path.
     ///
-    /// It has to say so twice in a row: a file may be found while it is being written. Nothing to
-    /// read is no reason to end, since nothing could be begun with it.
+    /// The change has to be seen twice in a row, because a file may be in the middle of being
+    /// written. A missing or empty file is no reason to shut down, because no process could start
+    /// with it.
     pub async fn replaced(&self) -> PathBuf {
         let mut before = None;
         loop {
@@ -73,7 +74,7 @@ pub(super) fn files_of(kubeconfig: &Kubeconfig, context: Option<&str>) -> Vec<Pa
     authority.into_iter().chain(own).map(|path| Path::new(path).to_owned()).collect()
 }
 
-/// What is written in the kubeconfig itself counts before a file.
+/// Inline data in the kubeconfig takes precedence over a file.
 fn authority_of(cluster: &Cluster) -> Option<&str> {
     let written = cluster.certificate_authority_data.is_some();
     cluster.certificate_authority.as_deref().filter(|_| !written)
@@ -94,7 +95,7 @@ mod tests {
 
     use super::*;
 
-    /// Files of their own for a test, in a folder that goes with it.
+    /// Files of a test, in its own temporary directory.
     fn written(files: &[&str]) -> (TempDir, Vec<PathBuf>) {
         let folder = tempfile::tempdir().expect("there is a place for it");
         let paths = files.iter().map(|name| folder.path().join(name));
@@ -102,7 +103,7 @@ mod tests {
         (folder, paths)
     }
 
-    /// Whether the file is found to be replaced when there was time enough to look often.
+    /// Whether the file is reported as replaced, given ample time.
     async fn is_replaced(read_once: &ReadOnce) -> Option<PathBuf> {
         tokio::time::timeout(10 * LOOKS_EVERY, read_once.replaced()).await.ok()
     }

@@ -23,7 +23,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::places::{Place, Places};
 
-/// How much strangers may have.
+/// The limits for clients.
 #[derive(Clone, Copy)]
 pub(super) struct Limits {
     /// Connections at once.
@@ -32,24 +32,25 @@ pub(super) struct Limits {
     pub(super) of_one_address: usize,
     /// Bytes of a request before its body. The library takes no less than 8192.
     pub(super) head: usize,
-    /// From the beginning of a connection until its answer has been taken.
+    /// From the start of a connection until its response has been read.
     pub(super) time: Duration,
 }
 
-/// Probes and scrapes take milliseconds, one connection each. What counts for memory is the answer
-/// with ten thousand numbers, two megabytes of it, for as many as ask and do not read.
+/// Probes and scrapes take milliseconds, one connection each. What matters for memory is the
+/// response with ten thousand numbers, two megabytes, times the number of clients that do not read
+/// it.
 pub(super) const DEFAULT_LIMITS: Limits =
     Limits { connections: 32, of_one_address: 8, head: 16 * 1024, time: Duration::from_secs(10) };
 
 /// Before another attempt when there are no file descriptors left.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Takes the address. Fails when somebody else has it.
+/// Binds the address. Fails if it is in use.
 pub async fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
     TcpListener::bind(address).await
 }
 
-/// Serves until the token ends; answers that are under way are finished.
+/// Serves until the token is cancelled; responses in progress are finished.
 pub(super) async fn serve_within<A>(
     limits: Limits,
     listener: TcpListener,
@@ -63,7 +64,7 @@ pub(super) async fn serve_within<A>(
     let mut connections = JoinSet::new();
     while let Some((stream, peer)) = next(&listener, &mut connections, &end).await {
         let place = places.take(peer.ip());
-        // Whoever makes way does so before somebody else is served.
+        // A connection that makes way is closed before the new one is served.
         while connections.len() >= limits.connections && connections.join_next().await.is_some() {}
         let (answer, end) = (Arc::clone(&answer), end.clone());
         connections.spawn(async move { serve_one(limits, stream, place, &*answer, &end).await });
@@ -72,7 +73,7 @@ pub(super) async fn serve_within<A>(
     while connections.join_next().await.is_some() {}
 }
 
-/// The next connection; `None` at the end. Meanwhile those that are over are forgotten.
+/// The next connection; `None` at shutdown. Finished ones are removed meanwhile.
 async fn next(
     listener: &TcpListener,
     connections: &mut JoinSet<()>,
@@ -88,7 +89,7 @@ async fn next(
             Ok(connection) => return Some(connection),
             Err(error) => error,
         };
-        // Who connected has gone away again.
+        // The client is already gone.
         if matches!(error.kind(), ErrorKind::ConnectionAborted | ErrorKind::ConnectionReset) {
             continue;
         }
@@ -123,7 +124,7 @@ async fn serve_one(
             ended = connection.as_mut() => return ended,
             () = end.cancelled() => {}
         }
-        // Whoever has not asked yet is not waited for.
+        // Connections without a request are not waited for.
         if place.is_answered() { connection.await } else { Ok(()) }
     };
     let whole = tokio::time::timeout(limits.time, whole);

@@ -13,14 +13,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio_util::sync::CancellationToken;
 
-/// All places of a listener.
+/// All slots of a listener.
 pub(super) struct Places {
     taken: Taken,
     all: usize,
     of_one_address: usize,
 }
 
-/// Who has a place, in the order in which they came.
+/// The connections with a slot, in order of arrival.
 type Taken = Arc<Mutex<BTreeMap<u64, Arc<Holder>>>>;
 
 struct Holder {
@@ -29,7 +29,7 @@ struct Holder {
     makes_way: CancellationToken,
 }
 
-/// One place, until it is dropped.
+/// One slot, until it is dropped.
 pub(super) struct Place {
     taken: Taken,
     number: u64,
@@ -41,9 +41,9 @@ impl Places {
         Self { taken: Arc::default(), all, of_one_address }
     }
 
-    /// A place for somebody from this address, if need be that of somebody else.
+    /// A slot for a connection from this address, if need be that of another one.
     pub(super) fn take(&self, address: IpAddr) -> Place {
-        // One machine has one address, whichever way the listener shows it.
+        // A machine has one address, in whichever notation the listener shows it.
         let address = address.to_canonical();
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         let own = taken.values().filter(|holder| holder.address == address).count();
@@ -80,7 +80,7 @@ impl Place {
         self.holder.has_asked.load(Ordering::SeqCst)
     }
 
-    /// Waits until somebody else has the place.
+    /// Waits until another connection takes the slot.
     pub(super) async fn is_lost(&self) {
         self.holder.makes_way.cancelled().await;
     }

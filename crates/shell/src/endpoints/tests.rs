@@ -60,11 +60,11 @@ impl Server {
 
 async fn ask(stream: &mut TcpStream, path: &str) {
     let request = format!("GET {path} HTTP/1.1\r\nHost: almanac\r\n\r\n");
-    // One that was turned away may find out here, or when it reads.
+    // A rejected client may notice here, or when it reads.
     let _ = stream.write_all(request.as_bytes()).await;
 }
 
-/// What comes until the connection is closed. A connection that is cut has said nothing more.
+/// Everything received until the connection is closed, including by a reset.
 async fn rest(mut stream: TcpStream) -> String {
     let mut bytes = Vec::new();
     let read = tokio::time::timeout(PATIENCE, stream.read_to_end(&mut bytes)).await;
@@ -115,7 +115,7 @@ async fn an_oversized_head_is_rejected() {
     let junk = vec![b'x'; DEFAULT_LIMITS.head];
     let _ = stream.write_all(&junk).await;
     let answer = rest(stream).await;
-    // Cut without an answer if the refusal met what was still being sent.
+    // Closed without a response if the rejection arrived while the client was still sending.
     assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 431 "), "{answer}");
 }
 
@@ -224,7 +224,7 @@ async fn a_client_that_does_not_read_its_response_is_disconnected() {
     let mut slow = server.connect().await;
     ask(&mut slow, "/metrics").await;
     assert_eq!(slow.read_u8().await.expect("the answer has begun"), b'H');
-    // The end waits for answers that are under way, so it is over when this one is.
+    // Shutdown waits for responses in progress, so it is over when this one is.
     server.end.cancel();
     tokio::time::timeout(PATIENCE, server.task).await.expect("it ends").expect("whole");
     assert!(rest(slow).await.len() < LARGE, "it was cut");

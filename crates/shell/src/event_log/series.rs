@@ -1,5 +1,4 @@
 //! The recent Events, in which repetitions are counted, as client-go's and kube's recorders do it.
-//! recorder do it.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,11 +8,11 @@ use tokio::time::Instant;
 
 use super::{Event, cut};
 
-/// A series is over when nothing has been added to it for so long. It is what client-go waits, and kube's
-/// recorder.
+/// A series is over when nothing has been added to it for this long: the same as in client-go and kube.
 const SERIES_TTL: Duration = Duration::from_mins(6);
 
-/// The series that are not over yet. As Events are written at a limited pace, there are not many.
+/// The series that are not over yet. Since Events are written at a limited rate, there are not
+/// many.
 #[derive(Default)]
 pub(super) struct RecentSeries {
     series: BTreeMap<Event, Series>,
@@ -28,7 +27,7 @@ struct Series {
 }
 
 impl RecentSeries {
-    /// Counts a happening that was told of late. The name of its Event, and how often it has happened.
+    /// Counts a repetition of a recent Event; returns the name of that Event and its count.
     pub(super) fn count_again(&mut self, happening: &Event) -> Option<(&str, u32)> {
         self.series.retain(|_, series| series.last.elapsed() < SERIES_TTL);
         let series = self.series.get_mut(happening)?;
@@ -37,10 +36,10 @@ impl RecentSeries {
         Some((&series.name, series.count))
     }
 
-    /// Begins a series with this happening. The name of its Event.
+    /// Starts a series with this Event; returns the name for it.
     pub(super) fn begin(&mut self, happening: &Event, at: Timestamp) -> &str {
         self.begun += 1;
-        // The name has to be one of its own; the object's name in front makes it readable.
+        // The name has to be unique; the object's name in front makes it readable.
         let unique = format!("{:x}{:x}", at.as_nanosecond(), self.begun);
         let start = cut(&happening.regarding.name, 200).trim_end_matches(['-', '.']);
         let name = format!("{start}.{unique}");
@@ -48,7 +47,7 @@ impl RecentSeries {
         &self.series.entry(happening.clone()).insert_entry(series).into_mut().name
     }
 
-    /// Forgets a series that could not be begun.
+    /// Forgets a series whose Event could not be created.
     pub(super) fn forget(&mut self, happening: &Event) {
         self.series.remove(happening);
     }

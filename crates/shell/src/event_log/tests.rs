@@ -62,7 +62,7 @@ async fn an_event_has_the_time_it_was_emitted_however_long_it_waits() {
     let before = Timestamp::now();
     log.emit(event_in("shop"));
     let after = Timestamp::now();
-    // Waits, as long as it takes for the clock to go on.
+    // Waits until the clock has advanced.
     while Timestamp::now() == after {}
     let queued = writer.next().await.expect("it was queued");
     assert!(before <= queued.at && queued.at <= after, "{before} <= {} <= {after}", queued.at);

@@ -52,8 +52,8 @@ impl Pages {
         Ok(Some(Page { version: head.metadata.version.unwrap_or_default(), answer }))
     }
 
-    /// What is answered, unless that is too long. A single object is read in any case: the API server
-    /// takes none that is much longer.
+    /// The response, unless it is too long. A single object is read in any case: the API server
+    /// accepts none that is much longer.
     async fn answer(&self) -> kube::Result<Option<Vec<u8>>> {
         let request = Request::new(&self.collection).list(&self.asked);
         let request = request.map_err(kube::Error::BuildRequest)?;
@@ -63,7 +63,7 @@ impl Pages {
         };
         let answer = self.client.request_stream(request).await?;
         let mut read = Vec::new();
-        // One byte more tells whether there was more.
+        // One extra byte shows whether there was more.
         let whole =
             std::pin::pin!(answer.take(longest.saturating_add(1))).read_to_end(&mut read).await;
         whole.map_err(kube::Error::ReadEvents)?;
@@ -71,7 +71,7 @@ impl Pages {
     }
 }
 
-/// A page as it was answered.
+/// A page as received.
 pub(super) struct Page {
     /// The version of the list; empty when it has none.
     pub(super) version: String,
@@ -101,7 +101,7 @@ struct Items<'a> {
 type Fields<'a> = BTreeMap<String, &'a RawValue>;
 
 impl Page {
-    /// Takes its objects in hand, each before the next one is read.
+    /// Passes on its objects, each before the next one is parsed.
     pub(super) fn for_each(&self, mut take: impl FnMut(DynamicObject)) -> serde_json::Result<()> {
         let Items { items } = serde_json::from_slice(&self.answer)?;
         for item in items.unwrap_or_default() {
@@ -111,8 +111,7 @@ impl Page {
     }
 }
 
-/// An object, but for who has written which of its fields: that is often longer than the rest, and
-/// nothing to anybody here.
+/// An object without its managed fields, which are often longer than the rest and not needed here.
 fn object(written: &RawValue) -> serde_json::Result<DynamicObject> {
     let mut fields: Fields<'_> = serde_json::from_str(written.get())?;
     let metadata = match fields.remove("metadata") {
@@ -123,7 +122,7 @@ fn object(written: &RawValue) -> serde_json::Result<DynamicObject> {
         }
         None => ObjectMeta::default(),
     };
-    // As in a watch, what an object is does not count to what it says.
+    // As in a watch, the object itself does not repeat its type.
     let types = fields.remove("apiVersion").zip(fields.remove("kind"));
     let types = types.map(|(api_version, kind)| -> serde_json::Result<TypeMeta> {
         let api_version = serde_json::from_str(api_version.get())?;

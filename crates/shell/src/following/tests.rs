@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 
 use super::*;
 
-/// Notes what it is told.
+/// Notes what it receives.
 #[derive(Clone, Default)]
 struct Noting(Arc<Mutex<Vec<String>>>);
 
@@ -58,7 +58,7 @@ impl Follower for Noting {
     }
 }
 
-/// Somebody who follows the `ConfigMap`s of a stub.
+/// A watch of the `ConfigMap`s of a stub.
 struct Following {
     noting: Noting,
     watch_ages: WatchAges,
@@ -81,7 +81,7 @@ impl Following {
         Self { noting, watch_ages, _task: task }
     }
 
-    /// What was noted so many seconds later.
+    /// What was received this many seconds later.
     async fn after(&self, seconds: u64) -> Vec<String> {
         tokio::time::sleep(Duration::from_secs(seconds)).await;
         self.noting.noted()
@@ -196,7 +196,7 @@ async fn a_list_that_expires_between_pages_is_restarted() {
 const AGAIN: [&str; 8] =
     ["begin", "present a", "present b", "complete", "went back", "begin", "present a", "complete"];
 
-/// A stub with two objects, and what there was before the second one.
+/// A stub with two objects, and a backup from before the second one.
 fn stub_with_a_backup() -> (Stub, almanac_stub::Backup) {
     let stub = stub_with(&["a"]);
     let backup = stub.back_up();

@@ -1,4 +1,4 @@
-//! The age of the view of each watched kind: the time since the last response about it.
+//! The age of each watch: the time since the last response about its kind.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,10 +9,11 @@ use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric as _};
 use prometheus_client::metrics::gauge::ConstGauge;
 use tokio::time::Instant;
 
-/// A view that is older is not relied on. A watch in order tells something at least every minute.
+/// A watch that is older than this is stale. A healthy watch delivers something at least every
+/// minute.
 const STALE_AFTER: Duration = Duration::from_mins(3);
 
-/// The views of all kinds that are followed now.
+/// The ages of all running watches.
 #[derive(Clone, Debug, Default)]
 pub struct WatchAges {
     kinds: Arc<Mutex<BTreeMap<String, Age>>>,
@@ -24,7 +25,7 @@ struct Age {
     is_needed: bool,
 }
 
-/// The view of one kind, as long as it is followed.
+/// The age of one watch. Dropping it ends the entry.
 #[derive(Debug)]
 pub struct WatchAge {
     watch_ages: WatchAges,
@@ -32,7 +33,7 @@ pub struct WatchAge {
 }
 
 impl WatchAges {
-    /// The view of a kind that begins to be followed. Whether the process can do its work without.
+    /// Adds the watch of a kind. `is_needed`: whether the process cannot do its work without it.
     #[must_use]
     pub fn begin(&self, kind: &str, is_needed: bool) -> WatchAge {
         let age = Age { since: Instant::now(), is_needed };
@@ -40,7 +41,7 @@ impl WatchAges {
         WatchAge { watch_ages: self.clone(), kind: kind.to_owned() }
     }
 
-    /// A kind that is needed and of which nothing was heard for too long, if there is one.
+    /// A needed kind whose watch is stale, if there is one.
     #[must_use]
     pub fn stale(&self) -> Option<String> {
         let kinds = self.lock();
@@ -54,7 +55,7 @@ impl WatchAges {
 }
 
 impl WatchAge {
-    /// Something was heard of the kind.
+    /// Notes a response about the kind.
     pub fn mark_fresh(&self) {
         if let Some(age) = self.watch_ages.lock().get_mut(&self.kind) {
             age.since = Instant::now();

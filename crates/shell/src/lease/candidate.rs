@@ -21,19 +21,19 @@ pub struct LeaseOptions {
     pub name: String,
     /// The name of this process, different from all others.
     pub identity: String,
-    /// How long the others wait after the last renewal they saw.
+    /// How long the others wait after the last renewal they observed.
     pub lease_duration: Duration,
-    /// How long after its last renewal the holder may still write. Shorter than `lasts`: what lies
-    /// between is for writes that are on their way.
+    /// How long after its last renewal the holder may still write. Shorter than `lease_duration`:
+    /// the difference is for writes in flight.
     pub renew_deadline: Duration,
-    /// How often the holder renews, and how often the others look.
+    /// How often the holder renews, and how often the others check.
     pub retry_period: Duration,
-    /// What these times are measured by.
+    /// The clock that measures these times.
     pub clock: Monotonic,
 }
 
 impl LeaseOptions {
-    /// The usual times, those that Kubernetes' own components have, by the machine's clock.
+    /// The default times of Kubernetes' own components, by the system clock.
     #[must_use]
     pub fn new(namespace: String, name: String, identity: String) -> Self {
         let [lease_duration, renew_deadline, retry_period] = [15, 10, 2].map(Duration::from_secs);
@@ -42,7 +42,7 @@ impl LeaseOptions {
     }
 }
 
-/// Somebody who wants to lead.
+/// A process that wants to lead.
 pub struct Candidate {
     options: LeaseOptions,
     api: Api<Lease>,
@@ -51,7 +51,7 @@ pub struct Candidate {
     chance: fastrand::Rng,
 }
 
-/// The Lease, won.
+/// The acquired Lease.
 pub(crate) struct Acquired {
     record: LeaseRecord,
     fence: Fence,
@@ -59,19 +59,19 @@ pub(crate) struct Acquired {
 
 /// When a holder tries to renew again.
 enum Renewal {
-    /// At once: it was changed by somebody else, and has been read as it is now.
+    /// At once: another writer changed it, and it has been read again.
     Again,
-    /// When it is time.
+    /// At the next regular renewal.
     Later,
 }
 
-/// How often in a row a holder tries to renew what others keep changing.
+/// How often in a row a holder tries to renew a Lease that others keep changing.
 const MAX_RENEW_ATTEMPTS: usize = 3;
 
-/// Why a leader leads no more.
+/// Why leadership was lost.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Lost {
-    /// Another one has the Lease.
+    /// Another process holds the Lease.
     To(String),
     /// It could not be renewed in time.
     NotRenewed,
@@ -87,9 +87,8 @@ impl std::fmt::Display for Lost {
 }
 
 impl Candidate {
-    /// A candidate; the seed decides by how much its attempts are spread. It is ready when it can
-    /// see the Lease: it has all it needs to wait for its turn then. The switch is turned as the Lease
-    /// says.
+    /// A candidate; the seed determines the jitter of its attempts. It is ready once it can read the
+    /// Lease, which is all it needs to stand by. The switch follows the annotation of the Lease.
     #[must_use]
     pub fn new(
         client: Client,
@@ -102,10 +101,10 @@ impl Candidate {
         Self { options, api, health, switch, chance: fastrand::Rng::with_seed(seed) }
     }
 
-    /// Waits until the Lease is ours, then leads: runs what `term` makes of the fence, and keeps
-    /// renewing meanwhile. Ends when the term has ended by itself (`Ok`; the Lease is released) or
-    /// the Lease is lost (the fence is shut, and the term is dropped). There is no term when the
-    /// token ends before that.
+    /// Waits until the Lease is ours, then leads: runs the future that `term` creates from the
+    /// fence, and keeps renewing meanwhile. Ends when the term ends by itself (`Ok`; the Lease is
+    /// released) or the Lease is lost (the fence is closed, and the term is dropped). There is no
+    /// term if the token is cancelled before that.
     pub async fn lead(
         &mut self,
         end: &CancellationToken,
@@ -125,7 +124,7 @@ impl Candidate {
             lost = self.keep(&mut latest, &fence) => Some(lost),
         };
         let Some(lost) = lost else {
-            // Beyond the fence it may be another's already, and there is nothing to give back.
+            // Past the fence another process may already hold it, and there is nothing to release.
             if let Ok(left) = fence.check() {
                 fence.shut();
                 self.release(&latest, left.min(self.options.retry_period)).await;
@@ -136,8 +135,9 @@ impl Candidate {
         Err(lost)
     }
 
-    /// Waits until the Lease is ours, or the token ends. Taking it is seen through even then, for as
-    /// long as a write may take: it could be taken and nobody know.
+    /// Waits until the Lease is ours, or the token is cancelled. An attempt in progress is completed
+    /// even then, for as long as a write may take: otherwise the Lease could be ours without our
+    /// knowing.
     async fn acquire(&mut self, end: &CancellationToken) -> Option<Acquired> {
         let mut seen: Option<(Mark, Duration)> = None;
         let mut failures = Backoff::new(
@@ -155,7 +155,7 @@ impl Candidate {
                     failures.reset();
                     self.health.set_ready();
                 }
-                // Somebody else was faster, which is no failure.
+                // Another candidate was faster, which is not a failure.
                 Ok(Err(kube::Error::Api(status))) if status.code == 409 => {}
                 Ok(Err(error)) => {
                     self.report_failure(&summarize(&error));
@@ -190,11 +190,11 @@ impl Candidate {
         // What counts is when the request was sent: others count from when they see its effect.
         let sent = clock.now();
         let record = match found {
-            // Deleted under its holder's hands: it does not know yet.
+            // Deleted while held: its holder does not know yet.
             None if seen.as_ref().is_some_and(|(_, since)| sent < *since + *lease_duration) => {
                 return Ok(None);
             }
-            // Whoever deletes a Lease in trouble does not mean to let all go on.
+            // Deleting a Lease is not meant to lift the stop.
             None => {
                 let why = self.switch.why();
                 LeaseRecord::create(&self.api, name, identity, *lease_duration, why).await?
@@ -211,10 +211,10 @@ impl Candidate {
         Ok(Some(Acquired { record, fence }))
     }
 
-    /// Whether nobody holds the Lease, or its holder has not renewed it for as long as it lasts: by
-    /// our own monotonic clock, since we first saw it as it is now.
+    /// Whether the Lease is free, or its holder has not renewed it for its duration: by our own
+    /// monotonic clock, since we first observed it in its current state.
     fn may_be_taken(&self, record: &LeaseRecord, seen: &mut Option<(Mark, Duration)>) -> bool {
-        // Our own name is no exception: it may be another process that was given the same.
+        // Our own name is no exception: another process may have been given the same.
         if record.holder().is_none() {
             return true;
         }
@@ -246,7 +246,7 @@ impl Candidate {
         }
     }
 
-    /// Tries to renew. When the next attempt is due.
+    /// Tries to renew; returns when the next attempt is due.
     async fn renew(&self, latest: &mut LeaseRecord, fence: &Fence) -> Result<Renewal, Lost> {
         let patience = self.patience(fence)?;
         let sent = self.options.clock.now();
@@ -268,14 +268,14 @@ impl Candidate {
         Ok(Renewal::Later)
     }
 
-    /// Somebody has changed the Lease. It may still be ours: others annotate it, or an answer of ours
-    /// was lost. Then it is renewed at once, before they change it once more.
+    /// The Lease was changed. It may still be ours: others annotate it, or a response to us was lost.
+    /// Then it is renewed at once, before it changes again.
     async fn look_again(&self, latest: &mut LeaseRecord, fence: &Fence) -> Result<Renewal, Lost> {
         let patience = self.patience(fence)?;
         let find = LeaseRecord::find(&self.api, &self.options.name);
         match tokio::time::timeout(patience, find).await {
             Ok(Ok(Some(record))) if record.is_of_the_same_term(latest) => {
-                // Perhaps this is what was changed.
+                // This may be what was changed.
                 self.switch.update(record.why_stopped());
                 *latest = record;
                 return Ok(Renewal::Again);
@@ -292,7 +292,7 @@ impl Candidate {
         Ok(Renewal::Later)
     }
 
-    /// How long to wait for an answer while the fence is open: a request that hangs must not take the
+    /// How long to wait for a response while the fence is open: a hanging request must not use up the
     /// time in which another one could succeed.
     fn patience(&self, fence: &Fence) -> Result<Duration, Lost> {
         let left = fence.check().map_err(|_| Lost::NotRenewed)?;
@@ -302,7 +302,7 @@ impl Candidate {
     async fn release(&self, latest: &LeaseRecord, patience: Duration) {
         let released = async {
             match latest.release(&self.api).await {
-                // A renewal was under way, and its answer was not waited for.
+                // A renewal was in flight, and its response was not awaited.
                 Err(kube::Error::Api(status)) if status.code == 409 => {
                     match LeaseRecord::find(&self.api, &self.options.name).await? {
                         Some(found) if found.is_of_the_same_term(latest) => {

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use crate::monotonic::Monotonic;
 
-/// Says until when its holder may write. Copies of it shut together, and once it has shut it stays
-/// so: whoever has found it shut has given up for good.
+/// Says until when its holder may write. Copies close together, and a closed fence stays closed:
+/// whoever has found it closed has given up for good.
 #[derive(Clone, Debug)]
 pub struct Fence {
     clock: Monotonic,
@@ -15,7 +15,7 @@ pub struct Fence {
     open_until: Arc<AtomicU64>,
 }
 
-/// The fence is shut: the Lease is lost, or could not be renewed in time.
+/// The fence is closed: the Lease is lost, or could not be renewed in time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("this process is no longer the leader")]
 pub struct Fenced;
@@ -23,7 +23,7 @@ pub struct Fenced;
 const FOREVER: u64 = u64::MAX;
 
 impl Fence {
-    /// A fence that never shuts by itself, for a process that has no other beside it.
+    /// A fence that never closes by itself, for a process that runs alone.
     #[must_use]
     pub fn open() -> Self {
         let clock = Monotonic::system();
@@ -36,7 +36,7 @@ impl Fence {
         Self { clock, open_until: Arc::new(AtomicU64::new(nanoseconds(until))) }
     }
 
-    /// Leaves it open for longer. Fails when it has shut already.
+    /// Extends it. Fails if it has already closed.
     pub fn extend(&self, until: Duration) -> Result<(), Fenced> {
         let now = nanoseconds(self.clock.now());
         let longer =
@@ -45,12 +45,12 @@ impl Fence {
         extended.map(|_| ()).map_err(|_| Fenced)
     }
 
-    /// Shuts it.
+    /// Closes it.
     pub fn shut(&self) {
         self.open_until.store(0, Ordering::SeqCst);
     }
 
-    /// How long it is still open.
+    /// How long it remains open.
     pub fn check(&self) -> Result<Duration, Fenced> {
         let now = nanoseconds(self.clock.now());
         let open_until = self.open_until.load(Ordering::SeqCst);
@@ -60,7 +60,7 @@ impl Fence {
         if open_until > now {
             return Ok(Duration::from_nanos(open_until - now));
         }
-        // An extension that comes at this very moment comes too late, or in time for everybody.
+        // An extension at this very moment is either too late or takes effect for all copies.
         let shut =
             self.open_until.compare_exchange(open_until, 0, Ordering::SeqCst, Ordering::SeqCst);
         if shut.is_ok() { Err(Fenced) } else { self.check() }

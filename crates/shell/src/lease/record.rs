@@ -11,13 +11,13 @@ use kube::api::PostParams;
 use super::STOP;
 use crate::writer::FIELD_MANAGER;
 
-/// The Lease as somebody found it.
+/// The Lease as it was read.
 #[derive(Clone, Debug)]
 pub(super) struct LeaseRecord {
     lease: Lease,
 }
 
-/// What changes whenever a holder renews, and not when others write something else there.
+/// The part that changes whenever a holder renews, and not when others write to the Lease.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Mark {
     holder: Option<String>,
@@ -51,12 +51,12 @@ impl LeaseRecord {
         spec.holder_identity.as_deref().filter(|holder| !holder.is_empty())
     }
 
-    /// What the annotation says that stops everything, if it is there.
+    /// The value of the annotation that stops everything, if it is set.
     pub(super) fn why_stopped(&self) -> Option<&str> {
         self.lease.metadata.annotations.as_ref()?.get(STOP).map(String::as_str)
     }
 
-    /// Whether it is in the same hands without interruption: the same holder, since the same instant.
+    /// Whether the holder is the same without interruption, since the same instant.
     pub(super) fn is_of_the_same_term(&self, other: &LeaseRecord) -> bool {
         let acquired = |record: &LeaseRecord| record.lease.spec.as_ref()?.acquire_time.clone();
         self.holder() == other.holder()
@@ -64,7 +64,7 @@ impl LeaseRecord {
             && acquired(self) == acquired(other)
     }
 
-    /// How long its holder asks others to wait after a renewal.
+    /// How long others have to wait after a renewal.
     pub(super) fn lease_duration(&self) -> Duration {
         let seconds = self.lease.spec.as_ref().and_then(|spec| spec.lease_duration_seconds);
         Duration::from_secs(seconds.and_then(|it| u64::try_from(it).ok()).unwrap_or(0))
@@ -79,7 +79,7 @@ impl LeaseRecord {
         }
     }
 
-    /// Takes the Lease from whoever held it. Fails when it has changed since it was found.
+    /// Takes the Lease from its previous holder. Fails if it has changed since it was read.
     pub(super) async fn take(
         &self,
         api: &Api<Lease>,
@@ -89,13 +89,13 @@ impl LeaseRecord {
         self.replace(api, taken(self.lease.spec.as_ref(), holder, lease_duration)).await
     }
 
-    /// Renews the Lease, which is ours. Fails when it has changed since it was found.
+    /// Renews the Lease, which is ours. Fails if it has changed since it was read.
     pub(super) async fn renew(&self, api: &Api<Lease>) -> kube::Result<LeaseRecord> {
         let spec = self.lease.spec.clone().unwrap_or_default();
         self.replace(api, LeaseSpec { renew_time: Some(MicroTime(Timestamp::now())), ..spec }).await
     }
 
-    /// Lets go of the Lease, which is ours, so that nobody has to wait.
+    /// Releases the Lease, which is ours, so that no one has to wait.
     pub(super) async fn release(&self, api: &Api<Lease>) -> kube::Result<LeaseRecord> {
         let spec = self.lease.spec.clone().unwrap_or_default();
         let released = LeaseSpec {
@@ -108,8 +108,8 @@ impl LeaseRecord {
     }
 
     async fn replace(&self, api: &Api<Lease>, spec: LeaseSpec) -> kube::Result<LeaseRecord> {
-        // The resourceVersion it was found with goes along: the API server refuses it when somebody
-        // was faster.
+        // The resourceVersion it was read with is included: the API server rejects the write if
+        // another one was faster.
         let mut lease = self.lease.clone();
         lease.spec = Some(spec);
         lease.metadata.managed_fields = None;

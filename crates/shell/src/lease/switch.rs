@@ -4,7 +4,6 @@
 //! It needs no additional permission and no additional request, and it cannot be missed: a leader that has not
 //! seen the current Lease cannot renew it, and its fence closes. This module does not know what being stopped
 //! means.
-//! seconds anyway.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -16,16 +15,16 @@ use tokio::sync::Notify;
 
 use crate::clock::Clock;
 
-/// The annotation that stops everything while it is there. What it says is why.
+/// The annotation that stops everything while it is set. Its value is the reason.
 pub const STOP: &str = "almanac.dev/stop";
 
-/// What it says when it does not stop anything.
+/// The value that does not stop anything.
 const NOT_STOPPED: &str = "false";
 
-/// A clock that shows so much less than when all went on was wrong then.
+/// If the clock now shows this much less than at the resumption, it was wrong then.
 const MAX_CLOCK_SKEW: SignedDuration = SignedDuration::from_mins(5);
 
-/// Whether everything is stopped, as far as the Lease was seen. Copies are the same switch.
+/// Whether everything is stopped, according to the Lease as last read. Copies share one state.
 #[derive(Clone)]
 pub struct Switch {
     inner: Arc<Inner>,
@@ -40,24 +39,24 @@ struct Inner {
 #[derive(Default)]
 struct State {
     stop_state: StopState,
-    /// Why everything is stopped, in the words of whoever did it.
+    /// Why everything is stopped, as written in the annotation.
     why: Option<String>,
 }
 
-/// How the switch stands.
+/// Whether everything is stopped, or when it was resumed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum StopState {
-    /// Nothing was ever stopped, as far as is known.
+    /// Nothing was ever stopped, as far as known.
     #[default]
     NeverStopped,
     /// Everything is stopped.
     Stopped,
-    /// Everything was stopped, until then by the policies' clock.
+    /// Everything was stopped until then, by the policies' clock.
     Resumed(Timestamp),
 }
 
 impl StopState {
-    /// Until when everything was stopped, as it is seen now; `None` when nothing was.
+    /// Until when everything was stopped, as of now; `None` if it never was.
     #[must_use]
     pub fn stopped_until(self, now: Timestamp) -> Option<Timestamp> {
         match self {
@@ -70,14 +69,14 @@ impl StopState {
 }
 
 impl Switch {
-    /// A switch that nobody has turned. All goes on by the policies' clock.
+    /// A switch on which nothing was ever stopped. The clock dates the resumption.
     #[must_use]
     pub fn new(clock: Clock) -> Self {
         let state = Mutex::default();
         Self { inner: Arc::new(Inner { clock, state, changed: Notify::new() }) }
     }
 
-    /// How it stands.
+    /// The current state.
     #[must_use]
     pub fn stop_state(&self) -> StopState {
         self.lock().stop_state
@@ -89,17 +88,17 @@ impl Switch {
         self.stop_state() == StopState::Stopped
     }
 
-    /// Waits until it is turned. One waits at a time.
+    /// Waits until it changes. Supports one waiter at a time.
     pub async fn changed(&self) {
         self.inner.changed.notified().await;
     }
 
-    /// What the annotation says, as it was last seen; nothing when it is not there.
+    /// The value of the annotation as last read; `None` if it is not set.
     pub(super) fn why(&self) -> Option<String> {
         self.lock().why.clone()
     }
 
-    /// Takes in what the annotation says now.
+    /// Updates the state from the current value of the annotation.
     pub fn update(&self, why: Option<&str>) {
         let why = why.filter(|why| *why != NOT_STOPPED);
         let mut state = self.lock();

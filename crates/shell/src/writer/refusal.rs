@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use kube::core::Status;
 
-/// An API server's no.
+/// A rejection by the API server.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Refusal {
     /// The HTTP code; 0 when nothing was sent.
@@ -30,17 +30,17 @@ impl Refusal {
         self.code == 404
     }
 
-    /// Whether we lack the right to do it. Others forbid things with the same codes, such as quotas and
-    /// admission policies, but it is by the words of access control that a right is known to be missing.
+    /// Whether we lack the permission for it. Quotas and admission policies use the same codes, so a
+    /// missing permission is recognised by the wording of RBAC.
     #[must_use]
     pub fn is_permission_denied(&self) -> bool {
         let is_refused = self.code == 401 || (self.code == 403 && self.is_from_rbac());
-        // Whoever denies a request chooses the words, and may choose these, too.
+        // A webhook chooses its own words, and may choose these, too.
         is_refused && !self.is_admission_denied()
     }
 
-    /// Whether the right is there, and what was asked for is not admitted: by a policy, a webhook or a
-    /// quota, whichever code they chose to say so with.
+    /// Whether the permission is there but the request was not admitted: by a policy, a webhook or a
+    /// quota, with whichever code.
     #[must_use]
     pub fn is_admission_denied(&self) -> bool {
         let is_denied = ["denied the request", "denied request"].iter();
@@ -61,7 +61,7 @@ impl Refusal {
         is_ending || (self.code == 404 && self.message.starts_with("namespaces "))
     }
 
-    /// How long to wait, if that is all that is asked for.
+    /// How long to wait, if the server only asks for that.
     pub(super) fn retry_after_hint(&self) -> Option<Duration> {
         match self.code {
             429 => Some(self.retry_after.unwrap_or(Duration::from_secs(1))),
@@ -70,7 +70,7 @@ impl Refusal {
         }
     }
 
-    /// The code, but for what is in order when a namespace is deleted.
+    /// The code, except where a namespace being deleted makes the rejection expected.
     pub(super) fn metric_label(&self) -> String {
         if self.is_namespace_terminating() {
             return "terminating".to_owned();
@@ -78,7 +78,7 @@ impl Refusal {
         self.code.to_string()
     }
 
-    /// A server that fails within may have written before it failed.
+    /// A server with an internal error may have written before it failed.
     pub(super) fn may_have_been_applied(&self) -> bool {
         self.code >= 500 && !self.is_admission_denied()
     }
@@ -106,7 +106,7 @@ impl std::fmt::Display for Refusal {
     }
 }
 
-/// An error of the client in one line, without what it repeats.
+/// An error of the client in one line, without repetitions.
 #[must_use]
 pub fn summarize(error: &kube::Error) -> String {
     match error {
@@ -125,7 +125,7 @@ pub fn summarize(error: &kube::Error) -> String {
 mod tests {
     use super::*;
 
-    /// What an API server has answered.
+    /// A response of the API server.
     fn refusal(code: u16, message: &str) -> Refusal {
         Refusal { code, message: message.to_owned(), retry_after: None }
     }

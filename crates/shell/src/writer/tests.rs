@@ -1,4 +1,4 @@
-//! What becomes of a write, against an API server with faults, under a paused clock.
+//! The outcome of a write, against an API server with faults, under a paused clock.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -26,7 +26,7 @@ impl Writing {
         Self::behind(Fence::open())
     }
 
-    /// Behind a fence that is open for so long.
+    /// Behind a fence that is open for this long.
     fn for_seconds(seconds: u64) -> Self {
         let begun = Instant::now();
         let clock = Monotonic::from_fn(move || begun.elapsed());
@@ -45,7 +45,7 @@ impl Writing {
         Self { stub, writer, metrics, begun: Instant::now() }
     }
 
-    /// Sets three replicas of what was seen at the first version: what came of it, and after how long.
+    /// Sets three replicas, based on the first version; returns the outcome and the time it took.
     async fn scale(&self) -> (Result<Written, WriteError>, Duration) {
         let written = self.writer.patch_scale(SHOP, "101", 3, &always).await;
         (written, self.begun.elapsed())
@@ -66,7 +66,7 @@ impl Writing {
     }
 }
 
-/// In one word.
+/// As one word.
 fn outcome<T>(written: &Result<T, WriteError>) -> &'static str {
     match written {
         Ok(_) => "written",

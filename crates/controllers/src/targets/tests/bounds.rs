@@ -1,4 +1,4 @@
-//! Others who change an autoscaler just when a firing is carried out.
+//! Concurrent changes of an autoscaler by others during a firing.
 
 use almanac_stub::{Fault, Kind as Served, ReceivedRequest, Stub};
 use serde_json::json;

@@ -1,5 +1,4 @@
 //! Tests of a Lease that others write too, against an API server that compares versions as a real one does.
-//! does.
 
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
@@ -14,11 +13,11 @@ use tower::service_fn;
 use super::*;
 use crate::clock::Clock;
 
-/// When somebody else writes the Lease.
+/// When another client writes the Lease.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Others {
     EachSecond,
-    /// Besides, so that whoever has read it is too late.
+    /// At the same time, so that a read is already outdated.
     EachSecondAndAfterEachReading,
 }
 
@@ -28,9 +27,9 @@ struct Server {
     version: u64,
     others: Others,
     annotated: Instant,
-    /// How many readings are still never answered, once the Lease is held.
+    /// How many reads are still to go unanswered once the Lease is held.
     unanswered: usize,
-    /// When it was to be replaced, and whether it was.
+    /// The attempts to replace it, and whether they succeeded.
     replaced: Vec<(Instant, bool)>,
 }
 
@@ -59,7 +58,7 @@ impl Server {
             }
             return Some((200, read));
         }
-        // Whoever tries without end gets no answer at last, so that a test of it ends.
+        // Endless retries eventually get no response, so that such a test ends.
         let at_once = self.replaced.iter().filter(|(at, _)| *at == now).count();
         if at_once > 20 {
             return None;
@@ -103,7 +102,8 @@ fn candidate(server: &Arc<Mutex<Server>>) -> Candidate {
     Candidate::new(Client::new(service, "default"), options, Health::default(), switch, 1)
 }
 
-/// Leads for a minute; when the Lease was to be taken, renewed or released, and whether it was.
+/// Leads for a minute; returns the attempts to acquire, renew or release the Lease, and whether
+/// they succeeded.
 async fn lead_for_a_minute(server: Server) -> (Result<(), Lost>, Vec<(Instant, bool)>) {
     let server = Arc::new(Mutex::new(server));
     let (mut candidate, end) = (candidate(&server), CancellationToken::new());

@@ -17,10 +17,10 @@ use crate::lease::STOP;
 
 const WRITES_FOR: Duration = Duration::from_secs(10);
 const LASTS: Duration = Duration::from_secs(15);
-/// Those who stand by look every two seconds or a little less often.
+/// A standby checks every two seconds or slightly less often.
 const LOOK: Duration = Duration::from_secs(3);
 
-/// A machine that candidates run on: its clock goes with the runtime's, but that it may have slept.
+/// A machine that candidates run on: its clock follows the runtime's, except for time spent asleep.
 #[derive(Clone)]
 struct Machine {
     stub: Stub,
@@ -62,7 +62,7 @@ fn is_renewal(asked: &ReceivedRequest) -> bool {
     asked.method == Method::PUT && asked.path.ends_with("/leases/almanac")
 }
 
-/// Held by somebody who does not renew it.
+/// Held by a process that does not renew it.
 fn held_by(holder: &str, seconds: u32) -> Value {
     json!({
         "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
@@ -74,7 +74,7 @@ fn held_by(holder: &str, seconds: u32) -> Value {
     })
 }
 
-/// A term that lasts so long.
+/// A term of this length.
 fn for_seconds(seconds: u64) -> impl AsyncFnOnce(Fence) {
     async move |_| sleep(Duration::from_secs(seconds)).await
 }
@@ -88,8 +88,8 @@ async fn wins_after(candidate: &mut Candidate) -> Option<Duration> {
     won
 }
 
-/// Leads for a minute, or for as long as it can, while it goes wrong as it is told five seconds after the
-/// beginning: how it ended, and how long the fence was open after that.
+/// Leads for a minute, or as long as possible, with the given fault from the fifth second on; returns how
+/// it ended, and how long the fence stayed open after the fault.
 async fn leads_while(stub: &Stub, goes_wrong: impl FnOnce()) -> (Result<(), Lost>, Duration) {
     let end = CancellationToken::new();
     let mut candidate = Machine::before(stub).candidate("one");
