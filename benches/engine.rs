@@ -1,5 +1,5 @@
-//! What a hundred thousand armed cron rules cost: memory each, and a minute's turn; and how long it
-//! takes to find the number of a schedule of ten behaviours and its next change.
+//! What a hundred thousand armed cron rules cost: memory each, and a minute's turns; and how long
+//! it takes to find the number of a schedule of ten behaviours and its next change.
 //!
 //! Memory is counted by the allocator, from nothing to a world in which every rule is an object of
 //! its own with its policy, its name, a full history (three successes, three failures) and its
@@ -35,7 +35,7 @@ const TURNS: usize = 15;
 /// Three successes and three failures.
 const FULL_HISTORY: i64 = 6;
 
-/// Bytes in use that were not when the region began.
+/// Bytes in use that were not in use when the region began.
 fn bytes(region: &Region<'_, System>) -> usize {
     let change = region.change();
     change.bytes_allocated - change.bytes_deallocated

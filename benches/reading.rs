@@ -2,7 +2,7 @@
 //! memory that needs at its peak.
 //!
 //! Not measured with criterion: what counts is one run of a fresh process, with cold caches of its
-//! own. The figures are the first run's; the best of five stands beside them.
+//! own. The figures are those of the first run, with the best of five beside them.
 
 #![allow(
     missing_docs,
@@ -70,7 +70,7 @@ fn read_and_check(folder: &Path) -> (Duration, Duration, Duration) {
     (total, read, total.saturating_sub(read))
 }
 
-/// The most memory this process has held, in bytes, where the system tells.
+/// The peak memory of this process in bytes, where the system reports it.
 fn peak_memory() -> Option<usize> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

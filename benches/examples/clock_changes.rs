@@ -1,6 +1,6 @@
-//! What Almanac, `croner` and `cron` say of the first runs around clock changes, side by side.
+//! The first runs around clock changes according to Almanac, `croner` and `cron`, side by side.
 //!
-//! `cargo run --package almanac-benches --example clock_changes`. How fast they are is for the
+//! `cargo run --package almanac-benches --example clock_changes`. Their speed is measured by the
 //! benchmark `calendar`.
 
 #![expect(clippy::unwrap_used, reason = "a comparison that cannot be made has to end")]
@@ -11,7 +11,7 @@ use almanac_calendar::{Cron, Zone};
 use chrono::TimeZone as _;
 use jiff::Timestamp;
 
-/// A zone, an expression, and the instant from which on runs are asked for.
+/// A zone, an expression, and the instant from which runs are listed.
 const CASES: [(&str, &str, &str); 7] = [
     ("America/New_York", "30 2 * * *", "2026-03-07T12:00:00Z"),
     ("America/New_York", "*/30 2 * * *", "2026-03-07T12:00:00Z"),

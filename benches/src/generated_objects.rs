@@ -1,7 +1,7 @@
-//! Folders of policies as large clusters have them, for whatever reads files.
+//! Folders of policies like those of large clusters, for everything that reads files.
 //!
-//! The same numbers give the same files. Objects are of the length people write them at, with the
-//! labels and annotations that come with everyday tooling.
+//! The same numbers give the same files. Objects have a realistic length, with the labels and
+//! annotations of everyday tooling.
 
 use std::fs;
 use std::io;

@@ -1,7 +1,7 @@
 //! The project's task runner: `cargo xtask RECIPE...`.
 //!
 //! This file reads the command line, runs the recipes in the order given and ends with a summary.
-//! What a recipe does stands in its own file under `recipes/`.
+//! Each recipe has its own file under `recipes/`.
 
 mod recipes;
 mod run;
@@ -31,7 +31,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs every recipe, even after one has failed, and says whether all went well.
+/// Runs every recipe, even after one has failed; returns whether all succeeded.
 fn carry_out(arguments: Arguments) -> anyhow::Result<bool> {
     let recipes = arguments.recipes();
     let mut run = Run::new(Workspace::load()?, arguments);

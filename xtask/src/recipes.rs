@@ -22,13 +22,13 @@ pub(crate) struct Recipe {
     pub(crate) name: &'static str,
     /// One line for `--help`.
     pub(crate) about: &'static str,
-    /// The options this recipe heeds; giving another one is an error.
+    /// The options this recipe takes; any other one is an error.
     pub(crate) options: &'static [&'static str],
-    /// A failed step is recorded in the [`Run`]; an error means that the recipe could not go on.
+    /// A failed step is recorded in the [`Run`]; an error means that the recipe could not continue.
     pub(crate) run: fn(&mut Run) -> anyhow::Result<()>,
 }
 
-/// What was asked for on the command line.
+/// The parsed command line.
 #[derive(Parser)]
 #[command(name = "xtask", bin_name = "cargo xtask", about = "Almanac's task runner")]
 pub(crate) struct Arguments {
@@ -44,7 +44,7 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    /// Rejects an option that none of the named recipes heeds.
+    /// Rejects an option that none of the named recipes takes.
     pub(crate) fn check(&self) -> Result<(), clap::Error> {
         let given = [("quick", self.quick), ("filter", self.filter.is_some())];
         for (option, _) in given.into_iter().filter(|(_, is_given)| *is_given) {

@@ -1,7 +1,7 @@
-//! One call of the task runner: its steps, what they took, and what failed.
+//! One call of the task runner: its steps, their durations, and what failed.
 //!
-//! Steps go on after a failure, so that one call shows everything there is to mend. What to run is
-//! for the recipes to say.
+//! Steps continue after a failure, so that one call shows everything there is to fix. What to run
+//! is up to the recipes.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -53,7 +53,7 @@ impl Run {
         self.record(title, &step.to_string(), passed, started.elapsed())
     }
 
-    /// Runs a check inside this process; `rerun` is how a person repeats just this one.
+    /// Runs a check inside this process; `rerun` is the command that repeats just this one.
     pub(crate) fn check(
         &mut self,
         title: &str,
@@ -66,7 +66,7 @@ impl Run {
         Ok(self.record(title, rerun, passed, started.elapsed()))
     }
 
-    /// Records something that failed without a step of its own having run.
+    /// Records a failure without a step.
     pub(crate) fn fail(&mut self, what: &str, rerun: &str) {
         self.failures.push(Failure { what: what.to_owned(), rerun: rerun.to_owned() });
     }
@@ -87,7 +87,7 @@ impl Run {
         passed
     }
 
-    /// Prints one line for every failure and one for the whole, and says whether all went well.
+    /// Prints one line for every failure and one for the whole; returns whether all succeeded.
     pub(crate) fn summary(&self) -> bool {
         println!();
         for Failure { what, rerun } in &self.failures {

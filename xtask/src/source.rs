@@ -12,7 +12,7 @@ use proc_macro2::{Delimiter, TokenStream, TokenTree};
 /// Folders that hold no source of ours.
 const SKIPPED_FOLDERS: &[&str] = &["target", "node_modules"];
 
-/// A file of the workspace and what stands in it.
+/// A file of the workspace and its contents.
 pub(crate) struct Source {
     pub(crate) path: PathBuf,
     pub(crate) text: String,
@@ -51,7 +51,7 @@ pub(crate) fn test_names(text: &str) -> anyhow::Result<Vec<String>> {
     Ok(tests(text)?.into_iter().map(|test| test.name).collect())
 }
 
-/// The names of the tests that do not run unless somebody asks for them: those with `#[ignore]`.
+/// The names of the tests that run only on request: those with `#[ignore]`.
 pub(crate) fn ignored_tests(text: &str) -> anyhow::Result<Vec<String>> {
     let ignored = tests(text)?.into_iter().filter(|test| test.is_ignored);
     Ok(ignored.map(|test| test.name).collect())

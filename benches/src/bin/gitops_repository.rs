@@ -57,7 +57,8 @@ fn policy(number: usize, replicas: usize) -> String {
     )
 }
 
-/// What a repository holds beside policies; every seventh file is a Deployment, some of them targets.
+/// The files of a repository other than policies; every seventh is a Deployment, and some of these
+/// are targets.
 fn other(number: usize) -> (String, String) {
     let part = number / 7;
     let folder = format!("apps/part-{}/app-{part}", part % 40);

@@ -1,4 +1,4 @@
-//! That what is recorded of cron rules and what is remembered of them tell the same.
+//! Checks that the records and the memory of cron rules agree.
 
 use almanac_engine::cron_scaling::{
     CronRule, CronScaling, Ending, Execution, MAX_COUNTED, Memory, Recorded, RuleMemory,
@@ -9,9 +9,9 @@ use crate::Violations;
 
 /// Checks what was recorded between two memories of the same rules, at `now`.
 ///
-/// What a rule's history has more than before was recorded, each once and in order. What was
-/// recorded and is not there had no room. An attempt that failed was recorded where the rule's
-/// attempts have grown, and nowhere else.
+/// Every new entry of a rule's history was recorded, once and in order. Anything recorded that is
+/// not in the history had no room there. A failed attempt was recorded exactly where the rule's
+/// attempts have grown.
 pub(crate) fn check_recorded(
     violations: &mut Violations,
     policy: &CronScaling,
@@ -77,7 +77,7 @@ fn check_endings(
     });
 }
 
-/// The firings that are told to have been missed together: all there are from the first to the last.
+/// The firings recorded as missed together: all from the first to the last.
 fn missed(
     violations: &mut Violations,
     rule: &CronRule,

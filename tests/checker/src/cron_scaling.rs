@@ -11,7 +11,7 @@ use crate::cron_recorded::check_recorded;
 use crate::cron_waking::check_waking;
 use crate::cron_write::check_write;
 
-/// What is further ahead of now was handled, or tried, by a clock that was wrong.
+/// Anything further ahead of now than this was handled, or tried, by a wrong clock.
 const MAX_CLOCK_SKEW: SignedDuration = SignedDuration::from_secs(300);
 
 /// Checks what was decided for the rules of one object at `now`.
@@ -69,7 +69,7 @@ impl RuleCheck<'_> {
             format!("{name} is remembered as {} {}", after.name, after.fingerprint)
         });
         let handled = self.handled_before();
-        // What was begun before the clock was set back may end before its time comes again.
+        // An attempt begun before the clock was set back may end before its time comes again.
         let begun = self.tried_before().unwrap_or(handled);
         let latest = handled.max(now).max(begun);
         let goes_on = handled <= after.handled && after.handled <= latest;
@@ -105,7 +105,7 @@ impl RuleCheck<'_> {
         self.before.is_some_and(|before| before.fingerprint != self.rule.fingerprint)
     }
 
-    /// A clock that was wrong is told of once, with the latest instant that is forgotten for it.
+    /// A wrong clock is recorded once, with the latest instant that is discarded because of it.
     fn check_clock(&self, violations: &mut Violations, recorded: &[Recorded]) {
         let told = recorded.iter().filter_map(|it| match it {
             Recorded::ClockWasAhead { rule, until } if *rule == self.rule.name => Some(*until),
@@ -124,13 +124,13 @@ impl RuleCheck<'_> {
         at.duration_since(self.now) > MAX_CLOCK_SKEW
     }
 
-    /// The firing that was tried before, unless that is forgotten.
+    /// The firing that was tried before, unless it is discarded.
     fn tried_before(&self) -> Option<Timestamp> {
         let pending = self.before.and_then(|it| it.pending.as_ref()).map(|it| it.at);
         pending.filter(|at| !self.is_wrong(*at))
     }
 
-    /// Until when the rule's firings are dealt with, before anything is decided.
+    /// Until when the rule's firings are handled, before the decision.
     fn handled_before(&self) -> Timestamp {
         match (self.before, self.input.memory, self.input.created) {
             (Some(before), _, _) if self.is_wrong(before.handled) => self.now,
@@ -155,8 +155,7 @@ impl RuleCheck<'_> {
         });
     }
 
-    /// What the history has more than before. The rest of it must be what it was, but for the
-    /// oldest entries.
+    /// The new entries of the history. The rest must be unchanged, except for the oldest entries.
     fn fresh(&self, violations: &mut Violations) -> &[Execution] {
         let old = self.before.map_or(&[][..], |before| &before.executions);
         let all = &self.after.executions;
@@ -192,7 +191,7 @@ impl RuleCheck<'_> {
         let handled = self.handled_before();
         let late = now.duration_since(at);
         violations.unless(execution.executed() == now, || format!("{} at another time", what()));
-        // An edited rule begins anew, whatever it gives up.
+        // An edited rule starts afresh, whatever it gives up.
         let is_handled = at <= self.after.handled || self.is_edited();
         violations.unless(handled < at && is_handled, || {
             format!("{}, which was handled before, or is not now", what())
@@ -223,7 +222,7 @@ impl RuleCheck<'_> {
             Ending::Superseded { by } => {
                 self.input.policy.rules.iter().any(|other| other.name == *by)
             }
-            // Whoever decides does not know of that.
+            // The decision does not know of that.
             Ending::Stopped => false,
         };
         violations.unless(holds, || format!("{}, which is not how it ended", what()));
@@ -258,7 +257,7 @@ impl RuleCheck<'_> {
     }
 }
 
-/// Who supersedes another fired after it, or at the same instant and further down in the spec.
+/// A superseding rule fired after the other, or at the same instant and later in the spec.
 fn check_superseded(
     violations: &mut Violations,
     input: &Input<'_>,

@@ -15,25 +15,25 @@ use crate::cron_write::applied_to;
 /// A turn of cron rules that was opened and closed.
 #[derive(Clone, Copy, Debug)]
 pub struct ClosedTurn<'a> {
-    /// What the rules said when it was opened.
+    /// The rules when it was opened.
     pub policy: &'a CronScaling,
     /// When it was opened.
     pub opened_at: Timestamp,
-    /// What was decided then.
+    /// The decision.
     pub decision: &'a Decision,
-    /// What became of each action.
+    /// The outcome of each action.
     pub outcomes: &'a [Outcome],
     /// When it was closed.
     pub closed_at: Timestamp,
-    /// What it came to.
+    /// Its result.
     pub turn: &'a Turn,
-    /// What is remembered since.
+    /// The memory afterwards.
     pub memory: &'a Memory,
-    /// The world since.
+    /// The world afterwards.
     pub world: &'a World,
 }
 
-/// Checks what a closed turn came to.
+/// Checks the result of a closed turn.
 #[must_use]
 pub fn check_cron_settled(closed: &ClosedTurn<'_>) -> Violations {
     let mut violations = Violations::default();
@@ -86,7 +86,7 @@ fn is_done(before: &RuleMemory, after: &RuleMemory, now: Timestamp) -> bool {
         })
 }
 
-/// Whether a firing goes on being tried. What was withdrawn was no attempt.
+/// Whether a firing is still being tried. A withdrawn write is not an attempt.
 fn is_kept(
     before: &RuleMemory,
     after: &RuleMemory,
@@ -108,7 +108,7 @@ fn is_kept(
         && after.executions == before.executions
 }
 
-/// What was recorded by deciding is told with what the outcomes have added, in order of time and then
+/// The records of the decision appear together with those of the outcomes, in order of time and then
 /// of the spec.
 fn check_recorded_by(violations: &mut Violations, closed: &ClosedTurn<'_>) {
     let told = of_cron_rules(&closed.turn.recorded);
@@ -149,7 +149,7 @@ fn of_cron_rules(recorded: &[engine::Recorded]) -> Vec<Recorded> {
     recorded.collect()
 }
 
-/// The effects are the fields that were set by what is done now, each as the world has it since.
+/// The effects are the fields set by this turn, each with its value in the world afterwards.
 fn check_effects(violations: &mut Violations, closed: &ClosedTurn<'_>) {
     let target = closed.policy.target.identity();
     let mut left: Vec<&Effect> = closed.turn.effects.iter().collect();
@@ -184,7 +184,7 @@ fn done(recorded: &[Recorded]) -> impl Iterator<Item = (&str, Applied)> {
     })
 }
 
-/// Whether an effect says that it comes from a rule that has won.
+/// Whether an effect names a rule that has won.
 fn is_for(policy: &CronScaling, reason: EffectReason, name: &str) -> bool {
     let EffectReason::CronScaling(reason) = reason else { return false };
     let rule = reason.rule.and_then(|index| policy.rules.get(index as usize));

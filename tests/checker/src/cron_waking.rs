@@ -1,8 +1,8 @@
-//! That cron rules are asked again when time alone could next change what they want.
+//! Checks that cron rules get their next turn when time alone could change what they want.
 //!
-//! That instant is not worked out here. The one that was decided is held to what it says: nothing
-//! falls due until it, and something does then. Whoever decides looks forward from now to the next
-//! firing; this looks back from the instant that was decided.
+//! That instant is not computed here. The decided one is verified: nothing falls due before it, and
+//! something does then. The decision looks forward from now to the next firing; the check looks
+//! back from the decided instant.
 
 use almanac_engine::cron_scaling::{CronRule, CronScaling, Memory, RuleMemory};
 use jiff::{SignedDuration, Timestamp};
@@ -11,7 +11,7 @@ use crate::Violations;
 
 const NANOSECOND: SignedDuration = SignedDuration::from_nanos(1);
 
-/// Checks when rules of which so much is remembered at `now` are to be asked again.
+/// Checks when rules with this memory at `now` get their next turn.
 pub(crate) fn check_waking(
     violations: &mut Violations,
     policy: &CronScaling,
@@ -42,7 +42,7 @@ pub(crate) fn check_waking(
     violations.unless(at > now && rules().any(has_cause), || format!("wakes at {at} for nothing"));
 }
 
-/// A rule, and what may fall due of it after one instant and no later than another.
+/// A rule, and its possible due instants after one instant and up to another.
 #[derive(Clone, Copy)]
 struct Rule<'a> {
     rule: &'a CronRule,
@@ -55,7 +55,7 @@ impl Rule<'_> {
         !self.rule.suspended && latest.is_some_and(|at| at > after && at > self.memory.handled)
     }
 
-    /// What is under way is not tried again before its outcome is known.
+    /// An attempt in progress is not repeated before its outcome is known.
     fn is_tried_within(self, after: Timestamp, until: Timestamp) -> bool {
         let waiting = self.memory.pending.as_ref().filter(|it| it.applying.is_none());
         waiting.is_some_and(|it| after < it.retry_at && it.retry_at <= until)

@@ -1,7 +1,7 @@
-//! That a write of cron rules is what their firings come to.
+//! Checks that a write of cron rules is the combination of their firings.
 //!
-//! Of each field the last firing that names it holds it. A bound is moved only by the firing that
-//! holds the other one, where the two would contradict each other, and only by a later one.
+//! Each field is set by the last firing that names it. A bound is moved only by the firing that
+//! sets the other one, if the two would contradict each other, and only by a later one.
 
 use almanac_engine::cron_scaling::{
     Applied, CronRule, Decision, DesiredScale, Ending, Input, Recorded, TargetState,
@@ -23,7 +23,7 @@ pub(crate) fn check_write(
         return;
     }
     let firings = firings(input, decision);
-    // What was begun before the clock was set back waits until its time comes again.
+    // An attempt begun before the clock was set back waits until its time comes again.
     let is_left_alone =
         decision.memory.rules.iter().any(|rule| {
             rule.pending.as_ref().is_some_and(|it| it.applying.is_none() && it.at <= now)
@@ -36,13 +36,13 @@ pub(crate) fn check_write(
     }
 }
 
-/// A firing that has its share in what is decided.
+/// A firing with a share in the decision.
 #[derive(Debug)]
 struct Firing<'a> {
     at: Timestamp,
     index: usize,
     rule: &'a CronRule,
-    /// What it sets; nothing, if it is superseded.
+    /// What it sets; `None` if it is superseded.
     applied: Option<Applied>,
 }
 
@@ -65,7 +65,7 @@ impl Firing<'_> {
     }
 }
 
-/// What a firing set a field to, if it did.
+/// The value that a firing set a field to, if it did.
 pub(crate) fn applied_to(applied: Applied, field: Field) -> Option<u32> {
     match field {
         Field::Replicas => applied.replicas(),
@@ -86,7 +86,7 @@ fn firings<'a>(input: &Input<'a>, decision: &Decision) -> Vec<Firing<'a>> {
         let (index, rule) = rules().find(|(_, rule)| rule.name == *name)?;
         let applied = match &execution.ending {
             Ending::Done(applied) => Some(*applied),
-            // A rule's own later firing has taken over: nothing was left to be planned.
+            // A later firing of the same rule has superseded it: nothing was left to plan.
             Ending::Superseded { by } if by != name => None,
             _ => return None,
         };
@@ -186,7 +186,7 @@ fn check_action(violations: &mut Violations, input: &Input<'_>, decision: &Decis
     });
 }
 
-/// Where nothing can be written, every firing that is due waits for the next attempt, and says why.
+/// If nothing can be written, every due firing waits for the next attempt, and says why.
 fn check_nothing_can_be_done(
     violations: &mut Violations,
     input: &Input<'_>,
@@ -200,7 +200,7 @@ fn check_nothing_can_be_done(
         let known = input.memory.map_or(&[][..], |memory| &memory.rules);
         let before = known.iter().find(|it| it.name == rule.name);
         let waits = rule.pending.as_ref().is_none_or(|pending| {
-            // What was withdrawn before waits without a failed attempt.
+            // A write that was withdrawn before waits without a failed attempt.
             let is_as_before = before.is_some_and(|it| it.pending.as_ref() == Some(pending));
             pending.applying.is_none()
                 && (is_as_before || (pending.attempts > 0 && pending.message.is_some()))

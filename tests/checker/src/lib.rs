@@ -1,9 +1,9 @@
-//! What must be true of any decision, whatever the world it was made over.
+//! What must be true of any decision, in any world.
 //!
-//! The checker looks at what was given and what was decided, and says in sentences what breaks a
-//! rule: a number that no open behaviour says, a firing recorded twice, a wake-up that comes too
-//! late. It uses the engine's data types and the calendar's answers; it decides nothing itself, and
-//! asks the engine nothing, so it cannot agree with a mistake. Every test that decides calls it.
+//! The checker compares inputs and decisions, and reports violations in sentences: a number that no
+//! open behaviour has, a firing recorded twice, a wake-up that is too late. It uses the engine's
+//! data types and the calendar's results; it decides nothing itself and calls no engine logic, so
+//! it cannot repeat its mistakes. Every test that decides calls it.
 //!
 //! What it cannot see is a sequence: that a firing is carried out once over restarts and retries is
 //! a property, and the ledger of the property tests holds it.

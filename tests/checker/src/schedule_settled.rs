@@ -14,23 +14,23 @@ use crate::Violations;
 pub struct ClosedSchedule<'a> {
     /// The schedule.
     pub identity: &'a Identity,
-    /// What it said when the turn was opened.
+    /// The policy when the turn was opened.
     pub policy: &'a ScheduledCapacity,
     /// When that was.
     pub opened_at: Timestamp,
-    /// What it published before.
+    /// The number published before.
     pub before: Option<Published>,
-    /// What was decided.
+    /// The decision.
     pub decision: &'a Decision,
-    /// What became of each action.
+    /// The outcome of each action.
     pub outcomes: &'a [Outcome],
-    /// What the turn came to.
+    /// The result of the turn.
     pub turn: &'a Turn,
-    /// The world since.
+    /// The world afterwards.
     pub world: &'a World,
 }
 
-/// Checks what a closed turn came to.
+/// Checks the result of a closed turn.
 #[must_use]
 pub fn check_schedule_settled(closed: &ClosedSchedule<'_>) -> Violations {
     let mut violations = Violations::default();
@@ -54,7 +54,7 @@ pub fn check_schedule_settled(closed: &ClosedSchedule<'_>) -> Violations {
     violations
 }
 
-/// A number that is published is the one effect, as the world has it since.
+/// A published number is the only effect, with its value in the world afterwards.
 fn check_effects(violations: &mut Violations, closed: &ClosedSchedule<'_>, is_published: bool) {
     let Published { value, winner, .. } = closed.decision.memory;
     let effects = &closed.turn.effects;
@@ -75,7 +75,7 @@ fn check_effects(violations: &mut Violations, closed: &ClosedSchedule<'_>, is_pu
     violations.unless(holds, || format!("{effects:?} are not the effects of {value}"));
 }
 
-/// Another winner is recorded, once it is published, and nothing else is.
+/// Only a change of winner is recorded, once it is published.
 fn check_recorded(violations: &mut Violations, closed: &ClosedSchedule<'_>, is_published: bool) {
     let (before, after) = (closed.before, closed.decision.memory);
     let is_another = is_published && before.is_none_or(|before| before.winner != after.winner);
@@ -93,7 +93,8 @@ fn check_recorded(violations: &mut Violations, closed: &ClosedSchedule<'_>, is_p
     violations.unless(holds, || format!("records {recorded:?} when {before:?} becomes {after:?}"));
 }
 
-/// Who opens wins, and who closes has won and is closed. What was never published cannot close.
+/// A behaviour that opens wins; one that closes had won and is closed. One that was never published
+/// cannot close.
 fn says_what_happened(closed: &ClosedSchedule<'_>, recorded: Recorded) -> bool {
     let won_before = closed.before.and_then(|before| before.winner);
     let is_open = |index: u32| {

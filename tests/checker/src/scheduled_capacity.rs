@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::Violations;
 
-/// A year, in which a leap day may lie.
+/// A year, possibly with a leap day.
 const YEAR: SignedDuration = SignedDuration::from_hours(366 * 24);
 
 /// Checks what was decided for a schedule at `now`.

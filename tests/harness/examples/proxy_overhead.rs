@@ -1,4 +1,4 @@
-//! What a request costs more through the proxy, and what an idle API server writes by itself.
+//! The overhead of a request through the proxy, and what an idle API server writes by itself.
 //! `cargo run -p almanac-harness --example proxy_overhead`
 
 use std::time::{Duration, Instant};
@@ -19,7 +19,7 @@ async fn main() -> Result<()> {
     let direct = plane.client().await?;
     let proxy = FaultProxy::start(direct.clone())?;
     let behind = client_for(&proxy.kubeconfig()).await?;
-    // In turns, so that what the machine does besides meets both.
+    // Alternating, so that other load on the machine affects both.
     for round in 1..=3 {
         for (name, client) in [("direct", &direct), ("proxy", &behind)] {
             let (get, patch) = (gets(client).await?, patches(client, round).await?);

@@ -1,6 +1,6 @@
-//! Who changed what at an API server, and what one user looked at, from its own audit log. The API
-//! server's counters know no names, and its own upkeep (roles, leases, priorities) is in them; the
-//! log tells them apart.
+//! Who changed what at an API server, and what one user read, from its own audit log. The API
+//! server's counters have no user names and include its own housekeeping (roles, leases,
+//! priorities); the log distinguishes them.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,27 +15,27 @@ use serde::Deserialize;
 
 use almanac_local::{ControlPlane, Observation, PATIENCE, WRITE_VERBS, await_condition};
 
-/// What the name of every mark begins with.
+/// The prefix of the names of all markers.
 const MARK: &str = "almanac-audit-mark-";
 static NUMBER: AtomicU32 = AtomicU32::new(0);
 
-/// The audit log of one API server. It goes with the control plane.
+/// The audit log of one API server. It is deleted with the control plane.
 #[derive(Clone, Debug)]
 pub struct AuditLog {
     file: PathBuf,
 }
 
-/// A request, as the API server answered it. Empty is what it does not have.
+/// A request, as the API server answered it. Absent parts are empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuditedRequest {
-    /// When it was answered, as the log has it (RFC 3339 with microseconds).
+    /// When it was answered, as in the log (RFC 3339 with microseconds).
     pub at: String,
-    /// Who asked, such as `system:serviceaccount:harbour:almanac`.
+    /// The user, such as `system:serviceaccount:harbour:almanac`.
     pub user: String,
-    /// The program that asked, as it calls itself.
+    /// The user agent.
     pub user_agent: String,
-    /// `create`, `update`, `patch`, `delete` or `deletecollection`, and of those whose reads are
-    /// written down `get`, `list` or `watch`. Server-side apply is a `patch`.
+    /// `create`, `update`, `patch`, `delete` or `deletecollection`, and for users whose reads are
+    /// logged `get`, `list` or `watch`. Server-side apply is a `patch`.
     pub verb: String,
     /// The API group; empty is the core group.
     pub group: String,
@@ -60,13 +60,13 @@ impl AuditedRequest {
         self.group == "coordination.k8s.io" && self.resource == "leases"
     }
 
-    /// Whether it asks for a change.
+    /// Whether it is a write.
     #[must_use]
     pub fn is_write(&self) -> bool {
         WRITE_VERBS.contains(&self.verb.as_str())
     }
 
-    /// Whether it was not to be kept.
+    /// Whether it was a dry run.
     #[must_use]
     pub fn is_dry_run(&self) -> bool {
         self.uri.split(['?', '&']).any(|part| part == "dryRun=All")
@@ -104,17 +104,17 @@ impl AuditLog {
 
     /// All writes that were answered before this was called, in the order of the log.
     ///
-    /// What a later call returns begins with what an earlier one did: the rest is what came between.
+    /// The result of a later call starts with that of an earlier one; the rest came in between.
     ///
-    /// To know that the log has them all, a mark is written: a `ConfigMap` that is not kept. Marks
-    /// are left out. The client needs the right to create one in the namespace `default`.
+    /// To be sure that the log is complete, a marker is written: a `ConfigMap` as a dry run.
+    /// Markers are left out. The client needs permission to create one in the namespace `default`.
     pub async fn writes(&self, client: &Client) -> Result<Vec<AuditedRequest>> {
         let mut requests = self.requests(client).await?;
         requests.retain(AuditedRequest::is_write);
         Ok(requests)
     }
 
-    /// The same with the reads of the user whose reads are written down: see
+    /// The same with the reads of the user whose reads are logged: see
     /// `ControlPlaneOptions::audited_with_reads_of`. A watch is in the log once it has ended.
     pub async fn requests(&self, client: &Client) -> Result<Vec<AuditedRequest>> {
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -137,7 +137,7 @@ impl AuditLog {
         Ok(requests)
     }
 
-    /// How many there are of each kind, by whom: a line for each, for the message of a test.
+    /// The number of each kind by user, one line each, for the message of a test.
     #[must_use]
     pub fn tally(writes: &[AuditedRequest]) -> String {
         let mut counts: BTreeMap<String, usize> = BTreeMap::new();
@@ -154,7 +154,7 @@ impl AuditLog {
     fn read(&self) -> Result<Vec<AuditedRequest>> {
         let text = std::fs::read_to_string(&self.file)
             .with_context(|| format!("failed to read {}", self.file.display()))?;
-        // A line that is just being written is not whole.
+        // A line that is just being written is incomplete.
         let whole = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
         whole
             .map(|line| {

@@ -1,8 +1,8 @@
 //! The run folders of what a test started beside its cluster: their logs are shown when the test
 //! fails, also those of programs that have ended by then.
 //!
-//! A test that fails with an error drops its programs before anybody learns of the failure. So the
-//! folders are kept until the test is over. They are those of a thread, as a test is.
+//! A test that fails with an error drops its programs before the failure is known. So the folders
+//! are kept until the test is over, per thread, because each test runs on its own.
 
 use std::cell::RefCell;
 

@@ -1,9 +1,9 @@
-//! A limit on the memory of a program, kept by the kernel as it is for a container: what goes beyond
+//! A limit on the memory of a program, enforced by the kernel as for a container: a program beyond
 //! it is killed.
 //!
-//! It is a control group, which takes the right to make one: the test's own, with the memory
-//! controller. Where there is none, the kernel's own mark of the most memory that a program ever had
-//! is compared with the limit instead. That is stricter: it counts what could have been given back.
+//! It is a cgroup, which requires permission to create one below the test's own, with the memory
+//! controller. Otherwise the peak memory reported by the kernel is compared with the limit instead.
+//! That is stricter: it includes memory that could have been reclaimed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,12 +13,12 @@ use anyhow::{Context as _, Result, ensure};
 
 use crate::Program;
 
-/// Beside the groups of others, ours are known by this.
+/// The prefix of our groups, to tell them from others.
 const PREFIX: &str = "almanac-test-";
 
 static NUMBER: AtomicU32 = AtomicU32::new(0);
 
-/// So much memory and no more, for one program. It has to outlive the program.
+/// A memory limit for one program. It has to outlive the program.
 #[derive(Debug)]
 pub struct MemoryLimit {
     bytes: u64,
@@ -26,7 +26,7 @@ pub struct MemoryLimit {
 }
 
 impl MemoryLimit {
-    /// A limit of so many bytes.
+    /// A limit of this many bytes.
     #[must_use]
     pub fn of(bytes: u64) -> Self {
         let group = make_group(bytes);
@@ -58,8 +58,8 @@ impl MemoryLimit {
         Program::start_listening(Path::new("/bin/sh"), &all, environment)
     }
 
-    /// An error when the program has been killed for its memory, or for anything else, or has had more
-    /// than the limit. Otherwise the most it ever had in RAM, in bytes.
+    /// An error if the program was killed, for its memory or anything else, or has exceeded the limit.
+    /// Otherwise its peak memory in bytes.
     pub fn check(&self, program: &Program) -> Result<u64> {
         program.check_running()?;
         let peak = program.peak_resident_memory()?;
@@ -72,7 +72,7 @@ impl MemoryLimit {
 impl Drop for MemoryLimit {
     fn drop(&mut self) {
         if let Some(group) = &self.group {
-            // Whatever stays is cleared away by the next run.
+            // Leftovers are removed by the next run.
             let _ = fs::remove_dir(group);
         }
     }
@@ -88,7 +88,7 @@ fn make_group(bytes: u64) -> Result<PathBuf> {
     let limited = limits.iter().try_for_each(|(file, limit)| {
         let limit = limit.unwrap_or(bytes).to_string();
         match fs::write(group.join(file), limit) {
-            // A kernel without swap has no limit for it.
+            // A kernel without swap has no such file.
             Err(error) if error.kind() == std::io::ErrorKind::NotFound && *file != limits[0].0 => {
                 Ok(())
             }
@@ -104,8 +104,8 @@ fn make_group(bytes: u64) -> Result<PathBuf> {
 
 type Limits = &'static [(&'static str, Option<u64>)];
 
-/// Where a group can be made, and what is written into its files; a limit that is not named is the
-/// wanted one.
+/// Where a group can be created, and the contents of its files; an unnamed limit is the requested
+/// one.
 fn parent() -> Result<(PathBuf, Limits)> {
     let groups = fs::read_to_string("/proc/self/cgroup").context("failed to find the own group")?;
     let own = |is_it: fn(&str) -> bool| {
@@ -127,7 +127,7 @@ fn parent() -> Result<(PathBuf, Limits)> {
     Ok((parent, &[("memory.max", None), ("memory.swap.max", Some(0))]))
 }
 
-/// Clears away the groups of test processes that are no more.
+/// Removes the groups of test processes that have ended.
 fn sweep(parent: &Path) {
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
         let name = entry.file_name();

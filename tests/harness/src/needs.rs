@@ -1,5 +1,5 @@
-//! What a test file needs, by its name, and whether it is there. One rule for the harness, which
-//! holds tests to it, and for the test command, which lists beforehand what it cannot run.
+//! What a test file needs, by its name, and whether that is available. One rule for the harness,
+//! which enforces it, and for the test command, which lists in advance what it cannot run.
 
 use std::fmt;
 use std::path::Path;
@@ -55,7 +55,7 @@ impl Needs {
         Self::ALL.into_iter().find(|needs| name.starts_with(needs.prefix()))
     }
 
-    /// Looks whether it is there. It builds nothing.
+    /// Checks whether it is available. It builds nothing.
     #[must_use]
     pub fn check(self) -> Verdict {
         match self.look() {
@@ -106,7 +106,7 @@ impl fmt::Display for Needs {
     }
 }
 
-/// What the running test file says it needs; what a program that is no test file needs is unknown.
+/// What the running test file needs; unknown for a program that is not a test file.
 ///
 /// Fails a test that asks for more than its file's name promises: the test command would try to
 /// run it where it cannot.

@@ -1,5 +1,5 @@
-//! A run of the program under test: started, asked, stopped, continued, ended and measured.
-//! What it should do is the test's affair.
+//! A run of the program under test: starts, queries, pauses, resumes, ends and measures it. What it
+//! should do is up to the test.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
@@ -16,21 +16,21 @@ use almanac_local::log_tail;
 use almanac_local::run_folder::{self, RunFolder};
 use almanac_local::{Observation, PATIENCE, await_condition};
 
-/// The name of its log, which no other file in its folder has.
+/// The name of its log file.
 const NAME: &str = "program";
-/// How many lines of its log go with an error.
+/// How many lines of its log are included in an error.
 const LINES: usize = 20;
-/// A program that was stopped takes a request and never answers it.
+/// A paused program accepts a request and never answers it.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A program that runs beside a test, in a folder of its own, which is also its home. It is killed
-/// when this is dropped, and when the test process ends, however that ends.
+/// A program that runs beside a test, in its own folder, which is also its home. It is killed when
+/// this is dropped and when the test process ends, however that ends.
 ///
 /// When the test fails, the end of its log is shown and the folder kept: by `on_shared_cluster` and
 /// `on_own_control_plane` however a test fails, by a test without them when it panics.
 #[derive(Debug)]
 pub struct Program {
-    // First, so that it has ended before its folder goes.
+    // First, so that it has ended before its folder is deleted.
     process: Process,
     port: Option<ProgramPort>,
     folder: PathBuf,
@@ -71,8 +71,8 @@ impl Program {
         Ok(Self { process, port, folder: path })
     }
 
-    /// Starts it again, on the same port and with the same arguments; the log goes on. It must not
-    /// be running.
+    /// Restarts it, on the same port and with the same arguments; the log continues. It must not be
+    /// running.
     pub fn start_again(&self) -> Result<()> {
         self.process.start_again()
     }
@@ -83,13 +83,13 @@ impl Program {
         self.process.id()
     }
 
-    /// Whether it runs. One that was stopped where it stands runs too.
+    /// Whether it runs. A paused one counts as running.
     #[must_use]
     pub fn is_running(&self) -> bool {
         self.process.check_alive().is_ok()
     }
 
-    /// An error, with the end of its log, when it does not run.
+    /// An error, with the end of its log, if it does not run.
     pub fn check_running(&self) -> Result<()> {
         self.process.check_alive()
     }
@@ -99,23 +99,24 @@ impl Program {
         self.process.kill()
     }
 
-    /// Stops it where it stands (SIGSTOP): it keeps its connections and does nothing.
+    /// Pauses it (SIGSTOP): it keeps its connections and does nothing.
     pub fn pause(&self) -> Result<()> {
         self.process.pause()
     }
 
-    /// Lets it go on (SIGCONT).
+    /// Resumes it (SIGCONT).
     pub fn resume(&self) -> Result<()> {
         self.process.resume()
     }
 
-    /// Asks it to end (SIGTERM) and waits until it has. One that does not end fails, and runs on.
+    /// Shuts it down (SIGTERM) and waits until it has ended. If it does not end, that is an error,
+    /// and it keeps running.
     pub async fn stop(&self) -> Result<ExitStatus> {
         self.process.ask_to_end()?;
         self.await_end().await
     }
 
-    /// Waits until it has ended by itself; says it again when asked again.
+    /// Waits until it has ended by itself; can be called repeatedly.
     pub async fn await_end(&self) -> Result<ExitStatus> {
         let ended = await_condition("the program to end", PATIENCE, async || {
             Ok(match self.process.check_end() {
@@ -127,7 +128,7 @@ impl Program {
         ended.await.map_err(|error| self.with_log(&error))?
     }
 
-    /// What it has said so far, on both outputs.
+    /// Its output so far, of both streams.
     pub fn log(&self) -> Result<String> {
         let file = self.process.log();
         let log = std::fs::read(&file);
@@ -135,11 +136,11 @@ impl Program {
         Ok(String::from_utf8_lossy(&log).into_owned())
     }
 
-    /// Waits until it has said this. A program that ended and has not said it fails at once.
+    /// Waits until its output contains this. Fails at once if the program has ended without it.
     pub async fn await_log(&self, needle: &str) -> Result<()> {
         let what = format!("the program to say {needle:?}");
         let said = await_condition(&what, PATIENCE, async || {
-            // Asked before the log is read: what it said last is in there.
+            // Checked before the log is read, so that the last output is included.
             let alive = self.process.check_alive();
             if self.log()?.contains(needle) {
                 return Ok(Observation::Holds(Ok(())));
@@ -158,16 +159,16 @@ impl Program {
         &self.folder
     }
 
-    /// Where it was told to listen.
+    /// The address it listens on.
     pub fn address(&self) -> Result<String> {
         let port = self.port.as_ref();
         port.map(address_of).context("the program was not told to listen: use start_listening")
     }
 
-    /// Asks it over plain HTTP; returns the status and the body.
+    /// Sends it a request over plain HTTP; returns the status and the body.
     pub async fn get(&self, path: &str) -> Result<(u16, String)> {
         let url = format!("http://{}", self.address()?);
-        // A new connection each time: this is to tell who listens now. What it answers first counts.
+        // A new connection each time, to reach whatever listens now. The first response counts.
         let mut config = kube::Config::new(url.parse()?);
         config.default_retry = false;
         let client = Client::try_from(config)?;
@@ -184,7 +185,7 @@ impl Program {
         }
     }
 
-    /// Waits until `GET /readyz` is answered with 200. A program that ends fails at once.
+    /// Waits until `GET /readyz` is answered with 200. Fails at once if the program ends.
     pub async fn await_ready(&self) -> Result<()> {
         let ready = await_condition("the program to be ready", PATIENCE, async || {
             if let Err(death) = self.process.check_alive() {
@@ -205,16 +206,16 @@ impl Program {
         self.memory("VmRSS")
     }
 
-    /// The most it ever had, in bytes, since it was started the last time.
+    /// Its peak memory in bytes since it was last started.
     pub fn peak_resident_memory(&self) -> Result<u64> {
         self.memory("VmHWM")
     }
 
-    /// The processor time it has used, its own and the kernel's for it.
+    /// The CPU time it has used, user and system.
     pub fn processor_time(&self) -> Result<Duration> {
         let stat = self.proc_file("stat")?;
-        // The name in parentheses may hold anything; what follows it is numbers. Processor time
-        // stands in the 14th and 15th place of all, the 12th and 13th after the name.
+        // The name in parentheses may hold anything; what follows it is numbers. CPU time is in the
+        // 14th and 15th field, the 12th and 13th after the name.
         let (_, numbers) = stat.rsplit_once(')').context("no name in /proc/PID/stat")?;
         let mut ticks = 0;
         for number in numbers.split_ascii_whitespace().skip(11).take(2) {

@@ -1,8 +1,8 @@
 //! A port on loopback for a program under test, which binds it without `SO_REUSEPORT`, so that
-//! nothing can hold it in the program's stead.
+//! nothing else can reserve it for the program.
 //!
-//! It is taken from below the ports that the kernel gives to those who do not care, and a lock file
-//! keeps other tests off it: it is the program's while it runs, and while it is down.
+//! It is chosen below the ephemeral ports of the kernel, and a lock file keeps other tests off it:
+//! it belongs to the program while it runs and while it is down.
 
 use std::fs::{self, File};
 use std::net::{Ipv4Addr, TcpListener};
@@ -15,7 +15,7 @@ use almanac_local::environment;
 const FIRST: u16 = 21_000;
 const LAST: u16 = 29_999;
 
-/// A port that no other test is given while this lives.
+/// A port that no other test gets while this exists.
 #[derive(Debug)]
 pub(crate) struct ProgramPort {
     number: u16,

@@ -1,5 +1,5 @@
 //! A Prometheus for one test: on loopback, with a generated configuration, ended with the test.
-//! Where the program comes from is in `prometheus_program`.
+//! `prometheus_program` finds the binary.
 
 use std::net::{Ipv4Addr, TcpListener};
 use std::time::Duration;
@@ -17,7 +17,7 @@ use almanac_local::{Observation, PATIENCE, await_condition};
 /// The port is free when it is chosen and may be taken before Prometheus has it.
 const ATTEMPTS: usize = 3;
 
-/// A running Prometheus. When it is dropped, it ends, and its folder goes.
+/// A running Prometheus. When it is dropped, it ends, and its folder is deleted.
 pub struct Prometheus {
     process: Process,
     folder: RunFolder,
@@ -88,13 +88,13 @@ impl Prometheus {
         Ok(prometheus)
     }
 
-    /// Its address, for those who are to query it.
+    /// Its address, for queries.
     #[must_use]
     pub fn url(&self) -> String {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    /// The value of an instant query that yields one sample; nothing when it yields none.
+    /// The value of an instant query that yields one sample; `None` if it yields none.
     pub async fn query(&self, promql: &str) -> Result<Option<f64>> {
         let result = self.ask(promql).await?;
         let samples = result.as_array().map(Vec::as_slice).unwrap_or_default();
@@ -110,8 +110,8 @@ impl Prometheus {
         Ok(self.ask(promql).await?.as_array().map_or(0, Vec::len))
     }
 
-    /// What was scraped of one series in the last minutes: when, in seconds since 1970, and which
-    /// value. The selector names no range.
+    /// The samples of one series in the last minutes: seconds since the epoch, and value. The
+    /// selector has no range.
     pub async fn scraped(&self, selector: &str, minutes: u32) -> Result<Vec<(f64, f64)>> {
         let result = self.ask(&format!("{selector}[{minutes}m]")).await?;
         let series = result.as_array().map(Vec::as_slice).unwrap_or_default();

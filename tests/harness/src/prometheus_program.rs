@@ -1,5 +1,5 @@
 //! Where the Prometheus program comes from: the path, the cache folder, or the distribution's
-//! package, unpacked into the cache folder. Running it is for others.
+//! package, unpacked into the cache folder. It does not run it.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -13,8 +13,8 @@ use almanac_local::say;
 /// Finds Prometheus, or fetches it.
 ///
 /// The package is unpacked and not installed: an installed one starts a server for the whole
-/// machine. Fetching works without special rights where the package lists are there; where they
-/// are not, `apt-get update` is tried, which only root may do.
+/// machine. Fetching needs no special permissions if the package lists are present; otherwise
+/// `apt-get update` is tried, which only root may do.
 pub fn provide_prometheus() -> Result<PathBuf> {
     if let Some(program) = environment::program_on_path("prometheus") {
         return Ok(program);

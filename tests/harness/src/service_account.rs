@@ -1,5 +1,5 @@
-//! Access to a cluster as one of its service accounts, with a token from the real API. Which rights
-//! the account has is for the test to say, in roles.
+//! Access to a cluster as one of its service accounts, with a token from the real API. The
+//! permissions of the account are up to the test, in roles.
 
 use std::path::{Path, PathBuf};
 
@@ -18,16 +18,16 @@ use almanac_local::write_private;
 /// Longer than any test.
 const VALID_FOR_SECONDS: i64 = 3600;
 
-/// A kubeconfig with a service account's token and nothing else to be let in with. It goes when
-/// this is dropped.
+/// A kubeconfig with a service account's token as its only credentials. It is deleted when this is
+/// dropped.
 #[derive(Debug)]
 pub struct ServiceAccountAccess {
     folder: RunFolder,
 }
 
 impl ServiceAccountAccess {
-    /// Asks for a token with an administrator's kubeconfig, whose server and authority are taken
-    /// over. The account must be there.
+    /// Requests a token with an administrator's kubeconfig, whose server and CA are reused. The
+    /// account must exist.
     pub async fn grant(administrator: &Path, namespace: &str, name: &str) -> Result<Self> {
         let client = client_for(administrator).await?;
         let accounts: Api<ServiceAccount> = Api::namespaced(client, namespace);
@@ -63,13 +63,13 @@ impl ServiceAccountAccess {
         self.folder.path().join("service-account.kubeconfig")
     }
 
-    /// A client that is the account.
+    /// A client with the account's identity.
     pub async fn client(&self) -> Result<Client> {
         client_for(&self.kubeconfig()).await
     }
 }
 
-/// The cluster of the current context: its server and authority, with absolute paths.
+/// The cluster of the current context: its server and CA, with absolute paths.
 fn cluster_of(kubeconfig: &Path) -> Result<serde_json::Value> {
     let read = Kubeconfig::read_from(kubeconfig)
         .with_context(|| format!("failed to read {}", kubeconfig.display()))?;

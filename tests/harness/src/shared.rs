@@ -1,5 +1,5 @@
-//! The cluster that the tests of one run share, wherever it comes from. What a test does with it,
-//! and its namespace, are for others.
+//! The cluster that the tests of one run share, wherever it comes from. Namespaces and tests are
+//! handled elsewhere.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ use almanac_local::{log_tail, run_folder};
 /// A cluster for tests that keep to a namespace of their own.
 #[derive(Debug)]
 pub(crate) enum SharedCluster {
-    /// One that somebody named in `KUBECONFIG_TEST`. We know nothing about it.
+    /// One named in `KUBECONFIG_TEST`. Nothing is known about it.
     Foreign(PathBuf),
     /// One that the test command started for all test processes of this run.
     HandedOver(PathBuf),
@@ -23,7 +23,7 @@ pub(crate) enum SharedCluster {
     Started(ControlPlane),
 }
 
-/// Of all tests of a process. It is never dropped: the end of the process ends it.
+/// Shared by all tests of a process. It is never dropped; it ends with the process.
 static SHARED: OnceCell<SharedCluster> = OnceCell::const_new();
 
 impl SharedCluster {
@@ -55,12 +55,12 @@ impl SharedCluster {
         }
     }
 
-    /// Whether it is one of ours, which goes with the run and whose flags we know.
+    /// Whether it is one of ours, which ends with the run and whose flags are known.
     pub(crate) fn is_ours(&self) -> bool {
         !matches!(self, Self::Foreign(_))
     }
 
-    /// Whether somebody makes service accounts and replicas there.
+    /// Whether a controller manager creates service accounts and replicas there.
     pub(crate) fn has_controllers(&self) -> bool {
         let manager = Component::ControllerManager;
         match self {
@@ -70,7 +70,7 @@ impl SharedCluster {
         }
     }
 
-    /// Keeps its logs and returns their last lines; there are none of a cluster that isn't ours.
+    /// Keeps its logs and returns their last lines; a cluster that is not ours has none.
     pub(crate) fn report(&self, lines: usize) -> String {
         let Some(folder) = self.folder() else {
             return String::from("the logs of this cluster are not ours to read\n");

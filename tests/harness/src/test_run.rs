@@ -1,5 +1,5 @@
-//! Running one test against a cluster: what it is given, what is shown when it fails, and what is
-//! cleared away after it.
+//! Runs one test against a cluster: what it gets, what is shown when it fails, and what is cleaned
+//! up afterwards.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -28,7 +28,7 @@ pub type TestResult = Result<()>;
 
 /// How many lines of each log a failed test shows.
 const LINES: usize = 15;
-/// No test takes longer, not even one that is asked to watch ten minutes pass: it hangs.
+/// A test that takes longer hangs; even the ten-minute test does not.
 const AT_MOST: Duration = Duration::from_mins(15);
 const REPORT_WITHIN: Duration = Duration::from_secs(5);
 
@@ -38,7 +38,8 @@ static NUMBER: AtomicU32 = AtomicU32::new(0);
 static OWN_AT_ONCE: LazyLock<Semaphore> =
     LazyLock::new(|| Semaphore::new(own_at_once(available_kibibytes())));
 
-/// What a control plane takes at most in nearly all tests, with the replicas that it serves.
+/// The most memory that a control plane takes in nearly all tests, including the replicas it
+/// serves.
 const KIBIBYTES_EACH: usize = 1_500_000;
 
 /// As many as there is memory for; more than eight gain nothing on the machines that CI has.
@@ -46,14 +47,14 @@ fn own_at_once(available_kibibytes: Option<usize>) -> usize {
     available_kibibytes.map_or(4, |available| (available / KIBIBYTES_EACH).clamp(1, 8))
 }
 
-/// The memory that can be had without swapping; `None` on a system that does not say.
+/// The memory available without swapping; `None` if the system does not report it.
 fn available_kibibytes() -> Option<usize> {
     let told = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = told.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     line.split_whitespace().next()?.parse().ok()
 }
 
-/// What a test on the shared cluster is given: a namespace, and a client whose default it is.
+/// What a test on the shared cluster gets: a namespace, and a client whose default it is.
 pub struct SharedTest {
     cluster: &'static SharedCluster,
     client: Client,
@@ -63,9 +64,9 @@ pub struct SharedTest {
     simulators: Mutex<Vec<Arc<NodeSimulator>>>,
 }
 
-/// What a test with a control plane of its own is given.
+/// What a test with its own control plane gets.
 pub struct OwnTest {
-    /// The control plane, whose components the test may hurt.
+    /// The control plane, whose components the test may kill.
     pub plane: ControlPlane,
     client: Client,
 }
@@ -73,7 +74,7 @@ pub struct OwnTest {
 /// Runs a test in a new namespace of the shared cluster.
 ///
 /// The pods of the namespace go to the nodes the test asks for with [`SharedTest::nodes`], and no
-/// other pods do, so tests run in parallel without meeting.
+/// other pods do, so tests can run in parallel.
 pub fn on_shared_cluster(test: impl AsyncFnOnce(&SharedTest) -> TestResult) -> TestResult {
     let needs = needs::of_running_file(false, false)?;
     belongings::forget();
@@ -118,8 +119,8 @@ pub fn on_own_control_plane(
     })
 }
 
-/// Catches a panic, and ends a test that hangs: a request to a server that was stopped may never be
-/// answered, and nobody sees the logs of a test that does not end.
+/// Catches a panic, and ends a test that hangs: a request to a stopped server may never be
+/// answered, and the logs of a test that does not end are never shown.
 async fn contained(test: impl Future<Output = TestResult>) -> std::thread::Result<TestResult> {
     let limited = async {
         match tokio::time::timeout(AT_MOST, test).await {
@@ -130,7 +131,7 @@ async fn contained(test: impl Future<Output = TestResult>) -> std::thread::Resul
     AssertUnwindSafe(limited).catch_unwind().await
 }
 
-/// The test's own future stays on the test's own thread, where what it prints is kept for it.
+/// The test's future stays on the test's thread, where its output is captured.
 fn run(test: impl Future<Output = TestResult>) -> TestResult {
     tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
@@ -141,13 +142,13 @@ fn run(test: impl Future<Output = TestResult>) -> TestResult {
 }
 
 impl SharedTest {
-    /// A client with the rights of an administrator; its default namespace is the test's.
+    /// An administrator's client; its default namespace is the test's.
     #[must_use]
     pub fn client(&self) -> Client {
         self.client.clone()
     }
 
-    /// The namespace that is this test's alone.
+    /// The namespace of this test.
     #[must_use]
     pub fn namespace(&self) -> &str {
         &self.namespace
@@ -175,7 +176,7 @@ impl SharedTest {
         Kubectl::provide(&self.kubeconfig(), Some(&self.namespace)).await
     }
 
-    /// Access as a service account of this namespace, with its rights and no others.
+    /// Access as a service account of this namespace, with only its permissions.
     pub async fn service_account(&self, name: &str) -> Result<ServiceAccountAccess> {
         ServiceAccountAccess::grant(&self.kubeconfig(), &self.namespace, name).await
     }
@@ -197,7 +198,7 @@ impl SharedTest {
             .with_context(|| format!("failed to create namespace {namespace}"))?;
         let client = client_from(&kubeconfig, None, Some(&namespace)).await?;
         if cluster.has_controllers() {
-            // Pods are refused until the controller manager has made it.
+            // Pods are rejected until the controller manager has created it.
             let accounts: Api<ServiceAccount> = Api::default_namespaced(client.clone());
             await_condition("the namespace's service account", PATIENCE, async || {
                 let found = accounts.get_opt("default").await?;
@@ -221,7 +222,7 @@ impl SharedTest {
 
     async fn last_events(&self) -> Result<Vec<String>> {
         let events: Api<Event> = Api::default_namespaced(self.client.clone());
-        // A cluster in a bad way must not keep a failed test from ending.
+        // A broken cluster must not keep a failed test from ending.
         let all = ListParams::default();
         let list = tokio::time::timeout(REPORT_WITHIN, events.list(&all));
         let events = list.await.context("no answer in time")??.items;
@@ -240,7 +241,7 @@ impl SharedTest {
             .collect())
     }
 
-    /// A cluster of ours goes with the run, so there it is enough to have asked.
+    /// Our own cluster ends with the run, so there it is enough to send the request.
     async fn clear_away(&self) -> Result<()> {
         let namespaces: Api<Namespace> = Api::all(self.client.clone());
         namespaces.delete(&self.namespace, &DeleteParams::default()).await?;

@@ -1,7 +1,7 @@
 //! Random schedules, odd but well formed.
 //!
-//! They crowd where mistakes live: in the night hours in which clocks change, at the ends of
-//! months, in both day fields at once. A few never fire; those must be rejected.
+//! They concentrate where mistakes are likely: in the night hours in which clocks change, at the
+//! ends of months, in both day fields at once. A few never fire; those must be rejected.
 
 use fastrand::Rng;
 
@@ -76,7 +76,7 @@ fn cron(rng: &mut Rng) -> String {
             ["@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"];
         return macros[rng.usize(0..macros.len())].to_owned();
     }
-    // How often a field is left open: often for months, else next to nothing would fire.
+    // How often a field is left open: often for months, or almost nothing would fire.
     let fields = [
         cron_field(rng, &MINUTE, 10),
         cron_field(rng, &HOUR, 20),

@@ -1,4 +1,4 @@
-//! What is answered to a request.
+//! The response to a request.
 
 use std::time::Duration;
 
@@ -28,14 +28,14 @@ impl std::fmt::Display for Cut {
 
 impl std::error::Error for Cut {}
 
-/// A refusal, as an API server says it.
+/// A rejection, in the form of an API server.
 #[derive(Clone, Debug)]
 pub(crate) struct Refusal {
     code: StatusCode,
     message: String,
     reason: &'static str,
     details: Value,
-    /// Whether it is said in words alone, as of a path that leads nowhere.
+    /// Whether it is plain text, as for an unknown path.
     is_plain: bool,
 }
 
@@ -110,7 +110,7 @@ fn respond(code: StatusCode, body: Answer) -> Response<Answer> {
     response
 }
 
-/// All is well, and nothing comes.
+/// Success, without any further data.
 pub(crate) fn silence() -> Response<Answer> {
     let nothing = futures::stream::pending::<Result<Frame<Bytes>, Cut>>();
     respond(StatusCode::OK, StreamBody::new(nothing).boxed_unsync())
@@ -155,7 +155,7 @@ impl Store {
         self.object(key).map(AsRef::as_ref).ok_or_else(|| Refusal::not_found(kind, &key.name))
     }
 
-    /// Deletes an object, if it still is the one that is meant.
+    /// Deletes an object, if the preconditions hold.
     fn answer_delete(
         &mut self,
         key: &Key,
@@ -173,7 +173,7 @@ impl Store {
                     kind.name, key.name
                 );
                 let refusal = Refusal::new(StatusCode::CONFLICT, message);
-                // Here alone it is called by its kind.
+                // Only here it is named by its kind.
                 let mut refusal = refusal.about(&kind, &key.name);
                 refusal.details["kind"] = json!(kind.name);
                 return Err(refusal);
@@ -247,7 +247,8 @@ impl Store {
             described: self.kinds()[key.kind].clone(),
             namespace: key.namespace.clone(),
             after,
-            // Whoever knows more than there is waits for it, and is told how far it is.
+            // A request for a future version waits for it, and gets the current version in the
+            // message.
             version: after.min(now),
             lasts: Duration::from_secs(request.number("timeoutSeconds").unwrap_or(3600)),
             with_bookmarks: wants_bookmarks && self.has_bookmarks,
@@ -274,19 +275,19 @@ impl Store {
             return Err(Refusal::already_exists(kind, &key.name));
         }
         let mut object = request.body.clone();
-        // It is written by itself, once there is something to say.
+        // It is written separately, if it is not empty.
         object.as_object_mut().map(|fields| fields.remove("status"));
         Ok(self.written(key, object, request, StatusCode::CREATED))
     }
 
-    /// An update replaces what it is about; a patch is merged into it.
+    /// An update replaces the object; a patch is merged into it.
     fn change(&mut self, key: Key, request: &ReceivedRequest) -> Result<Response<Answer>, Refusal> {
         let kind = self.kinds()[key.kind].clone();
-        // Whoever knows an object by its uid does not mean another one.
+        // A request with a UID is only for the object with that UID.
         if let Some(uid) = request.body["metadata"]["uid"].as_str().filter(|_| request.is_update())
         {
             let now = self.object(&key).and_then(|it| it["metadata"]["uid"].as_str());
-            // An update makes a Lease that is missing, but not one that was meant to be there.
+            // An update creates a missing Lease, unless it carries a version.
             let now = now.or_else(|| (kind.name == "Lease").then_some(""));
             if let Some(now) = now.filter(|now| uid != *now) {
                 let message = format!(
@@ -357,7 +358,7 @@ impl Store {
     }
 }
 
-/// An object as it was asked for: its scale, its metadata, or all of it.
+/// An object in the requested form: its scale, its metadata, or all of it.
 fn shown(request: &ReceivedRequest, object: &Value) -> Value {
     let metadata = &object["metadata"];
     if request.subresource == "scale" {
@@ -380,7 +381,7 @@ fn shown(request: &ReceivedRequest, object: &Value) -> Value {
     object.clone()
 }
 
-/// An object as a list has it whose kind is Kubernetes' own.
+/// An object as in a list of a built-in kind.
 fn without_types(object: &Value) -> Value {
     let mut object = object.clone();
     if let Some(fields) = object.as_object_mut() {

@@ -1,4 +1,4 @@
-//! What is to go wrong, with which requests, and how often.
+//! Faults: what goes wrong, with which requests, and how often.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::{ReceivedRequest, Stub};
 
 type Fits = Box<dyn Fn(&ReceivedRequest) -> bool + Send + Sync>;
 
-/// Something that goes wrong, once unless said otherwise, with every request unless said otherwise.
+/// A fault that strikes once, with any request, unless stated otherwise.
 pub struct Fault {
     effect: Effect,
     fits: Vec<Fits>,
@@ -28,13 +28,13 @@ pub(crate) enum Effect {
 }
 
 impl Fault {
-    /// It is refused with this code, and these words.
+    /// It is rejected with this code and message.
     #[must_use]
     pub fn answer(code: StatusCode, message: impl Into<String>) -> Self {
         Self::of(Effect::Answer(Refusal::new(code, message)))
     }
 
-    /// It is refused with this code, and is to be tried again after so many seconds.
+    /// It is rejected with this code, with a `Retry-After` of this many seconds.
     #[must_use]
     pub fn wait(code: StatusCode, seconds: u32) -> Self {
         let refusal = Refusal::new(code, "try again later");
@@ -65,7 +65,7 @@ impl Fault {
         Self::of(Effect::Silence)
     }
 
-    /// Something happens just before it is carried out.
+    /// A concurrent change happens just before it is carried out.
     #[must_use]
     pub fn meanwhile(act: impl Fn(&Stub) + Send + Sync + 'static) -> Self {
         Self::of(Effect::Meanwhile(Arc::new(act)))
@@ -84,7 +84,7 @@ impl Fault {
         self.matching(move |request| request.path.contains(&part))
     }
 
-    /// Only with requests for which this holds.
+    /// Only with requests that match.
     #[must_use]
     pub fn matching(
         mut self,
@@ -94,14 +94,14 @@ impl Fault {
         self
     }
 
-    /// With so many requests, and then no more.
+    /// With this many requests, and then no more.
     #[must_use]
     pub fn times(mut self, times: usize) -> Self {
         self.times = times;
         self
     }
 
-    /// With all of them, until all is mended.
+    /// With all of them, until the faults are cleared.
     #[must_use]
     pub fn always(self) -> Self {
         self.times(usize::MAX)
@@ -111,7 +111,7 @@ impl Fault {
         Self { effect, fits: Vec::new(), times: 1 }
     }
 
-    /// What becomes of the request, if it is one of those.
+    /// What happens to a request, if the fault strikes it.
     pub(crate) fn strikes(&mut self, request: &ReceivedRequest) -> Option<Effect> {
         let strikes = self.times > 0 && self.fits.iter().all(|fits| fits(request));
         strikes.then(|| {

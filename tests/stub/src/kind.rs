@@ -1,4 +1,4 @@
-//! A kind of objects, as discovery tells it.
+//! A kind of objects, as in discovery.
 
 use serde_json::{Value, json};
 
@@ -46,7 +46,7 @@ impl Kind {
         self.api_version.split_once('/').map_or("", |(group, _)| group)
     }
 
-    /// Whether it is Kubernetes' own, and no custom resource.
+    /// Whether it is built in, and not a custom resource.
     pub(crate) fn is_built_in(&self) -> bool {
         !self.group().contains('.') || self.group().ends_with(".k8s.io")
     }

@@ -57,7 +57,7 @@ impl Stub {
         stub
     }
 
-    /// A client of it. Must be called within a runtime.
+    /// A client for it. Must be called within a runtime.
     #[must_use]
     pub fn client(&self) -> Client {
         let stub = self.clone();
@@ -93,28 +93,28 @@ impl Stub {
         Ok(self.lock().store.answer(&request))
     }
 
-    /// Has objects of this kind from now on.
+    /// Serves this kind from now on.
     pub fn serve(&self, kind: Kind) {
         self.lock().store.serve(kind);
     }
 
-    /// Has a kind in another version of its group from now on, and in no other.
+    /// Serves a kind in another version of its group from now on, and in no other.
     pub fn serve_in_version(&self, plural: &str, api_version: &str) {
         self.lock().store.serve_in_version(plural, api_version);
     }
 
-    /// Creates an object, or replaces it as a whole, on behalf of somebody else.
+    /// Creates an object, or replaces it as a whole, as another writer.
     ///
     /// # Panics
-    /// When nobody serves its kind.
+    /// If its kind is not served.
     pub fn put(&self, object: Value) {
         self.lock().store.put(object);
     }
 
-    /// Changes an object by a merge patch, on behalf of somebody else.
+    /// Changes an object by a merge patch, as another writer.
     ///
     /// # Panics
-    /// When there is no such object.
+    /// If there is no such object.
     #[expect(clippy::expect_used, reason = "a test that changes what is not there is wrong itself")]
     pub fn change(&self, plural: &str, namespace: &str, name: &str, patch: &Value) {
         let mut state = self.lock();
@@ -124,14 +124,14 @@ impl Stub {
         state.store.write(key, object);
     }
 
-    /// Deletes an object, if it is there, on behalf of somebody else.
+    /// Deletes an object, if it exists, as another writer.
     pub fn delete(&self, plural: &str, namespace: &str, name: &str) {
         let mut state = self.lock();
         let key = state.store.key(plural, namespace, name);
         state.store.delete(&key);
     }
 
-    /// An object as it is now.
+    /// The current state of an object.
     #[must_use]
     pub fn object(&self, plural: &str, namespace: &str, name: &str) -> Option<Value> {
         let state = self.lock();
@@ -139,50 +139,50 @@ impl Stub {
         state.store.object(&key).map(|object| Value::clone(object))
     }
 
-    /// Something goes wrong from now on. What was injected earlier comes first.
+    /// Injects a fault. Earlier ones come first.
     pub fn inject(&self, fault: Fault) {
         self.lock().faults.push(fault);
     }
 
-    /// Nothing goes wrong any more. A request that hangs does so still.
+    /// Removes all faults. Hanging requests keep hanging.
     pub fn mend(&self) {
         self.lock().faults.clear();
     }
 
-    /// Forgets what has changed until now: who watches from an earlier version, or goes on with a list
-    /// that was begun earlier, is told that it is gone.
+    /// Compacts the history: watches from an earlier version, and continued lists from before, are
+    /// answered with 410 Gone.
     pub fn compact(&self) {
         self.lock().store.compact();
     }
 
-    /// Ends all watches, as an API server does that is stopped in order.
+    /// Ends all watches, like an API server that is shut down.
     pub fn end_watches(&self) {
         self.lock().store.end_watches();
     }
 
-    /// Watches that are begun from now on tell nothing while nothing changes.
+    /// Watches that start from now on send nothing while nothing changes.
     pub fn tell_no_bookmarks(&self) {
         self.lock().store.has_bookmarks = false;
     }
 
-    /// What there is now, to be restored later.
+    /// A backup of the current state.
     #[must_use]
     pub fn back_up(&self) -> Backup {
         self.lock().store.back_up()
     }
 
-    /// Restores a backup: objects and versions are those of then. All watches end.
+    /// Restores a backup, with its objects and versions. All watches end.
     pub fn restore(&self, backup: &Backup) {
         self.lock().store.restore(backup);
     }
 
-    /// All requests so far, the first one first.
+    /// All requests so far, in order.
     #[must_use]
     pub fn requests(&self) -> Vec<Arc<ReceivedRequest>> {
         self.lock().requests.clone()
     }
 
-    /// The requests for which this holds.
+    /// The requests that match.
     #[must_use]
     pub fn requests_where(
         &self,
@@ -191,7 +191,7 @@ impl Stub {
         self.lock().requests.iter().filter(|request| fits(request)).cloned().collect()
     }
 
-    /// Forgets the requests so far.
+    /// Clears the recorded requests.
     pub fn forget_asked(&self) {
         self.lock().requests.clear();
     }

@@ -1,4 +1,4 @@
-//! A request, taken apart as an API server does.
+//! A request, parsed as an API server does.
 
 use http::Method;
 use http::header::ACCEPT;
@@ -6,7 +6,7 @@ use http::request::Parts;
 use serde_json::Value;
 use tokio::time::Instant;
 
-/// A request, as it was asked.
+/// A request as received.
 #[derive(Clone, Debug)]
 pub struct ReceivedRequest {
     /// When, by the runtime's clock.
@@ -15,13 +15,13 @@ pub struct ReceivedRequest {
     pub method: Method,
     /// Its path, without the query.
     pub path: String,
-    /// What was asked for besides, as it is written in the address.
+    /// Its query string.
     pub query: String,
-    /// What was sent; null when it was nothing, or no JSON.
+    /// Its body; null if it is empty or not JSON.
     pub body: Value,
     /// The group and the version of the path: `apps/v1`.
     pub(crate) api_version: String,
-    /// What stands in the path where a collection does: `deployments`.
+    /// The plural resource name in the path: `deployments`.
     pub(crate) plural: String,
     pub(crate) namespace: String,
     pub(crate) name: String,
@@ -68,18 +68,18 @@ impl ReceivedRequest {
         self.parameter("watch") == Some("true")
     }
 
-    /// Whether it is to change something.
+    /// Whether it is a write.
     #[must_use]
     pub fn is_write(&self) -> bool {
         self.method != Method::GET && !self.is_dry_run()
     }
 
-    /// Whether it is to replace an object as a whole.
+    /// Whether it is an update, which replaces an object as a whole.
     pub(crate) fn is_update(&self) -> bool {
         self.method == Method::PUT
     }
 
-    /// Whether it asks to change something, without a change.
+    /// Whether it is a dry run.
     #[must_use]
     pub fn is_dry_run(&self) -> bool {
         self.parameter("dryRun") == Some("All")

@@ -1,4 +1,4 @@
-//! The objects, their versions, and what has changed.
+//! The objects, their versions, and the history of changes.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use crate::kind::Kind;
 
-/// Where an object is. Objects of a kind stand together, and those of a namespace.
+/// The key of an object. Objects are grouped by kind and namespace.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Key {
     /// The position of its kind among those that are served.
@@ -18,7 +18,7 @@ pub(crate) struct Key {
     pub(crate) name: String,
 }
 
-/// A change as a watch tells it.
+/// A change as delivered by a watch.
 #[derive(Clone, Debug)]
 pub(crate) struct Change {
     pub(crate) version: u64,
@@ -32,23 +32,23 @@ pub(crate) struct Store {
     kinds: Vec<Kind>,
     objects: BTreeMap<Key, Arc<Value>>,
     version: u64,
-    /// What has changed after `compacted`.
+    /// The changes after `compacted`.
     changes: Vec<Change>,
     compacted: u64,
     watchers: Vec<UnboundedSender<Change>>,
     pub(crate) has_bookmarks: bool,
-    /// Lists as they were when they were begun, by the name that a token to go on has.
+    /// Snapshots of paged lists, by the name in their continue token.
     begun: BTreeMap<String, Listed>,
 }
 
-/// All that a list tells, whatever happens while its pages are fetched.
+/// The contents of a list, fixed while its pages are fetched.
 #[derive(Clone, Debug)]
 pub(crate) struct Listed {
     pub(crate) version: u64,
     pub(crate) objects: Arc<[Arc<Value>]>,
 }
 
-/// What there was at an instant.
+/// The state at an instant.
 #[derive(Clone, Debug)]
 pub struct Backup {
     objects: BTreeMap<Key, Arc<Value>>,
@@ -101,7 +101,7 @@ impl Store {
         self.objects.get(key)
     }
 
-    /// Begins a list of the objects of a kind, in a namespace or (when it is empty) in all.
+    /// Starts a list of the objects of a kind, in a namespace or (if it is empty) in all.
     pub(crate) fn begin_list(&self, kind: usize, namespace: &str) -> Listed {
         let of_kind = self.objects.iter().filter(|(key, _)| key.kind == kind);
         let wanted = of_kind.filter(|(key, _)| namespace.is_empty() || key.namespace == namespace);
@@ -109,14 +109,13 @@ impl Store {
         Listed { version: self.version, objects }
     }
 
-    /// A list that was begun, and how many of its objects have been told; nothing when that is no
-    /// longer known.
+    /// A started list, and how many of its objects have been sent; `None` if it has expired.
     pub(crate) fn go_on_with_list(&self, token: &str) -> Option<(Listed, usize)> {
         let (told, name) = token.split_once('-')?;
         Some((self.begun.get(name)?.clone(), told.parse().ok()?))
     }
 
-    /// The token with which a list goes on after so many objects.
+    /// The continue token of a list after this many objects.
     pub(crate) fn token(&mut self, kind: usize, listed: &Listed, told: usize) -> String {
         let name = format!("{kind}-{}-{}", listed.version, listed.objects.len());
         let token = format!("{told}-{name}");
@@ -135,7 +134,7 @@ impl Store {
         self.write(key, object);
     }
 
-    /// Writes an object as a whole, with a version of its own; not if nothing has changed.
+    /// Writes an object as a whole, with a new version unless nothing has changed.
     pub(crate) fn write(&mut self, key: Key, object: Value) -> Arc<Value> {
         let before = self.objects.get(&key);
         let version = self.version + 1;
@@ -202,7 +201,7 @@ impl Store {
         self.changes.push(change);
     }
 
-    /// What has changed after a version, and what will; nothing when that is no longer known.
+    /// The changes after a version, past and future; `None` if the version has expired.
     pub(crate) fn watch(&mut self, after: u64) -> Option<(Vec<Change>, UnboundedReceiver<Change>)> {
         if after < self.compacted {
             return None;
@@ -245,7 +244,7 @@ fn is_same(one: &Value, other: &Value) -> bool {
     without_version(one) == without_version(other)
 }
 
-/// A merge patch: what is null in it goes, and what is not named stays.
+/// A merge patch: null removes a field, and absent fields stay.
 pub(crate) fn merge(into: &mut Value, patch: &Value) {
     let Value::Object(patch) = patch else {
         *into = patch.clone();

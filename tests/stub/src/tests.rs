@@ -1,5 +1,5 @@
-//! That requests go wrong as they are told to. That the others are answered as an API server does is
-//! held against one, in `tests/cluster_own_api_agreement.rs`.
+//! Tests of the faults. That all other requests are answered like by an API server is tested against
+//! one, in `tests/cluster_own_api_agreement`.
 
 use almanac_fixtures::objects;
 use http::StatusCode;

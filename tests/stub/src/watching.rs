@@ -13,25 +13,25 @@ use crate::answers::{Answer, Cut, Refusal};
 use crate::kind::Kind;
 use crate::store::Change;
 
-/// An API server tells every minute how far a watch is, and once more before it ends.
+/// An API server sends a bookmark every minute, and one before a watch ends.
 const BOOKMARKS_EVERY: Duration = Duration::from_mins(1);
 const BEFORE_THE_END: Duration = Duration::from_secs(2);
 
-/// What is watched, and how.
+/// The parameters of a watch.
 pub(crate) struct Watched {
     pub(crate) kind: usize,
     pub(crate) described: Kind,
     pub(crate) namespace: String,
-    /// Changes after this version are told.
+    /// Changes after this version are delivered.
     pub(crate) after: u64,
-    /// The version up to which all is told.
+    /// The version up to which everything is delivered.
     pub(crate) version: u64,
     pub(crate) lasts: Duration,
     pub(crate) with_bookmarks: bool,
 }
 
 impl Watched {
-    /// Whether the change is told.
+    /// Whether the change is delivered.
     fn has(&self, change: &Change) -> bool {
         let is_there = self.namespace.is_empty() || self.namespace == change.key.namespace;
         change.key.kind == self.kind && is_there && change.version > self.after
@@ -50,7 +50,7 @@ fn line(of: &str, object: &Value) -> Bytes {
     format!("{}\n", json!({ "type": of, "object": object })).into()
 }
 
-/// A watch from a version that is no longer known: it says so, and ends.
+/// A watch from an expired version: it says so, and ends.
 pub(crate) fn gone(version: u64) -> Answer {
     let message = format!("too old resource version: {version}");
     let refusal = Refusal::new(http::StatusCode::GONE, message);
@@ -58,7 +58,7 @@ pub(crate) fn gone(version: u64) -> Answer {
     StreamBody::new(stream::iter(lines)).boxed_unsync()
 }
 
-/// A watch: what is known already, and what comes.
+/// A watch: the known changes, and those to come.
 pub(crate) fn watch(
     watched: Watched,
     known: Vec<Change>,
@@ -103,7 +103,7 @@ impl Watching {
                     if self.watched.has(&change) {
                         return Some(self.told(&change));
                     }
-                    // Bookmarks tell versions in which nothing has changed that is watched.
+                    // Bookmarks also cover versions of unrelated changes.
                     self.watched.version = self.watched.version.max(change.version);
                 }
                 () = sleep_until(self.bookmark), if self.watched.with_bookmarks => {

@@ -1,7 +1,7 @@
-//! `cargo xtask arch`: the rules of ARCHITECTURE.md that a machine can see.
+//! `cargo xtask arch`: the rules of ARCHITECTURE.md that a machine can check.
 //!
-//! This file reads the workspace and prints the findings. Each rule is a pure function over what
-//! was read, in a file of its own, and its tests show each violation being caught.
+//! This file reads the workspace and prints the findings. Each rule is a pure function of the
+//! workspace, in its own file, and its tests show that violations are caught.
 
 mod arrows;
 mod documents;
@@ -28,7 +28,7 @@ pub(super) const RECIPE: Recipe = Recipe {
     run,
 };
 
-/// Something a rule has to say about a place.
+/// A violation of a rule at a location.
 #[derive(Debug, PartialEq, Eq)]
 struct Finding {
     severity: Severity,

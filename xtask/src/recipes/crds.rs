@@ -1,4 +1,4 @@
-//! `cargo xtask crds`: writes `deploy/crds` and the page of findings anew from the code.
+//! `cargo xtask crds`: regenerates `deploy/crds` and the page of findings from the code.
 
 use super::Recipe;
 use crate::run::{Run, Step};

@@ -1,4 +1,4 @@
-//! `cargo xtask lint`: formatting, clippy, rustdoc, and the rules for what we depend on.
+//! `cargo xtask lint`: formatting, clippy, rustdoc, and the rules for dependencies.
 //!
 //! Advisories are left out: their database cannot be fetched everywhere.
 

@@ -1,8 +1,8 @@
 //! `cargo xtask test`: every test of the workspace, from the quickest kind to the slowest.
 //!
-//! A test that needs a real cluster stands in a file `tests/cluster_*.rs`, in any package. Such a
-//! test is run, or it is named as not run; it never skips itself in silence. How a cluster comes to
-//! be is the harness's affair.
+//! A test that needs a real cluster is in a file `tests/cluster_*.rs`, in any package. Such a test
+//! is run, or it is listed as not run; it never skips itself silently. How a cluster is created is
+//! up to the harness.
 
 mod harness;
 
@@ -25,7 +25,7 @@ pub(super) const RECIPE: Recipe =
 /// What the file name of a real-cluster test begins with.
 const CLUSTER: &str = "cluster_";
 
-/// The variable that names a cluster somebody else keeps for the tests.
+/// The variable that names an existing cluster for the tests.
 const FOREIGN_CLUSTER: &str = "KUBECONFIG_TEST";
 
 /// How many tests of one file run at a time.
@@ -54,8 +54,8 @@ fn run(run: &mut Run) -> anyhow::Result<()> {
     if can_run.is_empty() {
         return Ok(());
     }
-    // When nothing is left out, one call of cargo runs it all: each further call with other kinds
-    // of targets would compile the dependencies anew, with other features.
+    // When nothing is left out, a single cargo call runs everything: another call with other kinds
+    // of targets would recompile the dependencies with other features.
     let all = can_run == cluster;
     let step = cargo_test(run, &[], if all { &[] } else { &can_run });
     let title = if all { "all tests" } else { "real-cluster tests" };
@@ -70,8 +70,8 @@ fn run_without_cluster(run: &mut Run, plain: &[String]) {
     run.step("documentation examples", &examples);
 }
 
-/// The harness, and the real-cluster tests that can run here; the others are named. `None` when
-/// there is no harness to ask.
+/// The harness, and the real-cluster tests that can run here; the others are listed. `None` if the
+/// harness cannot be built.
 fn what_can_run(run: &mut Run, tests: &[String]) -> anyhow::Result<Option<(Harness, Vec<String>)>> {
     println!("\n== real-cluster tests: what can run here?");
     let harness = Harness::build(&run.workspace, tests);
@@ -93,7 +93,7 @@ fn what_can_run(run: &mut Run, tests: &[String]) -> anyhow::Result<Option<(Harne
     Ok(Some((harness, can_run)))
 }
 
-/// Runs a step with a control plane held up for all its tests to share.
+/// Runs a step with a control plane that all its tests share.
 fn run_on_cluster(
     run: &mut Run,
     harness: &Harness,
@@ -143,7 +143,7 @@ fn cargo_test(run: &Run, kinds: &[&str], tests: &[String]) -> Step {
 /// The names of the integration tests: those that need a real cluster, and the others.
 fn integration_tests(workspace: &Workspace) -> (Vec<String>, Vec<String>) {
     let names = workspace.targets("test").map(|(_, target)| target.name.clone());
-    // In order, and each once: two packages may have a file of the same name.
+    // Sorted and deduplicated: two packages may have a file of the same name.
     let names: BTreeSet<String> = names.collect();
     names.into_iter().partition(|name| name.starts_with(CLUSTER))
 }

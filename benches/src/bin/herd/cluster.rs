@@ -1,5 +1,5 @@
-//! Against a real etcd and API server: the first start, the start after which nothing is to be
-//! written, and the minute in which everything is due.
+//! Against a real etcd and API server: the first start, a restart that must write nothing, and the
+//! minute in which everything is due.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -20,7 +20,7 @@ use crate::figures::{load, spread};
 use crate::objects::{AFTER, TARGETS, firing};
 use crate::processes::Processes;
 
-/// What a process has after a start is looked at when it has come to rest.
+/// A process is measured after a start once it has come to rest.
 const AT_REST_AFTER: Duration = Duration::from_secs(5);
 
 #[derive(Args)]
@@ -29,7 +29,7 @@ pub(crate) struct Cluster {
     #[arg(long, value_name = "N", default_value_t = 10_000)]
     rules: usize,
 
-    /// How many writes the controller may have under way at once; a run for each
+    /// How many writes the controller may have in flight at once; a run for each
     #[arg(long, value_name = "N,…", value_delimiter = ',', default_value = "32")]
     writes_at_once: Vec<usize>,
 
@@ -155,7 +155,7 @@ async fn await_listed(changes: &mut Changes) -> Result<()> {
     bail!("the watch ended")
 }
 
-/// How long after the boundary each target was seen to have changed.
+/// How long after the boundary the change of each target was observed.
 async fn lags(changes: &mut Changes, rules: usize, boundary: Timestamp) -> Result<Vec<Duration>> {
     let mut lags = Vec::with_capacity(rules);
     while lags.len() < rules {
@@ -180,7 +180,7 @@ async fn requests_since(client: &Client, before: &Exposition) -> Result<Expositi
     Ok(requests(client).await?.since(before))
 }
 
-/// What was asked of the API server about the objects of the herd.
+/// The requests to the API server about the objects of the herd.
 fn print_requests(requests: &Exposition) {
     println!("  requests as the API server counts them, from armed until all was written:");
     for (sample, more) in requests.samples() {

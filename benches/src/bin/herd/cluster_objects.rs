@@ -1,4 +1,4 @@
-//! The herd in a real API server: made, set back, and looked at afterwards.
+//! The herd in a real API server: created, reset, and checked afterwards.
 
 use almanac_api::objects::custom_resources;
 use anyhow::{Context as _, Result, ensure};
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::objects::{self, AFTER, BEFORE, POLICIES, TARGETS};
 
-/// How many requests of ours are under way at once.
+/// How many of our requests are in flight at once.
 const AT_ONCE: usize = 64;
 
 /// Defines the kinds, and waits until they are served.
@@ -38,7 +38,7 @@ pub(crate) async fn define(client: &Client) -> Result<()> {
     Ok(())
 }
 
-/// Makes so many targets, and a policy for each.
+/// Creates this many targets, and a policy for each.
 pub(crate) async fn create(client: &Client, rules: usize) -> Result<()> {
     let kinds = [
         (
@@ -91,7 +91,7 @@ where
     stream::iter(0..rules).map(send).buffer_unordered(AT_ONCE).try_collect().await
 }
 
-/// Looks whether every target has its replicas, and every status has the firing.
+/// Checks that every target has its replicas, and every status has the firing.
 pub(crate) async fn check_carried_out(
     client: &Client,
     rules: usize,

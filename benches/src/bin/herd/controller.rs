@@ -1,4 +1,4 @@
-//! The controller under measurement: started, and asked how far it is.
+//! The controller under measurement: starts it and reads its progress.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -14,21 +14,21 @@ use crate::objects::offset_to_show;
 
 /// Longer than anything here takes on a busy machine.
 const PATIENCE: Duration = Duration::from_mins(5);
-/// Between two looks at the metrics, which are counted out when they are asked for.
+/// The interval between two scrapes, which are expensive.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 
-/// What is handed on to the controller.
+/// Options passed on to the controller.
 #[derive(Args, Clone)]
 pub(crate) struct WriteLimits {
-    /// How many writes the controller may have under way at once
+    /// How many writes the controller may have in flight at once
     #[arg(long, value_name = "N", default_value_t = 32)]
     pub(crate) writes_at_once: usize,
 
-    /// How many it may begin in a second
+    /// How many it may start per second
     #[arg(long, value_name = "N")]
     pub(crate) writes_per_second: Option<f64>,
 
-    /// How many it may begin at once after a quiet time
+    /// How many it may start at once after a quiet time
     #[arg(long, value_name = "N", requires = "writes_per_second")]
     pub(crate) write_burst: Option<u32>,
 }
@@ -76,7 +76,7 @@ impl Controller {
         self.program.id().context("the controller does not run")
     }
 
-    /// When the machine's clock shows what the policies' clock shows at that instant.
+    /// The system time at which the policies' clock shows that instant.
     pub(crate) fn on_this_machine(&self, instant: Timestamp) -> Result<Timestamp> {
         Ok(instant.checked_sub(self.offset)?)
     }
@@ -88,7 +88,7 @@ impl Controller {
         Ok(Exposition::read(&body, &["almanac_"]))
     }
 
-    /// Waits until its metrics are so; returns how long after the start that was.
+    /// Waits until its metrics satisfy a condition; returns how long after the start that was.
     pub(crate) async fn await_metrics(
         &self,
         what: &str,
@@ -96,7 +96,7 @@ impl Controller {
     ) -> Result<Duration> {
         let until = Instant::now() + PATIENCE;
         loop {
-            // It does not listen at once.
+            // It does not listen immediately.
             if let Ok(metrics) = self.metrics().await
                 && are_so(&metrics)
             {
@@ -110,7 +110,7 @@ impl Controller {
         }
     }
 
-    /// Waits until so many rules wait for their firing.
+    /// Waits until this many rules are armed.
     pub(crate) async fn await_armed(&self, rules: usize) -> Result<Duration> {
         let all = count(rules);
         self.await_metrics("all rules to be armed", |metrics| {
@@ -119,7 +119,7 @@ impl Controller {
         .await
     }
 
-    /// Waits until so many statuses have been written in all.
+    /// Waits until this many statuses have been written in total.
     pub(crate) async fn await_statuses(&self, statuses: f64) -> Result<Duration> {
         self.await_metrics("all statuses to be written", |metrics| {
             writes(metrics, "status") >= statuses
@@ -137,7 +137,7 @@ impl Controller {
         Ok(format!("{:.1} MB, at most {:.1} MB", megabytes(now), megabytes(most)))
     }
 
-    /// Asks it to end, and waits until it has.
+    /// Shuts it down and waits until it has ended.
     pub(crate) async fn stop(self) -> Result<()> {
         let ended = self.program.stop().await?;
         ensure!(ended.success(), "the controller ended with {ended}");

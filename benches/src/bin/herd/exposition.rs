@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// The samples of an exposition, by name and labels as they stand there.
+/// The samples of an exposition, by name and labels as written there.
 #[derive(Default)]
 pub(crate) struct Exposition {
     samples: BTreeMap<String, f64>,
@@ -31,7 +31,7 @@ impl Exposition {
         self.samples.iter().filter(|(sample, _)| fits(sample)).map(|(_, value)| value).sum()
     }
 
-    /// What has been added since, without what has not.
+    /// The increase since then, without unchanged samples.
     pub(crate) fn since(&self, before: &Self) -> Self {
         let grown = self.samples.iter().filter_map(|(name, value)| {
             let more = value - before.samples.get(name).copied().unwrap_or_default();

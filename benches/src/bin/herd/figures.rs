@@ -1,4 +1,4 @@
-//! How figures are summed up and printed.
+//! How figures are summarized and printed.
 
 use std::time::Duration;
 
@@ -30,13 +30,13 @@ pub(crate) fn megabytes(bytes: u64) -> f64 {
     bytes / 1_048_576.0
 }
 
-/// How many of something as a number to calculate with.
+/// A count as a number to calculate with.
 #[expect(clippy::cast_precision_loss, reason = "there are far fewer than 2^52")]
 pub(crate) fn count(number: usize) -> f64 {
     number as f64
 }
 
-/// What else the machine is doing: how many processes want to run, over the last minute.
+/// The load of the machine: how many processes wanted to run over the last minute.
 pub(crate) fn load() -> Result<String> {
     let load = std::fs::read_to_string("/proc/loadavg")?;
     Ok(load.split(' ').next().unwrap_or_default().to_owned())

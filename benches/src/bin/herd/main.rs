@@ -1,7 +1,7 @@
-//! A herd: many cron rules, each with a target of its own, due in the same minute. What
-//! `almanac controller` takes for them, in time, memory, requests and processor time.
+//! A herd: many cron rules, each with a target of its own, due in the same minute. Measures the
+//! time, memory, requests and CPU time that `almanac controller` needs for them.
 //!
-//! It prints figures and passes no judgement; it fails when something was not carried out. It runs
+//! It prints figures and does not judge them; it fails if something was not carried out. It runs
 //! the `almanac` that was built beside it:
 //!
 //! `cargo build --release -p almanac && cargo run --release -p almanac-benches --bin herd -- cluster`
@@ -28,7 +28,7 @@ struct Arguments {
     #[command(subcommand)]
     against: Against,
 
-    /// The release binary to measure [default: the `almanac` beside this program]
+    /// The release binary to measure [default: the `almanac` next to this program]
     #[arg(long, value_name = "FILE", global = true)]
     almanac: Option<PathBuf>,
 }

@@ -1,4 +1,4 @@
-//! The memory that armed rules take, once their statuses are written and all is at rest.
+//! The memory that armed rules take, once their statuses are written and everything is idle.
 
 use std::path::Path;
 use std::time::Duration;

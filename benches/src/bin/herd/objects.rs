@@ -1,4 +1,4 @@
-//! The objects of a herd, and the instants it is about.
+//! The objects of a herd, and its instants.
 //!
 //! Every rule is due at three in the morning UTC. The policies' clock is shifted so that this is
 //! when the measurement wants it.

@@ -1,4 +1,4 @@
-//! What processes use of the processors.
+//! The CPU time of processes.
 
 use std::time::{Duration, Instant};
 
@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result};
 
 use crate::figures::count;
 
-/// Processes by name, and the processor time they had used when this was made.
+/// Processes by name, with the CPU time they had used at the time of the snapshot.
 pub(crate) struct Processes {
     began: Instant,
     processes: Vec<(&'static str, u32, Duration)>,
@@ -24,7 +24,7 @@ impl Processes {
         self.began.elapsed()
     }
 
-    /// The processor time of each since then.
+    /// The CPU time of each since then.
     pub(crate) fn used(&self) -> Result<Vec<(&'static str, Duration)>> {
         let used = |(name, id, before): &(&'static str, u32, Duration)| {
             Ok((*name, processor_time(*id)?.saturating_sub(*before)))
@@ -32,7 +32,7 @@ impl Processes {
         self.processes.iter().map(used).collect()
     }
 
-    /// A line on what each has used since then, and how much of all processors that is.
+    /// A line with what each has used since then, and the share of all CPUs.
     pub(crate) fn line(&self) -> Result<String> {
         let elapsed = self.elapsed().as_secs_f64();
         let processors = count(std::thread::available_parallelism()?.get());

@@ -24,7 +24,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Serves so many rules and targets.
+    /// Serves this many rules and targets.
     pub(crate) async fn start(rules: usize) -> Result<Self> {
         let stub = herd_of(rules);
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
@@ -68,7 +68,7 @@ fn herd_of(rules: usize) -> Stub {
     stub
 }
 
-/// Of the size that such objects have.
+/// Of a realistic size.
 fn metadata(number: usize, created: &str) -> Value {
     let owned = json!({ "f:spec": {
         "f:replicas": {}, "f:rules": {}, "f:scaleTargetRef": {}, "f:type": {}, "f:id": {},
@@ -100,12 +100,12 @@ fn write_kubeconfig(file: &Path, address: SocketAddr) -> Result<()> {
 
 async fn accept(listener: TcpListener, stub: Stub) {
     while let Ok((connection, _)) = listener.accept().await {
-        // A small answer waits for nothing.
+        // A small response is sent without delay.
         let _ = connection.set_nodelay(true);
         let stub = stub.clone();
         tokio::spawn(async move {
             let service = service_fn(|request| stub.answer(request));
-            // Whoever hangs up has what it wanted.
+            // A client that disconnects has what it wanted.
             let _ = http1::Builder::new().serve_connection(TokioIo::new(connection), service).await;
         });
     }

@@ -1,4 +1,4 @@
-//! Against the stub: a herd with nothing in its way but the controller and its own limits.
+//! Against the stub: a herd limited only by the controller.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -60,7 +60,7 @@ impl Stubbed {
         let processes = Processes::look(&ours)?;
         controller.await_statuses(count(self.rules)).await?;
         let used = processes.line()?;
-        // What is told last goes on for a while.
+        // The last Events take a while.
         tokio::time::sleep(Duration::from_secs(2)).await;
         println!("  memory {}", controller.memory()?);
         controller.stop().await?;
@@ -71,7 +71,7 @@ impl Stubbed {
 fn print(stub: &Stub, boundary: Timestamp, used: &str) -> Result<()> {
     let (now, read_at) = (Timestamp::now(), Instant::now());
     for (what, path) in [("applied", "/scale"), ("recorded", "/status")] {
-        // What was refused was asked for again, so the last request for an object counts.
+        // A rejected request was retried, so the last request for an object counts.
         let asked = stub.requests_where(|it| it.method == Method::PATCH && it.path.ends_with(path));
         let last: BTreeMap<&str, Instant> = asked.iter().map(|it| (&*it.path, it.at)).collect();
         let lags: Result<Vec<Duration>> = last

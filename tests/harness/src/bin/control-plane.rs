@@ -1,6 +1,6 @@
-//! The harness for whoever is not a test: `check` says which real-cluster tests can run, `build`
-//! fetches and builds what they use, and `up` holds a control plane for a whole test run, or for a
-//! person, until its standard input ends or it gets a signal.
+//! The harness outside of tests: `check` says which real-cluster tests can run, `build` fetches and
+//! builds what they use, and `up` holds a control plane for a whole test run, or for interactive
+//! use, until its standard input ends or it gets a signal.
 
 use std::io::Write as _;
 use std::process::ExitCode;

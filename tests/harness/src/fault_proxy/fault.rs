@@ -1,4 +1,4 @@
-//! What is to go wrong, with which requests, and how often. Doing it is `forward`'s.
+//! Faults: what goes wrong, with which requests, and how often. `forward` carries them out.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,14 +15,14 @@ use almanac_local::{Observation, PATIENCE, await_condition};
 
 type Fits = Box<dyn Fn(&RecordedRequest) -> bool + Send + Sync>;
 
-/// Something that goes wrong, once unless said otherwise, with every request unless said otherwise.
+/// A fault that strikes once, with any request, unless stated otherwise.
 pub struct Fault {
     effect: Effect,
     fits: Vec<Fits>,
     times: usize,
 }
 
-/// What becomes of a request.
+/// What happens to a request.
 #[derive(Clone, Debug)]
 pub(super) enum Effect {
     /// It gets this answer, and the API server never hears of it.
@@ -31,9 +31,9 @@ pub(super) enum Effect {
     LoseAnswer,
     /// The connection is cut before the API server hears of it.
     Refuse,
-    /// It waits, unheard of, until it is released; then it is handed on.
+    /// It waits until it is released; then it is forwarded.
     Hang,
-    /// It is handed on after a while.
+    /// It is forwarded after a delay.
     Delay(Duration),
 }
 
@@ -56,13 +56,14 @@ impl Fault {
         Self::of(Effect::Refuse)
     }
 
-    /// The request waits until [`Injected::release`]; then it is handed on as if it came just now.
+    /// The request waits until [`Injected::release`]; then it is forwarded as if it had just
+    /// arrived.
     #[must_use]
     pub fn hang() -> Self {
         Self::of(Effect::Hang)
     }
 
-    /// The request is handed on after a while.
+    /// The request is forwarded after a delay.
     #[must_use]
     pub fn delay(by: Duration) -> Self {
         Self::of(Effect::Delay(by))
@@ -81,7 +82,7 @@ impl Fault {
         self.matching(move |request| request.path.contains(&part))
     }
 
-    /// Only with requests for which this holds. Nothing has been answered when it is asked.
+    /// Only with requests that match. Called before anything is answered.
     #[must_use]
     pub fn matching(
         mut self,
@@ -91,7 +92,7 @@ impl Fault {
         self
     }
 
-    /// With so many requests, and then no more.
+    /// With this many requests, and then no more.
     #[must_use]
     pub fn times(mut self, times: usize) -> Self {
         self.times = times;
@@ -208,13 +209,13 @@ struct State {
 }
 
 impl Injected {
-    /// How many requests it took so far.
+    /// How many requests it has struck so far.
     #[must_use]
     pub fn taken(&self) -> usize {
         self.state.taken.load(Ordering::SeqCst)
     }
 
-    /// Waits until it has taken so many requests.
+    /// Waits until it has struck this many requests.
     pub async fn await_taken(&self, times: usize) -> Result<()> {
         await_condition(&format!("a fault to take {times} requests"), PATIENCE, async || {
             let taken = self.taken();
@@ -223,35 +224,35 @@ impl Injected {
         .await
     }
 
-    /// Lets the requests that hang go on, and takes no more.
+    /// Releases the hanging requests, and strikes no more.
     pub fn release(&self) {
         self.withdraw();
         self.state.is_released.send_replace(true);
     }
 
-    /// Takes no more requests. Those that hang go on hanging.
+    /// Strikes no more requests. Those that hang keep hanging.
     pub fn withdraw(&self) {
         self.state.left.store(0, Ordering::SeqCst);
     }
 }
 
-/// A request's fault: what happens, and the word that ends a hang.
+/// A request's fault: what happens, and the signal that ends a hang.
 #[derive(Debug)]
 pub(super) struct Taken {
     pub(super) effect: Effect,
-    /// Held, for the list lets go of a fault that has had its requests, and tests may too.
+    /// Kept alive, because the list drops a fault that is used up, and tests may, too.
     state: Arc<State>,
 }
 
 impl Taken {
-    /// Waits, for as long as need be, until the requests that hang are let go on.
+    /// Waits as long as needed until hanging requests are released.
     pub(super) async fn released(&self) -> Result<()> {
         self.state.is_released.subscribe().wait_for(|is_released| *is_released).await?;
         Ok(())
     }
 }
 
-/// The faults that were injected, in that order.
+/// The injected faults, in order.
 #[derive(Debug, Default)]
 pub(super) struct Faults {
     list: Mutex<Vec<(Fault, Arc<State>)>>,
@@ -268,7 +269,7 @@ impl Faults {
         Injected { state }
     }
 
-    /// The fault for a request, which has one request less left then.
+    /// The fault for a request; uses up one of its strikes.
     pub(super) fn take_for(&self, request: &RecordedRequest) -> Option<Taken> {
         let mut list = self.lock();
         list.retain(|(_, state)| state.left.load(Ordering::SeqCst) > 0);

@@ -1,4 +1,5 @@
-//! One request through the proxy: recorded, perhaps spoilt, handed on, and its answer handed back.
+//! One request through the proxy: records it, perhaps injects a fault, forwards it, and returns the
+//! response.
 
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ use kube::client::Body;
 use super::Service;
 use super::fault::Effect;
 
-/// What belongs to one connection and not to the request, and the credentials: the proxy has its
+/// Headers that belong to the connection and not to the request, and credentials: the proxy has its
 /// own for the API server.
 const OF_THE_CONNECTION: [header::HeaderName; 6] = [
     header::HOST,
@@ -22,7 +23,7 @@ const OF_THE_CONNECTION: [header::HeaderName; 6] = [
     header::UPGRADE,
 ];
 
-/// Answers a request. An error cuts the connection without an answer.
+/// Answers a request. An error cuts the connection without a response.
 pub(super) async fn answer(
     service: Arc<Service>,
     request: Request<Incoming>,
@@ -41,7 +42,7 @@ pub(super) async fn answer(
         }
         Effect::Refuse => bail!("refused on purpose"),
         Effect::LoseAnswer => {
-            // The API server begins its answer once the work is done.
+            // The API server starts its response once the work is done.
             let lost = ask_api_server(&service, number, request).await?;
             drop(lost);
             bail!("the answer was lost on purpose")
@@ -69,7 +70,7 @@ async fn hand_on(
     Ok(response)
 }
 
-/// When the program hangs up meanwhile, this is dropped, and the request with it.
+/// When the program disconnects meanwhile, this is dropped, and the request with it.
 async fn ask_api_server(
     service: &Service,
     number: u64,

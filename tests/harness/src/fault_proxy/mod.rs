@@ -1,6 +1,6 @@
-//! A server between a program and the API server that goes wrong on request: it listens, cuts
-//! connections and goes away. What becomes of a single request is in `forward`, what is to go wrong
-//! in `fault`, what was asked in `record`.
+//! A server between a program and the API server that injects faults: it listens, cuts connections
+//! and goes down. A single request is handled in `forward`, faults are in `fault`, recorded
+//! requests in `request_log`.
 
 mod fault;
 mod forward;
@@ -26,15 +26,14 @@ use self::fault::Faults;
 use self::request_log::RequestLog;
 use almanac_local::{ReservedPort, RunFolder};
 
-/// As many connections as an API server would let wait.
+/// The backlog of an API server.
 const BACKLOG: u32 = 1024;
 
-/// A plain HTTP server on loopback that hands every request on to an API server, with the rights
-/// of the client it was started with, unless a [`Fault`] says otherwise.
+/// A plain HTTP server on loopback that forwards every request to an API server, with the
+/// permissions of the client it was started with, unless a [`Fault`] says otherwise.
 ///
-/// Answers are handed back as they come, so a watch is a watch. When the program hangs up, its
-/// request to the API server ends too. Connections that change their protocol (exec, attach,
-/// port-forward) do not pass.
+/// Responses are streamed, so watches work. When the program disconnects, its request to the API
+/// server ends, too. Protocol upgrades (exec, attach, port-forward) are not supported.
 #[derive(Debug)]
 pub struct FaultProxy {
     service: Arc<Service>,
@@ -43,7 +42,7 @@ pub struct FaultProxy {
     folder: RunFolder,
 }
 
-/// What the connections have in common.
+/// The state that all connections share.
 struct Service {
     api_server: Client,
     faults: Faults,
@@ -52,7 +51,7 @@ struct Service {
 }
 
 impl FaultProxy {
-    /// Starts one. What comes through it is asked with the client's rights.
+    /// Starts one. Its requests have the client's permissions.
     ///
     /// It lives on the runtime it is started on.
     pub fn start(api_server: Client) -> Result<Self> {
@@ -85,7 +84,7 @@ impl FaultProxy {
         Ok(proxy)
     }
 
-    /// Where it listens.
+    /// The address it listens on.
     #[must_use]
     pub fn url(&self) -> String {
         format!("http://127.0.0.1:{}", self.port.number())
@@ -98,20 +97,20 @@ impl FaultProxy {
         self.folder.path().join("proxy.kubeconfig")
     }
 
-    /// Has something go wrong. Of several faults that fit a request, the one that was injected
-    /// first counts, until it has had its number of requests.
+    /// Injects a fault. Of several faults that match a request, the first injected one counts,
+    /// until it is used up.
     #[must_use = "a fault that nobody asks about may never have happened"]
     pub fn inject(&self, fault: Fault) -> Injected {
         self.service.faults.add(fault)
     }
 
-    /// All that was asked since the start, or since it was last cleared, in the order of arrival.
+    /// All requests since the start, or since the log was last cleared, in order of arrival.
     #[must_use]
     pub fn requests(&self) -> Vec<RecordedRequest> {
         self.service.log.all()
     }
 
-    /// Those of them that ask for a change, but for the upkeep of leases.
+    /// All writes except for those of leases.
     #[must_use]
     pub fn writes(&self) -> Vec<RecordedRequest> {
         let mut requests = self.requests();
@@ -119,7 +118,7 @@ impl FaultProxy {
         requests
     }
 
-    /// Forgets what was asked. What is still unanswered is not recorded again.
+    /// Clears the log. Requests in flight are not recorded again.
     pub fn clear(&self) {
         self.service.log.clear();
     }
@@ -130,8 +129,8 @@ impl FaultProxy {
         self.service.connections().iter().filter(|connection| !connection.is_finished()).count()
     }
 
-    /// Cuts every connection there is, watches and half-given answers too, and waits until they are
-    /// gone. New ones are welcome. Returns how many there were.
+    /// Cuts every open connection, including watches and partial responses, and waits until they
+    /// are gone. New ones are accepted. Returns how many there were.
     pub async fn cut_all(&self) -> usize {
         let connections = std::mem::take(&mut *self.service.connections());
         let mut cut = 0;
@@ -140,14 +139,14 @@ impl FaultProxy {
             connection.abort();
         }
         for connection in connections {
-            // That it was cut is all it could say.
+            // It could only say that it was cut.
             let _ = connection.await;
         }
         cut
     }
 
-    /// Is away, as an API server that does not run: every connection is cut, and new ones are
-    /// refused. The port stays its own.
+    /// Goes down, like an API server that does not run: every connection is cut, and new ones are
+    /// refused. The port stays reserved.
     pub async fn block(&self) {
         let listening = self.listening().take();
         if let Some(listening) = listening {
@@ -157,7 +156,7 @@ impl FaultProxy {
         self.cut_all().await;
     }
 
-    /// Is back after [`Self::block`].
+    /// Comes back after [`Self::block`].
     pub fn unblock(&self) -> Result<()> {
         let mut listening = self.listening();
         if listening.is_none() {
@@ -202,7 +201,7 @@ impl std::fmt::Debug for Service {
     }
 }
 
-/// Each connection is a task of its own: to end the task is to cut the connection.
+/// Each connection is a task: ending the task cuts the connection.
 async fn accept(listener: TcpListener, service: Arc<Service>) {
     loop {
         match listener.accept().await {
@@ -221,9 +220,9 @@ async fn accept(listener: TcpListener, service: Arc<Service>) {
 }
 
 async fn serve(stream: TcpStream, service: Arc<Service>) {
-    // Small answers are not to wait for more.
+    // Small responses must not wait for more.
     let _ = stream.set_nodelay(true);
     let answer = service_fn(|request| forward::answer(Arc::clone(&service), request));
-    // A connection that ends badly is what this is for: the program sees it, the test asks it.
+    // Failing connections are intended: the program sees them, and the test checks the program.
     let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), answer).await;
 }

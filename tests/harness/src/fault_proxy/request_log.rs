@@ -1,33 +1,33 @@
-//! What was asked of the proxy, and what came of it.
+//! The requests to the proxy, and their results.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use http::{Method, Request, header};
 
-/// A request that came to the proxy.
+/// A request to the proxy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordedRequest {
-    /// When it came.
+    /// When it arrived.
     pub at: Instant,
     /// Its method.
     pub method: Method,
     /// Its path, without the query.
     pub path: String,
-    /// What follows the question mark; empty where there is none.
+    /// The query string; empty if there is none.
     pub query: String,
-    /// What the program calls itself; empty where it does not say.
+    /// The user agent; empty if there is none.
     pub user_agent: String,
-    /// The status the program was answered with; nothing while it waits, and when it was cut off.
+    /// The status of the response; `None` while there is none, or if the connection was cut.
     pub status: Option<u16>,
-    /// The status the API server answered with, whether or not the program learnt of it.
+    /// The status of the API server's response, whether or not it reached the program.
     pub api_server_status: Option<u16>,
-    /// Whether a fault took it.
+    /// Whether a fault struck it.
     pub injected: bool,
 }
 
 impl RecordedRequest {
-    /// Whether it asks for a change: POST, PUT, PATCH or DELETE. Reviews of access are POSTs too.
+    /// Whether it is a POST, PUT, PATCH or DELETE. Access reviews are POSTs, too.
     #[must_use]
     pub fn is_write(&self) -> bool {
         [Method::POST, Method::PUT, Method::PATCH, Method::DELETE].contains(&self.method)
@@ -62,7 +62,7 @@ impl RecordedRequest {
     }
 }
 
-/// All requests, each under the number it was given on arrival.
+/// All requests, each with a number assigned on arrival.
 #[derive(Debug, Default)]
 pub(super) struct RequestLog {
     list: Mutex<List>,
@@ -75,7 +75,7 @@ struct List {
 }
 
 impl RequestLog {
-    /// Takes a request down. The number is for what comes of it.
+    /// Adds a request. The number is for adding its result later.
     pub(super) fn add<T>(&self, request: &Request<T>) -> (u64, RecordedRequest) {
         let mut list = self.lock();
         let number = list.next;
@@ -85,7 +85,7 @@ impl RequestLog {
         (number, recorded)
     }
 
-    /// Adds to what was taken down. Whoever cleared the list meanwhile does not want to know.
+    /// Amends an entry, unless the log was cleared meanwhile.
     pub(super) fn amend(&self, number: u64, change: impl FnOnce(&mut RecordedRequest)) {
         let mut list = self.lock();
         if let Ok(index) = list.entries.binary_search_by_key(&number, |(number, _)| *number) {

@@ -1,5 +1,5 @@
-//! Holds a subject against what the oracle saw in a year: the whole list, and what is asked for
-//! at instants chosen to hurt.
+//! Compares a subject with what the oracle saw in a year: the whole list, and queries at
+//! adversarial instants.
 
 use std::cell::LazyCell;
 use std::fmt::Debug;

@@ -1,5 +1,5 @@
-//! Proof that the comparison can fail: the calendar with one fault, or asked about something
-//! slightly else, must be caught; the same case without the fault must pass.
+//! Proof that the comparison can fail: the calendar with one fault, or with a slightly different
+//! question, must be caught; the same case without the fault must pass.
 
 use jiff::{SignedDuration, Timestamp};
 

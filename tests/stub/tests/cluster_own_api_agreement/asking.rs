@@ -1,4 +1,4 @@
-//! Asking an API server, and keeping of its answers what we read of answers.
+//! Sends requests to an API server, and keeps those parts of the responses that our code reads.
 
 use std::collections::BTreeMap;
 
@@ -13,11 +13,11 @@ pub(crate) const MERGE: &str = "application/merge-patch+json";
 pub(crate) const JSON: &str = "application/json";
 pub(crate) const METADATA: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
 
-/// Somebody who asks, and keeps what was answered.
+/// A client that keeps the responses.
 pub(crate) struct Asking {
     client: Client,
     pub(crate) answers: Vec<(String, Value)>,
-    /// The newest version of each object that was told, by its path.
+    /// The newest known version of each object, by path.
     versions: BTreeMap<String, u64>,
 }
 
@@ -26,7 +26,7 @@ impl Asking {
         Self { client, answers: Vec::new(), versions: BTreeMap::new() }
     }
 
-    /// Asks for something; the code and the body of the answer, of which is kept what we read.
+    /// Sends a request; returns the code and the relevant parts of the body.
     pub(crate) async fn ask(&mut self, what: &str, request: Request<Body>) -> Result<Value> {
         let (code, body) = self.send(request).await?;
         let told = told(&body);
@@ -66,7 +66,7 @@ impl Asking {
         self.ask(what, request(Method::DELETE, path, JSON, options)?).await
     }
 
-    /// Watches until the watch ends; its lines, each with what we read of it.
+    /// Watches until the watch ends; returns the relevant parts of each line.
     pub(crate) async fn watch(&mut self, what: &str, path: &str, from: &str) -> Result<()> {
         let path = format!(
             "{path}?watch=true&allowWatchBookmarks=true&timeoutSeconds=6&resourceVersion={from}"
@@ -86,7 +86,7 @@ impl Asking {
             let version = number(version(object)?);
             ensure!(version >= newest, "{what}: {version} after {newest}");
             newest = version;
-            // How often it is told how far a watch is, is not what counts.
+            // The number of bookmarks does not matter.
             let is_bookmark = of == "BOOKMARK";
             if is_bookmark && lines.last().is_some_and(|last: &Value| last["type"] == *of) {
                 continue;
@@ -100,7 +100,7 @@ impl Asking {
         Ok(())
     }
 
-    /// Whether an object has another version than when this was asked last.
+    /// Whether an object's version has changed since the last call.
     pub(crate) fn note_version(&mut self, what: &str, object: &Value) -> Result<()> {
         let name = object["metadata"]["name"].as_str().context("no name")?.to_owned();
         let now = number(version(object)?);
@@ -116,7 +116,7 @@ impl Asking {
     }
 }
 
-/// A request whose body is of this form, or of which the metadata are wanted.
+/// A request with this content type, or for metadata only.
 pub(crate) fn request(
     method: Method,
     path: &str,
@@ -138,7 +138,7 @@ fn number(version: &str) -> u64 {
     version.parse().unwrap_or_default()
 }
 
-/// What we read of an answer; what is not there is left out.
+/// The relevant parts of a response; absent ones are left out.
 fn told(body: &Value) -> Value {
     let (metadata, details) = (&body["metadata"], &body["details"]);
     let is_list = body["kind"].as_str().is_some_and(|kind| kind.ends_with("List"));
@@ -174,8 +174,8 @@ fn resource(entry: &Value) -> Value {
     if is_ours { json!(fields.map(|field| entry[field].clone())) } else { Value::Null }
 }
 
-/// The first sentence of a message, without what differs from run to run, and without what it says
-/// of the store.
+/// The first sentence of a message, without parts that differ from run to run or depend on the
+/// store.
 fn in_general(message: &str) -> String {
     let message = message.split(". ").next().unwrap_or_default();
     let (before, after) = message.split_once("StorageError").unwrap_or((message, ""));

@@ -1,8 +1,8 @@
-//! The stub beside a real API server: both are asked the same, one request after the other, and must
-//! answer the same, as far as we read answers.
+//! The stub compared with a real API server: both get the same sequence of requests and must answer
+//! alike, as far as our code reads the responses.
 //!
-//! What the stub leaves to a real API server (validation, defaults, rights, who owns a field) is not
-//! asked about.
+//! What the stub leaves to a real API server (validation, defaulting, permissions, field ownership)
+//! is not covered.
 
 mod asking;
 
@@ -24,7 +24,7 @@ fn config_map(name: &str) -> Value {
     objects::config_map(name, &json!({ "a": "1", "b": "2" }))
 }
 
-/// An object as it was answered, with another content.
+/// An object as returned, with changed content.
 fn changed(object: &Value, field: &str, to: Value) -> Value {
     let mut object = object.clone();
     object[field] = to;
@@ -187,7 +187,7 @@ async fn ask_everything(
     Ok(asking.answers)
 }
 
-/// Has etcd forget what was before now.
+/// Makes etcd compact its history.
 async fn compact(test: &OwnTest) -> TestResult {
     let etcd = Client::try_from(kube::Config::new(test.plane.url(Component::Etcd).parse()?))?;
     let range = request(Method::POST, "/v3/kv/range", JSON, &json!({ "key": "AA==" }))?;
@@ -196,13 +196,13 @@ async fn compact(test: &OwnTest) -> TestResult {
     let body = json!({ "revision": revision, "physical": true }).to_string().into_bytes();
     let request = Request::post("/v3/kv/compaction").body(body)?;
     let _: Value = etcd.request(request).await?;
-    // It has a memory of its own.
+    // It has its own cache.
     test.plane.restart(Component::ApiServer).await
 }
 
 #[test]
 fn the_stub_answers_as_an_api_server_does() -> TestResult {
-    // Else etcd tells the API server, and that its watchers, only every ten minutes how far it is.
+    // Otherwise etcd notifies the API server of its progress only every ten minutes.
     let progress = "--watch-progress-notify-interval=1s";
     let options = ControlPlaneOptions::api_only().flag(Component::Etcd, progress);
     on_own_control_plane(&options, async |test| {
@@ -211,7 +211,7 @@ fn the_stub_answers_as_an_api_server_does() -> TestResult {
             stub.compact();
             Ok(())
         };
-        // At the same time, for there are watches to wait for.
+        // Concurrently, because there are watches to wait for.
         let (real, stubbed) = tokio::try_join!(
             ask_everything(test.client(), async || compact(test).await),
             ask_everything(stub.client(), forget),

@@ -1,4 +1,4 @@
-//! The commands in the documents: each is one the task runner has, and CI runs the README's.
+//! The commands in the documents: each exists in the task runner, and CI runs the README's.
 
 use std::fs;
 
@@ -34,7 +34,7 @@ pub(super) fn check(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
     Ok(findings)
 }
 
-/// Every `cargo xtask` command a document tells people to type is read by the task runner itself.
+/// Every `cargo xtask` command in a document is parsed by the task runner itself.
 fn check_commands(place: &str, document: &str) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (line, command) in commands(document) {
@@ -49,7 +49,7 @@ fn check_commands(place: &str, document: &str) -> Vec<Finding> {
     findings
 }
 
-/// CI calls the README's test command word for word, on a line of its own.
+/// CI runs the README's test command word for word, on its own line.
 fn check_ci(readme: &str, ci: &str) -> Vec<Finding> {
     let is_test = |command: &&str| {
         let words: Vec<_> = command.split_whitespace().collect();
@@ -69,7 +69,7 @@ fn check_ci(readme: &str, ci: &str) -> Vec<Finding> {
 }
 
 /// The lines in a document's ```` ```sh ```` blocks that call the task runner, with their numbers.
-/// A comment behind the command is cut off.
+/// A comment after the command is cut off.
 fn commands(document: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut is_shell = false;
     (1..).zip(document.lines().map(str::trim)).filter_map(move |(number, line)| {

@@ -1,4 +1,4 @@
-//! What stands in a member's Cargo.toml: everything shared comes from the workspace's.
+//! Checks each member's Cargo.toml: everything shared comes from the workspace's.
 
 use anyhow::Context as _;
 use toml::{Table, Value};

@@ -1,4 +1,4 @@
-//! The pure crates: no clock, no await, no hash order, no I/O, no time zones but jiff's own.
+//! The pure crates: no clock, no await, no hash order, no I/O, no time zones except for jiff's own.
 //!
 //! Clippy enforces most of it, through a `clippy.toml` in each pure crate. What is checked here is
 //! what clippy cannot see: that those files are there and agree, that no source switches them off
@@ -18,7 +18,7 @@ use crate::workspace::{Member, Workspace};
 /// A crate that must be pure.
 struct Pure {
     package: &'static str,
-    /// Crates of [`IMPURE`] it may be built with all the same.
+    /// Crates of [`IMPURE`] that it may still be built with.
     may_use: &'static [&'static str],
 }
 
@@ -85,8 +85,8 @@ pub(super) fn check(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
     Ok(findings)
 }
 
-/// Every pure crate bans the same, and repeats the settings of the workspace: clippy reads only
-/// the nearest `clippy.toml`.
+/// Every pure crate bans the same, and repeats the workspace settings: clippy reads only the
+/// nearest `clippy.toml`.
 fn check_bans(
     place: &str,
     own: Option<&str>,
@@ -152,7 +152,7 @@ fn check_build(place: &str, pure: &Pure, built: &[Built]) -> Vec<Finding> {
 }
 
 /// Everything that goes into a member when it is built by itself. (Built together with others,
-/// features add up; that is no matter of this member.)
+/// features add up; that is not this member's concern.)
 fn built_with(workspace: &Workspace, member: &Member) -> anyhow::Result<Vec<Built>> {
     let step = Step::cargo(&["tree", "--edges", "normal", "--prefix", "none"]).with([
         "--format",

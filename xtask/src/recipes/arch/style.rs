@@ -1,4 +1,4 @@
-//! The house style, as far as it shows in the text of a Rust file.
+//! The house style, as far as it is visible in the text of a Rust file.
 
 use super::Finding;
 

@@ -1,5 +1,5 @@
-//! What the task runner says to the harness (`tests/harness`), which knows how a real cluster
-//! comes to be: it is asked what can run here, told to build, and held running for the tests.
+//! The task runner's interface to the harness (`tests/harness`), which knows how to create a real
+//! cluster: asks what can run here, has it build, and keeps it running for the tests.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader};
@@ -15,12 +15,12 @@ use crate::workspace::Workspace;
 const PACKAGE: &str = "almanac-harness";
 const PROGRAM: &str = "control-plane";
 
-/// The program `control-plane`, built.
+/// The built program `control-plane`.
 pub(super) struct Harness {
     program: String,
 }
 
-/// What the harness says of the test files whose names begin with a prefix.
+/// What the harness says about the test files whose names start with a prefix.
 #[derive(Debug, Deserialize, PartialEq, Eq)]
 pub(super) struct Verdict {
     prefix: String,
@@ -28,10 +28,10 @@ pub(super) struct Verdict {
     because: Option<String>,
 }
 
-/// A control plane that runs as long as this value lives.
+/// A control plane that runs as long as this value exists.
 pub(super) struct ControlPlane {
     child: Child,
-    /// What the tests must be told to find it.
+    /// The variable by which the tests find it.
     pub(super) environment: BTreeMap<String, String>,
 }
 
@@ -42,7 +42,7 @@ struct Ready {
 
 impl Harness {
     /// Builds the program, and with it the tests of these names: so the dependencies are compiled
-    /// with the features that the tests need, and not once more without them.
+    /// once, with the features that the tests need.
     pub(super) fn build(workspace: &Workspace, tests: &[String]) -> anyhow::Result<Self> {
         let is_there = workspace.members.iter().any(|member| member.name == PACKAGE);
         ensure!(is_there, "failed to find the package {PACKAGE}, which starts a real cluster");
@@ -72,8 +72,8 @@ impl Harness {
         Ok(verdicts)
     }
 
-    /// The step that builds all that the tests start, ahead of them: so the first build shows its
-    /// progress and runs into no test's time limit.
+    /// The step that builds everything the tests start, in advance: so the first build shows its
+    /// progress and does not count against any test's time limit.
     pub(super) fn build_control_plane(&self) -> Step {
         self.step("build")
     }
@@ -82,7 +82,7 @@ impl Harness {
     pub(super) fn start_control_plane(&self) -> anyhow::Result<ControlPlane> {
         let step = self.step("up");
         let child = step.command().stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
-        // From here on it is ended when we return, whatever happens.
+        // From here on it is ended on return, whatever happens.
         let mut plane = ControlPlane { child, environment: BTreeMap::new() };
         let stdout = plane.child.stdout.as_mut().context("the control plane has no output")?;
         let mut line = String::new();
@@ -108,8 +108,8 @@ impl Drop for ControlPlane {
     }
 }
 
-/// Why the tests of a file cannot run here; `None` when they can. The longest prefix that fits
-/// the file's name speaks for it.
+/// Why the tests of a file cannot run here; `None` when they can. The longest prefix that matches
+/// the file's name decides.
 pub(super) fn why_not(verdicts: &[Verdict], file: &str) -> Option<String> {
     let fitting = verdicts.iter().filter(|verdict| file.starts_with(&verdict.prefix));
     match fitting.max_by_key(|verdict| verdict.prefix.len()) {
