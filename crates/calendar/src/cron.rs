@@ -1,6 +1,7 @@
 //! Cron expressions: what they mean. Their text is read in [`parse`], that of other schedulers in
 //! [`dialect`]; they are explained in [`crate::describe`], and laid on the line of time by [`crate::Firings`].
 
+mod advice;
 mod dialect;
 mod error;
 mod field;

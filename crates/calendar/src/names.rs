@@ -31,6 +31,26 @@ pub(crate) fn position_of_short_name(names: &[&str], text: &str) -> Option<u8> {
     u8::try_from(index).ok()
 }
 
+/// The three letters of the one name that a mistyped text was probably meant to be.
+pub(crate) fn nearest_name(names: &[&'static str], text: &str) -> Option<&'static str> {
+    let lower = text.to_ascii_lowercase();
+    // Hardly a letter tells one name from another, and a long text is no mistyped name.
+    if !(2..=16).contains(&lower.len()) || !lower.bytes().all(|it| it.is_ascii_alphabetic()) {
+        return None;
+    }
+    let begins = |name: &str| name.starts_with(&lower) || lower.starts_with(&name[..3]);
+    let differs_little = |name: &str| {
+        lower.len() > 2
+            && (strsim::osa_distance(&lower, &name[..3]) <= 1
+                || strsim::osa_distance(&lower, name) <= 1 + lower.len() / 6)
+    };
+    let only = |fits: &dyn Fn(&str) -> bool| {
+        let mut fitting = names.iter().filter(|name| fits(name));
+        fitting.next().filter(|_| fitting.next().is_none()).map(|name| &name[..3])
+    };
+    only(&begins).or_else(|| only(&differs_little))
+}
+
 /// A name with its first letter large, as it stands in a sentence.
 pub(crate) fn capitalised(name: &str) -> String {
     let mut letters = name.chars();

@@ -9,7 +9,9 @@ mod translate;
 use std::fmt;
 
 use self::translate::{Fields, begins_with_name, is_year};
+pub(super) use self::translate::{names, weekdays_from_one};
 use super::error::{CronErrorKind, CronField};
+use super::field::FieldText;
 use super::parse;
 use crate::names::{MONTHS, WEEKDAYS};
 
@@ -83,8 +85,14 @@ enum Loss {
     Uneven,
     /// Steps over weekdays, which each scheduler counts from another day.
     WeekdaySteps,
+    /// Weekdays by number, and nothing that tells from which day they count.
+    WeekdayNumbers,
+    /// No expression of the dialect.
+    NotValid,
     /// An interval shorter than a minute.
     TooOften,
+    /// No date matches.
+    Never,
     /// A value that these five fields do not have.
     Value(CronErrorKind, CronField),
 }
@@ -112,6 +120,17 @@ impl OtherDialect {
         }
     }
 
+    /// What to do where no single expression means the same.
+    pub(super) fn advice(&self) -> Option<String> {
+        let meant = self.readings.iter().filter_map(|reading| reading.meant.as_ref().ok());
+        let written: Vec<String> = meant.map(|it| format!("{:?}", it.expression)).collect();
+        match self.readings.first()?.meant.as_ref() {
+            _ if !written.is_empty() => Some(format!("write {}", written.join(" or "))),
+            Err(loss) => loss.advice(),
+            Ok(_) => None,
+        }
+    }
+
     fn of(readings: Vec<Reading>) -> Option<Self> {
         (!readings.is_empty()).then_some(Self { readings })
     }
@@ -131,17 +150,7 @@ pub(super) fn recognise(text: &str) -> Option<OtherDialect> {
         return only(Dialect::At, Err(Loss::Once));
     }
     if let Some(inside) = call(text, "cron") {
-        let fields: Vec<&str> = inside.split_whitespace().collect();
-        let meant = if let &[.., weekday] = fields.as_slice()
-            && fields.len() == 5
-        {
-            // Nobody knows what day they count from.
-            let by_number = weekday.bytes().any(|it| it.is_ascii_digit());
-            Ok(parse::expression_of(inside).ok().filter(|_| !by_number)?.into())
-        } else {
-            Fields::in_dialect(Dialect::EventBridge, &fields)?.translate()?
-        };
-        return only(Dialect::EventBridge, meant);
+        return only(Dialect::EventBridge, in_parentheses(inside));
     }
     let fields: Vec<&str> = text.split_whitespace().collect();
     let mut readings: Vec<Reading> = Vec::new();
@@ -156,6 +165,33 @@ pub(super) fn recognise(text: &str) -> Option<OtherDialect> {
         }
     }
     OtherDialect::of(readings)
+}
+
+/// What `cron(…)` means: it is `EventBridge`'s, whatever stands in it.
+fn in_parentheses(inside: &str) -> Result<Meant, Loss> {
+    let fields: Vec<&str> = inside.split_whitespace().collect();
+    if let &[.., weekday] = fields.as_slice()
+        && fields.len() == 5
+    {
+        // Without the year, nobody knows what day they count from.
+        return if weekday.bytes().any(|it| it.is_ascii_digit()) {
+            Err(Loss::WeekdayNumbers)
+        } else {
+            parse::expression_of(inside).map(Meant::from).map_err(|_| first_mistake(&fields))
+        };
+    }
+    let read = Fields::in_dialect(Dialect::EventBridge, &fields).and_then(Fields::translate);
+    read.unwrap_or_else(|| Err(first_mistake(&fields)))
+}
+
+/// The first value that no dialect has.
+fn first_mistake(fields: &[&str]) -> Loss {
+    // What is a weekday differs.
+    let mistakes = fields.iter().zip(parse::FIELDS).take(4).filter_map(|(text, field)| {
+        let error = FieldText { field, text, at: 0 }.parse().err()?;
+        Some(Loss::Value(error.kind, field))
+    });
+    mistakes.into_iter().next().unwrap_or(Loss::NotValid)
 }
 
 impl Reading {
@@ -257,7 +293,31 @@ impl Loss {
                 "schedulers disagree on which weekday a step counts from; list the weekdays".into()
             }
             Loss::TooOften => "nothing here runs more often than every minute".into(),
+            Loss::WeekdayNumbers => {
+                "its year is missing, so from which day its weekdays count is not known".into()
+            }
+            Loss::NotValid => "it takes six fields, and these are not valid there".into(),
+            Loss::Never => "it never fires: none of the months has any of the days".into(),
             Loss::Value(kind, field) => kind.told(*field),
         }
+    }
+
+    fn advice(&self) -> Option<String> {
+        let advice = match self {
+            Loss::Seconds | Loss::TooOften => "write * for the minute to run every minute",
+            Loss::Years(_) => "write five fields, and delete the rule when its years are over",
+            Loss::BothDays => {
+                "keep either the day of the month or the weekday, and write * for the other"
+            }
+            Loss::Once => "write its minute, hour, day and month, and delete the rule afterwards",
+            Loss::Uneven => "write an interval that divides an hour or a day, such as */5 * * * *",
+            Loss::WeekdaySteps | Loss::WeekdayNumbers => {
+                "write five fields, and list the weekdays by name, such as mon,wed,fri"
+            }
+            Loss::NotValid => "write five fields: minute, hour, day of month, month and weekday",
+            Loss::Never => "write a date that exists",
+            Loss::Value(kind, field) => return kind.advice(*field),
+        };
+        Some(advice.to_owned())
     }
 }

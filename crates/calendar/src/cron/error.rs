@@ -86,6 +86,19 @@ impl CronError {
         self.span.clone()
     }
 
+    /// What to do, in a few words, where the message does not say it.
+    ///
+    /// ```
+    /// use almanac_calendar::Cron;
+    ///
+    /// let error = Cron::parse("0 25 * * *").unwrap_err();
+    /// assert_eq!(error.advice().as_deref(), Some("write an hour from 0 to 23"));
+    /// ```
+    #[must_use]
+    pub fn advice(&self) -> Option<String> {
+        self.kind.advice(self.field.unwrap_or(CronField::Minute))
+    }
+
     /// The whole expression to write instead, where one means exactly what was meant.
     ///
     /// ```
@@ -153,6 +166,8 @@ pub enum CronErrorKind {
         from: u8,
         /// The last value as written.
         to: u8,
+        /// The step behind it; 1 for none.
+        step: usize,
         /// Whether they are written as names.
         named: bool,
     },
@@ -178,7 +193,12 @@ pub enum CronErrorKind {
         short: &'static str,
     },
     /// Neither a number nor a name of the field.
-    NotAValue(String),
+    NotAValue {
+        /// What is written.
+        given: String,
+        /// The name that was probably meant, if it is nearly one.
+        nearest: Option<&'static str>,
+    },
     /// No date matches, such as 31 February.
     NeverFires,
 }
@@ -253,10 +273,10 @@ impl CronErrorKind {
         match self {
             CronErrorKind::EmptyItem => "the list has an empty item; remove the extra comma".into(),
             CronErrorKind::OpenRange => "a range has two ends, such as 1-5".into(),
-            CronErrorKind::Backwards { from, to, named } => {
+            CronErrorKind::Backwards { from, to, step, named } => {
                 let (first, last) = (field.written(*from, *named), field.written(*to, *named));
-                let split = in_two_ranges(*from, *to, field, *named);
-                format!("the range {first}-{last} runs backwards; write {split}")
+                let instead = over_the_end(*from, *to, *step, field, *named);
+                format!("the range {first}-{last} runs backwards; write {instead}")
             }
             CronErrorKind::OutOfRange(given) => {
                 let (first, last) = field.bounds();
@@ -285,7 +305,10 @@ impl CronErrorKind {
                     Quoted(given)
                 )
             }
-            CronErrorKind::NotAValue(given) => {
+            CronErrorKind::NotAValue { given, nearest: Some(nearest) } => {
+                format!("{} is not {}; did you mean {nearest}?", Quoted(given), field.value())
+            }
+            CronErrorKind::NotAValue { given, nearest: None } => {
                 let (first, last) = field.bounds();
                 let values = match field {
                     CronField::Month => "1 to 12 or jan to dec".to_owned(),
@@ -299,17 +322,29 @@ impl CronErrorKind {
     }
 }
 
-/// A range that runs over the end of the day, week or year, split where it wraps.
-pub(super) fn in_two_ranges(from: u8, to: u8, field: CronField, named: bool) -> String {
+/// A range that runs over the end of the day, week or year, as it can be written: in two ranges split
+/// where it wraps, or as a list if it has a step, which counts on over the end.
+pub(super) fn over_the_end(from: u8, to: u8, step: usize, field: CronField, named: bool) -> String {
+    let (first, last) = match field {
+        CronField::Weekday => (0, 6),
+        _ => field.bounds(),
+    };
+    // Sunday begins a week as 0, and ends it as 7.
+    let from = if field == CronField::Weekday { from % 7 } else { from };
     let range = |from: u8, to: u8| {
         let (first, last) = (field.written(from, named), field.written(to, named));
         if from == to { first } else { format!("{first}-{last}") }
     };
-    let (first, last) = field.bounds();
+    if step > 1 {
+        let beyond = if to < from { to + (last - first + 1) } else { to };
+        let values = (from..=beyond).step_by(step);
+        let wrapped =
+            values.map(|value| if value > last { value - (last - first + 1) } else { value });
+        return wrapped.map(|value| field.written(value, named)).collect::<Vec<_>>().join(",");
+    }
     match field {
-        // Sunday ends the week as 7.
+        CronField::Weekday if from <= to => range(from, to),
         CronField::Weekday if to == 0 && !named => range(from, 7),
-        CronField::Weekday => format!("{},{}", range(from, 6), range(0, to)),
         _ => format!("{},{}", range(from, last), range(first, to)),
     }
 }
@@ -333,7 +368,7 @@ impl CronField {
         }
     }
 
-    fn value(self) -> &'static str {
+    pub(super) fn value(self) -> &'static str {
         match self {
             CronField::Minute => "a minute",
             CronField::Hour => "an hour",

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::error::{CronError, CronErrorKind, CronField};
-use crate::names::{MONTHS, WEEKDAYS, position_of_name, position_of_short_name};
+use crate::names::{MONTHS, WEEKDAYS, nearest_name, position_of_name, position_of_short_name};
 use crate::quoted::excerpt;
 
 /// What one field says.
@@ -89,7 +89,8 @@ impl<'a> FieldText<'a> {
             let (from, to) = (from_text.value()?, to_text.value()?);
             if from > to {
                 let named = from_text.text.bytes().any(|it| it.is_ascii_alphabetic());
-                return Err(base.error(CronErrorKind::Backwards { from, to, named }));
+                let step = step.unwrap_or(1);
+                return Err(self.error(CronErrorKind::Backwards { from, to, step, named }));
             }
             (from, to)
         } else {
@@ -158,7 +159,9 @@ impl<'a> FieldText<'a> {
                 let short = &names[usize::from(index)][..3];
                 CronErrorKind::LongName { given: given(), short }
             }
-            None => CronErrorKind::NotAValue(given()),
+            None => {
+                CronErrorKind::NotAValue { given: given(), nearest: nearest_name(names, self.text) }
+            }
         }
     }
 

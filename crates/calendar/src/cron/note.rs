@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::error::CronField;
 use super::field::FieldText;
-use super::{Cron, parse};
+use super::{Cron, dialect, parse};
 use crate::names::{MONTHS, WEEKDAYS, capitalised};
 use crate::quoted::{Quoted, excerpt};
 use crate::recurrence::DayRule;
@@ -33,6 +33,15 @@ pub enum CronNote {
     },
     /// The day of the month and the weekday are both restricted, and one of them is enough.
     EitherDay,
+    /// `?` beside weekdays by number: those who write `?` count them from another day.
+    WeekdayNumbers {
+        /// The weekdays, as written.
+        given: String,
+        /// What they are here, by name.
+        here: String,
+        /// What they are where they count from 1 for Sunday.
+        there: String,
+    },
 }
 
 impl CronNote {
@@ -54,8 +63,22 @@ impl CronNote {
         if cron.recurrence.dates.rule == DayRule::Either {
             notes.push(CronNote::EitherDay);
         }
+        notes.extend(weekday_numbers(text));
         notes
     }
+}
+
+fn weekday_numbers(text: &str) -> Option<CronNote> {
+    let &[.., weekday] = text.split_whitespace().collect::<Vec<_>>().as_slice() else {
+        return None;
+    };
+    if !text.contains('?') || !weekday.bytes().any(|it| it.is_ascii_digit()) {
+        return None;
+    }
+    let bits = FieldText { field: CronField::Weekday, text: weekday, at: 0 }.parse().ok()?.bits;
+    let here = dialect::names(std::array::from_fn(|day| (bits | bits >> 7) & 1 << day != 0));
+    let there = dialect::weekdays_from_one(weekday).filter(|there| *there != here)?;
+    Some(CronNote::WeekdayNumbers { given: excerpt(weekday), here, there })
 }
 
 fn long_step(field: CronField, item: &str) -> Option<CronNote> {
@@ -85,6 +108,12 @@ impl fmt::Display for CronNote {
             CronNote::EitherDay => f.write_str(
                 "it names days of the month and weekdays, and fires on a date that matches either \
                  of them",
+            ),
+            CronNote::WeekdayNumbers { given, here, there } => write!(
+                f,
+                "`?` comes from Quartz or EventBridge, which count weekdays from 1 for Sunday: \
+                 {} is {here} here, and {there} there",
+                Quoted(given)
             ),
         }
     }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::Cron;
 use super::dialect;
-use super::error::{CronError, CronErrorKind, CronField, in_two_ranges};
+use super::error::{CronError, CronErrorKind, CronField, over_the_end};
 use super::field::{FieldSet, FieldText};
 use crate::names::{MONTHS, WEEKDAYS};
 use crate::quoted::excerpt;
@@ -47,8 +47,8 @@ fn instead(error: &CronError, text: &str) -> Option<String> {
         }
         CronErrorKind::MacroLetterCase(name) => Some((*name).to_owned()),
         CronErrorKind::LongName { short, .. } => with(short),
-        CronErrorKind::Backwards { from, to, named } => {
-            with(&in_two_ranges(*from, *to, error.field?, *named))
+        CronErrorKind::Backwards { from, to, step, named } => {
+            with(&over_the_end(*from, *to, *step, error.field?, *named))
         }
         _ => None,
     }

@@ -125,6 +125,29 @@ impl PatternError {
         (self.kind != PatternErrorKind::NeverFires).then_some(self.field)
     }
 
+    /// What to do, in a few words, where the message does not say it.
+    ///
+    /// ```
+    /// use almanac_calendar::{Pattern, PatternText};
+    ///
+    /// let text = PatternText { hours: Some("25"), ..PatternText::default() };
+    /// let error = Pattern::parse(text).unwrap_err();
+    /// assert_eq!(error.advice().as_deref(), Some("write hours from 0 to 23"));
+    /// ```
+    #[must_use]
+    pub fn advice(&self) -> Option<String> {
+        match &self.kind {
+            PatternErrorKind::OutOfRange(_) => {
+                let (first, last) = self.field.bounds();
+                Some(format!("write {} from {first} to {last}", self.field.name()))
+            }
+            PatternErrorKind::NotAValue { nearest: Some(nearest), .. } => {
+                Some(format!("did you mean {nearest}?"))
+            }
+            _ => None,
+        }
+    }
+
     /// The bytes of the field's text that are wrong.
     ///
     /// ```
@@ -169,7 +192,12 @@ pub enum PatternErrorKind {
     /// `*` or `?`.
     Star,
     /// Neither a number nor a name of the field.
-    NotAValue(String),
+    NotAValue {
+        /// What is written.
+        given: String,
+        /// The name that was probably meant, if it is nearly one.
+        nearest: Option<String>,
+    },
     /// No date matches, such as 31 February.
     NeverFires,
 }
@@ -213,7 +241,10 @@ impl fmt::Display for PatternError {
                 "a pattern takes no stars; write the {field} with commas between them (left out \
                  they are 0)"
             ),
-            PatternErrorKind::NotAValue(given) => {
+            PatternErrorKind::NotAValue { given, nearest: Some(nearest) } => {
+                write!(f, "{} is not one of the {field}; did you mean {nearest}?", Quoted(given))
+            }
+            PatternErrorKind::NotAValue { given, nearest: None } => {
                 write!(f, "{} is not one of the {field}; write ", Quoted(given))?;
                 match self.field {
                     PatternField::Months => f.write_str("1 to 12 or names, such as Jan"),

@@ -2,7 +2,7 @@
 
 use super::error::{PatternError, PatternErrorKind, PatternField};
 use super::{Pattern, PatternText};
-use crate::names::{MONTHS, WEEKDAYS, position_of_name, position_of_short_name};
+use crate::names::{MONTHS, WEEKDAYS, nearest_name, position_of_name, position_of_short_name};
 use crate::quoted::excerpt;
 use crate::recurrence::{DateSet, Recurrence, TimeSet};
 
@@ -105,7 +105,13 @@ impl Item<'_> {
         {
             return PatternErrorKind::Range { given, instead: self.listed(from.trim(), to.trim()) };
         }
-        PatternErrorKind::NotAValue(given)
+        let names: &[&'static str] = match self.field {
+            PatternField::Months => &MONTHS,
+            PatternField::Weekdays => &WEEKDAYS,
+            _ => &[],
+        };
+        let nearest = nearest_name(names, self.text).map(short);
+        PatternErrorKind::NotAValue { given, nearest }
     }
 
     /// The range from one value to another as a list, where it has both ends.

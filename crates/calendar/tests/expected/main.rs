@@ -12,6 +12,7 @@
 
 mod acceptance;
 mod any_text;
+mod dialect_firings;
 mod dialects;
 mod edges_of_time;
 mod golden_schedule_table;

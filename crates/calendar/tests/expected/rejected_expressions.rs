@@ -193,6 +193,14 @@ fn an_invalid_value_is_answered_with_valid_ones() {
         "`jan` is not a weekday; write 0 to 7 (0 and 7 are Sunday) or sun to sat",
     );
     assert_cron("0 ٣ * * *", "٣", "`٣` is not an hour; write 0 to 23");
+    assert_cron("0 9 * * Sunn", "Sunn", "`Sunn` is not a weekday; did you mean sun?");
+    assert_cron("0 9 * * tues", "tues", "`tues` is not a weekday; did you mean tue?");
+    assert_cron("0 9 * sept *", "sept", "`sept` is not a month; did you mean sep?");
+    assert_cron(
+        "0 9 * * wendesday",
+        "wendesday",
+        "`wendesday` is not a weekday; did you mean wed?",
+    );
     assert_cron(
         "0 9 * * monday",
         "monday",

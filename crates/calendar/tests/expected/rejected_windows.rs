@@ -129,11 +129,19 @@ fn a_pattern_value_is_a_number_or_a_name() {
         ),
         (
             PatternText { months: Some("Janu"), ..NO_FIELDS },
-            "`Janu` is not one of the months; write 1 to 12 or names, such as Jan",
+            "`Janu` is not one of the months; did you mean Jan?",
         ),
         (
             PatternText { weekdays: Some("Thurs"), ..NO_FIELDS },
-            "`Thurs` is not one of the weekdays; write 0 to 7 (0 and 7 are Sunday) or names, such as Mon",
+            "`Thurs` is not one of the weekdays; did you mean Thu?",
+        ),
+        (
+            PatternText { months: Some("first"), ..NO_FIELDS },
+            "`first` is not one of the months; write 1 to 12 or names, such as Jan",
+        ),
+        (
+            PatternText { weekdays: Some("workday"), ..NO_FIELDS },
+            "`workday` is not one of the weekdays; write 0 to 7 (0 and 7 are Sunday) or names, such as Mon",
         ),
     ] {
         assert_pattern(texts, message);

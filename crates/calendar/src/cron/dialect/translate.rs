@@ -1,10 +1,10 @@
 //! From six or seven fields of another dialect to five.
 
-use super::super::error::{CronErrorKind, CronField, in_two_ranges};
+use super::super::error::{CronErrorKind, CronField, over_the_end};
 use super::super::field::FieldText;
 use super::super::parse;
 use super::{Dialect, Loss, Meant};
-use crate::names::{WEEKDAYS, position_of_short_name};
+use crate::names::{WEEKDAYS, position_of_name, position_of_short_name};
 
 /// The fields of an expression, by what they are.
 pub(super) struct Fields<'a> {
@@ -39,10 +39,9 @@ impl<'a> Fields<'a> {
             Some(field.parse().ok()?.bits)
         })?;
         let year = self.year.filter(|year| !is_any(year));
-        if year.is_some_and(|year| !is_year(year)) {
+        if year.is_some_and(|year| !is_year(year) && !year.starts_with("*/")) {
             return None;
         }
-        let [_, _, day, _] = self.others;
         let of = [CronField::Minute, CronField::Hour, CronField::DayOfMonth, CronField::Month];
         let mut fields = Vec::new();
         for (field, text) in of.into_iter().zip(self.others) {
@@ -60,9 +59,19 @@ impl<'a> Fields<'a> {
             Ok(text) => fields.push(text),
             Err(lost) => return lost.map(Err),
         }
+        // A day that is named and is every day would be one of two that are enough.
+        for (position, field) in [(2, CronField::DayOfMonth), (4, CronField::Weekday)] {
+            if let Some(text) = fields.get_mut(position).filter(|text| is_every(field, text)) {
+                "*".clone_into(text);
+            }
+        }
         let expression = fields.join(" ");
-        parse::parse(&expression).ok()?;
-        Some(if !is_any(day) && !is_any(self.weekday) {
+        let read = parse::parse(&expression);
+        if read.as_ref().is_err_and(|error| error.kind == CronErrorKind::NeverFires) {
+            return Some(Err(Loss::Never));
+        }
+        read.ok()?;
+        Some(if fields[2] != "*" && fields[4] != "*" {
             Err(Loss::BothDays)
         } else if let Some(year) = year {
             Err(Loss::Years(year.to_owned()))
@@ -83,7 +92,17 @@ impl<'a> Fields<'a> {
 }
 
 fn is_any(text: &str) -> bool {
-    matches!(text, "*" | "?")
+    matches!(text, "*" | "?" | "*/1")
+}
+
+/// Whether a field restricts nothing.
+fn is_every(field: CronField, text: &str) -> bool {
+    let values = |text| {
+        let bits = FieldText { field, text, at: 0 }.parse().ok()?.bits;
+        // Sunday is 7 as well.
+        Some(if field == CronField::Weekday { bits | bits >> 7 } else { bits })
+    };
+    values("*").is_some_and(|every| values(text).is_some_and(|given| given & every == every))
 }
 
 /// Whether it lists years.
@@ -97,6 +116,12 @@ pub(super) fn is_year(text: &str) -> bool {
 /// Whether it begins with one of the names, of which three letters count.
 pub(super) fn begins_with_name(names: &[&str], text: &str) -> bool {
     text.get(..3).is_some_and(|name| position_of_short_name(names, name).is_some())
+}
+
+/// The weekdays of a field in which numbers count from 1 for Sunday, by their names; nothing when it is no
+/// such field.
+pub(in crate::cron) fn weekdays_from_one(text: &str) -> Option<String> {
+    ForeignField { field: CronField::Weekday, text }.as_names().ok()
 }
 
 /// A field as written in another dialect.
@@ -123,16 +148,21 @@ impl ForeignField<'_> {
             _ => item.to_owned(),
         };
         let read = FieldText { field: self.field, text: &item, at: 0 }.parse();
-        match read.map_err(|error| error.kind) {
-            Ok(_) => Ok(item),
-            Err(CronErrorKind::Backwards { from, to, named }) if !item.contains('/') => {
-                Ok(in_two_ranges(from, to, self.field, named))
+        let Err(error) = read else { return Ok(item) };
+        match error.kind {
+            CronErrorKind::Backwards { from, to, step, named } => {
+                Ok(over_the_end(from, to, step, self.field, named))
             }
+            CronErrorKind::LongName { short, .. } => self.item(&format!(
+                "{}{short}{}",
+                &item[..error.span.start],
+                &item[error.span.end..]
+            )),
             // `FRIL`: the last Friday.
-            Err(_) if item.ends_with(['L', 'l']) && begins_with_name(&WEEKDAYS, &item) => {
+            _ if item.ends_with(['L', 'l']) && begins_with_name(&WEEKDAYS, &item) => {
                 Err(self.lost(CronErrorKind::LastDay))
             }
-            Err(kind) => Err(self.lost(kind)),
+            kind => Err(self.lost(kind)),
         }
     }
 
@@ -173,7 +203,8 @@ impl ForeignField<'_> {
 
     /// From 0 for Sunday.
     fn position(&self, text: &str) -> Result<usize, Lost> {
-        if let Some(name) = position_of_short_name(&WEEKDAYS, text) {
+        let name = position_of_short_name(&WEEKDAYS, text);
+        if let Some(name) = name.or_else(|| position_of_name(&WEEKDAYS, text)) {
             return Ok(usize::from(name));
         }
         if let Ok(day @ 1..=7) = text.parse::<usize>() {
@@ -185,7 +216,7 @@ impl ForeignField<'_> {
 }
 
 /// `mon-fri` where that says it, else a list.
-fn names(days: [bool; 7]) -> String {
+pub(in crate::cron) fn names(days: [bool; 7]) -> String {
     let name = |day: usize| &WEEKDAYS[day][..3];
     let listed: Vec<usize> = (0..7).filter(|day| days[*day]).collect();
     match listed.as_slice() {

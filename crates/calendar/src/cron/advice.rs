@@ -1,0 +1,41 @@
+//! What to do about a cron expression where the sentence about it, in [`super::error`], does not say so.
+
+use super::error::{CronErrorKind, CronField};
+
+impl CronErrorKind {
+    /// What to do about a single value, where the message does not say it.
+    pub(super) fn advice(&self, field: CronField) -> Option<String> {
+        Some(match self {
+            CronErrorKind::FieldCount(_) => {
+                "write five fields: minute, hour, day of month, month and weekday".to_owned()
+            }
+            CronErrorKind::OtherDialect(dialect) => return dialect.advice(),
+            CronErrorKind::OutOfRange(_) => {
+                let (first, last) = field.bounds();
+                format!("write {} from {first} to {last}", field.value())
+            }
+            CronErrorKind::NotAValue { nearest: Some(nearest), .. } => {
+                format!("did you mean {nearest}?")
+            }
+            CronErrorKind::OpenRange => "write both ends of the range, such as 1-5".to_owned(),
+            CronErrorKind::StarWithMore(_) => {
+                "use the star alone or with a step, such as */5".to_owned()
+            }
+            CronErrorKind::UnknownMacro(_) => {
+                "write one of the macros, or five fields".to_owned()
+            }
+            CronErrorKind::LastDay if field == CronField::DayOfMonth => {
+                "write a rule for each length of month: day 31 in months 1,3,5,7,8,10,12, day 30 in \
+                 4,6,9,11, and day 28 in 2"
+                    .to_owned()
+            }
+            CronErrorKind::LastDay | CronErrorKind::NthWeekday => {
+                "write the weekday alone for every week, or days of the month".to_owned()
+            }
+            CronErrorKind::NearestWeekday => {
+                "write the day of the month alone, whatever weekday it is".to_owned()
+            }
+            _ => return None,
+        })
+    }
+}
