@@ -16,6 +16,7 @@ mod meaning;
 mod metrics_producer;
 mod object;
 mod places;
+mod schedule;
 mod shape;
 mod shapes;
 mod target;

@@ -60,5 +60,6 @@ fn finding(family: Family, effects: &[RuleClockEffect]) -> Option<Finding> {
     let told: Vec<String> = moved.iter().map(|it| it.effect.to_string()).collect();
     let message = format!("in {zone}, {}", told.join("; "));
     let at = moved.iter().map(|it| it.effect.change.at).collect();
-    Some(Finding::new(Code::ClockChange, field, message).with_instants(at))
+    let fix = "if another time is meant on that day, choose one that the clock shows exactly once";
+    Some(Finding::new(Code::ClockChange, field, message).with_fix(fix).with_instants(at))
 }

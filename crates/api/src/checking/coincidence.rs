@@ -44,6 +44,7 @@ pub(super) fn check(
                 let rule = path.index(later.position as usize);
                 findings.push(
                     Finding::new(Code::SameMinute, rule.key("schedule"), message)
+                        .with_fix("let one of them fire at another minute, or remove one")
                         .with_instants(vec![at]),
                 );
             }

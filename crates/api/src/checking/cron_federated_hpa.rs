@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use almanac_calendar::{Cron, CronErrorKind, CronNote, Firings, Zone};
+use almanac_calendar::Zone;
 use almanac_engine::cron_scaling::{
     Bounds, CronRule, CronScaling, DesiredScale, InvalidBounds, UnusableRule,
 };
@@ -14,6 +14,7 @@ use jiff::Timestamp;
 use super::Checked;
 use super::coincidence;
 use super::max_delay::check_max_delay;
+use super::schedule::check_firings;
 use super::target::check_target;
 use crate::finding::{Code, Finding, Path, Severity};
 use crate::objects::{CronFederatedHPARule, CronFederatedHPASpec};
@@ -127,58 +128,11 @@ fn check_name(rule: &CronFederatedHPARule, path: &Path<'_>, findings: &mut Vec<F
     let length = rule.name.chars().count();
     if length > 32 {
         let message = format!("Too long: may not be more than 32 characters, this has {length}");
-        findings.push(Finding::new(Code::OutOfRange, path.key("name"), message));
+        findings.push(
+            Finding::new(Code::OutOfRange, path.key("name"), message)
+                .with_fix("shorten it to at most 32 characters"),
+        );
     }
-}
-
-fn check_firings(
-    rule: &CronFederatedHPARule,
-    path: &Path<'_>,
-    findings: &mut Vec<Finding>,
-) -> Option<Firings> {
-    let cron = Cron::parse(&rule.schedule)
-        .map_err(|error| {
-            let field = path.key("schedule");
-            let why = error.to_string();
-            let finding = Finding::invalid(Code::Schedule, &field, &rule.schedule, &why);
-            findings.push(match (error.instead(), error.kind()) {
-                (Some(instead), _) => finding.with_fix(format!("write {instead:?}")),
-                (None, CronErrorKind::ZonePrefix { zone, expression: Some(expression) })
-                    if rule.time_zone.as_ref().is_none_or(|written| written == zone) =>
-                {
-                    finding.with_fix(format!("write {expression:?}, and timeZone: {zone}"))
-                }
-                _ => finding,
-            });
-        })
-        .ok();
-    for note in CronNote::all(&rule.schedule) {
-        let code = match note {
-            CronNote::EitherDay => Code::EitherDay,
-            _ => Code::LongStep,
-        };
-        findings.push(Finding::new(code, path.key("schedule"), note.to_string()));
-    }
-    let zone = check_zone(rule.time_zone.as_deref(), &path.key("timeZone"), findings);
-    Some(cron?.in_zone(zone?))
-}
-
-/// A zone by its name; an absent one is UTC.
-pub(super) fn check_zone(
-    name: Option<&str>,
-    field: &Path<'_>,
-    findings: &mut Vec<Finding>,
-) -> Option<Zone> {
-    let Some(name) = name else { return Some(Zone::utc()) };
-    Zone::named(name)
-        .map_err(|error| {
-            let finding = Finding::invalid(Code::TimeZone, field, name, &error.to_string());
-            findings.push(match error.nearest() {
-                Some(nearest) => finding.with_fix(format!("write {nearest}")),
-                None => finding,
-            });
-        })
-        .ok()
 }
 
 fn check_desired_scale(

@@ -37,7 +37,14 @@ pub(super) fn check_names(name: &str, namespace: Option<&str>, findings: &mut Ve
     if let Some(namespace) = namespace
         && let Some(why) = why_no_label(namespace)
     {
-        findings.push(invalid_name(&metadata.key("namespace"), namespace, &why));
+        let field = metadata.key("namespace");
+        let better = nearest_name(&namespace.replace('.', "-"));
+        let fix = better.filter(|better| why_no_label(better).is_none());
+        let finding = invalid_name(&field, namespace, &why);
+        findings.push(match fix {
+            Some(better) => finding.with_fix(format!("write {better}")),
+            None => finding.with_fix(USUAL_NAME),
+        });
     }
 }
 
@@ -46,9 +53,12 @@ pub(super) fn invalid_name(field: &Path<'_>, name: &str, why: &str) -> Finding {
     let finding = Finding::invalid(Code::InvalidName, field, name, why);
     match nearest_name(name) {
         Some(better) => finding.with_fix(format!("write {better}")),
-        None => finding,
+        None => finding.with_fix(USUAL_NAME),
     }
 }
+
+/// What a name that cannot be mended is to be made of.
+const USUAL_NAME: &str = "use only the letters a to z, digits and '-' inside it";
 
 /// Why a text is not what Kubernetes calls a DNS subdomain: the rule for most names.
 pub(super) fn why_no_subdomain(name: &str) -> Option<String> {
@@ -84,6 +94,10 @@ fn is_label(label: &str) -> bool {
 
 /// `FakeScheduling` becomes `fake-scheduling`.
 fn nearest_name(name: &str) -> Option<String> {
+    // Nobody but its author knows how to spell it without the letters that DNS lacks.
+    if name.chars().any(|letter| letter.is_alphanumeric() && !letter.is_ascii()) {
+        return None;
+    }
     let mut better = String::new();
     let mut after_lower = false;
     for letter in name.chars() {
@@ -121,5 +135,6 @@ mod tests {
         assert_eq!(nearest_name("FakeScheduling").as_deref(), Some("fake-scheduling"));
         assert_eq!(nearest_name("my_shop").as_deref(), Some("my-shop"));
         assert_eq!(nearest_name("___"), None);
+        assert_eq!(nearest_name("café"), None);
     }
 }

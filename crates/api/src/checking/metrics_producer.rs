@@ -7,7 +7,7 @@ use almanac_engine::scheduled_capacity::{Behaviour, ScheduledCapacity};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use super::Checked;
-use super::cron_federated_hpa::check_zone;
+use super::schedule::check_zone;
 use crate::finding::{Code, Finding, Path, Severity};
 use crate::objects::{MetricsProducerSpec, Pattern, Schedule, ScheduledBehavior};
 
@@ -154,13 +154,17 @@ fn wrong_on_their_own(written: PatternText<'_>) -> Vec<PatternError> {
 }
 
 fn pattern_finding(error: &PatternError, written: PatternText<'_>, path: &Path<'_>) -> Finding {
-    match error.field() {
+    let finding = match error.field() {
         None => Finding::new(Code::Pattern, path, format!("Invalid value: {error}")),
         Some(field) => {
             let name = field.name();
             let value = field_of(written, name);
             Finding::invalid(Code::Pattern, &path.key(name), value, &error.to_string())
         }
+    };
+    match error.advice() {
+        Some(advice) => finding.with_fix(advice),
+        None => finding,
     }
 }
 

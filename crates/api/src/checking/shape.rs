@@ -155,7 +155,11 @@ impl Shape {
             && items.len() > most
         {
             let message = format!("Too many: {}: must have at most {most} items", items.len());
-            findings.push(Finding::new(Code::OutOfRange, path, message));
+            findings.push(
+                Finding::new(Code::OutOfRange, path, message).with_fix(format!(
+                    "keep at most {most}, and move the others to another object"
+                )),
+            );
         }
         let anything = Shape::default();
         let shape = self.items.as_deref().unwrap_or(&anything);
@@ -206,7 +210,10 @@ impl Shape {
         {
             let message =
                 format!("Too long: may not be more than {most} characters, this has {length}");
-            findings.push(Finding::new(Code::OutOfRange, path, message));
+            findings.push(
+                Finding::new(Code::OutOfRange, path, message)
+                    .with_fix(format!("shorten it to at most {most} characters")),
+            );
         }
         true
     }
@@ -276,7 +283,7 @@ impl Shape {
             }
             (Value::Map(_), ShapeKind::List) => finding.with_fix("begin each item with '- '"),
             (Value::Null, _) => finding.with_fix("give it a value, or remove the field"),
-            _ => finding,
+            _ => finding.with_fix(format!("write {due}")),
         }
     }
 

@@ -89,6 +89,7 @@ fn check_api_version(api_version: &str, kind: &str, field: &Path<'_>, findings: 
     } else if api_version.split('/').count() > 2 || api_version.split('/').any(str::is_empty) {
         let why = "an apiVersion is a group and a version, such as apps/v1";
         Finding::invalid(Code::Target, field, api_version, why)
+            .with_fix("write a group and a version, such as apps/v1")
     } else if let Some(known) = known
         && known.group() != group_and_version(api_version).0
         && is_group_of_kubernetes(group_and_version(api_version).0)
@@ -124,7 +125,10 @@ fn kind_of_group(group: &str, kind: &str, field: &Path<'_>) -> Option<Finding> {
     }
     if kind == DAEMON_SET {
         let why = "a DaemonSet runs once per node and has no replica count";
-        return Some(Finding::invalid(Code::Target, field, kind, why));
+        return Some(
+            Finding::invalid(Code::Target, field, kind, why)
+                .with_fix("name a Deployment or a StatefulSet, or delete the policy"),
+        );
     }
     let meant = nearest(kind, scalable().chain([DAEMON_SET]))?;
     let why = format!("the group {group} has no such kind; write {meant}");

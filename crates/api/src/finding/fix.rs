@@ -14,14 +14,13 @@ impl Finding {
     }
 
     fn usual_fix(&self) -> String {
-        let said = || advice(&self.message).map(str::to_owned).or_else(|| in_range(&self.message));
+        let said = || advice(&self.message).map(str::to_owned);
         let key = || self.field.last_key().unwrap_or("it");
         match self.code {
             Code::MissingField => format!("add {}", key()),
             Code::UnknownField | Code::IgnoredField => "remove it".to_owned(),
             Code::CrossedBounds => "lower it, or raise the upper bound".to_owned(),
             Code::DuplicateItem => "rename one of them".to_owned(),
-            Code::SameMinute => "let one of them fire at another minute".to_owned(),
             Code::Unsupported => "remove it, or expect no effect".to_owned(),
             Code::UnsupportedValue => match self.message.split_once("supported values: ") {
                 Some((_, values)) => format!("write one of {values}"),
@@ -36,7 +35,12 @@ impl Finding {
                 said().unwrap_or_else(|| "write an IANA name such as Europe/Berlin".to_owned())
             }
             Code::NotAnObject => format!("add {}, or move the document elsewhere", key()),
-            Code::Syntax | Code::TooLarge => "correct it here or just before".to_owned(),
+            Code::TooLarge => "split it into several documents".to_owned(),
+            Code::Alias => "write the value out instead of repeating it".to_owned(),
+            Code::UnreadableFile => {
+                said().unwrap_or_else(|| "correct the path, or the permissions of the file".into())
+            }
+            Code::Syntax => "correct it here or just before".to_owned(),
             _ => match bounds(&self.message) {
                 Some(bounds) if bounds.starts_with("a ") => format!("write {bounds}"),
                 Some(bounds) => format!("write a value {bounds}"),
@@ -52,13 +56,6 @@ fn advice(message: &str) -> Option<&str> {
     let last = message.rsplit("; ").next().filter(|last| *last != message);
     let verbs = ["write ", "leave ", "list ", "remove ", "use ", "join ", "set ", "split "];
     last.filter(|last| verbs.iter().any(|verb| last.starts_with(verb)))
-}
-
-/// `write a value from 0 to 23`, for `hours run from 0 to 23, not 25`.
-fn in_range(message: &str) -> Option<String> {
-    let (_, range) = message.split_once(" run from ")?;
-    let (range, _) = range.split_once(", not ")?;
-    Some(format!("write a value from {range}"))
 }
 
 /// The part of a message that says which values a field takes.
@@ -80,8 +77,6 @@ mod tests {
         assert_eq!(fix(Code::Schedule, message), "write a date that exists");
         let message = "Invalid value: 5: must be less than or equal to 3";
         assert_eq!(fix(Code::OutOfRange, message), "write a value less than or equal to 3");
-        let message = "Invalid value: \"25\": hours run from 0 to 23, not 25";
-        assert_eq!(fix(Code::Pattern, message), "write a value from 0 to 23");
         assert_eq!(fix(Code::MissingField, "Required value"), "add spec");
         let message = "Unsupported value: \"a\": supported values: \"b\", \"c\"";
         assert_eq!(fix(Code::UnsupportedValue, message), "write one of \"b\", \"c\"");

@@ -1,0 +1,88 @@
+//! From a rule's expression and its zone to its firings, with what to write where they cannot be used or hardly
+//! mean what they say.
+
+use almanac_calendar::{Cron, CronError, CronErrorKind, CronNote, Firings, Zone};
+
+use crate::finding::{Code, Finding, Path};
+use crate::objects::CronFederatedHPARule;
+
+pub(super) fn check_firings(
+    rule: &CronFederatedHPARule,
+    path: &Path<'_>,
+    findings: &mut Vec<Finding>,
+) -> Option<Firings> {
+    let field = path.key("schedule");
+    let cron = Cron::parse(&rule.schedule)
+        .map_err(|error| {
+            let why = error.to_string();
+            let finding = Finding::invalid(Code::Schedule, &field, &rule.schedule, &why);
+            findings.push(match instead_of(&error, rule.time_zone.as_deref()) {
+                Some(fix) => finding.with_fix(fix),
+                None => finding,
+            });
+        })
+        .ok();
+    for note in CronNote::all(&rule.schedule) {
+        let (code, fix) = about(&note, &rule.schedule);
+        findings.push(Finding::new(code, field, note.to_string()).with_fix(fix));
+    }
+    let zone = check_zone(rule.time_zone.as_deref(), &path.key("timeZone"), findings);
+    Some(cron?.in_zone(zone?))
+}
+
+/// What to do about an expression that cannot be used, if its message does not end with that.
+fn instead_of(error: &CronError, zone_of_rule: Option<&str>) -> Option<String> {
+    if let Some(instead) = error.instead() {
+        return Some(format!("write {instead:?}"));
+    }
+    let CronErrorKind::ZonePrefix { zone, expression } = error.kind() else {
+        return error.advice();
+    };
+    let expression = expression.as_ref().map(|it| format!("write {it:?}"));
+    let expression = expression.unwrap_or_else(|| "write the five fields alone".to_owned());
+    Some(match zone_of_rule.filter(|written| written != zone) {
+        None => format!("{expression}, and timeZone: {zone}"),
+        Some(other) => format!("{expression}, and as timeZone either {zone} or {other}"),
+    })
+}
+
+/// Which finding a note is, and what to do about it.
+fn about(note: &CronNote, schedule: &str) -> (Code, String) {
+    match note {
+        CronNote::EitherDay => {
+            let alone = |free: usize| {
+                let fields = schedule.split_whitespace().enumerate();
+                let fields = fields.map(|(place, text)| if place == free { "*" } else { text });
+                fields.collect::<Vec<_>>().join(" ")
+            };
+            let fix = format!("to keep one of the two, write {:?} or {:?}", alone(4), alone(2));
+            (Code::EitherDay, fix)
+        }
+        CronNote::WeekdayNumbers { here, there, .. } => {
+            let fix = format!("write the weekdays by name: {here} as they are here, or {there}");
+            (Code::WeekdayNumbers, fix)
+        }
+        CronNote::LongStep { item, value, .. } => {
+            (Code::LongStep, format!("write {value} instead of {item}, or a shorter step"))
+        }
+        _ => (Code::LongStep, "write what is meant".to_owned()),
+    }
+}
+
+/// A zone by its name; an absent one is UTC.
+pub(super) fn check_zone(
+    name: Option<&str>,
+    field: &Path<'_>,
+    findings: &mut Vec<Finding>,
+) -> Option<Zone> {
+    let Some(name) = name else { return Some(Zone::utc()) };
+    Zone::named(name)
+        .map_err(|error| {
+            let finding = Finding::invalid(Code::TimeZone, field, name, &error.to_string());
+            findings.push(match error.nearest() {
+                Some(nearest) => finding.with_fix(format!("write {nearest}")),
+                None => finding,
+            });
+        })
+        .ok()
+}
