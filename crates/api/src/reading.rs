@@ -38,7 +38,8 @@ pub(crate) use placeholder::placeholder;
 pub use placeholder::{Engine, Template, substituting_program};
 pub use source::{Position, Source, Span};
 pub use tree::{Entry, Node, Value};
-pub(crate) use typography::name_letters;
+pub use typography::LookAlike;
+pub(crate) use typography::{as_meant, name_letters};
 
 /// Whether text means itself in YAML without quotes, and not a number, a boolean or nothing.
 #[must_use]

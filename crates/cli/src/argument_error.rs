@@ -4,6 +4,7 @@
 use std::fmt::{self, Write};
 use std::ops::Range;
 
+use almanac_api::reading::LookAlike;
 use anstyle::{AnsiColor, Style};
 
 const ERROR: Style = AnsiColor::Red.on_default().bold();
@@ -25,7 +26,12 @@ impl ArgumentError {
         span: Range<usize>,
         message: impl fmt::Display,
     ) -> ArgumentError {
-        ArgumentError { argument, text: text.to_owned(), span, message: message.to_string() }
+        let strange = text.get(span.clone()).and_then(LookAlike::first_in);
+        let message = match strange {
+            Some(letter) => format!("{message}; {letter}: {}", letter.fix_inside()),
+            None => message.to_string(),
+        };
+        ArgumentError { argument, text: text.to_owned(), span, message }
     }
 
     /// About the whole of an argument's value.

@@ -1,6 +1,8 @@
 //! Checking an object: its shape first, then its meaning. One way in for files, for commands that
 //! ask a cluster, and for controllers.
 
+use std::collections::BTreeSet;
+
 use almanac_engine::{Identity, Slim, Target};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value as Json;
@@ -8,10 +10,10 @@ use serde_json::Value as Json;
 use super::envelope::check_names;
 use super::meaning::{Mended, meaning_of};
 use super::shapes::shape_of;
-use crate::finding::{Code, FieldPath, Finding, Path};
+use crate::finding::{Code, FieldPath, Finding, Path, Segment};
 use crate::kinds::Kind;
 use crate::lenient;
-use crate::reading::{Node, ReadObject};
+use crate::reading::{LookAlike, Node, ReadObject, as_meant};
 
 /// What checking needs to know besides the object.
 #[derive(Clone, Copy, Debug)]
@@ -111,10 +113,26 @@ fn check_node(
         created: as_created(&metadata, context.clock_offset),
     });
     add_what_is_new(&mut findings, meaning.findings);
+    let disguised = disguised_keys(&findings);
+    findings.retain(|finding| {
+        let mut way = finding.field.segments().iter();
+        let is_there = way.any(|it| matches!(it, Segment::Key(key) if disguised.contains(&**key)));
+        finding.code != Code::MissingField || !is_there
+    });
     // A file has its fields in any order, an API server in one.
     findings.sort_by(|one, other| one.field.cmp(&other.field));
     let slim = meaning.slim.filter(|_| identity.is_some());
     CheckedObject { identity, slim, scales: meaning.scales, kind, findings }
+}
+
+/// The keys that are there, but for letters in them that look like a space or like nothing. Such a letter at the
+/// beginning of a line moves the key out of its map as well.
+fn disguised_keys(findings: &[Finding]) -> BTreeSet<String> {
+    let unknown = findings.iter().filter(|finding| finding.code == Code::UnknownField);
+    let keys = unknown.filter_map(|finding| finding.field.last_key());
+    keys.filter(|key| LookAlike::first_in(key).is_some())
+        .map(|key| as_meant(key).trim().to_owned())
+        .collect()
 }
 
 fn says_something_about_the_name(findings: &[Finding]) -> bool {

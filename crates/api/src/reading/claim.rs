@@ -81,6 +81,12 @@ pub(super) fn claims_policy(text: &str) -> bool {
         let known = Kind::ALL.iter().find(|it| it.name().eq_ignore_ascii_case(kind));
         known.is_some_and(|it| is_group_of_ours(it.group()))
     };
+    // A description of an API names the kinds that it describes.
+    let describes = ["openapi", "swagger"].iter().any(|key| values_of(text, key).next().is_some())
+        || values_of(text, "kind").any(|kind| kind == "CustomResourceDefinition");
+    if describes {
+        return false;
+    }
     values_of(text, "kind").any(is_policy)
         || values_of(text, "apiVersion").any(|it| is_group_of_ours(group_and_version(it).0))
 }
@@ -90,17 +96,35 @@ pub(super) fn claims(text: &str, kind: &str, name: &str) -> bool {
     values_of(text, "kind").any(|it| it == kind) && values_of(text, "name").any(|it| it == name)
 }
 
-/// What stands as plain values behind a key, wherever it stands.
+/// Whether a text looks like an object as it is applied, if only once it has been filled in.
+pub(super) fn looks_like_manifest(text: &str) -> bool {
+    // What stands behind a key in a description of an API is a map of its own.
+    let is_given = |key: &str| {
+        values_of(text, key).any(|it| {
+            it.starts_with("{{") || it.starts_with(|letter: char| letter.is_ascii_alphabetic())
+        })
+    };
+    is_given("apiVersion") && is_given("kind")
+}
+
+/// What stands as plain values behind a key, wherever it stands but in a comment.
 fn values_of<'a>(text: &'a str, key: &str) -> impl Iterator<Item = &'a str> {
     text.match_indices(key).filter_map(move |(at, _)| {
         let before = text[..at].chars().next_back();
         let is_whole = before.is_none_or(|it| it.is_whitespace() || "\"'{,-".contains(it));
         let rest = text[at + key.len()..].trim_start_matches(['"', '\'', ' ']);
-        let value = rest.strip_prefix(':').filter(|_| is_whole)?;
+        let value = rest.strip_prefix(':').filter(|_| is_whole && !is_in_comment(text, at))?;
         let value = value.trim_start_matches(['"', '\'', ' ', '\t']);
         let end = value.find(|it: char| it.is_whitespace() || "\"',}#".contains(it));
         Some(&value[..end.unwrap_or(value.len())])
     })
+}
+
+/// Whether a comment has begun before a byte on its line.
+fn is_in_comment(text: &str, byte: usize) -> bool {
+    let before = text[..byte].rsplit('\n').next().unwrap_or_default();
+    let is_line = before.trim_start().starts_with('#') || before.trim_start().starts_with("//");
+    is_line || before.contains(" #") || before.contains("\t#")
 }
 
 #[cfg(test)]
@@ -136,12 +160,36 @@ mod tests {
             "kind: HorizontalPodAutoscaler\n",
             "kind: CustomResourceDefinition\nspec: {names: {listKind: CronFederatedHPAList}}\n",
             "apiGroups: [autoscaling.karmada.io]\n",
+            "kind: CustomResourceDefinition\nspec: {names: {kind: CronFederatedHPA}}\n",
+            "openapi: 3.0.0\nx: {group: autoscaling.karmada.io, kind: CronFederatedHPA}\n",
             "# mankind: CronFederatedHPA\n",
+            "# kind: CronFederatedHPA\n",
+            "a: b # kind: CronFederatedHPA\n",
+            "// \"kind\": \"CronFederatedHPA\"\n",
         ] {
             assert!(!claims_policy(text), "{text}");
         }
         assert!(claims("kind: Deployment\nmetadata:\n\tname: shop\n", "Deployment", "shop"));
         assert!(!claims("kind: Deployment\nmetadata: {name: shop-2}", "Deployment", "shop"));
+    }
+
+    #[test]
+    fn what_is_applied_names_its_version_and_its_kind() {
+        for text in [
+            "apiVersion: v1\nkind: Secret\n",
+            "{{ if .a }}\napiVersion: {{ .b }}\nkind: {{ .c }}\n",
+            "{\"kind\": \"Secret\", \"apiVersion\": \"v1\"}",
+        ] {
+            assert!(looks_like_manifest(text), "{text}");
+        }
+        for text in [
+            "kind: Secret\n",
+            "# apiVersion: v1\nkind: Secret\n",
+            "apiVersion:\n  type: string\nkind: {type: string}\n",
+            "{\"apiVersion\": {\"type\": \"string\"}, \"kind\": \"Secret\"}",
+        ] {
+            assert!(!looks_like_manifest(text), "{text}");
+        }
     }
 
     #[test]

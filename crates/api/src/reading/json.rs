@@ -55,21 +55,26 @@ impl Reader<'_> {
         TextFinding::new(Code::Syntax, Span::new(self.byte..self.byte + length), message)
     }
 
-    /// Passes over white space, and over `//` comments, which are told.
+    /// Passes over white space, and over comments, which are told.
     fn skip_blank(&mut self) {
         loop {
             let blank = self.rest().iter().take_while(|byte| byte.is_ascii_whitespace()).count();
             self.byte += blank;
-            if !self.rest().starts_with(b"//") {
+            let rest = &self.text[self.byte..];
+            let length = if rest.starts_with("//") {
+                rest.find('\n').unwrap_or(rest.len())
+            } else if rest.starts_with("/*") {
+                rest.find("*/").map_or(rest.len(), |end| end + 2)
+            } else {
                 return;
-            }
-            let line = self.rest().iter().take_while(|&&byte| byte != b'\n').count();
+            };
+            let line = rest[..length].find('\n').unwrap_or(length);
             let span = Span::new(self.byte..self.byte + line);
             self.findings.push(
                 TextFinding::new(Code::SlashComment, span, "JSON does not allow comments")
                     .with_fix("remove it, or write the file in YAML with '#'"),
             );
-            self.byte += line;
+            self.byte += length;
         }
     }
 
@@ -83,7 +88,7 @@ impl Reader<'_> {
                 limits::NODES
             ));
             finding.finding.code = Code::TooLarge;
-            return Err(finding);
+            return Err(finding.with_fix("split it into several documents"));
         }
         let start = self.byte;
         let value = match self.peek() {
@@ -92,7 +97,11 @@ impl Reader<'_> {
             Some(b'"') => Value::Text(self.string()?.into()),
             Some(b'-' | b'0'..=b'9') => Value::Number(self.number()?),
             Some(_) => self.word()?,
-            None => return Err(self.error("the text ends where a value was expected")),
+            None => {
+                return Err(self
+                    .error("the text ends where a value was expected")
+                    .with_fix("complete the text: write the value, and close every bracket"));
+            }
         };
         Ok(Node { span: Span::new(start..self.byte), value })
     }
@@ -106,7 +115,9 @@ impl Reader<'_> {
                 return Ok(value);
             }
         }
-        Err(self.error("a value was expected here: text needs double quotes in JSON"))
+        Err(self
+            .error("a value was expected here: text needs double quotes in JSON")
+            .with_fix("put text in double quotes"))
     }
 
     /// After an item: whether another follows. A comma before the end is an error in JSON.
@@ -129,9 +140,12 @@ impl Reader<'_> {
                 }
                 Ok(true)
             }
-            Some(_) => Err(self.error(format!("a ',' or '{}' was expected here", char::from(end)))),
+            Some(_) => Err(self
+                .error(format!("a ',' or '{}' was expected here", char::from(end)))
+                .with_fix(format!("write ',' before another item, or '{}'", char::from(end)))),
             None => Err(self
-                .error(format!("the text ends where a ',' or '{}' was expected", char::from(end)))),
+                .error(format!("the text ends where a ',' or '{}' was expected", char::from(end)))
+                .with_fix(format!("complete the text, and close it with '{}'", char::from(end)))),
         }
     }
 
@@ -168,13 +182,17 @@ impl Reader<'_> {
         loop {
             let start = self.byte;
             if self.peek() != Some(b'"') {
-                return Err(self.error("a key in double quotes was expected here"));
+                return Err(self
+                    .error("a key in double quotes was expected here")
+                    .with_fix("put the key in double quotes"));
             }
             let key = self.string()?.into();
             let key_span = Span::new(start..self.byte);
             self.skip_blank();
             if self.peek() != Some(b':') {
-                return Err(self.error("a ':' was expected after the key"));
+                return Err(self
+                    .error("a ':' was expected after the key")
+                    .with_fix("write ':' and a value after the key"));
             }
             self.byte += 1;
             self.skip_blank();
@@ -219,6 +237,7 @@ impl Reader<'_> {
             let message = "this string contains an escape or a control character that JSON \
                            doesn't allow";
             TextFinding::new(Code::Syntax, Span::new(start..self.byte), message)
+                .with_fix("write \\\\ for a backslash, \\n for a line break and \\t for a tab")
         })
     }
 
@@ -314,6 +333,8 @@ mod tests {
     fn errors_have_positions() {
         assert_eq!(error(r#"{"a": 1,}"#), "7 JSON does not allow a comma after the last item");
         assert_eq!(error(r#"{"a": 1 // one"#), "8 JSON does not allow comments");
+        assert_eq!(error(r#"{"a": 1 /* one"#), "8 JSON does not allow comments");
+        assert_eq!(error("/* a\n */ {}"), "0 JSON does not allow comments");
         assert_eq!(error(r#"{"a": 1, "a": 2}"#), "9 the key \"a\" appears twice in this map");
         assert_eq!(error("{a: 1}"), "1 a key in double quotes was expected here");
         assert_eq!(error(r#"{"a": 01}"#), "6 \"01\" is not a valid JSON number");

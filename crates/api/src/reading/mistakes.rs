@@ -66,6 +66,33 @@ fn in_plain_words(problem: &str) -> (String, &'static str) {
         "block sequence entries are not allowed in this context" => {
             ("a list can't start here", "put the '-' on a line of its own below the key")
         }
+        "mapping keys are not allowed in this context" => {
+            ("a '?' can't begin a value", "put the value in quotes")
+        }
+        "did not find expected alphabetic or numeric character" => (
+            "'*' and '&' begin an alias or an anchor, and no name follows",
+            "put the value in quotes, such as \"*/5 * * * *\"",
+        ),
+        "did not find expected node content" => {
+            ("a value was expected here", "write a value, or remove the comma or tag before it")
+        }
+        "found unknown escape character" => (
+            "there is no such escape in double quotes",
+            "put the text in single quotes, or write \\\\ for a backslash",
+        ),
+        "found unexpected document indicator" => (
+            "the document ends inside quotes",
+            "close the quotes, or indent the line that begins with '---'",
+        ),
+        "did not find expected hexdecimal number"
+        | "found invalid Unicode character escape code" => (
+            "this escape is no character",
+            "put the text in single quotes, or write \\\\ for a backslash",
+        ),
+        "did not find expected comment or line break" => (
+            "only a comment may stand behind '|' or '>'",
+            "put the text on the next line and indent it, or put it in quotes",
+        ),
         other => return (other.to_owned(), ""),
     };
     (message.to_owned(), fix)
@@ -137,11 +164,11 @@ pub(super) fn mend_strange_lines(
     for line in text.split_inclusive('\n') {
         let written = line.trim_end();
         let said = match written.as_bytes() {
+            _ if is_command(written) => {
+                ("this line is a shell command, not YAML", "remove this line")
+            }
             [b'%', b'A'..=b'Z', ..] => {
                 ("kubectl does not support YAML directives", "remove this line")
-            }
-            [b'$' | b'>', b' ', ..] if is_command(written) => {
-                ("this line is a shell command, not YAML", "remove this line")
             }
             _ => ("", ""),
         };
@@ -155,10 +182,31 @@ pub(super) fn mend_strange_lines(
     mended
 }
 
-/// Whether a line is a prompt and a command that prints objects.
+/// Whether the first line that says something is a command.
+pub(super) fn begins_with_command(text: &str) -> bool {
+    let mut lines = text.lines().filter(|line| !line.trim().is_empty() && !line.starts_with('#'));
+    lines.next().is_some_and(is_command)
+}
+
+/// Whether a line is a command as it was typed into a shell, with or without the shell's prompt.
 fn is_command(line: &str) -> bool {
-    let first = line.get(2..).and_then(|rest| rest.split_whitespace().next());
-    line.starts_with("$ ") || matches!(first, Some("kubectl" | "kustomize" | "helm" | "cat" | "oc"))
+    const PROMPTS: [char; 7] = ['$', '%', '#', '>', '❯', '»', '➜'];
+    const PROGRAMS: [&str; 6] = ["kubectl", "kustomize", "helm", "oc", "cat", "karmadactl"];
+    if line.starts_with("$ ") {
+        return true;
+    }
+    // A line of a document is indented, or a comment, or has a key.
+    if line.starts_with([' ', '#', '-', '"', '\'']) {
+        return false;
+    }
+    let begin_of = |word: &str| word.as_ptr().addr() - line.as_ptr().addr();
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let Some(place) = words.iter().position(|word| PROGRAMS.contains(word)) else { return false };
+    let prompt = line[..begin_of(words[place])].trim_end();
+    let prompt = prompt.strip_suffix("sudo").unwrap_or(prompt).trim_end();
+    let is_prompt = prompt.ends_with(PROMPTS) || prompt.starts_with('➜');
+    // Without a prompt, what follows has to be more than a word of a text.
+    (is_prompt || prompt.is_empty()) && words.len() > place + 1
 }
 
 /// `//` where a comment was meant.

@@ -4,16 +4,19 @@
 //! what it says of policies and their targets counts: the rest of it is passed over.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
-use super::claim::{claims, claims_policy, document_around};
+use super::claim::{claims, claims_policy, document_around, looks_like_manifest};
 use super::foreign::{self, ForeignScaler};
 use super::other_object::OtherObject;
-use super::placeholder::{Engine, Template, action, placeholder, substituting_program};
+use super::placeholder::{
+    Engine, Template, action, is_of_chart, placeholder, substituting_program,
+};
 use super::source::{Source, Span};
 use super::stream;
 use super::text_finding::TextFinding;
 use super::tree::Node;
-use super::typography::name_letters;
+use super::typography::{as_meant, name_letters};
 use crate::finding::{Code, FieldPath, Finding, Path, Shown};
 use crate::kinds::{
     APPS_MISTYPED, Kind, Recognised, group_and_version, is_group_of_ours, recognise,
@@ -151,9 +154,13 @@ fn to_be_told(source: &Source, finding: TextFinding, only: Option<&Targets<'_>>)
     let around = document_around(source.text(), span.start as usize);
     let document = &source.text()[around.clone()];
     let line = source.line_around(span.start);
-    let of_helm = action(document).map(|range| (range, Engine::Helm));
+    let is_filled_in = |range: &Range<usize>| {
+        is_of_chart(&document[range.clone()]) || looks_like_manifest(document)
+    };
+    let of_helm = action(document).filter(is_filled_in).map(|range| (range, Engine::Helm));
     // Outside of quotes a variable seldom breaks the text, so only where it is seen to.
-    let filled_in = of_helm.or_else(|| placeholder(line).map(|(_, engine)| (0..0, engine)));
+    let of_others = || placeholder(line).filter(|(_, engine)| *engine != Engine::Helm);
+    let filled_in = of_helm.or_else(|| of_others().map(|(_, engine)| (0..0, engine)));
     let is_about_the_text = !matches!(finding.code, Code::Encoding | Code::LineEnds);
     let is_of_interest = || match only {
         None => claims_policy(document),
@@ -332,14 +339,28 @@ fn is_list(node: &Node) -> bool {
 fn envelope(node: &Node) -> Result<(&str, &str), Finding> {
     if !matches!(node.value, super::tree::Value::Map(_)) {
         let message = "a Kubernetes object is a map with apiVersion and kind";
-        return Err(Finding::new(Code::NotAnObject, FieldPath::default(), message));
+        return Err(Finding::new(Code::NotAnObject, FieldPath::default(), message)
+            .with_fix("write apiVersion and kind at the beginning, or move the text elsewhere"));
     }
     let text = |key: &'static str| match node.get(key).map(|value| value.as_text()) {
         Some(Some(text)) if !text.is_empty() => Ok(text),
         Some(None | Some(_)) => Err(not_an_object(key, "must be a non-empty string")),
-        None => Err(not_an_object(key, "is missing")),
+        None => Err(misspelled(node, key).unwrap_or_else(|| not_an_object(key, "is missing"))),
     };
-    Ok((text("apiVersion")?, text("kind")?))
+    let known = || Kind::written(node.get("kind")?.as_text()?);
+    let api_version = text("apiVersion").map_err(|finding| match known() {
+        Some(kind) => finding.with_fix(format!("write apiVersion: {}", kind.api_version())),
+        None => finding,
+    });
+    Ok((api_version?, text("kind")?))
+}
+
+/// A key that is there, but for a letter in it that nobody sees.
+fn misspelled(node: &Node, key: &str) -> Option<Finding> {
+    let super::tree::Value::Map(entries) = &node.value else { return None };
+    let entry = entries.iter().find(|entry| as_meant(&entry.key).trim() == key)?;
+    let field = Path::Root.key(&entry.key);
+    Some(Finding::new(Code::UnknownField, field, format!("Unknown field: this is not {key}")))
 }
 
 fn not_an_object(key: &str, what: &str) -> Finding {

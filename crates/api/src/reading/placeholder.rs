@@ -48,6 +48,16 @@ pub(super) fn action(text: &str) -> Option<Range<usize>> {
     })
 }
 
+/// Whether an action is one of a chart rather than another program's `{{ … }}`.
+pub(super) fn is_of_chart(action: &str) -> bool {
+    const WORDS: [&str; 8] =
+        ["if", "range", "with", "include", "template", "define", "end", "toYaml"];
+    const OBJECTS: [&str; 5] = [".Values", ".Release", ".Chart", ".Capabilities", ".Template"];
+    let inside = action.trim_matches(['{', '}', '-', ' ']);
+    let first = inside.split_whitespace().next().unwrap_or_default();
+    WORDS.contains(&first) || OBJECTS.iter().any(|object| inside.contains(object))
+}
+
 /// The first `${NAME}` or `${NAME:=default}`.
 fn variable(text: &str) -> Option<Range<usize>> {
     variables(text).next()

@@ -24,16 +24,26 @@ pub(super) fn read(text: &str) -> Documents {
         read.findings.truncate(limits::FINDINGS_A_FILE);
         let last = read.findings.last().map(|finding| finding.span).unwrap_or_default();
         let message = format!("{more} more mistakes in this file");
-        read.findings.push(TextFinding::new(Code::Syntax, last, message));
+        read.findings.push(
+            TextFinding::new(Code::Syntax, last, message).with_fix("correct those above first"),
+        );
     }
     read
 }
 
-/// Whether the first thing in a text but for `//` comments is a `{`.
+/// Whether the first thing in a text but for comments as other languages have them is a `{`.
 fn starts_with_json(text: &str) -> bool {
-    let lines = text.trim_start_matches('\u{feff}').lines().map(str::trim_start);
-    let first = lines.filter(|line| !line.is_empty()).find(|line| !line.starts_with("//"));
-    first.is_some_and(|line| line.starts_with('{'))
+    let mut rest = text.trim_start_matches('\u{feff}').trim_start();
+    loop {
+        rest = if rest.starts_with("//") {
+            rest.split_once('\n').map_or("", |(_, rest)| rest)
+        } else if rest.starts_with("/*") {
+            rest.split_once("*/").map_or("", |(_, rest)| rest)
+        } else {
+            return rest.starts_with('{');
+        }
+        .trim_start();
+    }
 }
 
 /// What begins with `{` is JSON; if it isn't after all, it may be YAML in its flow form.
@@ -75,17 +85,18 @@ fn yaml_document(
     findings: &mut Vec<TextFinding>,
 ) -> Result<Option<Node>, TextFinding> {
     let before = findings.len();
-    let error = match yaml::read(text, offset, findings) {
-        Ok(node) => return Ok(node),
-        Err(error) => error,
-    };
+    let read = yaml::read(text, offset, findings);
+    // A command, or its prompt in brackets, may be YAML by itself.
+    if read.is_ok() && !mistakes::begins_with_command(text) {
+        return read;
+    }
     findings.truncate(before);
     let without_comments = mistakes::mend_slash_comments(text, offset, findings);
     let text = without_comments.as_deref().unwrap_or(text);
-    let mended = mistakes::mend_strange_lines(text, offset, findings).or(without_comments);
-    match mended {
+    match mistakes::mend_strange_lines(text, offset, findings) {
         Some(mended) => yaml::read(&mended, offset, findings),
-        None => Err(error),
+        None if without_comments.is_some() => yaml::read(text, offset, findings),
+        None => read,
     }
 }
 

@@ -3,6 +3,8 @@
 //! They come with text that was copied from a page or a chat. Repeated in a message they look right,
 //! so they are named.
 
+use std::fmt;
+
 use super::source::{Source, Span};
 use crate::finding::{Code, Finding, Severity};
 
@@ -34,6 +36,65 @@ fn looked_like(letter: char) -> Option<(&'static str, &'static str)> {
     })
 }
 
+/// A letter that looks like another one, or like none.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LookAlike {
+    letter: char,
+    name: &'static str,
+    meant: &'static str,
+}
+
+impl LookAlike {
+    /// The first one in a text.
+    #[must_use]
+    pub fn first_in(text: &str) -> Option<LookAlike> {
+        text.chars().find_map(|letter| {
+            let (name, meant) = looked_like(letter)?;
+            Some(LookAlike { letter, name, meant })
+        })
+    }
+
+    /// What to do about it.
+    #[must_use]
+    pub fn fix(self) -> String {
+        let LookAlike { letter, meant, .. } = self;
+        match meant {
+            "" => format!("delete the invisible character U+{:04X}", u32::from(letter)),
+            " " => "write an ordinary space".to_owned(),
+            meant => format!("write {meant} instead of {letter}"),
+        }
+    }
+}
+
+impl LookAlike {
+    /// What to do about it in a text that has no quotes of its own, or has them around it.
+    #[must_use]
+    pub fn fix_inside(self) -> String {
+        match self.meant {
+            "\"" | "'" => format!("delete the quotation marks such as {}", self.letter),
+            _ => self.fix(),
+        }
+    }
+}
+
+impl fmt::Display for LookAlike {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "it contains {} (U+{:04X})", self.name, u32::from(self.letter))
+    }
+}
+
+/// A text as it was meant: without what looks like something else.
+pub(crate) fn as_meant(text: &str) -> String {
+    let mut meant = String::new();
+    for letter in text.chars() {
+        match looked_like(letter) {
+            Some((_, ascii)) => meant.push_str(ascii),
+            None => meant.push(letter),
+        }
+    }
+    meant
+}
+
 /// Names the first such letter where a finding points, if there is one: it is most likely what is wrong.
 pub(crate) fn name_letters(source: &Source, span: Span, finding: &mut Finding) {
     if finding.severity() != Severity::Error || finding.code == Code::Encoding {
@@ -47,15 +108,10 @@ pub(crate) fn name_letters(source: &Source, span: Span, finding: &mut Finding) {
         _ => [source.slice(span), ""],
     };
     // One that begins a document is where it belongs.
-    let written = places.iter().map(|written| written.trim_start_matches('\u{feff}'));
-    let mut letters = written.flat_map(str::chars);
-    let found = letters.find_map(|letter| Some((letter, looked_like(letter)?)));
-    let Some((letter, (name, meant))) = found else { return };
-    let number = u32::from(letter);
-    finding.message = format!("{}; it contains {name} (U+{number:04X})", finding.message);
-    finding.fix = Some(match meant {
-        "" => format!("delete the invisible character U+{number:04X}"),
-        " " => "write an ordinary space".to_owned(),
-        meant => format!("write {meant} instead of {letter}"),
-    });
+    let mut written = places.iter().map(|written| written.trim_start_matches('\u{feff}'));
+    let Some(found) = written.find_map(LookAlike::first_in) else { return };
+    finding.message = format!("{}; {found}", finding.message);
+    // Ordinary quotes would end a text that has some already.
+    let is_quoted = source.slice(span).starts_with(['"', '\'']);
+    finding.fix = Some(if is_quoted { found.fix_inside() } else { found.fix() });
 }

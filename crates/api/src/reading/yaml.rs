@@ -139,7 +139,8 @@ impl<'a> Builder<'a> {
                 "a document may be nested at most {} levels deep; this one is deeper",
                 limits::DEPTH
             );
-            return Err(TextFinding::new(Code::TooLarge, span, message));
+            return Err(TextFinding::new(Code::TooLarge, span, message)
+                .with_fix("nest it less deeply; check the indentation and the brackets"));
         }
         if let Some(Frame { open: Open::Map(map), .. }) = self.stack.last()
             && map.key.is_none()
@@ -192,7 +193,8 @@ impl<'a> Builder<'a> {
                 "the aliases in a document may expand to at most {} values; these expand to more",
                 limits::ALIASED_NODES
             );
-            return Err(TextFinding::new(Code::Alias, span, message));
+            return Err(TextFinding::new(Code::Alias, span, message)
+                .with_fix("write the values out, or repeat fewer of them"));
         }
         self.count(size, span)?;
         if self.awaits_key() {
@@ -202,7 +204,8 @@ impl<'a> Builder<'a> {
                     Code::Syntax,
                     span,
                     "an alias used as a key must refer to text",
-                )),
+                )
+                .with_fix("write the key out")),
             };
         }
         self.place(node)

@@ -102,6 +102,30 @@ fn of_many_charts_the_first_are_listed_and_the_rest_counted() {
 }
 
 #[test]
+fn what_only_looks_like_a_template_is_passed_over() {
+    let description = "openapi: 3.0.0\nservers:\n- url: {{host}}/v1\ncomponents:\n  schemas:\n    Hours:\n      \
+                       x-kubernetes-group-version-kind:\n      - {group: autoscaling.karmada.io, kind: \
+                       CronFederatedHPA, version: v1alpha1}\n      properties:\n        apiVersion: {type: \
+                       string}\n        kind: {type: string}\n";
+    let repository = Repository::new("no-templates")
+        .file("api/openapi.yaml", description)
+        .file("dashboards/hours.json", "{\"legend\": \"{{instance}} CronFederatedHPA\", }\n")
+        .file(
+            "drafts/a.yaml",
+            "a: [\n# kind: CronFederatedHPA\n# apiVersion: autoscaling.karmada.io/v1alpha1\n",
+        );
+    repository.run(&["validate"]).assert_says(
+        0,
+        &[
+            "checked 0 objects in 0 files: nothing to check",
+            "skipped 3 files without a policy or its target",
+        ],
+    );
+    assert_eq!(repository.ask("validate", &[])["notes"], serde_json::Value::Null);
+    repository.run(&["validate", "api/openapi.yaml"]).assert_says(1, &["error[syntax]"]);
+}
+
+#[test]
 fn variables_to_be_substituted_are_reported_with_the_command_to_pipe() {
     let text =
         policy("hours", "shop", 3).replace("targetReplicas: 3", "targetReplicas: \"${PEAK}\"");

@@ -88,12 +88,15 @@ fn lookalike_letters_are_reported() {
 
 #[test]
 fn a_prompt_a_directive_and_a_comment_are_reported_with_their_positions() {
+    let command = "this line is a shell command, not YAML";
     for (what, above, expected) in [
-        (
-            "prompt",
-            "$ kubectl get cronfhpa hours -o yaml\n",
-            "this line is a shell command, not YAML",
-        ),
+        ("prompt", "$ kubectl get cronfhpa hours -o yaml\n", command),
+        ("no-prompt", "kubectl get cronfhpa hours -o yaml\n", command),
+        ("zsh", "~ % kubectl get cronfhpa hours -o yaml\n", command),
+        ("bash", "user@host:~$ kubectl get cronfhpa hours -o yaml\n", command),
+        ("bash-in-brackets", "[user@host ~]$ sudo kubectl get cronfhpa hours -o yaml\n", command),
+        ("root", "root@host:/etc# cat hours.yaml\n", command),
+        ("windows", "PS C:\\> kubectl get cronfhpa hours -o yaml\n", command),
         ("directive", "%YAML 1.1\n---\n", "kubectl does not support YAML directives"),
     ] {
         let text = format!("{above}{}", policy("hours", "shop", 3));
@@ -104,6 +107,11 @@ fn a_prompt_a_directive_and_a_comment_are_reported_with_their_positions() {
         let told = repository.ask("forecast", &["-f", ".", "--for", "1h"]);
         assert_eq!(told["series"].as_array().map(Vec::len), Some(1), "the rest is read");
     }
+    let alone = format!("kubectl get cronfhpa -o yaml\n---\n{}", policy("hours", "shop", 3));
+    let repository = Repository::new("above-alone").file("a.yaml", alone);
+    let told = repository.ask("validate", &["a.yaml"]);
+    assert_eq!(findings(&told), ["syntax a.yaml:1:1"]);
+    assert_eq!(told["findings"][0]["message"], command);
     let json = "// the shop\n{\"apiVersion\": \"autoscaling.karmada.io/v1alpha1\", \"kind\": \"CronFederatedHPA\",\n\
                 \"metadata\": {\"name\": \"hours\"}, \"spec\": {\"scaleTargetRef\": {\"apiVersion\": \"apps/v1\",\n\
                 \"kind\": \"Deployment\", \"name\": \"shop\"}, \"rules\": [{\"name\": \"open\",\n\
@@ -111,4 +119,68 @@ fn a_prompt_a_directive_and_a_comment_are_reported_with_their_positions() {
     let (found, _, fix) = only_finding("above-json", json);
     assert_eq!(found, "slash-comment a.yaml:1:1");
     assert!(fix.starts_with("remove it"), "{fix}");
+    let block = json.replace("// the shop\n", "/* the\n shop */");
+    let (found, message, _) = only_finding("above-json-block", block);
+    assert_eq!(
+        (found.as_str(), &*message),
+        ("slash-comment a.yaml:1:1", "JSON does not allow comments")
+    );
+    let inside = json.replace("// the shop\n", "").replace("\"rules\":", "/* two */ \"rules\":");
+    let (found, ..) = only_finding("inside-json-block", inside);
+    assert_eq!(found, "slash-comment a.yaml:3:40");
+}
+
+#[test]
+fn a_key_with_a_letter_that_nobody_sees_is_the_only_thing_wrong() {
+    for (name, key, strange, expected) in [
+        ("kind", "kind: Cron", "\u{200b}kind: Cron", "unknown-field a.yaml:2:1"),
+        ("version", "apiVersion:", "\u{200b}apiVersion:", "unknown-field a.yaml:1:1"),
+        ("rules", "  rules:", "\u{a0} rules:", "unknown-field a.yaml:7:1"),
+        ("spec", "spec:", "sp\u{ad}ec:", "unknown-field a.yaml:5:1"),
+    ] {
+        let text = policy("hours", "shop", 3).replace(key, strange);
+        let (found, message, _) = only_finding(&format!("strange-key-{name}"), text);
+        assert_eq!(found, expected, "{message}");
+        assert!(message.contains("; it contains a"), "{message}");
+    }
+}
+
+#[test]
+fn no_fix_is_guessed_for_letters_of_another_encoding() {
+    let name = policy("NAME", "shop", 3).into_bytes();
+    let at = name.windows(4).position(|it| it == b"NAME").unwrap();
+    let name = [&name[..at], b"caf\xe9", &name[at + 4..]].concat();
+    let told = Repository::new("letters-1252").file("a.yaml", name).ask("validate", &[]);
+    assert_eq!(findings(&told), ["invalid-name a.yaml:4:9", "encoding a.yaml:4:12"]);
+    let fix = told["findings"][0]["fix"].as_str().unwrap();
+    assert_eq!(fix, "use only the letters a to z, digits and '-' inside it");
+    let quotes = policy("hours", "shop", 3).replace("0 8 * * *", "0 8 * * \u{201c}1\u{201d}");
+    let (_, _, fix) = only_finding("quotes-in-quotes", quotes);
+    assert_eq!(fix, "delete the quotation marks such as \u{201c}");
+}
+
+#[test]
+fn when_names_the_letters_that_look_like_others() {
+    let repository = Repository::new("when-letters");
+    for (arguments, said) in [
+        (
+            ["--cron", "0 9\u{2013}17 * * *"],
+            "it contains a dash (U+2013): write - instead of \u{2013}",
+        ),
+        (
+            ["--cron", "\u{201c}0 9 * * *\u{201d}"],
+            "it contains a typographic quotation mark (U+201C): delete the quotation marks such as",
+        ),
+        (
+            ["--cron", "0 9 *\u{200b} * *"],
+            "it contains a zero-width space (U+200B): delete the invisible character U+200B",
+        ),
+        (["--daily", "09:00\u{2014}17:00"], "it contains a dash (U+2014)"),
+        (["--zone", "Europe/\u{200b}Berlin"], "it contains a zero-width space (U+200B)"),
+        (["--zone", "Europe/Berlin\u{a0}"], "it contains a no-break space (U+00A0)"),
+    ] {
+        let usual: &[&str] =
+            if arguments[0] == "--zone" { &["when", "--cron", "@daily"] } else { &["when"] };
+        repository.run(&[usual, &arguments].concat()).assert_says(2, &[said]);
+    }
 }
