@@ -17,7 +17,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use almanac_api::checking::Layout;
-use almanac_api::finding::{Code, FieldPath, Finding};
 use almanac_api::reading::{
     Folder, Names, Node, PlacedFinding, Reading, Source, may_hold_policies, read_objects,
     read_targets,
@@ -28,6 +27,7 @@ use clap::{Args, ValueHint};
 use self::folder::{Excluded, Found};
 pub(crate) use self::glance::glance;
 pub(crate) use self::notes::{Note, write_notes};
+use self::open::NotRead;
 
 /// Which files are read, and how they belong together.
 #[derive(Args, Clone, Default)]
@@ -114,7 +114,7 @@ impl FileArguments {
 
 impl Files {
     /// Takes what a file holds that was named, or why it cannot be read.
-    fn take(&mut self, name: String, path: Option<&Path>, bytes: Result<Vec<u8>, String>) {
+    fn take(&mut self, name: String, path: Option<&Path>, bytes: Result<Vec<u8>, NotRead>) {
         let folder = path.and_then(Path::parent).map(|it| Folder::of(&self.here.join(it)));
         let in_folder = |source: Source| match folder {
             Some(folder) => source.in_folder(folder),
@@ -122,13 +122,14 @@ impl Files {
         };
         match bytes {
             Ok(bytes) => read_objects(&mut self.reading, in_folder(Source::of_bytes(name, bytes))),
-            Err(why) => {
-                let source = self.reading.sources.len();
-                self.reading.sources.push(in_folder(Source::new(name, "")));
-                let finding = Finding::new(Code::UnreadableFile, FieldPath::default(), why);
-                self.reading.findings.push(PlacedFinding::new(source, None, finding));
-            }
+            Err(why) => self.tell_unread(in_folder(Source::new(name, "")), why),
         }
+    }
+
+    fn tell_unread(&mut self, source: Source, why: NotRead) {
+        let finding = PlacedFinding::new(self.reading.sources.len(), None, why.finding());
+        self.reading.sources.push(source);
+        self.reading.findings.push(finding);
     }
 
     /// Reads the files that were found: those that hold policies or autoscalers first, then those
@@ -166,6 +167,10 @@ impl Files {
                 }
                 None => self.reading.passed_over.files += 1,
             }
+        }
+        for (path, why) in std::mem::take(&mut self.found.unreadable) {
+            let source = self.found_source(&path, Vec::new());
+            self.tell_unread(source, why);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use almanac_api::finding::Severity;
+use almanac_api::finding::{Code, Severity};
 use almanac_api::reading::PlacedFinding;
 use clap::{Args, ValueEnum};
 
@@ -50,6 +50,10 @@ enum Threshold {
 impl FailOn {
     /// How a command ends that found this.
     pub(crate) fn code(self, findings: &[PlacedFinding]) -> ExitCode {
+        // Whoever asked about a file that was not read has no answer.
+        if findings.iter().any(|placed| placed.finding.code == Code::UnreadableFile) {
+            return ExitCode::from(COULD_NOT_RUN);
+        }
         let worst = match self.fail_on {
             Threshold::Error => Severity::Error,
             Threshold::Warning => Severity::Warning,

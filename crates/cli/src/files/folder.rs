@@ -2,8 +2,10 @@
 //! are not followed, and nothing is opened that is no plain file.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::error::Error;
 use std::ffi::OsStr;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use almanac_api::reading::{Folder, Kustomization, is_kustomization};
@@ -11,7 +13,7 @@ use anyhow::Context as _;
 use ignore::overrides::{Override, OverrideBuilder};
 use ignore::{DirEntry, WalkBuilder};
 
-use super::open;
+use super::open::{self, NotRead};
 use crate::argument_error::ArgumentError;
 
 /// The file in which people say what is to be skipped, beside `.gitignore`.
@@ -63,7 +65,7 @@ pub(super) struct Found {
     /// The files that are patches of kustomizations.
     pub(super) patches: Vec<PathBuf>,
     /// What could not be looked at, and why.
-    pub(super) unreadable: Vec<String>,
+    pub(super) unreadable: BTreeMap<PathBuf, NotRead>,
     /// Files that are larger than any that is read.
     pub(super) too_large: Vec<String>,
 }
@@ -94,7 +96,10 @@ impl Found {
         for entry in walker(folder).overrides(excluded.0.clone()).build() {
             match entry {
                 Ok(entry) => self.add(folder, &root, here, &entry),
-                Err(error) => self.unreadable.push(error.to_string()),
+                Err(error) => {
+                    let path = path_of(&error).unwrap_or(folder).to_owned();
+                    self.unreadable.insert(path, NotRead::of_directory(&said_by_system(&error)));
+                }
             }
         }
         Ok(())
@@ -172,7 +177,9 @@ impl Found {
         match read {
             Ok(Some(bytes)) => return Some(bytes),
             Ok(None) => self.too_large.push(shown()),
-            Err(error) => self.unreadable.push(format!("{}: {error}", shown())),
+            Err(error) => {
+                self.unreadable.insert(path.to_owned(), error.into());
+            }
         }
         None
     }
@@ -191,6 +198,27 @@ pub(super) fn walker(folder: &Path) -> WalkBuilder {
 fn is_in_templates(folder: &Folder, chart: &Folder) -> bool {
     let below = folder.names().strip_prefix(chart.names());
     below.and_then(<[_]>::first).is_some_and(|first| **first == *TEMPLATES)
+}
+
+/// What the walk could not look into.
+fn path_of(error: &ignore::Error) -> Option<&Path> {
+    match error {
+        ignore::Error::WithPath { path, .. } => Some(path),
+        ignore::Error::WithDepth { err, .. } => path_of(err),
+        _ => None,
+    }
+}
+
+/// What the system said, without the walk's own sentences around it.
+fn said_by_system(error: &ignore::Error) -> io::Error {
+    let mut cause = error.io_error().map(|error| error as &(dyn Error + 'static));
+    while let Some(error) = cause {
+        if let Some(code) = error.downcast_ref().and_then(io::Error::raw_os_error) {
+            return io::Error::from_raw_os_error(code);
+        }
+        cause = error.source();
+    }
+    io::Error::other(error.to_string())
 }
 
 /// What a plain file is called, whatever way leads to it; `None` for all else: a folder, a pipe, a

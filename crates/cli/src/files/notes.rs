@@ -40,7 +40,6 @@ enum About {
     Substitution,
     Kustomization,
     TooLarge,
-    Unreadable,
 }
 
 impl About {
@@ -58,7 +57,6 @@ impl About {
             About::TooLarge => {
                 ("is larger than 64 MiB and was skipped", "more files are too large")
             }
-            About::Unreadable => ("could not be read", "more could not be read"),
         }
     }
 }
@@ -79,7 +77,6 @@ impl Files {
         }
         let plain = |about: About, path: &String| Note { about, path: path.clone(), command: None };
         notes.extend(self.found.too_large.iter().map(|path| plain(About::TooLarge, path)));
-        notes.extend(self.found.unreadable.iter().map(|path| plain(About::Unreadable, path)));
         notes.into_iter().collect()
     }
 

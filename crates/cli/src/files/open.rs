@@ -1,19 +1,22 @@
 //! Opening one file, never more of it than the largest that is read.
 
-use std::fs::{File, Metadata};
-use std::io::Read;
+use std::fs::{self, File, FileType, Metadata};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use almanac_api::finding::{Code, FieldPath, Finding};
 use almanac_api::reading::FILE_BYTES;
 
 /// Why nothing could be read from a name that was given.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum FilesError {
-    /// There is no such file or folder.
-    #[error("failed to read {path:?}: no such file or directory")]
-    Missing {
+    /// There is no such file or folder, or nobody may look whether there is.
+    #[error("failed to read {path:?}: {}", without_number(why))]
+    Unreadable {
         /// As it was given.
         path: String,
+        /// Why not.
+        why: io::Error,
     },
     /// A pattern that is none, or matches nothing.
     #[error("failed to read {pattern:?}: {why}")]
@@ -28,28 +31,35 @@ pub(super) enum FilesError {
 /// The files and folders a name stands for.
 pub(super) fn paths(name: &str) -> Result<Vec<PathBuf>, FilesError> {
     let path = Path::new(name);
-    if path.exists() {
+    if let Err(why) = fs::metadata(path) {
+        if !name.contains(['*', '?', '[']) {
+            return Err(FilesError::Unreadable { path: name.to_owned(), why });
+        }
+    } else {
         return Ok(vec![path.to_owned()]);
-    }
-    if !name.contains(['*', '?', '[']) {
-        return Err(FilesError::Missing { path: name.to_owned() });
     }
     let bad = |why: String| FilesError::Pattern { pattern: name.to_owned(), why };
     let matches = glob::glob(name).map_err(|error| bad(error.msg.to_owned()))?;
-    let found: Vec<PathBuf> = matches.filter_map(Result::ok).collect();
+    // What is no file and no directory was hardly meant by a pattern, and a pipe may never be written to.
+    let is_meant = |path: &PathBuf| {
+        fs::metadata(path).map_or(true, |metadata| metadata.is_file() || metadata.is_dir())
+    };
+    let found: Vec<PathBuf> = matches.filter_map(Result::ok).filter(is_meant).collect();
     if found.is_empty() { Err(bad("no file matches this pattern".to_owned())) } else { Ok(found) }
 }
 
 /// What a file holds that somebody named. A pipe is read, since a shell may hand one over; a device has
 /// no end.
-pub(super) fn named(path: &Path) -> Result<Vec<u8>, String> {
-    let cannot = |error| format!("failed to open the file: {error}");
-    let file = File::open(path).map_err(cannot)?;
-    let metadata = file.metadata().map_err(cannot)?;
-    if is_device(&metadata) {
-        return Err("this is a device, not a file".to_owned());
+pub(super) fn named(path: &Path) -> Result<Vec<u8>, NotRead> {
+    let kind = fs::metadata(path)?.file_type();
+    if is_device(kind) {
+        return Err(NotRead::said("this is a device, not a file", "name a file"));
     }
-    if is_too_large(&metadata) {
+    if is_socket(kind) {
+        return Err(NotRead::said("this is a socket, not a file", "name a file"));
+    }
+    let file = File::open(path)?;
+    if is_too_large(&file.metadata()?) {
         return Err(too_large());
     }
     slurp(file)
@@ -61,28 +71,84 @@ pub(super) fn is_too_large(metadata: &Metadata) -> bool {
 }
 
 /// Reads to the end, but never more than the largest file allowed.
-pub(super) fn slurp(input: impl Read) -> Result<Vec<u8>, String> {
+pub(super) fn slurp(input: impl Read) -> Result<Vec<u8>, NotRead> {
     let mut bytes = Vec::new();
-    input
-        .take(FILE_BYTES as u64 + 1)
-        .read_to_end(&mut bytes)
-        .map_err(|error| format!("failed to read the file: {error}"))?;
+    input.take(FILE_BYTES as u64 + 1).read_to_end(&mut bytes)?;
     if bytes.len() > FILE_BYTES { Err(too_large()) } else { Ok(bytes) }
 }
 
-fn too_large() -> String {
-    format!("the file is larger than {} MiB; split it into several", FILE_BYTES >> 20)
+fn too_large() -> NotRead {
+    let message = format!("the file is larger than {} MiB", FILE_BYTES >> 20);
+    NotRead { message, fix: "split it into several files" }
+}
+
+/// Why a file was not read.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct NotRead {
+    message: String,
+    fix: &'static str,
+}
+
+impl NotRead {
+    fn said(message: &str, fix: &'static str) -> NotRead {
+        NotRead { message: message.to_owned(), fix }
+    }
+
+    /// A directory that could not be looked into.
+    pub(super) fn of_directory(error: &io::Error) -> NotRead {
+        let message = format!("failed to list the directory: {}", without_number(error));
+        NotRead { message, fix: fix_for(error) }
+    }
+
+    pub(super) fn finding(self) -> Finding {
+        let NotRead { message, fix } = self;
+        Finding::new(Code::UnreadableFile, FieldPath::default(), message).with_fix(fix)
+    }
+}
+
+impl From<io::Error> for NotRead {
+    fn from(error: io::Error) -> NotRead {
+        let message = format!("failed to read the file: {}", without_number(&error));
+        NotRead { message, fix: fix_for(&error) }
+    }
+}
+
+fn fix_for(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => "let this user read it, or leave it out with --exclude",
+        _ => "correct the path, or leave it out with --exclude",
+    }
+}
+
+/// What the system says of an error, without the number that nobody knows by heart.
+fn without_number(error: &io::Error) -> String {
+    let said = error.to_string();
+    let said = said.split_once(" (os error").map_or(said.as_str(), |(said, _)| said);
+    let mut letters = said.chars();
+    letters
+        .next()
+        .map_or_else(String::new, |first| first.to_lowercase().to_string() + letters.as_str())
 }
 
 #[cfg(unix)]
-fn is_device(metadata: &Metadata) -> bool {
+fn is_device(kind: FileType) -> bool {
     use std::os::unix::fs::FileTypeExt as _;
-    let kind = metadata.file_type();
     kind.is_char_device() || kind.is_block_device()
 }
 
+#[cfg(unix)]
+fn is_socket(kind: FileType) -> bool {
+    use std::os::unix::fs::FileTypeExt as _;
+    kind.is_socket()
+}
+
 #[cfg(not(unix))]
-fn is_device(_: &Metadata) -> bool {
+fn is_device(_: FileType) -> bool {
+    false
+}
+
+#[cfg(not(unix))]
+fn is_socket(_: FileType) -> bool {
     false
 }
 
@@ -93,12 +159,21 @@ mod tests {
     #[test]
     fn an_endless_input_is_rejected() {
         let said = slurp(std::io::repeat(b' ')).unwrap_err();
-        assert_eq!(said, "the file is larger than 64 MiB; split it into several");
+        assert_eq!(said.message, "the file is larger than 64 MiB");
     }
 
     #[test]
     #[cfg(unix)]
     fn a_device_is_not_a_file() {
-        assert_eq!(named(Path::new("/dev/zero")).unwrap_err(), "this is a device, not a file");
+        let said = named(Path::new("/dev/zero")).unwrap_err();
+        assert_eq!(said.message, "this is a device, not a file");
+    }
+
+    #[test]
+    fn a_system_error_reads_as_part_of_the_sentence() {
+        let denied = io::Error::from_raw_os_error(13);
+        let NotRead { message, fix } = NotRead::of_directory(&denied);
+        assert_eq!(message, "failed to list the directory: permission denied");
+        assert_eq!(fix, "let this user read it, or leave it out with --exclude");
     }
 }

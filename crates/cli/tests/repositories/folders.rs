@@ -190,20 +190,79 @@ fn a_pipe_from_a_shell_is_read_but_a_device_is_not() {
     let ran = shell.args(["-c", &script]).current_dir(repository.root()).output().unwrap();
     crate::repository::Ran::of(&ran)
         .assert_says(0, &["checked 1 object in 1 file: no problems found"]);
-    repository.run(&["validate", "/dev/zero"]).assert_says(1, &["this is a device, not a file"]);
+    repository.run(&["validate", "/dev/zero"]).assert_says(2, &["this is a device, not a file"]);
 }
 
 #[test]
 #[cfg(unix)]
-fn unreadable_paths_are_noted() {
-    use std::os::unix::fs::PermissionsExt as _;
-    let repository = Repository::new("forbidden").file("hours.yaml", policy("hours", "shop", 3));
-    let folder = repository.root().join("closed");
-    fs::create_dir(&folder).unwrap();
-    fs::set_permissions(&folder, fs::Permissions::from_mode(0o000)).unwrap();
-    let is_looked_at = fs::read_dir(&folder).is_ok();
+fn a_glob_matches_files_and_directories_only() {
+    use std::os::unix::fs::symlink;
+    let repository = Repository::new("pattern").file("hours.yaml", policy("hours", "shop", 3));
+    let path = |name: &str| repository.root().join(name);
+    assert!(Command::new("mkfifo").arg(path("pipe.yaml")).status().unwrap().success());
+    symlink("/dev/zero", path("zero.yaml")).unwrap();
+    let socket = std::os::unix::net::UnixListener::bind(path("socket.yaml")).unwrap();
+    let ran = repository.run(&["validate", "-f", "*.yaml"]);
+    ran.assert_says(0, &["checked 1 object in 1 file: no problems found"]);
+    repository
+        .run(&["validate", "-f", "p*.yaml"])
+        .assert_says(2, &["no file matches this pattern"]);
+    let named = repository.run(&["validate", "-f", "socket.yaml"]);
+    named.assert_says(2, &["this is a socket, not a file"]);
+    drop(socket);
+}
+
+#[test]
+#[cfg(unix)]
+fn a_path_that_cannot_be_resolved_is_an_error_with_its_cause() {
+    use std::os::unix::fs::symlink;
+    let repository = Repository::new("no-way").file("hours.yaml", policy("hours", "shop", 3));
+    symlink("loop.yaml", repository.root().join("loop.yaml")).unwrap();
+    let long = "a".repeat(300);
+    for (path, why) in [
+        ("loop.yaml", "too many levels of symbolic links"),
+        ("hours.yaml/a.yaml", "not a directory"),
+        ("nowhere.yaml", "no such file or directory"),
+        (&*long, "file name too long"),
+    ] {
+        let said = format!("error: failed to read \"{path}\": {why}\n");
+        for command in ["validate", "next", "forecast"] {
+            repository.run(&[command, "-f", path]).assert_says(2, &[&said]);
+        }
+    }
+}
+
+/// Whoever runs this test may be allowed to read everything, so the system refuses for other reasons than
+/// permissions: a process' memory has nothing at its beginning, and a path is too long.
+#[test]
+#[cfg(target_os = "linux")]
+fn unreadable_paths_in_a_directory_are_errors_and_the_rest_is_checked() {
+    let repository = Repository::new("unreadable").file("hours.yaml", policy("hours", "shop", 3));
+    let memory = repository.root().join("memory.yaml");
+    std::os::unix::fs::symlink("/proc/self/mem", memory).unwrap();
     let ran = repository.run(&["validate"]);
-    fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
-    let noted = if is_looked_at { "no problems found" } else { "closed: Permission denied" };
-    ran.assert_says(0, &["no problems found", noted]);
+    ran.assert_says(
+        2,
+        &[
+            "error[unreadable-file]: failed to read the file: input/output error\n",
+            "= fix: correct the path, or leave it out with --exclude\n",
+            "checked 1 object in 2 files: 1 error in 1 file\n",
+        ],
+    );
+    let told = repository.ask("validate", &[]);
+    assert_eq!(findings(&told), ["unreadable-file memory.yaml:1:1"]);
+    assert_eq!(repository.run(&["forecast", "-f", ".", "--fail-on", "never"]).code, Some(2));
+    assert_eq!(repository.run(&["validate", "--exclude", "memory.yaml"]).code, Some(0));
+    // No path of this length can be made, but one can be moved below another.
+    let half: std::path::PathBuf = std::iter::repeat_n("a".repeat(250), 9).collect();
+    let path = |below: &str| repository.root().join(below);
+    fs::create_dir_all(path("other").join(&half)).unwrap();
+    fs::create_dir_all(repository.root().join(&half)).unwrap();
+    fs::rename(path("other"), repository.root().join(&half).join("other")).unwrap();
+    let said = repository.run(&["validate", "--exclude", "memory.yaml"]);
+    said.assert_says(
+        2,
+        &["error[unreadable-file]: failed to list the directory: file name too long\n"],
+    );
+    fs::remove_dir_all(repository.root()).unwrap();
 }
