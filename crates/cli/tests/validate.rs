@@ -51,19 +51,6 @@ fn one_of_each_mistake_is_reported_as_json() {
 }
 
 #[test]
-fn every_finding_has_a_column_and_a_fix() {
-    let output = validate_mistakes(&["-o", "json"]);
-    let told: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    let findings = told["findings"].as_array().expect("a list");
-    assert!(findings.len() > 30);
-    for finding in findings {
-        assert!(finding["column"].as_u64().is_some_and(|column| column > 0), "{finding:#}");
-        let fix = finding["fix"].as_str().unwrap_or_default();
-        assert!(!fix.is_empty() && fix != "correct the value", "{finding:#}");
-    }
-}
-
-#[test]
 fn the_examples_are_valid() {
     let output = almanac(&["validate", "-f", "../../../examples"]);
     let text = String::from_utf8_lossy(&output.stdout).into_owned();

@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_applied_names_its_version_and_its_kind() {
+    fn a_manifest_has_an_api_version_and_a_kind() {
         for text in [
             "apiVersion: v1\nkind: Secret\n",
             "{{ if .a }}\napiVersion: {{ .b }}\nkind: {{ .c }}\n",

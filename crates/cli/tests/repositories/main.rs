@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "what fails here fails the test")]
 
 mod arguments;
+mod catalogue;
 mod exit_codes;
 mod folders;
 mod foreign;

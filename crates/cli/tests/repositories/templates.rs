@@ -102,7 +102,7 @@ fn of_many_charts_the_first_are_listed_and_the_rest_counted() {
 }
 
 #[test]
-fn what_only_looks_like_a_template_is_passed_over() {
+fn files_that_only_look_like_templates_are_skipped() {
     let description = "openapi: 3.0.0\nservers:\n- url: {{host}}/v1\ncomponents:\n  schemas:\n    Hours:\n      \
                        x-kubernetes-group-version-kind:\n      - {group: autoscaling.karmada.io, kind: \
                        CronFederatedHPA, version: v1alpha1}\n      properties:\n        apiVersion: {type: \

@@ -131,7 +131,7 @@ fn a_prompt_a_directive_and_a_comment_are_reported_with_their_positions() {
 }
 
 #[test]
-fn a_key_with_a_letter_that_nobody_sees_is_the_only_thing_wrong() {
+fn an_invisible_letter_in_a_key_is_the_only_finding() {
     for (name, key, strange, expected) in [
         ("kind", "kind: Cron", "\u{200b}kind: Cron", "unknown-field a.yaml:2:1"),
         ("version", "apiVersion:", "\u{200b}apiVersion:", "unknown-field a.yaml:1:1"),
@@ -146,7 +146,7 @@ fn a_key_with_a_letter_that_nobody_sees_is_the_only_thing_wrong() {
 }
 
 #[test]
-fn no_fix_is_guessed_for_letters_of_another_encoding() {
+fn no_fix_is_guessed_for_letters_in_another_encoding() {
     let name = policy("NAME", "shop", 3).into_bytes();
     let at = name.windows(4).position(|it| it == b"NAME").unwrap();
     let name = [&name[..at], b"caf\xe9", &name[at + 4..]].concat();
@@ -160,7 +160,7 @@ fn no_fix_is_guessed_for_letters_of_another_encoding() {
 }
 
 #[test]
-fn when_names_the_letters_that_look_like_others() {
+fn when_reports_lookalike_letters() {
     let repository = Repository::new("when-letters");
     for (arguments, said) in [
         (

@@ -1,0 +1,380 @@
+//! Every finding that the program can have: each code by at least one file, and for each finding a place in its
+//! file and something to do about it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+
+use almanac_api::finding::Code;
+use serde_json::Value;
+
+use crate::repository::{Repository, findings};
+
+/// A file with a mistake: the code it is told by, and what is to be done about it where that is of interest.
+struct Case {
+    code: Code,
+    text: Vec<u8>,
+    fix: Option<&'static str>,
+}
+
+fn case(code: Code, text: impl Into<Vec<u8>>) -> Case {
+    Case { code, text: text.into(), fix: None }
+}
+
+/// The `NAME` in a text becomes one that no other file has.
+fn policy(rules: &str) -> String {
+    format!(
+        "apiVersion: autoscaling.karmada.io/v1alpha1\nkind: CronFederatedHPA\nmetadata: {{name: NAME}}\n\
+         spec:\n  scaleTargetRef: {{apiVersion: apps/v1, kind: Deployment, name: NAME}}\n  rules:\n{rules}"
+    )
+}
+
+fn rule(fields: &str) -> String {
+    policy(&format!("  - {{name: a, {fields}, targetReplicas: 3}}\n"))
+}
+
+fn schedule(expression: &str) -> String {
+    rule(&format!("schedule: '{expression}'"))
+}
+
+fn spec(kind: &str, spec: &str) -> String {
+    let group = if kind == "FederatedHPA" { "karmada.io" } else { "karpenter.sh" };
+    format!(
+        "apiVersion: autoscaling.{group}/v1alpha1\nkind: {kind}\nmetadata: {{name: NAME}}\nspec: {spec}\n"
+    )
+}
+
+fn start(pattern: &str) -> String {
+    spec(
+        "MetricsProducer",
+        &format!(
+            "{{schedule: {{defaultReplicas: 1, behaviors: [{{replicas: 2, start: {pattern}, end: {{hours: 5}}}}]}}}}"
+        ),
+    )
+}
+
+fn autoscaler(more: &str) -> String {
+    let target = "scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: NAME}";
+    spec("HorizontalAutoscaler", &format!("{{{target}, {more}}}"))
+}
+
+/// What is wrong with a cron expression, and the fix.
+const SCHEDULES: &[(&str, &str)] = &[
+    ("0 25 * * *", "write an hour from 0 to 23"),
+    ("60 * * * *", "write a minute from 0 to 59"),
+    ("0 0 32 * *", "write a day of the month from 1 to 31"),
+    ("0 0 * 13 *", "write a month from 1 to 12"),
+    ("0 0 * * 8", "write a weekday from 0 to 7"),
+    ("0 9 * * Sunn", "did you mean sun?"),
+    ("3x 9 * * *", "write 0 to 59"),
+    ("H 8 * * *", "write a minute of your choice"),
+    ("*/0 * * * *", "write a step of at least 1"),
+    ("*/x * * * *", "write a number, such as */5"),
+    ("0 8 * *", "write five fields: minute, hour, day of month, month and weekday"),
+    ("1-2-3 * * * *", "write both ends of the range, such as 1-5"),
+    ("0 9 *5 * *", "use the star alone or with a step, such as */5"),
+    ("0 9,, * * *", "remove the extra comma"),
+    ("0 22-2 * * *", "write \"0 22-23,0-2 * * *\""),
+    ("0 0 31 2 *", "write a date that exists"),
+    ("@Daily", "write \"@daily\""),
+    ("@fortnightly", "write one of the macros, or five fields"),
+    ("0 0 9 ? * 2-6", "write \"0 9 * * mon-fri\" or \"0 9 * * 2-6\""),
+    ("0 0 12 31 2 ?", "write a date that exists"),
+    (
+        "at(2026-11-20T13:00:00)",
+        "write its minute, hour, day and month, and delete the rule afterwards",
+    ),
+    ("rate(7 minutes)", "write an interval that divides an hour or a day, such as */5 * * * *"),
+    ("*/10 * * * * *", "write * for the minute to run every minute"),
+    ("0 0 0 15W * ?", "write the day of the month alone, whatever weekday it is"),
+    ("0 0 * * 5#2", "write the weekday alone for every week, or days of the month"),
+    (
+        "0 0 L * *",
+        "write a rule for each length of month: day 31 in months 1,3,5,7,8,10,12, day 30 in 4,6,9,11, \
+         and day 28 in 2",
+    ),
+];
+
+/// What is wrong with the hours, the weekdays or the years of a pattern, and the fix.
+const PATTERNS: &[(&str, &str)] = &[
+    ("{hours: 3x}", "write 0 to 23"),
+    ("{hours: 25}", "write hours from 0 to 23"),
+    ("{weekdays: Sunn}", "did you mean Sun?"),
+    ("{weekdays: Mon-Fri}", "write Mon,Tue,Wed,Thu,Fri"),
+    ("{years: 25}", "write years from 1970 to 2999"),
+    ("{minutes: '*/5'}", "write the minutes with commas between them (left out they are 0)"),
+    ("{days: '*'}", "leave days out for any"),
+    ("{days: 31, months: Feb}", "write a date that exists"),
+];
+
+/// What is wrong with a text before there is an object in it.
+fn texts() -> Vec<Case> {
+    let object = schedule("0 8 * * *");
+    let utf_16: Vec<u8> = object.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let many = format!("a: &a [{}]\nb: [{}]\n", "1,".repeat(1_000), "*a,".repeat(1_000));
+    let mut cases = vec![
+        case(Code::UnreadableFile, b"\x7fELF\x00\xff".to_vec()),
+        case(Code::Encoding, utf_16),
+        case(Code::Encoding, [object.as_bytes(), b"# caf\xe9\n"].concat()),
+        case(Code::LineEnds, object.replace('\n', "\r")),
+        case(
+            Code::Template,
+            object.replace("targetReplicas: 3", "targetReplicas: {{ .Values.a }}"),
+        ),
+        case(Code::Template, object.replace("targetReplicas: 3", "targetReplicas: \"${PEAK}\"")),
+        case(Code::SlashComment, format!("// a\n{object}")),
+        case(Code::Tab, "a:\n\tb: 1\n"),
+        case(Code::DuplicateKey, format!("{object}kind: CronFederatedHPA\n")),
+        case(Code::Alias, "a: *b\n"),
+        case(Code::Alias, "a: &a [*a]\n"),
+        case(Code::Alias, many),
+        case(Code::TooLarge, format!("a: {}", "[".repeat(200))),
+        case(Code::TooLarge, format!("{{\"a\": {}", "[".repeat(200))),
+        case(Code::NotAnObject, "- a\n- b\n"),
+        case(Code::NotAnObject, "apiVersion: v1\n"),
+        case(Code::UnknownField, object.replace("kind: Cron", "\u{200b}kind: Cron")),
+    ];
+    let syntax = [
+        "a: b: c\n",
+        "a: [b\n",
+        "a: {b\n",
+        "a: 'b\n",
+        "a: \"b\n---\n",
+        "a: @b\n",
+        "a:\n- b\nc\n",
+        "a: \"\\d\"\n",
+        "a: \"\\xyz\"\n",
+        "a: * * *\n",
+        "a: [,]\n",
+        "a: | b\n",
+        "a: - b\n",
+        "a: ? b\n",
+        "%YAML 1.1\n---\na: b\n",
+        "--- a\n",
+        "a: 1\n...\nb: 2\n",
+        "a: .nan\n",
+        "~: 1\n",
+        "[a]: b\n",
+        "a: !!int b\n",
+        "<<: a\n",
+        "a: \u{7}\n",
+        "kubectl get pods -o yaml\na: 1\n",
+        r#"{"a" 1}"#,
+        "a: \"\\/\"\n",
+        "a: &b\n  c: 1\nd: [!,e]\n",
+    ];
+    cases.extend(syntax.map(|text| case(Code::Syntax, text)));
+    let json = [
+        r#"{"a": }"#,
+        r#"{"a": 1"#,
+        r#"{"a": 1 "b": 2}"#,
+        r#"{"a": 1,}"#,
+        r#"{"a": 01}"#,
+        r#"{"a": "\q"}"#,
+        r#"{"a": "b}"#,
+        r#"{"a": 1, b: 2}"#,
+        r#"{"a": "#,
+    ];
+    // Most of it is YAML; with a comment of neither it is not.
+    cases.extend(json.map(|text| case(Code::Syntax, format!("// a\n{text}"))));
+    cases
+}
+
+/// Two rules of one policy.
+fn two(first: &str, second: &str) -> String {
+    policy(&format!(
+        "  - {{name: a, schedule: \"{first}\", targetReplicas: 3}}\n  - {{name: b, schedule: \"{second}\", \
+         targetReplicas: 4}}\n"
+    ))
+}
+
+/// A rule for the bounds of an autoscaler.
+fn bounds(more: &str) -> String {
+    policy(&format!("  - {{name: a, schedule: '0 8 * * *', {more}}}\n"))
+        .replace("apps/v1, kind: Deployment", "autoscaling/v2, kind: HorizontalPodAutoscaler")
+}
+
+/// What is wrong with the shape of an object.
+fn shapes() -> Vec<Case> {
+    let object = schedule("0 8 * * *");
+    let with = |from: &str, to: &str| object.replace(from, to);
+    let long = "a".repeat(40);
+    let federated =
+        "{scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: NAME}, maxReplicas: 0}";
+    vec![
+        case(Code::UnknownKind, with("CronFederatedHPA", "CronFederatedHpa")),
+        case(Code::UnknownKind, with("io/v1alpha1", "io/v1")),
+        case(Code::DuplicateObject, format!("{object}---\n{object}")),
+        case(Code::InvalidName, with("{name: NAME}", "{name: My_Shop}")),
+        case(Code::InvalidName, with("{name: NAME}", "{name: café}")),
+        Case {
+            fix: Some("write a-b"),
+            ..case(Code::InvalidName, with("{name: NAME}", "{name: NAME, namespace: A.b}"))
+        },
+        case(Code::MissingField, with("metadata: {name: NAME}", "metadata: {}")),
+        case(Code::MissingField, rule("schedule: ''")),
+        case(Code::MissingField, policy("  - {name: a, schedule: '0 8 * * *'}\n")),
+        case(Code::MissingField, with("apiVersion: apps/v1, ", "")),
+        case(Code::UnknownField, rule("schedule: '0 8 * * *', scedule: a")),
+        case(Code::UnknownField, rule("schedule: '0 8 * * *', zzz: a")),
+        case(Code::WrongType, rule("schedule: 8")),
+        case(Code::WrongType, rule("schedule: [a]")),
+        case(Code::WrongType, rule("schedule: '0 8 * * *', suspend: 'true'")),
+        case(Code::WrongType, rule("schedule: '0 8 * * *', suspend: a")),
+        case(Code::WrongType, with("targetReplicas: 3", "targetReplicas: 3.5")),
+        case(Code::WrongType, with("targetReplicas: 3", "targetReplicas: three")),
+        case(Code::WrongType, policy("    a: b\n")),
+        case(
+            Code::UnsupportedValue,
+            autoscaler(
+                "minReplicas: 0, maxReplicas: 3, metrics: [{prometheus: {query: x, target: {type: Sum, value: 1}}}]",
+            ),
+        ),
+        case(
+            Code::OutOfRange,
+            autoscaler(
+                "minReplicas: 0, maxReplicas: 3, metrics: [{prometheus: {query: x, target: {type: Value, value: 0}}}]",
+            ),
+        ),
+        case(Code::OutOfRange, autoscaler("minReplicas: -1, maxReplicas: 3, metrics: []")),
+        case(Code::OutOfRange, spec("FederatedHPA", federated)),
+        case(Code::OutOfRange, with("targetReplicas: 3", "targetReplicas: -3")),
+        case(Code::OutOfRange, with("targetReplicas: 3", "targetReplicas: 3000000000")),
+        case(Code::OutOfRange, with("name: a", &format!("name: {long}"))),
+        case(Code::OutOfRange, rule("schedule: '0 8 * * *', maxDelaySeconds: 0")),
+        case(Code::OutOfRange, rule("schedule: '0 8 * * *', failedHistoryLimit: 33")),
+        case(Code::OutOfRange, bounds("targetMinReplicas: 0")),
+        case(Code::OutOfRange, start("{hours: 4}").replace("replicas: 2", "replicas: -2")),
+    ]
+}
+
+/// What is wrong with what an object says.
+fn meanings() -> Vec<Case> {
+    let object = schedule("0 8 * * *");
+    let with = |from: &str, to: &str| object.replace(from, to);
+    vec![
+        case(Code::DuplicateItem, two("0 8 * * *", "0 9 * * *").replace("name: b", "name: a")),
+        case(Code::MistypedField, with("name: a", "ruleName: a")),
+        case(Code::MistypedVersion, with("apps/v1", "app/v1")),
+        case(Code::TimeZone, rule("schedule: '0 8 * * *', timeZone: Europe/Berln")),
+        case(Code::TimeZone, rule("schedule: '0 8 * * *', timeZone: Nowhere/Atall")),
+        case(Code::TimeZone, rule("schedule: '0 8 * * *', timeZone: +08:00")),
+        case(Code::TimeZone, rule("schedule: '0 8 * * *', timeZone: CST")),
+        case(Code::Window, start("{hours: 5}")),
+        case(
+            Code::TwoSchedules,
+            spec(
+                "MetricsProducer",
+                "{schedule: {defaultReplicas: 1, behaviors: []}, scheduleSpec: {defaultReplicas: 1, behaviors: []}}",
+            ),
+        ),
+        case(Code::Target, with("Deployment", "DaemonSet")),
+        case(Code::Target, with("Deployment", "deployment")),
+        case(Code::Target, with("apps/v1", "apps/v1/x")),
+        case(Code::Target, with("apps/v1", "batch/v1")),
+        case(
+            Code::Target,
+            with("apps/v1, kind: Deployment", "autoscaling.karmada.io/v1alpha1, kind: Deployment"),
+        ),
+        case(Code::CrossedBounds, autoscaler("minReplicas: 4, maxReplicas: 3, metrics: []")),
+        case(Code::CrossedBounds, bounds("targetMinReplicas: 5, targetMaxReplicas: 3")),
+        case(Code::MaxDelay, rule("schedule: '*/5 * * * *', maxDelaySeconds: 600")),
+        case(
+            Code::Query,
+            autoscaler(
+                "minReplicas: 0, maxReplicas: 3, metrics: [{prometheus: {query: 'max(a, b)', target: {type: Value, value: 1}}}]",
+            ),
+        ),
+        case(Code::IgnoredField, rule("schedule: '0 8 * * *', targetMinReplicas: 2")),
+        case(Code::IgnoredField, bounds("targetMinReplicas: 2, targetReplicas: 3")),
+        case(Code::SameMinute, two("0 8 * * *", "0 8 * * 1")),
+        case(
+            Code::TwoWriters,
+            format!(
+                "{object}---\n{}",
+                object.replace("metadata: {name: NAME}", "metadata: {name: NAME-2}")
+            ),
+        ),
+        case(
+            Code::ForeignPolicy,
+            "apiVersion: keda.sh/v1alpha1\nkind: ScaledObject\nmetadata: {name: NAME}\nspec: {triggers: [{type: cron}]}\n",
+        ),
+        case(Code::ClockChange, rule("schedule: '30 2 * * *', timeZone: Europe/Berlin")),
+        case(Code::Unsupported, spec("MetricsProducer", "{queue: {type: AWSSQSQueue, id: q}}")),
+    ]
+}
+
+/// What is to be done about a schedule, in the words of the fix.
+fn schedules() -> Vec<Case> {
+    let written = SCHEDULES.iter().map(|(text, fix)| (Code::Schedule, schedule(text), *fix));
+    let patterns = PATTERNS.iter().map(|(text, fix)| (Code::Pattern, start(text), *fix));
+    let others = [
+        (
+            Code::Schedule,
+            rule("schedule: 'TZ=Asia/Tokyo 0 8 * * *', timeZone: Europe/Berlin"),
+            "write \"0 8 * * *\", and as timeZone either Asia/Tokyo or Europe/Berlin",
+        ),
+        (
+            Code::Schedule,
+            schedule("TZ=Asia/Tokyo 0 8 * * *"),
+            "write \"0 8 * * *\", and timeZone: Asia/Tokyo",
+        ),
+        (Code::LongStep, schedule("*/90 * * * *"), "write 0 instead of */90, or a shorter step"),
+        (
+            Code::EitherDay,
+            schedule("0 0 13 * 5"),
+            "to keep one of the two, write \"0 0 13 * *\" or \"0 0 * * 5\"",
+        ),
+        (
+            Code::WeekdayNumbers,
+            schedule("0 12 ? * 2-6"),
+            "write the weekdays by name: tue-sat as they are here, or mon-fri",
+        ),
+    ];
+    let all = written.chain(patterns).chain(others);
+    all.map(|(code, text, fix)| Case { code, text: text.into(), fix: Some(fix) }).collect()
+}
+
+#[test]
+fn findings_of_every_code_have_a_column_and_a_fix() {
+    let cases: Vec<Case> =
+        [texts(), shapes(), meanings(), schedules()].into_iter().flatten().collect();
+    let mut repository = Repository::new("catalogue");
+    let mut files = BTreeMap::new();
+    for (number, Case { code, text, .. }) in cases.iter().enumerate() {
+        let is_json = text.starts_with(b"{");
+        let file = format!("{number:03}-{code}.{}", if is_json { "json" } else { "yaml" });
+        let text = match std::str::from_utf8(text) {
+            Ok(text) => text.replace("NAME", &format!("shop-{number}")).into_bytes(),
+            Err(_) => text.clone(),
+        };
+        repository = repository.file(&file, text);
+        files.insert(file, &cases[number]);
+    }
+    fs::File::create(repository.root().join("large.yaml")).unwrap().set_len(70 << 20).unwrap();
+    let told = repository.ask("validate", &["-f", "*.yaml", "-f", "*.json"]);
+    let all = told["findings"].as_array().unwrap();
+    for finding in all {
+        for place in ["line", "column"] {
+            assert!(finding[place].as_u64().is_some_and(|place| place > 0), "{finding:#}");
+        }
+        let fix = finding["fix"].as_str().unwrap_or_default();
+        let says_nothing = ["", "correct the value", "correct it here or just before"];
+        assert!(!says_nothing.contains(&fix), "{finding:#}");
+    }
+    for (file, Case { code, fix, .. }) in &files {
+        let is_it = |it: &&Value| it["file"] == file.as_str() && it["code"] == code.name();
+        let of_file: Vec<&Value> = all.iter().filter(is_it).collect();
+        assert!(!of_file.is_empty(), "{file} has no {code}: {:#?}", of(all, file));
+        if let Some(fix) = fix {
+            let told: Vec<&str> = of_file.iter().filter_map(|it| it["fix"].as_str()).collect();
+            assert_eq!(told, [*fix], "{file}");
+        }
+    }
+    let found: BTreeSet<&str> = all.iter().filter_map(|it| it["code"].as_str()).collect();
+    assert_eq!(found, Code::ALL.iter().map(|code| code.name()).collect::<BTreeSet<_>>());
+    assert!(findings(&told).contains(&"unreadable-file large.yaml:1:1".to_owned()));
+}
+
+fn of<'a>(all: &'a [Value], file: &str) -> Vec<&'a Value> {
+    all.iter().filter(|it| it["file"] == file).collect()
+}
