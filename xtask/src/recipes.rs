@@ -7,6 +7,7 @@ mod arch;
 mod bench;
 mod crds;
 mod lint;
+mod peers;
 mod test;
 
 use clap::builder::{PossibleValue, PossibleValuesParser};
@@ -15,7 +16,8 @@ use clap::{CommandFactory as _, Parser};
 
 use crate::run::Run;
 
-const RECIPES: &[Recipe] = &[lint::RECIPE, arch::RECIPE, test::RECIPE, crds::RECIPE, bench::RECIPE];
+const RECIPES: &[Recipe] =
+    &[lint::RECIPE, arch::RECIPE, test::RECIPE, crds::RECIPE, bench::RECIPE, peers::RECIPE];
 
 /// One thing the task runner can do.
 pub(crate) struct Recipe {

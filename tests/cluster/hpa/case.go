@@ -1,0 +1,130 @@
+// A case, and how it is lived through: one autoscaler, one target, and the instants at which
+// somebody looks.
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	defaults "k8s.io/kubernetes/pkg/apis/autoscaling/v2"
+	"k8s.io/kubernetes/pkg/controller/podautoscaler"
+)
+
+// Case is one autoscaler over a span of time.
+type Case struct {
+	// Spec is what the user writes; Kubernetes' defaults are filled in here, as its API server does.
+	Spec autoscalingv2.HorizontalPodAutoscalerSpec `json:"spec"`
+	// Replicas is what the target's spec says at the beginning.
+	Replicas int32 `json:"replicas"`
+	// SeenBefore is how many seconds before the first step the controller saw the target for the
+	// first time, when no metric answered yet. With 0, that is at the first step.
+	SeenBefore int64 `json:"seenBefore"`
+	// Holds asks the controller for a recommendation just before each step once more, so that the
+	// one before lasts until then. Nothing is scaled by that.
+	Holds bool `json:"holds"`
+	// Behind lets the target's status follow its spec one step late.
+	Behind bool `json:"behind"`
+	// Unready is how many of the target's pods are not ready.
+	Unready int32  `json:"unready"`
+	Steps   []Step `json:"steps"`
+}
+
+// Step is one look of the controller.
+type Step struct {
+	// Second counts from the beginning of the case.
+	Second int64 `json:"second"`
+	// Samples are what each metric answers, in thousandths; null where it has no answer.
+	Samples []*int64 `json:"samples"`
+	// Written is what somebody else has just set the target to.
+	Written *int32 `json:"written,omitempty"`
+}
+
+// live lets a case pass. For each step it gives what the target's spec says afterwards.
+func (c *controller) live(name string, one Case) ([]int32, error) {
+	hpa := autoscalingv2.HorizontalPodAutoscaler{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID(name)},
+		Spec:       one.Spec,
+	}
+	hpa.Spec.ScaleTargetRef = autoscalingv2.CrossVersionObjectReference{
+		APIVersion: "apps/v1", Kind: "Deployment", Name: name,
+	}
+	defaults.SetDefaults_HorizontalPodAutoscaler(&hpa)
+	if one.Holds && hpa.Spec.Behavior == nil {
+		return nil, errors.New("holds takes a behavior: without one, another step keeps the history")
+	}
+	c.begin(&hpa, one.Replicas, one.Unready)
+	defer c.end()
+
+	if one.SeenBefore > 0 {
+		if err := c.look(); err == nil {
+			return nil, errors.New("no metric answered, and it was no error")
+		}
+		time.Sleep(time.Duration(one.SeenBefore) * time.Second)
+	}
+	beginning := time.Now()
+	shown := one.Replicas
+	var held *int32
+	answers := make([]int32, 0, len(one.Steps))
+	for number, step := range one.Steps {
+		at := beginning.Add(time.Duration(step.Second) * time.Second)
+		if one.Holds && held != nil {
+			time.Sleep(time.Until(at) - time.Nanosecond)
+			c.recommendAgain(*held)
+		}
+		time.Sleep(time.Until(at))
+		if step.Written != nil {
+			c.target.replicas = *step.Written
+		}
+		c.target.statusReplicas, shown = shown, c.target.replicas
+		if !one.Behind {
+			c.target.statusReplicas = c.target.replicas
+		}
+		c.target.samples = step.Samples
+		if recommendation := c.recommendation(); recommendation != nil {
+			held = recommendation
+		}
+		if err := c.look(); err != nil && !slices.Contains(step.Samples, nil) {
+			return nil, fmt.Errorf("step %d: %w", number, err)
+		}
+		answers = append(answers, c.target.replicas)
+	}
+	return answers, nil
+}
+
+// look is one reconciliation. A metric without an answer is an error.
+func (c *controller) look() error {
+	_, err := reconcileKey(c.upstream, c.ctx, namespace+"/"+c.target.hpa.Name)
+	return err
+}
+
+// recommendation is what the metrics ask for now, before any limit; nil when they do not answer.
+func (c *controller) recommendation() *int32 {
+	hpa := c.target.hpa.DeepCopy()
+	replicas, _, _, _, err := computeReplicasForMetrics(
+		c.upstream, c.ctx, hpa, c.target.scale(), hpa.Spec.Metrics)
+	if err != nil && replicas == -1 {
+		return nil
+	}
+	return &replicas
+}
+
+// recommendAgain enters a recommendation into the controller's history and nothing else.
+func (c *controller) recommendAgain(recommendation int32) {
+	hpa := c.target.hpa.DeepCopy()
+	maybeInitScaleDownStabilizationWindow(c.upstream, hpa)
+	stabilizeRecommendationWithBehaviors(c.upstream, podautoscaler.NormalizationArg{
+		Key:               namespace + "/" + hpa.Name,
+		ScaleUpBehavior:   hpa.Spec.Behavior.ScaleUp,
+		ScaleDownBehavior: hpa.Spec.Behavior.ScaleDown,
+		MinReplicas:       *hpa.Spec.MinReplicas,
+		MaxReplicas:       hpa.Spec.MaxReplicas,
+		CurrentReplicas:   c.target.replicas,
+		DesiredReplicas:   recommendation,
+	})
+}

@@ -1,0 +1,75 @@
+// Answers what Kubernetes' own HorizontalPodAutoscaler controller does: cases in, one JSON object a
+// line on standard input, and for each case a line of answers out. The code that answers is
+// upstream's, unchanged, of the version that go.mod pins; only the clock and what surrounds the
+// controller are ours.
+//
+// Which cases are asked and what the answers are compared with is for tests/peers.
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"testing"
+	"testing/synctest"
+)
+
+func main() {
+	cases, err := readCases(os.Stdin)
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "failed to read the cases: %v\n", err)
+		os.Exit(1)
+	}
+	out := os.Stdout
+	// What the testing package says is not an answer.
+	os.Stdout = os.Stderr
+	// A clock that stands still until everybody waits exists only inside a test.
+	everything := func(string, string) (bool, error) { return true, nil }
+	testing.Main(everything, []testing.InternalTest{{Name: "cases", F: func(t *testing.T) {
+		var answers [][]int32
+		synctest.Test(t, func(t *testing.T) {
+			controller := newController()
+			defer controller.stop()
+			for number, one := range cases {
+				answer, err := controller.live(fmt.Sprintf("case-%d", number), one)
+				if err != nil {
+					t.Errorf("case %d: %v", number, err)
+					return
+				}
+				answers = append(answers, answer)
+			}
+		})
+		if err := writeAnswers(out, answers); err != nil {
+			t.Fatalf("failed to write the answers: %v", err)
+		}
+	}}}, nil, nil)
+}
+
+func readCases(from io.Reader) ([]Case, error) {
+	var cases []Case
+	decoder := json.NewDecoder(bufio.NewReader(from))
+	// A field that is not understood would be a case that is not the one that was meant.
+	decoder.DisallowUnknownFields()
+	for {
+		var one Case
+		if err := decoder.Decode(&one); err == io.EOF {
+			return cases, nil
+		} else if err != nil {
+			return nil, fmt.Errorf("case %d: %w", len(cases), err)
+		}
+		cases = append(cases, one)
+	}
+}
+
+func writeAnswers(to io.Writer, answers [][]int32) error {
+	buffered := bufio.NewWriter(to)
+	encoder := json.NewEncoder(buffered)
+	for _, line := range answers {
+		if err := encoder.Encode(line); err != nil {
+			return err
+		}
+	}
+	return buffered.Flush()
+}

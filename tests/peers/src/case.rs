@@ -1,0 +1,160 @@
+//! A case: one autoscaler over a span of time, in the words both sides share. What either makes of it is for
+//! others.
+
+use std::fmt;
+
+/// The window of scaling down where a case says none, in seconds, on both sides.
+pub const DEFAULT_DOWN_WINDOW: u32 = 300;
+
+/// As long as any window of a case, in seconds.
+pub const LONGEST_WINDOW: u32 = 600;
+
+/// As long as any period of a policy of a case, in seconds.
+pub const LONGEST_PERIOD: u32 = 600;
+
+/// One autoscaler over a span of time.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Case {
+    /// The lower bound.
+    pub minimum: u32,
+    /// The upper bound.
+    pub maximum: u32,
+    /// What the target's spec says at the beginning.
+    pub replicas: u32,
+    /// How far a metric may be off its target without a change, in thousandths of the target.
+    pub tolerance: u32,
+    /// Whether the target's status follows its spec one step late, or at once.
+    pub is_behind: bool,
+    /// How many of the target's replicas are not ready.
+    pub unready: u32,
+    /// How fast to scale up.
+    pub up: Rules,
+    /// How fast to scale down.
+    pub down: Rules,
+    /// What is measured.
+    pub metrics: Vec<Metric>,
+    /// When somebody looks, and what is measured then.
+    pub steps: Vec<Step>,
+}
+
+/// How fast to scale in one direction. What is `None` is not written.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Rules {
+    /// The stabilisation window, in seconds.
+    pub window: Option<u32>,
+    /// Which policy counts.
+    pub select: Option<Select>,
+    /// How much may change within what time.
+    pub policies: Vec<Policy>,
+}
+
+/// Which of several policies counts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[expect(missing_docs, reason = "the words of the API")]
+pub enum Select {
+    Max,
+    Min,
+    Disabled,
+}
+
+/// How much may change within what time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Policy {
+    /// How much.
+    pub amount: Amount,
+    /// Within how many seconds.
+    pub period: u32,
+}
+
+/// How much a policy allows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Amount {
+    /// So many replicas.
+    Count(u32),
+    /// So many of a hundred.
+    Percent(u32),
+}
+
+/// What is measured, and what it should be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Metric {
+    /// How it is compared.
+    pub kind: MetricKind,
+    /// With what, in thousandths.
+    pub target: u32,
+}
+
+/// How a metric is compared with its target.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MetricKind {
+    /// With the target itself; the replicas there are change it.
+    Value,
+    /// With the target for each replica.
+    AverageValue,
+}
+
+/// An instant at which somebody looks.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Step {
+    /// Seconds since the beginning of the case.
+    pub second: u32,
+    /// What each metric measures, in thousandths; `None` where it has no answer.
+    pub samples: Vec<Option<u32>>,
+    /// What somebody else has just set the target to.
+    pub written: Option<u32>,
+}
+
+impl Case {
+    /// A case without limits, for tests that say only what they are about: one metric, and a target of one for
+    /// each replica, so that what is measured is what is recommended.
+    #[must_use]
+    pub fn following(replicas: u32, recommended: &[(u32, u32)]) -> Case {
+        let steps = recommended.iter().map(|&(second, replicas)| Step {
+            second,
+            samples: vec![Some(replicas * 1_000)],
+            written: None,
+        });
+        Case {
+            minimum: 1,
+            maximum: 1_000,
+            replicas,
+            tolerance: 0,
+            is_behind: false,
+            unready: 0,
+            up: Rules { window: Some(0), ..Rules::default() },
+            down: Rules { window: Some(0), ..Rules::default() },
+            metrics: vec![Metric { kind: MetricKind::AverageValue, target: 1_000 }],
+            steps: steps.collect(),
+        }
+    }
+}
+
+/// A case as a person reads it, on several lines.
+impl fmt::Display for Case {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Case { minimum, maximum, replicas, tolerance, .. } = self;
+        writeln!(
+            formatter,
+            "{replicas} replicas, bounds {minimum} to {maximum}, tolerance 0.{tolerance:03}"
+        )?;
+        writeln!(formatter, "status {}", if self.is_behind { "one step late" } else { "at once" })?;
+        for (direction, rules) in [("up", &self.up), ("down", &self.down)] {
+            let Rules { window, select, policies } = rules;
+            writeln!(
+                formatter,
+                "{direction}: window {window:?}, select {select:?}, policies {policies:?}"
+            )?;
+        }
+        for (index, Metric { kind, target }) in self.metrics.iter().enumerate() {
+            writeln!(formatter, "metric {index}: {kind:?}, target {target}m")?;
+        }
+        for (index, Step { second, samples, written }) in self.steps.iter().enumerate() {
+            write!(formatter, "step {index}, second {second}: {samples:?}")?;
+            match written {
+                Some(replicas) => writeln!(formatter, ", written {replicas}")?,
+                None => writeln!(formatter)?,
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,175 @@
+//! A case as Kubernetes takes it, and Kubernetes' answers. Where our autoscaler means something else by the
+//! same words, Kubernetes gets other words, or is looked at once more: each of these is named in [`Alike`].
+
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context as _, Result, ensure};
+use serde_json::{Value, json};
+
+use crate::case::{
+    Amount, Case, LONGEST_PERIOD, LONGEST_WINDOW, Metric, MetricKind, Rules, Select, Step,
+};
+
+/// How Kubernetes is made to mean the same by a case as we do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Alike {
+    /// We limit nothing where there are no policies. Kubernetes has policies of its own then, so it is given
+    /// one that allows everything.
+    NoPolicyNoLimit,
+    /// Our history begins empty, and that of Kubernetes with the replicas there are. So Kubernetes sees the
+    /// target for the first time when that is longer ago than every window.
+    HistoryBeginsEmpty,
+    /// With us a recommendation holds until the next one. With Kubernetes it counts from the instant at which
+    /// it was given, so it is given again just before the next one.
+    RecommendationsHold,
+    /// We remember what was scaled for as long as any policy asks. Kubernetes forgets what was scaled up when
+    /// no policy of scaling up asks for it any more, and the other way round, so it is given a policy that asks
+    /// for all and never decides.
+    RemembersBothDirections,
+}
+
+impl Alike {
+    /// All that has to be done for the same answers.
+    pub const ALL: [Alike; 4] = [
+        Alike::NoPolicyNoLimit,
+        Alike::HistoryBeginsEmpty,
+        Alike::RecommendationsHold,
+        Alike::RemembersBothDirections,
+    ];
+}
+
+/// More than any case may have, and far from where a number of 32 bits ends.
+const ENDLESS: i32 = 1_000_000;
+
+/// The case as one line for the program in `tests/cluster/hpa`.
+#[must_use]
+pub fn for_kubernetes(case: &Case, alike: &[Alike]) -> Value {
+    let metrics: Vec<_> = case.metrics.iter().enumerate().map(metric).collect();
+    let steps: Vec<_> = case.steps.iter().map(step).collect();
+    json!({
+        "spec": {
+            "scaleTargetRef": {},
+            "minReplicas": case.minimum,
+            "maxReplicas": case.maximum,
+            "metrics": metrics,
+            "behavior": {
+                "scaleUp": rules(&case.up, case.tolerance, alike),
+                "scaleDown": rules(&case.down, case.tolerance, alike),
+            },
+        },
+        "replicas": case.replicas,
+        "seenBefore": if alike.contains(&Alike::HistoryBeginsEmpty) { LONGEST_WINDOW + 1 } else { 0 },
+        "holds": alike.contains(&Alike::RecommendationsHold),
+        "behind": case.is_behind,
+        "unready": case.unready,
+        "steps": steps,
+    })
+}
+
+fn rules(rules: &Rules, tolerance: u32, alike: &[Alike]) -> Value {
+    let mut written = json!({ "tolerance": format!("{tolerance}m") });
+    if let Some(window) = rules.window {
+        written["stabilizationWindowSeconds"] = json!(window);
+    }
+    if let Some(select) = rules.select {
+        written["selectPolicy"] = json!(match select {
+            Select::Max => "Max",
+            Select::Min => "Min",
+            Select::Disabled => "Disabled",
+        });
+    }
+    let mut policies: Vec<_> = rules
+        .policies
+        .iter()
+        .map(|it| match it.amount {
+            Amount::Count(count) => policy("Pods", count.cast_signed(), it.period),
+            Amount::Percent(percent) => policy("Percent", percent.cast_signed(), it.period),
+        })
+        .collect();
+    if policies.is_empty() {
+        if alike.contains(&Alike::NoPolicyNoLimit) {
+            policies.push(policy("Pods", ENDLESS, LONGEST_PERIOD));
+        }
+    } else if alike.contains(&Alike::RemembersBothDirections) {
+        let never_decides = if rules.select == Some(Select::Min) { ENDLESS } else { -ENDLESS };
+        policies.push(policy("Pods", never_decides, LONGEST_PERIOD));
+    }
+    if !policies.is_empty() {
+        written["policies"] = json!(policies);
+    }
+    written
+}
+
+fn policy(kind: &str, value: i32, period: u32) -> Value {
+    json!({ "type": kind, "value": value, "periodSeconds": period })
+}
+
+fn metric((index, metric): (usize, &Metric)) -> Value {
+    let target = format!("{}m", metric.target);
+    json!({
+        "type": "External",
+        "external": {
+            "metric": { "name": format!("metric-{index}") },
+            "target": match metric.kind {
+                MetricKind::Value => json!({ "type": "Value", "value": target }),
+                MetricKind::AverageValue => json!({ "type": "AverageValue", "averageValue": target }),
+            },
+        },
+    })
+}
+
+fn step(step: &Step) -> Value {
+    let mut written = json!({ "second": step.second, "samples": step.samples });
+    if let Some(replicas) = step.written {
+        written["written"] = json!(replicas);
+    }
+    written
+}
+
+/// The replicas after each step of each case, as the code of Kubernetes says. Takes Go, and the first time a
+/// minute or two to compile that code.
+pub fn ask(cases: &[Value]) -> Result<Vec<Vec<u32>>> {
+    let mut program = Command::new("go")
+        .args(["run", "-trimpath", "-buildvcs=false", "./hpa"])
+        .current_dir(module())
+        // As the control plane is built, so that what was compiled for it counts.
+        .env("CGO_ENABLED", "0")
+        .env_remove("GOOS")
+        .env_remove("GOARCH")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .context("failed to start go")?;
+    let mut input = program.stdin.take().context("go has no standard input")?;
+    for case in cases {
+        writeln!(input, "{case}").context("failed to hand a case to tests/cluster/hpa")?;
+    }
+    drop(input);
+    let output = program.wait_with_output().context("failed to wait for tests/cluster/hpa")?;
+    ensure!(output.status.success(), "tests/cluster/hpa ended with {}", output.status);
+    let answers: Vec<Vec<u32>> = serde_json::Deserializer::from_slice(&output.stdout)
+        .into_iter()
+        .collect::<Result<_, _>>()
+        .context("failed to understand the answers of tests/cluster/hpa")?;
+    ensure!(answers.len() == cases.len(), "{} cases have {} answers", cases.len(), answers.len());
+    Ok(answers)
+}
+
+/// The version of Kubernetes that the control plane is built from, such as `1.36.2`.
+pub fn version() -> Result<String> {
+    let file = module().join("go.mod");
+    let text =
+        fs::read_to_string(&file).with_context(|| format!("failed to read {}", file.display()))?;
+    text.lines()
+        .find_map(|line| line.trim().strip_prefix("k8s.io/kubernetes v"))
+        .map(str::to_owned)
+        .with_context(|| format!("{} requires no k8s.io/kubernetes", file.display()))
+}
+
+/// The Go module of the control plane.
+fn module() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("cluster")
+}

@@ -1,0 +1,220 @@
+//! Random cases. They are of a kind in which both sides must agree in every step: what they mean differently
+//! and nothing can make alike does not occur in them.
+
+use fastrand::Rng;
+
+use crate::case::{
+    Amount, Case, DEFAULT_DOWN_WINDOW, LONGEST_PERIOD, LONGEST_WINDOW, Metric, MetricKind, Policy,
+    Rules, Select, Step,
+};
+
+/// The case of a number under a seed: the same one in every run.
+#[must_use]
+pub fn random_case(seed: u64, number: usize) -> Case {
+    let mut rng =
+        Rng::with_seed(seed.wrapping_add((number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15)));
+    // One in four is about what metrics come to, the others about what becomes of it over time.
+    if rng.u8(..4) == 0 { of_formulas(&mut rng) } else { of_time(&mut rng) }
+}
+
+/// Several metrics of all kinds, nearly nothing that limits, few steps.
+fn of_formulas(rng: &mut Rng) -> Case {
+    let metrics: Vec<_> = (0..rng.usize(1..=3)).map(|_| metric(rng)).collect();
+    let maximum = rng.u32(500..=5_000);
+    let replicas = rng.u32(1..=60);
+    let mut steps = Vec::new();
+    let mut second = 0;
+    for _ in 0..rng.usize(2..=10) {
+        let samples = metrics.iter().map(|it| Some(sample(rng, *it, 40))).collect();
+        steps.push(Step { second, samples, written: None });
+        second += rng.u32(1..=60);
+    }
+    let at_once = Rules { window: Some(0), ..Rules::default() };
+    Case {
+        minimum: 1,
+        maximum,
+        replicas,
+        tolerance: tolerance(rng),
+        is_behind: rng.bool(),
+        unready: 0,
+        up: at_once.clone(),
+        down: at_once,
+        metrics,
+        steps,
+    }
+}
+
+/// One metric (or two), windows, policies and bounds, many steps.
+fn of_time(rng: &mut Rng) -> Case {
+    let maximum = [10, 30, 100, 400][rng.usize(..4)];
+    let minimum = if rng.bool() { 1 } else { rng.u32(1..=maximum) };
+    let has_two = rng.u8(..8) == 0;
+    let metrics: Vec<_> = (0..=usize::from(has_two)).map(|_| metric(rng)).collect();
+    // Of several recommendations, Kubernetes always takes the largest.
+    let (up, down) = (rules(rng, has_two), rules(rng, has_two));
+    let steps = steps(rng, &metrics, &up, &down, minimum, maximum);
+    Case {
+        minimum,
+        maximum,
+        replicas: rng.u32(minimum..=maximum),
+        tolerance: if rng.u8(..4) == 0 { tolerance(rng) } else { 0 },
+        is_behind: rng.u8(..4) == 0,
+        unready: 0,
+        up,
+        down,
+        metrics,
+        steps,
+    }
+}
+
+fn metric(rng: &mut Rng) -> Metric {
+    // Mostly each replica takes its share, as the metrics of schedules have it.
+    let kind = if rng.u8(..4) == 0 { MetricKind::Value } else { MetricKind::AverageValue };
+    let target = match rng.u8(..4) {
+        0 => 1_000,
+        1 => rng.u32(1..=20) * 100,
+        2 => rng.u32(1..=50) * 1_000,
+        _ => rng.u32(1..=50_000),
+    };
+    Metric { kind, target }
+}
+
+fn tolerance(rng: &mut Rng) -> u32 {
+    [0, 0, 50, 100, 100, 200][rng.usize(..6)]
+}
+
+/// What a metric measures when things stand at up to `most` times its target.
+fn sample(rng: &mut Rng, metric: Metric, most: u32) -> u32 {
+    let times = match metric.kind {
+        // This one multiplies what there is: it stays near one, or there would be no end of it.
+        MetricKind::Value => return metric.target * rng.u32(30..=180) / 100,
+        MetricKind::AverageValue => rng.u32(0..=most),
+    };
+    let whole = metric.target * times;
+    match rng.u8(..4) {
+        0 => whole + 1,
+        1 => whole + rng.u32(..metric.target),
+        _ => whole,
+    }
+}
+
+fn rules(rng: &mut Rng, only_largest: bool) -> Rules {
+    let window = match rng.u8(..6) {
+        0 => None,
+        1 => Some(0),
+        2 => Some([1, 15, 60, 300, LONGEST_WINDOW][rng.usize(..5)]),
+        _ => Some(rng.u32(0..=LONGEST_WINDOW)),
+    };
+    let select = match rng.u8(..16) {
+        0 => Some(Select::Disabled),
+        1..6 => None,
+        6..11 => Some(Select::Max),
+        _ if only_largest => Some(Select::Max),
+        _ => Some(Select::Min),
+    };
+    let count = [0, 0, 1, 1, 2, 3][rng.usize(..6)];
+    let policies = (0..count).map(|_| policy(rng)).collect();
+    Rules { window, select, policies }
+}
+
+fn policy(rng: &mut Rng) -> Policy {
+    let amount = if rng.bool() {
+        let most = if rng.bool() { 5 } else { 50 };
+        Amount::Count(rng.u32(1..=most))
+    } else {
+        Amount::Percent(percent(rng))
+    };
+    let period =
+        if rng.bool() { rng.u32(1..=LONGEST_PERIOD) } else { [1, 15, 60, 300][rng.usize(..4)] };
+    Policy { amount, period }
+}
+
+/// A percentage of which Kubernetes takes the same part as we do. It calculates in binary fractions, in which ten
+/// percent of fifty are a little more than five; that is one of the differences.
+fn percent(rng: &mut Rng) -> u32 {
+    loop {
+        let percent = match rng.u8(..4) {
+            0 => 100,
+            1 => rng.u32(1..=10),
+            2 => rng.u32(100..=300),
+            _ => rng.u32(1..=100),
+        };
+        if (1..=LARGEST_START).all(|start| is_same_part(start, percent)) {
+            return percent;
+        }
+    }
+}
+
+/// At least as many replicas as a period of a policy begins with.
+const LARGEST_START: u32 = 2_000;
+
+fn is_same_part(start: u32, percent: u32) -> bool {
+    let (whole, part) = (f64::from(start), f64::from(percent) / 100.0);
+    let more = start + (start * percent).div_ceil(100);
+    let less = start * 100_u32.saturating_sub(percent) / 100;
+    let is_near = |one: f64, other: u32| (one - f64::from(other)).abs() < 0.5;
+    is_near((whole * (1.0 + part)).ceil(), more)
+        && is_near((whole * (1.0 - part)).max(0.0).floor(), less)
+}
+
+/// Calm stretches, sudden jumps, slopes and swings; instants that are often just at, before or after the end of
+/// a window or a period.
+fn steps(
+    rng: &mut Rng,
+    metrics: &[Metric],
+    up: &Rules,
+    down: &Rules,
+    minimum: u32,
+    maximum: u32,
+) -> Vec<Step> {
+    let spans: Vec<u32> = [up.window.unwrap_or(0), down.window.unwrap_or(DEFAULT_DOWN_WINDOW)]
+        .into_iter()
+        .chain(up.policies.iter().chain(&down.policies).map(|policy| policy.period))
+        .collect();
+    let mut steps: Vec<Step> = Vec::new();
+    let mut levels: Vec<u32> = metrics.iter().map(|it| sample(rng, *it, maximum)).collect();
+    let mut second = 0;
+    let pace = [1, 10, 15, 60][rng.usize(..4)];
+    for _ in 0..rng.usize(10..=50) {
+        match rng.u8(..8) {
+            // A jump, sometimes above what the bounds allow.
+            0 | 1 => {
+                levels = metrics.iter().map(|it| sample(rng, *it, maximum + maximum / 4)).collect();
+            }
+            // A slope, or a swing back and forth.
+            2 => {
+                for (level, metric) in levels.iter_mut().zip(metrics) {
+                    *level = if rng.bool() {
+                        *level + metric.target
+                    } else {
+                        level.saturating_sub(metric.target)
+                    };
+                }
+            }
+            _ => {}
+        }
+        // A metric that has no answer, and somebody else who scales.
+        let has_none = metrics.len() == 1 && rng.u8(..16) == 0;
+        let samples = levels.iter().map(|level| (!has_none).then_some(*level)).collect();
+        let written = (rng.u8(..16) == 0).then(|| rng.u32(minimum..=maximum));
+        steps.push(Step { second, samples, written });
+        second = next_second(rng, second, pace, &spans, &steps);
+    }
+    steps
+}
+
+fn next_second(rng: &mut Rng, now: u32, pace: u32, spans: &[u32], steps: &[Step]) -> u32 {
+    let regular = now + pace;
+    match rng.u8(..4) {
+        0 => {
+            let earlier = steps[rng.usize(..steps.len())].second;
+            let end = earlier + spans[rng.usize(..spans.len())] + rng.u32(0..=2);
+            end.checked_sub(1).filter(|second| *second > now).unwrap_or(regular)
+        }
+        1 => {
+            let most = if rng.u8(..4) == 0 { LONGEST_WINDOW } else { 30 };
+            now + rng.u32(1..=most)
+        }
+        _ => regular,
+    }
+}

@@ -1,0 +1,37 @@
+//! Whether the record still holds: it is of the Kubernetes that everything else is tested with, and it answers
+//! what is asked today.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking, in its helping functions too")]
+
+use almanac_peers::{CASES, Record, SEED, asked, differences, random_case, version};
+
+fn record() -> Record {
+    include_str!("../kubernetes.txt").parse().unwrap()
+}
+
+#[test]
+fn the_record_is_of_the_kubernetes_that_the_control_plane_is_built_from() {
+    assert_eq!(record().kubernetes, version().unwrap(), "run `cargo xtask peers`");
+}
+
+#[test]
+fn the_record_answers_what_is_asked_today() {
+    let (record, asked) = (record(), asked(SEED, CASES));
+    assert_eq!(record.seed, SEED, "run `cargo xtask peers`");
+    assert_eq!(record.digest, Record::digest_of(&asked), "run `cargo xtask peers`");
+    let random = (0..CASES).map(|number| random_case(SEED, number));
+    let cases = random.chain(differences().into_iter().map(|difference| difference.case));
+    let steps: Vec<_> = cases.map(|case| case.steps.len()).collect();
+    let answered: Vec<_> = record.answers.iter().map(Vec::len).collect();
+    assert_eq!(answered, steps, "run `cargo xtask peers`");
+}
+
+#[test]
+fn kubernetes_answers_every_difference_as_is_said() {
+    let record = record();
+    for (difference, answer) in differences().iter().zip(&record.answers[CASES..]) {
+        let name = difference.name;
+        assert_eq!(*answer, difference.kubernetes, "{name}");
+        assert_ne!(difference.ours, difference.kubernetes, "{name}: no difference");
+    }
+}
