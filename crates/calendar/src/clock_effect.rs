@@ -1,4 +1,4 @@
-//! What a clock change does to a schedule: the gaps and folds it meets, and what becomes of it.
+//! What a clock change does to a schedule: the gaps and folds it meets, and their effect.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use crate::instant;
 use crate::recurrence::{CivilMinute, Recurrence};
 use crate::zone::ClockChange;
 
-/// A clock change that touches a schedule, and what becomes of it.
+/// A clock change that affects a schedule, and its effect.
 ///
 /// Its `Display` is a sentence for a person.
 ///
@@ -31,11 +31,11 @@ use crate::zone::ClockChange;
 pub struct ClockEffect {
     /// The clock change.
     pub change: ClockChange,
-    /// What becomes of the schedule there.
+    /// The effect on the schedule.
     pub effect: Effect,
 }
 
-/// What becomes of a schedule at a clock change.
+/// The effect of a clock change on a schedule.
 ///
 /// ```
 /// use almanac_calendar::{DailyWindow, Effect, Zone};
@@ -49,7 +49,7 @@ pub struct ClockEffect {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Effect {
-    /// Runs at civil times that are never shown happen together, when the gap ends.
+    /// Runs at civil times that are never shown happen together when the gap ends.
     RunsLate {
         /// The first of those times.
         first: DateTime,
@@ -107,19 +107,19 @@ pub enum Effect {
         /// Its end.
         end: DateTime,
     },
-    /// The window is open across the change, and so for less time than the clock says.
+    /// The window is open across the change, and so for less time than the clock suggests.
     Shorter {
         /// By how much.
         by: SignedDuration,
     },
-    /// The window is open across the change, and so for more time than the clock says.
+    /// The window is open across the change, and so for more time than the clock suggests.
     Longer {
         /// By how much.
         by: SignedDuration,
     },
 }
 
-/// What becomes of a cron expression at a clock change, if anything.
+/// The effect of a clock change on a cron expression, if any.
 pub(crate) fn on_firings(
     recurrence: &Recurrence,
     fixed: bool,
@@ -137,8 +137,8 @@ pub(crate) fn on_firings(
     Some(ClockEffect { change, effect })
 }
 
-/// What becomes of a window at a clock change; `open` tells its state at an instant, and
-/// `ever_closes` whether that can change.
+/// The effect of a clock change on a window; `open` gives its state at an instant, and
+/// `ever_closes` says whether that can change.
 pub(crate) fn on_windows(
     start: &Recurrence,
     end: &Recurrence,
@@ -152,14 +152,14 @@ pub(crate) fn on_windows(
     } else {
         in_fold(start, end, &open, change)
     };
-    // A window that never closes is always as long as the time there is.
+    // The length of a window that never closes does not change.
     let tells = |effect: &Effect| {
         ever_closes || !matches!(effect, Effect::Shorter { .. } | Effect::Longer { .. })
     };
     effects.into_iter().filter(tells).map(|effect| ClockEffect { change, effect }).collect()
 }
 
-/// What becomes of a window in a gap, by its state before it and after it.
+/// The effect of a gap on a window, by its state before and after it.
 fn in_gap(
     start: &Recurrence,
     end: &Recurrence,
@@ -179,7 +179,7 @@ fn in_gap(
         (true, false) => {
             Some(first_end.map_or(shorter, |end| Effect::ClosesLate { end: shown(end) }))
         }
-        // The clock arrives at `arrival`: what is due then comes at once with what it jumped over.
+        // The clock arrives at `arrival`: events due then coincide with those it jumped over.
         (false, false) => {
             let start = first_start?;
             let end = end_from(start + 1).filter(|minute| *minute <= arrival)?;
@@ -195,8 +195,8 @@ fn in_gap(
     }
 }
 
-/// What becomes of a window in a fold: it changes while the clock shows the repeated times first,
-/// and stays as it then is while they come again.
+/// The effect of a fold on a window: it changes while the clock shows the repeated times first, and
+/// keeps its state while they repeat.
 fn in_fold(
     start: &Recurrence,
     end: &Recurrence,

@@ -1,5 +1,5 @@
 //! Cron expressions: what they mean. Their text is read in [`parse`], that of other schedulers in
-//! [`dialect`]; they are explained in [`crate::describe`], and laid on the line of time by [`crate::Firings`].
+//! [`dialect`]; they are described in [`crate::describe`], and turned into instants by [`crate::Firings`].
 
 mod advice;
 mod dialect;
@@ -27,7 +27,7 @@ use crate::{Firings, Zone};
 /// When the day of the month and the weekday are both restricted, a date needs only one of them.
 ///
 /// What is accepted depends on the text alone, never on the time of day, and an expression that
-/// would never fire is refused.
+/// would never fire is rejected.
 ///
 /// ```
 /// use almanac_calendar::{Cron, Zone};

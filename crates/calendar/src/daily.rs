@@ -11,7 +11,7 @@ use crate::{Windows, Zone};
 /// A window that is open between two times of every day.
 ///
 /// Times are written `HH:MM`, with two digits each; the end may also be `24:00`. An end before the
-/// start lies on the next day.
+/// start is on the next day.
 ///
 /// ```
 /// use almanac_calendar::{DailyWindow, Zone};
@@ -133,7 +133,7 @@ pub enum DailyWindowPart {
     End,
 }
 
-/// Why two texts are not a daily window, and what would be right.
+/// Why two texts are not a daily window, and how to fix them.
 ///
 /// ```
 /// use almanac_calendar::DailyWindow;
@@ -253,7 +253,7 @@ impl fmt::Display for DailyWindowError {
 
 impl std::error::Error for DailyWindowError {}
 
-/// `8:5` as `08:05`, where that is what was meant.
+/// `8:5` as `08:05`, if that was intended.
 fn with_two_digits(text: &str) -> Option<String> {
     let (hour, minute) = text.trim().split_once(':')?;
     let (hour, minute): (u8, u8) = (hour.parse().ok()?, minute.parse().ok()?);

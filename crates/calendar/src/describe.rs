@@ -1,4 +1,4 @@
-//! Schedules in English, in one line. Described is what a schedule means, not how it was written:
+//! Schedules in English, in one line. The description is of the meaning, not of the text:
 //! `0 9 * * 1,2,3,4,5` and `0 9 * * mon-fri` read the same.
 
 mod dates;

@@ -1,4 +1,4 @@
-//! A cron expression on the line of time: when it fires in a zone.
+//! The instants at which a cron expression fires in a zone.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -97,7 +97,7 @@ impl Firings {
         instant::at(found)
     }
 
-    /// The firings in `[from, to)`, in order, found one by one as they are asked for.
+    /// The firings in `[from, to)`, in order, found lazily.
     ///
     /// ```
     /// use almanac_calendar::{Cron, Zone};
@@ -160,7 +160,7 @@ impl Firings {
         format!("{} ({})", self.cron.describe(), self.zone)
     }
 
-    /// The clock changes in `[from, to)` that touch a firing, each with what becomes of it.
+    /// The clock changes in `[from, to)` that affect a firing, each with its effect.
     ///
     /// ```
     /// use almanac_calendar::{Cron, Zone};
@@ -198,7 +198,7 @@ impl Firings {
             let segment = self.zone.segment_at(now);
             let reached = CivilMinute::of_second(segment.reached_at(now));
             let civil = self.recurrence().next(reached.after())? * SECONDS_A_MINUTE;
-            // Mostly no clock change lies between.
+            // Usually there is no clock change in between.
             segment.first_instant(civil).or_else(|| Some(self.zone.first_instant(civil)))
         } else {
             self.next_shown(now)
@@ -207,10 +207,10 @@ impl Firings {
 
     /// The first instant after `now` at which the wall clock shows a matching minute.
     ///
-    /// Between two clock changes civil time and time run alike. So the next match is looked for
-    /// once, and carried over from segment to segment until it lies in one; only where the clock
-    /// has been set back over minutes that were passed already, or has jumped over the match, is it
-    /// looked for again.
+    /// Between two clock changes civil time and time advance alike. So the next match is searched
+    /// for once, and carried over from segment to segment until it lies in one; only if the clock
+    /// has been set back over minutes that were already passed, or has jumped over the match, is it
+    /// searched for again.
     fn next_shown(&self, now: i64) -> Option<i64> {
         let mut segment = self.zone.segment_at(now);
         let shown = CivilMinute::of_second(now + segment.offset);
@@ -266,7 +266,7 @@ impl Firings {
         within_a_day.map_or(over_midnight, |it| it.min(over_midnight)) * SECONDS_A_MINUTE
     }
 
-    /// The shortest time between two firings of which a clock change lies between, or on one.
+    /// The shortest time between two firings with a clock change between them, or at one of them.
     fn smallest_gap_at_clock_changes(&self, from: Timestamp, to: Timestamp) -> Option<i64> {
         let changes = self.zone.changes(from, to);
         let (from, to) = (instant::ceiling(from), instant::ceiling(to));

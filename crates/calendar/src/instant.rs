@@ -1,7 +1,7 @@
-//! Between `jiff::Timestamp` and whole seconds since the epoch.
+//! Conversions between `jiff::Timestamp` and whole seconds since the epoch.
 //!
-//! Schedules begin on whole seconds, so everything inside counts in seconds; a timestamp between
-//! two of them is brought to the one that the question needs.
+//! Schedules start on whole seconds, so everything inside counts in seconds; a timestamp in between
+//! is rounded in the direction that the question needs.
 
 use jiff::Timestamp;
 

@@ -1,8 +1,8 @@
 //! Schedules on the wall clock: cron expressions, daily windows and windows between two patterns,
 //! in every IANA time zone, with one rule for every clock change.
 //!
-//! The crate answers two kinds of question. [`Firings`] are instants: when is the next one, which
-//! was the last, which lie in between? [`Windows`] are open or closed at every instant: are they
+//! The crate answers two kinds of questions. [`Firings`] are instants: when is the next one, which
+//! was the last, which are in between? [`Windows`] are open or closed at every instant: are they
 //! now, since when, until when? Everything takes `now` as an argument; nothing here reads a clock,
 //! the host's time zone or its database, so the same input gives the same answer everywhere. It
 //! knows nothing of Kubernetes.
@@ -24,10 +24,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! No search runs for ever. A date that exists comes back within forty years (29 February on a
-//! Monday, across 2100, is the rarest), schedules without any date are refused when they are read,
-//! and no schedule is followed further than four hundred years from `now`, after which the calendar
-//! repeats.
+//! No search runs forever. A date that exists comes back within forty years (29 February on a
+//! Monday, across 2100, is the rarest), schedules without any date are rejected when they are
+//! parsed, and no schedule is searched further than four hundred years from `now`, after which the
+//! calendar repeats.
 
 mod civil;
 mod clock_effect;

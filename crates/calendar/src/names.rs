@@ -51,7 +51,7 @@ pub(crate) fn nearest_name(names: &[&'static str], text: &str) -> Option<&'stati
     only(&begins).or_else(|| only(&differs_little))
 }
 
-/// A name with its first letter large, as it stands in a sentence.
+/// A capitalized name, as in a sentence.
 pub(crate) fn capitalised(name: &str) -> String {
     let mut letters = name.chars();
     letters

@@ -12,8 +12,7 @@ use crate::{Windows, Zone};
 
 /// The fields of a pattern as they are written: comma lists of values.
 ///
-/// Minutes and hours that are left out are 0; days, months, weekdays and years that are left out
-/// are any.
+/// Omitted minutes and hours are 0; omitted days, months, weekdays and years mean any.
 ///
 /// ```
 /// use almanac_calendar::{Pattern, PatternText};

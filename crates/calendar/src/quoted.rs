@@ -1,11 +1,11 @@
-//! Repeating a piece of somebody's text inside an error message.
+//! Quoting a piece of user text in an error message.
 
 use std::fmt;
 
 const LONGEST: usize = 40;
 
-/// The piece of text that an error keeps: long ones are cut, so that a message stays one readable
-/// line whatever was typed.
+/// The piece of text that an error keeps: long ones are truncated, so that a message stays one
+/// readable line.
 pub(crate) fn excerpt(text: &str) -> String {
     let mut characters = text.chars();
     let start: String = characters.by_ref().take(LONGEST).collect();

@@ -1,8 +1,8 @@
 //! A set of civil minutes: certain times of day on certain dates.
 //!
-//! Everything the calendar offers stands on this: a cron expression is one recurrence, a window is
-//! two (one that opens it and one that closes it). Here is no zone and no instant; civil minutes go
-//! in and civil minutes come out.
+//! Everything the calendar offers is based on this: a cron expression is one recurrence, a window
+//! is two (one that opens it and one that closes it). There are no zones or instants here; civil
+//! minutes go in and civil minutes come out.
 
 mod dates;
 mod times;
@@ -18,8 +18,8 @@ pub(crate) struct Recurrence {
     pub(crate) times: TimeSet,
 }
 
-/// A minute of the wall clock, taken apart once for all the questions about it. Its date is worked
-/// out only for those who need it: most schedules are of every day, or of certain weekdays.
+/// A minute of the wall clock, decomposed once for all queries about it. Its date is computed only
+/// if needed: most schedules are for every day, or for certain weekdays.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CivilMinute {
     day: i64,
@@ -43,7 +43,7 @@ impl CivilMinute {
         CivilMinute::of(civil.div_euclid(SECONDS_A_MINUTE))
     }
 
-    /// The place from which to search for what comes after this minute.
+    /// The position from which to search for what comes after this minute.
     pub(crate) fn after(self) -> CivilMinute {
         CivilMinute { time: self.time + 1, ..self }
     }
@@ -98,8 +98,8 @@ impl Recurrence {
 
 /// The minutes of one recurrence that are not in another.
 ///
-/// It looks for the date first, with a month's days as one mask, so that a difference which is
-/// rarely or never met is found as fast as a rare recurrence.
+/// It searches for the date first, with a month's days as one mask, so that a rare or empty
+/// difference is found as fast as a rare recurrence.
 #[derive(Clone, Copy)]
 pub(crate) struct Difference<'a> {
     base: &'a Recurrence,
@@ -141,12 +141,12 @@ impl Difference<'_> {
         self.next(CivilMinute::of(first_day_of_month(first_year, 1) * MINUTES_A_DAY)).is_none()
     }
 
-    /// Whether at least one minute is left of every date of the base, whatever is removed from it.
+    /// Whether every date of the base keeps at least one minute, whatever is removed.
     fn leaves_times_on_every_date(self) -> bool {
         self.base.times.without(self.removed.times).next(0).is_some()
     }
 
-    /// The days of a month that are not removed whole.
+    /// The days of a month that are not removed entirely.
     fn days(self, year: i32, month: u8) -> u32 {
         self.base.dates.days_of(year, month) & !self.removed.dates.days_of(year, month)
     }

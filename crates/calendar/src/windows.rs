@@ -1,8 +1,8 @@
-//! Windows on the line of time: when they are open in a zone, and when that changes.
+//! When windows are open in a zone, and when that changes.
 //!
 //! Because a later civil time never resolves to an earlier instant, the order of events on the wall
 //! clock is their order in time. So whether a window is open is decided in civil time, by how far
-//! the wall clock has got, and only the answers are turned into instants.
+//! the wall clock has come, and only the answers are turned into instants.
 
 use jiff::Timestamp;
 
@@ -54,7 +54,7 @@ pub struct Transition {
     pub opens: bool,
 }
 
-/// A place on the wall clock at which the window's state is known.
+/// A position on the wall clock at which the window's state is known.
 #[derive(Clone, Copy)]
 struct Position {
     /// How far the wall clock has got.
@@ -96,7 +96,7 @@ impl Windows {
     }
 
     /// Whether the window is open at the instant of a reading: the same as [`Windows::is_open`],
-    /// for whoever asks many windows of one zone.
+    /// for queries of many windows of one zone.
     ///
     /// ```
     /// use almanac_calendar::{DailyWindow, Zone};
@@ -130,7 +130,7 @@ impl Windows {
     }
 
     /// The first change after the instant of a reading: the same as [`Windows::next_transition`],
-    /// for whoever asks many windows of one zone and knows already whether this one is open then.
+    /// for queries of many windows of one zone whose state at that instant is already known.
     ///
     /// ```
     /// use almanac_calendar::{DailyWindow, Zone};
@@ -148,7 +148,7 @@ impl Windows {
         Some(Transition { at: instant::at(at)?, opens })
     }
 
-    /// The last change at or before `now`: since when the window has been as it is.
+    /// The last change at or before `now`: since when the window has been in its current state.
     ///
     /// ```
     /// use almanac_calendar::{DailyWindow, Zone};
@@ -169,7 +169,7 @@ impl Windows {
                 return Some(Transition { at: instant::at(at)?, opens: position.open });
             }
             // It opened and closed at one instant, inside a gap: for no time at all. A window that
-            // never does anything else is not followed for ever.
+            // never does anything else is not followed forever.
             if at < now - FURTHEST {
                 return None;
             }
@@ -177,7 +177,7 @@ impl Windows {
         }
     }
 
-    /// The changes in `[from, to)`, in order, found one by one as they are asked for.
+    /// The changes in `[from, to)`, in order, found lazily.
     ///
     /// ```
     /// use almanac_calendar::{DailyWindow, Zone};
@@ -213,7 +213,7 @@ impl Windows {
         format!("{} ({})", describe::window(&self.start, &self.end), self.zone)
     }
 
-    /// The clock changes in `[from, to)` that touch the window, each with what becomes of it.
+    /// The clock changes in `[from, to)` that affect the window, each with its effect.
     ///
     /// ```
     /// use almanac_calendar::{DailyWindow, Zone};
@@ -259,7 +259,7 @@ impl Windows {
         started.is_some() && started >= self.end.previous(reached)
     }
 
-    /// The first instant after a position at which the state is another one, and that state.
+    /// The first instant after a position at which the state differs, and that state.
     fn after(&self, mut position: Position) -> Option<(i64, bool)> {
         let furthest = position.reached.minute() + FURTHEST / SECONDS_A_MINUTE;
         while position.reached.minute() < furthest {

@@ -71,7 +71,7 @@ pub fn tzdata_version() -> &'static str {
 #[derive(Clone, Copy)]
 pub struct Zone(&'static Entry);
 
-/// How far the wall clock of a zone has got at an instant, taken once for all the questions about it.
+/// How far the wall clock of a zone has come at an instant, computed once for all queries about it.
 ///
 /// ```
 /// use almanac_calendar::{Reading, Zone};
@@ -87,7 +87,7 @@ pub struct Reading {
 }
 
 impl Zone {
-    /// Coordinated Universal Time: the zone of whatever names none.
+    /// Coordinated Universal Time: the default zone.
     ///
     /// ```
     /// assert_eq!(almanac_calendar::Zone::utc().name(), "UTC");
@@ -100,7 +100,7 @@ impl Zone {
     /// The zone with this IANA name, spelled exactly as published.
     ///
     /// Names that would mean something else on another machine (`Local`, an empty name), offsets
-    /// and abbreviations are refused with a [`ZoneError`] that says what to write.
+    /// and abbreviations are rejected with a [`ZoneError`] that says what to write.
     ///
     /// ```
     /// use almanac_calendar::Zone;
@@ -237,7 +237,7 @@ impl Zone {
         })
     }
 
-    /// How many bytes this zone's table takes, which is built if it was not yet.
+    /// The size of this zone's table in bytes; builds it if necessary.
     ///
     /// ```
     /// assert!(almanac_calendar::Zone::utc().table_bytes() < 100);

@@ -6,35 +6,35 @@ use std::fmt;
 use almanac_engine::{Field, Identity};
 use jiff::Timestamp;
 
-/// Values that whoever asks for a forecast says hold at its beginning.
+/// Values that the caller specifies for the start of a forecast.
 pub type AssumedValues = BTreeMap<(Identity, Field), u32>;
 
 /// Something that was assumed.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Assumption {
-    /// Rules that fired before the beginning are taken to have been in force then.
+    /// Rules are assumed to have been in force before the beginning.
     InForceBefore {
         /// The beginning.
         from: Timestamp,
     },
-    /// What is known is later than the beginning, so that the time before was replayed.
+    /// The known state is later than the beginning, so the time before was replayed.
     Replayed {
         /// The beginning.
         from: Timestamp,
     },
-    /// A policy changes an object that the world lacks; it is taken to exist.
+    /// A policy changes an object that is not in the world; it is assumed to exist.
     TargetExists {
         /// The object.
         target: Identity,
     },
-    /// Nobody says what a field is at the beginning.
+    /// The value of a field at the beginning is unknown.
     UnknownAtStart {
         /// The object.
         target: Identity,
         /// Its field.
         field: Field,
     },
-    /// A field is what whoever asked says.
+    /// A field has the value that the caller specified.
     Stated {
         /// The object.
         target: Identity,
@@ -43,7 +43,7 @@ pub enum Assumption {
         /// What it is.
         value: u32,
     },
-    /// A bound makes way for the other one, which whoever asked says.
+    /// A bound makes way for the other one, which the caller specified.
     MadeWay {
         /// The object.
         target: Identity,

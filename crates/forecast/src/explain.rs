@@ -7,8 +7,8 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::{AssumedValues, Assumption, LastWrite, Origin, Simulation};
 
-/// The next change is looked for so far: a leap year, so that the same day of the next year is
-/// inside.
+/// How far the next change is searched for: a leap year, so that the same day of the next year is
+/// included.
 const LOOKS_AHEAD: SignedDuration = SignedDuration::from_hours(366 * 24);
 
 /// The decision of one policy at an instant, with its whole chain of reasons.
@@ -16,13 +16,13 @@ const LOOKS_AHEAD: SignedDuration = SignedDuration::from_hours(366 * 24);
 pub struct Explanation {
     /// The policy.
     pub policy: PolicyName,
-    /// What it changes; a schedule changes itself.
+    /// Its target; a schedule is its own target.
     pub target: Identity,
     /// The instant.
     pub at: Timestamp,
-    /// What each field of the target is then, and who set it.
+    /// The value of each field of the target at that instant, and who set it.
     pub values: Vec<(Field, LastWrite)>,
-    /// Every rule, and what became of it, in the order of the spec.
+    /// The verdict on every rule, in the order of the spec.
     pub reasons: Vec<RuleExplanation>,
     /// The next change of any of the values, if one comes within a year.
     pub next: Option<Change>,
@@ -30,17 +30,17 @@ pub struct Explanation {
     pub assumptions: Vec<Assumption>,
 }
 
-/// What a target will be.
+/// A change of a target.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Change {
-    /// From when on.
+    /// From when.
     pub at: Timestamp,
     /// Every field, in the order of [`Explanation::values`].
     pub values: Vec<(Field, Option<Value>)>,
 }
 
-/// Explains what a policy does at an instant. `None` when the world has no such policy. Of one that
-/// cannot be used there is no more to say than what stands.
+/// Explains what a policy does at an instant. `None` when the world has no such policy. For an
+/// invalid one, there is only the current value.
 #[must_use]
 pub fn explain(world: &World, policy: &PolicyName, at: Timestamp) -> Option<Explanation> {
     let written = world.footprint(policy).writes.into_iter().map(|(object, _)| object).next();
@@ -58,7 +58,7 @@ pub fn explain(world: &World, policy: &PolicyName, at: Timestamp) -> Option<Expl
     Some(Explanation { policy: policy.clone(), target, at, values, reasons, next, assumptions })
 }
 
-/// Every field of an object that policies set, or that is known, and who holds it now.
+/// Every field of an object that policies set, or that is known, with its last write.
 fn values_of(simulation: &Simulation, object: &Identity) -> Vec<(Field, LastWrite)> {
     let fields = Field::ALL.into_iter();
     let held = fields.filter_map(|field| {
@@ -72,8 +72,8 @@ fn values_of(simulation: &Simulation, object: &Identity) -> Vec<(Field, LastWrit
     held.collect()
 }
 
-/// Whoever set a value that still holds has won, however long ago that was; whoever holds nothing any
-/// more, because another policy has set the same, has not.
+/// A rule whose value still applies has won, however long ago it fired; one whose fields another
+/// policy has set since has not.
 fn credit_writers(
     reasons: &mut [RuleExplanation],
     policy: &PolicyName,
@@ -115,7 +115,7 @@ struct Ahead {
     ends: Vec<Option<Timestamp>>,
 }
 
-/// Lets the clock run until everything that is to be known has happened, or a year is over.
+/// Runs the clock until the next change of every field is known, or a year is over.
 fn look_ahead(
     simulation: &mut Simulation,
     target: &Identity,

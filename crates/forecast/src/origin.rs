@@ -30,27 +30,27 @@ impl Origin {
         Arc::new(Origin { writer: None, reason: reason.into() })
     }
 
-    /// The value is what was there before any policy acted.
+    /// The value is the one before any policy acted.
     pub(crate) fn initial() -> Arc<Origin> {
         Origin::of_nobody("initial value; no rule has set it yet")
     }
 
-    /// Nobody knows the value.
+    /// The value is unknown.
     pub(crate) fn unknown() -> Arc<Origin> {
         Origin::of_nobody("unknown; no rule has set it yet")
     }
 
-    /// The value is what whoever asked says.
+    /// The value is the one that the caller specified.
     pub(crate) fn assumed() -> Arc<Origin> {
         Origin::of_nobody("assumed, as specified")
     }
 
-    /// The value has made way for what whoever asked says.
+    /// The value has made way for one that the caller specified.
     pub(crate) fn made_way() -> Arc<Origin> {
         Origin::of_nobody("moved to make way for the assumed bound")
     }
 
-    /// Somebody else has changed the value since a policy set it.
+    /// Another writer has changed the value since a policy set it.
     pub(crate) fn changed_since(writer: &Writer, to: &Value, at: Option<Timestamp>) -> Arc<Origin> {
         let rule = writer.rule.as_deref().map_or(String::new(), |rule| format!(" {rule}"));
         let at = at.map_or(String::new(), |at| format!(" at {at:.0}"));
@@ -62,14 +62,14 @@ impl Origin {
     }
 }
 
-/// The origins met so far. Each policy has few, and each is met very often: one is rendered once.
+/// The origins so far. Each policy has few, and each occurs very often, so each is rendered once.
 #[derive(Debug, Default)]
 pub(crate) struct Origins {
     known: BTreeMap<PolicyName, Vec<(EffectReason, Arc<Origin>)>>,
 }
 
 impl Origins {
-    /// The origin of what a policy has set for this reason.
+    /// The origin of a value that a policy set for this reason.
     pub(crate) fn of(
         &mut self,
         world: &World,

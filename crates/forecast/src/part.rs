@@ -19,15 +19,15 @@ pub struct Forecast<'a> {
     islands: Vec<Island>,
 }
 
-/// Policies that meet.
+/// Connected policies.
 #[derive(Clone, Debug)]
 struct Island {
     policies: Vec<PolicyName>,
-    /// What is to be shown of it: every object, who writes it, and which of its fields.
+    /// What to show of it: every object, the policies that write it, and which of its fields.
     shown: BTreeMap<Identity, Written>,
 }
 
-/// Who writes an object, and which of its fields.
+/// The policies that write an object, and which of its fields.
 #[derive(Clone, Debug, Default)]
 struct Written {
     by: Vec<PolicyName>,
@@ -52,8 +52,8 @@ impl<'a> Forecast<'a> {
         Forecast { world, period, assumed, islands }
     }
 
-    /// Shows only the objects for which this holds: of the object, and of who writes it. Whatever
-    /// meets them is run all the same.
+    /// Shows only the matching objects, by the object and the policies that write it. Connected
+    /// policies are still run.
     pub fn narrow(&mut self, keep: impl Fn(&Identity, &[PolicyName]) -> bool) {
         for island in &mut self.islands {
             island.shown.retain(|object, written| keep(object, &written.by));
@@ -67,8 +67,7 @@ impl<'a> Forecast<'a> {
         self.period
     }
 
-    /// Every object that is shown with the policies that write it, in the order in which the parts
-    /// come.
+    /// Every shown object with the policies that write it, in the order of the parts.
     pub fn targets(&self) -> impl Iterator<Item = (&Identity, &[PolicyName])> {
         let shown = self.islands.iter().flat_map(|island| &island.shown);
         shown.map(|(object, written)| (object, written.by.as_slice()))
@@ -86,8 +85,8 @@ impl<'a> Forecast<'a> {
         self.islands.is_empty()
     }
 
-    /// Runs one part; an empty one for a number that none has. The parts can be run in any order, and
-    /// at the same time.
+    /// Runs one part; out of range, an empty one. The parts can be run in any order, and at the same
+    /// time.
     #[must_use]
     pub fn part(&self, part: usize) -> Part {
         let Some(island) = self.islands.get(part) else {
@@ -117,12 +116,12 @@ impl<'a> Forecast<'a> {
         Part { series, assumptions }
     }
 
-    /// The parts, one after the other, each found when it is asked for.
+    /// The parts in order, computed lazily.
     pub fn parts(&self) -> impl Iterator<Item = Part> {
         (0..self.len()).map(|part| self.part(part))
     }
 
-    /// What is assumed, each once and in order. Found without looking at the period.
+    /// The assumptions, sorted and deduplicated. They do not depend on the period.
     #[must_use]
     pub fn assumptions(&self) -> Vec<Assumption> {
         let of_islands = self.islands.iter().map(|island| self.simulation(island));

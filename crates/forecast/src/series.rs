@@ -25,15 +25,14 @@ pub struct Segment {
     pub from: Timestamp,
     /// The first instant after it.
     pub to: Timestamp,
-    /// The value; `None` when nobody knows.
+    /// The value; `None` when it is unknown.
     pub value: Option<Value>,
     /// Who set it, and why.
     pub origin: Arc<Origin>,
 }
 
 impl Series {
-    /// A series that begins with what holds at the beginning, and lasts to the end unless it is
-    /// changed.
+    /// A series that starts with the initial value, which lasts to the end unless it is changed.
     pub(crate) fn start(
         target: Identity,
         field: Field,
@@ -49,7 +48,7 @@ impl Series {
         Series { target, field, segments: vec![segment] }
     }
 
-    /// Lets the field be something else from an instant on, not earlier than the last one.
+    /// Changes the value from an instant on, which must not be earlier than the last one.
     pub(crate) fn change(&mut self, at: Timestamp, value: &Value, origin: &Arc<Origin>) {
         let same = |segment: &Segment| {
             segment.value.as_ref() == Some(value)
@@ -74,14 +73,14 @@ impl Series {
         self.segments.push(Segment { from: at, to, value: Some(value.clone()), origin });
     }
 
-    /// The segment in which an instant lies.
+    /// The segment that contains an instant.
     #[must_use]
     pub fn at(&self, at: Timestamp) -> Option<&Segment> {
         let after = self.segments.partition_point(|segment| segment.from <= at);
         self.segments[..after].last().filter(|segment| at < segment.to)
     }
 
-    /// Everybody who sets the field in the period, in the order of their first segments.
+    /// All writers of the field in the period, in the order of their first segments.
     #[must_use]
     pub fn policies(&self) -> Vec<&PolicyName> {
         let mut policies: Vec<&PolicyName> = Vec::new();

@@ -14,8 +14,8 @@ use crate::{AssumedValues, Assumption, Origin};
 
 /// A world in which time passes.
 ///
-/// Where it begins is the engine's affair: with what is, or with what the firings before the
-/// beginning have left. Whatever lies before is run through the same turns as all that follows.
+/// Where it begins is up to the engine: at the current state, or at the state that earlier firings
+/// have left. Anything before the beginning is run through the same turns as everything after it.
 #[derive(Debug)]
 pub struct Simulation {
     world: World,
@@ -32,8 +32,8 @@ pub struct LastWrite {
     pub value: Option<Value>,
     /// Who, and why.
     pub origin: Arc<Origin>,
-    /// The instant at which it was set; `None` when no policy has set it, or longer ago than anybody
-    /// can say.
+    /// The instant at which it was set; `None` when no policy has set it, or too long ago to be
+    /// known.
     pub since: Option<Timestamp>,
 }
 
@@ -138,8 +138,8 @@ impl Simulation {
         Some(Set { target, field, before, value, origin })
     }
 
-    /// Takes over who is known to have set fields before the first turn. What a field is counts more
-    /// than what it was set to: somebody else may have changed it since.
+    /// Takes over the known writes from before the first turn. The current value of a field
+    /// outweighs the value it was set to: another writer may have changed it since.
     fn take_over_prior_writes(&mut self, held: Vec<PriorWrite>) {
         let mut latest: BTreeMap<(Identity, Field), PriorWrite> = BTreeMap::new();
         for held in held {
@@ -161,7 +161,7 @@ impl Simulation {
         }
     }
 
-    /// Lets fields be what whoever asked says, and notes those of which nobody knows.
+    /// Sets fields to the values that the caller specified, and notes the unknown ones.
     fn assume(&mut self, assumed: &AssumedValues) {
         for ((target, field), write) in &mut self.last_writes {
             let place = (target.clone(), *field);
@@ -181,8 +181,8 @@ impl Simulation {
         }
     }
 
-    /// No autoscaler has bounds that contradict each other. If one is assumed to, the bound that was
-    /// not said makes way.
+    /// An autoscaler cannot have contradicting bounds. If the assumptions would cause that, the
+    /// bound that was not specified makes way.
     fn make_way(&mut self, target: &Identity, assumed: Field, number: u32, all: &AssumedValues) {
         let (other, crosses): (Field, fn(u32, u32) -> bool) = match assumed {
             Field::MinReplicas => (Field::MaxReplicas, |min, max| min > max),
@@ -206,12 +206,12 @@ impl Simulation {
     }
 }
 
-/// Adds what policies change and the world lacks.
+/// Adds the targets that are not in the world.
 fn add_missing_targets(world: &mut World) -> Vec<Assumption> {
     let mut assumptions = Vec::new();
     let policies: Vec<PolicyName> = world.policies().collect();
     for policy in policies {
-        // Of a policy that never writes anything, nothing need exist.
+        // The target of a policy that never writes need not exist.
         if world.footprint(&policy).writes.is_empty() {
             continue;
         }
@@ -236,7 +236,7 @@ fn add_missing_targets(world: &mut World) -> Vec<Assumption> {
     assumptions
 }
 
-/// Every field that a policy can set, with what the world says about it.
+/// Every field that a policy can set, with its value in the world.
 fn initial_writes(world: &World) -> BTreeMap<(Identity, Field), LastWrite> {
     let (given, unknown) = (Origin::initial(), Origin::unknown());
     let written = world.policies().flat_map(|policy| world.footprint(&policy).writes);

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 
 use crate::{AssumedValues, Assumption, Period, Simulation, Step};
 
-/// The firings and boundaries of a period, found one by one as they are asked for.
+/// The firings and boundaries of a period, found lazily.
 #[derive(Debug)]
 pub struct Upcoming {
     simulation: Simulation,
@@ -21,11 +21,11 @@ pub struct Upcoming {
 pub struct Event {
     /// When.
     pub at: Timestamp,
-    /// Whose rule.
+    /// The policy of the rule.
     pub policy: PolicyName,
     /// The rule by name, or the behaviour as `behaviors[1]`.
     pub rule: Option<Arc<str>>,
-    /// What is changed.
+    /// The target.
     pub target: Identity,
     /// What happens.
     pub what: Occurrence,
@@ -66,7 +66,8 @@ impl Upcoming {
     }
 }
 
-/// The fields that a rule has set in a turn. What closes sets nothing itself; what holds instead does.
+/// The fields that a rule has set in a turn. A behaviour that closes sets nothing itself; the new
+/// winner does.
 fn sets(
     step: &Step,
     what: Occurrence,

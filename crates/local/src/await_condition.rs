@@ -52,7 +52,7 @@ pub async fn await_condition<T>(
             ),
         }
         if Instant::now() + BETWEEN_LOOKS >= until {
-            bail!("waited {deadline:?} in vain for: {what}; seen last: {last}");
+            bail!("timed out after {deadline:?} waiting for: {what}; last seen: {last}");
         }
         tokio::time::sleep(BETWEEN_LOOKS).await;
     }

@@ -104,7 +104,7 @@ impl Controller {
             }
             self.program.check_running()?;
             if Instant::now() > until {
-                bail!("waited {PATIENCE:?} in vain for: {what}");
+                bail!("timed out after {PATIENCE:?} waiting for: {what}");
             }
             tokio::time::sleep(BETWEEN_LOOKS).await;
         }

@@ -1,5 +1,4 @@
-//! Schedules that were written for another scheduler: what it is called, and what to write here
-//! instead, if there is anything that means the same.
+//! Schedules written for another scheduler: its name, and the equivalent here, if there is one.
 //!
 //! Fields are translated in [`translate`], intervals in [`interval`].
 
@@ -15,7 +14,7 @@ use super::field::FieldText;
 use super::parse;
 use crate::names::{MONTHS, WEEKDAYS};
 
-/// Another scheduler's way to write a schedule.
+/// The schedule syntax of another scheduler.
 ///
 /// ```
 /// use almanac_calendar::{Cron, CronErrorKind, Dialect};
@@ -54,7 +53,7 @@ struct Reading {
     meant: Result<Meant, Loss>,
 }
 
-/// What means the same in five fields.
+/// The equivalent in five fields.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Meant {
     expression: String,
@@ -70,7 +69,7 @@ impl From<String> for Meant {
     }
 }
 
-/// Why no five fields mean the same.
+/// Why there is no equivalent in five fields.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Loss {
     /// More than one second of a minute.
@@ -112,7 +111,7 @@ impl OtherDialect {
         self.readings.first().map_or(Dialect::Spring, |reading| reading.dialect)
     }
 
-    /// The one expression that means the same, if nothing is lost and there is no doubt about it.
+    /// The equivalent expression, if it is unambiguous and lossless.
     pub(super) fn same(&self) -> Option<&str> {
         match self.readings.as_slice() {
             [Reading { meant: Ok(meant), .. }] if meant.second == 0 => Some(&meant.expression),
@@ -200,15 +199,15 @@ impl Reading {
     }
 }
 
-/// What stands in the parentheses of `name(…)`, which has no others in it.
+/// The contents of the parentheses of `name(…)`, without nested ones.
 fn call<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     let (before, rest) = text.split_once('(')?;
     let inside = rest.trim_end().strip_suffix(')').filter(|inside| !inside.contains('('))?;
     before.trim_end().eq_ignore_ascii_case(name).then_some(inside)
 }
 
-/// The dialects that so many fields may be in, the likeliest first. Where `?` stands, or a name or a
-/// year, tells them apart.
+/// The dialects with this many fields, the likeliest first. A `?`, a name or a year in certain
+/// positions distinguishes them.
 fn likely(fields: &[&str]) -> Vec<Dialect> {
     let &[first, _, third, fourth, fifth, sixth] = fields else {
         return if fields.len() == 7 { vec![Dialect::Quartz] } else { Vec::new() };
@@ -217,7 +216,7 @@ fn likely(fields: &[&str]) -> Vec<Dialect> {
     if third == "?" || fifth == "?" {
         vec![Dialect::EventBridge]
     } else if fourth == "?" || sixth == "?" {
-        // Spring takes a question mark, too, and counts weekdays in another way.
+        // Spring accepts a question mark, too, and counts weekdays differently.
         let one = vec![Dialect::Quartz];
         if has_digits(sixth) { vec![Dialect::Quartz, Dialect::Spring] } else { one }
     } else if is_year(sixth)
@@ -228,7 +227,7 @@ fn likely(fields: &[&str]) -> Vec<Dialect> {
     } else if sixth == "*" && first == "0" {
         vec![Dialect::Spring, Dialect::EventBridge]
     } else if sixth == "*" && first.bytes().all(|it| it.is_ascii_digit()) {
-        // Hardly anything is meant to begin at a second of its own.
+        // A start at a particular second is rarely intended.
         vec![Dialect::EventBridge, Dialect::Spring]
     } else {
         vec![Dialect::Spring]

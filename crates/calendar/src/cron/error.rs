@@ -1,4 +1,4 @@
-//! Everything that can be wrong with a cron expression, each with a sentence on what would be right.
+//! Everything that can be wrong with a cron expression, each with a sentence on how to fix it.
 
 use std::fmt;
 use std::ops::Range;
@@ -28,7 +28,7 @@ pub enum CronField {
     Weekday,
 }
 
-/// Why a text is not a cron expression, where, and what would be right.
+/// Why a text is not a cron expression, where, and how to fix it.
 ///
 /// ```
 /// use almanac_calendar::Cron;
@@ -99,7 +99,7 @@ impl CronError {
         self.kind.advice(self.field.unwrap_or(CronField::Minute))
     }
 
-    /// The whole expression to write instead, where one means exactly what was meant.
+    /// The corrected expression, if the meaning is certain.
     ///
     /// ```
     /// use almanac_calendar::Cron;
@@ -129,12 +129,12 @@ pub enum CronErrorKind {
     FieldCount(usize),
     /// It is written for another scheduler.
     OtherDialect(OtherDialect),
-    /// A comment behind the five fields.
+    /// A comment after the five fields.
     Comment {
         /// What stands before it.
         expression: String,
     },
-    /// A command behind the five fields, as a crontab has it.
+    /// A command after the five fields, as in a crontab.
     Command {
         /// What stands before it.
         expression: String,
@@ -145,15 +145,15 @@ pub enum CronErrorKind {
     Every,
     /// `@reboot`, which names no time.
     Reboot,
-    /// A macro in other letters than small ones; the macro that was meant.
+    /// A macro that is not in lower case; the intended macro.
     MacroLetterCase(&'static str),
-    /// An `@` word that is no macro.
+    /// An `@` word that is not a macro.
     UnknownMacro(String),
     /// A zone inside the expression.
     ZonePrefix {
         /// The zone as written.
         zone: String,
-        /// What follows it, if that can be used; or what to write instead of it.
+        /// The expression after it, if usable, or its correction.
         expression: Option<String>,
     },
     /// Nothing between two commas, or a comma at an end.
@@ -175,7 +175,7 @@ pub enum CronErrorKind {
     OutOfRange(String),
     /// A step of zero.
     StepOfZero,
-    /// Something other than a number behind the slash.
+    /// Something other than a number after the slash.
     NotAStep(String),
     /// `L`, the last day.
     LastDay,
@@ -183,9 +183,9 @@ pub enum CronErrorKind {
     NearestWeekday,
     /// `#`, the nth weekday of a month.
     NthWeekday,
-    /// `*` or `?` with something other than a step beside it.
+    /// `*` or `?` combined with something other than a step.
     StarWithMore(String),
-    /// A whole name where three letters are due.
+    /// A full name instead of its three letters.
     LongName {
         /// The name as written.
         given: String,

@@ -6,7 +6,7 @@ use super::error::{CronError, CronErrorKind, CronField};
 use crate::names::{MONTHS, WEEKDAYS, nearest_name, position_of_name, position_of_short_name};
 use crate::quoted::excerpt;
 
-/// What one field says.
+/// The values of one field.
 #[derive(Clone, Copy)]
 pub(super) struct FieldSet {
     /// One bit for each value as written: Sunday may be 0 or 7.
@@ -29,7 +29,7 @@ impl CronField {
         }
     }
 
-    /// The last value that `N/step` and `*/step` reach: 7 is only another name of Sunday.
+    /// The last value that `N/step` and `*/step` reach: 7 is only another number for Sunday.
     fn last(self) -> u8 {
         match self {
             CronField::Weekday => 6,
@@ -46,7 +46,7 @@ impl CronField {
     }
 }
 
-/// The text of one field, and where it stands in the expression.
+/// The text of one field, and its offset in the expression.
 #[derive(Clone, Copy)]
 pub(super) struct FieldText<'a> {
     pub(super) field: CronField,
@@ -107,7 +107,7 @@ impl<'a> FieldText<'a> {
     fn step(self) -> Result<usize, CronError> {
         match self.text.parse::<usize>() {
             Ok(0) => Err(self.error(CronErrorKind::StepOfZero)),
-            // A sign is read by `parse`, but is no step.
+            // `parse` accepts a sign, but a step has none.
             Ok(step) if self.text.bytes().all(|it| it.is_ascii_digit()) => Ok(step),
             // A step past the end of any field leaves its first value, however many digits it has.
             Err(_) if !self.text.is_empty() && self.text.bytes().all(|it| it.is_ascii_digit()) => {
@@ -128,7 +128,7 @@ impl<'a> FieldText<'a> {
         self.field.named(self.text).ok_or_else(|| self.error(self.what_is_wrong()))
     }
 
-    /// Names the mistake in a text that is no value of its field.
+    /// Determines the error in a text that is not a value of its field.
     fn what_is_wrong(self) -> CronErrorKind {
         let upper = self.text.to_ascii_uppercase();
         let given = || excerpt(self.text);

@@ -1,4 +1,4 @@
-//! What is odd about an expression that can be used: hardly anybody means it.
+//! Oddities of valid expressions that are probably not intended.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use crate::names::{MONTHS, WEEKDAYS, capitalised};
 use crate::quoted::{Quoted, excerpt};
 use crate::recurrence::DayRule;
 
-/// Something in an expression that does not do what it seems to say.
+/// A part of an expression that does not do what it seems to say.
 ///
 /// Its `Display` is a sentence for a person.
 ///
@@ -24,7 +24,7 @@ use crate::recurrence::DayRule;
 pub enum CronNote {
     /// A step that leaves a single value.
     LongStep {
-        /// The field it stands in.
+        /// The field it is in.
         field: CronField,
         /// The item of the list, as written.
         item: String,
@@ -45,7 +45,7 @@ pub enum CronNote {
 }
 
 impl CronNote {
-    /// What is odd about an expression; nothing when it can't be used.
+    /// The oddities of an expression; none if it is invalid.
     ///
     /// ```
     /// use almanac_calendar::CronNote;

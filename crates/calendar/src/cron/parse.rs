@@ -33,7 +33,7 @@ pub(super) fn parse(text: &str) -> Result<Cron, CronError> {
     read(text).map_err(|error| CronError { instead: instead(&error, text), ..error })
 }
 
-/// The expression to write instead of a wrong one, if it can be told.
+/// The correction of an invalid expression, if it can be determined.
 fn instead(error: &CronError, text: &str) -> Option<String> {
     let with = |value: &str| {
         let Range { start, end } = error.span();
@@ -61,7 +61,7 @@ fn read(text: &str) -> Result<Cron, CronError> {
     let comment = trimmed.match_indices('#').map(|(at, _)| at);
     let mut comment = comment.filter(|at| trimmed[..*at].ends_with(char::is_whitespace));
     if let Some(comment) = comment.next() {
-        // What is wrong before a comment matters more than the comment.
+        // An error before a comment matters more than the comment.
         let expression = expression_of(&text[..at + comment])?;
         return Err(wrong(CronErrorKind::Comment { expression }));
     }
@@ -106,7 +106,7 @@ fn read(text: &str) -> Result<Cron, CronError> {
 }
 
 fn dates(days: FieldSet, months: FieldSet, weekdays: FieldSet) -> DateSet {
-    // A free field may list other values beside its star; they say nothing more.
+    // An unrestricted field may list other values beside its star; they have no effect.
     let bits = |field: FieldSet| (!field.free).then_some(field.bits);
     let both = DateSet::of(bits(days), bits(months), bits(weekdays));
     let everything = DateSet::EVERY_DAY;
@@ -124,7 +124,7 @@ fn has_zone(text: &str) -> bool {
     text.starts_with("TZ=") || text.starts_with("CRON_TZ=")
 }
 
-/// The expression that a text is, or what to write instead of it.
+/// The expression in a text, or its correction.
 pub(super) fn expression_of(text: &str) -> Result<String, CronError> {
     match parse(text) {
         Ok(_) => Ok(text.trim().to_owned()),
@@ -149,7 +149,7 @@ fn not_five_fields(text: &str) -> CronErrorKind {
     CronErrorKind::FieldCount(fields.len())
 }
 
-/// Whether it is more than numbers, names and marks: a path, a program, a user.
+/// Whether it contains more than numbers, names and punctuation: a path, a program, a user.
 fn looks_like_command(field: &str) -> bool {
     let is_name = |letter: char| letter.is_ascii_lowercase() || matches!(letter, '-' | '_');
     let is_user = field.len() > 3 && field.chars().all(is_name);

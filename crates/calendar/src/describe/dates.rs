@@ -4,7 +4,7 @@ use super::lists::{joined, listed, members, ordinal, run, step};
 use crate::names::{MONTHS, WEEKDAYS, capitalised};
 use crate::recurrence::{DateSet, DayRule};
 
-/// So many days of the month are listed before they are called every second or third.
+/// Up to this many days of the month are listed; more are described as every second or third.
 const MOST_LISTED: usize = 4;
 
 /// ` on 1 January`, `, Monday to Friday`, ` every day from June to August` and the like, with what
@@ -35,14 +35,14 @@ pub(super) fn date_phrase(dates: &DateSet, after_rhythm: bool) -> String {
     }
 }
 
-/// The months and years that dates lie in.
+/// The months and years of dates.
 struct Period<'a> {
     months: Option<Vec<u8>>,
     years: Option<&'a [i16]>,
 }
 
 impl Period<'_> {
-    /// ` in December`, ` from June to August 2026`, ` in 2026`; empty when it is all of time.
+    /// ` in December`, ` from June to August 2026`, ` in 2026`; empty when unrestricted.
     fn within(&self) -> String {
         let months = self.months.as_deref().map(|months| match run(months) {
             Some((first, last)) => format!(" from {} to {}", month_name(first), month_name(last)),
@@ -61,7 +61,8 @@ impl Period<'_> {
         months + &self.in_years()
     }
 
-    /// Says that not every month has these days, where one may not think of it: ` that has one`.
+    /// Points out that not every month has these days, where that is easy to overlook: ` that has
+    /// one`.
     fn lacking(&self, days: &[u8]) -> String {
         const LENGTHS: [u8; 12] = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
         let length = |month: &u8| LENGTHS[usize::from((*month).clamp(1, 12)) - 1];

@@ -1,4 +1,4 @@
-//! Lists and runs of values, as a sentence has them.
+//! Lists and runs of values in a sentence.
 
 /// `a`, `a and b`, `a, b and c`; or with another word than "and".
 pub(super) fn joined(items: &[String], word: &str) -> String {

@@ -3,11 +3,11 @@
 use super::lists::{even_step, joined, listed, members, run, step};
 use crate::recurrence::TimeSet;
 
-/// So many times of day are listed one by one; more if they are at one minute of their hours.
+/// Up to this many times of day are listed one by one; more if they share the minute.
 const MOST_LISTED: usize = 4;
 const MOST_LISTED_AT_ONE_MINUTE: usize = 8;
 
-/// What is said of the times of a day.
+/// The description of the times of a day.
 pub(super) enum TimePhrase {
     /// Certain times: `at 08:30`.
     At(String),

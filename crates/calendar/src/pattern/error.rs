@@ -1,4 +1,4 @@
-//! Everything that can be wrong with a pattern, each with a sentence on what would be right.
+//! Everything that can be wrong with a pattern, each with a sentence on how to fix it.
 
 use std::fmt;
 use std::ops::Range;
@@ -57,7 +57,7 @@ impl PatternField {
         }
     }
 
-    /// The last value with a meaning of its own: weekday 7 is Sunday again.
+    /// The last distinct value: weekday 7 is Sunday again.
     pub(super) fn last(self) -> u16 {
         match self {
             PatternField::Weekdays => 6,
@@ -71,7 +71,7 @@ impl PatternField {
     }
 }
 
-/// Why a text is not a pattern, in which field, where, and what would be right.
+/// Why a text is not a pattern, in which field, where, and how to fix it.
 ///
 /// ```
 /// use almanac_calendar::{Pattern, PatternField, PatternText};

@@ -114,7 +114,7 @@ impl Item<'_> {
         PatternErrorKind::NotAValue { given, nearest }
     }
 
-    /// The range from one value to another as a list, where it has both ends.
+    /// The range from one value to another as a list, if it has both ends.
     fn listed(&self, from: &str, to: &str) -> Option<String> {
         let (first, last) = self.field.bounds();
         let value = |text: &str| {
@@ -133,7 +133,7 @@ impl Item<'_> {
             (true, PatternField::Weekdays) => short(WEEKDAYS[usize::from(value % 7)]),
             _ => value.to_string(),
         };
-        // A list of sixty numbers helps nobody.
+        // A list of sixty numbers is no help.
         (values.len() <= 12).then(|| values.iter().map(text).collect::<Vec<_>>().join(","))
     }
 

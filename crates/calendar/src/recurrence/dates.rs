@@ -1,14 +1,14 @@
 //! Which dates: days of the month, months, weekdays and years, and how the two kinds of day combine.
 //!
-//! A month is looked at as one word with a bit for each of its days, so the search goes from month
-//! to month, not from day to day.
+//! A month is one word with a bit for each day, so the search goes from month to month, not from
+//! day to day.
 
 use crate::civil::{Date, YEARS_A_CYCLE, days_in_month, first_day_of_month, weekday};
 
 /// How days of the month and weekdays combine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum DayRule {
-    /// A date needs both: the rule of pattern windows, and of cron when one of them is free.
+    /// A date needs both: the rule of pattern windows, and of cron if one of them is unrestricted.
     Both,
     /// A date needs one of them: the rule of cron when both are restricted.
     Either,
@@ -43,7 +43,7 @@ impl DateSet {
     };
 
     /// The dates with these days of the month, months and weekdays, as one bit each; `None` is any.
-    /// Weekdays are 0 to 7, where 7 is Sunday as 0 is.
+    /// Weekdays are 0 to 7, where both 0 and 7 are Sunday.
     #[expect(clippy::cast_possible_truncation, reason = "no day, month or weekday is over 31")]
     pub(crate) fn of(days: Option<u64>, months: Option<u64>, weekdays: Option<u64>) -> DateSet {
         let week = |bits: u64| (bits | bits >> 7) as u8 & ALL_WEEKDAYS;
@@ -188,7 +188,7 @@ impl DateSet {
         self.weekdays == ALL_WEEKDAYS && self.is_any_date()
     }
 
-    /// Whether nothing but the weekday matters.
+    /// Whether only the weekday matters.
     fn is_any_date(&self) -> bool {
         self.months == ALL_MONTHS
             && self.days == ALL_DAYS

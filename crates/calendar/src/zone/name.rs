@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::ENTRIES;
 use crate::quoted::{Quoted, excerpt};
 
-/// `Factory` stands for "not set up yet"; it is in the database, but nobody means it.
+/// `Factory` means "not set up yet"; it is in the database, but never intended.
 pub(super) fn is_accepted(name: &str) -> bool {
     name != "Factory"
 }
@@ -105,7 +105,7 @@ pub struct ZoneError {
 pub enum ZoneErrorKind {
     /// Nothing at all.
     Empty,
-    /// `Local`: another zone on every machine.
+    /// `Local`: a different zone on every machine.
     Local,
     /// An offset from UTC.
     Offset,
@@ -113,9 +113,9 @@ pub enum ZoneErrorKind {
     Abbreviation,
     /// The database's own placeholder.
     Factory,
-    /// A name in other letters than it is published in.
+    /// A name in the wrong letter case.
     LetterCase,
-    /// No name of the database.
+    /// Not a name in the database.
     Unknown,
 }
 
@@ -137,7 +137,7 @@ impl ZoneError {
         self.kind
     }
 
-    /// The name that was probably meant, when there is exactly one.
+    /// The name that was probably intended, if there is exactly one.
     ///
     /// ```
     /// use almanac_calendar::Zone;
@@ -276,10 +276,10 @@ fn zone_of_city(given: &str) -> Option<String> {
     ENTRIES.iter().find(|entry| is_meant(entry.name)).map(|entry| current(entry.name).to_owned())
 }
 
-/// The name that differs in the fewest letters, if it is near enough to have been meant. An old name
-/// of a place leads to the one it has today.
+/// The name that differs in the fewest letters, if it is close enough. An old name of a place leads
+/// to its current one.
 fn nearest(given: &str) -> Option<String> {
-    // A longer text is no mistyped name, and comparing it with all of them would take long.
+    // A longer text is not a mistyped name, and comparing it with all names would take long.
     if given.len() > 40 {
         return None;
     }
@@ -311,7 +311,7 @@ mod tests {
         ] {
             assert_eq!(Zone::named(given).unwrap_err().nearest(), Some(nearest), "{given}");
         }
-        // The old names are in many files, and are accepted as they always were.
+        // The old names are in many files, and remain accepted.
         assert!(Zone::named("Europe/Kiev").is_ok());
     }
 

@@ -1,8 +1,8 @@
 //! The offsets of one zone over all time, as a sorted table.
 //!
-//! Asking a time zone library for the offset at every step costs more than the schedule itself, so
-//! a zone is turned into a table once: when each offset began, and how far the wall clock had got
-//! by then. Every question is then a look at an index and a step or two. What zones exist, and
+//! Querying a time zone library for the offset at every step costs more than the schedule itself,
+//! so a zone is turned into a table once: when each offset began, and how far the wall clock had
+//! come by then. Every query is then an index lookup and a step or two. Which zones exist, and
 //! their names, is left to [`super`].
 
 use jiff::Timestamp;
@@ -21,7 +21,7 @@ const MARGIN: i64 = 400 * SECONDS_A_DAY;
 /// that time.
 const INDEX_SHIFT: u32 = 23;
 
-/// A wall clock is never this far from UTC, nor shows a time again that is this old.
+/// A wall clock is never this far from UTC, nor does it show a time again that is this old.
 const FURTHEST_FROM_UTC: i64 = 2 * SECONDS_A_DAY;
 
 /// A stretch of time with one offset.
@@ -67,12 +67,12 @@ struct Beginning {
 /// All segments of a zone.
 #[derive(Debug)]
 pub(crate) struct OffsetTable {
-    /// The first one begins at `i64::MIN`. What the clock has reached never falls from one to the
-    /// next.
+    /// The first one begins at `i64::MIN`. The time that the clock has reached never decreases from
+    /// one to the next.
     beginnings: Box<[Beginning]>,
     /// For every stretch of time since 1970 the segment in which it begins.
     index: Box<[u16]>,
-    /// Whether the clock changes go on for ever, repeating with the Gregorian cycle.
+    /// Whether the clock changes continue forever, repeating with the Gregorian cycle.
     cyclic: bool,
 }
 

@@ -1,4 +1,5 @@
-//! The zones against jiff's own reading of the same database, and the rule of gaps and folds.
+//! Compares the zones with jiff's own reading of the same database, and tests the rule of gaps and
+//! folds.
 
 use super::*;
 

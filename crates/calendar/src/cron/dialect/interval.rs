@@ -5,13 +5,13 @@ use jiff::SignedDuration;
 
 use super::{Loss, Meant};
 
-/// What follows `@every`; nothing when that is no length of time.
+/// The duration after `@every`; `None` if it is invalid.
 pub(super) fn every(text: &str) -> Option<Result<Meant, Loss>> {
-    // The units of Go, of which `µs` and `ns` are too short for anything.
+    // The units of Go except for `µs` and `ns`, which are too short.
     text.parse::<SignedDuration>().ok().filter(SignedDuration::is_positive).map(evenly)
 }
 
-/// What stands in `rate(…)`: a number and a unit.
+/// The contents of `rate(…)`: a number and a unit.
 pub(super) fn rate(text: &str) -> Option<Result<Meant, Loss>> {
     let (number, unit) = text.trim().split_once(char::is_whitespace)?;
     let number = number.parse::<u32>().ok().filter(|number| *number > 0)?;

@@ -6,7 +6,7 @@ use super::super::parse;
 use super::{Dialect, Loss, Meant};
 use crate::names::{WEEKDAYS, position_of_name, position_of_short_name};
 
-/// The fields of an expression, by what they are.
+/// The fields of an expression, by meaning.
 pub(super) struct Fields<'a> {
     dialect: Dialect,
     second: Option<&'a str>,
@@ -17,7 +17,7 @@ pub(super) struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    /// Nothing when the dialect does not have so many.
+    /// `None` if the dialect does not have this many.
     pub(super) fn in_dialect(dialect: Dialect, fields: &[&'a str]) -> Option<Self> {
         let (second, [minute, hour, day, month, weekday], year) = match (dialect, fields) {
             (Dialect::EventBridge, &[minute, hour, day, month, weekday, year]) => {
@@ -32,7 +32,7 @@ impl<'a> Fields<'a> {
         Some(Self { dialect, second, others: [minute, hour, day, month], weekday, year })
     }
 
-    /// What means the same; nothing when that is no expression of the dialect.
+    /// The equivalent; `None` if it is not an expression of the dialect.
     pub(super) fn translate(self) -> Option<Result<Meant, Loss>> {
         let seconds = self.second.map_or(Some(1), |second| {
             let field = FieldText { field: CronField::Minute, text: second, at: 0 };

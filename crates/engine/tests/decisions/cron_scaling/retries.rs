@@ -1,4 +1,4 @@
-//! Attempts in vain: the pauses between them, the deadline, and the one record at the end.
+//! Failed attempts: the backoff between them, the deadline, and the one entry at the end.
 
 use almanac_engine::cron_scaling::{FiringBacklog, firing_backlog};
 use almanac_engine::{Outcome, World};
@@ -12,7 +12,8 @@ fn hourly() -> Scaling {
     scaling
 }
 
-/// Takes the turns asked for until `to`, all in vain; how many seconds after the firing they were.
+/// Takes the requested turns until `to`, all of which fail; returns how many seconds after the firing they
+/// were.
 fn retry_until(scaling: &mut Scaling, outcome: &Outcome, firing: &str, to: &str) -> Vec<i64> {
     let mut attempts = Vec::new();
     while let Some(at) = scaling.wake_at.filter(|at| *at <= monday(to)) {
