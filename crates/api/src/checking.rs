@@ -1,8 +1,8 @@
-//! From objects to checked policies: what can be used is used, what can't is said.
+//! From objects to checked policies: what is usable is used, what is not is reported.
 //!
-//! Two steps. The shape of an object is what its schema can say; the API server sees to that, and
-//! so does this, for files. Its meaning is what only the schedules themselves can say; the same
-//! functions serve files, admission and the controllers.
+//! Two steps. The shape of an object is what its schema can express; the API server checks it, and
+//! so does this, for files. Its meaning is what a schema cannot express; the same functions serve
+//! files, admission and the controllers.
 
 mod clock_changes;
 mod closest_firings;
@@ -30,9 +30,9 @@ pub use object::{CheckContext, CheckedObject, check, check_json};
 pub use places::{Layout, Place, Places};
 pub use together::check_together;
 
-/// The outcome of checking a part: what can be used, and what is to be said.
+/// The outcome of checking a part: its usable value, and the findings.
 struct Checked<T> {
-    /// What can be used; `None` when nothing of it can.
+    /// The usable value; `None` if there is none.
     value: Option<T>,
     /// What is wrong, or worth knowing.
     findings: Vec<Finding>,

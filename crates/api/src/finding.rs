@@ -24,7 +24,7 @@ pub struct Finding {
     pub message: String,
     /// What to do, where there is one thing to do.
     pub fix: Option<String>,
-    /// The instants at which it shows, if it shows at instants.
+    /// The instants at which it occurs, if any.
     pub at: Vec<Timestamp>,
 }
 
@@ -42,14 +42,14 @@ impl Finding {
         self
     }
 
-    /// The same with the instants at which it shows.
+    /// The same with the instants at which it occurs.
     #[must_use]
     pub fn with_instants(mut self, at: Vec<Timestamp>) -> Self {
         self.at = at;
         self
     }
 
-    /// How bad it is.
+    /// Its severity.
     #[must_use]
     pub fn severity(&self) -> Severity {
         self.code.severity()

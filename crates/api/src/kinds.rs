@@ -1,7 +1,7 @@
-//! The kinds we know: what each is called, and what it is to us.
+//! The known kinds: their names and roles.
 //!
-//! One row a kind, and no other place says how one of them is called. What people write that is
-//! nearly one of them is the affair of `recognition`.
+//! One row a kind, and no other place says how one of them is called. Near misses are handled in
+//! `recognition`.
 
 mod names;
 mod recognition;
@@ -15,23 +15,23 @@ pub(crate) use recognition::{
     APPS_MISTYPED, Recognised, is_group_of_kubernetes, is_group_of_ours, recognise,
 };
 
-/// What a kind is to us.
+/// The role of a kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Role {
-    /// Its objects say the policies of a family.
+    /// Its objects are policies of a family.
     Policy(Family),
-    /// Its objects scale by the answer to a query. Nobody can tell beforehand what they do.
+    /// Its objects scale by the result of a query, which cannot be predicted.
     QueryScaler,
     /// Its objects have bounds, which policies set.
     Bounds,
     /// Its objects have replicas, which policies set.
     Workload {
-        /// How many an object has that says nothing of it; `None` if that is not known.
+        /// The default number; `None` if it is unknown.
         absent_replicas: Option<u32>,
     },
 }
 
-/// What the table says of one kind.
+/// The table entry of one kind.
 struct Row {
     group: &'static str,
     versions: &'static [&'static str],
@@ -112,17 +112,17 @@ kinds! {
         group: "autoscaling", versions: ["v2", "v1"], plural: "horizontalpodautoscalers",
         short: ["hpa"], namespaced: true, role: Role::Bounds,
     }
-    /// Kubernetes' own, for what runs all the time.
+    /// Kubernetes' own, for long-running services.
     Deployment {
         group: "apps", versions: ["v1"], plural: "deployments",
         short: ["deploy"], namespaced: true, role: ONE_UNLESS_SAID,
     }
-    /// Kubernetes' own, for what has a name and a volume of its own.
+    /// Kubernetes' own, for pods with stable names and volumes.
     StatefulSet {
         group: "apps", versions: ["v1"], plural: "statefulsets",
         short: ["sts"], namespaced: true, role: ONE_UNLESS_SAID,
     }
-    /// Kubernetes' own, mostly made by a Deployment.
+    /// Kubernetes' own, usually created by a Deployment.
     ReplicaSet {
         group: "apps", versions: ["v1"], plural: "replicasets",
         short: ["rs"], namespaced: true, role: ONE_UNLESS_SAID,
@@ -156,7 +156,7 @@ impl Kind {
         }
     }
 
-    /// What it is to us.
+    /// Its role.
     #[must_use]
     pub fn role(self) -> Role {
         self.row().role
@@ -195,13 +195,13 @@ impl Kind {
         self.row().name
     }
 
-    /// What the API server calls its objects: `deployments`.
+    /// The plural resource name: `deployments`.
     #[must_use]
     pub fn plural(self) -> &'static str {
         self.row().plural
     }
 
-    /// What kubectl takes instead of the name: `deploy`.
+    /// Its short names for kubectl: `deploy`.
     #[must_use]
     pub fn short_names(self) -> &'static [&'static str] {
         self.row().short_names

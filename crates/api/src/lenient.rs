@@ -1,16 +1,16 @@
-//! Single values that may be mangled: as they are found, and within the limits of the API.
+//! Lenient reading of single values, within the limits of the API.
 
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde_json::Value;
 
-/// An instant, unless it is none, or one before 1970: no status of ours is as old as that.
+/// An instant; `None` if it is invalid or before 1970: none of our statuses is that old.
 pub(crate) fn instant(value: &Value) -> Option<Timestamp> {
     let at: Timestamp = value.as_str()?.parse().ok()?;
     Some(whole_second(at)).filter(|at| *at >= Timestamp::UNIX_EPOCH)
 }
 
-/// A number of replicas as the API has them: from 0 to `i32::MAX`.
+/// A number of replicas in the range of the API: from 0 to `i32::MAX`.
 pub(crate) fn count(value: &Value) -> Option<u32> {
     let number = i32::try_from(value.as_i64()?).ok()?;
     u32::try_from(number).ok()
@@ -37,7 +37,7 @@ pub(crate) fn time(at: Timestamp) -> Time {
     Time(whole_second(at))
 }
 
-/// A text of at most so many characters; what is cut off is hinted at.
+/// A text of at most this many characters, with a hint where it was truncated.
 pub(crate) fn cut(text: &str, most: usize) -> String {
     if text.chars().nth(most).is_none() {
         return text.to_owned();

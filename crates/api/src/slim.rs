@@ -1,7 +1,7 @@
 //! The slim form of what policies act on, straight from JSON.
 //!
-//! Cheap and without findings: whoever follows tens of thousands of objects uses the same functions
-//! as the checking of files. The slim form of a policy is what checking makes of it.
+//! Cheap and without findings: watches of tens of thousands of objects use the same functions as
+//! the checking of files. The slim form of a policy comes from checking.
 
 use almanac_engine::{Autoscaler, Slim, Workload};
 use serde_json::Value;
@@ -9,11 +9,11 @@ use serde_json::Value;
 use crate::kinds::{Kind, Role};
 use crate::lenient::count;
 
-/// How many replicas an autoscaler has at least that does not say so.
+/// The default minimum of an autoscaler.
 const LEAST_UNLESS_SAID: u32 = 1;
 
-/// The slim form of an object that policies act on; `None` for every other kind. A number that is
-/// mangled is one of which nothing is known.
+/// The slim form of an object that policies act on; `None` for every other kind. A mangled number
+/// counts as unknown.
 #[must_use]
 pub fn of_data(kind: Kind, object: &Value) -> Option<Slim> {
     let spec = &object["spec"];
@@ -30,7 +30,7 @@ pub fn of_data(kind: Kind, object: &Value) -> Option<Slim> {
     }
 }
 
-/// The slim form of a `scale`, which leaves out a zero.
+/// The slim form of a `scale`, which omits a zero.
 #[must_use]
 pub fn of_scale(scale: &Value) -> Workload {
     Workload { replicas: number(&scale["spec"]["replicas"], Some(0)) }

@@ -1,9 +1,8 @@
-//! What the engine remembers, as the status of an object keeps it, and back.
+//! The engine's memory as the status of an object, and back.
 //!
-//! Writing makes the typed status; reading is lenient and looks at the JSON as it is there: a status
-//! can be edited by hand, cut by another tool or written by another release, and what is mangled in
-//! it is forgotten alone. Sending a status, and deciding whether it has to be sent, is the affair of
-//! the controllers.
+//! Writing produces the typed status; reading is lenient and works on raw JSON: a status can be
+//! edited by hand, truncated by another tool or written by another release, and only its mangled
+//! parts are ignored. Sending a status, and deciding whether to send it, is up to the controllers.
 
 pub mod conditions;
 pub mod cron_federated_hpa;

@@ -49,7 +49,7 @@ impl ArgumentError {
     }
 }
 
-/// Something typed, in backticks for a message: cut when it is long, and with control characters
+/// User input in backticks for a message: truncated if it is long, and with control characters
 /// escaped, which must not reach a terminal.
 pub(crate) fn quoted(input: &str) -> String {
     const LONGEST: usize = 40;
@@ -79,7 +79,7 @@ pub(crate) fn render(error: &anyhow::Error) -> String {
 /// The text with a line of carets under the span.
 fn marked(text: &str, span: &Range<usize>) -> String {
     const WIDEST: usize = 100;
-    // What cannot be shown in one line is not shown at all.
+    // Text that does not fit on one line is not shown.
     if text.is_empty() || text.chars().count() > WIDEST || text.chars().any(char::is_control) {
         return String::new();
     }

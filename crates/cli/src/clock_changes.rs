@@ -1,5 +1,5 @@
 //! Which instants of a schedule a clock change has moved, or shows twice; and what clock changes do to
-//! the rules of policies. Every command tells that in the same words.
+//! the rules of policies. Every command reports them in the same words.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::input::InputPlace;
 use crate::when::schedule::ScheduleEvent;
 
-/// A clock change that touches a rule of a policy.
+/// A clock change that affects a rule of a policy.
 #[derive(Debug)]
 pub(crate) struct TouchedRule {
     pub(crate) policy: PolicyName,
@@ -36,7 +36,7 @@ impl TouchedRule {
         all
     }
 
-    /// What a clock change has done to an event, if one has.
+    /// The effect of a clock change on an event, if any.
     pub(crate) fn of_event(world: &World, event: &Event) -> Option<ClockEffect> {
         const NEAR: SignedDuration = SignedDuration::from_hours(24);
         let schedule_event = match event.what {
@@ -50,7 +50,7 @@ impl TouchedRule {
         of_rule.map(|it| it.effect).find(|effect| touches(effect, event.at, schedule_event))
     }
 
-    /// As every command tells it to a program.
+    /// The JSON form, the same in every command.
     pub(crate) fn to_json(&self, place: &InputPlace) -> Value {
         let RuleClockEffect { rule, zone, effect, .. } = &self.rule;
         let mut told = json!({
@@ -80,10 +80,10 @@ impl fmt::Display for TouchedRule {
     }
 }
 
-/// The clock changes that may touch the instants still to come.
+/// The clock changes that may affect the instants still to come.
 ///
-/// Instants are asked about in order of time, so a change that is over is never looked at again:
-/// a long period costs no more for each instant than a short one.
+/// Instants are queried in order of time, so a change that is over is never visited again: a long
+/// period costs no more per instant than a short one.
 pub(crate) struct Touches<'a> {
     effects: &'a [ClockEffect],
 }
@@ -94,8 +94,7 @@ impl<'a> Touches<'a> {
         Touches { effects }
     }
 
-    /// The effect that has touched what happens at an instant, which is not before the last one
-    /// asked about.
+    /// The effect on what happens at an instant, which must not be before the last queried one.
     pub(crate) fn at(&mut self, at: Timestamp, event: ScheduleEvent) -> Option<&'a ClockEffect> {
         let is_over = |effect: &ClockEffect| since(effect, at) >= reach(effect);
         while let [first, rest @ ..] = self.effects
@@ -114,7 +113,7 @@ fn since(effect: &ClockEffect, at: Timestamp) -> SignedDuration {
     at.duration_since(effect.change.at)
 }
 
-/// How long before and after a clock change instants can be touched by it.
+/// How long before and after a clock change instants can be affected by it.
 fn reach(effect: &ClockEffect) -> SignedDuration {
     effect.change.shift().abs()
 }

@@ -1,8 +1,8 @@
 //! The objects of a cluster, as they would be if they had been exported to files.
 //!
-//! Each is taken as the JSON it is. Only of an object with a finding a text is made, the one that
-//! `kubectl get -o yaml` shows, so that the finding has a place. Nothing is ever written: there are
-//! `get` and `list`, and the cluster's own list of its kinds.
+//! Each is taken as the JSON it is. Only an object with a finding gets a text, the one that
+//! `kubectl get -o yaml` shows, so that the finding has a position. Nothing is ever written: there
+//! are only `get`, `list` and discovery.
 
 mod requests;
 mod targets;
@@ -56,7 +56,7 @@ pub(crate) struct ClusterArguments {
     all_namespaces: bool,
 }
 
-/// What a cluster holds of what was asked for.
+/// The requested objects of a cluster.
 pub(crate) struct Fetched {
     /// The objects, checked.
     pub(crate) objects: Vec<InputObject>,
@@ -64,11 +64,11 @@ pub(crate) struct Fetched {
     pub(crate) reading: Reading,
     pub(crate) findings: Vec<PlacedFinding>,
     pub(crate) seen: Seen,
-    /// What somebody should know who finds nothing.
+    /// A hint if nothing was found.
     note: Option<String>,
 }
 
-/// An object as it was fetched, and what comes of checking it.
+/// A fetched object, and the result of checking it.
 struct FetchedObject {
     kind: Kind,
     object: DynamicObject,
@@ -80,7 +80,7 @@ struct FetchedObject {
 pub(crate) struct Seen {
     /// Targets of other kinds, by their `scale` subresource.
     pub(crate) scales: BTreeMap<Identity, Workload>,
-    /// What could not be looked at for want of a right, for a person.
+    /// What could not be read for lack of permission, as text.
     pub(crate) unseen: BTreeSet<String>,
 }
 
@@ -157,14 +157,14 @@ fn is_autoscaler(kind: Kind) -> bool {
     }
 }
 
-/// What an object is called, whatever it says of itself: those in a list say nothing.
+/// The identity of an object: objects in a list do not state their kind.
 fn identity_of(kind: Kind, object: &DynamicObject) -> Identity {
     let (namespace, name) = (&object.metadata.namespace, &object.metadata.name);
     kind.identity(namespace.as_deref().unwrap_or_default(), name.as_deref().unwrap_or_default())
 }
 
-/// The policies and the autoscalers, all of each kind. Kinds that are not there, or that may not be
-/// looked at, are left out.
+/// The policies and the autoscalers, all of each kind. Kinds that are not served, or that must not
+/// be read, are left out.
 async fn list_all(
     requests: &Requests,
     seen: &mut Seen,
@@ -200,14 +200,14 @@ impl FetchedObject {
         object.types = Some(TypeMeta { api_version, kind: kind.name().to_owned() });
         object.metadata.managed_fields = None;
         let namespace = object.metadata.namespace.clone().unwrap_or_default();
-        // An object is plain data; it can always be told as JSON.
+        // An object is plain data and can always be written as JSON.
         let value = serde_json::to_value(&object).unwrap_or_default();
         let checked = check_json(kind, value, CheckContext::new(&namespace, checked_at));
         FetchedObject { kind, object, checked }
     }
 }
 
-/// Checks the objects against each other, and makes a text of each that has a finding.
+/// Checks the objects together, and produces a text for each one with a finding.
 fn place_findings(objects: &mut [FetchedObject]) -> anyhow::Result<(Reading, Vec<PlacedFinding>)> {
     let names: Vec<String> =
         objects.iter().map(|it| called(&identity_of(it.kind, &it.object))).collect();
@@ -231,8 +231,8 @@ fn place_findings(objects: &mut [FetchedObject]) -> anyhow::Result<(Reading, Vec
     Ok((reading, findings))
 }
 
-/// An object with the text and the line numbers that `kubectl get -o yaml` shows. It is called by
-/// what can be typed to mean it, which stands where the path of a file would.
+/// An object with the text and the line numbers that `kubectl get -o yaml` shows. Its name on the
+/// command line takes the place of a file path.
 fn place(
     name: &str,
     object: &DynamicObject,

@@ -7,7 +7,7 @@ use clap::{Args, ColorChoice, ValueEnum as _};
 #[derive(Args)]
 pub(crate) struct ColorArguments {
     /// When to show colours; auto shows them on a terminal only
-    // Behind what a command has of its own.
+    // After a command's own options.
     #[arg(
         long,
         global = true,
@@ -20,7 +20,7 @@ pub(crate) struct ColorArguments {
 }
 
 impl ColorArguments {
-    /// Has everything that is printed from here on follow what was said.
+    /// Applies the choice to everything that is printed from here on.
     pub(crate) fn apply(&self) {
         let choice = match self.color {
             ColorChoice::Auto => anstream::ColorChoice::Auto,
@@ -31,8 +31,7 @@ impl ColorArguments {
     }
 }
 
-/// What is said of colours on a command line that is not read yet: its help and its errors have
-/// colours too.
+/// The choice on a command line that is not parsed yet: help and errors have colours, too.
 pub(crate) fn of_words(words: &[OsString]) -> ColorChoice {
     let mut words = words.iter().map(OsString::as_os_str).take_while(|word| *word != "--");
     let mut choice = ColorChoice::Auto;

@@ -204,7 +204,7 @@ async fn carry_out(arguments: &ControllerArguments) -> anyhow::Result<()> {
         () = watching_files => {}
     }
     tracing::info!("stopped");
-    // A supervisor that restarts only after a failure has to restart now.
+    // A supervisor that restarts only on failure has to restart the process now.
     ensure!(!is_replaced.get(), "shut down for a restart with the replaced certificates");
     Ok(())
 }

@@ -78,7 +78,7 @@ enum Output {
     Json,
 }
 
-/// What was asked, and one of the answers.
+/// The question, and one of the answers.
 struct Answer<'a> {
     input: &'a Input,
     place: &'a InputPlace,
@@ -87,7 +87,7 @@ struct Answer<'a> {
 }
 
 impl Answer<'_> {
-    /// What is wrong with the policy, each with its place.
+    /// The findings about the policy, each with its position.
     fn findings(&self) -> impl Iterator<Item = &PlacedFinding> {
         self.input.errors_of(self.place, &self.explanation.policy)
     }
@@ -124,7 +124,7 @@ pub(crate) fn run(
         Some(text) => moment::instant("--at", text, now, zone),
         None => Ok(now),
     };
-    // What is valid is checked for the day that is asked about, in the policies' zone or not.
+    // Validity is checked as of the requested day.
     let checked_at = instant(zone.unwrap_or(Zone::utc()))?;
     let input = arguments.input.load("explain", checked_at, now, slice::from_ref(&subject))?;
     input.check_names(slice::from_ref(&subject))?;
@@ -145,7 +145,7 @@ pub(crate) fn run(
     Ok(arguments.fail_on.code(&input.findings))
 }
 
-/// The one object that is explained: of two words the first is its kind, be it known or not.
+/// The one object to explain: of two words the first is its kind, known or not.
 fn subject(words: &[String]) -> Result<Subject, ArgumentError> {
     let text = words.join("/");
     if words.len() > 1 && words.iter().any(|word| word.contains('/')) {
@@ -155,7 +155,7 @@ fn subject(words: &[String]) -> Result<Subject, ArgumentError> {
     Subject::parse("NAME", &text)
 }
 
-/// Puts what is wrong with the policy to the rules it is about.
+/// Adds the findings about the policy to the rules they are about.
 fn tell_what_cannot_be_used(input: &Input, place: &InputPlace, explanation: &mut Explanation) {
     for PlacedFinding { finding, .. } in input.errors_of(place, &explanation.policy) {
         let message = finding.to_string();

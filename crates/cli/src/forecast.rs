@@ -116,12 +116,12 @@ pub(crate) fn run(
     now: Timestamp,
     output: &mut impl Write,
 ) -> anyhow::Result<ExitCode> {
-    // Where nobody can say how many there may be, one does.
+    // One, if the number of CPUs is unknown.
     let threads = thread::available_parallelism().map_or(1, NonZero::get);
     run_on(threads, arguments, now, output)
 }
 
-/// The same, on so many threads.
+/// The same, on this many threads.
 fn run_on(
     threads: usize,
     arguments: &ForecastArguments,
@@ -182,7 +182,7 @@ fn write(question: &Question<'_>, how: Output, output: &mut impl Write) -> anyho
     }
 }
 
-/// Says on standard error what the output does not say, or says where nobody may look.
+/// Reports on standard error what the output does not contain, or not visibly.
 fn tell_findings(question: &Question<'_>) -> io::Result<()> {
     let mut standard_error = Drawing::new(anstream::stderr().lock());
     if question.is_empty() {
@@ -218,7 +218,7 @@ fn period(
     Period::new(from, to).ok_or_else(empty)
 }
 
-/// Only what is asked about: by name, or by the labels of policies.
+/// Narrows the forecast by name, or by the labels of policies.
 fn narrowed<'a>(
     mut forecast: Forecast<'a>,
     subjects: &[Subject],

@@ -1,8 +1,7 @@
-//! What a user gives: files, or a cluster, as the worlds of the places in it.
+//! The input of a command: files or a cluster, as the worlds of the places in it.
 //!
-//! What is in order is taken; what is not becomes a finding. The order in which files are named or
-//! found makes no difference to anything that follows, and neither does it whether an object was
-//! read from a file or from a cluster.
+//! What is valid is used; what is not becomes a finding. The order in which files are named or
+//! found makes no difference, nor whether an object was read from a file or from a cluster.
 
 mod place;
 
@@ -53,14 +52,14 @@ pub(crate) struct InputArguments {
     cluster: ClusterArguments,
 }
 
-/// Everything that is given, by files or by a cluster.
+/// The input, from files or from a cluster.
 pub(crate) struct Input {
-    /// What each cluster gets; never none. A cluster that is asked is one.
+    /// The places, at least one. A live cluster is one place.
     pub(crate) places: Vec<InputPlace>,
     pub(crate) reading: Reading,
     /// In the order of the sources' names, and of the places in each.
     pub(crate) findings: Vec<PlacedFinding>,
-    /// What may matter and could not be looked at, for want of a right.
+    /// What may matter but could not be read for lack of permission.
     pub(crate) unseen: BTreeSet<String>,
     /// What places are called that findings name by a number.
     place_names: Vec<String>,
@@ -68,9 +67,9 @@ pub(crate) struct Input {
 }
 
 impl InputArguments {
-    /// Reads the files, or else asks the cluster. `command` is who does, `checked_at` is where checks
-    /// that look ahead begin, `now` is when a cluster is seen, and `subjects` is what is asked about: in
-    /// a cluster they say where to look when nothing else does.
+    /// Reads the files or the cluster. `command` is the calling command, `checked_at` the start of
+    /// checks that look ahead, `now` the time at which a cluster is read, and `subjects` the requested
+    /// objects: for a cluster they determine the namespace if nothing else does.
     pub(crate) fn load(
         &self,
         command: &str,
@@ -170,7 +169,7 @@ impl Input {
         Item::new(&self.reading, placed, self.place_of(placed))
     }
 
-    /// Tells a finding to a person.
+    /// Writes a finding as text.
     pub(crate) fn write_finding(
         &self,
         placed: &PlacedFinding,
@@ -180,21 +179,21 @@ impl Input {
         validate::text::write_finding(output, source, placed, self.place_of(placed))
     }
 
-    /// Says on standard error what nobody may look at.
+    /// Reports on standard error what could not be read.
     pub(crate) fn tell_unseen(&self) {
         for unseen in &self.unseen {
             anstream::eprintln!("note: {unseen}");
         }
     }
 
-    /// Whether the name matches the policy or its target, and the policy is asked about.
+    /// Whether the name matches the policy or its target, and the policy is selected.
     pub(crate) fn policies(&self, place: &InputPlace, subject: &Subject) -> Vec<PolicyName> {
         let mut policies = subject.policies(&place.world);
         policies.retain(|policy| self.is_selected(place, policy));
         policies
     }
 
-    /// An error for the first name that fits nothing in any place.
+    /// An error for the first name without a match in any place.
     pub(crate) fn check_names(&self, names: &[Subject]) -> Result<(), ArgumentError> {
         let fits = |name: &&Subject| {
             self.places.iter().any(|place| !self.policies(place, name).is_empty())
@@ -205,13 +204,13 @@ impl Input {
         }
     }
 
-    /// Whether a policy has the labels that are asked for.
+    /// Whether a policy matches the label selector.
     pub(crate) fn is_selected(&self, place: &InputPlace, policy: &PolicyName) -> bool {
         let labels = || place.labels(&policy.identity);
         self.selector.as_ref().is_none_or(|selector| selector.fits(labels()))
     }
 
-    /// Whether only policies with certain labels are asked about.
+    /// Whether there is a label selector.
     pub(crate) fn is_narrowed(&self) -> bool {
         self.selector.is_some()
     }
@@ -240,7 +239,7 @@ impl Input {
     }
 }
 
-/// Leaves out what is said of objects without the labels that are asked for.
+/// Removes the findings about objects that do not match the label selector.
 pub(crate) fn keep_selected(
     findings: &mut Vec<PlacedFinding>,
     reading: &Reading,

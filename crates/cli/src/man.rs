@@ -37,7 +37,7 @@ pub(crate) fn run(
     command: Command,
     output: &mut impl Write,
 ) -> anyhow::Result<ExitCode> {
-    // The command `help` has nothing to say that is not in the pages.
+    // The command `help` adds nothing to the pages.
     let mut command = command.disable_help_subcommand(true);
     command.build();
     if let Some(folder) = &arguments.out {
@@ -95,7 +95,7 @@ fn sections_after_options(page: &Command) -> Roff {
             if is_open {
                 roff.control("fi", []);
             }
-            // As other manuals call it.
+            // As in other man pages.
             let heading = heading.to_uppercase().replace("EXIT CODES", "EXIT STATUS");
             roff.control("SH", [heading.as_str()]);
             roff.control("nf", []);

@@ -92,7 +92,7 @@ const JUST_AFTER: SignedDuration = SignedDuration::from_secs(1);
 /// What a clock change does to a rule, and the place the rule is in.
 type OfPlace<'a> = (&'a InputPlace, TouchedRule);
 
-/// What was asked, read and checked.
+/// The parsed question.
 struct Question<'a> {
     input: &'a Input,
     zone: Zone,
@@ -133,7 +133,7 @@ pub(crate) fn run(
 }
 
 impl Question<'_> {
-    /// The events of all places, found one by one as they are asked for, in order of time.
+    /// The events of all places, found lazily, in order of time.
     fn events(&self) -> impl Iterator<Item = (&InputPlace, Event)> {
         let mut upcoming: Vec<_> = self
             .input

@@ -28,10 +28,10 @@ macro_rules! exit_codes_without_findings {
 
 pub(crate) use {exit_codes, exit_codes_without_findings};
 
-/// The exit code of what could not be done.
+/// The exit code of a failure.
 pub(crate) const COULD_NOT_RUN: u8 = 2;
 
-/// What a command does not put up with.
+/// The severity on which a command fails.
 #[derive(Args, Clone, Copy)]
 pub(crate) struct FailOn {
     /// Exit with 1 on findings of at least this severity
@@ -48,9 +48,9 @@ enum Threshold {
 }
 
 impl FailOn {
-    /// How a command ends that found this.
+    /// The exit code for these findings.
     pub(crate) fn code(self, findings: &[PlacedFinding]) -> ExitCode {
-        // Whoever asked about a file that was not read has no answer.
+        // A question about an unread file has no answer.
         if findings.iter().any(|placed| placed.finding.code == Code::UnreadableFile) {
             return ExitCode::from(COULD_NOT_RUN);
         }

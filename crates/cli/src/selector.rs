@@ -7,7 +7,7 @@ use crate::argument_error::ArgumentError;
 /// Labels as an object has them.
 pub(crate) type Labels = BTreeMap<String, String>;
 
-/// What labels have to fulfil, all of it.
+/// Requirements on labels, all of which must hold.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Selector(Vec<Requirement>);
 
@@ -33,7 +33,7 @@ impl Selector {
             .ok_or_else(wrong)
     }
 
-    /// Whether these labels are such.
+    /// Whether these labels match.
     pub(crate) fn fits(&self, labels: Option<&Labels>) -> bool {
         let value = |key: &String| labels.and_then(|labels| labels.get(key));
         self.0.iter().all(|requirement| match requirement {

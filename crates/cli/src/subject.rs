@@ -1,5 +1,5 @@
-//! Objects as people call them on the command line: `shop`, `deployment/shop`, `cronfhpa/prod/shop`,
-//! and all that fit `'shop-*'`.
+//! Object names on the command line: `shop`, `deployment/shop`, `cronfhpa/prod/shop`, and all that
+//! fit `'shop-*'`.
 
 mod similar;
 
@@ -80,7 +80,7 @@ impl Subject {
         (all && !first.is_pattern()).then_some(namespace.as_str())
     }
 
-    /// What went wrong with a cluster, for somebody who may have meant a file.
+    /// An error from a cluster, with a hint in case a file was intended.
     pub(crate) fn name_paths(subjects: &[Subject], error: anyhow::Error) -> anyhow::Error {
         match subjects.iter().find(|subject| Path::new(&subject.text).exists()) {
             Some(Subject { text, .. }) => error.context(format!(
@@ -91,7 +91,7 @@ impl Subject {
         }
     }
 
-    /// Whether it may mean several objects by intention.
+    /// Whether it may intentionally match several objects.
     pub(crate) fn is_pattern(&self) -> bool {
         self.text.contains(['*', '?', '['])
     }
@@ -100,14 +100,14 @@ impl Subject {
         &self.text
     }
 
-    /// Whether an object may be meant.
+    /// Whether an object matches.
     pub(crate) fn fits(&self, identity: &Identity) -> bool {
         let kind = self.kind.as_ref().is_none_or(|kind| kind.eq_ignore_ascii_case(identity.kind()));
         let namespace = self.namespace.as_ref().is_none_or(|it| it.matches(identity.namespace()));
         kind && namespace && self.name.matches(identity.name())
     }
 
-    /// The policies that are meant, by their own names or by those of their targets.
+    /// The matching policies, by their own names or those of their targets.
     pub(crate) fn policies(&self, world: &World) -> Vec<PolicyName> {
         let is_meant = |policy: &PolicyName| {
             let target = || world.target_of(policy);
@@ -143,7 +143,7 @@ impl Subject {
     }
 }
 
-/// What can be called by name: policies, and what they change.
+/// What can be named: policies and their targets.
 fn identities(world: &World) -> impl Iterator<Item = Identity> {
     world.policies().flat_map(|policy| {
         let target = world.target_of(&policy);

@@ -76,7 +76,7 @@ enum Output {
     Json,
 }
 
-/// What was checked, and what came of it.
+/// What was checked, with the result.
 struct Checked {
     reading: Reading,
     everything: Everything,

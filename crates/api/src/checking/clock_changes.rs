@@ -1,5 +1,5 @@
-//! What clock changes do to the rules of policies, for those who look ahead: nothing is wrong with a rule
-//! at half past two, but its reader may want to know.
+//! Findings about clock changes that affect the rules of policies: nothing is wrong with a rule at half
+//! past two, but it is worth knowing.
 
 use almanac_calendar::Effect;
 use almanac_engine::{Family, PolicyName, RuleClockEffect, World};
@@ -10,7 +10,7 @@ use crate::finding::{Code, FieldPath, Finding, Path};
 use crate::kinds::Role;
 use crate::reading::{PlacedFinding, Reading};
 
-/// How far is looked ahead: every clock change of a year, and the first of them once more.
+/// How far to look ahead: every clock change of a year, and the first of them once more.
 const AHEAD: SignedDuration = SignedDuration::from_hours(24 * 366);
 
 /// A finding for each rule that meets an hour that is skipped or comes twice within a year.

@@ -1,10 +1,10 @@
-//! The shortest time between two firings, whatever today is.
+//! The shortest time between two firings, independent of the current date.
 //!
-//! What is valid must be so tomorrow, too, and everywhere. So the time is taken over a stretch that is
-//! the same for everybody, and long enough for every weekday to fall on every date. Not every firing
-//! of that stretch is looked at: whoever checks ten thousand rules cannot wait for that. What two
-//! firings can be apart follows from the times of a day and from the days; only a clock change can
-//! bring them closer, and so what is around each is looked at besides.
+//! What is valid must also be valid tomorrow, and everywhere. So the time is computed over a fixed
+//! stretch, which is long enough for every weekday to fall on every date. Not every firing of that
+//! stretch is visited, because checking ten thousand rules would take too long. How far two firings
+//! can be apart follows from the times of day and from the days; only a clock change can bring them
+//! closer, so the surroundings of each are checked as well.
 
 use almanac_calendar::{Cron, Firings, Zone};
 use jiff::{SignedDuration, Timestamp};
@@ -15,7 +15,7 @@ const END: i64 = 2_587_680_000;
 
 const DAY: i64 = 86_400;
 
-/// The shortest time between two firings, if it is at most so long. What is longer is not looked
+/// The shortest time between two firings, if it is at most this long. Longer ones are not searched
 /// for.
 pub(super) fn closest_within(firings: &Firings, limit: SignedDuration) -> Option<SignedDuration> {
     let limit = limit.as_secs();
@@ -26,8 +26,8 @@ pub(super) fn closest_within(firings: &Firings, limit: SignedDuration) -> Option
     closest.filter(|it| *it <= limit).map(SignedDuration::from_secs)
 }
 
-/// At which times of a day a schedule fires, as if no clock was ever changed. The times are the same
-/// on every day on which it fires at all.
+/// The times of day at which a schedule fires, ignoring clock changes. The times are the same on
+/// every day on which it fires at all.
 struct TimesOfDay {
     firings: Firings,
     /// The midnight before the first firing of the stretch.
@@ -70,7 +70,7 @@ impl TimesOfDay {
         self.within.into_iter().chain(over_days).min()
     }
 
-    /// How many days two days on which it fires are apart at least.
+    /// The minimum distance, in days, between two days on which it fires.
     fn closest_days(&self) -> Option<i64> {
         let mut closest: Option<i64> = None;
         let mut midnight = self.midnight;
@@ -89,7 +89,7 @@ impl TimesOfDay {
 
 /// The shortest time between two firings with a clock change between them, or on one of them.
 /// `least` is what they are apart where the clock is left alone; changes that cannot bring them to
-/// within `limit` of each other are passed over.
+/// within `limit` of each other are skipped.
 fn closest_at_changes(firings: &Firings, least: i64, limit: i64) -> Option<i64> {
     let changes = firings.zone().changes(instant(BEGIN)?, instant(END)?);
     changes

@@ -1,23 +1,23 @@
-//! Rules of one object that fire at the same minute with values that do not go together.
+//! Rules of one object that fire in the same minute with conflicting values.
 //!
-//! The later rule in the list wins then, which is defined but hardly ever meant.
+//! The later rule in the list wins then, which is defined but rarely intended.
 
 use almanac_engine::cron_scaling::{CronRule, DesiredScale};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::finding::{Code, Finding, Path};
 
-/// How far ahead is looked.
+/// How far to look ahead.
 const HORIZON: SignedDuration = SignedDuration::from_hours(366 * 24);
 
-/// How many firings of a pair of rules are looked at. Rules that meet, meet within a few weeks of
-/// the rarer one's firings; this bounds what rules that never meet cost.
+/// How many firings of a pair of rules are compared. Rules that coincide do so within a few weeks
+/// of the rarer one's firings; this bounds the cost of rules that never do.
 const FIRINGS: usize = 64;
 
-/// How many pairs of one object are looked at.
+/// How many pairs of one object are compared.
 const PAIRS: usize = 64;
 
-/// Warns once of every pair that meets, at the later rule.
+/// Warns once per coinciding pair, at the later rule.
 pub(super) fn check(
     rules: &[CronRule],
     path: &Path<'_>,
@@ -52,7 +52,7 @@ pub(super) fn check(
     }
 }
 
-/// In what way two settings do not go together, in words about the second; `None` when they do.
+/// How two desired scales conflict, in words about the second; `None` if they do not.
 fn disagreement(one: DesiredScale, other: DesiredScale) -> Option<&'static str> {
     let differ = |one: Option<u32>, other: Option<u32>| matches!((one, other), (Some(one), Some(other)) if one != other);
     let cross = |min: Option<u32>, max: Option<u32>| matches!((min, max), (Some(min), Some(max)) if min > max);

@@ -1,6 +1,6 @@
-//! From a `CronFederatedHPA` to the rules that can be carried out.
+//! From a `CronFederatedHPA` to its usable rules.
 //!
-//! A bad rule never stops the others: it is left out and said so.
+//! An invalid rule never stops the others: it is left out and reported.
 
 use std::collections::BTreeSet;
 
@@ -227,8 +227,8 @@ fn check_limit(
     u8::try_from(limit).unwrap_or(3)
 }
 
-/// What stands for the rule in its status. Statuses outlive releases, so this is composed the same way
-/// for ever; another way would have to be written with its version, see the reading of statuses.
+/// The fingerprint of the rule in its status. Statuses outlive releases, so its composition never
+/// changes; a different one would have to be written with a version, see the reading of statuses.
 fn fingerprint(
     target: &Identity,
     rule: &CronFederatedHPARule,

@@ -1,4 +1,4 @@
-//! What every object has: its name and namespace, and the rules for names.
+//! The parts that every object has: its name and namespace, and the rules for names.
 
 use serde_json::json;
 
@@ -25,7 +25,7 @@ pub(super) fn metadata_shape() -> Shape {
     }))
 }
 
-/// Finds what is wrong with the name and the namespace of an object.
+/// Checks the name and the namespace of an object.
 pub(super) fn check_names(name: &str, namespace: Option<&str>, findings: &mut Vec<Finding>) {
     let metadata = Path::Root.key("metadata");
     let field = metadata.key("name");
@@ -48,7 +48,7 @@ pub(super) fn check_names(name: &str, namespace: Option<&str>, findings: &mut Ve
     }
 }
 
-/// A finding about a name, with the nearest name that would do.
+/// A finding about a name, with the nearest valid name.
 pub(super) fn invalid_name(field: &Path<'_>, name: &str, why: &str) -> Finding {
     let finding = Finding::invalid(Code::InvalidName, field, name, why);
     match nearest_name(name) {
@@ -57,7 +57,7 @@ pub(super) fn invalid_name(field: &Path<'_>, name: &str, why: &str) -> Finding {
     }
 }
 
-/// What a name that cannot be mended is to be made of.
+/// What a name without an obvious correction may consist of.
 const USUAL_NAME: &str = "use only the letters a to z, digits and '-' inside it";
 
 /// Why a text is not what Kubernetes calls a DNS subdomain: the rule for most names.
@@ -94,7 +94,7 @@ fn is_label(label: &str) -> bool {
 
 /// `FakeScheduling` becomes `fake-scheduling`.
 fn nearest_name(name: &str) -> Option<String> {
-    // Nobody but its author knows how to spell it without the letters that DNS lacks.
+    // Only its author knows how to spell it without the letters that DNS lacks.
     if name.chars().any(|letter| letter.is_alphanumeric() && !letter.is_ascii()) {
         return None;
     }

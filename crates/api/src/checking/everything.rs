@@ -1,6 +1,6 @@
 //! Checking everything that was read: each object, then those of each place together.
 //!
-//! Of files that nobody named only what concerns policies and their targets is told.
+//! For files found in a directory, only what concerns policies and their targets is reported.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,7 @@ use crate::reading::{
     placeholder, unfilled,
 };
 
-/// What comes of checking everything.
+/// The result of checking everything.
 #[derive(Clone, Debug)]
 pub struct Everything {
     /// The objects, in the order of [`Reading::objects`].
@@ -25,9 +25,9 @@ pub struct Everything {
     pub findings: Vec<PlacedFinding>,
     /// The files that were found and are templates, in the order of the sources.
     pub templates: Vec<Template>,
-    /// What each cluster gets.
+    /// The places, one per cluster.
     pub places: Places,
-    /// How many objects were checked: in files that nobody named, only those that matter count.
+    /// How many objects were checked: in files found in a directory, only those that matter count.
     pub count: usize,
     /// How many files have them, or are named, or have something wrong with them.
     pub files: usize,
@@ -111,7 +111,7 @@ fn as_template(
     Some((engine, Finding { field, ..unfilled(engine, source.text()) }))
 }
 
-/// What the objects scale that are of kinds for which this holds.
+/// The targets of the objects whose kinds match.
 fn targets(
     checked: &[CheckedObject],
     of: impl Fn(crate::kinds::Kind) -> bool,
@@ -120,7 +120,7 @@ fn targets(
     scaling.filter_map(|object| Some(object.scales.as_ref()?.identity().clone())).collect()
 }
 
-/// The places, told by the policies, the autoscalers and what they scale.
+/// The places, derived from the policies, the autoscalers and their targets.
 fn places_of(
     reading: &Reading,
     checked: &[CheckedObject],
@@ -218,7 +218,7 @@ fn checked_by_place(
     found.into_iter().map(|(index, all)| (index, all.into_iter().map(told).collect())).collect()
 }
 
-/// What is wrong with the files as such.
+/// The findings about the files as such.
 fn told_of_files(
     reading: &Reading,
     targets: &BTreeSet<Identity>,

@@ -1,4 +1,4 @@
-//! What a `HorizontalAutoscaler` and other autoscalers must keep to.
+//! The rules for a `HorizontalAutoscaler` and other autoscalers.
 
 use almanac_engine::Target;
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
@@ -83,7 +83,7 @@ fn check_metric(metric: &PrometheusMetric, path: &Path<'_>, findings: &mut Vec<F
     }
 }
 
-/// `max(a, b)`, which Prometheus refuses, and the query that was meant.
+/// `max(a, b)`, which Prometheus rejects, and the intended query.
 fn several_vectors(query: &str) -> Option<(&'static str, String)> {
     let trimmed = query.trim();
     let (name, inside) = ["max", "min", "sum", "avg", "count"].into_iter().find_map(|name| {
@@ -119,7 +119,7 @@ fn split_at_commas(text: &str) -> Option<Vec<&str>> {
     Some(parts)
 }
 
-/// Whether a quantity is one, and above zero.
+/// Whether a quantity is valid, and above zero.
 fn is_positive(quantity: &Quantity) -> bool {
     let text = quantity.0.as_str();
     let digits = text

@@ -13,7 +13,7 @@ use crate::objects::CronFederatedHPARule;
 /// How late a missed firing may still be carried out when the rule doesn't say.
 const USUAL_SECONDS: u32 = 300;
 
-/// The delay that holds.
+/// The effective delay.
 pub(super) fn check_max_delay(
     rule: &CronFederatedHPARule,
     firings: Option<&Firings>,
@@ -27,7 +27,8 @@ pub(super) fn check_max_delay(
         return USUAL_SECONDS;
     }
     let written = rule.max_delay_seconds.and_then(|written| u32::try_from(written).ok());
-    // No two firings are closer than a minute, so a shorter delay needs no look at the calendar.
+    // No two firings are closer than a minute, so a shorter delay need not be compared with the
+    // calendar.
     if let Some(written) = written.filter(|written| *written < 60) {
         return written;
     }

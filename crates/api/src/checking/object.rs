@@ -15,20 +15,19 @@ use crate::kinds::Kind;
 use crate::lenient;
 use crate::reading::{LookAlike, Node, ReadObject, as_meant};
 
-/// What checking needs to know besides the object.
+/// The context of a check besides the object.
 #[derive(Clone, Copy, Debug)]
 pub struct CheckContext<'a> {
-    /// The namespace of objects that name none.
+    /// The default namespace.
     pub namespace: &'a str,
-    /// The present: warnings about what comes look ahead from here. What is valid does not depend on
-    /// it.
+    /// The current time: warnings look ahead from here. Validity does not depend on it.
     pub now: Timestamp,
-    /// How much later than the clock of the machines it is on the clock that policies follow.
+    /// How far the policies' clock is ahead of the system clock.
     pub clock_offset: SignedDuration,
 }
 
 impl<'a> CheckContext<'a> {
-    /// A setting in which policies follow the clock of the machines.
+    /// A context in which policies follow the system clock.
     #[must_use]
     pub fn new(namespace: &'a str, now: Timestamp) -> Self {
         Self { namespace, now, clock_offset: SignedDuration::ZERO }
@@ -43,7 +42,7 @@ pub struct CheckedObject {
     /// Its slim form. An object with a name that says a policy always has one, if only to say that
     /// nothing of it can be used; what policies act on has none when its numbers are not in order.
     pub slim: Option<Slim>,
-    /// What it scales, as far as it can be used.
+    /// Its target, if usable.
     pub scales: Option<Target>,
     /// Which of the kinds we know.
     pub kind: Kind,

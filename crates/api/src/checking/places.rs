@@ -1,11 +1,11 @@
-//! Places: what one cluster gets, told by folders.
+//! Places: what one cluster gets, derived from folders.
 //!
 //! A repository often holds one policy several times: in `prod/` and `staging/`, for several clusters,
 //! in overlays. Each copy is right, and a conflict is only what one cluster would get twice. So files
 //! form one place unless an object occurs twice; then the highest folders that separate the copies are
 //! places, and what lies outside of them belongs to each. Somebody may say it otherwise.
 //!
-//! Decided from names and folders alone. Whoever has the files knows nothing of this.
+//! Decided from names and folders alone, without reading files.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,20 +16,20 @@ use crate::reading::Folder;
 /// What one cluster gets.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Place {
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// The folders that belong to it and to no other place.
     pub folders: Vec<Folder>,
 }
 
-/// What somebody says about places, before anything was looked at.
+/// The configuration of places, before anything is read.
 #[derive(Clone, Debug, Default)]
 pub struct Layout {
-    /// The folder from which others are seen when they are named.
+    /// The folder relative to which others are shown.
     pub here: Folder,
-    /// The places there are; when there are none, the copies tell.
+    /// The configured places; if there are none, they are derived from copies.
     pub fixed: Vec<Place>,
-    /// Those that are asked about, by their names or as folders; when there are none, all are.
+    /// The requested places, by name or as folders; if there are none, all of them.
     pub only: Vec<(String, Folder)>,
 }
 
@@ -84,13 +84,13 @@ impl Places {
         if places.is_empty() { Places::one() } else { Places::new(places, separating) }
     }
 
-    /// How many there are; never none.
+    /// How many there are; at least one.
     #[must_use]
     pub fn count(&self) -> usize {
         self.named.len()
     }
 
-    /// Whether there is more than one, so that they have to be told apart.
+    /// Whether there is more than one, so that they have to be distinguished.
     #[must_use]
     pub fn are_several(&self) -> bool {
         self.named.len() > 1

@@ -13,7 +13,7 @@ use crate::finding::{Code, Finding, Path, Shown};
 use crate::kinds::nearest;
 use crate::reading::{Entry, Node, Value};
 
-/// The part of a schema that is looked at.
+/// The part of a schema that is checked.
 #[derive(Debug, Default)]
 pub(super) struct Shape {
     kind: ShapeKind,
@@ -92,7 +92,7 @@ impl Shape {
         self.properties.insert(name.to_owned(), shape);
     }
 
-    /// Looks at a value; the value that comes back fits.
+    /// Checks a value; the returned value fits.
     pub(super) fn examine(
         &self,
         node: &Node,
@@ -186,7 +186,7 @@ impl Shape {
         }
     }
 
-    /// Whether the text can be gone on with.
+    /// Whether the text is usable.
     fn examine_text(&self, text: &str, path: &Path<'_>, findings: &mut Vec<Finding>) -> bool {
         let length = text.chars().count();
         if !self.choices.is_empty() && !self.choices.iter().any(|choice| choice == text) {
@@ -293,7 +293,7 @@ impl Shape {
         nearest(written, self.properties.keys().map(String::as_str).filter(absent))
     }
 
-    /// What stands in for a required value that isn't there.
+    /// The substitute for a missing required value.
     fn empty(&self) -> Json {
         match self.kind {
             _ if self.nullable => Json::Null,

@@ -11,7 +11,7 @@ use crate::kinds::{
 };
 use crate::objects::ScaleTargetReference;
 
-/// The kind people try to scale that cannot be. It is in the group of Deployments.
+/// A kind that people try to scale although it cannot be. It is in the group of Deployments.
 const DAEMON_SET: &str = "DaemonSet";
 
 /// Checks a reference to something that can be scaled. `None` when something is wrong with it.

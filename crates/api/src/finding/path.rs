@@ -11,7 +11,7 @@ pub enum Segment {
     Index(usize),
 }
 
-/// A path that lives on the stack of whoever walks an object: going a step down costs nothing.
+/// A path on the stack of the code that walks an object, so that a step down costs nothing.
 #[derive(Clone, Copy, Debug)]
 pub enum Path<'a> {
     /// The object itself.
@@ -36,7 +36,7 @@ impl<'a> Path<'a> {
     }
 }
 
-/// A path to keep.
+/// An owned path.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct FieldPath(Vec<Segment>);
 

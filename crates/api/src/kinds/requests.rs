@@ -1,4 +1,4 @@
-//! How an API server is asked for the objects of a kind: what to send is the affair of others.
+//! The request paths for the objects of a kind. It sends nothing.
 
 use kube::core::ApiResource;
 

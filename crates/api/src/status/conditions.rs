@@ -1,7 +1,7 @@
-//! The conditions of a status, after the Kubernetes convention, and what stands in them.
+//! The conditions of a status, following the Kubernetes conventions.
 //!
-//! What is to be said of an object is a [`ConditionState`]; when it last changed is looked up in the
-//! conditions as they were.
+//! A [`ConditionState`] is a condition without its time of transition, which comes from the previous
+//! conditions.
 
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
@@ -11,13 +11,13 @@ use crate::finding::{Finding, Severity};
 use crate::lenient;
 use crate::objects::MAX_CONDITION_MESSAGE;
 
-/// How many findings a message tells; the others are counted.
+/// How many findings a message lists; the others are counted.
 const FINDINGS_TOLD: usize = 5;
 
 /// The most characters one finding takes in a message.
 const FINDING_CHARACTERS: usize = 1_000;
 
-/// What a condition is about. A status has its conditions in this order.
+/// The type of a condition. A status has its conditions in this order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum ConditionType {
     /// The object is carried out, at least in part.
@@ -26,16 +26,16 @@ pub enum ConditionType {
     Ready,
 }
 
-/// Why a condition is as it is.
+/// The reason of a condition.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ConditionReason {
     /// Rules wait for their time.
     Armed,
     /// Every rule is suspended.
     Suspended,
-    /// Some rules cannot be used as they are written.
+    /// Some rules are invalid as written.
     RulesInvalid,
-    /// No rule can be used.
+    /// No rule is usable.
     NoUsableRule,
     /// All attempts at the last firing of a rule failed until it was too late.
     LastFiringFailed,
@@ -47,7 +47,7 @@ pub enum ConditionReason {
     TargetNotScalable,
     /// The target may not be read or changed.
     TargetForbidden,
-    /// The cluster does not know the target's kind.
+    /// The cluster does not serve the target's kind.
     TargetUnknownKind,
     /// The target is cluster-scoped, which is not allowed.
     ClusterScopedTarget,
@@ -55,7 +55,7 @@ pub enum ConditionReason {
     Scheduled,
     /// The schedule is invalid as written.
     ScheduleInvalid,
-    /// A part of the design that is not carried out here.
+    /// A part of the design that is not supported.
     Unsupported,
 }
 
@@ -93,31 +93,31 @@ impl ConditionReason {
     }
 }
 
-/// What is to be said of an object now.
+/// The desired state of a condition, without its time of transition.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ConditionState {
-    /// What it is about.
+    /// Its type.
     pub about: ConditionType,
-    /// Whether it is so.
+    /// Its status.
     pub holds: bool,
-    /// Why, in a word.
+    /// Its reason.
     pub reason: ConditionReason,
-    /// Why, and what to do about it.
+    /// Its message: why, and what to do about it.
     pub message: String,
 }
 
 impl ConditionState {
-    /// Whether somebody should look into it. What was suspended on purpose does not act, and that is
-    /// as it should be.
+    /// Whether it needs attention. An object that was suspended on purpose is supposed to be
+    /// inactive.
     #[must_use]
     pub fn needs_attention(&self) -> bool {
         !self.holds && self.reason != ConditionReason::Suspended
     }
 }
 
-/// Turns statements into conditions. `previous` is the status as it was: a condition whose status is
-/// as before keeps the time of its last transition. Of two statements about the same the first
-/// counts. Conditions that nobody makes a statement about are not kept.
+/// Builds the conditions. `previous` is the previous status: a condition whose status is unchanged
+/// keeps the time of its last transition. Of two states of the same type the first counts. Other
+/// previous conditions are not kept.
 #[must_use]
 pub fn conditions(
     previous: &Value,
@@ -143,7 +143,7 @@ pub fn conditions(
     condition_states.into_iter().map(condition).collect()
 }
 
-/// Since when a condition has been as it is to be again, as far as the status tells.
+/// Since when a condition has had this status, according to the previous one.
 fn last_transition(previous: &Value, type_name: &str, status: &str) -> Option<Timestamp> {
     let known = previous["conditions"].as_array()?;
     let same = known.iter().find(|it| it["type"] == type_name)?;
@@ -154,7 +154,7 @@ fn last_transition(previous: &Value, type_name: &str, status: &str) -> Option<Ti
 }
 
 /// The errors among the findings as one message; `None` when there is none. Warnings are left out:
-/// they do not keep an object from being carried out.
+/// they do not make an object unusable.
 #[must_use]
 pub fn errors(findings: &[Finding]) -> Option<String> {
     listed(findings.iter().filter(|finding| finding.severity() == Severity::Error))

@@ -1,9 +1,9 @@
-//! The status of a `CronFederatedHPA`: the memory of its rules, and what is said of them.
+//! The status of a `CronFederatedHPA`: the memory of its rules, and its conditions.
 //!
-//! What is read from a written status is not always what was written: times lose what is finer than
-//! a second, attempts under way are not kept, and a firing that was missed or superseded comes back
-//! as one that failed, with the same words. But writing what was read gives the same status again,
-//! to the last byte. So does writing at another instant before the next firing.
+//! Reading a written status is not lossless: times lose fractions of a second, attempts in progress
+//! are not kept, and a firing that was missed or superseded comes back as a failed one with the
+//! same message. But writing what was read gives the same status again, byte for byte. So does
+//! writing at another instant before the next firing.
 
 mod condition_states;
 mod executions;

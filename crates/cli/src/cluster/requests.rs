@@ -1,4 +1,4 @@
-//! Asking the API server, and what its answers mean. Only `get` and `list` are here.
+//! Requests to the API server, and the meaning of its responses. Only `get` and `list`.
 
 use std::error::Error;
 use std::io;
@@ -14,31 +14,31 @@ use kube::core::gvk::GroupVersionKind;
 use kube::discovery::pinned_kind;
 use tokio::time::error::Elapsed;
 
-/// How many requests are under way at once.
+/// How many requests are in flight at once.
 pub(super) const AT_ONCE: usize = 8;
-/// How many objects a page of a list holds, as kubectl asks for them.
+/// The page size of a list, as in kubectl.
 const PAGE: u32 = 500;
-/// Nobody waits longer before a terminal.
+/// Long enough for someone at a terminal.
 const ANSWERED_WITHIN: Duration = Duration::from_secs(30);
 
-/// Where is looked.
+/// Where to look.
 pub(super) enum Scope {
-    /// Into all namespaces.
+    /// In all namespaces.
     Cluster,
-    /// Into one.
+    /// In one.
     Namespace(String),
 }
 
-/// What came of a request that the server has understood.
+/// The result of a request that the server has understood.
 pub(super) enum Answer<T> {
     Found(T),
     /// There is no such object, or no such kind.
     Absent,
-    /// It may be there, and we may not look. The server's own words.
+    /// It may exist, but reading it is forbidden. The server's message.
     Forbidden(String),
 }
 
-/// A kind found by asking the cluster.
+/// A kind found by discovery.
 pub(super) struct Discovered {
     pub(super) resource: ApiResource,
     is_namespaced: bool,
@@ -63,7 +63,7 @@ impl Requests {
         }
     }
 
-    /// That there is nothing where is looked, and what else could be tried.
+    /// That nothing was found, and what else to try.
     pub(super) fn why_empty(&self) -> String {
         let place = self.place();
         let elsewhere = match self.scope {
@@ -73,7 +73,7 @@ impl Requests {
         format!("no policies found in {place}{elsewhere}")
     }
 
-    /// All objects of a kind where is looked.
+    /// All objects of a kind in the scope.
     pub(super) async fn list(&self, kind: Kind) -> anyhow::Result<Answer<Vec<DynamicObject>>> {
         let what = format!("list {} in {}", kind.resource_name(), self.place());
         let (client, resource) = (self.connection.client.clone(), kind.resource());
@@ -121,7 +121,7 @@ impl Requests {
         self.answer(answer, &format!("get {} {namespace}/{name}", kind.resource_name()))
     }
 
-    /// The replicas that the `scale` subresource of an object tells.
+    /// The replicas in the `scale` subresource of an object.
     pub(super) async fn get_replicas(
         &self,
         kind: &Discovered,
@@ -140,7 +140,7 @@ impl Requests {
         self.answer(answer, &format!("get the scale of {} {namespace}/{name}", resource.plural))
     }
 
-    /// What the cluster calls a kind.
+    /// Discovers a kind.
     pub(super) async fn discover(
         &self,
         group: &str,
@@ -159,7 +159,7 @@ impl Requests {
         self.answer(found, &format!("discover the kinds of {group}/{version}"))
     }
 
-    /// Whether the cluster has a kind. When it does not say, it may have it.
+    /// Whether the cluster serves a kind. If it does not say, it may.
     async fn serves(&self, kind: Kind) -> bool {
         let (client, version) = (&self.connection.client, kind.api_version());
         let listed = if kind.group().is_empty() {
@@ -213,7 +213,7 @@ impl Requests {
     }
 }
 
-/// Why there is no answer.
+/// Why there is no response.
 enum Unanswered {
     Kube(kube::Error),
     TooLate,
@@ -224,8 +224,8 @@ fn is_expired(error: &Unanswered) -> bool {
     matches!(error, Unanswered::Kube(kube::Error::Api(status)) if status.code == 410)
 }
 
-/// The one cause in a chain that repeats itself at every step: what went wrong with the user's
-/// credentials, or else the last one, which is what the network said.
+/// The relevant cause in a chain that repeats itself at every level: a problem with the user's
+/// credentials, or else the last one, which is the network error.
 fn cause_of(error: &kube::Error) -> String {
     let mut last: &(dyn Error + 'static) = error;
     while let Some(cause) = last.source()

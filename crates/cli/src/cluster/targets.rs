@@ -1,4 +1,4 @@
-//! What the policies act on: which objects that is, and fetching those and no others.
+//! The targets of the policies: determines them, and fetches those and no others.
 
 use std::collections::BTreeMap;
 
@@ -10,14 +10,14 @@ use kube::api::DynamicObject;
 use super::requests::{AT_ONCE, Answer, Requests};
 use super::{FetchedObject, Seen, identity_of};
 
-/// Up to so many objects of a kind are asked for one by one; of more, a list is cheaper.
+/// Up to this many objects of a kind are read one by one; beyond that, a list is cheaper.
 const ONE_BY_ONE: usize = 20;
 
 /// The targets by the version of the API they are named in, which only kinds we do not know need.
 pub(super) type Targets = BTreeMap<Identity, String>;
 
-/// What the policies among the objects name. A name that could not be one is left out: it would be put
-/// into the path of a request.
+/// The targets named by the policies among the objects. A name that could not be one is left out: it
+/// would be put into the path of a request.
 pub(super) fn of_policies(objects: &[FetchedObject]) -> Targets {
     let mut world = World::default();
     for FetchedObject { checked, .. } in objects {
@@ -43,7 +43,7 @@ fn is_one_segment(text: &str) -> bool {
     text.chars().all(is_allowed) && text.chars().any(|letter| letter != '.')
 }
 
-/// Fetches the targets but for those of kinds that were fetched as a whole.
+/// Fetches the targets, except for kinds that were already listed.
 pub(super) async fn fetch(
     requests: &Requests,
     targets: Targets,
@@ -86,7 +86,7 @@ async fn fetch_known(
                 return Ok(objects);
             }
             Answer::Absent => return Ok(Vec::new()),
-            // Whoever may not list may still get.
+            // A user without permission to list may still be allowed to get.
             Answer::Forbidden(_) => {}
         }
     }

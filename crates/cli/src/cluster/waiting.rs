@@ -1,13 +1,13 @@
-//! A word on a terminal while a cluster takes its time.
+//! A progress message on a terminal while a cluster is slow.
 
 use std::io::{self, IsTerminal, Write as _};
 use std::pin::pin;
 use std::time::Duration;
 
-/// Before that nobody has begun to wonder.
+/// A shorter wait needs no message.
 const SILENT: Duration = Duration::from_secs(1);
 
-/// Does the work, and says on a terminal that it goes on when it does.
+/// Does the work, with a message on a terminal if it takes long.
 pub(super) async fn shown<T>(work: impl Future<Output = T>) -> T {
     let mut work = pin!(work);
     if let Ok(done) = tokio::time::timeout(SILENT, &mut work).await {
@@ -17,7 +17,7 @@ pub(super) async fn shown<T>(work: impl Future<Output = T>) -> T {
     work.await
 }
 
-/// A line on standard error that goes when this does.
+/// A line on standard error that is removed when this is dropped.
 struct Line;
 
 impl Line {

@@ -1,4 +1,4 @@
-//! Reading `--assume`: what holds at the beginning.
+//! Reading `--assume`: values at the start of the forecast.
 
 use std::collections::BTreeSet;
 

@@ -1,8 +1,7 @@
-//! A file that is there only once it is complete.
+//! A file that appears only once it is complete.
 //!
 //! It is written beside its place under another name, and moved there at the end. An error, Ctrl-C
-//! or a request to end takes the unfinished file away. A pipe or a device is no such file: it is
-//! written to as it is.
+//! or a termination signal removes the unfinished file. A pipe or a device is written to directly.
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
@@ -14,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::Context as _;
 use tempfile::{Builder, NamedTempFile};
 
-/// What shells expect of a program that Ctrl-C has ended.
+/// The exit code that shells expect after Ctrl-C.
 const INTERRUPTED: i32 = 130;
 
 pub(super) struct Destination {
@@ -51,7 +50,7 @@ impl Destination {
         let file = Builder::new().prefix(&prefix).suffix(".unfinished").make_in(folder, |path| {
             // Before there is a file, so that there is no moment at which it could be left behind.
             path.clone_into(&mut unfinished.lock().unwrap_or_else(PoisonError::into_inner));
-            // Whoever may read other files of this user may read this one.
+            // It has the usual permissions of this user's files.
             OpenOptions::new().write(true).create_new(true).open(path)
         });
         Ok(Destination::new(Written::Unfinished(file.with_context(cannot)?), path))

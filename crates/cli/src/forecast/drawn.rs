@@ -1,4 +1,4 @@
-//! What of a series is drawn: blocks, each with what it shows over time.
+//! What to draw of a series: blocks, each with what it shows over time.
 //!
 //! A number, a text and names are one block. Numbers by name are a block a name, each like a number.
 //! How a block looks is for whoever draws it; `page/drawn.js` decides the same for the page.
@@ -32,7 +32,7 @@ pub(super) struct Stretch<'a> {
 /// What is shown at an instant.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Shown<'a> {
-    /// Nobody knows.
+    /// The value is unknown.
     Unknown,
     /// There is nothing: a list is empty, or a name has no number.
     Nothing,
@@ -213,7 +213,7 @@ mod tests {
         assert_eq!(names, [Some("on-demand"), Some("spot")]);
         assert_eq!(told(&blocks_of_one[0].stretches), ["0 5", "12 none", "18 unknown"]);
         assert_eq!(told(&blocks_of_one[1].stretches), ["0 1", "6 2", "18 unknown"]);
-        // Another writer is worth telling, though the number is the same.
+        // A different writer is worth showing, even if the number is the same.
         let spot = &blocks(&by_many)[1];
         assert_eq!(told(&spot.stretches), ["0 1", "6 2", "12 2", "18 unknown"]);
     }

@@ -1,7 +1,7 @@
 //! The forecast as one page that needs no network: the JSON of the contract, and the script that
 //! draws it.
 //!
-//! The page holds exactly what `-o json` prints, so the two cannot tell different stories.
+//! The page holds exactly what `-o json` prints, so the two cannot disagree.
 
 use std::io::{self, Write};
 

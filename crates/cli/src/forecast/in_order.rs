@@ -1,9 +1,9 @@
-//! Pieces of work done on several threads, and what comes of them taken in order.
+//! Does pieces of work on several threads, and takes the results in order.
 //!
 //! Of `n` threads the first does the pieces 0, n, 2n and so on, the second 1, n + 1, and so on.
 //! Each has a queue of its own for what it finds, and whoever takes from the queues goes round them
 //! in the order of the pieces. A queue is bounded: a thread that is too far ahead waits, so that
-//! memory does not grow with the number of pieces. What the work is, nobody here knows.
+//! memory does not grow with the number of pieces. What the work is does not matter here.
 
 use std::panic;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -49,7 +49,7 @@ pub(super) fn in_order<T: Send>(
             workers.push(worker);
         }
         let taken = take_in_turn(&queues, count, each);
-        // Whoever still works learns that nobody waits for it.
+        // The remaining threads learn that their results are no longer wanted.
         drop(queues);
         for worker in workers {
             if let Err(cause) = worker.join() {

@@ -1,13 +1,13 @@
-//! How far we are, on a terminal, when it takes a while.
+//! Progress on a terminal when a forecast takes a while.
 
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
-/// Before that nobody has begun to wonder.
+/// A shorter wait needs no message.
 const SILENT: Duration = Duration::from_secs(1);
 const BETWEEN: Duration = Duration::from_millis(100);
 
-/// A line on standard error, written over and over, and taken away at the end.
+/// A line on standard error that is rewritten, and removed at the end.
 pub(super) struct Progress {
     doing: &'static str,
     all: usize,

@@ -1,4 +1,4 @@
-//! What was asked, and the way from its parts to what is printed.
+//! The question, and the way from its parts to the output.
 //!
 //! Parts are found and drawn on several threads and printed in order, so that what is printed is
 //! the same for any number of threads. How a part is drawn is left to each output.
@@ -16,13 +16,13 @@ use super::progress::Progress;
 use crate::clock_changes::TouchedRule;
 use crate::input::{Input, InputPlace};
 
-/// What was asked, read and checked.
+/// The parsed question.
 pub(super) struct Question<'a> {
     pub(super) input: &'a Input,
     /// One for each place, in their order.
     pub(super) forecasts: Vec<OfPlace<'a>>,
     pub(super) view: View,
-    /// On how many threads it is answered.
+    /// The number of threads.
     pub(super) threads: usize,
 }
 
@@ -48,7 +48,7 @@ pub(super) type Assumptions = BTreeSet<(Assumption, usize)>;
 /// Of one sort so many assumptions are told to a person, and the rest counted.
 const TOLD: usize = 5;
 
-/// What time is shown, and by whose wall clock.
+/// The period shown, and the zone.
 #[derive(Clone, Copy)]
 pub(super) struct View {
     pub(super) period: Period,
@@ -61,11 +61,11 @@ const ENOUGH: usize = 64 * 1024;
 /// More than is mostly written at a time: there is room for it beyond what is enough.
 const ONE_WRITE: usize = 4 * 1024;
 
-/// What comes of a part.
+/// The result of a part.
 struct Found {
     /// What is drawn of it, or some of that.
     drawn: Vec<u8>,
-    /// What was taken for granted; there once it is drawn to the end.
+    /// The assumptions; available once it is drawn completely.
     assumptions: Option<Vec<(Assumption, usize)>>,
 }
 

@@ -1,4 +1,4 @@
-//! The object that was probably meant by a name that fits none.
+//! The object that was probably intended by a name without a match.
 
 use almanac_engine::Identity;
 
@@ -24,7 +24,7 @@ impl Subject {
 
 /// In how many letters two names differ, whatever their case, if they are few: one in a short name.
 fn near(typed: &str, name: &str) -> Option<usize> {
-    // Nobody mistypes so long a name, and comparing it would take long.
+    // Such a long name is not a typo, and comparing it would take long.
     const LONGEST: usize = 64;
     if typed.len() > LONGEST {
         return None;

@@ -1,4 +1,4 @@
-//! Whether cron rules are carried out, and whether anybody has to look after them.
+//! Whether cron rules are active, and whether they need attention.
 
 use almanac_engine::cron_scaling::{CronRule, CronScaling, Execution, Memory};
 
@@ -8,10 +8,10 @@ use crate::lenient;
 use crate::status::TargetProblem;
 use crate::status::conditions::{ConditionReason, ConditionState, ConditionType, errors};
 
-/// How many rules a message tells with which something is wrong; the others are counted.
+/// How many faulty rules a message lists; the others are counted.
 const RULES_TOLD: usize = 5;
 
-/// The most characters of what is said of one of them.
+/// The most characters about one of them.
 const FAILURE_CHARACTERS: usize = 1_000;
 
 /// Says whether an object is active and ready. `policy` is what can be used of it, if anything;

@@ -1,7 +1,7 @@
-//! What is told of a stretch of time wherever it is drawn: when, who and why.
+//! The tooltip of a stretch of time: when, who and why.
 //!
-//! There are millions of stretches, and few instants and reasons that were not told just before:
-//! what is known is kept.
+//! There are millions of stretches, but few new instants and reasons from one to the next, so these
+//! are cached.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::wall_clock::civil;
 pub(super) struct Stories {
     view: View,
     instants: Instants,
-    /// The last end that was told.
+    /// The last end that was written.
     last: Time,
     /// Who and why, in lines, by origin.
     reasons: Vec<(Arc<Origin>, String)>,
