@@ -1,5 +1,5 @@
-//! Odd YAML means to us what it means to kubectl: each text is given to a real kubectl, and what it
-//! makes of it is compared with what we make of it.
+//! Odd YAML means the same to us as to kubectl: each text is parsed by a real kubectl, and the
+//! result is compared with ours.
 
 use almanac_api::reading::{Reading, Source, read_objects};
 use almanac_harness::{Kubectl, TestResult, on_shared_cluster};
@@ -210,7 +210,7 @@ fn with_fields(fields: &str) -> String {
     )
 }
 
-/// What kubectl makes of a text: the `spec` of its first object, or nothing when it refuses.
+/// kubectl's reading of a text: the `spec` of its first object, or `None` if it rejects the text.
 async fn as_kubectl_reads(kubectl: &Kubectl, text: &str) -> Option<Value> {
     let arguments = ["label", "--local", "--dry-run=client", "-o", "json", "-f", "-", "x=y"];
     let output = kubectl.run_with_input(&arguments, text).await.ok()?;
@@ -218,7 +218,7 @@ async fn as_kubectl_reads(kubectl: &Kubectl, text: &str) -> Option<Value> {
     Some(first["spec"].clone())
 }
 
-/// What we make of it. Some findings are ours alone: kubectl silently takes the last of two keys.
+/// Our reading of it. Some findings are only ours: kubectl silently takes the last of two keys.
 fn as_we_read(text: &str) -> (Option<Value>, Vec<String>) {
     let mut reading = Reading::default();
     read_objects(&mut reading, Source::new("f", text));
@@ -260,7 +260,7 @@ fn odd_yaml_is_read_as_kubectl_reads_it() -> TestResult {
             let (ours, told) = as_we_read(&text);
             let ours = normal(ours);
             read += usize::from(theirs.is_some());
-            // What kubectl refuses, we must find fault with; some of it we look into all the same.
+            // Whatever kubectl rejects must be a finding here; some of it is read anyway.
             let agree = if theirs.is_some() { ours == theirs } else { !told.is_empty() };
             if !agree {
                 differences.push(format!("{text}  kubectl: {theirs:?}\n  we: {ours:?} {told:?}\n"));

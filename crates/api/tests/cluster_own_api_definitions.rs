@@ -1,5 +1,5 @@
-//! A real API server takes the definitions, and refuses with them alone what a schema can know;
-//! what it refuses, we refuse, and what we accept, it accepts.
+//! A real API server accepts the CRDs, and with them alone rejects whatever a schema can express;
+//! what it rejects, we reject, and what we accept, it accepts.
 
 mod written;
 
@@ -14,10 +14,10 @@ use almanac_harness::{
 };
 use written::{autoscaler, cron_for, cron_for_autoscaler, cron_for_workload, now, producer};
 
-/// What the API server says to an object with the definitions alone.
+/// The API server's answer to an object, with only the CRDs.
 enum Server {
     Accepts,
-    /// Refuses, with these words among its own.
+    /// Rejects it, with a message that contains these words.
     Refuses(&'static str),
 }
 use Server::{Accepts, Refuses};
@@ -50,7 +50,7 @@ fn node_group(spec: &str) -> String {
     )
 }
 
-/// Cron rules: the text, and what the API server says to it.
+/// Cron rules: the text, and the API server's answer.
 fn cron_cases() -> Vec<(String, Server)> {
     let good = workload("targetReplicas: 1");
     vec![

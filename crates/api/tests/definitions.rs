@@ -1,7 +1,6 @@
-//! The definitions in `deploy/crds` are the ones the types make, and hold what every definition of
-//! ours must.
+//! The CRDs in `deploy/crds` match the types, and meet the rules for all our CRDs.
 //!
-//! Run with `ALMANAC_UPDATE=1` to write them anew; `almanac crds --out deploy/crds` does the same.
+//! Run with `ALMANAC_UPDATE=1` to regenerate them; `almanac crds --out deploy/crds` does the same.
 
 #![expect(clippy::disallowed_methods, reason = "golden files are files")]
 #![allow(clippy::panic, reason = "what fails here fails the test")]

@@ -1,6 +1,6 @@
 //! The page that lists the findings says exactly what the table of codes says.
 //!
-//! Run with `ALMANAC_UPDATE=1` to write it anew.
+//! Run with `ALMANAC_UPDATE=1` to regenerate it.
 
 #![expect(clippy::disallowed_methods, reason = "golden files are files")]
 

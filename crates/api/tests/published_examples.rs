@@ -1,5 +1,5 @@
-//! The examples of the published designs: each is used as it is, or refused with a message that
-//! names what is wrong with it and what to write instead.
+//! The examples of the published designs: each is accepted as it is, or rejected with a message
+//! that says what is wrong and how to fix it.
 
 mod written;
 

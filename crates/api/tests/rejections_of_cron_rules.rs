@@ -1,4 +1,4 @@
-//! Cron rules: everything that is refused or warned of, with a case that passes and one that doesn't.
+//! Cron rules: every error and warning, with a case that passes and one that does not.
 
 mod written;
 

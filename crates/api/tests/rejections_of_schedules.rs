@@ -1,5 +1,5 @@
-//! Schedules and autoscalers: everything that is refused or warned of, with a case that passes and
-//! one that doesn't.
+//! Schedules and autoscalers: every error and warning, with a case that passes and one that does
+//! not.
 
 mod written;
 

@@ -1,4 +1,4 @@
-//! Cron rules on the calendar: how close to each other one fires, and which of them meet.
+//! Cron rules on the calendar: how close their firings are, and which of them coincide.
 
 mod written;
 

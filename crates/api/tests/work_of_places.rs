@@ -1,4 +1,4 @@
-//! What it takes to check the files of many clusters: as much as there are files.
+//! The work of checking the files of many clusters is linear in the number of files.
 //!
 //! As with reading, the work is counted in bytes that are allocated. The bytes are those of the whole
 //! process, so there is one test here and no other beside it.

@@ -1,5 +1,5 @@
-//! What it takes to read a text that is large or hostile: as much as it is long, and no more than a few
-//! copies of it where it is refused.
+//! The work of reading a large or hostile text is linear in its length, and no more than a few copies
+//! of it if it is rejected.
 //!
 //! The work is counted in bytes that are allocated, freed or not; what is looked through without
 //! allocating is counted beside the code (`reading/map.rs`). The bytes are those of the whole

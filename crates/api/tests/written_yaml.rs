@@ -1,4 +1,4 @@
-//! Whatever is written as YAML reads back as what it was.
+//! Whatever is written as YAML reads back unchanged.
 
 use almanac_api::reading::{Reading, Source, read_objects};
 use almanac_api::writing::to_yaml;

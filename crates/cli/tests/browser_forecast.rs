@@ -1,6 +1,6 @@
-//! The page of `almanac forecast -o html` in a real browser: it opens from a file, tells its
-//! reasons, zooms to an hour, follows the reader's colours, asks for nothing from a network and
-//! has nothing to complain of.
+//! The page of `almanac forecast -o html` in a real browser: it opens from a file, shows its
+//! reasons, zooms to an hour, follows the colour scheme, requests nothing from a network and logs
+//! no errors.
 //!
 //! Chromium is driven over its own debugging protocol through two pipes. Where it is missing and
 //! apt-get may install it, it is installed; elsewhere the test fails and says what to do.

@@ -1,5 +1,5 @@
-//! The rights in the manifests are those that the controllers need: with them nothing is refused,
-//! and none is there that is not used.
+//! The permissions in the manifests are those that the controllers need: nothing is forbidden, and
+//! none is unused.
 
 mod harbour;
 mod manifests;

@@ -1,4 +1,4 @@
-//! What the controller asks the cluster about kinds of targets.
+//! The discovery requests of the controller for target kinds.
 
 use std::path::Path;
 

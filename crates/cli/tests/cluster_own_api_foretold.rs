@@ -1,5 +1,5 @@
-//! What `almanac forecast` says of a cluster, and what `almanac controller` then does to it: the same,
-//! minute by minute, whenever the process is killed and started again.
+//! What `almanac forecast` says about a cluster is what `almanac controller` then does, minute by
+//! minute, whenever the process is killed and restarted.
 
 mod controller;
 

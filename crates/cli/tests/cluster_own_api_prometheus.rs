@@ -1,5 +1,5 @@
-//! A real Prometheus scrapes running controllers: a boundary is met at the boundary, each number is
-//! there once, and what is gone is gone.
+//! A real Prometheus scrapes running controllers: values change exactly at the boundary, each
+//! series exists once, and removed ones disappear.
 
 mod dashboard;
 mod harbour;

@@ -1,4 +1,4 @@
-//! The command line as people type it: what is understood, and what is said where it is not.
+//! The command line as people type it: what is accepted, and the errors for the rest.
 
 #![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
 

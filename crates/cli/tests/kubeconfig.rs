@@ -1,5 +1,5 @@
-//! Which cluster is meant, and what is said when there is none to reach. What a cluster answers is
-//! for the tests that have one.
+//! Which cluster is used, and the errors when none can be reached. Responses of a cluster are
+//! covered by the tests that have one.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "what fails here fails the test")]
 

@@ -1,5 +1,5 @@
-//! A process that runs for long while what it trusts is replaced. That one file is told from another is
-//! tested where they are read; here, that the program heeds it. No cluster is asked.
+//! A long-running process whose CA file is replaced. Detecting the change is tested where files are
+//! read; here, that the program reacts. No cluster is needed.
 
 use std::fs;
 use std::path::Path;

@@ -1,6 +1,6 @@
-//! `almanac validate` as people and scripts see it, compared with what is written down.
+//! `almanac validate` as people and scripts see it, compared with golden files.
 //!
-//! Run with `ALMANAC_UPDATE=1` to write the expected output anew.
+//! Run with `ALMANAC_UPDATE=1` to regenerate the expected output.
 
 #![allow(clippy::expect_used, reason = "what fails here fails the test")]
 
@@ -30,7 +30,7 @@ fn assert_written_down(name: &str, output: &Output) {
     assert_eq!(found, expected, "{name} differs; ALMANAC_UPDATE=1 writes it anew");
 }
 
-/// Each file is named, and so held to account for all that is in it.
+/// Each file is named explicitly, and so checked in full.
 fn validate_mistakes(how: &[&str]) -> Output {
     let named = ["validate", "mistakes/*.yaml", "mistakes/*.json", "--from", PRESENT];
     almanac(&[&named[..], how].concat())

@@ -1,4 +1,4 @@
-//! What holds of any memory, any status and any JSON in its place.
+//! Properties of any memory, any status and any JSON in its place.
 
 use std::sync::LazyLock;
 
@@ -168,7 +168,7 @@ fn nearly_statuses() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Walks down into a value, the way that chance tells.
+/// Walks down into a value along a random path.
 fn somewhere_in(value: &mut Value, item: Index, field: Index, depth: i32) -> &mut Value {
     let (items, fields) =
         (value.as_array().map_or(0, Vec::len), value.as_object().map_or(0, Map::len));
@@ -326,7 +326,7 @@ proptest! {
                 rules.map(|(rule, memory)| next_firing(rule, memory, now)).collect::<Vec<_>>()
             };
             prop_assert_eq!(next_firings(&next_restarted), next_firings(&next));
-            // Nobody carries it out here, so it is taken for done.
+            // Nothing carries it out here, so it is assumed to be done.
             let decision = decision(&policy, Some(&memory), now);
             memory = settle(&policy, decision, &[Outcome::Done], now).memory;
         }

@@ -1,4 +1,4 @@
-//! Statuses: what is written, what is read back, and what is made of those that are mangled.
+//! Statuses: writing, reading back, and reading mangled ones.
 
 #![allow(clippy::panic, clippy::expect_used, reason = "what fails here fails the test")]
 

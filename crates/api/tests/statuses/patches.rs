@@ -1,4 +1,4 @@
-//! Patches after which a status is exactly what was meant.
+//! Patches after which a status is exactly as intended.
 
 use std::collections::BTreeSet;
 

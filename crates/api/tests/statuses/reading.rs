@@ -1,4 +1,4 @@
-//! What is made of a status of cron rules, whole or mangled.
+//! Reading the status of cron rules, intact or mangled.
 
 use almanac_api::status::cron_federated_hpa::{read, read_without_policy};
 use almanac_engine::Fingerprint;

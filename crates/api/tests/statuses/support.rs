@@ -1,4 +1,4 @@
-//! Policies from text, statuses as JSON, and decisions that the checker has looked at.
+//! Policies from text, statuses as JSON, and checked decisions.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;

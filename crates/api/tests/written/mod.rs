@@ -1,4 +1,4 @@
-//! What every test of reading and checking does first: text in, findings out.
+//! Shared by all tests of reading and checking: text in, findings out.
 
 #![allow(dead_code, reason = "each test file uses its part of these")]
 

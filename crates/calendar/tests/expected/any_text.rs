@@ -1,10 +1,10 @@
-//! Any text at all is accepted or rejected, never a panic, and what is rejected is pointed at.
+//! Any text at all is accepted or rejected, never a panic, and errors have positions.
 
 use almanac_calendar::{Cron, DailyWindow, Pattern, PatternText, Zone};
 use proptest::prelude::*;
 use proptest::sample::select;
 
-/// Shows a text to every parser.
+/// Passes a text to every parser.
 fn show_to_every_parser(text: &str) {
     let places = [
         Cron::parse(text).err().map(|error| (error.span(), error.to_string())),

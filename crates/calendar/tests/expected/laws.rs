@@ -1,4 +1,4 @@
-//! What holds of every schedule at every instant, whatever it says.
+//! Properties of every schedule at every instant.
 
 use almanac_calendar::{ClockChange, DailyWindow, Firings, Windows, Zone};
 use jiff::civil::DateTime;

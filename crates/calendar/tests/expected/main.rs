@@ -1,4 +1,4 @@
-//! What the calendar must say, worked out by hand.
+//! Expected results of the calendar, worked out by hand.
 //!
 //! Instants are written as people read them, with the offset that the zone has there. The reasons
 //! stand beside them; the random cases are in the oracle's comparison.

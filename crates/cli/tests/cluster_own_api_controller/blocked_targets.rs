@@ -1,5 +1,5 @@
-//! Targets that cannot be scaled: what the object says about it, what is done when that is mended in
-//! time, and what is recorded when it is not.
+//! Targets that cannot be scaled: what the object reports, what happens if that is fixed in time,
+//! and what is recorded if not.
 
 use almanac_harness::TestResult;
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ const FLEET: Kind = Kind { root: "/apis/example.org/v1", plural: "fleets" };
 const ROLLOUT: Kind = Kind { root: "/apis/example.org/v1", plural: "rollouts" };
 const WIDGET: Kind = Kind { root: "/apis/example.org/v1", plural: "widgets" };
 
-/// A kind of the user's own that has a scale.
+/// A custom kind with a scale.
 fn definition(kind: &str, scope: &str) -> Value {
     let singular = kind.to_lowercase();
     let schema = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
@@ -62,7 +62,7 @@ fn workload(name: &str) -> Value {
     target("apps/v1", "Deployment", name)
 }
 
-/// Waits until both conditions and an Event say what stands between an object and its target.
+/// Waits until both conditions and an Event report the problem with the target.
 async fn assert_told(cluster: &Cluster, name: &str, reason: &str, message: &str) -> TestResult {
     let told = ["False", reason, message];
     let is_told = |status: &Value| condition(status, "Active") == told;
@@ -194,7 +194,7 @@ async fn given_up_in_time(cluster: &Cluster) -> TestResult {
         "Warning RuleFailed: rule morning failed to change Deployment.apps shop/never after {tried}"
     );
     cluster.await_event(SHOP, "never", &event).await?;
-    // What a status is not to keep is told all the same.
+    // What a status does not keep is still reported.
     let event = event.replace("shop/never", "shop/nowhere");
     cluster.await_event(SHOP, "unkept", &event).await?;
     cluster.create(DEPLOYMENT, SHOP, &deployment("never", 2)).await?;

@@ -1,4 +1,4 @@
-//! The examples of the design of cron scaling, as they are published but for its slips of the pen.
+//! The examples of the design of cron scaling, as published except for typos.
 
 use almanac_harness::{AuditLog, AuditedRequest, TestResult};
 use jiff::Timestamp;
@@ -76,7 +76,7 @@ spec:
     timeZone: "America/Los_Angeles"
 "#;
 
-/// Waits for what happens at the boundary, and sees to it that nothing happened before.
+/// Waits for what happens at the boundary, and checks that nothing happened before.
 ///
 /// Whatever is read of the target before the boundary has the old number; the API server's own log
 /// says that the one write came at the boundary or after it.
@@ -186,8 +186,8 @@ async fn figures_tell_it(controller: &Controller) -> TestResult {
     Ok(())
 }
 
-/// Everybody's status, in one write when the object is first seen, and in one when its rules have
-/// fired. A restart has nothing to add.
+/// Each status is written once when the object is first seen, and once when its rules have fired. A
+/// restart adds nothing.
 async fn statuses_are_written_once_for_all_that_has_happened(cluster: &Cluster) -> TestResult {
     let controller = cluster.start_at("2026-11-30T08:30:30Z", &[]).await?;
     cluster.namespace("zones").await?;

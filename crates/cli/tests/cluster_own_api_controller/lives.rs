@@ -1,5 +1,5 @@
-//! Objects that go while something is to be done for them, that come again under the same name, and
-//! whose status somebody has mangled.
+//! Objects that are deleted while work for them is pending, that are recreated under the same name,
+//! and whose status was mangled.
 
 use almanac_harness::{AuditedRequest, Observation, PATIENCE, TestResult, await_condition};
 use anyhow::Result;
@@ -70,7 +70,7 @@ fn a_policy_deleted_during_retries_is_not_carried_out_and_its_successor_starts_f
         cluster.namespace(CLOSED).await?;
         make_with_target(cluster, CLOSED, &["kept", "deleted", "reborn"]).await?;
         make_with_target(cluster, OPEN, &["phoenix", "going"]).await?;
-        // Whoever waits for something else keeps it from going; it is on its way all the same.
+        // A finalizer keeps it from being removed; it is being deleted all the same.
         let held_back = json!({"metadata": {"finalizers": ["example.org/last-wish"]}});
         cluster.patch(CRON, OPEN, "going", &held_back).await?;
         cluster.delete(CRON, OPEN, "going").await?;
@@ -94,7 +94,7 @@ fn a_policy_deleted_during_retries_is_not_carried_out_and_its_successor_starts_f
             let nothing_yet = json!({"nextExecutionTime": TOMORROW});
             assert_eq!(history(&status, "morning")?, nothing_yet, "{name}");
         }
-        // All three have been waiting for the same right; one of them is still there to use it.
+        // All three have been waiting for the same permission; one of them still exists to use it.
         grant_scaling(cluster, CLOSED).await?;
         await_fired(cluster, CLOSED, "kept").await?;
         controller.stop().await?;

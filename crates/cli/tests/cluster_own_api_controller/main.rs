@@ -1,8 +1,7 @@
-//! `almanac controller` on a real API server: what the designs promise happens when its time has
-//! come, not before, and once.
+//! `almanac controller` on a real API server: what the designs promise happens on time, not before,
+//! and once.
 //!
-//! Every test stands just before a boundary of its own, with everything in place that the boundary
-//! concerns.
+//! Every test starts just before a boundary of its own, with all objects in place.
 
 #[path = "../controller/mod.rs"]
 mod controller;

@@ -1,4 +1,5 @@
-//! Three minutes past nine: what rules come to at this one boundary, and what edits after it do.
+//! Three minutes past nine: the results of rules at this one boundary, and the effect of later
+//! edits.
 //!
 //! Every test has objects of its own, all made before the boundary, and they cross it together: see
 //! `stage`.

@@ -1,5 +1,5 @@
-//! What the controller may do: a service account that lacks the right to scale, which a test grants
-//! namespace by namespace.
+//! The permissions of the controller: a service account without permission to scale, which a test
+//! grants namespace by namespace.
 
 use almanac_harness::{OwnTest, ServiceAccountAccess, TestResult};
 use anyhow::Result;
@@ -9,7 +9,7 @@ use crate::controller::Cluster;
 /// The account of the controller.
 pub(crate) const ACCOUNT: &str = "system:serviceaccount:default:almanac";
 
-/// Everything that the controller needs but for scaling Deployments.
+/// Everything that the controller needs except for scaling Deployments.
 const RIGHTS: &str = r"
 apiVersion: v1
 kind: ServiceAccount
@@ -38,7 +38,7 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: almanac}
 subjects: [{kind: ServiceAccount, namespace: default, name: almanac}]
 ";
 
-/// The right to scale the Deployments of a namespace.
+/// Permission to scale the Deployments of a namespace.
 const TO_SCALE: &str = r"
 apiVersion: rbac.authorization.k8s.io/v1
 kind: Role

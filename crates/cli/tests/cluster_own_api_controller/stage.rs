@@ -1,8 +1,8 @@
 //! One control plane and one controller for all tests that look at the same boundary. Crossing it
 //! takes both, and ten seconds; a dozen tests need not do it a dozen times.
 //!
-//! What is made for the boundary, and what is to come of it, is for the files of the tests. Whichever
-//! test comes first sets the stage, and the last one to leave clears it.
+//! The objects for the boundary and their expected results are up to the tests. The first test sets
+//! the stage, and the last one clears it.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};

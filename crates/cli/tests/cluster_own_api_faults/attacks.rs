@@ -1,5 +1,5 @@
-//! What has silenced rules elsewhere: a kind that hangs, a clock that was ahead, a store that was
-//! restored. Rules fire all the same.
+//! Faults that could silence rules: a hanging kind, a clock that ran ahead, a restored etcd. Rules
+//! still fire.
 
 use std::path::Path;
 use std::{env, fs};

@@ -1,5 +1,5 @@
-//! `almanac controller` when things go wrong: it is killed, paused, cut off, refused and kept
-//! waiting, on a real API server. A firing is carried out once and recorded once all the same.
+//! `almanac controller` when things go wrong: it is killed, paused, cut off, rejected and kept
+//! waiting, on a real API server. A firing is still carried out once and recorded once.
 
 #[path = "../controller/mod.rs"]
 mod controller;

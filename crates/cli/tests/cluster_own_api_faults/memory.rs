@@ -1,5 +1,5 @@
-//! With less memory than the manifests give it, whatever the users of a namespace have made: it
-//! starts, takes over, and carries out everybody's rules.
+//! With less memory than in the manifests, whatever users have created in a namespace, it starts,
+//! takes over, and carries out all rules.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! The API server or its store are away for a while, or connections are cut.
+//! The API server or etcd is down for a while, or connections are cut.
 
 use almanac_harness::{Component, TestResult};
 use anyhow::ensure;

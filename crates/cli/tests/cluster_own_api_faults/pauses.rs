@@ -1,5 +1,5 @@
-//! A leader that is stopped where it stands, and goes on when another one has long taken over; and one
-//! that does not know yet.
+//! A leader that is paused, and resumes long after another one has taken over; and one that does not
+//! know yet.
 
 use almanac_harness::{Fault, Observation, PATIENCE, RecordedRequest, TestResult, await_condition};
 use anyhow::ensure;

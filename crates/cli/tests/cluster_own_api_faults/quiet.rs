@@ -71,7 +71,7 @@ async fn watch_quiet(cluster: &Cluster, replica: &Replica, seconds: u64) -> Test
         ensure!(new.is_empty(), "in second {second} it had written:\n{tally}");
     }
     replica.controller.program.check_running()?;
-    // It was there all the time: its lease tells.
+    // It was running all the time, as its lease shows.
     let renewals = replica.proxy.requests().iter().filter(|it| it.is_for_lease()).count();
     ensure!(renewals as u64 >= seconds / 4, "{renewals} renewals in {seconds} seconds");
     Ok(())

@@ -1,6 +1,6 @@
-//! Requests that are refused until it is too late, by the API server or by admission, and a writer who
-//! undoes what was carried out. What becomes of single requests that go wrong is told before the stub
-//! of the API, by the controllers' own tests.
+//! Requests that are rejected until it is too late, by the API server or by admission, and a writer
+//! that undoes what was carried out. Single failing requests are tested against the stub of the API,
+//! by the controllers' own tests.
 
 use almanac_harness::{Answer, Fault, Observation, PATIENCE, TestResult, await_condition};
 use anyhow::ensure;

@@ -107,7 +107,7 @@ impl Replica {
         .await
     }
 
-    /// Whether it says that it leads.
+    /// Whether it reports that it leads.
     pub(crate) async fn leads(&self) -> Result<bool> {
         Ok(self.controller.scrape("almanac_leader ").await? == ["almanac_leader 1"])
     }
@@ -135,12 +135,12 @@ impl Replica {
         requests
     }
 
-    /// Something goes wrong with the requests that scale a Deployment.
+    /// Injects a fault into the requests that scale a Deployment.
     pub(crate) fn spoil_scaling(&self, name: &str, fault: Fault) -> Injected {
         self.proxy.inject(fault.method(Method::PATCH).path_contains(scale_of(name)))
     }
 
-    /// Something goes wrong with the requests that record a policy's status.
+    /// Injects a fault into the requests that write a policy's status.
     pub(crate) fn spoil_status(&self, name: &str, fault: Fault) -> Injected {
         let path = format!("/cronfederatedhpas/{name}/status");
         self.proxy.inject(fault.method(Method::PATCH).path_contains(path))
@@ -151,7 +151,7 @@ fn scale_of(name: &str) -> String {
     format!("/deployments/{name}/scale")
 }
 
-/// Waits until somebody holds the lease.
+/// Waits until the lease is held.
 pub(crate) async fn await_holder(cluster: &Cluster, identity: &str) -> TestResult {
     let what = format!("{identity} to hold it");
     let holds = |lease: &Value| lease["spec"]["holderIdentity"] == identity;
@@ -159,7 +159,7 @@ pub(crate) async fn await_holder(cluster: &Cluster, identity: &str) -> TestResul
     Ok(())
 }
 
-/// Waits until the status tells when the rule fires.
+/// Waits until the status shows when the rule fires.
 pub(crate) async fn await_armed(cluster: &Cluster, name: &str) -> TestResult {
     let is_armed = |status: &Value| status["nextExecutionTime"] == FIRING;
     cluster.await_status(NAMESPACE, name, "to be armed", is_armed).await?;
@@ -173,7 +173,7 @@ fn executions(status: &Value) -> [&[Value]; 2] {
         .map(|list| history[list].as_array().map_or(&[][..], Vec::as_slice))
 }
 
-/// Waits for the record of the firing, and holds to it that there is no other.
+/// Waits for the record of the firing, and checks that it is the only one.
 pub(crate) async fn await_record(cluster: &Cluster, name: &str) -> Result<Record> {
     let is_there = |status: &Value| executions(status).iter().any(|list| !list.is_empty());
     let status = cluster.await_status(NAMESPACE, name, "to have a record", is_there).await?;
@@ -209,8 +209,8 @@ impl Record {
     }
 }
 
-/// Waits until the rule has been carried out; and holds to it that the target was changed just
-/// once, by a single request, in time, and that there is a single record.
+/// Waits until the rule has been carried out, and checks that the target was changed exactly once,
+/// by a single request, in time, and that there is a single record.
 pub(crate) async fn await_carried_out_once(cluster: &Cluster, name: &str) -> TestResult {
     await_record(cluster, name).await?;
     ensure_carried_out_once(cluster, name, 1).await
@@ -266,7 +266,7 @@ pub(crate) async fn replicas(cluster: &Cluster, name: &str) -> Result<u64> {
     target["spec"]["replicas"].as_u64().context("no replicas")
 }
 
-/// Sees to it that a firing was recorded as missed, told as missed, and not carried out.
+/// Checks that a firing was recorded and reported as missed, and not carried out.
 pub(crate) async fn await_missed(cluster: &Cluster, name: &str) -> TestResult {
     let record = await_record(cluster, name).await?;
     let message = record.failure()?;

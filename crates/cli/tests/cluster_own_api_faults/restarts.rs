@@ -14,7 +14,7 @@ use crate::replica::{
 /// Far enough from the firing for everybody to be in place.
 const EARLY: i64 = 8;
 
-/// The leader is no more, and nobody has let go of the lease for it.
+/// The leader is gone, and its lease was not released.
 const LEASE_LASTS: i64 = 15;
 
 async fn all_armed(cluster: &Cluster, names: &[&str]) -> TestResult {
@@ -64,7 +64,7 @@ fn a_leader_killed_before_a_firing_is_replaced_within_its_allowed_delay() -> Tes
     })
 }
 
-/// What is under way when a process is killed.
+/// The work in progress when a process is killed.
 struct UnderWay(Vec<Injected>);
 
 const INTERRUPTED: [&str; 4] = ["unsent", "unanswered", "unrecorded", "untold"];

@@ -1,4 +1,4 @@
-//! Starting where something is missing: the right to the lease, the server, the kubeconfig.
+//! Starting while something is missing: permission for the lease, the server, the kubeconfig.
 
 use std::path::Path;
 use std::process::Command;
@@ -13,7 +13,7 @@ use http::StatusCode;
 use crate::controller::{ALMANAC, on_cluster};
 use crate::replica::{ALONE, FIRING, Replica, prepare};
 
-/// Waits until it says what it waits for, and sees to it that it is not taken for stuck.
+/// Waits until it reports what it is waiting for, and checks that it does not count as stuck.
 async fn await_waiting(replica: &Replica, words: &str) -> TestResult {
     let program = &replica.controller.program;
     await_condition(&format!("it to say that it waits for {words:?}"), PATIENCE, async || {

@@ -101,7 +101,7 @@ fn a_firing_whose_status_is_unwritten_when_the_lease_is_lost_is_not_recorded_as_
     })
 }
 
-/// A status that somebody else has mangled is mended from what is remembered.
+/// A status that another writer has mangled is restored from memory.
 #[test]
 fn a_wiped_status_is_rewritten_with_its_history() -> TestResult {
     on_cluster(async |test, cluster| {

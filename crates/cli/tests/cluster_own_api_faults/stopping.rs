@@ -1,4 +1,4 @@
-//! Everything is stopped while writes wait: by hand, and by asking the process to end.
+//! Everything is stopped while writes wait: by hand, and by a shutdown.
 
 use almanac_harness::{Fault, Injected, Observation, PATIENCE, TestResult, await_condition};
 use anyhow::{Result, ensure};

@@ -1,5 +1,5 @@
-//! Pods that mean harm and can reach the metrics of the process: whatever they send, or do not send,
-//! it goes on within the memory that the manifests give it, and answers others.
+//! Malicious pods that can reach the metrics of the process: whatever they send, or do not send, it
+//! keeps running within the memory of the manifests, and answers others.
 
 use std::collections::VecDeque;
 use std::net::{Ipv4Addr, SocketAddr};

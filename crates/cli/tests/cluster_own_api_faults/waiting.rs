@@ -1,5 +1,5 @@
-//! What waits for its turn to be written, with the limits that a process has by itself, while the
-//! API server is slow and users change their minds.
+//! Queued writes under the default limits, while the API server is slow and users change their
+//! policies.
 
 use almanac_harness::{Fault, Observation, PATIENCE, TestResult, await_condition};
 use anyhow::ensure;

@@ -1,7 +1,7 @@
 //! `almanac controller` on a control plane: the definitions are installed, objects are made and
 //! changed, and the program is started at a chosen instant of its policy clock.
 //!
-//! What ought to happen is for the tests to say.
+//! The expectations are in the tests.
 
 #![allow(dead_code, unused_imports, reason = "every test program uses a part of it")]
 
@@ -188,7 +188,7 @@ impl Cluster {
         serde_json::from_value(list["items"].take()).context("no list of objects")
     }
 
-    /// Waits until the object is as wanted, and returns it.
+    /// Waits until the object satisfies a condition, and returns it.
     pub(crate) async fn await_object(
         &self,
         kind: Kind,
@@ -208,7 +208,7 @@ impl Cluster {
         .await
     }
 
-    /// Waits until the status of a `CronFederatedHPA` is as wanted, and returns it.
+    /// Waits until the status of a `CronFederatedHPA` satisfies a condition, and returns it.
     pub(crate) async fn await_status(
         &self,
         namespace: &str,
@@ -240,7 +240,7 @@ impl Cluster {
         Ok(events.iter().map(told).collect())
     }
 
-    /// Waits until something has been told about an object, and that in these words.
+    /// Waits until there is an Event about an object with this text.
     pub(crate) async fn await_event(
         &self,
         namespace: &str,
@@ -335,7 +335,7 @@ impl Controller {
         Ok(at.checked_add(self.ahead)?)
     }
 
-    /// Asks it to end, and sees to it that it ends in order.
+    /// Shuts it down, and checks that it ends in an orderly way.
     pub(crate) async fn stop(&self) -> TestResult {
         let status = self.program.stop().await?;
         ensure!(status.success(), "the controller ended with {status}: {}", self.program.log()?);

@@ -1,4 +1,4 @@
-//! Every command tells in every output what a clock change does to a rule, whatever zone is shown.
+//! Every command reports in every output what a clock change does to a rule, in whatever zone.
 
 use std::path::Path;
 

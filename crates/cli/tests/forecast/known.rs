@@ -1,4 +1,4 @@
-//! What is known is told, and what cannot be used is told too: by `explain`, `next` and `forecast`.
+//! `explain`, `next` and `forecast` report what is known, and what is invalid.
 
 use serde_json::Value;
 

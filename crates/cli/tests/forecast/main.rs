@@ -1,6 +1,6 @@
 //! `almanac forecast`, `explain` and `next` as people and scripts see them.
 //!
-//! Run with `ALMANAC_UPDATE=1` to write the expected output anew.
+//! Run with `ALMANAC_UPDATE=1` to regenerate the expected output.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "what fails here fails the test")]
 

@@ -1,4 +1,4 @@
-//! Where a run begins: with what is, or as if all rules had always been in force.
+//! Where a run begins: at the current state, or as if all rules had always been in force.
 
 mod properties;
 mod replay;

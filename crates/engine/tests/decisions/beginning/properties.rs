@@ -1,5 +1,5 @@
-//! What holds over random rules of one or two objects on one autoscaler: the state that a run begins
-//! with is the one that a longer run has come to, values and holders alike.
+//! What holds over random rules of one or two objects on one autoscaler: the state that a run starts
+//! with is the one that a longer run has reached, including the last writes.
 
 use almanac_engine::cron_scaling::{Cause, CronScaling, DesiredScale, Execution, Memory};
 use almanac_engine::{

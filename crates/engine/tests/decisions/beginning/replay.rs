@@ -1,4 +1,4 @@
-//! A past that nobody knows: all rules are taken to have always been in force.
+//! An unknown past: all rules are assumed to have always been in force.
 
 use almanac_engine::cron_scaling::Cause;
 use almanac_engine::{Autoscaler, Family, Field, PolicyName, Replayed, World};

@@ -1,4 +1,4 @@
-//! A past of which something is known: a status, a time of creation, a look at the cluster.
+//! A partly known past: a status, a creation time, a read of the cluster.
 
 use almanac_engine::cron_scaling::{Cause, Memory};
 use almanac_engine::{Autoscaler, Field, PolicyObject, Replayed, Slim, World};

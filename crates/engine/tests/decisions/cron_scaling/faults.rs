@@ -14,7 +14,7 @@ use super::properties::{Close, Decide, Life};
 use super::random::cases;
 use crate::support::{NANOSECOND, seconds};
 
-/// Random lives of a way to decide and to close turns; the first fault that they show.
+/// Random lives under a way to decide and to close turns; returns the first violation.
 fn live(
     decide: Decide<'_>,
     close: Close<'_>,

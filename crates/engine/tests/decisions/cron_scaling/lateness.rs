@@ -1,4 +1,4 @@
-//! What happens to firings that nobody was there for: restarts, failovers and long sleeps.
+//! What happens to firings while no controller runs: restarts, failovers and long sleeps.
 
 use crate::support::cron::{Scaling, rule};
 use crate::support::{NANOSECOND, monday, seconds};

@@ -1,4 +1,4 @@
-//! The books of one object's life, kept beside the engine: which firings there were, which writes
+//! The ledger of one object's life, kept beside the engine: which firings there were, which writes
 //! had an effect, and what was recorded.
 
 use std::collections::BTreeMap;
@@ -70,7 +70,7 @@ impl Ledger {
         }
     }
 
-    /// Whether the books balance, once nothing is being tried any more.
+    /// Whether the ledger balances, once nothing is pending.
     pub(super) fn balance(&self, policy: &CronScaling) -> Result<(), String> {
         for ((firing, field), times) in &self.effects {
             if *times > 1 {

@@ -1,4 +1,4 @@
-//! What holds over random rules, worlds, outcomes and clocks: deterministic, total, exact about
+//! Properties over random rules, worlds, outcomes and clocks: deterministic, total, exact about
 //! waking, stable; each firing is carried out at most once and recorded exactly once.
 //!
 //! Two things are left out, because what the target shows is all there is to tell by that a write
@@ -72,7 +72,7 @@ impl<'a> Life<'a> {
         Ok(())
     }
 
-    /// Lets everything come to an end, and balances the books.
+    /// Lets everything finish, and balances the ledger.
     pub(super) fn end(&mut self) -> TestCaseResult {
         if self.hidden.is_some() {
             self.hide_or_show();

@@ -11,7 +11,7 @@ use crate::support::instant;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
     Done,
-    /// Somebody else wrote the same just before.
+    /// Another writer wrote the same just before.
     Unchanged,
     Conflict,
     Refused,
@@ -29,9 +29,9 @@ pub(super) enum Fate {
 
 #[derive(Clone, Debug)]
 pub(super) enum Step {
-    /// A turn when it is asked for.
+    /// A turn at the requested instant.
     Wake(Fate),
-    /// A turn after some time, whoever asked for it.
+    /// A turn after some time, requested or not.
     After(i64, i32, Fate),
     /// The same turn again.
     Again(Fate),
@@ -43,15 +43,15 @@ pub(super) enum Step {
     Restart,
     /// The target is deleted, or is there again as it was.
     HideOrShowTarget,
-    /// Nobody can look at the target, or somebody can again.
+    /// The target becomes unreachable, or reachable again.
     LoseOrFindTarget,
-    /// Somebody else writes the target.
+    /// Another writer changes the target.
     Meddle(u32),
     /// A rule is changed, by its index.
     Edit(usize, Rule),
     /// The rules trade places.
     Reverse,
-    /// A rule becomes unusable, or is mended.
+    /// A rule becomes invalid, or is fixed.
     BreakOrMend(usize),
     /// The status is lost.
     Forget,

@@ -1,4 +1,4 @@
-//! What a turn tells: each thing that happened once, in order, and which fields were set.
+//! What a turn records: each event once, in order, and which fields were set.
 
 use almanac_engine::cron_scaling::{Cause, Ending, Recorded};
 use almanac_engine::{self as engine, Action, EffectReason, Field, Occurrence, Outcome, Value};

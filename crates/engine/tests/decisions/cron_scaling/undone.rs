@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use crate::support::cron::{Scaling, bounds, rule};
 use crate::support::monday;
 
-/// What is noticed at an instant, as lines, when others have made the target as it is.
+/// What is detected at an instant, as lines, if others have set the target's current values.
 fn noticed(scaling: &mut Scaling, now: Timestamp) -> Vec<String> {
     let name = scaling.name();
     let target = scaling.world.target_of(&name).unwrap().target.identity().clone();
@@ -19,7 +19,7 @@ fn noticed(scaling: &mut Scaling, now: Timestamp) -> Vec<String> {
     noticed_of(scaling, &foreign, now)
 }
 
-/// What is noticed when others have made these changes.
+/// What is detected when others have made these changes.
 fn noticed_of(scaling: &mut Scaling, foreign: &[ExternalChange], now: Timestamp) -> Vec<String> {
     let name = scaling.name();
     let line = |recorded: engine::Recorded| match recorded {
@@ -113,7 +113,7 @@ fn a_change_without_a_known_other_writer_is_not_undone() {
         scaling.turn(monday("09:03"));
         scaling
     };
-    // Written by the rule s, though nobody has heard the answer.
+    // Written by the rule s, although the response was lost.
     let mut scaling = start();
     scaling.turn_with(monday("09:04"), |world, action| {
         world.apply(action);
@@ -129,7 +129,7 @@ fn a_change_without_a_known_other_writer_is_not_undone() {
     scaling.turn(monday("09:04:30"));
     assert!(noticed_of(&mut scaling, &[], monday("09:04:30")).is_empty());
 
-    // Set by another policy, after somebody else had set something else.
+    // Set by another policy, after another writer had set something else.
     let mut scaling = start();
     scaling.set_replicas(7);
     let earlier = ExternalChange { field: Field::Replicas, to: 2 };

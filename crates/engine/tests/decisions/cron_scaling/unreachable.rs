@@ -1,4 +1,4 @@
-//! Targets that may be there, and that nobody can look at.
+//! Targets that may exist but cannot be read.
 
 use almanac_engine::cron_scaling::{Cause, explain};
 use almanac_engine::{Reach, Unreachable, Verdict};
