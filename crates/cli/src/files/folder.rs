@@ -9,7 +9,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use almanac_api::reading::{Folder, Kustomization, is_kustomization};
-use anyhow::Context as _;
 use ignore::overrides::{Override, OverrideBuilder};
 use ignore::{DirEntry, WalkBuilder};
 
@@ -83,9 +82,11 @@ impl Found {
         here: &Path,
         excluded: &Excluded,
     ) -> anyhow::Result<()> {
-        let cannot = || format!("failed to list {}", folder.display());
-        let root = folder.canonicalize().with_context(cannot)?;
-        fs::read_dir(folder).with_context(cannot)?;
+        let cannot = |error: io::Error| {
+            anyhow::anyhow!("failed to list {}: {}", folder.display(), open::without_number(&error))
+        };
+        let root = folder.canonicalize().map_err(cannot)?;
+        fs::read_dir(folder).map_err(cannot)?;
         // A chart is one, too, of which only the templates are looked at.
         let around = Folder::of(&here.join(folder));
         let is_chart = |chart: &Folder| {

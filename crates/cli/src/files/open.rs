@@ -121,7 +121,7 @@ fn fix_for(error: &io::Error) -> &'static str {
 }
 
 /// What the system says of an error, without the number that nobody knows by heart.
-fn without_number(error: &io::Error) -> String {
+pub(super) fn without_number(error: &io::Error) -> String {
     let said = error.to_string();
     let said = said.split_once(" (os error").map_or(said.as_str(), |(said, _)| said);
     let mut letters = said.chars();
