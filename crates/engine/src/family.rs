@@ -6,8 +6,8 @@ use crate::Identity;
 
 /// A family of policies.
 ///
-/// In the order in which policies of the same instant take their turns: who is read comes before
-/// who reads.
+/// In the order in which policies of the same instant take their turns: a policy that is read comes
+/// before those that read it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Family {
     /// Schedules that publish a number.
@@ -21,10 +21,10 @@ impl Family {
     pub const ALL: [Family; 2] = [Family::ScheduledCapacity, Family::CronScaling];
 }
 
-/// What names a policy: its family, and the object that says it.
+/// The name of a policy: its family and its object.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PolicyName {
-    /// How it decides.
+    /// The family.
     pub family: Family,
     /// The object.
     pub identity: Identity,

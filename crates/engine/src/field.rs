@@ -42,7 +42,7 @@ impl Field {
         }
     }
 
-    /// What the world has for this field of an object; `None` when nobody has said.
+    /// The value of this field of an object in the world; `None` when it is unknown.
     #[must_use]
     pub fn read(self, world: &World, object: &Identity) -> Option<Value> {
         let autoscaler = || world.autoscalers.get(object);
@@ -55,8 +55,8 @@ impl Field {
         number.map(Value::Number)
     }
 
-    /// Lets a field of an object begin with a number. A field that follows from its policy does
-    /// not, and neither does one of an object that the world lacks. Whether it could be.
+    /// Sets the initial number of a field; returns whether that was possible. It is not for a field
+    /// that follows from its policy, or of an object that is not in the world.
     pub fn begin_with(self, world: &mut World, object: &Identity, number: u32) -> bool {
         let place = match self {
             Field::Replicas => world.workloads.get_mut(object).map(|it| &mut it.replicas),
@@ -67,7 +67,7 @@ impl Field {
         place.map(|place| *place = Some(number)).is_some()
     }
 
-    /// Whether whoever asks for a forecast can say what the field begins with.
+    /// Whether the initial value of the field can be assumed in a forecast.
     #[must_use]
     pub fn can_be_assumed(self) -> bool {
         match self {

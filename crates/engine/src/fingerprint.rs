@@ -14,8 +14,8 @@ impl Fingerprint {
     /// The fingerprint of a list of texts. `["ab", "c"]` and `["a", "bc"]` differ.
     #[must_use]
     pub fn of<'a>(parts: impl IntoIterator<Item = &'a str>) -> Self {
-        // FNV-1a, 64 bits: simple enough to stay the same for ever. Each part is closed with a
-        // byte that occurs in no UTF-8 text.
+        // FNV-1a, 64 bits: simple enough to stay the same forever. Each part is closed with a byte
+        // that occurs in no UTF-8 text.
         const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
         const PRIME: u64 = 0x0100_0000_01b3;
         let mut hash = OFFSET;

@@ -7,7 +7,7 @@ use crate::{Field, Identity, PolicyName, World};
 /// What a policy reads and what it writes, by object.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Footprint {
-    /// What its decisions look at.
+    /// The inputs of its decisions.
     pub reads: Vec<Identity>,
     /// The fields its actions set; a policy that publishes a number sets one of its own.
     pub writes: Vec<(Identity, Field)>,
@@ -42,7 +42,7 @@ pub fn islands(world: &World) -> Vec<Vec<PolicyName>> {
             }
         }
     }
-    // A policy that writes nothing is called by itself.
+    // A policy that writes nothing is represented by itself.
     let mut first_written: BTreeMap<usize, &Identity> = BTreeMap::new();
     for (index, (policy, footprint)) in policies.iter().enumerate() {
         let root = groups.root(index);
@@ -58,7 +58,7 @@ pub fn islands(world: &World) -> Vec<Vec<PolicyName>> {
     islands.into_values().collect()
 }
 
-/// Which of so many things belong together.
+/// A union-find structure.
 struct Groups {
     parents: Vec<usize>,
 }

@@ -93,7 +93,7 @@ pub fn check_everything(
     Everything { objects: checked, findings: told, templates, places, count, files }
 }
 
-/// Whether a mistake in an object is one only because nobody has filled in yet what stands there.
+/// Whether an error in an object is only due to a placeholder that is not filled in yet.
 fn as_template(
     reading: &Reading,
     object: &ReadObject,

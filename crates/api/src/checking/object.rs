@@ -59,7 +59,7 @@ pub fn check(object: &ReadObject, context: CheckContext<'_>) -> CheckedObject {
 /// What a field means that our schema does not have.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum UnknownFields {
-    /// A slip of whoever wrote the file.
+    /// A typo in the file.
     AreMistakes,
     /// The cluster has a newer definition than this program, as during an upgrade. Fields that it does
     /// not know either, an API server does not store.

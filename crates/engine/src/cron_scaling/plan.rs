@@ -16,7 +16,7 @@ pub(super) struct Due {
     pub(super) rule: usize,
 }
 
-/// What the due firings come to.
+/// The plan for the due firings.
 #[derive(Debug)]
 pub(super) struct Plan {
     /// The write, unless every value is already set.
@@ -83,7 +83,7 @@ fn plan_bounds(policy: &CronScaling, due: &[Due], live: Autoscaler) -> Plan {
                 max.make_way(lower, from);
             }
             (_, Some(from)) => min.make_way(upper, from),
-            // An autoscaler that contradicts itself is left to whoever made it so.
+            // An autoscaler with contradicting bounds is left to its owner.
             _ => {}
         }
     }
@@ -101,7 +101,7 @@ fn plan_bounds(policy: &CronScaling, due: &[Due], live: Autoscaler) -> Plan {
     Plan { action, shares: (0..due.len()).map(share).collect() }
 }
 
-/// What is left of the firing at `index`, given what the fields have come to.
+/// What remains of the firing at `index`, given the final fields.
 fn share_of(index: usize, applied: impl FnOnce() -> Applied, fields: &[Field]) -> Share {
     let own = || fields.iter().filter(|field| field.from == Some(index));
     if own().next().is_none() {
@@ -122,7 +122,7 @@ struct Field {
     value: Option<u32>,
     /// The firing that the value comes from, by its index; `None` as long as it is the live one.
     from: Option<usize>,
-    /// Whether it is no firing's own, but had to make way for the other bound.
+    /// Whether no firing names it, but it had to make way for the other bound.
     moved: bool,
 }
 

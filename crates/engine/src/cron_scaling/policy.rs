@@ -14,13 +14,12 @@ use crate::{Fingerprint, Target};
 pub struct CronScaling {
     /// What the rules change.
     pub target: Target,
-    /// The `apiVersion` in which the target is named, for whoever speaks to an API server.
+    /// The `apiVersion` in which the target is named, for requests to the API server.
     pub target_version: Arc<str>,
-    /// In the order of the spec. Rules that could not be used are left out, so a position here is
-    /// not a position in the spec: that is [`CronRule::position`].
+    /// In the order of the spec. Invalid rules are left out, so a position here is not a position
+    /// in the spec: that is [`CronRule::position`].
     pub rules: Box<[CronRule]>,
-    /// The rules that could not be used as they are written. They do nothing, and their histories
-    /// are kept.
+    /// The rules that are invalid as written. They do nothing, and their histories are kept.
     pub unusable_rules: Box<[UnusableRule]>,
 }
 
@@ -33,7 +32,7 @@ pub struct UnusableRule {
     pub position: u32,
 }
 
-/// One rule that can be carried out.
+/// One usable rule.
 #[derive(Clone, Debug)]
 pub struct CronRule {
     /// Unique among the rules of its object; its history is kept under this name.
@@ -42,7 +41,7 @@ pub struct CronRule {
     pub position: u32,
     /// When it fires, in its own zone.
     pub firings: Firings,
-    /// Nothing fires while this holds.
+    /// Nothing fires while this is set.
     pub suspended: bool,
     /// What a firing sets. Fits the object's [`Target`].
     pub desired: DesiredScale,
@@ -53,10 +52,10 @@ pub struct CronRule {
     pub successful_history_limit: u8,
     /// How many failed executions the status keeps: 0 to 32.
     pub failed_history_limit: u8,
-    /// Stands for what the rule does and when: the target, the schedule as written, the zone, the
-    /// setting and whether it is suspended. Whoever finds another one than it remembers has a new
-    /// rule before it, which never fires for the past. The history limits and the delay are not
-    /// part of it: changing those must not forget what was handled.
+    /// Identifies what the rule does and when: the target, the schedule as written, the zone, the
+    /// desired scale and whether it is suspended. A different one than the remembered one means a
+    /// new rule, which never fires for the past. The history limits and the delay are not part of
+    /// it: changing those must not forget what was handled.
     pub fingerprint: Fingerprint,
 }
 
@@ -76,7 +75,7 @@ pub struct Bounds {
     max: Option<u32>,
 }
 
-/// Why two numbers are no bounds to set.
+/// Why two numbers are not valid bounds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum InvalidBounds {
     /// Neither is given.
@@ -88,7 +87,7 @@ pub enum InvalidBounds {
 }
 
 impl Bounds {
-    /// Bounds to set; what is `None` stays as the autoscaler has it.
+    /// Bounds to set; `None` leaves the autoscaler's bound as it is.
     pub fn new(min: Option<u32>, max: Option<u32>) -> Result<Self, InvalidBounds> {
         match (min, max) {
             (None, None) => Err(InvalidBounds::Empty),

@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::CronScaling;
 use crate::{Identity, Reason, World};
 
-/// What became of a rule, and why.
+/// Why a rule did what it did.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cause {
     /// It fired and sets the target.
@@ -16,9 +16,9 @@ pub enum Cause {
     AlreadySet,
     /// It fired, and the bound it did not name is moved with the one it did.
     MovedOtherBound,
-    /// It fired, but another firing took over all that it would have set.
+    /// It fired, but another firing superseded all that it would have set.
     Superseded {
-        /// The position of the rule that took over.
+        /// The position of the superseding rule.
         by: u32,
     },
     /// It fired too long ago to be carried out.
@@ -26,9 +26,9 @@ pub enum Cause {
         /// How long ago.
         by: SignedDuration,
     },
-    /// It fired, but there is nothing of the target's name.
+    /// It fired, but the target does not exist.
     TargetMissing,
-    /// It fired, but nobody could look at the target.
+    /// It fired, but the target could not be read.
     TargetUnreachable,
     /// It fired, an attempt failed, and it will be retried.
     Retrying {
@@ -46,8 +46,8 @@ pub enum Cause {
     Suspended,
     /// No firing is due.
     NotDue,
-    /// No firing is due, and what it was handled for last lies so far ahead that the clock must have
-    /// been wrong then.
+    /// No firing is due, and the last handled instant is so far ahead that the clock must have been
+    /// wrong then.
     ClockWasAhead {
         /// Until when it was handled.
         until: Timestamp,

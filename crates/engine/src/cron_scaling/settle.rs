@@ -1,4 +1,4 @@
-//! What is remembered, recorded and set once the outcome of the write is known.
+//! The memory, the records and the effects once the outcome of the write is known.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ const MAX_BACKOFF_SECONDS: i64 = 60;
 /// What follows from a decision and its outcomes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Settled {
-    /// What is remembered.
+    /// The memory.
     pub memory: Memory,
     /// What happened.
     pub recorded: Vec<Recorded>,
@@ -24,10 +24,10 @@ pub struct Settled {
     pub effects: Vec<Effect>,
 }
 
-/// Settles the attempts under way.
+/// Settles the attempts in progress.
 ///
-/// When the target is as wanted, their firings are done. Otherwise they stay pending, to be tried
-/// again after a pause that doubles each time, until the decision finds that it is too late.
+/// If the target is as wanted, their firings are done. Otherwise they stay pending, to be retried
+/// with a doubling backoff, until the decision finds that it is too late.
 #[must_use]
 pub fn settle(
     policy: &CronScaling,
@@ -46,7 +46,7 @@ pub fn settle(
                 continue;
             }
             Some(Outcome::Withdrawn) => {
-                // Nothing was tried. The next turn finds out what has changed.
+                // Nothing was attempted. The next turn finds out what has changed.
                 pending.retry_at = now.saturating_add(INITIAL_BACKOFF).unwrap_or(now);
                 continue;
             }
@@ -75,7 +75,7 @@ pub fn settle(
     Settled { memory, recorded, effects }
 }
 
-/// What is recorded is told in order of time, then of the spec.
+/// Records are in order of time, then of the spec.
 fn place(policy: &CronScaling, recorded: &Recorded) -> (Timestamp, usize) {
     let (at, name) = match recorded {
         Recorded::Ended { rule, execution } => (execution.scheduled(), rule),
@@ -88,7 +88,7 @@ fn place(policy: &CronScaling, recorded: &Recorded) -> (Timestamp, usize) {
     (at, place.unwrap_or(usize::MAX))
 }
 
-/// What a rule has just set, if it has.
+/// What a rule has just set, if anything.
 fn applied_by(rule: &str, recorded: &[Recorded]) -> Option<super::Applied> {
     recorded.iter().rev().find_map(|it| match it {
         Recorded::Ended { rule: of, execution } if **of == *rule => match execution.ending {
@@ -100,7 +100,7 @@ fn applied_by(rule: &str, recorded: &[Recorded]) -> Option<super::Applied> {
 }
 
 impl RuleMemory {
-    /// Records that an attempt failed, and sets when to try again.
+    /// Records that an attempt failed, and sets the time of the retry.
     pub(super) fn attempt_failed(
         &mut self,
         message: &Arc<str>,

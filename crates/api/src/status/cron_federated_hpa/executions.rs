@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::lenient;
 use crate::objects::{FailedExecution, MAX_EXECUTIONS, MAX_MESSAGE, SuccessfulExecution};
 
-/// Reads the executions of one entry, newest first. What is mangled is left out alone.
+/// Reads the executions of one entry, newest first. Only mangled ones are left out.
 pub(super) fn read(entry: &Value) -> Vec<Execution> {
     let mut executions = read_list(&entry["successfulExecutions"], read_applied);
     executions.extend(read_list(&entry["failedExecutions"], read_failure));
@@ -33,7 +33,7 @@ fn read_list(list: &Value, read_ending: fn(&Value) -> Option<Ending>) -> Vec<Exe
 }
 
 fn read_applied(execution: &Value) -> Option<Ending> {
-    // Absent is one thing, mangled another: half of what was applied would be a wrong account.
+    // Absent and mangled differ: half of the applied values would be a wrong record.
     let field = |name: &str| match &execution[name] {
         Value::Null => Some(None),
         value => lenient::count(value).map(Some),
@@ -60,7 +60,7 @@ pub(super) fn read_undone(entry: &Value) -> Option<Undone> {
     successes.max_by_key(|undone| undone.scheduled)
 }
 
-/// What failed, in the words that were written. How often it was tried is part of them.
+/// The failure, with the message as written, which includes the number of attempts.
 fn read_failure(execution: &Value) -> Option<Ending> {
     let message = lenient::cut(execution["message"].as_str()?, MAX_MESSAGE);
     Some(Ending::Failed { attempts: 0, message: message.into() })
@@ -71,7 +71,7 @@ fn newest_first(one: &Execution, other: &Execution) -> Ordering {
     key(other).cmp(&key(one))
 }
 
-/// The successful executions, newest first. `setting` is what the rule sets, if it can be used.
+/// The successful executions, newest first. `desired` is what the rule sets, if it is usable.
 pub(super) fn write_successes(
     executions: &[Execution],
     undone: Option<&Undone>,
@@ -100,7 +100,7 @@ pub(super) fn write_successes(
     write_list(executions, write, limit)
 }
 
-/// The executions that came to nothing, newest first.
+/// The failed executions, newest first.
 pub(super) fn write_failures(executions: &[Execution], limit: usize) -> Vec<FailedExecution> {
     let write = |execution: &Execution| {
         Some(FailedExecution {
@@ -137,11 +137,11 @@ fn why_it_failed(execution: &Execution) -> Option<String> {
     })
 }
 
-/// How what is said of a firing begins that was tried until it was too late.
+/// How the message of a firing that was given up starts.
 const GAVE_UP: &str = "gave up after ";
 
-/// What is said of a firing that was tried until it was too late; `None` if it ended otherwise. What
-/// was read of a status is known by its words.
+/// The message of a firing that was given up; `None` if it ended otherwise. One read from a status
+/// is recognised by its message.
 pub(super) fn given_up(execution: &Execution) -> Option<String> {
     match &execution.ending {
         Ending::Failed { attempts: 0, message } if !message.starts_with(GAVE_UP) => None,

@@ -1,4 +1,4 @@
-//! From a status as it is found to the memory of the rules. Nothing in it is ever an error.
+//! Reads the memory of the rules from a status. Nothing in it is ever an error.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -34,8 +34,8 @@ pub fn read(policy: &CronScaling, status: &Value) -> Option<Memory> {
     Some(Memory { rules: usable.chain(unusable).filter_map(read_one).collect() })
 }
 
-/// Reads the memory of an object that cannot be used at all, so that mending it does not cost the
-/// histories: one entry for each name, in the order of the status.
+/// Reads the memory of an invalid object, so that fixing it does not cost the histories: one entry
+/// for each name, in the order of the status.
 #[must_use]
 pub fn read_without_policy(status: &Value) -> Option<Memory> {
     if status.is_null() {
@@ -62,13 +62,13 @@ fn entries(status: &Value) -> impl DoubleEndedIterator<Item = (&str, &Value)> {
 fn read_entry(name: Arc<str>, entry: &Value, now: Fingerprint) -> RuleMemory {
     let fingerprint = entry["fingerprint"].as_str().and_then(|text| match text.parse() {
         Ok(fingerprint) => Some(fingerprint),
-        // Nobody can compare the two, so the rule is taken for the same: a release must never make an
-        // old rule a new one.
+        // The two cannot be compared, so the rule is assumed to be the same: a release must never
+        // make an old rule a new one.
         Err(_) => is_composed_otherwise(text).then_some(now),
     });
     let handled = lenient::instant(&entry["lastHandledTime"]);
     // Until when a rule was handled means nothing without the rule as it was then, nor the other
-    // way round. No rule has the fingerprint of nothing, so this one begins anew.
+    // way round. No rule has the empty fingerprint, so this one starts afresh.
     let fingerprint = fingerprint.filter(|_| handled.is_some());
     RuleMemory {
         name,
@@ -81,8 +81,8 @@ fn read_entry(name: Arc<str>, entry: &Value, now: Fingerprint) -> RuleMemory {
     .with_executions(executions::read(entry))
 }
 
-/// Whether another release has composed a fingerprint otherwise than this one does. Bare digits are the
-/// first way; any other one says which it is: `v2:0123456789abcdef`.
+/// Whether another release has composed a fingerprint differently. Bare digits are the first way; any
+/// other one says which it is: `v2:0123456789abcdef`.
 fn is_composed_otherwise(fingerprint: &str) -> bool {
     let version = fingerprint.strip_prefix('v').and_then(|rest| rest.split_once(':'));
     version.is_some_and(|(version, digits)| {

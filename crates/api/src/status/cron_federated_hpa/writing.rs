@@ -15,7 +15,7 @@ use crate::objects::{
     CronFederatedHPAStatus, ExecutionHistory, MAX_EXECUTIONS, MAX_RULES, Observed,
 };
 
-/// Writes the status of an object: one history a rule, in the order of the spec, each within the
+/// Writes the status of an object: one history per rule, in the order of the spec, each within the
 /// limits of its rule.
 ///
 /// `now` only tells which firing is the next, so the same memory gives the same status at any
@@ -46,8 +46,8 @@ pub fn write(
     status(histories, conditions, observed_generation)
 }
 
-/// Writes the status of an object that cannot be used at all: the histories as they are, and nothing
-/// that comes next. Once it is mended, none of its rules fires for the time it was not usable.
+/// Writes the status of an invalid object: the histories as they are, and no next firings. Once it
+/// is fixed, none of its rules fires for the time it was invalid.
 #[must_use]
 pub fn write_without_policy(
     memory: &Memory,
@@ -57,7 +57,7 @@ pub fn write_without_policy(
     status(memory.rules.iter().map(invalidated), conditions, observed_generation)
 }
 
-/// The status of these histories. No name is in it twice: the API server would refuse that.
+/// The status of these histories. No name is in it twice: the API server would reject that.
 fn status(
     histories: impl Iterator<Item = ExecutionHistory>,
     conditions: Vec<Condition>,
@@ -107,15 +107,16 @@ fn history_of(rule: &CronRule, memory: Option<&RuleMemory>, now: Timestamp) -> E
     }
 }
 
-/// What another writer has done to what a rule has set. Whoever has edited the rule since has begun anew.
+/// What another writer has done to a value that a rule set. An edit since then made the rule start
+/// afresh.
 pub(super) fn undone<'a>(rule: &CronRule, memory: &'a RuleMemory) -> Option<&'a Undone> {
     let undone = memory.undone.as_deref().filter(|_| memory.fingerprint == rule.fingerprint);
     undone.filter(|it| !it.is_over)
 }
 
-/// The history of a rule that cannot be used. Without a fingerprint it begins anew once mended. The
-/// last handled time is kept: after the clock was set back, it still keeps what was handled from
-/// coming again.
+/// The history of a rule that cannot be used. Without a fingerprint it starts afresh once fixed.
+/// The last handled time is kept: after the clock was set back, it still keeps what was handled
+/// from coming again.
 fn invalidated(memory: &RuleMemory) -> ExecutionHistory {
     ExecutionHistory {
         rule_name: memory.name.to_string(),
