@@ -103,7 +103,7 @@ impl TestBench {
     }
 
     /// The reason why a policy is not ready, if it is not.
-    pub(crate) fn complaint(&self, policy: &PolicyName) -> Option<&'static str> {
+    pub(crate) fn not_ready_reason(&self, policy: &PolicyName) -> Option<&'static str> {
         let state = self.cluster.lock();
         let problem = state.policies.get(policy)?.problem.as_ref()?;
         Some(problem.reason().name())

@@ -66,9 +66,9 @@ impl Reconciler {
     pub(crate) async fn take_turn(&self, policy: &PolicyName) -> Option<Timestamp> {
         let about = self.about(policy)?;
         let stop_state = self.switch.stop_state();
-        let passed_over = self.skip_stopped(policy, &about, stop_state);
+        let skipped = self.skip_stopped(policy, &about, stop_state);
         if stop_state == StopState::Stopped
-            && let Some(turn) = passed_over
+            && let Some(turn) = skipped
         {
             // Without an upcoming turn, the policy would miss the resumption, and the problem with its
             // target would not be checked again.

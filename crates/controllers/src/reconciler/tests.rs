@@ -264,7 +264,7 @@ async fn a_rule_that_falls_due_while_another_is_carried_out_has_its_turn_at_once
 }
 
 /// Checks the status queue while the write of a firing waits.
-fn no_status_is_asked_for(stage: &Stage) -> impl FnOnce(&mut PolicyFollower, &Shown) + use<> {
+fn no_status_write_is_queued(stage: &Stage) -> impl FnOnce(&mut PolicyFollower, &Shown) + use<> {
     let statuses = Arc::clone(&stage.controller.statuses);
     move |_: &mut PolicyFollower, _: &Shown| {
         assert!(statuses.is_quiet(), "a status is asked for while the write still waits");
@@ -280,7 +280,7 @@ async fn a_firing_queues_one_status_write_even_after_a_stop() {
     stage.controller.take_turn(&policy()).await;
     stage.shown.set("2026-11-20T09:00:00Z");
     stage.controller.statuses = Arc::new(WorkQueue::new(stage.controller.clock.clone()));
-    let check = no_status_is_asked_for(&stage);
+    let check = no_status_write_is_queued(&stage);
     stage.wait_while(check).await;
 }
 

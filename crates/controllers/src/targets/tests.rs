@@ -117,8 +117,8 @@ async fn a_target_created_just_before_its_watch_event_is_found() {
         bench.upsert(at_nine(name, "apps/v1", "Deployment"));
     }
     bench.run(10).await;
-    assert_eq!(bench.complaint(&policy("healthy-1")), None);
-    assert_eq!(bench.complaint(&policy("missing")), Some("TargetNotFound"));
+    assert_eq!(bench.not_ready_reason(&policy("healthy-1")), None);
+    assert_eq!(bench.not_ready_reason(&policy("missing")), Some("TargetNotFound"));
     bench.run(60).await;
     assert!(bench.patched()[0].1.contains("/healthy-1/scale"), "{:?}", bench.patched());
     assert_eq!(bench.patched().len(), 1);
@@ -139,9 +139,9 @@ async fn a_granted_permission_clears_the_condition_within_90_seconds_without_a_w
     let mut bench = TestBench::at(BEGIN, &stub);
     bench.upsert(at_nine("healthy-1", "apps/v1", "Deployment"));
     bench.run(30 * 60 + 29).await;
-    assert_eq!(bench.complaint(&policy("healthy-1")), Some("TargetForbidden"));
+    assert_eq!(bench.not_ready_reason(&policy("healthy-1")), Some("TargetForbidden"));
     bench.run(90).await;
-    assert_eq!(bench.complaint(&policy("healthy-1")), None);
+    assert_eq!(bench.not_ready_reason(&policy("healthy-1")), None);
     let written = bench.patched();
     let after: Vec<_> = written.iter().filter(|(when, _)| *when >= granted).collect();
     assert!(!after.is_empty(), "it was tried: {written:?}");
@@ -197,7 +197,7 @@ async fn a_denial_by_admission_is_not_a_missing_permission() {
     let mut bench = TestBench::at(BEGIN, &stub);
     bench.upsert(at_nine("healthy-1", "apps/v1", "Deployment"));
     bench.run(10 * 60).await;
-    assert_eq!(bench.complaint(&policy("healthy-1")), None);
+    assert_eq!(bench.not_ready_reason(&policy("healthy-1")), None);
     let written = bench.patched();
     assert!(!written.is_empty() && written.iter().all(|(_, path)| !path.contains("dryRun=All")));
     let state = bench.cluster.lock();

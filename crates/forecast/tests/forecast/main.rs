@@ -4,8 +4,8 @@
 
 mod builders;
 mod explaining;
+mod known_state;
 mod series;
 mod starting;
 mod stepping;
 mod upcoming;
-mod what_is;

@@ -19,11 +19,11 @@ async fn a_kind_that_is_installed_later_is_found_within_90_seconds() {
     let mut bench = TestBench::at("2026-11-20T08:50:00Z", &stub);
     bench.upsert(at_nine("shop", LATE, "Late"));
     bench.run(60).await;
-    assert_eq!(bench.complaint(&policy("shop")), Some("TargetUnknownKind"));
+    assert_eq!(bench.not_ready_reason(&policy("shop")), Some("TargetUnknownKind"));
     stub.serve(late());
     stub.put(target(LATE, "Late", "shop"));
     bench.run(90).await;
-    assert_eq!(bench.complaint(&policy("shop")), None);
+    assert_eq!(bench.not_ready_reason(&policy("shop")), None);
     bench.run(10 * 60).await;
     let object = stub.object("lates", "default", "shop").expect("it is there");
     assert_eq!(object["spec"]["replicas"], 3);
@@ -61,8 +61,8 @@ async fn an_unscalable_or_cluster_scoped_kind_is_not_a_target() {
     bench.upsert(at_nine("fixed", LATE, "Late"));
     bench.upsert(at_nine("wide", "wide.example.com/v1", "Wide"));
     bench.run(90).await;
-    assert_eq!(bench.complaint(&policy("fixed")), Some("TargetNotScalable"));
-    assert_eq!(bench.complaint(&policy("wide")), Some("ClusterScopedTarget"));
+    assert_eq!(bench.not_ready_reason(&policy("fixed")), Some("TargetNotScalable"));
+    assert_eq!(bench.not_ready_reason(&policy("wide")), Some("ClusterScopedTarget"));
     assert_eq!(bench.patched(), []);
 }
 
@@ -78,8 +78,8 @@ async fn a_forbidden_target_is_reported_until_permission_is_granted() {
     let mut bench = TestBench::at(BEGIN, &stub);
     bench.upsert(at_nine("shop", LATE, "Late"));
     bench.run(10).await;
-    assert_eq!(bench.complaint(&policy("shop")), Some("TargetForbidden"));
+    assert_eq!(bench.not_ready_reason(&policy("shop")), Some("TargetForbidden"));
     bench.run(120).await;
-    assert_eq!(bench.complaint(&policy("shop")), None);
+    assert_eq!(bench.not_ready_reason(&policy("shop")), None);
     assert_eq!(bench.patched().len(), 1);
 }

@@ -1,5 +1,5 @@
 //! Where a run begins: at the current state, or as if all rules had always been in force.
 
+mod known_state;
 mod properties;
 mod replay;
-mod what_is;
