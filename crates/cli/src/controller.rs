@@ -56,6 +56,10 @@ pub(crate) struct ControllerArguments {
     )]
     controllers: Vec<Kind>,
 
+    /// The kinds to carry out though their upstream controller runs in the cluster
+    #[arg(long, value_name = "KINDS", value_enum, value_delimiter = ',')]
+    take_over: Vec<Kind>,
+
     /// Use leader election, so that other replicas can stand by
     #[arg(
         long,
@@ -223,6 +227,7 @@ fn options(arguments: &ControllerArguments, connection: &Connection) -> Options 
     families.dedup();
     Options {
         families,
+        take_over: arguments.take_over.iter().map(|kind| kind.family()).collect(),
         lease,
         identity,
         limits: WriteLimits {

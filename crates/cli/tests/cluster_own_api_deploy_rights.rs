@@ -198,7 +198,9 @@ fn every_permission_is_used_and_no_other_is_needed() -> TestResult {
         let ours: Vec<_> = requests.iter().filter(|request| request.user == ACCOUNT).collect();
         let refused: Vec<_> = ours.iter().filter(|it| it.code == 403).collect();
         ensure!(refused.is_empty(), "refused: {refused:#?}");
-        for request in ours.iter().filter(|request| request.is_for_lease()) {
+        // Others' leases are only looked for by their names.
+        let is_own = |request: &&&AuditedRequest| request.is_for_lease() && request.verb != "list";
+        for request in ours.iter().filter(is_own) {
             assert_eq!(request.namespace, NAMESPACE, "{request}");
         }
         let used: BTreeSet<Right> = ours.iter().filter_map(|request| right(request)).collect();

@@ -27,6 +27,7 @@ use crate::reconciler::Reconciler;
 use crate::targets::Targets;
 use crate::term::MAX_CONCURRENT_TURNS;
 use crate::work_queue::WorkQueue;
+use crate::upstream::Upstreams;
 
 /// The controllers of `CronFederatedHPA`s in front of an API server.
 pub(crate) struct TestBench {
@@ -69,6 +70,7 @@ impl TestBench {
             events,
             clock,
             switch,
+            upstreams: Upstreams::default(),
         });
         let stub = stub.clone();
         Self { cluster, controller, turns, follower, stub, begun, _telling: telling }

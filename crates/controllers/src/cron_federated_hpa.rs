@@ -22,6 +22,7 @@ use crate::cluster::{ClusterState, PolicyEntry};
 use crate::families::{Composed, FamilyController, ReportSubject};
 use crate::leadership::Leadership;
 use crate::status_writer::WriteMethod;
+use crate::upstream::Upstreams;
 
 /// The controller side of cron rules.
 #[derive(Clone, Default)]
@@ -30,9 +31,16 @@ pub(crate) struct CronFederatedHpas {
 }
 
 impl CronFederatedHpas {
-    pub(crate) fn register(&self, registry: &mut Registry, leading: &Leadership, clock: &Clock) {
+    pub(crate) fn register(
+        &self,
+        registry: &mut Registry,
+        leading: &Leadership,
+        clock: &Clock,
+        upstreams: &Upstreams,
+    ) {
         self.metrics.register(registry);
-        let firing_backlog = BacklogGauges::new(leading.clone(), clock.clone());
+        let (leading, clock) = (leading.clone(), clock.clone());
+        let firing_backlog = BacklogGauges::new(leading, clock, upstreams.clone());
         registry.register_collector(Box::new(firing_backlog));
     }
 }

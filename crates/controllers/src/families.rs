@@ -18,6 +18,7 @@ use crate::cron_federated_hpa::CronFederatedHpas;
 use crate::leadership::Leadership;
 use crate::metrics_producer::MetricsProducers;
 use crate::status_writer::WriteMethod;
+use crate::upstream::Upstreams;
 
 /// What a family does besides deciding.
 pub(crate) trait FamilyController: Send + Sync {
@@ -99,8 +100,9 @@ impl Families {
         leading: &Leadership,
         clock: &Clock,
         switch: &Switch,
+        upstreams: &Upstreams,
     ) {
-        MetricsProducers::register(registry, leading, clock, switch);
-        self.rules.register(registry, leading, clock);
+        MetricsProducers::register(registry, leading, clock, switch, upstreams);
+        self.rules.register(registry, leading, clock, upstreams);
     }
 }

@@ -11,6 +11,7 @@
 //! | `policies` | watches the policy kinds |
 //! | `targets` | finds, reads and writes what policies change |
 //! | `status_writer` | writes statuses |
+//! | `upstream` | notices the upstream controllers of the families, to which these are left |
 //! | `leadership` | whether this process leads, and what it knows while it does |
 //! | `not_ready` | counts the objects that need attention, by reason |
 //! | `families` | the families there are, and what each does besides deciding |
@@ -32,4 +33,5 @@ mod reconciler;
 mod status_writer;
 mod targets;
 mod term;
+mod upstream;
 mod work_queue;

@@ -19,6 +19,7 @@ use crate::cluster::{ClusterState, PolicyEntry};
 use crate::families::{Composed, FamilyController, ReportSubject};
 use crate::leadership::Leadership;
 use crate::status_writer::WriteMethod;
+use crate::upstream::Upstreams;
 
 /// The controller side of schedules.
 #[derive(Clone, Default)]
@@ -30,8 +31,10 @@ impl MetricsProducers {
         leading: &Leadership,
         clock: &Clock,
         switch: &Switch,
+        upstreams: &Upstreams,
     ) {
-        let numbers = PublishedNumbers::new(leading.clone(), clock.clone(), switch.clone());
+        let (leading, clock) = (leading.clone(), clock.clone());
+        let numbers = PublishedNumbers::new(leading, clock, switch.clone(), upstreams.clone());
         registry.register_collector(Box::new(numbers));
     }
 }

@@ -21,12 +21,15 @@ use crate::leadership::Leadership;
 use crate::not_ready::NotReady;
 use crate::policies::UnwrittenStatuses;
 use crate::term;
+use crate::upstream::{LeftAlone, Upstreams};
 
 /// What to run, and how.
 #[derive(Clone)]
 pub struct Options {
     /// The families of policies.
     pub families: Vec<Family>,
+    /// Those of them to carry out though their upstream controller runs in the cluster.
+    pub take_over: Vec<Family>,
     /// The lease to hold meanwhile; `None` for a process that runs alone.
     pub lease: Option<LeaseOptions>,
     /// The name of this process.
@@ -66,6 +69,7 @@ pub struct Process {
     families: Families,
     leading: Leadership,
     unwritten: UnwrittenStatuses,
+    upstreams: Upstreams,
 }
 
 impl Process {
@@ -90,9 +94,23 @@ impl Process {
         let switch = Switch::new(options.clock.clone());
         registry.register_collector(Box::new(switch.clone()));
         let families = Families::default();
-        families.register(registry, &leading, &options.clock, &switch);
-        let unwritten = UnwrittenStatuses::default();
-        Process { client, options, health, metrics, budget, switch, families, leading, unwritten }
+        let upstreams = Upstreams::of(&options.families, &options.take_over);
+        let left_alone = LeftAlone::new(&options.families, upstreams.clone(), leading.clone());
+        registry.register_collector(Box::new(left_alone));
+        let (clock, unwritten) = (&options.clock, UnwrittenStatuses::default());
+        families.register(registry, &leading, clock, &switch, &upstreams);
+        Process {
+            client,
+            options,
+            health,
+            metrics,
+            budget,
+            switch,
+            families,
+            leading,
+            unwritten,
+            upstreams,
+        }
     }
 
     /// Runs until the token is cancelled; then finishes work in progress and releases the lease.
@@ -150,6 +168,7 @@ impl Process {
             families: self.families.clone(),
             leading: self.leading.clone(),
             unwritten: self.unwritten.clone(),
+            upstreams: self.upstreams.clone(),
         };
         term.run(end).await;
         (!end.is_cancelled()).then(|| begun.elapsed())
@@ -199,6 +218,7 @@ mod tests {
         });
         let options = Options {
             families: vec![Family::CronScaling],
+            take_over: Vec::new(),
             lease: None,
             identity: "us".to_owned(),
             limits: WriteLimits::default(),

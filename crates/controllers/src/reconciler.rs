@@ -21,6 +21,7 @@ use crate::cluster::{Cluster, ClusterState, PolicyEntry, SpecRevision};
 use crate::families::{Families, ReportSubject};
 use crate::targets::{ObservedTarget, TargetError, Targets};
 use crate::work_queue::WorkQueue;
+use crate::upstream::Upstreams;
 
 /// A blocked target that is not watched is checked again after about this long.
 const RECHECK_INTERVAL: SignedDuration = SignedDuration::from_secs(60);
@@ -34,6 +35,7 @@ pub(crate) struct Reconciler {
     pub(crate) events: EventLog,
     pub(crate) clock: Clock,
     pub(crate) switch: Switch,
+    pub(crate) upstreams: Upstreams,
 }
 
 /// The object of a turn, as it was when the turn began.
@@ -65,6 +67,11 @@ impl Reconciler {
     /// Runs the turn of one policy; returns when it wants the next one.
     pub(crate) async fn take_turn(&self, policy: &PolicyName) -> Option<Timestamp> {
         let about = self.about(policy)?;
+        if self.is_left_alone(policy) {
+            // When it is not any more, everybody gets a turn.
+            self.statuses.wake(policy);
+            return None;
+        }
         let stop_state = self.switch.stop_state();
         let skipped = self.skip_stopped(policy, &about, stop_state);
         if stop_state == StopState::Stopped
@@ -90,6 +97,7 @@ impl Reconciler {
         let still_wanted = || {
             stop_state != StopState::Stopped
                 && self.switch.stop_state() == stop_state
+                && !self.is_left_alone(policy)
                 && self.is_still_wanted(policy, &about, open.deadline())
         };
         let applied = self.apply(&about, &open, &over, unknown.as_ref(), &still_wanted).await;
@@ -129,6 +137,11 @@ impl Reconciler {
         self.report(policy, about, &turn, None);
         self.statuses.wake(policy);
         Some(turn)
+    }
+
+    /// Whether another controller carries out policies of its family.
+    fn is_left_alone(&self, policy: &PolicyName) -> bool {
+        self.upstreams.running(policy.family).is_some()
     }
 
     fn report(

@@ -31,6 +31,7 @@ use crate::reconciler::Reconciler;
 use crate::status_writer::{StatusUpdate, StatusWriter, WriteResult};
 use crate::targets::Targets;
 use crate::work_queue::WorkQueue;
+use crate::upstream::{self, Upstream, Upstreams};
 
 /// How many turns may run at once. Most of a turn is waiting for the API server, and concurrent
 /// requests are limited elsewhere.
@@ -54,6 +55,7 @@ pub(crate) struct Term {
     pub(crate) families: Families,
     pub(crate) leading: Leadership,
     pub(crate) unwritten: UnwrittenStatuses,
+    pub(crate) upstreams: Upstreams,
 }
 
 /// The state that all parts of a term share.
@@ -76,6 +78,14 @@ impl Term {
         let shared = Arc::new(shared);
         let mut event_writer = JoinSet::new();
         event_writer.spawn(writing_events);
+        let mut looked = self.look_for_upstreams(&shared, &mut following);
+        self.health.set_waiting_for("a first look at which other controllers run");
+        let mut lookers = [("looking for upstream controllers", &mut following)];
+        tokio::select! {
+            _ = looked.wait_for(|is_over| *is_over) => {}
+            who = first_to_stop(&mut lookers) => return self.restart_term(who),
+            () = end.cancelled() => return,
+        }
         for (kind, listed) in self.follow_policies(&shared, &mut following) {
             let mut followers = [("watching policies", &mut following)];
             tokio::select! {
@@ -162,11 +172,35 @@ impl Term {
             events: events.clone(),
             clock: clock.clone(),
             switch: self.switch.clone(),
+            upstreams: self.upstreams.clone(),
         };
         let writing = StatusWriter::new(writer, clock, self.options.seed);
         let families = self.families.clone();
         let shared = Shared { cluster, turns, statuses, writing, families, events, reconciler };
         (shared, writing_events.run())
+    }
+
+    /// Looks for upstream controllers from now on. Whether the first look is over.
+    fn look_for_upstreams(
+        &self,
+        shared: &Shared,
+        following: &mut JoinSet<()>,
+    ) -> watch::Receiver<bool> {
+        let (first, looked) = watch::channel(false);
+        let cluster = Arc::clone(&shared.cluster);
+        let queues = [Arc::clone(&shared.turns), Arc::clone(&shared.statuses)];
+        let changed = move |family| {
+            let mut state = cluster.lock();
+            for (policy, entry) in state.policies.iter_mut().filter(|(it, _)| it.family == family) {
+                entry.is_left_alone = false;
+                for queue in &queues {
+                    queue.wake(policy);
+                }
+            }
+        };
+        let (client, clock) = (self.client.clone(), self.options.clock.clone());
+        following.spawn(self.upstreams.clone().watch(client, clock, first, changed));
+        looked
     }
 
     fn follow_policies(
@@ -263,29 +297,47 @@ impl Shared {
     /// retry, if that failed.
     async fn write_status(&self, policy: &PolicyName) -> Option<Timestamp> {
         // What has happened meanwhile is written at once.
-        while let Some((record, news)) = self.composed(policy) {
+        loop {
+            let upstream = self.reconciler.upstreams.running(policy.family);
+            let is_left_alone = upstream.is_some();
+            let (record, news) = self.composed(policy, upstream)?;
             match self.writing.write(&self.cluster, policy, record).await {
-                WriteResult::Saved => self.report(policy, &news),
+                WriteResult::Saved => {
+                    if let Some(entry) = self.cluster.lock().policies.get_mut(policy) {
+                        entry.is_left_alone = is_left_alone;
+                    }
+                    self.report(policy, &news);
+                }
                 WriteResult::Failed { again } => return again,
             }
         }
-        None
     }
 
     /// The status that the object should have, with the new conditions; `None` if the API server
     /// already has it, or if nothing is known of the object yet.
-    fn composed(&self, policy: &PolicyName) -> Option<(StatusUpdate, Vec<ConditionState>)> {
+    fn composed(
+        &self,
+        policy: &PolicyName,
+        upstream: Option<Upstream>,
+    ) -> Option<(StatusUpdate, Vec<ConditionState>)> {
         let now = self.reconciler.clock.now();
         let mut state = self.cluster.lock();
         let entry = state.policies.get(policy)?;
         let family = self.families.of(policy.family);
-        let composed = family.compose(&state, &policy.identity, entry, now);
+        let composed = match upstream {
+            Some(upstream) => upstream::composed(policy.family, upstream, entry, now),
+            None => family.compose(&state, &policy.identity, entry, now),
+        };
+        // That it is left alone is said once, and not fought over with whoever carries it out.
+        let is_said = upstream.is_some() && entry.is_left_alone;
         let not_ready = composed.as_ref().and_then(Composed::why_not_ready);
-        let composed = composed.filter(|it| !entry.recorded.is(&it.status));
+        let composed = composed.filter(|it| !is_said && !entry.recorded.is(&it.status));
         let entry = state.policies.get_mut(policy)?;
         entry.not_ready = not_ready;
         let Some(composed) = composed else {
-            (entry.is_written, entry.failures) = (true, None);
+            // What was done before it was left alone may still be to be recorded.
+            entry.is_written |= upstream.is_none();
+            entry.failures = None;
             return None;
         };
         let news = entry.recorded.news(&composed.condition_states).into_iter().cloned().collect();

@@ -33,7 +33,11 @@ struct Running {
 
 impl Running {
     fn begin() -> Self {
-        let stub = Stub::new();
+        Self::begin_beside(Stub::new(), &[])
+    }
+
+    /// The same on an API server that has something already, with these families taken over.
+    fn begin_beside(stub: Stub, take_over: &[Family]) -> Self {
         stub.serve(Kind::new(objects::KARMADA, "CronFederatedHPA", "cronfederatedhpas"));
         let mut target = objects::deployment("shop", 1);
         target["metadata"]["namespace"] = json!("default");
@@ -46,6 +50,7 @@ impl Running {
         let [namespace, name, identity] = ["default", "almanac", "us"].map(str::to_owned);
         let options = Options {
             families: vec![Family::CronScaling],
+            take_over: take_over.to_vec(),
             lease: Some(LeaseOptions::new(namespace, name, identity)),
             identity: "us".to_owned(),
             limits: WriteLimits::default(),
@@ -76,6 +81,27 @@ impl Running {
         let ended = timeout(Duration::from_secs(15), self.process).await;
         ended.expect("it ends in time").expect("it does not panic");
     }
+}
+
+/// Has Karmada's controllers renew their lease now, or let go of it.
+fn renew_karmada(stub: &Stub, holder: &str, now: Timestamp) {
+    stub.put(json!({
+        "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
+        "metadata": { "namespace": "karmada-system", "name": "karmada-controller-manager" },
+        "spec": { "holderIdentity": holder, "renewTime": format!("{now:.6}") },
+    }));
+}
+
+fn replicas(stub: &Stub) -> Value {
+    stub.object("deployments", "default", "shop").expect("it is there")["spec"]["replicas"].clone()
+}
+
+/// Whether the policy is ready, and the reason and the message for that.
+fn ready(stub: &Stub) -> [Value; 3] {
+    let policy = stub.object("cronfederatedhpas", "default", "shop").expect("it is there");
+    let conditions = policy["status"]["conditions"].as_array().cloned().unwrap_or_default();
+    let ready = conditions.into_iter().find(|it| it["type"] == "Ready").unwrap_or_default();
+    ["status", "reason", "message"].map(|field| ready[field].clone())
 }
 
 fn recorded(stub: &Stub) -> [usize; 2] {
@@ -135,5 +161,56 @@ async fn an_undone_value_is_reported_once() {
         asked.method == Method::POST && asked.body["reason"] == "UndoneByAnotherWriter"
     });
     assert_eq!(warnings.len(), 1, "{warnings:#?}");
+    running.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn policies_are_left_to_their_upstream_controller_for_as_long_as_it_runs() {
+    let (stub, begin): (_, Timestamp) = (Stub::new(), almanac_fixtures::at(BEGIN));
+    renew_karmada(&stub, "karmada", begin);
+    let running = Running::begin_beside(stub.clone(), &[]);
+    for elapsed in (10..=90).step_by(10) {
+        seconds(10).await;
+        renew_karmada(&stub, "karmada", begin + SignedDuration::from_secs(elapsed));
+    }
+    assert_eq!((replicas(&stub), running.recorded()), (json!(1), [0, 0]));
+    let [status, reason, message] = ready(&stub);
+    assert_eq!([status, reason], ["False", "UpstreamController"]);
+    let message = message.as_str().expect("it is text").to_owned();
+    assert!(message.contains("Karmada") && message.contains("--take-over=cron-federated-hpa"));
+    // Whoever carries them out may write over it, and is not fought.
+    stub.change("cronfederatedhpas", "default", "shop", &json!({ "status": { "conditions": [] } }));
+    seconds(1).await;
+    let told = stub.requests_where(|asked| asked.is_write() && asked.path.ends_with("/shop/status"));
+    assert_eq!(told.len(), 1, "{told:#?}");
+    // It lets go of its lease, and the firing is not too late yet.
+    renew_karmada(&stub, "", begin + SignedDuration::from_secs(100));
+    seconds(35).await;
+    assert_eq!((replicas(&stub), running.recorded()), (json!(3), [1, 0]));
+    assert_eq!(ready(&stub)[0], "True");
+    running.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_upstream_controller_that_comes_later_finds_everything_left_to_it() {
+    let running = Running::begin();
+    // The rule has fired.
+    seconds(40).await;
+    assert_eq!(ready(&running.stub)[0], "True");
+    let now = almanac_fixtures::at(BEGIN) + SignedDuration::from_secs(40);
+    renew_karmada(&running.stub, "karmada", now);
+    seconds(31).await;
+    assert_eq!(ready(&running.stub)[1], "UpstreamController");
+    assert_eq!(running.recorded(), [1, 0], "its history stays");
+    running.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn policies_that_are_taken_over_are_carried_out_beside_their_upstream_controller() {
+    let stub = Stub::new();
+    renew_karmada(&stub, "karmada", almanac_fixtures::at(BEGIN));
+    let running = Running::begin_beside(stub.clone(), &[Family::CronScaling]);
+    seconds(40).await;
+    assert_eq!((replicas(&stub), running.recorded()), (json!(3), [1, 0]));
     running.end().await;
 }

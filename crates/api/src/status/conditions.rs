@@ -57,6 +57,8 @@ pub enum ConditionReason {
     ScheduleInvalid,
     /// A part of the design that is not supported.
     Unsupported,
+    /// The upstream controller of its kind runs in the cluster, and carries it out.
+    UpstreamController,
 }
 
 impl ConditionType {
@@ -89,6 +91,7 @@ impl ConditionReason {
             Self::Scheduled => "Scheduled",
             Self::ScheduleInvalid => "ScheduleInvalid",
             Self::Unsupported => "Unsupported",
+            Self::UpstreamController => "UpstreamController",
         }
     }
 }

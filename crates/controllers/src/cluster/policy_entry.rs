@@ -32,6 +32,8 @@ pub(crate) struct PolicyEntry {
     pub(crate) recorded: StatusSnapshot,
     /// Whether its whole memory is in that status.
     pub(crate) is_written: bool,
+    /// Whether its status has been told that it is left to another controller, which may write over that.
+    pub(crate) is_left_alone: bool,
     /// The backoff of failed status writes since the last success.
     pub(crate) failures: Option<Box<Backoff>>,
 }
@@ -89,6 +91,7 @@ impl PolicyEntry {
             not_ready: None,
             recorded: StatusSnapshot::of(&object.data["status"]),
             is_written: true,
+            is_left_alone: false,
             failures: None,
         }
     }

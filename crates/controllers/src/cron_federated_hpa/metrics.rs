@@ -1,5 +1,6 @@
 //! Metrics about cron rules.
 
+use almanac_engine::Family;
 use almanac_engine::cron_scaling::{Ending, FiringBacklog, Recorded, firing_backlog};
 use almanac_shell::clock::Clock;
 use jiff::Timestamp;
@@ -12,6 +13,7 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
 use crate::leadership::Leadership;
+use crate::upstream::Upstreams;
 
 /// How often rules fired, and how late.
 #[derive(Clone, Debug)]
@@ -99,18 +101,23 @@ impl CronMetrics {
 pub(super) struct BacklogGauges {
     leading: Leadership,
     clock: Clock,
+    upstreams: Upstreams,
 }
 
 impl BacklogGauges {
-    pub(super) fn new(leading: Leadership, clock: Clock) -> Self {
-        Self { leading, clock }
+    pub(super) fn new(leading: Leadership, clock: Clock, upstreams: Upstreams) -> Self {
+        Self { leading, clock, upstreams }
     }
 }
 
 impl Collector for BacklogGauges {
     fn encode(&self, mut encoder: DescriptorEncoder) -> Result<(), std::fmt::Error> {
         let Some(cluster) = self.leading.cluster() else { return Ok(()) };
-        let firing_backlog = firing_backlog(&cluster.lock().world, self.clock.now());
+        // What is left to another controller waits for nothing here.
+        let firing_backlog = match self.upstreams.running(Family::CronScaling) {
+            Some(_) => FiringBacklog::default(),
+            None => firing_backlog(&cluster.lock().world, self.clock.now()),
+        };
         for (name, help, value) in gauges(firing_backlog) {
             // Exported even without a value, so that it can be found.
             let series = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
@@ -212,8 +219,8 @@ mod tests {
         let mut registry = Registry::default();
         let (leading, cluster) = (Leadership::default(), Arc::new(Cluster::default()));
         leading.begin(Fence::open(), cluster);
-        let clock = Clock::from_fn(|| Timestamp::UNIX_EPOCH);
-        registry.register_collector(Box::new(BacklogGauges::new(leading, clock)));
+        let (clock, upstreams) = (Clock::from_fn(|| Timestamp::UNIX_EPOCH), Upstreams::default());
+        registry.register_collector(Box::new(BacklogGauges::new(leading, clock, upstreams)));
         let mut text = String::new();
         prometheus_client::encoding::text::encode(&mut text, &registry).expect("it is text");
         let name = "almanac_cron_oldest_overdue_firing_timestamp_seconds";

@@ -1,9 +1,9 @@
 //! The numbers of all schedules, evaluated at the time of the scrape.
 //!
 //! Only the leader exports them: the same series from two replicas would count twice. While everything is
-//! stopped, there are none.
+//! stopped, or schedules are left to their upstream controller, there are none.
 
-use almanac_engine::{Identity, scheduled_capacity};
+use almanac_engine::{Family, Identity, scheduled_capacity};
 use almanac_shell::clock::Clock;
 use almanac_shell::lease::Switch;
 use prometheus_client::collector::Collector;
@@ -11,6 +11,7 @@ use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric as _};
 use prometheus_client::metrics::gauge::ConstGauge;
 
 use crate::leadership::Leadership;
+use crate::upstream::Upstreams;
 
 /// The series of all schedules.
 #[derive(Debug)]
@@ -18,20 +19,27 @@ pub(crate) struct PublishedNumbers {
     leading: Leadership,
     clock: Clock,
     switch: Switch,
+    upstreams: Upstreams,
 }
 
 /// The name the design gives the series, and the one its first releases gave it.
 const NAMES: [&str; 2] = ["karpenter_scheduled_capacity", "karpenter_scheduled_replicas_value"];
 
 impl PublishedNumbers {
-    pub(crate) fn new(leading: Leadership, clock: Clock, switch: Switch) -> Self {
-        Self { leading, clock, switch }
+    pub(crate) fn new(
+        leading: Leadership,
+        clock: Clock,
+        switch: Switch,
+        upstreams: Upstreams,
+    ) -> Self {
+        Self { leading, clock, switch, upstreams }
     }
 
     fn numbers(&self) -> Vec<(Identity, u32)> {
         let Some(cluster) = self.leading.cluster() else { return Vec::new() };
         // An autoscaler without a number leaves its target alone.
-        if self.switch.is_stopped() {
+        let is_left_alone = self.upstreams.running(Family::ScheduledCapacity).is_some();
+        if self.switch.is_stopped() || is_left_alone {
             return Vec::new();
         }
         let now = self.clock.now();
@@ -72,7 +80,6 @@ mod tests {
 
     use almanac_api::checking::{CheckContext, check_json};
     use almanac_api::kinds::Kind;
-    use almanac_engine::Family;
     use almanac_shell::lease::Fence;
     use jiff::Timestamp;
     use serde_json::json;
@@ -94,7 +101,8 @@ mod tests {
         cluster.lock().world.upsert(nodes.clone(), slim);
         let clock = Clock::from_fn(|| Timestamp::UNIX_EPOCH);
         let (leading, switch) = (Leadership::default(), Switch::new(clock.clone()));
-        let published = PublishedNumbers::new(leading.clone(), clock, switch.clone());
+        let upstreams = Upstreams::default();
+        let published = PublishedNumbers::new(leading.clone(), clock, switch.clone(), upstreams);
         assert_eq!(published.numbers(), []);
         leading.begin(fence.clone(), cluster);
         assert_eq!(published.numbers(), [(nodes.clone(), 2)]);

@@ -23,6 +23,7 @@ use crate::families::Families;
 use crate::policies::{PolicyFollower, UnwrittenStatuses, WorkQueues};
 use crate::targets::Targets;
 use crate::work_queue::WorkQueue;
+use crate::upstream::Upstreams;
 
 /// A clock that shows the seconds that were last set.
 #[derive(Clone)]
@@ -102,6 +103,7 @@ impl Stage {
             events,
             clock,
             switch: switch.clone(),
+            upstreams: Upstreams::default(),
         };
         Self { shown, cluster, budget, follower, switch, controller }
     }

@@ -1,0 +1,67 @@
+//! Beside an upstream controller, on a real API server and with the rights of the manifests: its policies are
+//! left alone until it lets go of its lease.
+
+mod harbour;
+mod manifests;
+mod running;
+
+use almanac_harness::{ControlPlaneOptions, FaultProxy, Kubectl, TestResult, on_own_control_plane};
+use anyhow::ensure;
+use harbour::{HARBOUR, create, cron, metrics_producer, prepare, workload};
+use jiff::{SignedDuration, Timestamp};
+use manifests::{NAMESPACE, arguments_of_the_deployment, await_value, get};
+use running::{ROOT, await_metric, start};
+use serde_json::json;
+
+/// The lease of Karmada's controllers, as if they had just renewed it.
+async fn karmada_holds_its_lease(kubectl: &Kubectl) -> TestResult {
+    kubectl.run(&["create", "namespace", "karmada-system"]).await?;
+    let lease = json!({
+        "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
+        "metadata": {"namespace": "karmada-system", "name": "karmada-controller-manager"},
+        "spec": {
+            "holderIdentity": "karmada-0", "leaseDurationSeconds": 15,
+            "renewTime": format!("{:.6}", Timestamp::now()),
+        },
+    });
+    kubectl.run_with_input(&["create", "-f", "-"], &lease.to_string()).await?;
+    Ok(())
+}
+
+#[test]
+fn policies_are_left_to_karmada_while_it_holds_its_lease() -> TestResult {
+    on_own_control_plane(&ControlPlaneOptions::api_only(), async |test| {
+        let kubectl = test.kubectl().await?;
+        prepare(&kubectl).await?;
+        kubectl.run(&["apply", "-f", &format!("{ROOT}/deploy")]).await?;
+        let target = workload("web", "apps/v1", "Deployment");
+        let policy = cron("web", "apps/v1", "Deployment", &json!({"targetReplicas": 4}));
+        create(&kubectl, &[target, policy, metrics_producer("hours")]).await?;
+        karmada_holds_its_lease(&kubectl).await?;
+        let account = test.service_account(NAMESPACE, "almanac").await?;
+        let proxy = FaultProxy::start(account.client().await?)?;
+        let arguments = arguments_of_the_deployment(&kubectl).await?;
+        let controller = start(&arguments, &proxy.kubeconfig(), SignedDuration::from_secs(3))?;
+
+        let policy = ["-n", HARBOUR, "cronfederatedhpa", "web"];
+        let [status, reason] = ["status", "reason"].map(|it| format!("/status/conditions/1/{it}"));
+        await_value(&kubectl, &policy, &reason, &json!("UpstreamController")).await?;
+        await_metric(&controller, "almanac_left_alone{kind=\"cronfederatedhpas\"} 1").await?;
+        await_metric(&controller, "almanac_left_alone{kind=\"metricsproducers\"} 0").await?;
+        // The other kind goes on, which also tells that the boundary is over.
+        let published = "/status/scheduledCapacity/currentValue";
+        let producer = ["-n", HARBOUR, "metricsproducer", "hours"];
+        await_value(&kubectl, &producer, published, &json!(7)).await?;
+        let web = ["-n", HARBOUR, "deployment", "web"];
+        let replicas = get(&kubectl, &web).await?["spec"]["replicas"].clone();
+        ensure!(replicas == json!(1), "it has {replicas} replicas");
+
+        let lease = ["-n", "karmada-system", "lease", "karmada-controller-manager"];
+        kubectl.run(&[&["delete"][..], &lease].concat()).await?;
+        await_value(&kubectl, &web, "/spec/replicas", &json!(4)).await?;
+        await_value(&kubectl, &policy, &status, &json!("True")).await?;
+        await_metric(&controller, "almanac_left_alone{kind=\"cronfederatedhpas\"} 0").await?;
+        ensure!(controller.stop().await?.success(), "it did not end well");
+        Ok(())
+    })
+}

@@ -1,0 +1,225 @@
+//! The upstream controllers of the families: while one runs in the cluster, its family is left to it, unless
+//! the process was told to take it over. Two writers on one object are worse than none.
+//!
+//! A controller runs as long as its lease is renewed, which is observed: the clocks of two machines are not
+//! compared, except to tell a lease that was left behind long ago. Being left alone means that no turn is taken,
+//! no number is published, and the status only says so; whoever does these things asks [`Upstreams`].
+
+mod report;
+mod sightings;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use almanac_engine::Family;
+use almanac_shell::clock::Clock;
+use almanac_shell::writer::summarize;
+use k8s_openapi::api::coordination::v1::Lease;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::api::ListParams;
+use kube::{Api, Client};
+use tokio::sync::watch;
+use tokio::time::timeout;
+
+pub(crate) use report::{LeftAlone, composed};
+use sightings::Sightings;
+
+/// The controller that a family comes from, and how it is recognised where it runs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Upstream {
+    /// What people call it.
+    pub(crate) name: &'static str,
+    /// The name of its lease, in whichever namespace.
+    lease: &'static str,
+    /// A definition that has to be there as its project generates it, where the lease alone does not tell.
+    definition: Option<&'static str>,
+}
+
+/// What controller-gen, which generates the definitions of all these projects, puts on each. Ours have no such
+/// annotation.
+const GENERATED: &str = "controller-gen.kubebuilder.io/version";
+
+/// How each family's upstream is recognised. All names are those in the sources of these projects:
+///
+/// | family | upstream | marks | found in |
+/// |---|---|---|---|
+/// | scheduled capacity | Karpenter 0.1 | the Lease `karpenter-leader-election`, and its definition of `MetricsProducer`: later Karpenters have a lease of the same name, and no such kind | `cmd/controller/main.go` and `config/crd/bases` of aws/karpenter-provider-aws, before 0.2 |
+/// | cron scaling | Karmada | the Lease `karmada-controller-manager` | `cmd/controller-manager/app/options/options.go` of karmada-io/karmada |
+///
+/// Those of the other designs, for when they come: the autoscaler of scheduled capacity has the lease above and
+/// the definition `horizontalautoscalers.autoscaling.karpenter.sh`; Open Cluster Management's placement
+/// controller has the Lease `placement-lock` (`pkg/cmd/hub/placement.go` of open-cluster-management-io/ocm names
+/// the component, and openshift/library-go adds `-lock`). Volcano's agent and the scheduler plugin of
+/// `ResourcePolicy` have no lease of their own: one is a `DaemonSet`, the other a part of kube-scheduler.
+fn upstream_of(family: Family) -> Upstream {
+    match family {
+        Family::ScheduledCapacity => Upstream {
+            name: "Karpenter",
+            lease: "karpenter-leader-election",
+            definition: Some("metricsproducers.autoscaling.karpenter.sh"),
+        },
+        Family::CronScaling => {
+            Upstream { name: "Karmada", lease: "karmada-controller-manager", definition: None }
+        }
+    }
+}
+
+/// A controller that is installed later is noticed within this time.
+const LOOKS_EVERY: Duration = Duration::from_secs(30);
+
+/// The first look is what a term waits for, so it is tried again sooner.
+const TRIES_AGAIN_AFTER: Duration = Duration::from_secs(1);
+
+/// An answer that takes longer is not waited for.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Which upstream controllers run. Copies are the same one.
+#[derive(Clone, Default)]
+pub(crate) struct Upstreams {
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Default)]
+struct State {
+    /// The families that are asked about. Those that were taken over are not.
+    sightings: BTreeMap<Family, Sightings>,
+    running: BTreeSet<Family>,
+    /// What may not be looked at, and was complained of.
+    forbidden: BTreeSet<Family>,
+}
+
+impl Upstreams {
+    /// Those of the families, but for those to take over.
+    pub(crate) fn of(families: &[Family], taken_over: &[Family]) -> Self {
+        let looked_for = families.iter().filter(|family| !taken_over.contains(family));
+        let sightings = looked_for.map(|family| (*family, Sightings::default())).collect();
+        let state = State { sightings, ..State::default() };
+        Self { state: Arc::new(Mutex::new(state)) }
+    }
+
+    /// The controller to which a family is left, if one runs.
+    pub(crate) fn running(&self, family: Family) -> Option<Upstream> {
+        self.lock().running.contains(&family).then(|| upstream_of(family))
+    }
+
+    /// Looks again and again, and says when the first look is over. `changed` is told of each family that
+    /// is left alone from now on, or is not any more.
+    pub(crate) async fn watch(
+        self,
+        client: Client,
+        clock: Clock,
+        first: watch::Sender<bool>,
+        changed: impl Fn(Family) + Send,
+    ) {
+        let families: Vec<Family> = self.lock().sightings.keys().copied().collect();
+        loop {
+            let mut pause = LOOKS_EVERY;
+            for family in &families {
+                match look(&client, upstream_of(*family)).await {
+                    Ok(leases) => {
+                        if self.note(*family, &leases, &clock) {
+                            changed(*family);
+                        }
+                    }
+                    Err(Unseen::Forbidden(why)) => {
+                        self.complain(*family, &why);
+                        if self.note(*family, &[], &clock) {
+                            changed(*family);
+                        }
+                    }
+                    // What was known still counts; at first nothing is.
+                    Err(Unseen::Unknown(error)) if *first.borrow() => {
+                        tracing::debug!(error, "failed to look for an upstream controller");
+                    }
+                    Err(Unseen::Unknown(error)) => {
+                        tracing::warn!(error, "failed to look for an upstream controller");
+                        pause = TRIES_AGAIN_AFTER;
+                    }
+                }
+            }
+            if pause == LOOKS_EVERY {
+                first.send_replace(true);
+            }
+            tokio::time::sleep(pause).await;
+        }
+    }
+
+    /// Notes what was seen; whether that changes who carries out the family.
+    fn note(&self, family: Family, leases: &[Lease], clock: &Clock) -> bool {
+        let mut state = self.lock();
+        let now = clock.now().saturating_sub(clock.ahead()).unwrap_or_else(|_| clock.now());
+        let Some(sightings) = state.sightings.get_mut(&family) else { return false };
+        let runs = sightings.note(leases, now);
+        let upstream = upstream_of(family);
+        let changes =
+            if runs { state.running.insert(family) } else { state.running.remove(&family) };
+        let (name, kind) = (upstream.name, report::flag_value(family));
+        match (changes, runs) {
+            (true, true) => tracing::warn!(
+                upstream = name,
+                lease = upstream.lease,
+                "{name} runs in this cluster: leaving {kind} to it; --take-over={kind} overrides this"
+            ),
+            (true, false) => tracing::info!(
+                upstream = name,
+                "{name} does not run in this cluster any more: carrying out {kind}"
+            ),
+            (false, _) => {}
+        }
+        changes
+    }
+
+    fn complain(&self, family: Family, why: &str) {
+        if self.lock().forbidden.insert(family) {
+            let kind = report::flag_value(family);
+            tracing::warn!(
+                error = why,
+                "failed to look whether {} runs in this cluster; carrying out {kind} as if it did not",
+                upstream_of(family).name
+            );
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Why it is not known whether a controller runs.
+enum Unseen {
+    /// A right is missing.
+    Forbidden(String),
+    /// It may pass.
+    Unknown(String),
+}
+
+impl From<kube::Error> for Unseen {
+    fn from(error: kube::Error) -> Self {
+        let is_forbidden = matches!(&error, kube::Error::Api(status) if status.code == 403);
+        let why = summarize(&error);
+        if is_forbidden { Self::Forbidden(why) } else { Self::Unknown(why) }
+    }
+}
+
+/// The leases that a controller may have; none where its definition is needed and not there.
+async fn look(client: &Client, upstream: Upstream) -> Result<Vec<Lease>, Unseen> {
+    let looked = async {
+        if let Some(name) = upstream.definition {
+            let definitions = Api::<CustomResourceDefinition>::all(client.clone());
+            let definition = definitions.get_metadata_opt(name).await?;
+            let annotations = definition.and_then(|it| it.metadata.annotations);
+            if !annotations.is_some_and(|it| it.contains_key(GENERATED)) {
+                return Ok(Vec::new());
+            }
+        }
+        let named = ListParams::default().fields(&format!("metadata.name={}", upstream.lease));
+        let leases = Api::<Lease>::all(client.clone()).list(&named).await?.items;
+        let is_named = |lease: &Lease| lease.metadata.name.as_deref() == Some(upstream.lease);
+        Ok(leases.into_iter().filter(is_named).collect())
+    };
+    let unanswered = |_| Unseen::Unknown("no answer in time".to_owned());
+    timeout(REQUEST_TIMEOUT, looked).await.map_err(unanswered)?
+}

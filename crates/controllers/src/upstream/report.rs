@@ -1,0 +1,93 @@
+//! How it is said that a family is left to its upstream controller: in the objects' statuses, and as a metric.
+
+use almanac_api::kinds::Kind;
+use almanac_api::status::conditions::{ConditionReason, ConditionType, ConditionState, conditions};
+use almanac_engine::Family;
+use jiff::Timestamp;
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric as _};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::gauge::ConstGauge;
+use serde_json::json;
+use serde_json::value::to_raw_value;
+
+use super::{Upstream, Upstreams};
+use crate::cluster::PolicyEntry;
+use crate::families::Composed;
+use crate::leadership::Leadership;
+use crate::status_writer::WriteMethod;
+
+/// What a family is called on the command line.
+pub(super) fn flag_value(family: Family) -> &'static str {
+    match family {
+        Family::ScheduledCapacity => "metrics-producer",
+        Family::CronScaling => "cron-federated-hpa",
+    }
+}
+
+/// The status of an object that is left alone: its conditions say so, and the rest is its controller's.
+pub(crate) fn composed(
+    family: Family,
+    upstream: Upstream,
+    entry: &PolicyEntry,
+    now: Timestamp,
+) -> Option<Composed> {
+    let (name, lease, kind) = (upstream.name, upstream.lease, flag_value(family));
+    let message = format!(
+        "left alone: {name} runs in this cluster (it holds the lease {lease}) and carries out objects of this \
+         kind; stop it, or start Almanac with --take-over={kind}"
+    );
+    let condition_states = [ConditionType::Active, ConditionType::Ready].map(|about| ConditionState {
+        about,
+        holds: false,
+        reason: ConditionReason::UpstreamController,
+        message: message.clone(),
+    });
+    let generation = entry.revision.generation();
+    let conditions = conditions(&entry.recorded.conditions(), &condition_states, generation, now);
+    // Applied, they would be refused where the definition, not being ours, has no conditions.
+    let status = json!({ "conditions": conditions });
+    let patch = to_raw_value(&status).ok()?;
+    let (condition_states, method) =
+        (condition_states.to_vec(), WriteMethod::MergePatch(patch));
+    Some(Composed { status, condition_states, method })
+}
+
+/// Whether the policies of a kind are left to their upstream controller.
+#[derive(Debug)]
+pub(crate) struct LeftAlone {
+    families: Vec<Family>,
+    upstreams: Upstreams,
+    leading: Leadership,
+}
+
+impl LeftAlone {
+    pub(crate) fn new(families: &[Family], upstreams: Upstreams, leading: Leadership) -> Self {
+        Self { families: families.to_vec(), upstreams, leading }
+    }
+}
+
+impl Collector for LeftAlone {
+    fn encode(&self, mut encoder: DescriptorEncoder) -> Result<(), std::fmt::Error> {
+        // Whoever does not lead does not look.
+        if self.leading.cluster().is_none() {
+            return Ok(());
+        }
+        let name = "almanac_left_alone";
+        let help =
+            "Whether the policies of a kind are left to their upstream controller (1) or not (0)";
+        let mut series = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
+        for family in &self.families {
+            let kind = Kind::of_family(*family).plural();
+            let is_left = self.upstreams.running(*family).is_some();
+            ConstGauge::new(i64::from(is_left)).encode(series.encode_family(&[("kind", kind)])?)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::fmt::Debug for Upstreams {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "Upstreams running {:?}", self.lock().running)
+    }
+}

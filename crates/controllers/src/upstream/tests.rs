@@ -1,0 +1,200 @@
+//! Which controllers are taken to run, by what a stub of the API has.
+
+use almanac_stub::{Fault, Kind, Stub};
+use http::StatusCode;
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Value, json};
+use tokio::time::{Instant, sleep};
+
+use super::*;
+
+const FAMILIES: [Family; 2] = [Family::ScheduledCapacity, Family::CronScaling];
+
+/// The families of a process that is told of them by a stub, under a clock that goes with the runtime's.
+struct Looking {
+    stub: Stub,
+    begun: (Timestamp, Instant),
+    upstreams: Upstreams,
+    changed: Arc<Mutex<Vec<Family>>>,
+}
+
+impl Looking {
+    fn new() -> Self {
+        Self::taking_over(&[])
+    }
+
+    fn taking_over(taken_over: &[Family]) -> Self {
+        let stub = Stub::new();
+        let definitions = "CustomResourceDefinition";
+        let kind = Kind::new("apiextensions.k8s.io/v1", definitions, "customresourcedefinitions");
+        stub.serve(kind.cluster_scoped());
+        Self {
+            stub,
+            begun: (almanac_fixtures::at("2026-11-20T08:00:00Z"), Instant::now()),
+            upstreams: Upstreams::of(&FAMILIES, taken_over),
+            changed: Arc::default(),
+        }
+    }
+
+    fn now(&self) -> Timestamp {
+        let (begun, since) = self.begun;
+        begun + SignedDuration::try_from(since.elapsed()).expect("it is short")
+    }
+
+    /// Begins to look, and waits for the first look.
+    async fn begin(&self) -> watch::Receiver<bool> {
+        let (first, mut looked) = watch::channel(false);
+        let (begun, changed) = (self.begun, Arc::clone(&self.changed));
+        let clock = Clock::from_fn(move || {
+            begun.0 + SignedDuration::try_from(begun.1.elapsed()).expect("it is short")
+        });
+        let changed = move |family| changed.lock().expect("whole").push(family);
+        tokio::spawn(self.upstreams.clone().watch(self.stub.client(), clock, first, changed));
+        let patience = Duration::from_secs(20);
+        drop(timeout(patience, looked.wait_for(|it| *it)).await);
+        looked
+    }
+
+    /// Has a controller's lease renewed now.
+    fn renew(&self, name: &str, holder: Option<&str>) {
+        self.put_lease(name, holder, self.now());
+    }
+
+    fn put_lease(&self, name: &str, holder: Option<&str>, renewed: Timestamp) {
+        self.stub.put(json!({
+            "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
+            "metadata": {"namespace": "somewhere", "name": name},
+            "spec": {
+                "holderIdentity": holder, "leaseDurationSeconds": 15,
+                "renewTime": format!("{renewed:.6}"),
+            },
+        }));
+    }
+
+    fn define(&self, annotations: &Value) {
+        self.stub.put(json!({
+            "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+            "metadata": {
+                "name": "metricsproducers.autoscaling.karpenter.sh", "annotations": annotations,
+            },
+        }));
+    }
+
+    fn running(&self) -> Vec<Family> {
+        FAMILIES.into_iter().filter(|it| self.upstreams.running(*it).is_some()).collect()
+    }
+}
+
+const KARMADA: &str = "karmada-controller-manager";
+const KARPENTER: &str = "karpenter-leader-election";
+
+#[tokio::test(start_paused = true)]
+async fn a_family_is_left_alone_from_the_first_look_while_its_controller_renews_its_lease() {
+    let looking = Looking::new();
+    looking.renew(KARMADA, Some("karmada"));
+    looking.begin().await;
+    assert_eq!(looking.running(), [Family::CronScaling]);
+    for _ in 0..20 {
+        looking.renew(KARMADA, Some("karmada"));
+        sleep(Duration::from_secs(10)).await;
+        assert_eq!(looking.running(), [Family::CronScaling]);
+    }
+    // It ends without letting go of the lease.
+    sleep(STALE).await;
+    assert_eq!(looking.running(), []);
+    // It is back.
+    looking.renew(KARMADA, Some("karmada"));
+    sleep(A_LOOK).await;
+    assert_eq!(looking.running(), [Family::CronScaling]);
+    // It lets go of the lease.
+    looking.renew(KARMADA, Some(""));
+    sleep(A_LOOK).await;
+    assert_eq!(looking.running(), []);
+    assert_eq!(looking.changed.lock().expect("whole").len(), 4);
+}
+
+/// Longer than until somebody looks again.
+const A_LOOK: Duration = Duration::from_secs(31);
+
+/// Longer than a lease is taken for one that is renewed, and a look.
+const STALE: Duration = Duration::from_secs(91);
+
+#[tokio::test(start_paused = true)]
+async fn a_controller_that_is_installed_later_is_noticed_and_another_lease_is_nobodys() {
+    let looking = Looking::new();
+    looking.renew("another", Some("somebody"));
+    looking.begin().await;
+    assert_eq!(looking.running(), []);
+    looking.renew(KARMADA, Some("karmada"));
+    sleep(A_LOOK).await;
+    assert_eq!(looking.running(), [Family::CronScaling]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lease_that_was_left_behind_keeps_nobody_from_anything() {
+    let looking = Looking::new();
+    let long_ago = looking.now() - SignedDuration::from_hours(24 * 30);
+    looking.put_lease(KARMADA, Some("karmada"), long_ago);
+    looking.begin().await;
+    assert_eq!(looking.running(), []);
+    // If it was only a wrong clock, the next renewal tells.
+    looking.put_lease(KARMADA, Some("karmada"), long_ago + SignedDuration::from_secs(2));
+    sleep(A_LOOK).await;
+    assert_eq!(looking.running(), [Family::CronScaling]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_later_karpenter_is_not_the_one_that_has_schedules() {
+    let looking = Looking::new();
+    looking.renew(KARPENTER, Some("karpenter"));
+    let looked = looking.begin().await;
+    assert_eq!(looking.running(), []);
+    // Ours have no annotation, or what somebody has put there.
+    looking.define(&json!({"example.org/owner": "harbour"}));
+    looking.renew(KARPENTER, Some("karpenter"));
+    sleep(A_LOOK).await;
+    assert_eq!(looking.running(), []);
+    looking.define(&json!({GENERATED: "v0.4.1"}));
+    looking.renew(KARPENTER, Some("karpenter"));
+    sleep(A_LOOK).await;
+    assert_eq!(looking.running(), [Family::ScheduledCapacity]);
+    drop(looked);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_to_be_taken_over_is_taken_over_and_not_even_asked_about() {
+    let looking = Looking::taking_over(&FAMILIES);
+    looking.renew(KARMADA, Some("karmada"));
+    assert!(*looking.begin().await.borrow());
+    assert_eq!(looking.running(), []);
+    assert_eq!(looking.stub.requests_where(|_| true).len(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_the_right_to_look_everything_is_carried_out() {
+    let looking = Looking::new();
+    looking.renew(KARMADA, Some("karmada"));
+    let forbidden = Fault::answer(StatusCode::FORBIDDEN, "leases is forbidden");
+    looking.stub.inject(forbidden.path_contains("/leases").always());
+    assert!(*looking.begin().await.borrow());
+    assert_eq!(looking.running(), []);
+    looking.stub.mend();
+    sleep(A_LOOK).await;
+    assert_eq!(looking.running(), [Family::CronScaling], "the right was granted");
+}
+
+#[tokio::test(start_paused = true)]
+async fn until_it_can_be_looked_the_first_look_is_not_over_and_later_what_is_known_counts() {
+    let looking = Looking::new();
+    looking.renew(KARMADA, Some("karmada"));
+    let failed = || Fault::answer(StatusCode::INTERNAL_SERVER_ERROR, "etcd is gone");
+    looking.stub.inject(failed().path_contains("/leases").always());
+    let mut looked = looking.begin().await;
+    assert!(!*looked.borrow());
+    looking.stub.mend();
+    looked.wait_for(|it| *it).await.expect("it goes on");
+    assert_eq!(looking.running(), [Family::CronScaling]);
+    looking.stub.inject(failed().path_contains("/leases").always());
+    sleep(4 * STALE).await;
+    assert_eq!(looking.running(), [Family::CronScaling]);
+}
