@@ -3,10 +3,11 @@
 //! From text to checked policies: `reading` turns files into trees that know their positions,
 //! `kinds` says which objects are of interest, `objects` are the types and their schemas, `checking`
 //! turns an object into the slim form that the engine decides over (with `slim` for what policies
-//! act on), and whatever is wrong on the way becomes a [`finding::Finding`]. The way back is
-//! `status`: the engine's memory as the object's status.
+//! act on), and whatever is wrong on the way becomes a [`finding::Finding`]. `exempt` is the mark that exempts
+//! an object from all policies. The way back is `status`: the engine's memory as the object's status.
 
 pub mod checking;
+pub mod exempt;
 pub mod finding;
 pub mod kinds;
 mod lenient;

@@ -12,6 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use almanac_api::checking::{CheckContext, CheckedObject, check_json, check_together};
+use almanac_api::exempt::MARK;
 use almanac_api::finding::Finding;
 use almanac_api::kinds::{Kind, Role};
 use almanac_api::reading::{PlacedFinding, Reading, Source, read_objects};
@@ -82,6 +83,8 @@ pub(crate) struct Seen {
     pub(crate) scales: BTreeMap<Identity, Workload>,
     /// What could not be read for lack of permission, as text.
     pub(crate) unseen: BTreeSet<String>,
+    /// The namespaces that bear the mark that exempts what is in them.
+    pub(crate) marked_namespaces: Vec<String>,
 }
 
 impl ClusterArguments {
@@ -122,6 +125,17 @@ impl ClusterArguments {
         let requests = Requests::new(connection, scope);
         let mut seen = Seen::default();
         let listed = list_all(&requests, &mut seen).await?;
+        match requests.marked_namespaces().await? {
+            Answer::Found(marked) => seen.marked_namespaces = marked,
+            Answer::Absent => {}
+            Answer::Forbidden(_) => {
+                let (verb, place) = requests.of_namespaces();
+                seen.unseen.insert(format!(
+                    "whether {place} is marked with {MARK} was not read: missing permission to {verb} \
+                     namespaces"
+                ));
+            }
+        }
         let complete: Vec<Kind> = listed.iter().map(|(kind, _)| *kind).collect();
         let checked = |(kind, objects): (Kind, Vec<DynamicObject>)| {
             objects.into_iter().map(move |object| FetchedObject::check(kind, object, checked_at))

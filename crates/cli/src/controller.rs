@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
+use almanac_api::exempt::EXEMPT_NAMESPACES;
 use almanac_controllers::process::{Options, Process};
 use almanac_engine::Family;
 use almanac_shell::budget::WriteLimits;
@@ -59,6 +60,15 @@ pub(crate) struct ControllerArguments {
     /// The kinds to carry out though their upstream controller runs in the cluster
     #[arg(long, value_name = "KINDS", value_enum, value_delimiter = ',')]
     take_over: Vec<Kind>,
+
+    /// The namespaces in which nothing is carried out
+    #[arg(
+        long,
+        value_name = "NAMES",
+        value_delimiter = ',',
+        default_values = EXEMPT_NAMESPACES
+    )]
+    exempt_namespaces: Vec<String>,
 
     /// Use leader election, so that other replicas can stand by
     #[arg(
@@ -227,6 +237,7 @@ fn options(arguments: &ControllerArguments, connection: &Connection) -> Options 
     families.dedup();
     Options {
         families,
+        exempt_namespaces: arguments.exempt_namespaces.clone(),
         take_over: arguments.take_over.iter().map(|kind| kind.family()).collect(),
         lease,
         identity,

@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use almanac_api::checking::{CheckContext, check_everything};
+use almanac_api::exempt::EXEMPT_NAMESPACES;
 use almanac_api::finding::Severity;
 use almanac_api::reading::{Node, PlacedFinding, ReadObject, Reading};
 use almanac_calendar::Zone;
@@ -47,6 +48,15 @@ pub(crate) struct InputArguments {
     /// Only policies that match this label selector, as with kubectl
     #[arg(short = 'l', long, value_name = "LABELS")]
     selector: Option<String>,
+
+    /// The namespaces in which nothing is carried out, as with `almanac controller`
+    #[arg(
+        long,
+        value_name = "NAMES",
+        value_delimiter = ',',
+        default_values = EXEMPT_NAMESPACES
+    )]
+    exempt_namespaces: Vec<String>,
 
     #[command(flatten)]
     cluster: ClusterArguments,
@@ -95,6 +105,9 @@ impl InputArguments {
         if let Some(selector) = &selector {
             keep_selected(&mut input.findings, &input.reading, selector);
         }
+        for place in &mut input.places {
+            place.exempt(&self.exempt_namespaces);
+        }
         input.selector = selector;
         Ok(input)
     }
@@ -141,6 +154,9 @@ impl Input {
         let Fetched { objects, reading, findings, seen, .. } = fetched;
         let mut place = InputPlace::of(&objects, None);
         place.world.seen_at = Some(now);
+        for namespace in &seen.marked_namespaces {
+            place.mark_namespace(namespace);
+        }
         for (target, workload) in seen.scales {
             place.world.upsert(target, Slim::Workload(workload));
         }

@@ -71,6 +71,7 @@ fn read_permission_is_enough_and_what_could_not_be_read_is_reported() -> TestRes
             rule("autoscaling", &["horizontalpodautoscalers"], &["list"]),
             rule("apps", &["deployments"], &["get"]),
             rule("example.org", &["rollouts/scale"], &["get"]),
+            rule("", &["namespaces"], &["get"]),
         ]);
         allow(&kubectl, "reader", &all).await?;
         let by_admin = answer(&test.plane.kubeconfig(), &QUESTION).await?;
@@ -124,6 +125,8 @@ async fn the_rest_is_assumed(kubectl: &Kubectl, reader: &Path) -> TestResult {
          permission to list horizontalautoscalers.autoscaling.karpenter.sh",
         "no HorizontalPodAutoscaler.autoscaling in namespace default was read: missing permission \
          to list horizontalpodautoscalers.autoscaling",
+        "whether namespace default is marked with almanac.dev/ignore was not read: missing permission to \
+         get namespaces",
     ];
     await_condition("the missing permissions to be reported", PATIENCE, async || {
         let output = almanac(reader, &QUESTION).await?;

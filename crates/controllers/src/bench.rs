@@ -26,8 +26,8 @@ use crate::policies::{PolicyFollower, UnwrittenStatuses, WorkQueues};
 use crate::reconciler::Reconciler;
 use crate::targets::Targets;
 use crate::term::MAX_CONCURRENT_TURNS;
-use crate::work_queue::WorkQueue;
 use crate::upstream::Upstreams;
+use crate::work_queue::WorkQueue;
 
 /// The controllers of `CronFederatedHPA`s in front of an API server.
 pub(crate) struct TestBench {

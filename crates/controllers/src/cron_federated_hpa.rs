@@ -6,11 +6,11 @@
 mod metrics;
 mod report;
 
-use almanac_api::status::conditions::conditions;
+use almanac_api::status::conditions::{conditions, of_exempt};
 use almanac_api::status::cron_federated_hpa::{condition_states, write, write_without_policy};
 use almanac_api::status::replacing_patch;
 use almanac_engine::cron_scaling::Memory;
-use almanac_engine::{Identity, Recorded};
+use almanac_engine::{Exempt, Identity, Recorded};
 use almanac_shell::clock::Clock;
 use almanac_shell::event_log::EventLog;
 use jiff::Timestamp;
@@ -56,8 +56,11 @@ impl FamilyController for CronFederatedHpas {
         let object = state.world.cron_scalings.get(policy)?;
         let checked = object.policy.as_deref();
         let memory = object.memory.as_ref();
-        let condition_states =
-            condition_states(checked, &entry.findings, entry.problem.as_deref(), memory);
+        let target = checked.map(|checked| checked.target.identity());
+        let condition_states = match Exempt::of(&state.world.exempt, policy, target) {
+            Some(exempt) => of_exempt(exempt),
+            None => condition_states(checked, &entry.findings, entry.problem.as_deref(), memory),
+        };
         let generation = entry.revision.generation();
         let conditions =
             conditions(&entry.recorded.conditions(), &condition_states, generation, now);

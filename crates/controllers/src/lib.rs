@@ -14,6 +14,7 @@
 //! | `upstream` | notices the upstream controllers of the families, to which these are left |
 //! | `leadership` | whether this process leads, and what it knows while it does |
 //! | `not_ready` | counts the objects that need attention, by reason |
+//! | `exemptions` | watches which namespaces are exempt |
 //! | `families` | the families there are, and what each does besides deciding |
 //! | `metrics_producer`, `cron_federated_hpa` | one family each: its status, Events and metrics |
 //!
@@ -23,6 +24,7 @@
 mod bench;
 mod cluster;
 mod cron_federated_hpa;
+mod exemptions;
 mod families;
 mod leadership;
 mod metrics_producer;

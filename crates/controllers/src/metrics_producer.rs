@@ -5,9 +5,9 @@
 
 mod published;
 
-use almanac_api::status::conditions::conditions;
+use almanac_api::status::conditions::{conditions, of_exempt};
 use almanac_api::status::metrics_producer::{condition_states, write};
-use almanac_engine::{Identity, Recorded};
+use almanac_engine::{Exempt, Identity, Recorded};
 use almanac_shell::clock::Clock;
 use almanac_shell::event_log::EventLog;
 use almanac_shell::lease::Switch;
@@ -48,11 +48,12 @@ impl FamilyController for MetricsProducers {
         now: Timestamp,
     ) -> Option<Composed> {
         let object = state.world.scheduled_capacities.get(policy);
-        let published = match object.filter(|object| object.policy.is_some()) {
+        let exempt = Exempt::of(&state.world.exempt, policy, None);
+        let published = match object.filter(|object| object.policy.is_some() && exempt.is_none()) {
             Some(object) => Some(object.memory?),
             None => None,
         };
-        let condition_states = condition_states(&entry.findings);
+        let condition_states = exempt.map_or_else(|| condition_states(&entry.findings), of_exempt);
         let generation = entry.revision.generation();
         let conditions =
             conditions(&entry.recorded.conditions(), &condition_states, generation, now);

@@ -8,6 +8,7 @@ mod unwritten;
 use std::sync::Arc;
 
 use almanac_api::checking::{CheckContext, check_json};
+use almanac_api::exempt::is_marked;
 use almanac_api::kinds::Kind;
 use almanac_engine::{Family, PolicyName};
 use almanac_shell::clock::Clock;
@@ -17,6 +18,7 @@ use serde_json::{Map, Value};
 use tokio::sync::watch;
 
 use crate::cluster::{Cluster, ClusterState, PolicyEntry, is_older};
+use crate::exemptions;
 use crate::work_queue::WorkQueue;
 
 pub(crate) use unwritten::UnwrittenStatuses;
@@ -103,6 +105,8 @@ impl PolicyFollower {
             now: self.clock.now(),
             clock_offset: self.clock.ahead(),
         };
+        let is_marked = is_marked(&object.metadata);
+        exemptions::change(&mut state.world, |exempt| exempt.mark(&policy.identity, is_marked));
         let checked = check_json(self.kind, as_json(object), context);
         entry.keep_what_matters(checked.findings);
         let target = |state: &ClusterState| {
@@ -127,6 +131,7 @@ impl PolicyFollower {
             let target = target.as_ref().map(|reference| reference.target.identity());
             state.targets.set_target_of(policy, target, None);
             state.world.remove_policy(policy);
+            exemptions::change(&mut state.world, |exempt| exempt.mark(&policy.identity, false));
             self.turns.forget(policy);
             self.statuses.forget(policy);
         }
@@ -177,6 +182,12 @@ impl Follower for PolicyFollower {
             entry.recorded = told.recorded;
             self.statuses.wake(&policy);
         }
+        let is_exempt = is_marked(&object.metadata);
+        if exemptions::change(&mut state.world, |exempt| exempt.mark(&policy.identity, is_exempt)) {
+            self.turns.wake(&policy);
+            self.statuses.wake(&policy);
+        }
+        let Some(entry) = state.policies.get_mut(&policy) else { return };
         if entry.revision != told.revision {
             entry.revision = told.revision;
             // The problem with the target is cleared: it may be a different target.

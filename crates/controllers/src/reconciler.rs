@@ -20,8 +20,8 @@ use jiff::{SignedDuration, Timestamp};
 use crate::cluster::{Cluster, ClusterState, PolicyEntry, SpecRevision};
 use crate::families::{Families, ReportSubject};
 use crate::targets::{ObservedTarget, TargetError, Targets};
-use crate::work_queue::WorkQueue;
 use crate::upstream::Upstreams;
+use crate::work_queue::WorkQueue;
 
 /// A blocked target that is not watched is checked again after about this long.
 const RECHECK_INTERVAL: SignedDuration = SignedDuration::from_secs(60);
@@ -233,7 +233,7 @@ impl Reconciler {
     }
 
     /// Whether a write is still wanted after it has waited: the spec is the same as when the turn
-    /// began, and it is not too late.
+    /// began, it is not too late, and nothing has become exempt.
     fn is_still_wanted(
         &self,
         policy: &PolicyName,
@@ -243,6 +243,7 @@ impl Reconciler {
         let state = self.cluster.lock();
         let entry = state.policies.get(policy);
         entry.is_some_and(|entry| about.is(entry) && entry.revision == about.revision)
+            && state.world.why_exempt(policy).is_none()
             && deadline.is_none_or(|deadline| self.clock.now() <= deadline)
     }
 

@@ -3,35 +3,34 @@
 //!
 //! Everything that runs here ends when the term is dropped, and writes nothing once the fence is closed.
 
+mod watches;
+
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use almanac_api::kinds::Kind;
 use almanac_api::status::conditions::{ConditionReason, ConditionState};
-use almanac_engine::{Family, Identity, PolicyName};
+use almanac_engine::{Exemptions, Identity, PolicyName};
 use almanac_shell::budget::WriteBudget;
 use almanac_shell::endpoints::{Health, Heartbeat};
 use almanac_shell::event_log::{Event, EventLog};
-use almanac_shell::following::follow;
 use almanac_shell::lease::{Fence, Switch};
 use almanac_shell::writer::Writer;
 use jiff::Timestamp;
 use kube::Client;
-use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::cluster::{Cluster, StatusSnapshot};
 use crate::families::{Composed, Families, ReportSubject};
 use crate::leadership::Leadership;
-use crate::policies::{ListProgress, PolicyFollower, UnwrittenStatuses, WorkQueues};
+use crate::policies::UnwrittenStatuses;
 use crate::process::{Metrics, Options};
 use crate::reconciler::Reconciler;
 use crate::status_writer::{StatusUpdate, StatusWriter, WriteResult};
 use crate::targets::Targets;
-use crate::work_queue::WorkQueue;
 use crate::upstream::{self, Upstream, Upstreams};
+use crate::work_queue::WorkQueue;
 
 /// How many turns may run at once. Most of a turn is waiting for the API server, and concurrent
 /// requests are limited elsewhere.
@@ -78,21 +77,8 @@ impl Term {
         let shared = Arc::new(shared);
         let mut event_writer = JoinSet::new();
         event_writer.spawn(writing_events);
-        let mut looked = self.look_for_upstreams(&shared, &mut following);
-        self.health.set_waiting_for("a first look at which other controllers run");
-        let mut lookers = [("looking for upstream controllers", &mut following)];
-        tokio::select! {
-            _ = looked.wait_for(|is_over| *is_over) => {}
-            who = first_to_stop(&mut lookers) => return self.restart_term(who),
-            () = end.cancelled() => return,
-        }
-        for (kind, listed) in self.follow_policies(&shared, &mut following) {
-            let mut followers = [("watching policies", &mut following)];
-            tokio::select! {
-                () = self.await_listing(kind, listed) => {}
-                who = first_to_stop(&mut followers) => return self.restart_term(who),
-                () = end.cancelled() => return,
-            }
+        if !self.watch_everything(&shared, &mut following, end).await {
+            return;
         }
         self.leading.begin(self.fence.clone(), Arc::clone(&shared.cluster));
         self.health.set_ready();
@@ -146,6 +132,8 @@ impl Term {
     fn begin(&self) -> (Shared, impl Future<Output = ()> + Send + 'static) {
         let clock = self.options.clock.clone();
         let cluster = Arc::new(Cluster::default());
+        let exempt = Exemptions::of_namespaces(&self.options.exempt_namespaces);
+        cluster.lock().world.exempt = Arc::new(exempt);
         let turns = Arc::new(WorkQueue::new(clock.clone()));
         let statuses = Arc::new(WorkQueue::new(clock.clone()));
         let writer = Writer::new(
@@ -178,83 +166,6 @@ impl Term {
         let families = self.families.clone();
         let shared = Shared { cluster, turns, statuses, writing, families, events, reconciler };
         (shared, writing_events.run())
-    }
-
-    /// Looks for upstream controllers from now on. Whether the first look is over.
-    fn look_for_upstreams(
-        &self,
-        shared: &Shared,
-        following: &mut JoinSet<()>,
-    ) -> watch::Receiver<bool> {
-        let (first, looked) = watch::channel(false);
-        let cluster = Arc::clone(&shared.cluster);
-        let queues = [Arc::clone(&shared.turns), Arc::clone(&shared.statuses)];
-        let changed = move |family| {
-            let mut state = cluster.lock();
-            for (policy, entry) in state.policies.iter_mut().filter(|(it, _)| it.family == family) {
-                entry.is_left_alone = false;
-                for queue in &queues {
-                    queue.wake(policy);
-                }
-            }
-        };
-        let (client, clock) = (self.client.clone(), self.options.clock.clone());
-        following.spawn(self.upstreams.clone().watch(client, clock, first, changed));
-        looked
-    }
-
-    fn follow_policies(
-        &self,
-        shared: &Shared,
-        following: &mut JoinSet<()>,
-    ) -> Vec<(Kind, watch::Receiver<ListProgress>)> {
-        let families = self.options.families.iter();
-        let follow = |family: &Family| {
-            let queues = WorkQueues {
-                turns: Arc::clone(&shared.turns),
-                statuses: Arc::clone(&shared.statuses),
-            };
-            let (mut follower, listed) = PolicyFollower::new(
-                *family,
-                self.options.clock.clone(),
-                self.unwritten.clone(),
-                Arc::clone(&shared.cluster),
-                queues,
-            );
-            let kind = Kind::of_family(*family);
-            let (client, resource) = (self.client.clone(), kind.resource());
-            let watch_age = self.health.watch_ages().begin(&resource.plural, true);
-            following
-                .spawn(async move { follow(client, &resource, watch_age, &mut follower).await });
-            (kind, listed)
-        };
-        families.map(follow).collect()
-    }
-
-    /// Waits until all objects of a kind are known, and reports meanwhile what it is waiting for. A
-    /// kind that the cluster does not serve is not waited for.
-    async fn await_listing(&self, kind: Kind, mut listed: watch::Receiver<ListProgress>) {
-        let kind = format!("{} objects", kind.name());
-        loop {
-            let now = listed.borrow_and_update().clone();
-            match &now {
-                ListProgress::Failing(failure) if failure.is_absent => {
-                    tracing::warn!(kind, "the cluster does not serve this kind yet");
-                }
-                ListProgress::Failing(failure) => {
-                    self.health
-                        .set_waiting_for(format!("all {kind} to be listed: {}", failure.reason));
-                }
-                _ => self.health.set_waiting_for(format!("all {kind} to be listed")),
-            }
-            if now.is_settled() {
-                return;
-            }
-            if listed.changed().await.is_err() {
-                // The watch has stopped, which ends the term.
-                std::future::pending::<()>().await;
-            }
-        }
     }
 
     /// A term cannot continue without one of its parts.

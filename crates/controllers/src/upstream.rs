@@ -1,9 +1,9 @@
 //! The upstream controllers of the families: while one runs in the cluster, its family is left to it, unless
-//! the process was told to take it over. Two writers on one object are worse than none.
+//! the process is told to take it over. Two writers on one object are worse than none.
 //!
 //! A controller runs as long as its lease is renewed, which is observed: the clocks of two machines are not
-//! compared, except to tell a lease that was left behind long ago. Being left alone means that no turn is taken,
-//! no number is published, and the status only says so; whoever does these things asks [`Upstreams`].
+//! compared, except to recognise an abandoned lease. For a family that is left alone, no turn is taken, no number
+//! is published, and the status only says so; that is up to the callers of [`Upstreams::running`].
 
 mod report;
 mod sightings;
@@ -15,6 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use almanac_engine::Family;
+use almanac_shell::backoff::Backoff;
 use almanac_shell::clock::Clock;
 use almanac_shell::writer::summarize;
 use k8s_openapi::api::coordination::v1::Lease;
@@ -30,16 +31,16 @@ use sightings::Sightings;
 /// The controller that a family comes from, and how it is recognised where it runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Upstream {
-    /// What people call it.
+    /// Its project.
     pub(crate) name: &'static str,
     /// The name of its lease, in whichever namespace.
     lease: &'static str,
-    /// A definition that has to be there as its project generates it, where the lease alone does not tell.
+    /// The CRD that has to be that of the project, if the lease alone is ambiguous.
     definition: Option<&'static str>,
 }
 
-/// What controller-gen, which generates the definitions of all these projects, puts on each. Ours have no such
-/// annotation.
+/// The annotation that controller-gen, which generates the CRDs of all these projects, adds to each. Ours do not
+/// have it.
 const GENERATED: &str = "controller-gen.kubebuilder.io/version";
 
 /// How each family's upstream is recognised. All names are those in the sources of these projects:
@@ -68,10 +69,10 @@ fn upstream_of(family: Family) -> Upstream {
 }
 
 /// A controller that is installed later is noticed within this time.
-const LOOKS_EVERY: Duration = Duration::from_secs(30);
+const CHECK_INTERVAL: Duration = Duration::from_secs(30);
 
-/// The first look is what a term waits for, so it is tried again sooner.
-const TRIES_AGAIN_AFTER: Duration = Duration::from_secs(1);
+/// A term waits for the first check, so that is retried sooner.
+const FIRST_RETRY: Duration = Duration::from_secs(1);
 
 /// An answer that takes longer is not waited for.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
@@ -84,10 +85,10 @@ pub(crate) struct Upstreams {
 
 #[derive(Default)]
 struct State {
-    /// The families that are asked about. Those that were taken over are not.
+    /// The families that are checked. Those that were taken over are not.
     sightings: BTreeMap<Family, Sightings>,
     running: BTreeSet<Family>,
-    /// What may not be looked at, and was complained of.
+    /// The families that may not be checked, which has been logged.
     forbidden: BTreeSet<Family>,
 }
 
@@ -105,8 +106,8 @@ impl Upstreams {
         self.lock().running.contains(&family).then(|| upstream_of(family))
     }
 
-    /// Looks again and again, and says when the first look is over. `changed` is told of each family that
-    /// is left alone from now on, or is not any more.
+    /// Checks periodically, and reports when the first check is done. `changed` is called for each family that
+    /// is left alone from now on, or is no longer.
     pub(crate) async fn watch(
         self,
         client: Client,
@@ -115,10 +116,11 @@ impl Upstreams {
         changed: impl Fn(Family) + Send,
     ) {
         let families: Vec<Family> = self.lock().sightings.keys().copied().collect();
+        let mut retries = Backoff::new(FIRST_RETRY, CHECK_INTERVAL, 0);
         loop {
-            let mut pause = LOOKS_EVERY;
+            let mut is_known = true;
             for family in &families {
-                match look(&client, upstream_of(*family)).await {
+                match find_leases(&client, upstream_of(*family)).await {
                     Ok(leases) => {
                         if self.note(*family, &leases, &clock) {
                             changed(*family);
@@ -130,24 +132,25 @@ impl Upstreams {
                             changed(*family);
                         }
                     }
-                    // What was known still counts; at first nothing is.
+                    // The last result still counts, once there is one.
                     Err(Unseen::Unknown(error)) if *first.borrow() => {
                         tracing::debug!(error, "failed to look for an upstream controller");
                     }
                     Err(Unseen::Unknown(error)) => {
                         tracing::warn!(error, "failed to look for an upstream controller");
-                        pause = TRIES_AGAIN_AFTER;
+                        is_known = false;
                     }
                 }
             }
-            if pause == LOOKS_EVERY {
+            if is_known {
                 first.send_replace(true);
             }
+            let pause = if is_known { CHECK_INTERVAL } else { retries.next_pause() };
             tokio::time::sleep(pause).await;
         }
     }
 
-    /// Notes what was seen; whether that changes who carries out the family.
+    /// Notes the leases that were found. Returns whether that changes who carries out the family.
     fn note(&self, family: Family, leases: &[Lease], clock: &Clock) -> bool {
         let mut state = self.lock();
         let now = clock.now().saturating_sub(clock.ahead()).unwrap_or_else(|_| clock.now());
@@ -205,7 +208,7 @@ impl From<kube::Error> for Unseen {
 }
 
 /// The leases that a controller may have; none where its definition is needed and not there.
-async fn look(client: &Client, upstream: Upstream) -> Result<Vec<Lease>, Unseen> {
+async fn find_leases(client: &Client, upstream: Upstream) -> Result<Vec<Lease>, Unseen> {
     let looked = async {
         if let Some(name) = upstream.definition {
             let definitions = Api::<CustomResourceDefinition>::all(client.clone());

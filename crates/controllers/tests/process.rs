@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use almanac_api::exempt::MARK;
 use almanac_controllers::process::{Options, Process};
 use almanac_engine::Family;
 use almanac_fixtures::objects;
@@ -51,6 +52,7 @@ impl Running {
         let options = Options {
             families: vec![Family::CronScaling],
             take_over: take_over.to_vec(),
+            exempt_namespaces: vec!["kube-system".to_owned()],
             lease: Some(LeaseOptions::new(namespace, name, identity)),
             identity: "us".to_owned(),
             limits: WriteLimits::default(),
@@ -181,7 +183,8 @@ async fn policies_are_left_to_their_upstream_controller_for_as_long_as_it_runs()
     // Whoever carries them out may write over it, and is not fought.
     stub.change("cronfederatedhpas", "default", "shop", &json!({ "status": { "conditions": [] } }));
     seconds(1).await;
-    let told = stub.requests_where(|asked| asked.is_write() && asked.path.ends_with("/shop/status"));
+    let told =
+        stub.requests_where(|asked| asked.is_write() && asked.path.ends_with("/shop/status"));
     assert_eq!(told.len(), 1, "{told:#?}");
     // It lets go of its lease, and the firing is not too late yet.
     renew_karmada(&stub, "", begin + SignedDuration::from_secs(100));
@@ -192,7 +195,7 @@ async fn policies_are_left_to_their_upstream_controller_for_as_long_as_it_runs()
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_upstream_controller_that_comes_later_finds_everything_left_to_it() {
+async fn policies_are_left_to_an_upstream_controller_that_starts_later() {
     let running = Running::begin();
     // The rule has fired.
     seconds(40).await;
@@ -213,4 +216,49 @@ async fn policies_that_are_taken_over_are_carried_out_beside_their_upstream_cont
     seconds(40).await;
     assert_eq!((replicas(&stub), running.recorded()), (json!(3), [1, 0]));
     running.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn marked_objects_are_left_alone_and_their_firings_are_not_made_up_for() {
+    let marked = [
+        ("namespaces", "", "default"),
+        ("cronfederatedhpas", "default", "shop"),
+        ("deployments", "default", "shop"),
+    ];
+    for (plural, namespace, name) in marked {
+        let stub = Stub::new();
+        stub.serve(Kind::new("v1", "Namespace", "namespaces").cluster_scoped());
+        stub.put(json!({
+            "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": "default" },
+        }));
+        let running = Running::begin_beside(stub.clone(), &[]);
+        seconds(10).await;
+        assert_eq!(ready(&stub)[1], "Armed");
+        let mark = |value: Value| json!({ "metadata": { "annotations": { MARK: value } } });
+        stub.change(plural, namespace, name, &mark(json!("by hand")));
+        seconds(30).await;
+        assert_eq!((replicas(&stub), running.recorded()), (json!(1), [0, 0]), "{plural}");
+        let [status, reason, _] = ready(&stub);
+        assert_eq!([status, reason], ["True", "Exempt"], "{plural}");
+        stub.change(plural, namespace, name, &mark(Value::Null));
+        seconds(30).await;
+        assert_eq!((replicas(&stub), running.recorded()), (json!(1), [0, 0]), "{plural}");
+        assert_eq!(ready(&stub)[1], "Armed", "{plural}");
+        running.end().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_permission_to_watch_namespaces_everything_is_carried_out() {
+    let stub = Stub::new();
+    let forbidden = Fault::answer(StatusCode::FORBIDDEN, "namespaces is forbidden");
+    stub.inject(forbidden.path_contains("/api/v1/namespaces").matching(is_of_namespaces).always());
+    let running = Running::begin_beside(stub.clone(), &[]);
+    seconds(40).await;
+    assert_eq!((replicas(&stub), running.recorded()), (json!(3), [1, 0]));
+    running.end().await;
+}
+
+fn is_of_namespaces(asked: &ReceivedRequest) -> bool {
+    asked.path.ends_with("/namespaces")
 }

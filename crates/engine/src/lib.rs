@@ -24,6 +24,7 @@ mod agenda;
 mod beginning;
 pub mod cron_scaling;
 mod decision;
+mod exempt;
 mod families;
 mod family;
 mod field;
@@ -43,6 +44,7 @@ pub use action::{Action, Outcome};
 pub use agenda::Agenda;
 pub use beginning::{PriorWrite, Replayed, RunStart, begin};
 pub use decision::Decision;
+pub use exempt::{Exempt, Exemption, Exemptions};
 pub use families::{
     EffectReason, Occurrence, OpenDecision, Recorded, RuleClockEffect, RuleExplanation,
 };

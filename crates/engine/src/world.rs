@@ -12,8 +12,8 @@ use jiff::Timestamp;
 use crate::cron_scaling::{self, CronScaling, ExternalChange};
 use crate::scheduled_capacity::{self, Published, ScheduledCapacity};
 use crate::{
-    Action, Autoscaler, Family, Footprint, Identity, Outcome, PolicyName, Recorded,
-    RuleClockEffect, RuleExplanation, TargetReference, Workload,
+    Action, Autoscaler, Exempt, Exemptions, Family, Footprint, Identity, Outcome, PolicyName,
+    Recorded, RuleClockEffect, RuleExplanation, TargetReference, Workload,
 };
 
 /// A policy in the world: its rules, and its memory.
@@ -51,6 +51,8 @@ pub struct World {
     /// When this state of the world was observed; `None` for one that is only in files. Whatever was
     /// due before that has happened, or has been missed.
     pub seen_at: Option<Timestamp>,
+    /// What is exempt from all policies. Parts of a world share it.
+    pub exempt: Arc<Exemptions>,
     /// Policies that publish a number by schedule.
     pub scheduled_capacities: Policies<ScheduledCapacity, Published>,
     /// Policies that set replicas or bounds by cron rules.
@@ -106,6 +108,14 @@ impl World {
     #[must_use]
     pub fn target_of(&self, policy: &PolicyName) -> Option<TargetReference> {
         policy.family.logic().target(self, &policy.identity)
+    }
+
+    /// Why a policy is not carried out, if it or its target is exempt.
+    #[must_use]
+    pub fn why_exempt(&self, policy: &PolicyName) -> Option<Exempt> {
+        let target = self.target_of(policy);
+        let target = target.as_ref().map(|reference| reference.target.identity());
+        Exempt::of(&self.exempt, &policy.identity, target)
     }
 
     /// The zones a policy's schedules are written in, each with the name of its rule; without a name
@@ -190,7 +200,8 @@ impl World {
     /// A world with only the given policies and what they read and write.
     #[must_use]
     pub fn part(&self, policies: &[PolicyName]) -> World {
-        let mut part = World { seen_at: self.seen_at, ..World::default() };
+        let exempt = Arc::clone(&self.exempt);
+        let mut part = World { seen_at: self.seen_at, exempt, ..World::default() };
         for policy in policies {
             if let Some(slim) = self.slim_of(policy) {
                 part.upsert(policy.identity.clone(), slim);

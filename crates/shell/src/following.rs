@@ -53,6 +53,8 @@ pub trait Follower: Send {
 pub struct WatchFailure {
     /// Whether the cluster does not have the kind.
     pub is_absent: bool,
+    /// Whether the permission is missing.
+    pub is_forbidden: bool,
     /// The response.
     pub reason: String,
 }
@@ -131,7 +133,8 @@ struct Failure {
 
 impl Failure {
     fn new(reason: impl Into<String>, next: Next) -> Self {
-        Self { unseen: WatchFailure { is_absent: false, reason: reason.into() }, next }
+        let reason = reason.into();
+        Self { unseen: WatchFailure { is_absent: false, is_forbidden: false, reason }, next }
     }
 
     fn of(error: &kube::Error, next: Next) -> Self {
@@ -139,8 +142,11 @@ impl Failure {
             kube::Error::Api(status) => status.code,
             _ => 0,
         };
-        let unseen =
-            WatchFailure { is_absent: code == 404, reason: crate::writer::summarize(error) };
+        let unseen = WatchFailure {
+            is_absent: code == 404,
+            is_forbidden: code == 403,
+            reason: crate::writer::summarize(error),
+        };
         // After a rejection the watch cannot resume: the version may have expired, or may never have
         // existed. A server that is merely busy or unreachable may still know it.
         let next = if matches!(code, 0 | 429 | 503) { next } else { Next::List };

@@ -11,7 +11,7 @@ fn asking(running: &Running) -> anyhow::Result<Prometheus> {
 }
 
 #[tokio::test]
-async fn a_real_prometheus_answers_with_a_number_or_with_what_is_wrong() -> TestResult {
+async fn a_real_prometheus_yields_a_number_or_a_typed_problem() -> TestResult {
     let running = Running::start(&[]).await?;
     running.await_sample("up{job=\"prometheus\"}", PATIENCE).await?;
     let prometheus = asking(&running)?;

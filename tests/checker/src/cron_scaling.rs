@@ -40,6 +40,14 @@ pub fn check_cron_scaling(input: &Input<'_>, now: Timestamp, decision: &Decision
             format!("the unusable rule {name} loses its history")
         });
     }
+    if input.exempt.is_some() {
+        let waits = decision.memory.rules.iter().any(|it| it.pending.is_some());
+        violations.unless(decision.actions.is_empty() && !waits, || {
+            format!("is exempt, and does {:?}, or is about to", decision.actions)
+        });
+        check_waking(&mut violations, input.policy, &decision.memory, now, decision.wake_at);
+        return violations;
+    }
     check_recorded(
         &mut violations,
         input.policy,

@@ -10,6 +10,7 @@ use serde_json::Value as Json;
 use super::envelope::check_names;
 use super::meaning::{Mended, meaning_of};
 use super::shapes::shape_of;
+use crate::exempt::is_marked_in;
 use crate::finding::{Code, FieldPath, Finding, Path, Segment};
 use crate::kinds::Kind;
 use crate::lenient;
@@ -48,6 +49,8 @@ pub struct CheckedObject {
     pub kind: Kind,
     /// What is wrong, or worth knowing, in the order of the fields' names.
     pub findings: Vec<Finding>,
+    /// Whether it bears the mark that exempts it from all policies.
+    pub is_marked: bool,
 }
 
 /// Checks an object that was read from a file.
@@ -121,7 +124,8 @@ fn check_node(
     // A file has its fields in any order, an API server in one.
     findings.sort_by(|one, other| one.field.cmp(&other.field));
     let slim = meaning.slim.filter(|_| identity.is_some());
-    CheckedObject { identity, slim, scales: meaning.scales, kind, findings }
+    let is_marked = is_marked_in(&metadata);
+    CheckedObject { identity, slim, scales: meaning.scales, kind, findings, is_marked }
 }
 
 /// The keys that are there, but for letters in them that look like a space or like nothing. Such a letter at the

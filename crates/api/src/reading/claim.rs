@@ -7,10 +7,11 @@ use std::sync::LazyLock;
 use aho_corasick::AhoCorasick;
 
 use super::foreign;
+use crate::exempt::MARK;
 use crate::kinds::{Kind, Role, group_and_version, is_group_of_ours};
 
 /// The words without which a text holds no policy and no autoscaler, of ours or of others, and nothing
-/// else of the groups of policies, of which every mistake is told.
+/// else of the groups of policies, of which every mistake is told, and exempts nothing from a policy.
 static WORDS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
     let known = Kind::ALL.iter().filter(|kind| is_looked_for(**kind));
     let words = known.flat_map(|kind| {
@@ -19,7 +20,7 @@ static WORDS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
     });
     // Case is for whoever reads it to complain of.
     let mut builder = AhoCorasick::builder();
-    builder.ascii_case_insensitive(true).build(words.chain(foreign::WORDS)).ok()
+    builder.ascii_case_insensitive(true).build(words.chain(foreign::WORDS).chain([MARK])).ok()
 });
 
 fn is_looked_for(kind: Kind) -> bool {

@@ -5,6 +5,7 @@
 use almanac_engine::Identity;
 
 use super::tree::{Node, Value};
+use crate::exempt::{MARK, exempts};
 use crate::kinds::group_and_version;
 
 /// An object of a kind we do not know. Repositories have thousands, so little is kept.
@@ -22,6 +23,8 @@ pub struct OtherObject {
     pub source: usize,
     /// `spec.replicas`, if that is a number of replicas.
     pub replicas: Option<u32>,
+    /// Whether it bears the mark that exempts it, or a namespace, from all policies.
+    pub is_marked: bool,
 }
 
 impl OtherObject {
@@ -45,7 +48,17 @@ impl OtherObject {
             name: text("name")?,
             source,
             replicas,
+            is_marked: ["annotations", "labels"].into_iter().any(|field| {
+                let mark = metadata.get(field).and_then(|texts| texts.get(MARK));
+                mark.and_then(Node::as_text).is_some_and(exempts)
+            }),
         })
+    }
+
+    /// Whether it is a namespace, and what is in it is exempt from all policies.
+    #[must_use]
+    pub fn is_exempt_namespace(&self) -> bool {
+        self.is_marked && (&*self.api_version, &*self.kind) == ("v1", "Namespace")
     }
 
     /// What names it, if it is in the namespace it names, or else in the given one.

@@ -3,6 +3,7 @@
 //! A [`ConditionState`] is a condition without its time of transition, which comes from the previous
 //! conditions.
 
+use almanac_engine::Exempt;
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use serde_json::Value;
@@ -57,6 +58,8 @@ pub enum ConditionReason {
     ScheduleInvalid,
     /// A part of the design that is not supported.
     Unsupported,
+    /// The object or its target is exempt from all policies.
+    Exempt,
     /// The upstream controller of its kind runs in the cluster, and carries it out.
     UpstreamController,
 }
@@ -91,6 +94,7 @@ impl ConditionReason {
             Self::Scheduled => "Scheduled",
             Self::ScheduleInvalid => "ScheduleInvalid",
             Self::Unsupported => "Unsupported",
+            Self::Exempt => "Exempt",
             Self::UpstreamController => "UpstreamController",
         }
     }
@@ -110,11 +114,12 @@ pub struct ConditionState {
 }
 
 impl ConditionState {
-    /// Whether it needs attention. An object that was suspended on purpose is supposed to be
-    /// inactive.
+    /// Whether it needs attention. An object that was suspended or exempted on purpose is supposed
+    /// to be inactive.
     #[must_use]
     pub fn needs_attention(&self) -> bool {
-        !self.holds && self.reason != ConditionReason::Suspended
+        let is_meant = [ConditionReason::Suspended, ConditionReason::Exempt].contains(&self.reason);
+        !self.holds && !is_meant
     }
 }
 
@@ -154,6 +159,17 @@ fn last_transition(previous: &Value, type_name: &str, status: &str) -> Option<Ti
         return None;
     }
     lenient::instant(&same["lastTransitionTime"])
+}
+
+/// The conditions of an object that is not carried out because it or its target is exempt.
+#[must_use]
+pub fn of_exempt(exempt: Exempt) -> [ConditionState; 2] {
+    let (reason, attention) = (ConditionReason::Exempt, "nothing needs attention".to_owned());
+    let message = format!("not carried out: {exempt}");
+    [
+        ConditionState { about: ConditionType::Active, holds: false, reason, message },
+        ConditionState { about: ConditionType::Ready, holds: true, reason, message: attention },
+    ]
 }
 
 /// The errors among the findings as one message; `None` when there is none. Warnings are left out:

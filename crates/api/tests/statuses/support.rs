@@ -135,7 +135,7 @@ fn compare(schema: &Value, value: &Value, path: &str, complaints: &mut Vec<Strin
 pub(crate) fn decision(policy: &CronScaling, memory: Option<&Memory>, now: Timestamp) -> Decision {
     let target = TargetState::Workload(Workload { replicas: Some(0) });
     let created = Some(at("2020-01-01T00:00:00Z"));
-    let input = Input { policy, created, memory, target };
+    let input = Input { policy, created, memory, target, exempt: None };
     let decision = decide(&input, now);
     check_cron_scaling(&input, now, &decision).stop();
     decision

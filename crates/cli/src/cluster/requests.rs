@@ -4,10 +4,11 @@ use std::error::Error;
 use std::io;
 use std::time::Duration;
 
+use almanac_api::exempt::{is_marked, namespaces};
 use almanac_api::kinds::Kind;
 use almanac_shell::client::Connection;
 use anyhow::{Context as _, anyhow};
-use kube::api::{Api, ApiResource, DynamicObject, ListParams};
+use kube::api::{Api, ApiResource, DynamicObject, ListParams, ObjectMeta};
 use kube::client::AuthError;
 use kube::core::discovery::Scope as ResourceScope;
 use kube::core::gvk::GroupVersionKind;
@@ -105,6 +106,34 @@ impl Requests {
                 Some(next) => asked = asked.continue_token(&next),
                 None => return Ok(Answer::Found(found)),
             }
+        }
+    }
+
+    /// The namespaces where is looked that bear the mark that exempts what is in them.
+    pub(super) async fn marked_namespaces(&self) -> anyhow::Result<Answer<Vec<String>>> {
+        let client = self.connection.client.clone();
+        let api: Api<DynamicObject> = Api::all_with(client, &namespaces());
+        let asked = async {
+            match &self.scope {
+                Scope::Cluster => {
+                    let all = api.list_metadata(&ListParams::default()).await?;
+                    Ok(all.items.into_iter().map(|it| it.metadata).collect())
+                }
+                Scope::Namespace(name) => Ok(vec![api.get_metadata(name).await?.metadata]),
+            }
+        };
+        let found = self.answered(asked).await.map(|all: Vec<ObjectMeta>| {
+            let marked = all.into_iter().filter(is_marked);
+            marked.filter_map(|metadata| metadata.name).collect()
+        });
+        self.answer(found, "read namespaces")
+    }
+
+    /// What it takes to read the namespaces where is looked: the verb, and what they are called.
+    pub(super) fn of_namespaces(&self) -> (&'static str, String) {
+        match &self.scope {
+            Scope::Cluster => ("list", "any namespace".to_owned()),
+            Scope::Namespace(_) => ("get", self.place()),
         }
     }
 

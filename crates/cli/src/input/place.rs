@@ -1,6 +1,7 @@
 //! What one cluster gets: its world, and how its objects are written.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use almanac_api::checking::{CheckedObject, Places};
 use almanac_api::kinds::{Kind, Role};
@@ -24,7 +25,7 @@ pub(crate) struct InputPlace {
     /// What it is called, where there are several.
     pub(crate) name: Option<String>,
     pub(crate) world: World,
-    /// What is not forecast, though it is written: autoscalers that follow a query.
+    /// What is not forecast, though it is written: autoscalers that follow a query, and what is exempt.
     pub(crate) left_out: BTreeSet<String>,
     api_versions: BTreeMap<Identity, String>,
     labels: BTreeMap<Identity, Labels>,
@@ -53,9 +54,11 @@ pub(super) fn grouped(
         }
         let targets: BTreeSet<&Identity> =
             matters.iter().filter_map(|it| target(objects, *it)).collect();
-        let is_target =
-            |index: &usize| targets.contains(&reading.others[*index].identity(namespace));
-        let others: Vec<usize> = others.into_iter().filter(is_target).collect();
+        let matters_too = |index: &usize| {
+            let other = &reading.others[*index];
+            other.is_exempt_namespace() || targets.contains(&other.identity(namespace))
+        };
+        let others: Vec<usize> = others.into_iter().filter(matters_too).collect();
         match groups.iter_mut().find(|(known, beside, _)| *known == matters && *beside == others) {
             Some((_, _, of)) => of.push(place),
             None => groups.push((matters, others, vec![place])),
@@ -134,6 +137,9 @@ impl InputPlace {
                     format!("{identity} scales by a query; its effect on {target} is not forecast");
                 place.left_out.insert(left_out);
             }
+            if checked.is_marked {
+                Arc::make_mut(&mut place.world.exempt).mark(identity, true);
+            }
             if let Some(slim) = &checked.slim {
                 place.world.upsert(identity.clone(), slim.clone());
             }
@@ -149,14 +155,36 @@ impl InputPlace {
         place
     }
 
-    /// Adds those objects of kinds we do not know that a policy targets.
+    /// What is in a namespace is exempt, because of its mark.
+    pub(super) fn mark_namespace(&mut self, name: &str) {
+        Arc::make_mut(&mut self.world.exempt).mark_namespace(name, true);
+    }
+
+    /// What is in these namespaces is exempt too. Says which policies are, once everything is known.
+    pub(super) fn exempt(&mut self, namespaces: &[String]) {
+        let exempt = Arc::make_mut(&mut self.world.exempt);
+        *exempt = std::mem::take(exempt).with_namespaces(namespaces);
+        for policy in self.world.policies() {
+            if let Some(why) = self.world.why_exempt(&policy) {
+                self.left_out.insert(format!("{} is not carried out: {why}", policy.identity));
+            }
+        }
+    }
+
+    /// Adds those objects of kinds we do not know that a policy targets, and notes the namespaces that are
+    /// exempt.
     fn add_targets<'a>(&mut self, others: impl Iterator<Item = &'a OtherObject>, namespace: &str) {
         let references = self.world.policies().filter_map(|it| self.world.target_of(&it));
         let targets: BTreeSet<Identity> =
             references.map(|reference| reference.target.identity().clone()).collect();
         for other in others {
+            if other.is_exempt_namespace() {
+                self.mark_namespace(&other.name);
+                continue;
+            }
             let identity = other.identity(namespace);
             if targets.contains(&identity) {
+                Arc::make_mut(&mut self.world.exempt).mark(&identity, other.is_marked);
                 let workload = Workload { replicas: other.replicas };
                 self.world.upsert(identity, Slim::Workload(workload));
             }

@@ -174,3 +174,50 @@ items:
     let told = json(&almanac(&folder, &[&["forecast", "-f", "."][..], &behind].concat()));
     assert!(told["assumptions"].to_string().contains("replayed from the rules"), "{told:#}");
 }
+
+/// A policy in a namespace that bears the mark, which stands in a file of its own.
+const MARKED: &str = r#"
+apiVersion: v1
+kind: Namespace
+metadata: {name: shop, annotations: {almanac.dev/ignore: "until the sale is over"}}
+"#;
+
+const IN_SHOP: &str = r#"
+apiVersion: autoscaling.karmada.io/v1alpha1
+kind: CronFederatedHPA
+metadata: {name: till, namespace: shop}
+spec:
+  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: till}
+  rules:
+  - {name: daily, schedule: "0 9 * * *", targetReplicas: 4}
+"#;
+
+#[test]
+fn a_policy_in_a_marked_namespace_is_explained_as_exempt_and_not_forecast() {
+    let files = [("namespace.yaml", MARKED), ("till.yaml", IN_SHOP), ("shop.yaml", SHOP)];
+    let (told, code, _) = explain("marked", &files, "till");
+    assert_eq!((code, verdicts(&told)), (Some(0), vec!["daily excluded".to_owned()]));
+    let because = told["reasons"][0]["because"].as_str().unwrap();
+    let why = "the namespace of the object is marked with almanac.dev/ignore";
+    assert!(because.ends_with(why), "{because}");
+    let folder = folder_with("marked-forecast", &files);
+    let output = forecast(&folder, &["--for", "2d", "-o", "json"]);
+    let assumed = json(&output)["assumptions"].clone();
+    let said =
+        format!("CronFederatedHPA.autoscaling.karmada.io shop/till is not carried out: {why}");
+    assert!(assumed.as_array().unwrap().contains(&said.clone().into()), "{assumed:#}");
+    assert!(!text(&output.stdout).replace(&said, "").contains("till"), "it is forecast");
+}
+
+#[test]
+fn kube_system_is_exempt_unless_other_namespaces_are_named() {
+    let in_system = IN_SHOP.replace("namespace: shop", "namespace: kube-system");
+    let folder = folder_with("system", &[("till.yaml", &in_system)]);
+    let explained = |more: &[&str]| {
+        let asked = ["explain", "-f", ".", "till", "--at", PRESENT, "-o", "json"];
+        verdicts(&json(&almanac(&folder, &[&asked[..], more].concat())))
+    };
+    assert_eq!(explained(&[]), ["daily excluded"]);
+    assert_ne!(explained(&["--exempt-namespaces=other"]), ["daily excluded"]);
+    assert_ne!(explained(&["--exempt-namespaces="]), ["daily excluded"]);
+}

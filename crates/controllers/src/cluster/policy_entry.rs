@@ -32,7 +32,7 @@ pub(crate) struct PolicyEntry {
     pub(crate) recorded: StatusSnapshot,
     /// Whether its whole memory is in that status.
     pub(crate) is_written: bool,
-    /// Whether its status has been told that it is left to another controller, which may write over that.
+    /// Whether its status says that it is left to another controller. That one may overwrite it.
     pub(crate) is_left_alone: bool,
     /// The backoff of failed status writes since the last success.
     pub(crate) failures: Option<Box<Backoff>>,

@@ -22,8 +22,8 @@ use crate::cluster::Cluster;
 use crate::families::Families;
 use crate::policies::{PolicyFollower, UnwrittenStatuses, WorkQueues};
 use crate::targets::Targets;
-use crate::work_queue::WorkQueue;
 use crate::upstream::Upstreams;
+use crate::work_queue::WorkQueue;
 
 /// A clock that shows the seconds that were last set.
 #[derive(Clone)]

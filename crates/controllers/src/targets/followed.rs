@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use almanac_api::exempt::is_marked;
 use almanac_api::kinds::Kind;
 use almanac_api::slim;
 use almanac_engine::cron_scaling::ExternalChange;
@@ -14,6 +15,7 @@ use tokio::sync::watch;
 
 use super::kind::Resolved;
 use crate::cluster::{Cluster, ClusterState, TargetEntry, is_older};
+use crate::exemptions;
 use crate::work_queue::WorkQueue;
 
 /// The discovered kind, if it is one of those that are watched. Others are read on demand, so that no
@@ -133,6 +135,7 @@ impl TargetFollower {
         let mut state = self.cluster.lock();
         if state.targets.remove(target) {
             state.world.remove(target);
+            exemptions::change(&mut state.world, |exempt| exempt.mark(target, false));
             for policy in state.targets.policies_targeting(target) {
                 self.turns.wake(policy);
             }
@@ -157,6 +160,12 @@ impl Follower for TargetFollower {
             let found = TargetEntry { listing: self.listing, ..found.clone() };
             state.targets.insert(target, found);
             return;
+        }
+        let is_marked = is_marked(&object.metadata);
+        if exemptions::change(&mut state.world, |exempt| exempt.mark(&target, is_marked)) {
+            for policy in state.targets.policies_targeting(&target) {
+                self.turns.wake(policy);
+            }
         }
         let before = numbers(&state, &target);
         if let Some(slim) = slim::of_data(self.kind, &object.data) {
@@ -238,7 +247,8 @@ mod tests {
     fn a_kind_is_complete_again_once_its_watch_resumes_even_without_changes() {
         let turns = Arc::new(WorkQueue::new(Clock::from_fn(|| Timestamp::UNIX_EPOCH)));
         let (following, mut follower) = follower(Kind::Deployment, Arc::default(), turns);
-        let unseen = WatchFailure { is_absent: false, reason: "cut".to_owned() };
+        let unseen =
+            WatchFailure { is_absent: false, is_forbidden: false, reason: "cut".to_owned() };
         follower.failed(&unseen);
         follower.resumed();
         assert!(!following.is_whole_now(), "it was never whole");

@@ -1,7 +1,7 @@
 //! How it is said that a family is left to its upstream controller: in the objects' statuses, and as a metric.
 
 use almanac_api::kinds::Kind;
-use almanac_api::status::conditions::{ConditionReason, ConditionType, ConditionState, conditions};
+use almanac_api::status::conditions::{ConditionReason, ConditionState, ConditionType, conditions};
 use almanac_engine::Family;
 use jiff::Timestamp;
 use prometheus_client::collector::Collector;
@@ -37,19 +37,19 @@ pub(crate) fn composed(
         "left alone: {name} runs in this cluster (it holds the lease {lease}) and carries out objects of this \
          kind; stop it, or start Almanac with --take-over={kind}"
     );
-    let condition_states = [ConditionType::Active, ConditionType::Ready].map(|about| ConditionState {
-        about,
-        holds: false,
-        reason: ConditionReason::UpstreamController,
-        message: message.clone(),
-    });
+    let condition_states =
+        [ConditionType::Active, ConditionType::Ready].map(|about| ConditionState {
+            about,
+            holds: false,
+            reason: ConditionReason::UpstreamController,
+            message: message.clone(),
+        });
     let generation = entry.revision.generation();
     let conditions = conditions(&entry.recorded.conditions(), &condition_states, generation, now);
     // Applied, they would be refused where the definition, not being ours, has no conditions.
     let status = json!({ "conditions": conditions });
     let patch = to_raw_value(&status).ok()?;
-    let (condition_states, method) =
-        (condition_states.to_vec(), WriteMethod::MergePatch(patch));
+    let (condition_states, method) = (condition_states.to_vec(), WriteMethod::MergePatch(patch));
     Some(Composed { status, condition_states, method })
 }
 

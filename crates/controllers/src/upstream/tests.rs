@@ -89,7 +89,7 @@ const KARMADA: &str = "karmada-controller-manager";
 const KARPENTER: &str = "karpenter-leader-election";
 
 #[tokio::test(start_paused = true)]
-async fn a_family_is_left_alone_from_the_first_look_while_its_controller_renews_its_lease() {
+async fn a_family_is_left_alone_from_the_first_check_while_the_lease_is_renewed() {
     let looking = Looking::new();
     looking.renew(KARMADA, Some("karmada"));
     looking.begin().await;
@@ -104,34 +104,34 @@ async fn a_family_is_left_alone_from_the_first_look_while_its_controller_renews_
     assert_eq!(looking.running(), []);
     // It is back.
     looking.renew(KARMADA, Some("karmada"));
-    sleep(A_LOOK).await;
+    sleep(ONE_CHECK).await;
     assert_eq!(looking.running(), [Family::CronScaling]);
     // It lets go of the lease.
     looking.renew(KARMADA, Some(""));
-    sleep(A_LOOK).await;
+    sleep(ONE_CHECK).await;
     assert_eq!(looking.running(), []);
     assert_eq!(looking.changed.lock().expect("whole").len(), 4);
 }
 
-/// Longer than until somebody looks again.
-const A_LOOK: Duration = Duration::from_secs(31);
+/// Longer than the interval of the checks.
+const ONE_CHECK: Duration = Duration::from_secs(31);
 
 /// Longer than a lease is taken for one that is renewed, and a look.
 const STALE: Duration = Duration::from_secs(91);
 
 #[tokio::test(start_paused = true)]
-async fn a_controller_that_is_installed_later_is_noticed_and_another_lease_is_nobodys() {
+async fn a_controller_installed_later_is_noticed_and_other_leases_are_ignored() {
     let looking = Looking::new();
     looking.renew("another", Some("somebody"));
     looking.begin().await;
     assert_eq!(looking.running(), []);
     looking.renew(KARMADA, Some("karmada"));
-    sleep(A_LOOK).await;
+    sleep(ONE_CHECK).await;
     assert_eq!(looking.running(), [Family::CronScaling]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_lease_that_was_left_behind_keeps_nobody_from_anything() {
+async fn an_abandoned_lease_is_ignored_until_it_is_renewed() {
     let looking = Looking::new();
     let long_ago = looking.now() - SignedDuration::from_hours(24 * 30);
     looking.put_lease(KARMADA, Some("karmada"), long_ago);
@@ -139,12 +139,12 @@ async fn a_lease_that_was_left_behind_keeps_nobody_from_anything() {
     assert_eq!(looking.running(), []);
     // If it was only a wrong clock, the next renewal tells.
     looking.put_lease(KARMADA, Some("karmada"), long_ago + SignedDuration::from_secs(2));
-    sleep(A_LOOK).await;
+    sleep(ONE_CHECK).await;
     assert_eq!(looking.running(), [Family::CronScaling]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_later_karpenter_is_not_the_one_that_has_schedules() {
+async fn later_versions_of_karpenter_are_ignored() {
     let looking = Looking::new();
     looking.renew(KARPENTER, Some("karpenter"));
     let looked = looking.begin().await;
@@ -152,17 +152,17 @@ async fn a_later_karpenter_is_not_the_one_that_has_schedules() {
     // Ours have no annotation, or what somebody has put there.
     looking.define(&json!({"example.org/owner": "harbour"}));
     looking.renew(KARPENTER, Some("karpenter"));
-    sleep(A_LOOK).await;
+    sleep(ONE_CHECK).await;
     assert_eq!(looking.running(), []);
     looking.define(&json!({GENERATED: "v0.4.1"}));
     looking.renew(KARPENTER, Some("karpenter"));
-    sleep(A_LOOK).await;
+    sleep(ONE_CHECK).await;
     assert_eq!(looking.running(), [Family::ScheduledCapacity]);
     drop(looked);
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_to_be_taken_over_is_taken_over_and_not_even_asked_about() {
+async fn families_that_are_taken_over_are_not_checked() {
     let looking = Looking::taking_over(&FAMILIES);
     looking.renew(KARMADA, Some("karmada"));
     assert!(*looking.begin().await.borrow());
@@ -171,7 +171,7 @@ async fn what_is_to_be_taken_over_is_taken_over_and_not_even_asked_about() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn without_the_right_to_look_everything_is_carried_out() {
+async fn without_permission_to_check_everything_is_carried_out() {
     let looking = Looking::new();
     looking.renew(KARMADA, Some("karmada"));
     let forbidden = Fault::answer(StatusCode::FORBIDDEN, "leases is forbidden");
@@ -179,12 +179,12 @@ async fn without_the_right_to_look_everything_is_carried_out() {
     assert!(*looking.begin().await.borrow());
     assert_eq!(looking.running(), []);
     looking.stub.mend();
-    sleep(A_LOOK).await;
+    sleep(ONE_CHECK).await;
     assert_eq!(looking.running(), [Family::CronScaling], "the right was granted");
 }
 
 #[tokio::test(start_paused = true)]
-async fn until_it_can_be_looked_the_first_look_is_not_over_and_later_what_is_known_counts() {
+async fn the_first_check_is_retried_and_later_failures_keep_the_last_result() {
     let looking = Looking::new();
     looking.renew(KARMADA, Some("karmada"));
     let failed = || Fault::answer(StatusCode::INTERNAL_SERVER_ERROR, "etcd is gone");

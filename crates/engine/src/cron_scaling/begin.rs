@@ -14,7 +14,7 @@ use super::{
 };
 use crate::beginning::{Beginning, PriorWrite, RunStart};
 use crate::{
-    EffectReason, Family, Field, Identity, PolicyName, PolicyObject, Reason, Target, Value,
+    EffectReason, Exempt, Family, Field, Identity, PolicyName, PolicyObject, Reason, Target, Value,
     Verdict, World,
 };
 
@@ -36,9 +36,14 @@ pub(super) fn begin(world: &mut World, policies: &[&Identity], beginning: Beginn
     let Beginning { from, state_at, is_behind } = beginning;
     let mut start = RunStart::default();
     let mut by_target: BTreeMap<Target, Vec<Writer>> = BTreeMap::new();
+    let exempt = Arc::clone(&world.exempt);
     for policy in policies {
         let Some(object) = world.cron_scalings.get_mut(*policy) else { continue };
         let Some(checked) = &mut object.policy else { continue };
+        // Whoever changes nothing has changed nothing before either.
+        if Exempt::of(&exempt, policy, Some(checked.target.identity())).is_some() {
+            continue;
+        }
         keep_only_the_latest(Arc::make_mut(checked));
         let created = object.created.filter(|created| *created <= from);
         start.replayed.predates_state |= is_behind || created != object.created;

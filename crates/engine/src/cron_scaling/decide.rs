@@ -10,7 +10,7 @@ use super::{
     TargetState,
 };
 use crate::reason::{Reasons, WholeChain, Winners};
-use crate::{Action, Reason, Verdict};
+use crate::{Action, Exempt, Reason, Verdict};
 
 /// The decision about the rules of one object.
 pub type Decision = crate::Decision<Cause, Memory, Recorded>;
@@ -50,7 +50,8 @@ pub fn skip_stopped(
     let mut recorded = Vec::new();
     let mut memory = Memory::carried_over(input, now, &mut recorded);
     for (index, (rule, memory)) in input.policy.rules.iter().zip(&mut memory.rules).enumerate() {
-        let at_instant = RuleAtInstant { rule, index, now, was_ahead_until: None };
+        let exempt = input.exempt;
+        let at_instant = RuleAtInstant { rule, index, now, was_ahead_until: None, exempt };
         let due = at_instant.due_firing(memory, &mut recorded, &mut Winners(Vec::new()));
         if let Some(at) = due.filter(|at| *at <= until) {
             at_instant.record(memory, at, Ending::Stopped, &mut recorded);
@@ -69,7 +70,8 @@ fn decide_with(input: &Input<'_>, now: Timestamp, reasons: &mut impl Reasons<Cau
             Recorded::ClockWasAhead { rule: of, until } if *of == rule.name => Some(*until),
             _ => None,
         });
-        let at_instant = RuleAtInstant { rule, index, now, was_ahead_until };
+        let exempt = input.exempt;
+        let at_instant = RuleAtInstant { rule, index, now, was_ahead_until, exempt };
         if let Some(at) = at_instant.due_firing(memory, &mut recorded, reasons) {
             due.push(Due { at, rule: index });
         }
@@ -92,6 +94,8 @@ struct RuleAtInstant<'a> {
     now: Timestamp,
     /// Until when it was handled by a clock that ran ahead, if that has just been discarded.
     was_ahead_until: Option<Timestamp>,
+    /// Why it is not carried out, if the object or its target is exempt.
+    exempt: Option<Exempt>,
 }
 
 impl RuleAtInstant<'_> {
@@ -104,6 +108,14 @@ impl RuleAtInstant<'_> {
     ) -> Option<Timestamp> {
         if self.rule.suspended {
             reasons.other(|| self.reason(Verdict::Excluded, Cause::Suspended, None));
+            return None;
+        }
+        if let Some(exempt) = self.exempt {
+            // What fell due meanwhile is nobody's failure, and is not made up for when it is not any more.
+            memory.pending = None;
+            let latest = self.rule.firings.previous(self.now);
+            memory.handled = latest.map_or(memory.handled, |latest| memory.handled.max(latest));
+            reasons.other(|| self.reason(Verdict::Excluded, Cause::Exempt(exempt), None));
             return None;
         }
         self.give_up_late(memory, recorded, reasons);

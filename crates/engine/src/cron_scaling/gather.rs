@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use super::{CronScaling, Memory};
-use crate::{Autoscaler, Identity, Reach, Target, Unreachable, Workload, World};
+use crate::{Autoscaler, Exempt, Identity, Reach, Target, Unreachable, Workload, World};
 
 /// All inputs of a decision about the rules of one object.
 #[derive(Clone, Copy, Debug)]
@@ -16,6 +16,8 @@ pub struct Input<'a> {
     pub memory: Option<&'a Memory>,
     /// What the rules change, as it is now.
     pub target: TargetState<'a>,
+    /// Why nothing is to be changed, if the object or its target is exempt.
+    pub exempt: Option<Exempt>,
 }
 
 /// What the rules change, as it is now.
@@ -46,5 +48,7 @@ pub fn gather<'a>(world: &'a World, scaling: &Identity, reach: &'a Reach) -> Opt
         Some(why) => TargetState::Unreachable(why),
         None => found().unwrap_or(TargetState::Missing),
     };
-    Some(Input { policy, created: object.created, memory: object.memory.as_ref(), target })
+    let exempt = Exempt::of(&world.exempt, scaling, Some(policy.target.identity()));
+    let (created, memory) = (object.created, object.memory.as_ref());
+    Some(Input { policy, created, memory, target, exempt })
 }

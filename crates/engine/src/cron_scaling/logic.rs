@@ -16,7 +16,8 @@ use crate::families::{Logic, OpenDecision, Recorded, RuleClockEffect, RuleExplan
 use crate::turn::{Closed, PolicyDecision};
 use crate::world::{Policies, PolicyObject};
 use crate::{
-    Field, Footprint, Identity, Outcome, Reach, Reason, Slim, TargetReference, Verdict, World,
+    Exempt, Field, Footprint, Identity, Outcome, Reach, Reason, Slim, TargetReference, Verdict,
+    World,
 };
 
 /// How the message of a superseded firing starts in a status.
@@ -34,11 +35,13 @@ impl Logic for CronRules {
         Box::new(world.cron_scalings.keys())
     }
 
-    fn footprint(&self, world: &World, policy: &Identity) -> Option<Footprint> {
-        let policy = policy_of(world, policy)?;
+    fn footprint(&self, world: &World, identity: &Identity) -> Option<Footprint> {
+        let policy = policy_of(world, identity)?;
         let object = policy.target.identity();
-        // Without a usable rule, nothing is ever written.
-        let fields = Field::of_target(&policy.target).iter().filter(|_| !policy.rules.is_empty());
+        // Without a usable rule, nothing is ever written, and neither is what is exempt.
+        let is_exempt = Exempt::of(&world.exempt, identity, Some(object)).is_some();
+        let is_idle = policy.rules.is_empty() || is_exempt;
+        let fields = Field::of_target(&policy.target).iter().filter(|_| !is_idle);
         let writes = fields.map(|field| (object.clone(), *field)).collect();
         Some(Footprint { reads: vec![object.clone()], writes })
     }
@@ -312,8 +315,11 @@ pub struct FiringBacklog {
 /// What the rules of a world wait for at an instant.
 #[must_use]
 pub fn firing_backlog(world: &World, now: Timestamp) -> FiringBacklog {
-    let objects = world.cron_scalings.values();
-    let usable = objects.filter_map(|object| object.policy.as_ref().zip(object.memory.as_ref()));
+    let usable = world.cron_scalings.iter().filter_map(|(identity, object)| {
+        let (policy, memory) = object.policy.as_ref().zip(object.memory.as_ref())?;
+        let exempt = Exempt::of(&world.exempt, identity, Some(policy.target.identity()));
+        exempt.is_none().then_some((policy, memory))
+    });
     let rules = usable.flat_map(|(policy, memory)| policy.rules.iter().zip(&memory.rules));
     let mut firing_backlog = FiringBacklog::default();
     let earliest = |one: Option<Timestamp>, other| Some(one.map_or(other, |one| one.min(other)));

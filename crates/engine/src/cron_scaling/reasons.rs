@@ -5,7 +5,7 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 
 use super::CronScaling;
-use crate::{Identity, Reason, World};
+use crate::{Exempt, Identity, Reason, World};
 
 /// Why a rule did what it did.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -42,6 +42,8 @@ pub enum Cause {
     },
     /// It fired while everything was stopped.
     Stopped,
+    /// The object or its target is exempt.
+    Exempt(Exempt),
     /// It is suspended.
     Suspended,
     /// No firing is due.
@@ -90,6 +92,7 @@ pub fn render(policy: &CronScaling, reason: &Reason<Cause>) -> String {
             format!("{schedule}: fired; gave up after {attempts} attempts")
         }
         Cause::Stopped => format!("{schedule}: fired, but everything was stopped"),
+        Cause::Exempt(exempt) => format!("{schedule}: not carried out; {exempt}"),
         Cause::Suspended => format!("{schedule}: suspended"),
         Cause::NotDue => format!("{schedule}: not due"),
         Cause::ClockWasAhead { until } => {

@@ -14,10 +14,14 @@ pub struct Input<'a> {
     pub published: Option<&'a Published>,
 }
 
-/// Gathers the inputs of a decision about the schedule of this name. Nothing has to be fetched.
+/// Gathers the inputs of a decision about the schedule of this name. Nothing has to be fetched. There is
+/// no decision about one that is exempt: no number is published.
 #[must_use]
 pub fn gather<'a>(world: &'a World, schedule: &Identity) -> Option<Input<'a>> {
     let (identity, object) = world.scheduled_capacities.get_key_value(schedule)?;
     let policy = object.policy.as_deref()?;
+    if world.exempt.of(schedule).is_some() {
+        return None;
+    }
     Some(Input { identity, policy, published: object.memory.as_ref() })
 }

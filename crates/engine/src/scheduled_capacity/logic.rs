@@ -13,7 +13,9 @@ use crate::beginning::{Beginning, RunStart};
 use crate::families::{Logic, OpenDecision, Recorded, RuleClockEffect, RuleExplanation};
 use crate::turn::{Closed, PolicyDecision};
 use crate::world::{Policies, PolicyObject};
-use crate::{Field, Footprint, Identity, Outcome, Reach, Slim, TargetReference, World};
+use crate::{
+    Exempt, Field, Footprint, Identity, Outcome, Reach, Slim, TargetReference, Verdict, World,
+};
 
 /// Schedules, as a family of policies.
 pub(crate) struct Schedules;
@@ -70,6 +72,16 @@ impl Logic for Schedules {
     }
 
     fn explain(&self, world: &World, policy: &Identity, now: Timestamp) -> Vec<RuleExplanation> {
+        if let Some(exempt) = Exempt::of(&world.exempt, policy, None) {
+            return vec![RuleExplanation {
+                rule: None,
+                position: None,
+                verdict: Verdict::Excluded,
+                message: format!("not published; {exempt}"),
+                since: None,
+                until: None,
+            }];
+        }
         let Some(input) = gather(world, policy) else { return Vec::new() };
         let mut reasons = explain(&input, now);
         reasons.sort_by_key(|reason| reason.rule);

@@ -18,7 +18,7 @@ use crate::client::USER_AGENT_VALUE;
 use crate::writer::summarize;
 
 /// A token is replaced with minutes to spare, authorities with days.
-pub(super) const LOOKS_EVERY: Duration = Duration::from_secs(5);
+pub(super) const CHECK_INTERVAL: Duration = Duration::from_secs(5);
 
 /// To wait longer for a connection is of no use: another attempt is.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(4);
@@ -104,7 +104,7 @@ impl Access {
     /// being written, what it said before counts.
     pub(super) fn client(&self) -> Client {
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
-        if opened.looked_at.elapsed() >= LOOKS_EVERY {
+        if opened.looked_at.elapsed() >= CHECK_INTERVAL {
             opened.looked_at = Instant::now();
             let complaint = opened.look_again(&self.options).err().map(|error| with_cause(&error));
             if let Some(complaint) = complaint.as_ref().filter(|_| opened.complaint != complaint) {

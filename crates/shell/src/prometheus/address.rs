@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_may_have_a_port_and_a_path_before_that_of_the_api() {
+    fn an_address_may_have_a_port_and_a_path_prefix() {
         let good = [
             "http://prometheus.monitoring.svc:9090",
             "https://metrics.example.org/prometheus",
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_an_address_is_said_with_what_to_write_instead() {
+    fn an_invalid_address_is_rejected_with_an_example() {
         let wrong = |text: &str| text.parse::<PrometheusAddress>().expect_err(text).to_string();
         for text in ["prometheus:9090", "prometheus", "", "unix:///run/p.sock", "ftp://p"] {
             assert!(wrong(text).contains("begin with http:// or https://"), "{text}");
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_password_in_an_address_is_refused_and_not_repeated() {
+    fn a_password_in_an_address_is_rejected_and_not_printed() {
         for text in ["https://ann:s3cret@p:9090", "https://s3cret@p", "ftp://ann:s3cret@p/?s3cret"]
         {
             let error = text.parse::<PrometheusAddress>().expect_err(text);

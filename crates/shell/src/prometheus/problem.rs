@@ -212,7 +212,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_excerpt_is_one_short_line_whatever_was_answered() {
+    fn an_excerpt_is_one_short_line() {
         assert_eq!(excerpt("<html>\r\n\t<b>\u{1b}[31mhello</b>"), "<html> <b> [31mhello</b>");
         let long = excerpt(&"ä".repeat(1_000_000));
         assert_eq!(long.chars().count(), EXCERPT_CHARACTERS + 1);

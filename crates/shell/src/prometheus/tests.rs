@@ -42,7 +42,7 @@ fn with_status(status: &str, body: &str) -> String {
 }
 
 #[tokio::test]
-async fn one_sample_is_its_number_in_a_vector_or_as_a_scalar() {
+async fn a_vector_of_one_sample_or_a_scalar_yields_its_number() {
     for (text, number) in [("7", 7.0), ("-0.5", -0.5), ("1e+06", 1_000_000.0)] {
         let point = format!("[1754000000.123,\"{text}\"]");
         for answer in [vector(&[text]), success("scalar", &point)] {
@@ -57,7 +57,7 @@ async fn one_sample_is_its_number_in_a_vector_or_as_a_scalar() {
 }
 
 #[tokio::test]
-async fn a_query_is_sent_as_it_is_written_below_the_path_of_the_address() {
+async fn a_query_is_sent_unchanged_below_the_path_prefix() {
     let server = Server::start(vector(&["1"]), After::Close).await;
     let prometheus = at(&format!("{}/up/", server.url()));
     assert_eq!(prometheus.query("sum(a{b=\"ü&c\"}) + 1").await, Ok(1.0));
@@ -69,7 +69,7 @@ async fn a_query_is_sent_as_it_is_written_below_the_path_of_the_address() {
 }
 
 #[tokio::test]
-async fn a_long_query_is_in_the_body_of_its_request() {
+async fn a_long_query_is_sent_as_a_form() {
     let server = Server::start(vector(&["1"]), After::Close).await;
     let query = vec!["tide"; 600].join("+");
     assert_eq!(at(&server.url()).query(&query).await, Ok(1.0));
@@ -81,7 +81,7 @@ async fn a_long_query_is_in_the_body_of_its_request() {
 }
 
 #[tokio::test]
-async fn whatever_is_not_one_finite_number_says_what_to_write_instead() {
+async fn a_result_that_is_not_one_finite_number_says_how_to_fix_the_query() {
     let cases = [
         (success("vector", "[]"), "no_sample", "or vector(0)"),
         (vector(&["1", "2", "3"]), "several_samples", "yields 3 samples, not one; aggregate them"),
@@ -108,7 +108,7 @@ async fn whatever_is_not_one_finite_number_says_what_to_write_instead() {
 }
 
 #[tokio::test]
-async fn a_warning_that_data_are_missing_is_a_problem_and_advice_on_the_query_is_none() {
+async fn a_warning_about_missing_data_is_a_problem_but_advice_on_the_query_is_not() {
     let with = |warnings: &str| {
         let data = r#"{"resultType":"scalar","result":[1,"4"]}"#;
         ok(&format!(r#"{{"status":"success","data":{data},"warnings":{warnings}}}"#))
@@ -120,7 +120,7 @@ async fn a_warning_that_data_are_missing_is_a_problem_and_advice_on_the_query_is
 }
 
 #[tokio::test]
-async fn an_error_of_prometheus_is_told_in_its_own_words_but_not_at_length() {
+async fn an_error_from_prometheus_is_quoted_but_truncated() {
     let error = |kind: &str, text: &str| {
         format!(r#"{{"status":"error","errorType":"{kind}","error":"{text}"}}"#)
     };
@@ -137,7 +137,7 @@ async fn an_error_of_prometheus_is_told_in_its_own_words_but_not_at_length() {
 }
 
 #[tokio::test]
-async fn whoever_is_not_prometheus_is_told_by_the_beginning_of_the_answer() {
+async fn an_answer_that_is_not_from_prometheus_is_quoted() {
     let page = "<!DOCTYPE html>\n<title>Sign in</title>";
     let deep = format!("{}1{}", "[".repeat(200_000), "]".repeat(200_000));
     let deep_result = format!(r#"[{{"metric":{deep},"value":[1,{deep}]}}]"#);
@@ -163,7 +163,7 @@ async fn whoever_is_not_prometheus_is_told_by_the_beginning_of_the_answer() {
 }
 
 #[tokio::test]
-async fn a_redirect_is_told_and_not_followed() {
+async fn a_redirect_is_reported_and_not_followed() {
     let elsewhere = Server::start(vector(&["1"]), After::Close).await;
     for status in ["301 x", "302 x", "307 x", "308 x"] {
         let to = format!("{}/login", elsewhere.url());
@@ -176,7 +176,7 @@ async fn a_redirect_is_told_and_not_followed() {
 }
 
 #[tokio::test]
-async fn an_answer_of_a_megabyte_is_read_and_a_larger_one_is_refused_before_its_end() {
+async fn an_answer_over_one_megabyte_is_rejected_while_it_is_read() {
     let (before, after) =
         (r#"{"status":"success","data":"#, r#"{"resultType":"vector","result":[]}}"#);
     let filled = |bytes: usize| {
@@ -191,7 +191,7 @@ async fn an_answer_of_a_megabyte_is_read_and_a_larger_one_is_refused_before_its_
 }
 
 #[tokio::test]
-async fn an_answer_that_is_cut_is_no_answer() {
+async fn a_truncated_answer_is_reported_as_cut_off() {
     let whole = String::from_utf8(vector(&["12"])).expect("it is text");
     let (head, body) = whole.split_once("\r\n\r\n").expect("it has a head");
     for end in ["\"status", "{\"metric", "0.123,", "1754000000.12", "\"12", "\"12\"]}"] {
@@ -208,7 +208,7 @@ async fn an_answer_that_is_cut_is_no_answer() {
 }
 
 #[tokio::test]
-async fn where_nobody_listens_it_says_so() {
+async fn a_refused_connection_is_reported() {
     let server = Server::start("", After::Close).await;
     let url = server.url();
     drop(server);
@@ -218,7 +218,7 @@ async fn where_nobody_listens_it_says_so() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nobody_waits_longer_for_a_server_that_hangs_or_drips() {
+async fn a_server_that_hangs_or_trickles_times_out() {
     let half = "HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n{";
     for (beginning, after) in [("", After::Hang), (half, After::Hang), (half, After::Drip)] {
         let server = Server::start(beginning, after).await;
@@ -232,7 +232,7 @@ async fn nobody_waits_longer_for_a_server_that_hangs_or_drips() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn queries_beyond_those_in_flight_wait_and_not_for_long() {
+async fn queries_over_the_limit_wait_and_then_give_up() {
     let server = Server::start("", After::Hang).await;
     let prometheus = at(&server.url());
     let queries = (0..QUERIES_AT_ONCE * 2 + 5).map(|_| prometheus.query("tide"));
@@ -246,7 +246,7 @@ async fn queries_beyond_those_in_flight_wait_and_not_for_long() {
 }
 
 #[tokio::test]
-async fn queries_are_counted_by_their_results_and_nothing_is_logged_of_them() {
+async fn queries_are_counted_by_result_and_not_logged() {
     let logged = server::Logged::default();
     let _logging = tracing::subscriber::set_default(logged.clone());
     let metrics = QueryMetrics::default();

@@ -5,6 +5,7 @@ mod bounds;
 mod broken_rules;
 mod clock;
 mod editing;
+mod exempt;
 mod faults;
 mod histories;
 mod lateness;

@@ -1,6 +1,8 @@
 //! What is published and remembered, and what is not done twice.
 
-use almanac_engine::{Action, Outcome};
+use std::sync::Arc;
+
+use almanac_engine::{Action, Exemptions, Family, Outcome, PolicyName, Reach, Verdict, turn};
 
 use crate::support::instant;
 use crate::support::schedule::{Publish as _, Schedule};
@@ -52,4 +54,17 @@ fn after_a_clock_is_set_back_the_value_is_that_of_the_new_time() {
     let (_, wake_at) = producer.turn(instant("2026-11-23T08:59:52Z"));
     assert_eq!(producer.memory().map(|it| it.value), Some(1));
     assert_eq!(wake_at, Some(instant("2026-11-23T09:00:00Z")));
+}
+
+#[test]
+fn an_exempt_schedule_publishes_nothing_and_says_so() {
+    let mut producer = office_hours().published();
+    let now = instant("2026-11-23T10:00:00Z");
+    producer.world.exempt = Arc::new(Exemptions::of_namespaces(["default"]));
+    let name = PolicyName::new(Family::ScheduledCapacity, producer.identity.clone());
+    assert!(turn::open(&producer.world, &name, &Reach::everything(), now).is_none());
+    assert_eq!(producer.world.footprint(&name).writes, []);
+    let [explained] = producer.world.explain(&name, now).try_into().unwrap();
+    assert_eq!(explained.verdict, Verdict::Excluded);
+    assert_eq!(explained.message, "not published; the namespace of the object is exempt");
 }

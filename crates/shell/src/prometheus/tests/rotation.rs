@@ -11,7 +11,7 @@ use tokio_rustls::rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 
 use super::server::{After, Server, vector};
 use super::*;
-use crate::prometheus::access::LOOKS_EVERY;
+use crate::prometheus::access::CHECK_INTERVAL;
 
 /// An authority that signs for this machine.
 struct Authority {
@@ -55,11 +55,11 @@ fn write(file: &Path, content: &str) {
 
 /// Until the files are looked at again.
 async fn a_while() {
-    tokio::time::sleep(LOOKS_EVERY).await;
+    tokio::time::sleep(CHECK_INTERVAL).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_replaced_token_is_used_and_one_that_cannot_be_read_is_not() {
+async fn a_rotated_token_is_used_and_an_unreadable_one_is_ignored() {
     let (folder, server) = (folder(), Server::start(vector(&["1"]), After::Close).await);
     let file = folder.path().join("token");
     write(&file, "first\n");
@@ -83,7 +83,7 @@ async fn a_replaced_token_is_used_and_one_that_cannot_be_read_is_not() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_replaced_authority_is_trusted_and_the_one_before_is_not() {
+async fn a_rotated_ca_is_trusted_and_the_old_one_is_not() {
     let (folder, old, new) = (folder(), Authority::new(), Authority::new());
     let file = folder.path().join("ca.crt");
     write(&file, &old.pem);
@@ -108,7 +108,7 @@ async fn a_replaced_authority_is_trusted_and_the_one_before_is_not() {
 }
 
 #[tokio::test]
-async fn a_server_is_trusted_only_with_a_certificate_of_the_authority() {
+async fn only_a_certificate_from_the_configured_ca_is_trusted() {
     let (folder, authority, stranger) = (folder(), Authority::new(), Authority::new());
     let file = folder.path().join("ca.crt");
     write(&file, &authority.pem);
@@ -123,7 +123,7 @@ async fn a_server_is_trusted_only_with_a_certificate_of_the_authority() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_used_is_told_at_once_without_the_token() {
+async fn unusable_files_are_rejected_at_startup_without_printing_the_token() {
     let folder = folder();
     let [token, authority, missing] =
         ["token", "ca", "missing"].map(|name| folder.path().join(name));

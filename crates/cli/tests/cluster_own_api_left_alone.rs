@@ -1,5 +1,5 @@
-//! Beside an upstream controller, on a real API server and with the rights of the manifests: its policies are
-//! left alone until it lets go of its lease.
+//! What the controllers leave alone, on a real API server and with the rights of the manifests: the policies of an
+//! upstream controller until it lets go of its lease, and what is exempt.
 
 mod harbour;
 mod manifests;
@@ -11,7 +11,7 @@ use harbour::{HARBOUR, create, cron, metrics_producer, prepare, workload};
 use jiff::{SignedDuration, Timestamp};
 use manifests::{NAMESPACE, arguments_of_the_deployment, await_value, get};
 use running::{ROOT, await_metric, start};
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// The lease of Karmada's controllers, as if they had just renewed it.
 async fn karmada_holds_its_lease(kubectl: &Kubectl) -> TestResult {
@@ -61,6 +61,62 @@ fn policies_are_left_to_karmada_while_it_holds_its_lease() -> TestResult {
         await_value(&kubectl, &web, "/spec/replicas", &json!(4)).await?;
         await_value(&kubectl, &policy, &status, &json!("True")).await?;
         await_metric(&controller, "almanac_left_alone{kind=\"cronfederatedhpas\"} 0").await?;
+        ensure!(controller.stop().await?.success(), "it did not end well");
+        Ok(())
+    })
+}
+
+/// A Deployment, and a policy that sets four replicas of it at the boundary.
+async fn create_in(
+    kubectl: &Kubectl,
+    namespace: &str,
+    name: &str,
+    annotations: &Value,
+) -> TestResult {
+    let mut target = workload(name, "apps/v1", "Deployment");
+    target["metadata"]["annotations"] = annotations.clone();
+    let policy = cron(name, "apps/v1", "Deployment", &json!({"targetReplicas": 4}));
+    let list = json!({"apiVersion": "v1", "kind": "List", "items": [target, policy]});
+    kubectl.run_with_input(&["-n", namespace, "create", "-f", "-"], &list.to_string()).await?;
+    Ok(())
+}
+
+async fn await_reason(kubectl: &Kubectl, namespace: &str, name: &str, reason: &str) -> TestResult {
+    let policy = ["-n", namespace, "cronfederatedhpa", name];
+    await_value(kubectl, &policy, "/status/conditions/0/reason", &json!(reason)).await
+}
+
+#[test]
+fn what_is_exempt_is_not_changed_and_its_condition_says_so() -> TestResult {
+    on_own_control_plane(&ControlPlaneOptions::api_only(), async |test| {
+        let kubectl = test.kubectl().await?;
+        prepare(&kubectl).await?;
+        kubectl.run(&["apply", "-f", &format!("{ROOT}/deploy")]).await?;
+        kubectl.run(&["create", "namespace", "calm"]).await?;
+        kubectl.run(&["annotate", "namespace", "calm", "almanac.dev/ignore=true"]).await?;
+        let marked = json!({"almanac.dev/ignore": "true"});
+        let exempt = [("kube-system", "dns"), ("calm", "web"), (HARBOUR, "moored")];
+        for (namespace, name) in exempt {
+            let annotations = if name == "moored" { &marked } else { &Value::Null };
+            create_in(&kubectl, namespace, name, annotations).await?;
+        }
+        create_in(&kubectl, HARBOUR, "web", &Value::Null).await?;
+        let account = test.service_account(NAMESPACE, "almanac").await?;
+        let arguments = arguments_of_the_deployment(&kubectl).await?;
+        let controller = start(&arguments, &account.kubeconfig(), SignedDuration::from_secs(3))?;
+
+        // Where nothing is exempt, the boundary is over.
+        let web = ["-n", HARBOUR, "deployment", "web"];
+        await_value(&kubectl, &web, "/spec/replicas", &json!(4)).await?;
+        for (namespace, name) in exempt {
+            await_reason(&kubectl, namespace, name, "Exempt").await?;
+            let target = get(&kubectl, &["-n", namespace, "deployment", name]).await?;
+            ensure!(target["spec"]["replicas"] == json!(1), "{namespace}/{name}: {target}");
+        }
+        kubectl.run(&["annotate", "namespace", "calm", "almanac.dev/ignore-"]).await?;
+        await_reason(&kubectl, "calm", "web", "Armed").await?;
+        kubectl.run(&["label", "namespace", HARBOUR, "almanac.dev/ignore=true"]).await?;
+        await_reason(&kubectl, HARBOUR, "web", "Exempt").await?;
         ensure!(controller.stop().await?.success(), "it did not end well");
         Ok(())
     })

@@ -1,0 +1,67 @@
+//! The mark that exempts an object, or all objects of a namespace, from every policy, and the namespaces that are
+//! exempt without one.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::core::ApiResource;
+use serde_json::Value;
+
+/// The annotation, or label, with any value but `false`.
+pub const MARK: &str = "almanac.dev/ignore";
+
+/// The namespaces that are exempt unless somebody says otherwise.
+pub const EXEMPT_NAMESPACES: [&str; 1] = ["kube-system"];
+
+/// How an API server is asked for namespaces, which may bear the mark.
+#[must_use]
+pub fn namespaces() -> ApiResource {
+    ApiResource {
+        group: String::new(),
+        version: "v1".to_owned(),
+        api_version: "v1".to_owned(),
+        kind: "Namespace".to_owned(),
+        plural: "namespaces".to_owned(),
+    }
+}
+
+/// Whether an object with these metadata bears the mark.
+#[must_use]
+pub fn is_marked(metadata: &ObjectMeta) -> bool {
+    let both = [&metadata.annotations, &metadata.labels].into_iter().flatten();
+    both.filter_map(|texts| texts.get(MARK)).any(|value| exempts(value))
+}
+
+/// Whether an object with these metadata, as JSON, bears the mark.
+pub(crate) fn is_marked_in(metadata: &Value) -> bool {
+    let both = ["annotations", "labels"].map(|field| &metadata[field][MARK]);
+    both.into_iter().filter_map(Value::as_str).any(exempts)
+}
+
+/// Whether the mark has a value that exempts.
+pub(crate) fn exempts(value: &str) -> bool {
+    value != "false"
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{from_value, json};
+
+    use super::*;
+
+    #[test]
+    fn the_mark_is_an_annotation_or_a_label_and_false_is_none() {
+        for (metadata, marked) in [
+            (json!({}), false),
+            (json!({ "annotations": {}, "labels": { "app": "x" } }), false),
+            (json!({ "annotations": { MARK: "true" } }), true),
+            (json!({ "annotations": { MARK: "" } }), true),
+            (json!({ "annotations": { MARK: "until Friday" }, "labels": {} }), true),
+            (json!({ "labels": { MARK: "true" } }), true),
+            (json!({ "annotations": { MARK: "false" } }), false),
+            (json!({ "labels": { MARK: "false" } }), false),
+        ] {
+            assert_eq!(is_marked_in(&metadata), marked, "{metadata}");
+            let typed: ObjectMeta = from_value(metadata.clone()).expect("they are metadata");
+            assert_eq!(is_marked(&typed), marked, "{metadata}");
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! What a term watches: whether upstream controllers run, which namespaces are exempt, and the policies. Turns
+//! begin when all of that is known.
+
+use std::sync::Arc;
+
+use almanac_api::exempt;
+use almanac_api::kinds::Kind;
+use almanac_engine::Family;
+use almanac_shell::following::follow;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use super::{Shared, Term, first_to_stop};
+use crate::exemptions::NamespaceFollower;
+use crate::policies::{ListProgress, PolicyFollower, WorkQueues};
+
+impl Term {
+    /// Starts all watches, and waits until everything is known. `false` if the term ends before that.
+    pub(super) async fn watch_everything(
+        &self,
+        shared: &Shared,
+        following: &mut JoinSet<()>,
+        end: &CancellationToken,
+    ) -> bool {
+        let checked = self.look_for_upstreams(shared, following);
+        let namespaces = self.follow_namespaces(shared, following);
+        for (kind, listed) in self.follow_policies(shared, following) {
+            let listed = self.await_listing(kind, listed);
+            if !self.wait_for(listed, following, end).await {
+                return false;
+            }
+        }
+        self.health.set_waiting_for("all namespaces to be listed");
+        let namespaces = until(namespaces, |progress| match progress {
+            ListProgress::NotYet => false,
+            // Without permission, no namespace is exempt by its mark.
+            ListProgress::Failing(failure) => failure.is_absent || failure.is_forbidden,
+            ListProgress::Whole => true,
+        });
+        if !self.wait_for(namespaces, following, end).await {
+            return false;
+        }
+        self.health.set_waiting_for("the first check for upstream controllers");
+        let checked = until(checked, |is_over| *is_over);
+        self.wait_for(checked, following, end).await
+    }
+
+    /// Waits for something that a watch reports. `false` when one of the watches stops, or the process is to
+    /// end.
+    async fn wait_for(
+        &self,
+        awaited: impl Future<Output = ()>,
+        following: &mut JoinSet<()>,
+        end: &CancellationToken,
+    ) -> bool {
+        let mut followers = [("watching policies", following)];
+        tokio::select! {
+            () = awaited => true,
+            who = first_to_stop(&mut followers) => {
+                self.restart_term(who);
+                false
+            }
+            () = end.cancelled() => false,
+        }
+    }
+
+    /// Starts checking for upstream controllers. The receiver says whether the first check is done.
+    fn look_for_upstreams(
+        &self,
+        shared: &Shared,
+        following: &mut JoinSet<()>,
+    ) -> watch::Receiver<bool> {
+        let (first, looked) = watch::channel(false);
+        let cluster = Arc::clone(&shared.cluster);
+        let queues = [Arc::clone(&shared.turns), Arc::clone(&shared.statuses)];
+        let changed = move |family| {
+            let mut state = cluster.lock();
+            for (policy, entry) in state.policies.iter_mut().filter(|(it, _)| it.family == family) {
+                entry.is_left_alone = false;
+                for queue in &queues {
+                    queue.wake(policy);
+                }
+            }
+        };
+        let (client, clock) = (self.client.clone(), self.options.clock.clone());
+        following.spawn(self.upstreams.clone().watch(client, clock, first, changed));
+        looked
+    }
+
+    /// Starts watching which namespaces are exempt.
+    fn follow_namespaces(
+        &self,
+        shared: &Shared,
+        following: &mut JoinSet<()>,
+    ) -> watch::Receiver<ListProgress> {
+        let queues =
+            WorkQueues { turns: Arc::clone(&shared.turns), statuses: Arc::clone(&shared.statuses) };
+        let (mut follower, listed) = NamespaceFollower::new(Arc::clone(&shared.cluster), queues);
+        let (client, resource) = (self.client.clone(), exempt::namespaces());
+        let watch_age = self.health.watch_ages().begin(&resource.plural, false);
+        following.spawn(async move { follow(client, &resource, watch_age, &mut follower).await });
+        listed
+    }
+
+    /// Starts watching the policies.
+    fn follow_policies(
+        &self,
+        shared: &Shared,
+        following: &mut JoinSet<()>,
+    ) -> Vec<(Kind, watch::Receiver<ListProgress>)> {
+        let families = self.options.families.iter();
+        let follow = |family: &Family| {
+            let queues = WorkQueues {
+                turns: Arc::clone(&shared.turns),
+                statuses: Arc::clone(&shared.statuses),
+            };
+            let (mut follower, listed) = PolicyFollower::new(
+                *family,
+                self.options.clock.clone(),
+                self.unwritten.clone(),
+                Arc::clone(&shared.cluster),
+                queues,
+            );
+            let kind = Kind::of_family(*family);
+            let (client, resource) = (self.client.clone(), kind.resource());
+            let watch_age = self.health.watch_ages().begin(&resource.plural, true);
+            following
+                .spawn(async move { follow(client, &resource, watch_age, &mut follower).await });
+            (kind, listed)
+        };
+        families.map(follow).collect()
+    }
+
+    /// Waits until all objects of a kind are known, and reports meanwhile what it is waiting for. A
+    /// kind that the cluster does not serve is not waited for.
+    async fn await_listing(&self, kind: Kind, mut listed: watch::Receiver<ListProgress>) {
+        let kind = format!("{} objects", kind.name());
+        loop {
+            let now = listed.borrow_and_update().clone();
+            match &now {
+                ListProgress::Failing(failure) if failure.is_absent => {
+                    tracing::warn!(kind, "the cluster does not serve this kind yet");
+                }
+                ListProgress::Failing(failure) => {
+                    self.health
+                        .set_waiting_for(format!("all {kind} to be listed: {}", failure.reason));
+                }
+                _ => self.health.set_waiting_for(format!("all {kind} to be listed")),
+            }
+            if now.is_settled() {
+                return;
+            }
+            if listed.changed().await.is_err() {
+                // The watch has stopped, which ends the term.
+                std::future::pending::<()>().await;
+            }
+        }
+    }
+}
+
+/// Waits for a value that satisfies a condition.
+async fn until<T>(mut values: watch::Receiver<T>, is_enough: impl FnMut(&T) -> bool) {
+    if values.wait_for(is_enough).await.is_err() {
+        // The watch has stopped, which ends the term.
+        std::future::pending::<()>().await;
+    }
+}

@@ -1,0 +1,159 @@
+//! What is exempt from all policies: namespaces by name, and whatever bears a mark. A policy that is exempt is not
+//! carried out, and a target that is exempt is not changed, in production as in a forecast.
+//!
+//! What the mark looks like in an object, and which namespaces are exempt by name, is up to whoever fills the
+//! world.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Arc;
+
+use crate::Identity;
+
+/// What is exempt. Most worlds share one.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Exemptions {
+    namespaces: BTreeSet<Arc<str>>,
+    marked_namespaces: BTreeSet<Arc<str>>,
+    marked: BTreeSet<Identity>,
+}
+
+/// Why an object is exempt.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Exemption {
+    /// Its namespace is, by its name.
+    Namespace,
+    /// Its namespace bears the mark.
+    MarkedNamespace,
+    /// It bears the mark itself.
+    Marked,
+}
+
+/// Which object that a decision is about is exempt, and why.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Exempt {
+    /// The policy.
+    Policy(Exemption),
+    /// What it would change.
+    Target(Exemption),
+}
+
+impl Exemptions {
+    /// Nothing but these namespaces.
+    #[must_use]
+    pub fn of_namespaces<Name: AsRef<str>>(names: impl IntoIterator<Item = Name>) -> Self {
+        Self::default().with_namespaces(names)
+    }
+
+    /// The same and these namespaces. An empty name is none.
+    #[must_use]
+    pub fn with_namespaces<Name: AsRef<str>>(
+        mut self,
+        names: impl IntoIterator<Item = Name>,
+    ) -> Self {
+        let names = names.into_iter().filter(|name| !name.as_ref().is_empty());
+        self.namespaces.extend(names.map(|name| Arc::from(name.as_ref())));
+        self
+    }
+
+    /// Why an object is exempt, if it is.
+    #[must_use]
+    pub fn of(&self, object: &Identity) -> Option<Exemption> {
+        let namespace = object.namespace();
+        if self.namespaces.contains(namespace) {
+            Some(Exemption::Namespace)
+        } else if self.marked_namespaces.contains(namespace) {
+            Some(Exemption::MarkedNamespace)
+        } else {
+            self.marked.contains(object).then_some(Exemption::Marked)
+        }
+    }
+
+    /// Notes whether a namespace bears the mark; whether that is news.
+    pub fn mark_namespace(&mut self, name: &str, is_marked: bool) -> bool {
+        if is_marked {
+            !self.marked_namespaces.contains(name) && self.marked_namespaces.insert(name.into())
+        } else {
+            self.marked_namespaces.remove(name)
+        }
+    }
+
+    /// The namespaces that bear the mark.
+    pub fn marked_namespaces(&self) -> impl Iterator<Item = &Arc<str>> {
+        self.marked_namespaces.iter()
+    }
+
+    /// Notes whether an object bears the mark; whether that is news.
+    pub fn mark(&mut self, object: &Identity, is_marked: bool) -> bool {
+        if is_marked {
+            !self.marked.contains(object) && self.marked.insert(object.clone())
+        } else {
+            self.marked.remove(object)
+        }
+    }
+}
+
+impl Exempt {
+    /// Why a policy is not carried out, if it or its target is exempt.
+    #[must_use]
+    pub fn of(
+        exemptions: &Exemptions,
+        policy: &Identity,
+        target: Option<&Identity>,
+    ) -> Option<Self> {
+        let of_policy = exemptions.of(policy).map(Self::Policy);
+        of_policy.or_else(|| exemptions.of(target?).map(Self::Target))
+    }
+}
+
+impl fmt::Display for Exempt {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (what, why) = match self {
+            Self::Policy(why) => ("the object", why),
+            Self::Target(why) => ("the target", why),
+        };
+        match why {
+            Exemption::Namespace => write!(formatter, "the namespace of {what} is exempt"),
+            Exemption::MarkedNamespace => {
+                write!(formatter, "the namespace of {what} is marked with almanac.dev/ignore")
+            }
+            Exemption::Marked => write!(formatter, "{what} is marked with almanac.dev/ignore"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn object(namespace: &str, name: &str) -> Identity {
+        Identity::new("apps", "Deployment", namespace, name)
+    }
+
+    #[test]
+    fn an_object_is_exempt_by_its_namespace_or_by_a_mark() {
+        let mut exempt = Exemptions::of_namespaces(["kube-system"]);
+        let [dns, shop, cart] = [("kube-system", "dns"), ("shop", "web"), ("shop", "cart")]
+            .map(|(namespace, name)| object(namespace, name));
+        assert_eq!(exempt.of(&dns), Some(Exemption::Namespace));
+        assert_eq!(exempt.of(&shop), None);
+        assert!(exempt.mark(&shop, true));
+        assert!(!exempt.mark(&shop, true), "that is known");
+        assert_eq!(exempt.of(&shop), Some(Exemption::Marked));
+        assert_eq!(exempt.of(&cart), None);
+        assert!(exempt.mark_namespace("shop", true));
+        assert_eq!(exempt.of(&cart), Some(Exemption::MarkedNamespace));
+        assert!(exempt.mark_namespace("shop", false) && exempt.mark(&shop, false));
+        assert_eq!([exempt.of(&shop), exempt.of(&cart)], [None, None]);
+        assert!(!exempt.mark(&shop, false) && !exempt.mark_namespace("shop", false));
+    }
+
+    #[test]
+    fn what_is_in_no_namespace_is_exempt_only_by_a_mark_of_its_own() {
+        let mut exempt = Exemptions::of_namespaces([""]);
+        let group = object("", "pool");
+        assert_eq!(exempt.of(&group), None);
+        exempt.mark(&group, true);
+        assert_eq!(exempt.of(&group), Some(Exemption::Marked));
+    }
+}
