@@ -87,6 +87,7 @@ pub async fn follow(
     kind.plural.hash(&mut hasher);
     let mut pauses = Backoff::new(INITIAL_BACKOFF, MAX_BACKOFF, hasher.finish());
     let mut next = Next::List;
+    let mut is_forbidden = false;
     loop {
         let begun = Instant::now();
         // Lists may succeed while watches fail; they must not follow each other without a delay.
@@ -101,13 +102,24 @@ pub async fn follow(
                     pauses.reset();
                 }
                 next = Next::WatchFrom(version);
+                is_forbidden = false;
             }
             Ok(Next::List) => {
                 next = Next::List;
                 tokio::time::sleep(pauses.next_pause()).await;
             }
             Err(failure) => {
-                tracing::warn!(kind = kind.kind, error = failure.unseen.reason, "failed to watch");
+                // A missing permission is reported once: it may be missing on purpose.
+                if is_forbidden && failure.unseen.is_forbidden {
+                    tracing::debug!(kind = kind.kind, "still forbidden to watch");
+                } else {
+                    tracing::warn!(
+                        kind = kind.kind,
+                        error = failure.unseen.reason,
+                        "failed to watch"
+                    );
+                }
+                is_forbidden = failure.unseen.is_forbidden;
                 following.failed(&failure.unseen);
                 next = failure.next;
                 if is_watch && begun.elapsed() > MAX_BACKOFF {

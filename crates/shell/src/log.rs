@@ -3,6 +3,9 @@
 //! Names and messages also come from users. Characters that would end a line, colour it or hide it on a terminal
 //! are escaped, so that nobody can forge log lines.
 
+#[cfg(test)]
+pub(crate) mod warnings;
+
 use std::fmt::{self, Write as _};
 
 use tracing::field::Field;

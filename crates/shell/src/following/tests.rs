@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use super::*;
+use crate::log::warnings::Warnings;
 
 /// Notes what it receives.
 #[derive(Clone, Default)]
@@ -307,4 +308,21 @@ async fn large_objects_come_in_pages_that_fit_however_many_there_are() {
     let asked: Vec<usize> =
         stub.requests().iter().filter_map(|it| it.parameter("limit")?.parse().ok()).collect();
     assert_eq!(asked, [250, 62, 15, 3, 3, 1, 1, 1, 1, 1]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_missing_permission_is_logged_once_until_it_is_granted_and_missing_again() {
+    let (stub, warnings) = (stub_with(&["a"]), Warnings::default());
+    let _logging = tracing::subscriber::set_default(warnings.clone());
+    let forbidden = || Fault::answer(StatusCode::FORBIDDEN, "configmaps is forbidden").always();
+    stub.inject(forbidden());
+    let following = Following::begin(&stub);
+    let failures = following.after(300).await.iter().filter(|it| it.starts_with("failed")).count();
+    assert!(failures > 5, "{failures}");
+    assert_eq!(warnings.lines().len(), 1, "{:?}", warnings.lines());
+    stub.mend();
+    assert!(following.after(60).await.contains(&"present a".to_owned()));
+    stub.inject(forbidden());
+    following.after(300).await;
+    assert_eq!(warnings.lines().len(), 2, "{:?}", warnings.lines());
 }

@@ -9,6 +9,7 @@ use prometheus_client::encoding::text::encode;
 use prometheus_client::registry::Registry;
 
 use super::*;
+use crate::log::warnings::Warnings;
 use server::{After, Server, ok, vector};
 
 fn options(url: &str) -> PrometheusOptions {
@@ -247,7 +248,7 @@ async fn queries_over_the_limit_wait_and_then_give_up() {
 
 #[tokio::test]
 async fn queries_are_counted_by_result_and_not_logged() {
-    let logged = server::Logged::default();
+    let logged = Warnings::default();
     let _logging = tracing::subscriber::set_default(logged.clone());
     let metrics = QueryMetrics::default();
     for answer in [vector(&["1"]), with_status("500 x", "").into(), Vec::new()] {

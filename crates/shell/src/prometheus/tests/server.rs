@@ -9,7 +9,6 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 use tokio_rustls::TlsAcceptor;
-use tracing::span;
 
 /// What follows the answer.
 #[derive(Clone, Copy)]
@@ -160,33 +159,4 @@ async fn request(stream: &mut (impl AsyncRead + Unpin)) -> Option<String> {
             }
         }
     }
-}
-
-/// Whatever is logged, warnings and errors of anybody.
-#[derive(Clone, Default)]
-pub(super) struct Logged(Arc<Mutex<Vec<String>>>);
-
-impl Logged {
-    pub(super) fn lines(&self) -> Vec<String> {
-        self.0.lock().expect("whole").clone()
-    }
-}
-
-impl tracing::Subscriber for Logged {
-    fn enabled(&self, metadata: &tracing::Metadata<'_>) -> bool {
-        *metadata.level() <= tracing::Level::WARN
-    }
-
-    fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {
-        span::Id::from_u64(1)
-    }
-
-    fn event(&self, event: &tracing::Event<'_>) {
-        self.0.lock().expect("whole").push(format!("{event:?}"));
-    }
-
-    fn record(&self, _: &span::Id, _: &span::Record<'_>) {}
-    fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
-    fn enter(&self, _: &span::Id) {}
-    fn exit(&self, _: &span::Id) {}
 }
