@@ -89,7 +89,9 @@ fn object(index: usize, is_due: bool, executions: i64) -> PolicyObject<CronScali
 fn world(due: usize) -> (World, Agenda) {
     let (mut world, mut agenda) = (World::default(), Agenda::default());
     for index in 0..RULES {
-        world.workloads.insert(target_name(index), Workload { replicas: Some(3) });
+        world
+            .workloads
+            .insert(target_name(index), Workload { replicas: Some(3), ..Workload::default() });
         add_policy(&mut world, &mut agenda, index, index % (RULES / due) == 0, FULL_HISTORY);
     }
     (world, agenda)
@@ -113,7 +115,9 @@ fn measure_memory(executions: i64) -> (usize, usize) {
     let rules = bytes(&region);
     let region = Region::new(ALLOCATOR);
     for index in 0..RULES {
-        world.workloads.insert(target_name(index), Workload { replicas: Some(3) });
+        world
+            .workloads
+            .insert(target_name(index), Workload { replicas: Some(3), ..Workload::default() });
     }
     let workloads = bytes(&region);
     black_box((world, agenda));

@@ -16,6 +16,8 @@ mod meaning;
 mod metrics_producer;
 mod object;
 mod places;
+mod quantity;
+mod query;
 mod schedule;
 mod shape;
 mod shapes;

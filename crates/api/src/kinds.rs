@@ -20,8 +20,6 @@ pub(crate) use recognition::{
 pub enum Role {
     /// Its objects are policies of a family.
     Policy(Family),
-    /// Its objects scale by the result of a query, which cannot be predicted.
-    QueryScaler,
     /// Its objects have bounds, which policies set.
     Bounds,
     /// Its objects have replicas, which policies set.
@@ -90,7 +88,7 @@ kinds! {
     /// Scales anything with a `scale` subresource by a query.
     HorizontalAutoscaler {
         group: KARPENTER, versions: ["v1alpha1"], plural: "horizontalautoscalers",
-        short: ["ha"], namespaced: true, role: Role::QueryScaler,
+        short: ["ha"], namespaced: true, role: Role::Policy(Family::MetricScaling),
     }
     /// A group of nodes with a `scale` subresource. One without a number keeps the nodes it has.
     ScalableNodeGroup {
@@ -153,6 +151,7 @@ impl Kind {
         match family {
             Family::ScheduledCapacity => Kind::MetricsProducer,
             Family::CronScaling => Kind::CronFederatedHPA,
+            Family::MetricScaling => Kind::HorizontalAutoscaler,
         }
     }
 

@@ -27,7 +27,7 @@ pub use federated_hpa::{FederatedHPA, FederatedHPASpec};
 pub use horizontal_autoscaler::{
     Behavior, CurrentMetric, HorizontalAutoscaler, HorizontalAutoscalerSpec,
     HorizontalAutoscalerStatus, Metric, MetricTarget, MetricTargetType, PrometheusMetric,
-    ScalingPolicy, ScalingPolicyType, ScalingRules, SelectPolicy,
+    Recommendation, ScaleEvent, ScalingPolicy, ScalingPolicyType, ScalingRules, SelectPolicy,
 };
 pub use metrics_producer::{
     MetricsProducer, MetricsProducerSpec, MetricsProducerStatus, Pattern, Schedule,

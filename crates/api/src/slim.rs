@@ -20,20 +20,22 @@ pub fn of_data(kind: Kind, object: &Value) -> Option<Slim> {
     match kind.role() {
         Role::Workload { absent_replicas } => {
             let replicas = number(&spec["replicas"], absent_replicas);
-            Some(Slim::Workload(Workload { replicas }))
+            let current = count(&object["status"]["replicas"]);
+            Some(Slim::Workload(Workload { replicas, current }))
         }
         Role::Bounds => Some(Slim::Autoscaler(Autoscaler {
             min_replicas: number(&spec["minReplicas"], Some(LEAST_UNLESS_SAID)),
             max_replicas: number(&spec["maxReplicas"], None),
         })),
-        Role::Policy(_) | Role::QueryScaler => None,
+        Role::Policy(_) => None,
     }
 }
 
 /// The slim form of a `scale`, which omits a zero.
 #[must_use]
 pub fn of_scale(scale: &Value) -> Workload {
-    Workload { replicas: number(&scale["spec"]["replicas"], Some(0)) }
+    let replicas = |of: &str| number(&scale[of]["replicas"], Some(0));
+    Workload { replicas: replicas("spec"), current: replicas("status") }
 }
 
 /// The fields of the spec the slim form of an object of this role is made from.
@@ -41,7 +43,7 @@ pub(crate) fn fields(role: Role) -> &'static [&'static str] {
     match role {
         Role::Workload { .. } => &["replicas"],
         Role::Bounds => &["minReplicas", "maxReplicas"],
-        Role::Policy(_) | Role::QueryScaler => &[],
+        Role::Policy(_) => &[],
     }
 }
 

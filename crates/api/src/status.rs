@@ -6,6 +6,7 @@
 
 pub mod conditions;
 pub mod cron_federated_hpa;
+pub mod horizontal_autoscaler;
 pub mod metrics_producer;
 mod patch;
 mod target_problem;

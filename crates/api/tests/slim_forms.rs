@@ -263,7 +263,7 @@ fn data_whose_numbers_are_not_in_order_has_no_slim_form() {
         assert!(codes(&checked).contains(&why), "{kind:?} {spec}: {:?}", checked.findings);
     }
     let unsaid = check_json(Kind::StatefulSet, json!({ "metadata": { "name": "a" } }), context);
-    let one = Workload { replicas: Some(1) };
+    let one = Workload { replicas: Some(1), ..Workload::default() };
     assert!(matches!(unsaid.slim, Some(Slim::Workload(workload)) if workload == one));
     let bounds = json!({ "metadata": { "name": "a" }, "spec": { "maxReplicas": 4 } });
     let bounds = check_json(Kind::HorizontalPodAutoscaler, bounds, context);

@@ -17,7 +17,7 @@ use almanac_api::finding::Finding;
 use almanac_api::kinds::{Kind, Role};
 use almanac_api::reading::{PlacedFinding, Reading, Source, read_objects};
 use almanac_api::writing::to_yaml;
-use almanac_engine::{Identity, Workload};
+use almanac_engine::{Family, Identity, Workload};
 use almanac_shell::client::{ClientOptions, connect};
 use anyhow::Context as _;
 use clap::{Args, ValueHint};
@@ -159,14 +159,22 @@ impl ClusterArguments {
 fn is_policy(kind: Kind) -> bool {
     match kind.role() {
         Role::Policy(_) => true,
-        Role::QueryScaler | Role::Bounds | Role::Workload { .. } => false,
+        Role::Bounds | Role::Workload { .. } => false,
+    }
+}
+
+/// Without these there is nothing to tell; without the others there is less.
+fn must_be_seen(kind: Kind) -> bool {
+    match kind.role() {
+        Role::Policy(Family::ScheduledCapacity | Family::CronScaling) => true,
+        Role::Policy(Family::MetricScaling) | Role::Bounds | Role::Workload { .. } => false,
     }
 }
 
 /// What else writes the targets of policies, and so has to be known as a whole.
 fn is_autoscaler(kind: Kind) -> bool {
     match kind.role() {
-        Role::QueryScaler | Role::Bounds => true,
+        Role::Bounds => true,
         Role::Policy(_) | Role::Workload { .. } => false,
     }
 }
@@ -191,7 +199,7 @@ async fn list_all(
         match answer? {
             Answer::Found(objects) => found.push((kind, objects)),
             Answer::Absent => {}
-            Answer::Forbidden(said) if is_policy(kind) => {
+            Answer::Forbidden(said) if must_be_seen(kind) => {
                 let (right, place) = (kind.resource_name(), requests.place());
                 let missing = format!("missing permission to list {right} in {place}");
                 return Err(anyhow::anyhow!(said).context(missing));

@@ -108,8 +108,8 @@ enum Output {
 }
 
 const USUAL_PERIOD: &str = "7d";
-const WHY_EMPTY: &str = "nothing to forecast: no usable CronFederatedHPA, and no usable \
-                         MetricsProducer with a schedule";
+const WHY_EMPTY: &str = "nothing to forecast: no usable CronFederatedHPA or HorizontalAutoscaler, \
+                         and no usable MetricsProducer with a schedule";
 
 pub(crate) fn run(
     arguments: &ForecastArguments,

@@ -4,6 +4,7 @@
 //! found makes no difference, nor whether an object was read from a file or from a cluster.
 
 mod place;
+mod sample;
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -48,6 +49,10 @@ pub(crate) struct InputArguments {
     /// Only policies that match this label selector, as with kubectl
     #[arg(short = 'l', long, value_name = "LABELS")]
     selector: Option<String>,
+
+    /// The result of a query of an autoscaler that can't be evaluated here, such as 'sum(queue)=12'
+    #[arg(long = "sample", value_name = "PROMQL=NUMBER")]
+    samples: Vec<String>,
 
     /// The namespaces in which nothing is carried out, as with `almanac controller`
     #[arg(
@@ -109,6 +114,7 @@ impl InputArguments {
             place.exempt(&self.exempt_namespaces);
         }
         input.selector = selector;
+        sample::state(&self.samples, &mut input.places)?;
         Ok(input)
     }
 }

@@ -15,6 +15,7 @@ use serde_json::Value;
 
 use crate::cluster::{ClusterState, PolicyEntry};
 use crate::cron_federated_hpa::CronFederatedHpas;
+use crate::horizontal_autoscaler::HorizontalAutoscalers;
 use crate::leadership::Leadership;
 use crate::metrics_producer::MetricsProducers;
 use crate::status_writer::WriteMethod;
@@ -90,6 +91,7 @@ impl Families {
         match family {
             Family::ScheduledCapacity => &self.schedules,
             Family::CronScaling => &self.rules,
+            Family::MetricScaling => &HorizontalAutoscalers,
         }
     }
 

@@ -26,6 +26,7 @@ mod cluster;
 mod cron_federated_hpa;
 mod exemptions;
 mod families;
+mod horizontal_autoscaler;
 mod leadership;
 mod metrics_producer;
 mod not_ready;

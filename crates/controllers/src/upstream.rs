@@ -62,6 +62,11 @@ fn upstream_of(family: Family) -> Upstream {
             lease: "karpenter-leader-election",
             definition: Some("metricsproducers.autoscaling.karpenter.sh"),
         },
+        Family::MetricScaling => Upstream {
+            name: "Karpenter",
+            lease: "karpenter-leader-election",
+            definition: Some("horizontalautoscalers.autoscaling.karpenter.sh"),
+        },
         Family::CronScaling => {
             Upstream { name: "Karmada", lease: "karmada-controller-manager", definition: None }
         }

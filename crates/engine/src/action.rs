@@ -33,6 +33,17 @@ pub enum Action {
     },
 }
 
+impl Action {
+    /// The object it changes.
+    #[must_use]
+    pub fn target(&self) -> &Identity {
+        match self {
+            Action::Publish { schedule, .. } => schedule,
+            Action::SetReplicas { target, .. } | Action::SetBounds { target, .. } => target,
+        }
+    }
+}
+
 /// The outcome of an action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {

@@ -36,6 +36,13 @@ impl Agenda {
         }
     }
 
+    /// Lets a policy have its next turn at an instant, unless it has one before.
+    pub fn bring_forward(&mut self, policy: &PolicyName, at: Timestamp) {
+        if self.by_policy.get(policy).is_none_or(|known| *known > at) {
+            self.set(policy, Some(at));
+        }
+    }
+
     /// The instant of the next turn.
     #[must_use]
     pub fn next(&self) -> Option<Timestamp> {

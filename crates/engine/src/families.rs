@@ -10,11 +10,12 @@ use jiff::Timestamp;
 
 use crate::beginning::{Beginning, RunStart};
 use crate::cron_scaling::{self, CronRules, ExternalChange};
+use crate::metric_scaling::{self, Autoscalers};
 use crate::scheduled_capacity::{self, Schedules};
 use crate::turn::{Closed, PolicyDecision};
 use crate::{
-    Action, Family, Field, Footprint, Identity, Outcome, Reach, Reason, Slim, TargetReference,
-    Verdict, World,
+    Action, Family, Field, Footprint, Identity, Outcome, Presumption, Reach, Reason, Slim,
+    TargetReference, Verdict, World,
 };
 
 /// The questions that every family answers about its policies. An unknown identity gives an empty
@@ -69,6 +70,17 @@ pub(crate) trait Logic: Sync {
         false
     }
 
+    /// What its turns take for granted when they are taken without a cluster.
+    fn presumptions(&self, _: &World, _: &Identity) -> Vec<Presumption> {
+        Vec::new()
+    }
+
+    /// When a policy has another turn because another one has just changed its target; `None` when that
+    /// does not matter to it.
+    fn follows_target(&self, _: &World, _: &Identity, _: Timestamp) -> Option<Timestamp> {
+        None
+    }
+
     /// Detects values of a policy that other writers have replaced; returns what is new.
     fn detect_undone(
         &self,
@@ -98,6 +110,7 @@ impl Family {
         match self {
             Family::ScheduledCapacity => &Schedules,
             Family::CronScaling => &CronRules,
+            Family::MetricScaling => &Autoscalers,
         }
     }
 }
@@ -111,6 +124,8 @@ pub enum OpenDecision {
     ),
     /// For a policy that sets replicas or bounds by cron rules.
     CronScaling(PolicyDecision<cron_scaling::CronScaling, cron_scaling::Decision>),
+    /// For a policy that sets replicas by the answers to queries.
+    MetricScaling(PolicyDecision<metric_scaling::MetricScaling, metric_scaling::Decision>),
 }
 
 impl OpenDecision {
@@ -118,6 +133,7 @@ impl OpenDecision {
         match self {
             OpenDecision::ScheduledCapacity(open) => &open.decision.actions,
             OpenDecision::CronScaling(open) => &open.decision.actions,
+            OpenDecision::MetricScaling(open) => &open.decision.actions,
         }
     }
 
@@ -126,12 +142,13 @@ impl OpenDecision {
         match self {
             OpenDecision::ScheduledCapacity(open) => std::mem::take(&mut open.decision.actions),
             OpenDecision::CronScaling(open) => std::mem::take(&mut open.decision.actions),
+            OpenDecision::MetricScaling(open) => std::mem::take(&mut open.decision.actions),
         }
     }
 
     pub(crate) fn deadline(&self) -> Option<Timestamp> {
         match self {
-            OpenDecision::ScheduledCapacity(_) => None,
+            OpenDecision::ScheduledCapacity(_) | OpenDecision::MetricScaling(_) => None,
             OpenDecision::CronScaling(open) => cron_scaling::deadline(&open.policy, &open.decision),
         }
     }
@@ -151,6 +168,9 @@ impl OpenDecision {
             OpenDecision::CronScaling(open) => {
                 cron_scaling::close(world, policy, open, outcomes, opened_at, now)
             }
+            OpenDecision::MetricScaling(open) => {
+                metric_scaling::close(world, policy, open, outcomes, opened_at, now)
+            }
         }
     }
 }
@@ -162,6 +182,8 @@ pub enum EffectReason {
     ScheduledCapacity(Reason<scheduled_capacity::Cause>),
     /// A policy that sets replicas or bounds by cron rules.
     CronScaling(Reason<cron_scaling::Cause>),
+    /// A policy that sets replicas by the answers to queries.
+    MetricScaling(Reason<metric_scaling::Cause>),
 }
 
 impl EffectReason {
@@ -174,6 +196,7 @@ impl EffectReason {
                 scheduled_capacity::describe(world, policy, reason)
             }
             EffectReason::CronScaling(reason) => cron_scaling::describe(world, policy, reason),
+            EffectReason::MetricScaling(reason) => metric_scaling::describe(world, policy, reason),
         }
     }
 
@@ -185,6 +208,9 @@ impl EffectReason {
                 EffectReason::ScheduledCapacity(reason.without_span())
             }
             EffectReason::CronScaling(reason) => EffectReason::CronScaling(reason.without_span()),
+            EffectReason::MetricScaling(reason) => {
+                EffectReason::MetricScaling(reason.without_span())
+            }
         }
     }
 }
@@ -196,6 +222,8 @@ pub enum Recorded {
     ScheduledCapacity(scheduled_capacity::Recorded),
     /// To one that sets replicas or bounds by cron rules.
     CronScaling(cron_scaling::Recorded),
+    /// To one that sets replicas by the answers to queries.
+    MetricScaling(metric_scaling::Recorded),
 }
 
 /// What happens to a rule, as a word.
@@ -211,6 +239,8 @@ pub enum Occurrence {
     Opens,
     /// A behaviour ceases to decide, and no other opens in its place.
     Closes,
+    /// An autoscaler sets another number of replicas.
+    Scales,
 }
 
 impl Occurrence {
@@ -223,6 +253,7 @@ impl Occurrence {
             Occurrence::Missed => "missed",
             Occurrence::Opens => "opens",
             Occurrence::Closes => "closes",
+            Occurrence::Scales => "scales",
         }
     }
 }
@@ -233,7 +264,12 @@ impl Recorded {
     pub fn undone(&self) -> Option<Field> {
         match self {
             Recorded::CronScaling(cron_scaling::Recorded::Undone { field, .. }) => Some(*field),
-            Recorded::CronScaling(_) | Recorded::ScheduledCapacity(_) => None,
+            Recorded::MetricScaling(metric_scaling::Recorded::Undone { .. }) => {
+                Some(Field::Replicas)
+            }
+            Recorded::CronScaling(_)
+            | Recorded::ScheduledCapacity(_)
+            | Recorded::MetricScaling(_) => None,
         }
     }
 
@@ -247,6 +283,7 @@ impl Recorded {
         match self {
             Recorded::ScheduledCapacity(recorded) => recorded.named_occurrence(world, policy),
             Recorded::CronScaling(recorded) => recorded.occurrence(),
+            Recorded::MetricScaling(recorded) => recorded.occurrence(),
         }
     }
 }

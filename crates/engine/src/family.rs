@@ -14,11 +14,14 @@ pub enum Family {
     ScheduledCapacity,
     /// Cron rules that set replicas or bounds.
     CronScaling,
+    /// Queries whose answers set replicas.
+    MetricScaling,
 }
 
 impl Family {
     /// All of them, in their order.
-    pub const ALL: [Family; 2] = [Family::ScheduledCapacity, Family::CronScaling];
+    pub const ALL: [Family; 3] =
+        [Family::ScheduledCapacity, Family::CronScaling, Family::MetricScaling];
 }
 
 /// The name of a policy: its family and its object.

@@ -8,7 +8,7 @@ mod policy;
 mod reasons;
 mod settle;
 
-pub use decide::{Decision, LOOKS_AHEAD, decide, explain, value_at};
+pub use decide::{Decision, LOOKS_AHEAD, decide, explain, next_change, value_at};
 pub use gather::{Input, gather};
 pub use policy::{Behaviour, ScheduledCapacity};
 pub use reasons::{Cause, render};

@@ -8,6 +8,9 @@ pub struct Workload {
     /// `spec.replicas` of its scale; `None` when it is unknown, as for a workload that a file
     /// refers to but does not contain.
     pub replicas: Option<u32>,
+    /// `status.replicas` of its scale: how many there are. `None` when nobody has said, which is taken
+    /// for as many as there are to be.
+    pub current: Option<u32>,
 }
 
 /// A `FederatedHPA` or a `HorizontalPodAutoscaler`, reduced to its bounds.

@@ -10,10 +10,11 @@ use almanac_calendar::Zone;
 use jiff::Timestamp;
 
 use crate::cron_scaling::{self, CronScaling, ExternalChange};
+use crate::metric_scaling::{self, FiniteNumber, MetricScaling, Samples};
 use crate::scheduled_capacity::{self, Published, ScheduledCapacity};
 use crate::{
     Action, Autoscaler, Exempt, Exemptions, Family, Footprint, Identity, Outcome, PolicyName,
-    Recorded, RuleClockEffect, RuleExplanation, TargetReference, Workload,
+    Presumption, Recorded, RuleClockEffect, RuleExplanation, TargetReference, Workload,
 };
 
 /// A policy in the world: its rules, and its memory.
@@ -39,6 +40,8 @@ pub enum Slim {
     ScheduledCapacity(PolicyObject<ScheduledCapacity, Published>),
     /// A policy that sets replicas or bounds by cron rules.
     CronScaling(PolicyObject<CronScaling, cron_scaling::Memory>),
+    /// A policy that sets replicas by the answers to queries.
+    MetricScaling(PolicyObject<MetricScaling, metric_scaling::Memory>),
     /// Something with a `scale` subresource.
     Workload(Workload),
     /// Something with bounds.
@@ -57,10 +60,14 @@ pub struct World {
     pub scheduled_capacities: Policies<ScheduledCapacity, Published>,
     /// Policies that set replicas or bounds by cron rules.
     pub cron_scalings: Policies<CronScaling, cron_scaling::Memory>,
+    /// Policies that set replicas by the answers to queries.
+    pub metric_scalings: Policies<MetricScaling, metric_scaling::Memory>,
     /// What has a `scale` subresource.
     pub workloads: BTreeMap<Identity, Workload>,
     /// What has bounds.
     pub autoscalers: BTreeMap<Identity, Autoscaler>,
+    /// The answers to queries, and who gives them.
+    pub samples: Samples,
 }
 
 impl<Policy, Memory> PolicyObject<Policy, Memory> {
@@ -83,6 +90,15 @@ impl Slim {
                     object.memory = Some(told.joined(memory));
                 }
                 Slim::CronScaling(object)
+            }
+            Slim::MetricScaling(mut object) => {
+                if let Slim::MetricScaling(PolicyObject { memory: Some(memory), .. }) = before {
+                    object.memory = Some(match object.memory.take() {
+                        Some(told) => told.joined(memory),
+                        None => memory,
+                    });
+                }
+                Slim::MetricScaling(object)
             }
             // Everything about these is decided afresh each time.
             Slim::ScheduledCapacity(_) | Slim::Workload(_) | Slim::Autoscaler(_) => self,
@@ -150,6 +166,24 @@ impl World {
         policy.family.logic().reacts_to_changes(self, &policy.identity, now)
     }
 
+    /// What a policy's turns take for granted when they are taken without a cluster.
+    #[must_use]
+    pub fn presumptions(&self, policy: &PolicyName) -> Vec<Presumption> {
+        policy.family.logic().presumptions(self, &policy.identity)
+    }
+
+    /// Lets a query have the same answer all the time. How many policies ask it.
+    pub fn answer(&mut self, query: &str, answer: FiniteNumber) -> usize {
+        metric_scaling::answer(self, query, answer)
+    }
+
+    /// When a policy has another turn because another one has just changed its target, if that matters
+    /// to it.
+    #[must_use]
+    pub fn follows_target(&self, policy: &PolicyName, now: Timestamp) -> Option<Timestamp> {
+        policy.family.logic().follows_target(self, &policy.identity, now)
+    }
+
     /// Detects values of a policy that other writers have replaced, given their known changes of its
     /// target (`foreign`). What is new is returned, once.
     pub fn detect_undone(
@@ -170,6 +204,9 @@ impl World {
             }
             Slim::CronScaling(object) => {
                 cron_scaling::upsert(&mut self.cron_scalings, identity, object);
+            }
+            Slim::MetricScaling(object) => {
+                metric_scaling::upsert(&mut self.metric_scalings, identity, object);
             }
             Slim::Workload(workload) => {
                 self.workloads.insert(identity, workload);
@@ -201,7 +238,8 @@ impl World {
     #[must_use]
     pub fn part(&self, policies: &[PolicyName]) -> World {
         let exempt = Arc::clone(&self.exempt);
-        let mut part = World { seen_at: self.seen_at, exempt, ..World::default() };
+        let samples = self.samples.part(policies.iter().map(|policy| &policy.identity));
+        let mut part = World { seen_at: self.seen_at, exempt, samples, ..World::default() };
         for policy in policies {
             if let Some(slim) = self.slim_of(policy) {
                 part.upsert(policy.identity.clone(), slim);
@@ -230,6 +268,8 @@ impl World {
             }
             Action::SetReplicas { target, replicas } => {
                 present(self.workloads.get_mut(target), target, |workload| {
+                    // Whoever has no cluster takes it that the workload follows at once.
+                    workload.current = None;
                     replace(&mut workload.replicas, Some(*replicas))
                 })
             }

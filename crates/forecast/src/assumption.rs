@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use almanac_engine::{Field, Identity};
+use almanac_engine::{Field, Identity, Presumption};
 use jiff::Timestamp;
 
 /// Values that the caller specifies for the start of a forecast.
@@ -43,6 +43,8 @@ pub enum Assumption {
         /// What it is.
         value: u32,
     },
+    /// What a policy takes for granted.
+    Presumed(Presumption),
     /// A bound makes way for the other one, which the caller specified.
     MadeWay {
         /// The object.
@@ -71,6 +73,7 @@ impl fmt::Display for Assumption {
             Assumption::UnknownAtStart { target, field } => {
                 write!(formatter, "{field} of {target} is unknown until a rule sets it")
             }
+            Assumption::Presumed(presumption) => presumption.fmt(formatter),
             Assumption::Stated { target, field, value } => {
                 write!(formatter, "{field} of {target} starts at {value}, as specified")
             }

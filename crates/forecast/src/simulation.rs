@@ -1,11 +1,12 @@
 //! The virtual clock: every policy takes its turns, and time jumps from one turn to the next.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use almanac_engine::turn::{self, Effect, Turn};
 use almanac_engine::{
-    Agenda, Field, Identity, PolicyName, PriorWrite, Recorded, Target, Value, World, begin,
+    Agenda, Field, Identity, Outcome, PolicyName, Presumption, PriorWrite, Recorded, Target, Value,
+    World, begin,
 };
 use jiff::Timestamp;
 
@@ -22,6 +23,8 @@ pub struct Simulation {
     agenda: Agenda,
     origins: Origins,
     last_writes: BTreeMap<(Identity, Field), LastWrite>,
+    /// Whom it matters to that somebody else changes an object.
+    followers: BTreeMap<Identity, Vec<PolicyName>>,
     assumptions: Vec<Assumption>,
 }
 
@@ -70,6 +73,10 @@ impl Simulation {
     #[must_use]
     pub fn start(mut world: World, from: Timestamp, assumed: &AssumedValues) -> Simulation {
         let mut assumptions = add_missing_targets(&mut world);
+        let presumed = world.policies().flat_map(|policy| world.presumptions(&policy));
+        let presumed: BTreeSet<Presumption> = presumed.collect();
+        assumptions.extend(presumed.into_iter().map(Assumption::Presumed));
+        let followers = followers(&world, from);
         let begun = begin(&mut world, from);
         let mut agenda = Agenda::default();
         for (policy, at) in &begun.first_turns {
@@ -81,7 +88,8 @@ impl Simulation {
         }
         let last_writes = initial_writes(&world);
         let origins = Origins::default();
-        let mut simulation = Simulation { world, agenda, origins, last_writes, assumptions };
+        let mut simulation =
+            Simulation { world, agenda, origins, last_writes, followers, assumptions };
         simulation.take_over_prior_writes(begun.prior_writes);
         while simulation.step(from).is_some() {}
         if replayed.as_if_in_force {
@@ -121,9 +129,24 @@ impl Simulation {
         let policy = policy.clone();
         let turn = turn::take(&mut self.world, &policy, at)?;
         self.agenda.set(&policy, turn.wake_at);
+        self.tell_followers(&policy, &turn, at);
         let Turn { recorded, effects, .. } = turn;
         let set = effects.into_iter().filter_map(|it| self.set_field(&policy, at, it)).collect();
         Some(Step { at, policy, recorded, set })
+    }
+
+    /// Gives those another turn to whom it matters that somebody else has changed an object.
+    fn tell_followers(&mut self, policy: &PolicyName, turn: &Turn, at: Timestamp) {
+        if self.followers.is_empty() {
+            return;
+        }
+        let done = turn.done.iter().filter(|(_, outcome)| *outcome == Outcome::Done);
+        for follower in done.filter_map(|(it, _)| self.followers.get(it.target())).flatten() {
+            let due = self.world.follows_target(follower, at).filter(|_| follower != policy);
+            if let Some(due) = due {
+                self.agenda.bring_forward(follower, due);
+            }
+        }
     }
 
     fn set_field(&mut self, policy: &PolicyName, at: Timestamp, effect: Effect) -> Option<Set> {
@@ -204,6 +227,19 @@ impl Simulation {
             self.assumptions.push(Assumption::MadeWay { target, field, value: number });
         }
     }
+}
+
+/// Whom it matters to that somebody else changes an object.
+fn followers(world: &World, from: Timestamp) -> BTreeMap<Identity, Vec<PolicyName>> {
+    let mut followers: BTreeMap<Identity, Vec<PolicyName>> = BTreeMap::new();
+    for policy in world.policies() {
+        if world.follows_target(&policy, from).is_some()
+            && let Some(reference) = world.target_of(&policy)
+        {
+            followers.entry(reference.target.identity().clone()).or_default().push(policy);
+        }
+    }
+    followers
 }
 
 /// Adds the targets that are not in the world.

@@ -75,9 +75,11 @@ fn sets(
 ) -> Vec<(Field, Option<Value>, Value)> {
     let by_rule = |writer: Option<&Arc<str>>| match what {
         Occurrence::Closes => true,
-        Occurrence::Fires | Occurrence::Superseded | Occurrence::Missed | Occurrence::Opens => {
-            writer == rule
-        }
+        Occurrence::Fires
+        | Occurrence::Superseded
+        | Occurrence::Missed
+        | Occurrence::Opens
+        | Occurrence::Scales => writer == rule,
     };
     let set = step
         .set

@@ -13,12 +13,14 @@ mod cron_scaling;
 mod cron_settled;
 mod cron_waking;
 mod cron_write;
+mod metric_scaling;
 mod schedule_settled;
 mod scheduled_capacity;
 mod violations;
 
 pub use cron_scaling::check_cron_scaling;
 pub use cron_settled::{ClosedTurn, check_cron_settled};
+pub use metric_scaling::check_metric_scaling;
 pub use schedule_settled::{ClosedSchedule, check_schedule_settled};
 pub use scheduled_capacity::check_scheduled_capacity;
 pub use violations::Violations;

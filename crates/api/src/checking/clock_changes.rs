@@ -56,6 +56,7 @@ fn finding(family: Family, effects: &[RuleClockEffect]) -> Option<Finding> {
         Family::ScheduledCapacity => {
             (&spec.key("schedule").key("behaviors").index(position)).into()
         }
+        Family::MetricScaling => (&spec.key("metrics").index(position)).into(),
     };
     let told: Vec<String> = moved.iter().map(|it| it.effect.to_string()).collect();
     let message = format!("in {zone}, {}", told.join("; "));

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use almanac_engine::cron_scaling::{CronScaling, UnusableRule};
-use almanac_engine::{Family, PolicyObject, Slim, Target};
+use almanac_engine::{Family, PolicyObject, Slim, Target, Workload};
 use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
@@ -12,6 +12,7 @@ use super::target::check_target;
 use super::{Checked, cron_federated_hpa, horizontal_autoscaler, metrics_producer};
 use crate::finding::{Code, FieldPath, Finding, Path, Severity};
 use crate::kinds::{Kind, Role};
+use crate::lenient;
 use crate::objects::ScaleTargetReference;
 use crate::slim;
 use crate::status;
@@ -44,7 +45,7 @@ pub(super) fn meaning_of(object: Mended<'_>) -> Meaning {
     match object.kind.role() {
         Role::Policy(Family::ScheduledCapacity) => object.scheduled_capacity(),
         Role::Policy(Family::CronScaling) => object.cron_scaling(),
-        Role::QueryScaler => object.query_scaler(),
+        Role::Policy(Family::MetricScaling) => object.metric_scaling(),
         Role::Bounds => object.bounds(),
         Role::Workload { .. } => Meaning { slim: object.data(&[]), ..Meaning::default() },
     }
@@ -76,10 +77,16 @@ impl Mended<'_> {
         Meaning { slim: Some(slim), scales, findings: checked.findings }
     }
 
-    fn query_scaler(mut self) -> Meaning {
+    fn metric_scaling(mut self) -> Meaning {
         let checked = self.check_spec(|it, spec| horizontal_autoscaler::check(&spec, it.namespace));
-        let scales = checked.value.filter(|_| self.is_sound());
-        Meaning { slim: None, scales, findings: checked.findings }
+        let policy = checked.value.filter(|_| self.is_sound());
+        let scales = policy.as_ref().map(|policy| policy.target.clone());
+        let slim = Slim::MetricScaling(PolicyObject {
+            policy: policy.map(Arc::new),
+            created: self.created,
+            memory: status::horizontal_autoscaler::read(&self.status),
+        });
+        Meaning { slim: Some(slim), scales, findings: checked.findings }
     }
 
     /// An autoscaler. One of Kubernetes' own is looked at as far as its bounds and its target go:
@@ -116,7 +123,14 @@ impl Mended<'_> {
             .iter()
             .chain(further)
             .any(|it| it.severity() == Severity::Error && is_about_numbers(it));
-        slim::of_data(self.kind, &self.object).filter(|_| in_order)
+        let slim = slim::of_data(self.kind, &self.object).filter(|_| in_order)?;
+        Some(match slim {
+            Slim::Workload(workload) => {
+                let current = lenient::count(&self.status["replicas"]);
+                Slim::Workload(Workload { current, ..workload })
+            }
+            other => other,
+        })
     }
 
     fn is_sound(&self) -> bool {

@@ -1,5 +1,6 @@
 //! `HorizontalAutoscaler`: scales anything with a `scale` subresource by the answer to a query.
 
+use almanac_engine::metric_scaling::{MAX_RECOMMENDATIONS, MAX_SCALE_EVENTS};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::{CustomResource, KubeSchema};
@@ -197,6 +198,37 @@ pub struct HorizontalAutoscalerStatus {
     #[schemars(length(max = 32))]
     #[x_kube(merge_strategy = ListMerge::Atomic)]
     pub current_metrics: Vec<CurrentMetric>,
+    /// What was recommended within the stabilization windows, oldest first: only changes. Each holds
+    /// until the next one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = MAX_RECOMMENDATIONS))]
+    #[x_kube(merge_strategy = ListMerge::Atomic)]
+    pub recommendations: Vec<Recommendation>,
+    /// What was scaled within the longest period of a policy, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = MAX_SCALE_EVENTS))]
+    #[x_kube(merge_strategy = ListMerge::Atomic)]
+    pub scale_events: Vec<ScaleEvent>,
+}
+
+/// A number of replicas that was recommended, whatever the bounds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Recommendation {
+    /// From when on.
+    pub time: Time,
+    /// How many.
+    pub replicas: i32,
+}
+
+/// A change of the replicas.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ScaleEvent {
+    /// When.
+    pub time: Time,
+    /// By how many; below zero for fewer.
+    pub change: i32,
 }
 
 /// The last result of a query.

@@ -25,7 +25,7 @@ static WORDS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
 
 fn is_looked_for(kind: Kind) -> bool {
     match kind.role() {
-        Role::Policy(_) | Role::QueryScaler | Role::Bounds => true,
+        Role::Policy(_) | Role::Bounds => true,
         Role::Workload { .. } => is_group_of_ours(kind.group()),
     }
 }

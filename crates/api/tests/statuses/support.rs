@@ -133,7 +133,7 @@ fn compare(schema: &Value, value: &Value, path: &str, complaints: &mut Vec<Strin
 
 /// What is decided about a workload with 0 replicas that was created long ago.
 pub(crate) fn decision(policy: &CronScaling, memory: Option<&Memory>, now: Timestamp) -> Decision {
-    let target = TargetState::Workload(Workload { replicas: Some(0) });
+    let target = TargetState::Workload(Workload { replicas: Some(0), ..Workload::default() });
     let created = Some(at("2020-01-01T00:00:00Z"));
     let input = Input { policy, created, memory, target, exempt: None };
     let decision = decide(&input, now);

@@ -70,6 +70,7 @@ pub(crate) fn is_usable(object: &CheckedObject) -> bool {
     match &object.slim {
         Some(Slim::CronScaling(object)) => object.policy.is_some(),
         Some(Slim::ScheduledCapacity(object)) => object.policy.is_some(),
+        Some(Slim::MetricScaling(object)) => object.policy.is_some(),
         Some(Slim::Autoscaler(_) | Slim::Workload(_)) => true,
         None => object.scales.is_some(),
     }

@@ -133,7 +133,7 @@ async fn fetch_scales(
     for (target, answer) in answers {
         match answer? {
             Answer::Found(replicas) => {
-                seen.scales.insert(target.clone(), Workload { replicas });
+                seen.scales.insert(target.clone(), Workload { replicas, ..Workload::default() });
             }
             Answer::Absent => {}
             Answer::Forbidden(_) => {

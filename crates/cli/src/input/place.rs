@@ -25,7 +25,7 @@ pub(crate) struct InputPlace {
     /// What it is called, where there are several.
     pub(crate) name: Option<String>,
     pub(crate) world: World,
-    /// What is not forecast, though it is written: autoscalers that follow a query, and what is exempt.
+    /// What is not forecast, though it is written: what is exempt.
     pub(crate) left_out: BTreeSet<String>,
     api_versions: BTreeMap<Identity, String>,
     labels: BTreeMap<Identity, Labels>,
@@ -101,7 +101,7 @@ fn that_matter(objects: &[InputObject], here: &[usize]) -> Vec<usize> {
     let matters = |position: &usize| {
         let checked = &objects[*position].checked;
         let is_target = checked.identity.as_ref().is_some_and(|it| targets.contains(it));
-        is_policy(position) || is_target || checked.kind.role() == Role::QueryScaler
+        is_policy(position) || is_target
     };
     here.iter().copied().filter(matters).collect()
 }
@@ -130,12 +130,6 @@ impl InputPlace {
             place.api_versions.insert(identity.clone(), api_version.clone());
             if duplicates.contains(identity) {
                 continue;
-            }
-            if let (Role::QueryScaler, Some(target)) = (checked.kind.role(), &checked.scales) {
-                let target = target.identity();
-                let left_out =
-                    format!("{identity} scales by a query; its effect on {target} is not forecast");
-                place.left_out.insert(left_out);
             }
             if checked.is_marked {
                 Arc::make_mut(&mut place.world.exempt).mark(identity, true);
@@ -185,7 +179,7 @@ impl InputPlace {
             let identity = other.identity(namespace);
             if targets.contains(&identity) {
                 Arc::make_mut(&mut self.world.exempt).mark(&identity, other.is_marked);
-                let workload = Workload { replicas: other.replicas };
+                let workload = Workload { replicas: other.replicas, ..Workload::default() };
                 self.world.upsert(identity, Slim::Workload(workload));
             }
         }

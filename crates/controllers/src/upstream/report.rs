@@ -22,6 +22,7 @@ pub(super) fn flag_value(family: Family) -> &'static str {
     match family {
         Family::ScheduledCapacity => "metrics-producer",
         Family::CronScaling => "cron-federated-hpa",
+        Family::MetricScaling => "horizontal-autoscaler",
     }
 }
 

@@ -65,6 +65,16 @@ pub fn value_at(policy: &ScheduledCapacity, at: Timestamp) -> u32 {
     value_of(policy, winner_at(policy, at))
 }
 
+/// When the number next becomes another one. Where that is more than a year after the next change of the
+/// winner, an earlier instant.
+#[must_use]
+pub fn next_change(policy: &ScheduledCapacity, after: Timestamp) -> Option<Timestamp> {
+    let winner = winner_at(policy, after);
+    let first_change = winner_changes_after(policy, winner, after)?;
+    let different = next_different(policy, winner, Some(first_change)).map(|change| change.at);
+    different.or_else(|| first_change.checked_add(LOOKS_AHEAD).ok())
+}
+
 fn decide_with(input: &Input<'_>, now: Timestamp, reasons: &mut impl Reasons<Cause>) -> Decision {
     let policy = input.policy;
     let winner = winner_at(policy, now);

@@ -122,7 +122,7 @@ fn a_part_of_a_world_has_only_what_its_policies_touch() {
     for (name, target) in [("a", "shop"), ("b", "shop"), ("c", "till")] {
         add_rules_of(&mut world, name, target);
         let object = workload(target).identity().clone();
-        world.workloads.insert(object, Workload { replicas: Some(3) });
+        world.workloads.insert(object, Workload { replicas: Some(3), ..Workload::default() });
     }
     for island in islands(&world) {
         let part = world.part(&island);

@@ -15,6 +15,7 @@
 mod beginning;
 mod cron_scaling;
 mod footprint;
+mod metric_scaling;
 mod scheduled_capacity;
 mod support;
 mod turn;

@@ -52,7 +52,9 @@ pub(crate) struct Building(World);
 
 impl Building {
     pub(crate) fn workload(mut self, name: &str, replicas: u32) -> Building {
-        self.0.workloads.insert(deployment(name), Workload { replicas: Some(replicas) });
+        self.0
+            .workloads
+            .insert(deployment(name), Workload { replicas: Some(replicas), ..Workload::default() });
         self
     }
 

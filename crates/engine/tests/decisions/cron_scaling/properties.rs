@@ -299,7 +299,7 @@ fn between(from: Timestamp, to: Timestamp) -> impl Iterator<Item = Timestamp> {
 fn live(scaling: &Scaling) -> [Option<u32>; 3] {
     match scaling.input().target {
         TargetState::Missing | TargetState::Unreachable(_) => [None; 3],
-        TargetState::Workload(Workload { replicas }) => [replicas, None, None],
+        TargetState::Workload(Workload { replicas, .. }) => [replicas, None, None],
         TargetState::Autoscaler(Autoscaler { min_replicas, max_replicas }) => {
             [None, min_replicas, max_replicas]
         }

@@ -21,6 +21,7 @@ pub(crate) fn decision_of(open: &OpenTurn) -> &Decision {
     match open.decision() {
         OpenDecision::CronScaling(open) => &open.decision,
         OpenDecision::ScheduledCapacity(_) => panic!("it is the turn of a schedule"),
+        OpenDecision::MetricScaling(_) => panic!("it is the turn of an autoscaler"),
     }
 }
 
@@ -143,7 +144,9 @@ impl Scaling {
 
     pub(crate) fn set_replicas(&mut self, replicas: u32) {
         let target = self.target().identity().clone();
-        self.world.workloads.insert(target, Workload { replicas: Some(replicas) });
+        self.world
+            .workloads
+            .insert(target, Workload { replicas: Some(replicas), ..Workload::default() });
     }
 
     pub(crate) fn set_bounds(&mut self, min: Option<u32>, max: Option<u32>) {

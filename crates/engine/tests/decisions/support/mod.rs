@@ -3,6 +3,7 @@
 pub(crate) mod cron;
 pub(crate) mod property;
 pub(crate) mod run;
+pub(crate) mod scaling;
 pub(crate) mod schedule;
 
 use jiff::{SignedDuration, Timestamp};

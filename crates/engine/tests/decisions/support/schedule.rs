@@ -33,6 +33,7 @@ pub(crate) fn decision_of(open: &OpenTurn) -> &Decision {
     match open.decision() {
         OpenDecision::ScheduledCapacity(open) => &open.decision,
         OpenDecision::CronScaling(_) => panic!("it is the turn of cron rules"),
+        OpenDecision::MetricScaling(_) => panic!("it is the turn of an autoscaler"),
     }
 }
 

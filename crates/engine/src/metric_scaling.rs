@@ -1,0 +1,40 @@
+//! Metric scaling: a workload's replicas follow the answers to queries, within bounds and at limited speed.
+
+mod begin;
+mod decide;
+mod evaluate;
+mod gather;
+mod limits;
+mod logic;
+mod memory;
+mod number;
+mod policy;
+mod query;
+mod reasons;
+mod recommend;
+mod sample;
+mod settle;
+
+pub use decide::{Decision, decide, explain};
+pub use evaluate::evaluate;
+pub use gather::{Input, TargetState, gather};
+pub use limits::{Limited, changes_at, limit};
+pub use memory::{
+    Contest, LastScale, MAX_RECOMMENDATIONS, MAX_SCALE_EVENTS, Memory, Recommendation, ScaleEvent,
+};
+pub use number::{FiniteNumber, MetricTarget};
+pub use policy::{
+    Amount, CrossedBounds, Direction, Metric, MetricScaling, RatePolicy, ReplicaBounds,
+    ScalingRules, Select, TargetType,
+};
+pub use query::{
+    Aggregation, Answer, Condition, Expression, Label, Matcher, Operator, Pattern, PublishedMetric,
+    Query, Selector, Selects,
+};
+pub use reasons::{Cause, render};
+pub use recommend::recommendation;
+pub use sample::{Answerer, Sample, SampleProblem, Samples, Settings};
+pub use settle::{Recorded, Settled, settle};
+
+pub(crate) use logic::{Autoscalers, answer, close, upsert};
+pub(crate) use reasons::describe;

@@ -1,0 +1,235 @@
+//! Decides how many replicas a target is to have: what each metric recommends, which recommendation counts, and
+//! what the windows, the policies and the bounds make of it.
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::limits::{Limited, changes_at, limit};
+use super::recommend::{recommendation, selected};
+use super::{
+    Cause, Contest, FiniteNumber, Input, LastScale, Memory, MetricScaling, Recorded, TargetState,
+};
+use crate::reason::{Reasons, WholeChain, Winners};
+use crate::{Action, Reason, Verdict};
+
+/// What is decided about an autoscaler.
+pub type Decision = crate::Decision<Cause, Memory, Recorded>;
+
+/// Decides how many replicas the target is to have at `now`.
+#[must_use]
+pub fn decide(input: &Input<'_>, now: Timestamp) -> Decision {
+    let mut reasons = Winners(Vec::with_capacity(1));
+    let mut decision = decide_with(input, now, &mut reasons);
+    decision.reasons = reasons.0;
+    decision
+}
+
+/// The whole chain of reasons of [`decide`]: every metric in the order of the spec, and what became of it.
+#[must_use]
+pub fn explain(input: &Input<'_>, now: Timestamp) -> Vec<Reason<Cause>> {
+    let mut reasons = WholeChain(Vec::new());
+    decide_with(input, now, &mut reasons);
+    reasons.0.sort_by_key(|reason| reason.rule);
+    reasons.0
+}
+
+fn decide_with(input: &Input<'_>, now: Timestamp, reasons: &mut impl Reasons<Cause>) -> Decision {
+    let set = match input.target {
+        TargetState::Workload(workload) => workload.replicas,
+        TargetState::Missing | TargetState::Unreachable(_) => None,
+    };
+    let memory = input.memory.cloned().unwrap_or_default();
+    let mut memory = memory.carried_over(set, now);
+    let mut decision = Decision {
+        actions: Vec::new(),
+        reasons: Vec::new(),
+        wake_at: input.samples_change_at,
+        memory: Memory::default(),
+        recorded: Vec::new(),
+    };
+    let samples = usable(input, reasons);
+    if let (Some(samples), Some(current)) = (samples, found(input, reasons))
+        && let Some(recommended) = recommended(input, &samples, current, reasons)
+    {
+        let wanted = Wanted::of(input.policy, &mut memory, recommended, set, now);
+        give_reasons(&wanted, &samples, reasons);
+        carry_out(input, &wanted, now, &mut memory, &mut decision, reasons);
+    }
+    memory.trim(input.policy, now);
+    decision.memory = memory;
+    decision
+}
+
+/// Every sample, if every one can be used: whoever does not know one of them knows nothing.
+fn usable(input: &Input<'_>, reasons: &mut impl Reasons<Cause>) -> Option<Vec<FiniteNumber>> {
+    for (position, _) in (0..).zip(&input.samples).filter(|(_, sample)| sample.is_err()) {
+        reasons.won(reason(Some(position), Verdict::Error, Cause::NoSample));
+    }
+    input.samples.iter().map(|sample| sample.as_ref().ok().copied()).collect()
+}
+
+/// How many replicas there are; the inner `None` where nobody knows.
+#[expect(clippy::option_option, reason = "there is no target, or one of unknown replicas")]
+fn found(input: &Input<'_>, reasons: &mut impl Reasons<Cause>) -> Option<Option<u32>> {
+    let cause = match input.target {
+        TargetState::Workload(workload) => return Some(workload.current.or(workload.replicas)),
+        TargetState::Missing => Cause::TargetMissing,
+        TargetState::Unreachable(_) => Cause::TargetUnreachable,
+    };
+    reasons.won(reason(None, Verdict::Error, cause));
+    None
+}
+
+/// What each metric recommends, if all of them can.
+fn recommended(
+    input: &Input<'_>,
+    samples: &[FiniteNumber],
+    current: Option<u32>,
+    reasons: &mut impl Reasons<Cause>,
+) -> Option<Vec<u32>> {
+    let tolerance = input.settings.tolerance;
+    let all = input.policy.metrics.iter().zip(samples);
+    let all: Option<Vec<u32>> =
+        all.map(|(metric, sample)| recommendation(metric, *sample, current, tolerance)).collect();
+    if all.is_none() {
+        reasons.won(reason(None, Verdict::Error, Cause::ReplicasUnknown));
+    }
+    all
+}
+
+/// What is to be set.
+struct Wanted {
+    /// The metric whose recommendation counts, by its position.
+    metric: Option<usize>,
+    /// What becomes of it.
+    limited: Limited,
+    /// What is set; `None` where nobody knows.
+    set: Option<u32>,
+    /// What each metric recommends.
+    recommended: Vec<u32>,
+}
+
+impl Wanted {
+    fn of(
+        policy: &MetricScaling,
+        memory: &mut Memory,
+        recommended: Vec<u32>,
+        set: Option<u32>,
+        now: Timestamp,
+    ) -> Wanted {
+        let Some((metric, recommendation)) = selected(policy, &recommended, set) else {
+            let from = set.unwrap_or(policy.bounds.min());
+            let replicas = policy.bounds.nearest(from);
+            let limited =
+                Limited { from, recommended: from, stabilised: from, allowed: from, replicas };
+            return Wanted { metric: None, limited, set, recommended };
+        };
+        memory.recommend(recommendation, now);
+        // Where nobody knows what is set, there is nothing to go on from, and nothing to limit.
+        let from = set.unwrap_or_else(|| policy.bounds.nearest(recommendation));
+        let limited = limit(policy, memory, from, recommendation, now);
+        Wanted { metric: Some(metric), limited, set, recommended }
+    }
+}
+
+impl Wanted {
+    /// Whether something else may be wanted once this is set.
+    fn feeds_back(&self, policy: &MetricScaling) -> bool {
+        let multiplies = policy.metrics.iter().any(|metric| metric.target_type.multiplies());
+        let then = selected(policy, &self.recommended, Some(self.limited.replicas));
+        multiplies || then.map(|(_, it)| it) != self.metric.map(|_| self.limited.recommended)
+    }
+}
+
+fn give_reasons(wanted: &Wanted, samples: &[FiniteNumber], reasons: &mut impl Reasons<Cause>) {
+    let limited = wanted.limited;
+    let Some(winner) = wanted.metric else {
+        reasons.won(reason(None, Verdict::Won, Cause::OnlyBounds { limited }));
+        return;
+    };
+    for (index, (sample, replicas)) in samples.iter().zip(&wanted.recommended).enumerate() {
+        let (sample, position) = (*sample, position(index));
+        if index == winner {
+            let cause = Cause::Sets { sample, limited };
+            reasons.won(reason(Some(position), Verdict::Won, cause));
+        } else {
+            reasons.other(|| {
+                let cause = Cause::Recommends { sample, replicas: *replicas };
+                reason(Some(position), Verdict::Lost, cause)
+            });
+        }
+    }
+}
+
+/// Turns what is to be set into a write, unless it is set already, or it was set so recently that another writer
+/// who has changed it since would only be fought.
+fn carry_out(
+    input: &Input<'_>,
+    wanted: &Wanted,
+    now: Timestamp,
+    memory: &mut Memory,
+    decision: &mut Decision,
+    reasons: &mut impl Reasons<Cause>,
+) {
+    let policy = input.policy;
+    let Limited { recommended, replicas, .. } = wanted.limited;
+    if wanted.set == Some(replicas) {
+        let change = changes_at(policy, memory, replicas, recommended, now);
+        decision.wake_at = earliest([decision.wake_at, change]);
+        return;
+    }
+    let period = input.settings.query_period;
+    if let (Some(last), Some(found)) = (memory.last_scale, wanted.set)
+        && last.replicas == replicas
+    {
+        note_contest(memory, last, found, now, &mut decision.recorded);
+        let again = last.at.checked_add(period).ok();
+        if let Some(again) = again.filter(|again| *again > now) {
+            let cause = Cause::Contested { found, replicas };
+            let until = Some(again);
+            reasons.won(Reason { until, ..reason(None, Verdict::Error, cause) });
+            let change = changes_at(policy, memory, found, recommended, now);
+            decision.wake_at = earliest([decision.wake_at, change, Some(again)]);
+            return;
+        }
+    }
+    let target = policy.target.identity().clone();
+    decision.actions.push(Action::SetReplicas { target, replicas });
+    // Once that is done, this is how it goes on.
+    let mut then = memory.clone();
+    then.scaled(wanted.limited.from, replicas, now);
+    let change = changes_at(policy, &then, replicas, recommended, now);
+    let settles = wanted.feeds_back(policy).then(|| later(period, now)).flatten();
+    decision.wake_at = earliest([decision.wake_at, change, settles]);
+}
+
+/// Notes that another writer has replaced what was set, and records it once.
+fn note_contest(
+    memory: &mut Memory,
+    last: LastScale,
+    found: u32,
+    now: Timestamp,
+    recorded: &mut Vec<Recorded>,
+) {
+    if memory.contest.is_none() {
+        recorded.push(Recorded::Undone { at: last.at, set: last.replicas, found });
+    }
+    memory.contest = Some(Contest { at: now, found });
+}
+
+fn earliest<const N: usize>(instants: [Option<Timestamp>; N]) -> Option<Timestamp> {
+    instants.into_iter().flatten().min()
+}
+
+fn reason(rule: Option<u32>, verdict: Verdict, cause: Cause) -> Reason<Cause> {
+    Reason { rule, verdict, cause, since: None, until: None }
+}
+
+/// Positions are small; a spec has a bounded number of metrics.
+fn position(index: usize) -> u32 {
+    u32::try_from(index).unwrap_or(u32::MAX)
+}
+
+/// A period after an instant, if that is later.
+pub(super) fn later(period: SignedDuration, now: Timestamp) -> Option<Timestamp> {
+    now.checked_add(period).ok().filter(|at| *at > now)
+}

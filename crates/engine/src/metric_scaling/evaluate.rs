@@ -1,0 +1,167 @@
+//! What an expression over published numbers comes to at an instant, exactly as Prometheus would have it that
+//! has scraped them at that instant.
+//!
+//! The series of a schedule differ only in the name and the namespace of the schedule, and in the name of the
+//! metric, which neither `or` nor an aggregation looks at. So an element is known by its schedule; an
+//! aggregation's is that of none.
+
+use jiff::Timestamp;
+
+use super::query::{Aggregation, Expression, Operator};
+use super::{FiniteNumber, SampleProblem};
+use crate::scheduled_capacity::value_at;
+use crate::{Identity, World};
+
+/// What an expression, or a part of it, comes to.
+enum Evaluated<'a> {
+    Scalar(f64),
+    Vector(Vec<Element<'a>>),
+}
+
+struct Element<'a> {
+    schedule: Option<&'a Identity>,
+    value: f64,
+}
+
+/// The one number an expression comes to over the numbers that schedules publish at an instant. A schedule
+/// that cannot be used, or is exempt, publishes none.
+pub fn evaluate(
+    expression: &Expression,
+    world: &World,
+    at: Timestamp,
+) -> Result<FiniteNumber, SampleProblem> {
+    let number = match (Evaluation { world, at }).of(expression) {
+        Evaluated::Scalar(number) => number,
+        Evaluated::Vector(elements) => match elements.as_slice() {
+            [] => return Err(SampleProblem::NoSample),
+            [only] => only.value,
+            several => {
+                let count = u32::try_from(several.len()).unwrap_or(u32::MAX);
+                return Err(SampleProblem::SeveralSamples { count });
+            }
+        },
+    };
+    FiniteNumber::new(number).ok_or(SampleProblem::NotFinite)
+}
+
+struct Evaluation<'a> {
+    world: &'a World,
+    at: Timestamp,
+}
+
+impl<'a> Evaluation<'a> {
+    fn of(&self, expression: &'a Expression) -> Evaluated<'a> {
+        match expression {
+            Expression::Number(number) => Evaluated::Scalar(*number),
+            Expression::Selector(selector) => {
+                let published = selector.selects.schedules(self.world).map(|(schedule, policy)| {
+                    let value = f64::from(value_at(policy, self.at));
+                    Element { schedule: Some(schedule), value }
+                });
+                Evaluated::Vector(published.collect())
+            }
+            Expression::Negated(inner) => self.of(inner).map(|value| -value),
+            Expression::Arithmetic(operator, left, right) => {
+                match (self.of(left), self.of(right)) {
+                    (Evaluated::Scalar(left), right) => right.map(|it| operator.apply(left, it)),
+                    (left, Evaluated::Scalar(right)) => left.map(|it| operator.apply(it, right)),
+                    (Evaluated::Vector(left), Evaluated::Vector(right)) => {
+                        Evaluated::Vector(matched(*operator, left, &right))
+                    }
+                }
+            }
+            Expression::Or(left, right) => {
+                let (mut left, right) = (self.of(left).elements(), self.of(right).elements());
+                let new = right
+                    .into_iter()
+                    .filter(|it| left.iter().all(|known| known.schedule != it.schedule));
+                let new: Vec<Element<'a>> = new.collect();
+                left.extend(new);
+                Evaluated::Vector(left)
+            }
+            Expression::Aggregate(aggregation, inner) => {
+                let value = aggregation.of(&self.of(inner).elements());
+                let element = value.map(|value| Element { schedule: None, value });
+                Evaluated::Vector(element.into_iter().collect())
+            }
+        }
+    }
+}
+
+/// Arithmetic between elements of the same schedule.
+fn matched<'a>(
+    operator: Operator,
+    left: Vec<Element<'a>>,
+    right: &[Element<'a>],
+) -> Vec<Element<'a>> {
+    let pairs = left.into_iter().filter_map(|element| {
+        let other = right.iter().find(|other| other.schedule == element.schedule)?;
+        Some(Element { value: operator.apply(element.value, other.value), ..element })
+    });
+    pairs.collect()
+}
+
+impl<'a> Evaluated<'a> {
+    fn map(self, change: impl Fn(f64) -> f64) -> Evaluated<'a> {
+        match self {
+            Evaluated::Scalar(number) => Evaluated::Scalar(change(number)),
+            Evaluated::Vector(mut elements) => {
+                for element in &mut elements {
+                    element.value = change(element.value);
+                }
+                Evaluated::Vector(elements)
+            }
+        }
+    }
+
+    /// The elements. `or` and aggregations are over vectors only; a constant there is no query.
+    fn elements(self) -> Vec<Element<'a>> {
+        match self {
+            Evaluated::Scalar(value) => vec![Element { schedule: None, value }],
+            Evaluated::Vector(elements) => elements,
+        }
+    }
+}
+
+impl Operator {
+    fn apply(self, left: f64, right: f64) -> f64 {
+        match self {
+            Operator::Add => left + right,
+            Operator::Subtract => left - right,
+            Operator::Multiply => left * right,
+            Operator::Divide => left / right,
+            Operator::Remainder => left % right,
+            Operator::Power => left.powf(right),
+        }
+    }
+}
+
+impl Aggregation {
+    /// One number of many; nothing of nothing.
+    fn of(self, elements: &[Element<'_>]) -> Option<f64> {
+        let values = elements.iter().map(|element| element.value);
+        match self {
+            // What is not a number counts only where there is nothing else, here as in Prometheus.
+            Aggregation::Max => values.reduce(f64::max),
+            Aggregation::Min => values.reduce(f64::min),
+            Aggregation::Sum => (!elements.is_empty()).then(|| sum(values)),
+        }
+    }
+}
+
+/// The sum with Neumaier's correction, which Prometheus has too: without it, the last digit may be another one.
+fn sum(values: impl Iterator<Item = f64>) -> f64 {
+    let (mut sum, mut correction) = (0.0_f64, 0.0_f64);
+    for value in values {
+        let next = sum + value;
+        if next.is_infinite() {
+            correction = 0.0;
+        } else if sum.abs() >= value.abs() {
+            correction += (sum - next) + value;
+        } else {
+            correction += (value - next) + sum;
+        }
+        sum = next;
+    }
+    sum + correction
+}

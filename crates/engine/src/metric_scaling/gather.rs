@@ -1,0 +1,117 @@
+//! The inputs of a decision about an autoscaler: its target's replicas, and a sample for each metric.
+
+use jiff::Timestamp;
+
+use super::{
+    Answer, Answerer, Expression, FiniteNumber, Memory, Metric, MetricScaling, SampleProblem,
+    Settings, evaluate,
+};
+use crate::scheduled_capacity::next_change;
+use crate::{Exempt, Identity, Reach, Unreachable, Workload, World};
+
+/// Everything a decision about one autoscaler looks at.
+#[derive(Clone, Debug)]
+pub struct Input<'a> {
+    /// What it says.
+    pub policy: &'a MetricScaling,
+    /// What its status remembers; `None` when it has no status yet.
+    pub memory: Option<&'a Memory>,
+    /// What it scales, as it is now.
+    pub target: TargetState<'a>,
+    /// The answer to the query of each metric, in the order of the spec.
+    pub samples: Vec<Result<FiniteNumber, SampleProblem>>,
+    /// When time alone changes one of these next, if it does.
+    pub samples_change_at: Option<Timestamp>,
+    /// What holds for all autoscalers.
+    pub settings: Settings,
+}
+
+/// What an autoscaler scales, as it is now.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TargetState<'a> {
+    /// There is no such object.
+    Missing,
+    /// There may be one, but nobody could look.
+    Unreachable(&'a Unreachable),
+    /// It is there.
+    Workload(Workload),
+}
+
+/// So many changes of schedules that change nothing about a sample are looked past.
+const MAX_LOOKAHEAD: usize = 64;
+
+/// Gathers what a decision about the autoscaler of this name looks at. There is no decision about one that is
+/// exempt, or whose target is.
+#[must_use]
+pub fn gather<'a>(
+    world: &'a World,
+    autoscaler: &Identity,
+    reach: &'a Reach,
+    now: Timestamp,
+) -> Option<Input<'a>> {
+    let object = world.metric_scalings.get(autoscaler)?;
+    let policy = object.policy.as_deref()?;
+    let target = policy.target.identity();
+    if Exempt::of(&world.exempt, autoscaler, Some(target)).is_some() {
+        return None;
+    }
+    let target = match (reach.lacks(target), world.workloads.get(target)) {
+        (Some(why), _) => TargetState::Unreachable(why),
+        (None, None) => TargetState::Missing,
+        (None, Some(workload)) => TargetState::Workload(*workload),
+    };
+    let all = policy.metrics.iter().map(|metric| sample(world, autoscaler, metric, now));
+    let (samples, changes): (Vec<_>, Vec<_>) = all.unzip();
+    let samples_change_at = changes.into_iter().flatten().min();
+    let memory = object.memory.as_ref();
+    let settings = world.samples.settings;
+    Some(Input { policy, memory, target, samples, samples_change_at, settings })
+}
+
+/// The answer to the query of a metric, and when time alone changes it.
+fn sample(
+    world: &World,
+    autoscaler: &Identity,
+    metric: &Metric,
+    now: Timestamp,
+) -> (Result<FiniteNumber, SampleProblem>, Option<Timestamp>) {
+    let Settings { answerer, oldest, .. } = world.samples.settings;
+    let Some(sample) = world.samples.of(autoscaler, &metric.query.text) else {
+        return match (&metric.query.answer, answerer) {
+            (Answer::Published(expression), Answerer::Almanac) => published(world, expression, now),
+            (Answer::External(why), Answerer::Almanac) => {
+                (Err(SampleProblem::External(why.clone())), None)
+            }
+            (_, Answerer::Prometheus) => (Err(SampleProblem::NotAsked), None),
+        };
+    };
+    // The number that Prometheus gives may be another one from a boundary on.
+    let boundary =
+        || metric.query.schedules(world).filter_map(|(_, it)| next_change(it, now)).min();
+    let boundary = sample.at.and_then(|_| boundary());
+    let stale = sample.at.zip(oldest).and_then(|(at, oldest)| at.checked_add(oldest).ok());
+    match (stale, sample.at) {
+        (Some(stale), Some(at)) if stale <= now => (Err(SampleProblem::Stale { at }), boundary),
+        _ => (sample.value.clone(), stale.into_iter().chain(boundary).min()),
+    }
+}
+
+/// What an expression over published numbers comes to, and when that changes.
+fn published(
+    world: &World,
+    expression: &Expression,
+    now: Timestamp,
+) -> (Result<FiniteNumber, SampleProblem>, Option<Timestamp>) {
+    let current = evaluate(expression, world, now);
+    let read = || expression.selectors().flat_map(|it| it.selects.schedules(world));
+    let change_after = |at: Timestamp| read().filter_map(|(_, it)| next_change(it, at)).min();
+    let mut change = change_after(now);
+    for _ in 0..MAX_LOOKAHEAD {
+        let Some(at) = change else { break };
+        if evaluate(expression, world, at) != current {
+            break;
+        }
+        change = change_after(at);
+    }
+    (current, change)
+}

@@ -1,0 +1,143 @@
+//! From what is recommended to what may be set now: the stabilisation windows, the policies, the bounds, in this
+//! order, as in Kubernetes. A function of time and of what is remembered alone, so that it can also be asked
+//! when it will say something else.
+
+use jiff::Timestamp;
+
+use super::memory::{after, before};
+use super::{Amount, Direction, Memory, MetricScaling, RatePolicy, ScaleEvent, Select};
+
+/// What becomes of a recommendation, step by step.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Limited {
+    /// What the replicas are set to before.
+    pub from: u32,
+    /// What is recommended.
+    pub recommended: u32,
+    /// What the stabilisation windows leave of it.
+    pub stabilised: u32,
+    /// What the policies leave of that, and a direction that is disabled.
+    pub allowed: u32,
+    /// What the bounds make of that: what the replicas are to be.
+    pub replicas: u32,
+}
+
+/// Limits what is recommended to what may be set at an instant.
+///
+/// The recommendation of this instant is the last that is remembered, if anything is recommended.
+#[must_use]
+pub fn limit(
+    policy: &MetricScaling,
+    memory: &Memory,
+    from: u32,
+    recommended: u32,
+    now: Timestamp,
+) -> Limited {
+    let stabilised = stabilise(policy, memory, from, recommended, now);
+    let allowed = allow(policy, memory, from, stabilised, now);
+    let replicas = policy.bounds.nearest(allowed);
+    Limited { from, recommended, stabilised, allowed, replicas }
+}
+
+/// The nearest to what is set that lies between the smallest recommendation of the upper window and the
+/// largest of the lower one.
+fn stabilise(
+    policy: &MetricScaling,
+    memory: &Memory,
+    from: u32,
+    recommended: u32,
+    now: Timestamp,
+) -> u32 {
+    let within = |seconds: u32| {
+        let cutoff = before(now, seconds);
+        // Each holds until the next one begins.
+        let held = memory.recommendations.windows(2).filter(move |pair| pair[1].since > cutoff);
+        held.map(|pair| pair[0].replicas).filter(move |_| seconds > 0)
+    };
+    let least = within(policy.up.window_seconds).fold(recommended, u32::min);
+    let most = within(policy.down.window_seconds).fold(recommended, u32::max);
+    from.max(least).min(most)
+}
+
+/// No further than the policies of the direction allow.
+fn allow(policy: &MetricScaling, memory: &Memory, from: u32, wanted: u32, now: Timestamp) -> u32 {
+    let direction = match wanted.cmp(&from) {
+        std::cmp::Ordering::Greater => Direction::Up,
+        std::cmp::Ordering::Less => Direction::Down,
+        std::cmp::Ordering::Equal => return wanted,
+    };
+    let rules = policy.rules(direction);
+    let furthest = rules.policies.iter().map(|it| reach(*it, direction, memory, from, now));
+    // The policy that allows most is the one that goes furthest.
+    let furthest = match (rules.select, direction) {
+        (Select::Disabled, _) => return from,
+        (Select::Max, Direction::Up) | (Select::Min, Direction::Down) => furthest.max(),
+        (Select::Min, Direction::Up) | (Select::Max, Direction::Down) => furthest.min(),
+    };
+    match (furthest, direction) {
+        (None, _) => wanted,
+        (Some(furthest), Direction::Up) => wanted.min(furthest.max(from)),
+        (Some(furthest), Direction::Down) => wanted.max(furthest.min(from)),
+    }
+}
+
+/// How far a policy lets the replicas go, given what was scaled within its period.
+fn reach(
+    policy: RatePolicy,
+    direction: Direction,
+    memory: &Memory,
+    from: u32,
+    now: Timestamp,
+) -> u32 {
+    let cutoff = before(now, policy.period_seconds);
+    let changed = |direction: Direction| -> i64 {
+        let events = memory.scale_events.iter();
+        let counted = events.filter(|it| it.at > cutoff && it.direction == direction);
+        counted.map(|event| i64::from(event.change)).sum()
+    };
+    let start = i64::from(from) - changed(Direction::Up) + changed(Direction::Down);
+    let reach = match (policy.amount, direction) {
+        (Amount::Replicas(count), Direction::Up) => start + i64::from(count),
+        (Amount::Replicas(count), Direction::Down) => start - i64::from(count),
+        // In whole numbers: ten percent of a hundred are ten.
+        (Amount::Percent(percent), Direction::Up) => {
+            start + (start.max(0) * i64::from(percent) + 99) / 100
+        }
+        // So many go that so many percent stay, rounded towards fewer.
+        (Amount::Percent(percent), Direction::Down) => {
+            start.max(0) * (100 - i64::from(percent).min(100)) / 100
+        }
+    };
+    u32::try_from(reach.clamp(0, i32::MAX.into())).unwrap_or_default()
+}
+
+/// When time alone next changes what a recommendation is limited to, as long as it holds.
+#[must_use]
+pub fn changes_at(
+    policy: &MetricScaling,
+    memory: &Memory,
+    from: u32,
+    recommended: u32,
+    now: Timestamp,
+) -> Option<Timestamp> {
+    if from == recommended {
+        return None;
+    }
+    let current = limit(policy, memory, from, recommended, now).replicas;
+    let windows = [policy.up.window_seconds, policy.down.window_seconds];
+    let ends = memory.recommendations.iter().skip(1).map(|it| it.since);
+    let leave = ends.flat_map(|end| windows.into_iter().filter_map(move |it| after(end, it)));
+    let rules = [&policy.up, &policy.down];
+    let periods = || rules.into_iter().flat_map(|it| &it.policies).map(|it| it.period_seconds);
+    let forgotten = |event: &ScaleEvent| {
+        let at = event.at;
+        periods().filter_map(move |period| after(at, period)).collect::<Vec<_>>()
+    };
+    let forgotten = memory.scale_events.iter().flat_map(forgotten);
+    let mut instants: Vec<Timestamp> = leave.chain(forgotten).filter(|at| *at > now).collect();
+    instants.sort_unstable();
+    instants.dedup();
+    let differs =
+        |at: &Timestamp| limit(policy, memory, from, recommended, *at).replicas != current;
+    instants.into_iter().find(differs)
+}

@@ -1,0 +1,229 @@
+//! The family's implementation of the interface that all families share.
+
+use std::sync::Arc;
+
+use almanac_calendar::Zone;
+use jiff::Timestamp;
+
+use super::decide::later;
+use super::reasons::{explained, metric_name};
+use super::{
+    Answer, Decision, FiniteNumber, Memory, MetricScaling, Sample, SampleProblem, decide, explain,
+    gather, settle,
+};
+use crate::beginning::{Beginning, RunStart};
+use crate::families::{Logic, OpenDecision, Recorded, RuleClockEffect, RuleExplanation};
+use crate::turn::{Closed, PolicyDecision};
+use crate::world::{Policies, PolicyObject};
+use crate::{
+    Exempt, Field, Footprint, Identity, Outcome, Presumption, Reach, Slim, TargetReference,
+    Verdict, World,
+};
+
+/// Autoscalers, as a family of policies.
+pub(crate) struct Autoscalers;
+
+/// Why nothing comes of an autoscaler, if it or its target is exempt.
+fn exempt(world: &World, autoscaler: &Identity) -> Option<Exempt> {
+    let target = policy_of(world, autoscaler)?.target.identity();
+    Exempt::of(&world.exempt, autoscaler, Some(target))
+}
+
+fn policy_of<'w>(world: &'w World, policy: &Identity) -> Option<&'w MetricScaling> {
+    world.metric_scalings.get(policy)?.policy.as_deref()
+}
+
+impl Logic for Autoscalers {
+    fn names<'w>(&self, world: &'w World) -> Box<dyn Iterator<Item = &'w Identity> + 'w> {
+        Box::new(world.metric_scalings.keys())
+    }
+
+    fn footprint(&self, world: &World, identity: &Identity) -> Option<Footprint> {
+        let policy = policy_of(world, identity)?;
+        let target = policy.target.identity();
+        let queries = policy.metrics.iter().map(|metric| &metric.query);
+        let schedules = queries.flat_map(|query| query.schedules(world));
+        let mut reads: Vec<Identity> = schedules.map(|(schedule, _)| schedule.clone()).collect();
+        reads.push(target.clone());
+        reads.sort_unstable();
+        reads.dedup();
+        let is_exempt = exempt(world, identity).is_some();
+        let writes = (!is_exempt).then(|| (target.clone(), Field::Replicas));
+        Some(Footprint { reads, writes: writes.into_iter().collect() })
+    }
+
+    fn target(&self, world: &World, policy: &Identity) -> Option<TargetReference> {
+        let policy = policy_of(world, policy)?;
+        let api_version = Arc::clone(&policy.target_version);
+        Some(TargetReference { target: policy.target.clone(), api_version })
+    }
+
+    fn zones(&self, _: &World, _: &Identity) -> Vec<(Option<Arc<str>>, Zone)> {
+        Vec::new()
+    }
+
+    fn clock_effects(
+        &self,
+        _: &World,
+        _: &Identity,
+        _: Timestamp,
+        _: Timestamp,
+    ) -> Vec<RuleClockEffect> {
+        Vec::new()
+    }
+
+    fn open(
+        &self,
+        world: &World,
+        policy: &Identity,
+        reach: &Reach,
+        now: Timestamp,
+    ) -> Option<OpenDecision> {
+        let decision = decide(&gather(world, policy, reach, now)?, now);
+        let policy = Arc::clone(world.metric_scalings.get(policy)?.policy.as_ref()?);
+        Some(OpenDecision::MetricScaling(PolicyDecision { policy, decision }))
+    }
+
+    /// While everything is stopped, nothing falls due that could be missed.
+    fn skip_stopped(
+        &self,
+        world: &mut World,
+        policy: &Identity,
+        _: Timestamp,
+        _: Timestamp,
+    ) -> Option<Closed> {
+        policy_of(world, policy)?;
+        Some(Closed { recorded: Vec::new(), effects: Vec::new(), wake_at: None })
+    }
+
+    fn explain(&self, world: &World, policy: &Identity, now: Timestamp) -> Vec<RuleExplanation> {
+        if let Some(exempt) = exempt(world, policy) {
+            return vec![RuleExplanation {
+                rule: None,
+                position: None,
+                verdict: Verdict::Excluded,
+                message: format!("not carried out; {exempt}"),
+                since: None,
+                until: None,
+            }];
+        }
+        let reach = Reach::everything();
+        let Some(input) = gather(world, policy, &reach, now) else { return Vec::new() };
+        let reasons = explain(&input, now);
+        let lines = reasons.iter().map(|reason| RuleExplanation {
+            rule: reason.rule.map(metric_name),
+            position: reason.rule,
+            verdict: reason.verdict,
+            message: explained(&input, reason),
+            since: reason.since,
+            until: reason.until,
+        });
+        lines.collect()
+    }
+
+    fn reacts_to_changes(&self, _: &World, _: &Identity, _: Timestamp) -> bool {
+        true
+    }
+
+    fn follows_target(
+        &self,
+        world: &World,
+        policy: &Identity,
+        now: Timestamp,
+    ) -> Option<Timestamp> {
+        policy_of(world, policy).filter(|_| exempt(world, policy).is_none())?;
+        later(world.samples.settings.query_period, now)
+    }
+
+    fn presumptions(&self, world: &World, policy: &Identity) -> Vec<Presumption> {
+        let checked = policy_of(world, policy).filter(|_| exempt(world, policy).is_none());
+        let Some(checked) = checked else { return Vec::new() };
+        let target = checked.target.identity();
+        let mut presumed = Vec::new();
+        for metric in &checked.metrics {
+            let query = Arc::clone(&metric.query.text);
+            let sample = world.samples.of(policy, &query).map(|sample| &sample.value);
+            match (sample, &metric.query.answer) {
+                (Some(Ok(number)), _) => {
+                    let answer = Arc::from(number.to_string());
+                    presumed.push(Presumption::Answered { query, answer });
+                }
+                (None, Answer::External(why)) => {
+                    let why = SampleProblem::External(Arc::clone(why)).to_string().into();
+                    let (policy, target) = (policy.clone(), target.clone());
+                    presumed.push(Presumption::Unanswered { policy, target, query, why });
+                }
+                (Some(Err(_)), _) | (None, Answer::Published(_)) => {}
+            }
+        }
+        if checked.metrics.iter().any(|metric| metric.target_type.multiplies()) {
+            presumed.push(Presumption::FollowsAtOnce { target: target.clone() });
+        }
+        presumed
+    }
+
+    fn begin(&self, world: &mut World, policies: &[&Identity], beginning: Beginning) -> RunStart {
+        super::begin::begin(world, policies, beginning)
+    }
+
+    fn known_until(&self, world: &World, policy: &Identity) -> Option<Timestamp> {
+        let object = world.metric_scalings.get(policy)?;
+        object.policy.as_ref()?;
+        object.memory.as_ref()?.known_until()
+    }
+
+    fn slim(&self, world: &World, policy: &Identity) -> Option<Slim> {
+        world.metric_scalings.get(policy).cloned().map(Slim::MetricScaling)
+    }
+
+    fn remove(&self, world: &mut World, policy: &Identity) {
+        world.metric_scalings.remove(policy);
+        world.samples.keep_only(policy, |_| false);
+    }
+}
+
+/// Lets a query have the same answer all the time. How many autoscalers ask it.
+pub(crate) fn answer(world: &mut World, query: &str, answer: FiniteNumber) -> usize {
+    let mut asking = 0;
+    for (identity, object) in &world.metric_scalings {
+        let metrics = object.policy.iter().flat_map(|policy| &policy.metrics);
+        let mut asked = metrics.map(|it| &it.query.text).filter(|it| it.trim() == query.trim());
+        if let Some(text) = asked.next() {
+            let query = Arc::clone(text);
+            world.samples.hold(identity, Sample { query, at: None, value: Ok(answer) });
+            asking += 1;
+        }
+    }
+    asking
+}
+
+/// Holds an object, and what is remembered of it since before.
+pub(crate) fn upsert(
+    objects: &mut Policies<MetricScaling, Memory>,
+    identity: Identity,
+    mut object: PolicyObject<MetricScaling, Memory>,
+) {
+    let remembered = objects.remove(&identity).and_then(|before| before.memory);
+    object.memory = remembered.or(object.memory);
+    objects.insert(identity, object);
+}
+
+/// Settles an open turn in the world.
+pub(crate) fn close(
+    world: &mut World,
+    identity: &Identity,
+    open: PolicyDecision<MetricScaling, Decision>,
+    outcomes: &[Outcome],
+    opened_at: Timestamp,
+    now: Timestamp,
+) -> Closed {
+    let wake_at = open.decision.wake_at;
+    let settled = settle(&open.policy, open.decision, outcomes, now);
+    let retry = later(world.samples.settings.query_period, opened_at);
+    let wake_at = if settled.is_done { wake_at } else { wake_at.into_iter().chain(retry).min() };
+    if let Some(object) = world.metric_scalings.get_mut(identity) {
+        object.memory = Some(settled.memory);
+    }
+    let recorded = settled.recorded.into_iter().map(Recorded::MetricScaling).collect();
+    Closed { recorded, effects: settled.effects, wake_at }
+}

@@ -1,0 +1,198 @@
+//! What is remembered of an autoscaler: what was recommended, and what was scaled.
+//!
+//! It is stored in the object's status. Only what can still matter is kept: recommendations within the longer
+//! of the two windows, and changes within the longest period of a policy.
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::{Direction, MetricScaling};
+
+/// What is remembered of one autoscaler.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Memory {
+    /// What was recommended, oldest first: each holds until the next one, and the last one still does.
+    pub recommendations: Vec<Recommendation>,
+    /// Whether what was recommended before is not known, though something was.
+    pub is_lost: bool,
+    /// What was scaled, oldest first.
+    pub scale_events: Vec<ScaleEvent>,
+    /// What the replicas were last set to, and when.
+    pub last_scale: Option<LastScale>,
+    /// Another writer that sets the replicas to something else, as long as it goes on.
+    pub contest: Option<Contest>,
+}
+
+/// A recommendation, from an instant on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Recommendation {
+    /// From when on.
+    pub since: Timestamp,
+    /// How many replicas, whatever the bounds.
+    pub replicas: u32,
+}
+
+/// A change of the replicas that the autoscaler has made.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ScaleEvent {
+    /// When.
+    pub at: Timestamp,
+    /// Which way.
+    pub direction: Direction,
+    /// By how many.
+    pub change: u32,
+}
+
+/// What the replicas were last set to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LastScale {
+    /// When.
+    pub at: Timestamp,
+    /// To how many.
+    pub replicas: u32,
+}
+
+/// Another writer that sets the replicas to something else.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Contest {
+    /// When it was noticed last.
+    pub at: Timestamp,
+    /// What the other writer had set then.
+    pub found: u32,
+}
+
+/// How long it must be quiet until another writer has given up.
+const QUIET: SignedDuration = SignedDuration::from_mins(2);
+
+/// No more recommendations are remembered than these. They must go up and down without end to be so many.
+pub const MAX_RECOMMENDATIONS: usize = 256;
+
+/// No more changes are remembered than these.
+pub const MAX_SCALE_EVENTS: usize = 256;
+
+impl Memory {
+    /// The memory to decide with at an instant, given the replicas that are wanted now.
+    pub(super) fn carried_over(&self, replicas: Option<u32>, now: Timestamp) -> Memory {
+        let mut memory = self.clone();
+        // What is ahead of now was noted by a clock that was wrong, or that was set back.
+        for recommendation in &mut memory.recommendations {
+            recommendation.since = recommendation.since.min(now);
+        }
+        for event in &mut memory.scale_events {
+            event.at = event.at.min(now);
+        }
+        memory.last_scale =
+            memory.last_scale.map(|last| LastScale { at: last.at.min(now), ..last });
+        if let Some(replicas) = replicas.filter(|_| memory.is_lost) {
+            memory.is_lost = false;
+            memory.recommendations = vec![Recommendation { since: now, replicas }];
+        }
+        let is_over = |contest: &mut Contest| {
+            let last = memory.last_scale.map(|last| last.replicas);
+            now.duration_since(contest.at) >= QUIET && last == replicas
+        };
+        memory.contest.take_if(is_over);
+        memory
+    }
+
+    /// Notes what is recommended from now on.
+    pub(super) fn recommend(&mut self, replicas: u32, now: Timestamp) {
+        if self.recommendations.last().is_none_or(|last| last.replicas != replicas) {
+            self.recommendations.push(Recommendation { since: now, replicas });
+        }
+    }
+
+    /// Notes that the replicas were set.
+    pub(super) fn scaled(&mut self, from: u32, replicas: u32, now: Timestamp) {
+        self.last_scale = Some(LastScale { at: now, replicas });
+        if from == replicas {
+            return;
+        }
+        let direction = if replicas > from { Direction::Up } else { Direction::Down };
+        let change = replicas.abs_diff(from);
+        self.scale_events.push(ScaleEvent { at: now, direction, change });
+    }
+
+    /// Forgets what cannot matter any more.
+    pub(super) fn trim(&mut self, policy: &MetricScaling, now: Timestamp) {
+        let window = policy.up.window_seconds.max(policy.down.window_seconds);
+        let cutoff = before(now, window);
+        // A recommendation holds until the next one begins.
+        let ended = self.recommendations.windows(2);
+        let ended = ended.take_while(|pair| pair[1].since <= cutoff).count();
+        self.recommendations.drain(..ended);
+        self.forget_what_is_outdone();
+        let up = policy.up.longest_period().map(|period| before(now, period));
+        let down = policy.down.longest_period().map(|period| before(now, period));
+        // What was scaled one way tells where a period of the other began.
+        let cutoff = up.into_iter().chain(down).min().unwrap_or(now);
+        self.scale_events.retain(|event| event.at > cutoff);
+        if let Some(excess) = self.scale_events.len().checked_sub(MAX_SCALE_EVENTS) {
+            // What is left of the oldest counts for the first that stays.
+            for _ in 0..excess {
+                let oldest = self.scale_events.remove(0);
+                if let Some(next) =
+                    self.scale_events.iter_mut().find(|it| it.direction == oldest.direction)
+                {
+                    next.change = next.change.saturating_add(oldest.change);
+                }
+            }
+        }
+    }
+
+    /// Only the largest and the smallest recommendation of a window count: one that a later one reaches in both
+    /// directions never does again.
+    fn forget_what_is_outdone(&mut self) {
+        let (mut largest, mut smallest) = (None::<u32>, None::<u32>);
+        let mut kept = Vec::with_capacity(self.recommendations.len());
+        for recommendation in self.recommendations.iter().rev() {
+            let replicas = recommendation.replicas;
+            let counts =
+                largest.is_none_or(|it| replicas > it) || smallest.is_none_or(|it| replicas < it);
+            largest = largest.max(Some(replicas));
+            smallest = Some(smallest.map_or(replicas, |it| it.min(replicas)));
+            kept.push((*recommendation, counts));
+        }
+        kept.reverse();
+        // One that does not count still says when the one before it has ended.
+        let mut previous_counts = false;
+        self.recommendations.clear();
+        for (recommendation, counts) in kept {
+            if counts || previous_counts {
+                self.recommendations.push(recommendation);
+            }
+            previous_counts = counts;
+        }
+        while self.recommendations.len() > MAX_RECOMMENDATIONS {
+            // The oldest then seems to have held longer, so that nothing is scaled too early by it.
+            self.recommendations.remove(1);
+        }
+    }
+
+    /// The latest instant of which it says anything.
+    pub(super) fn known_until(&self) -> Option<Timestamp> {
+        let recommended = self.recommendations.last().map(|it| it.since);
+        let scaled = self.last_scale.map(|it| it.at);
+        recommended.into_iter().chain(scaled).max()
+    }
+
+    /// Of two memories of one object the one that says more about the recent past.
+    #[must_use]
+    pub fn joined(self, other: Memory) -> Memory {
+        match (self.is_lost, other.is_lost) {
+            (true, false) => other,
+            (false, true) => self,
+            _ if other.known_until() > self.known_until() => other,
+            _ => self,
+        }
+    }
+}
+
+/// So many seconds before an instant.
+pub(super) fn before(at: Timestamp, seconds: u32) -> Timestamp {
+    at.checked_sub(SignedDuration::from_secs(seconds.into())).unwrap_or(Timestamp::MIN)
+}
+
+/// So many seconds after an instant, if there is such an instant.
+pub(super) fn after(at: Timestamp, seconds: u32) -> Option<Timestamp> {
+    at.checked_add(SignedDuration::from_secs(seconds.into())).ok()
+}

@@ -1,0 +1,197 @@
+//! The numbers of metric scaling: samples, and the targets they are compared with. Both are decimal numbers to
+//! whoever writes and reads them, so they are divided as such: 0.07 is 7 % of 1, not a little more.
+
+use std::fmt;
+use std::num::NonZeroU128;
+
+/// Neither infinite nor "not a number".
+#[derive(Clone, Copy, PartialEq, PartialOrd, Debug)]
+pub struct FiniteNumber(f64);
+
+// Every finite number equals itself.
+impl Eq for FiniteNumber {}
+
+/// What a metric is compared with: above zero, in billionths, which is as fine as a quantity of Kubernetes is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct MetricTarget(NonZeroU128);
+
+/// The billionths of one.
+const BILLION: u128 = 1_000_000_000;
+
+/// The largest quantity of Kubernetes.
+const LARGEST: u128 = i64::MAX as u128 * BILLION;
+
+/// A number as it is written in decimal: `digits` times ten to the power of `exponent`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Decimal {
+    is_negative: bool,
+    digits: u64,
+    exponent: i32,
+}
+
+impl FiniteNumber {
+    /// The number, if it is finite.
+    #[must_use]
+    pub fn new(number: f64) -> Option<FiniteNumber> {
+        number.is_finite().then_some(FiniteNumber(number))
+    }
+
+    /// The number.
+    #[must_use]
+    pub fn get(self) -> f64 {
+        self.0
+    }
+
+    /// `factor` times this number divided by the target, rounded up; 0 for what is below zero, and
+    /// `i32::MAX` for what is above that.
+    #[must_use]
+    pub fn scaled(self, factor: u64, target: MetricTarget) -> u32 {
+        const MOST: u32 = i32::MAX.cast_unsigned();
+        let Decimal { is_negative, digits, exponent } = self.decimal();
+        let product = u128::from(digits) * u128::from(factor);
+        if is_negative || product == 0 {
+            return 0;
+        }
+        // The target is in billionths.
+        let exponent = exponent + 9;
+        let power = 10_u128.checked_pow(exponent.unsigned_abs());
+        let (numerator, denominator) = if exponent >= 0 {
+            (power.and_then(|power| product.checked_mul(power)), Some(target.0.get()))
+        } else {
+            (Some(product), power.and_then(|power| target.0.get().checked_mul(power)))
+        };
+        match (numerator, denominator) {
+            (Some(numerator), Some(denominator)) => {
+                u32::try_from(numerator.div_ceil(denominator)).map_or(MOST, |it| it.min(MOST))
+            }
+            // Larger than what a hundred-and-twenty-eight-bit number divided by any target gives.
+            (None, _) => MOST,
+            // Above zero, and far below one.
+            (Some(_), None) => 1,
+        }
+    }
+
+    /// This number divided by a target, nearly: to be compared with a tolerance.
+    #[must_use]
+    pub fn ratio(self, target: MetricTarget) -> f64 {
+        self.0 / target.nearly()
+    }
+
+    /// The number as Prometheus prints it: the shortest decimal that is read as the same number.
+    fn decimal(self) -> Decimal {
+        let text = format!("{:e}", self.0.abs());
+        let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+        let fraction = mantissa.split_once('.').map_or(0, |(_, fraction)| fraction.len());
+        let digits = mantissa.bytes().filter(u8::is_ascii_digit);
+        // At most seventeen digits; no exponent of a number has more than three.
+        let digits = digits.fold(0, |sum: u64, digit| sum * 10 + u64::from(digit - b'0'));
+        let exponent: i32 = exponent.parse().unwrap_or_default();
+        let fraction = i32::try_from(fraction).unwrap_or_default();
+        Decimal { is_negative: self.0 < 0.0, digits, exponent: exponent - fraction }
+    }
+}
+
+impl MetricTarget {
+    /// A target in billionths, if it is one: above zero, and not above the largest quantity.
+    #[must_use]
+    pub fn from_billionths(billionths: u128) -> Option<MetricTarget> {
+        NonZeroU128::new(billionths).filter(|it| it.get() <= LARGEST).map(MetricTarget)
+    }
+
+    /// How many billionths it is.
+    #[must_use]
+    pub fn billionths(self) -> u128 {
+        self.0.get()
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "it is compared with a tolerance")]
+    fn nearly(self) -> f64 {
+        self.0.get() as f64 / 1e9
+    }
+}
+
+/// As Prometheus prints it.
+impl fmt::Display for FiniteNumber {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0 != 0.0 && !(1e-6..1e21).contains(&self.0.abs()) {
+            write!(formatter, "{:e}", self.0)
+        } else {
+            fmt::Display::fmt(&self.0, formatter)
+        }
+    }
+}
+
+/// In decimal, whatever suffix it was written with.
+impl fmt::Display for MetricTarget {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (whole, fraction) = (self.0.get() / BILLION, self.0.get() % BILLION);
+        let text = format!("{whole}.{fraction:09}");
+        formatter.pad(text.trim_end_matches('0').trim_end_matches('.'))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn number(number: f64) -> FiniteNumber {
+        FiniteNumber::new(number).unwrap()
+    }
+
+    fn target(billionths: u128) -> MetricTarget {
+        MetricTarget::from_billionths(billionths).unwrap()
+    }
+
+    #[test]
+    fn numbers_are_divided_as_they_are_written() {
+        let hundredth = target(BILLION / 100);
+        for (sample, factor, of, expected) in [
+            (50.0, 8, target(3 * BILLION), 134),
+            (304.0, 1, target(50 * BILLION), 7),
+            // In binary, 0.07 / 7 * 100 is a little more than one.
+            (0.07, 100, target(7 * BILLION), 1),
+            (0.1, 1, target(BILLION / 10), 1),
+            (0.3, 1, target(BILLION / 10), 3),
+            (0.300_000_000_000_000_04, 1, target(BILLION / 10), 4),
+            (1.0, 1, hundredth, 100),
+            (0.0, 1_000, hundredth, 0),
+            (-0.0, 1_000, hundredth, 0),
+            (-3.0, 1_000, hundredth, 0),
+        ] {
+            assert_eq!(number(sample).scaled(factor, of), expected, "{factor} * {sample} / {of}");
+        }
+    }
+
+    #[test]
+    fn what_is_too_large_or_too_small_stops_at_the_end() {
+        let most = i32::MAX.unsigned_abs();
+        for large in [f64::MAX, 1e300, 1e20, 2_147_483_648.0] {
+            assert_eq!(number(large).scaled(1, target(BILLION)), most, "{large}");
+            assert_eq!(number(-large).scaled(1, target(BILLION)), 0, "-{large}");
+        }
+        assert_eq!(number(2_147_483_647.0).scaled(1, target(BILLION)), most);
+        for small in [f64::MIN_POSITIVE, 5e-324, 1e-30] {
+            assert_eq!(number(small).scaled(100, target(LARGEST)), 1, "{small}");
+        }
+    }
+
+    #[test]
+    fn a_target_is_above_zero_and_within_what_kubernetes_knows() {
+        assert_eq!(MetricTarget::from_billionths(0), None);
+        assert_eq!(MetricTarget::from_billionths(LARGEST + 1), None);
+        for (billionths, shown) in [(BILLION, "1"), (1, "0.000000001"), (1_500_000_000, "1.5")] {
+            assert_eq!(target(billionths).to_string(), shown);
+        }
+    }
+
+    #[test]
+    fn a_number_is_finite_and_is_printed_as_prometheus_does() {
+        for endless in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            assert_eq!(FiniteNumber::new(endless), None);
+        }
+        for (it, shown) in [(3.0, "3"), (0.6, "0.6"), (1e21, "1e21"), (-1e-7, "-1e-7"), (0.0, "0")]
+        {
+            assert_eq!(number(it).to_string(), shown);
+        }
+    }
+}

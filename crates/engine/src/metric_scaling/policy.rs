@@ -1,0 +1,184 @@
+//! A checked `HorizontalAutoscaler`.
+//!
+//! Reading and checking are up to `almanac-api`; how many replicas it comes to is up to the decision.
+
+use std::sync::Arc;
+
+use super::{MetricTarget, Query};
+use crate::Target;
+
+/// Metrics that set the replicas of a workload.
+#[derive(Clone, Debug)]
+pub struct MetricScaling {
+    /// What is scaled: a workload.
+    pub target: Target,
+    /// The `apiVersion` in which the target is named, for whoever speaks to an API server.
+    pub target_version: Arc<str>,
+    /// Between which numbers the replicas stay, whatever the metrics say.
+    pub bounds: ReplicaBounds,
+    /// In the order of the spec. May be empty: then only the bounds count.
+    pub metrics: Box<[Metric]>,
+    /// How fast to scale up.
+    pub up: ScalingRules,
+    /// How fast to scale down.
+    pub down: ScalingRules,
+}
+
+/// A query, and what its answer is compared with.
+#[derive(Clone, Debug)]
+pub struct Metric {
+    /// The query.
+    pub query: Query,
+    /// How its answer is compared.
+    pub target_type: TargetType,
+    /// With what.
+    pub target: MetricTarget,
+}
+
+/// How the answer to a query is compared with its target.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TargetType {
+    /// The answer should be the target; the replicas there are change it.
+    Value,
+    /// The answer should be the target for each replica.
+    AverageValue,
+    /// The answer is a fraction of one and the target a percentage; the replicas there are change it.
+    Utilization,
+}
+
+impl TargetType {
+    /// Whether the replicas there are are part of what it comes to.
+    #[must_use]
+    pub fn multiplies(self) -> bool {
+        match self {
+            TargetType::Value | TargetType::Utilization => true,
+            TargetType::AverageValue => false,
+        }
+    }
+
+    /// As it is written in manifests.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            TargetType::Value => "Value",
+            TargetType::AverageValue => "AverageValue",
+            TargetType::Utilization => "Utilization",
+        }
+    }
+}
+
+/// The bounds of an autoscaler: in order, and at most `i32::MAX`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ReplicaBounds {
+    min: u32,
+    max: u32,
+}
+
+/// The lower bound is above the upper one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CrossedBounds;
+
+impl ReplicaBounds {
+    /// Bounds that do not contradict each other.
+    pub fn new(min: u32, max: u32) -> Result<ReplicaBounds, CrossedBounds> {
+        if min > max { Err(CrossedBounds) } else { Ok(ReplicaBounds { min, max }) }
+    }
+
+    /// The lower bound.
+    #[must_use]
+    pub fn min(self) -> u32 {
+        self.min
+    }
+
+    /// The upper bound.
+    #[must_use]
+    pub fn max(self) -> u32 {
+        self.max
+    }
+
+    /// The number within the bounds that is nearest.
+    #[must_use]
+    pub fn nearest(self, replicas: u32) -> u32 {
+        replicas.clamp(self.min, self.max)
+    }
+}
+
+/// Which way the replicas go.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Direction {
+    /// More of them.
+    Up,
+    /// Fewer of them.
+    Down,
+}
+
+/// How fast to scale in one direction.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ScalingRules {
+    /// How many seconds of earlier recommendations count: at most an hour.
+    pub window_seconds: u32,
+    /// Which of several recommendations and policies counts.
+    pub select: Select,
+    /// How much may change within what time; without any, everything at once.
+    pub policies: Box<[RatePolicy]>,
+}
+
+/// Which of several counts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Select {
+    /// The largest recommendation; the policy that allows most.
+    Max,
+    /// The smallest recommendation; the policy that allows least.
+    Min,
+    /// None: nothing is scaled in this direction.
+    Disabled,
+}
+
+/// How much may change within what time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RatePolicy {
+    /// How much.
+    pub amount: Amount,
+    /// Within how many seconds: from 1 to half an hour.
+    pub period_seconds: u32,
+}
+
+/// How much a policy allows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Amount {
+    /// So many replicas.
+    Replicas(u32),
+    /// So many of a hundred replicas at the beginning of the period.
+    Percent(u32),
+}
+
+impl MetricScaling {
+    /// The rules of a direction.
+    #[must_use]
+    pub fn rules(&self, direction: Direction) -> &ScalingRules {
+        match direction {
+            Direction::Up => &self.up,
+            Direction::Down => &self.down,
+        }
+    }
+}
+
+impl ScalingRules {
+    /// Scaling up where nothing else is said: at once, to the largest recommendation.
+    #[must_use]
+    pub fn default_up() -> ScalingRules {
+        ScalingRules { window_seconds: 0, select: Select::Max, policies: Box::default() }
+    }
+
+    /// Scaling down where nothing else is said: to the largest recommendation of five minutes.
+    #[must_use]
+    pub fn default_down() -> ScalingRules {
+        ScalingRules { window_seconds: 300, select: Select::Max, policies: Box::default() }
+    }
+
+    /// The longest period of a policy, in seconds.
+    #[must_use]
+    pub fn longest_period(&self) -> Option<u32> {
+        self.policies.iter().map(|policy| policy.period_seconds).max()
+    }
+}

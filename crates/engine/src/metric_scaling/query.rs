@@ -1,0 +1,234 @@
+//! A checked query: its text, and whether Almanac can answer it by itself, from the numbers it publishes.
+//!
+//! Parsing `PromQL` is up to `almanac-api`; what an expression comes to at an instant is up to `evaluate`.
+
+use std::sync::Arc;
+
+use regex::Regex;
+
+use crate::scheduled_capacity::ScheduledCapacity;
+use crate::{Identity, World};
+
+/// A query of an autoscaler.
+#[derive(Clone, Debug)]
+pub struct Query {
+    /// As it is written; Prometheus is sent this.
+    pub text: Arc<str>,
+    /// Who can answer it.
+    pub answer: Answer,
+    /// The schedules whose numbers it names, whoever answers it.
+    pub names: Box<[Selects]>,
+}
+
+/// Who can answer a query.
+#[derive(Clone, Debug)]
+pub enum Answer {
+    /// Almanac: it is about nothing but the numbers of schedules.
+    Published(Expression),
+    /// Only Prometheus; why, and what to change so that Almanac can, in words for a person.
+    External(Arc<str>),
+}
+
+/// What can be answered without a Prometheus.
+#[derive(Clone, Debug)]
+pub enum Expression {
+    /// A constant.
+    Number(f64),
+    /// The numbers of schedules.
+    Selector(Selector),
+    /// An expression with the other sign.
+    Negated(Box<Expression>),
+    /// Arithmetic, between elements of the same schedule where both sides have some.
+    Arithmetic(Operator, Box<Expression>, Box<Expression>),
+    /// The elements of the left side, and those of the right side that have no counterpart there.
+    Or(Box<Expression>, Box<Expression>),
+    /// One number of many.
+    Aggregate(Aggregation, Box<Expression>),
+}
+
+/// An operator between two numbers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Operator {
+    /// `+`
+    Add,
+    /// `-`
+    Subtract,
+    /// `*`
+    Multiply,
+    /// `/`
+    Divide,
+    /// `%`, with the sign of the left side
+    Remainder,
+    /// `^`
+    Power,
+}
+
+/// How many numbers become one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Aggregation {
+    /// The largest.
+    Max,
+    /// The smallest.
+    Min,
+    /// All together.
+    Sum,
+}
+
+/// Which numbers of schedules are meant.
+#[derive(Clone, Debug)]
+pub struct Selector {
+    /// Under which name they are published.
+    pub metric: PublishedMetric,
+    /// Which schedules.
+    pub selects: Selects,
+}
+
+/// The names under which a schedule publishes its number.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum PublishedMetric {
+    /// `karpenter_scheduled_capacity`
+    ScheduledCapacity,
+    /// `karpenter_scheduled_replicas_value`
+    ScheduledReplicasValue,
+}
+
+/// Which schedules a selector is about.
+#[derive(Clone, Debug)]
+pub enum Selects {
+    /// The one of this name.
+    One(Identity),
+    /// Those for which all of these hold.
+    Matching(Box<[Matcher]>),
+}
+
+/// What must hold of a label.
+#[derive(Clone, Debug)]
+pub struct Matcher {
+    /// The label.
+    pub label: Label,
+    /// What must hold of it.
+    pub condition: Condition,
+}
+
+/// A label of a published number.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Label {
+    /// The name of the schedule.
+    Name,
+    /// Its namespace.
+    Namespace,
+}
+
+/// What must hold of a label's value.
+#[derive(Clone, Debug)]
+pub enum Condition {
+    /// `=`
+    Equals(Box<str>),
+    /// `!=`
+    Differs(Box<str>),
+    /// `=~`
+    Matches(Pattern),
+    /// `!~`
+    MatchesNot(Pattern),
+}
+
+/// A regular expression that a whole value must match, as in Prometheus.
+#[derive(Clone, Debug)]
+pub struct Pattern(Regex);
+
+impl Pattern {
+    /// The pattern; `None` for a text that is none.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Pattern> {
+        // By itself, so that nothing in it can end the group around it.
+        Regex::new(text).ok()?;
+        Regex::new(&format!("^(?s:{text})$")).ok().map(Pattern)
+    }
+
+    fn is_match(&self, value: &str) -> bool {
+        self.0.is_match(value)
+    }
+}
+
+impl PublishedMetric {
+    /// Both of them.
+    pub const ALL: [PublishedMetric; 2] =
+        [PublishedMetric::ScheduledCapacity, PublishedMetric::ScheduledReplicasValue];
+
+    /// As it is published.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            PublishedMetric::ScheduledCapacity => "karpenter_scheduled_capacity",
+            PublishedMetric::ScheduledReplicasValue => "karpenter_scheduled_replicas_value",
+        }
+    }
+}
+
+impl Matcher {
+    fn holds(&self, schedule: &Identity) -> bool {
+        let value = match self.label {
+            Label::Name => schedule.name(),
+            Label::Namespace => schedule.namespace(),
+        };
+        match &self.condition {
+            Condition::Equals(text) => value == &**text,
+            Condition::Differs(text) => value != &**text,
+            Condition::Matches(pattern) => pattern.is_match(value),
+            Condition::MatchesNot(pattern) => !pattern.is_match(value),
+        }
+    }
+}
+
+impl Query {
+    /// The schedules whose numbers it names, as far as they publish any.
+    pub(super) fn schedules<'a>(
+        &'a self,
+        world: &'a World,
+    ) -> impl Iterator<Item = (&'a Identity, &'a ScheduledCapacity)> {
+        self.names.iter().flat_map(move |selects| selects.schedules(world))
+    }
+}
+
+impl Selects {
+    /// The schedules that are meant, of those that publish a number: they can be used, and are not exempt.
+    pub(super) fn schedules<'a>(
+        &'a self,
+        world: &'a World,
+    ) -> impl Iterator<Item = (&'a Identity, &'a ScheduledCapacity)> {
+        let all = &world.scheduled_capacities;
+        let named: Box<dyn Iterator<Item = &'a Identity> + 'a> = match self {
+            Selects::One(schedule) => {
+                Box::new(all.get_key_value(schedule).map(|(schedule, _)| schedule).into_iter())
+            }
+            Selects::Matching(matchers) => {
+                Box::new(all.keys().filter(|schedule| matchers.iter().all(|it| it.holds(schedule))))
+            }
+        };
+        let published = named.filter(|schedule| world.exempt.of(schedule).is_none());
+        published.filter_map(|schedule| Some((schedule, all.get(schedule)?.policy.as_deref()?)))
+    }
+}
+
+impl Expression {
+    /// Every selector in it, from left to right.
+    pub fn selectors(&self) -> impl Iterator<Item = &Selector> {
+        let mut found = Vec::new();
+        self.collect_selectors(&mut found);
+        found.into_iter()
+    }
+
+    fn collect_selectors<'a>(&'a self, found: &mut Vec<&'a Selector>) {
+        match self {
+            Expression::Number(_) => {}
+            Expression::Selector(selector) => found.push(selector),
+            Expression::Negated(inner) | Expression::Aggregate(_, inner) => {
+                inner.collect_selectors(found);
+            }
+            Expression::Arithmetic(_, left, right) | Expression::Or(left, right) => {
+                left.collect_selectors(found);
+                right.collect_selectors(found);
+            }
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! Why an autoscaler sets a number of replicas, and how to say it.
+
+use std::sync::Arc;
+
+use super::{
+    Amount, Direction, FiniteNumber, Input, Limited, MetricScaling, RatePolicy, Select, TargetType,
+};
+use crate::{Identity, Reason, World};
+
+/// What became of a metric, or of an autoscaler as a whole, and why.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Cause {
+    /// Its recommendation counts.
+    Sets {
+        /// The answer to its query.
+        sample: FiniteNumber,
+        /// What becomes of the recommendation.
+        limited: Limited,
+    },
+    /// It recommends something, but the recommendation of another metric counts.
+    Recommends {
+        /// The answer to its query.
+        sample: FiniteNumber,
+        /// How many replicas.
+        replicas: u32,
+    },
+    /// Its query has no answer that could be used, so nothing is scaled.
+    NoSample,
+    /// Nobody knows how many replicas there are, on which what it recommends depends.
+    ReplicasUnknown,
+    /// There is no metric: only the bounds count.
+    OnlyBounds {
+        /// What the bounds come to.
+        limited: Limited,
+    },
+    /// There is nothing of the target's name.
+    TargetMissing,
+    /// Nobody could look at the target.
+    TargetUnreachable,
+    /// Another writer has replaced what was set; it is set again, but not yet.
+    Contested {
+        /// What the other writer has set.
+        found: u32,
+        /// What is to be set again.
+        replicas: u32,
+    },
+}
+
+/// A reason as a line for a person.
+#[must_use]
+pub fn render(policy: &MetricScaling, reason: &Reason<Cause>) -> String {
+    let metric = reason.rule.and_then(|rule| policy.metrics.get(rule as usize));
+    let recommended = |sample: FiniteNumber, replicas: u32| match metric {
+        Some(metric) => {
+            let percent = if metric.target_type == TargetType::Utilization { "%" } else { "" };
+            let (name, target) = (metric.target_type.name(), metric.target);
+            let query = &metric.query.text;
+            format!("{query} is {sample}, {name} {target}{percent}: {}", counted(replicas))
+        }
+        None => counted(replicas),
+    };
+    match reason.cause {
+        Cause::Sets { sample, limited } => {
+            let limits = limits(policy, limited);
+            [recommended(sample, limited.recommended), limits].concat()
+        }
+        Cause::Recommends { sample, replicas } => recommended(sample, replicas),
+        Cause::NoSample => {
+            let query = metric.map_or("its query", |metric| &*metric.query.text);
+            format!("{query} has no answer that could be used, so nothing is scaled")
+        }
+        Cause::ReplicasUnknown => {
+            "depends on the replicas there are, which are not known".to_owned()
+        }
+        Cause::OnlyBounds { limited } => {
+            ["no metrics".to_owned(), limits(policy, limited)].concat()
+        }
+        Cause::TargetMissing => "the target was not found".to_owned(),
+        Cause::TargetUnreachable => "the target could not be read".to_owned(),
+        Cause::Contested { found, replicas } => {
+            format!("another writer has set {found}; {replicas} is set again, but not yet")
+        }
+    }
+}
+
+fn counted(replicas: u32) -> String {
+    if replicas == 1 { "1 replica".to_owned() } else { format!("{replicas} replicas") }
+}
+
+/// Every limit that makes a difference, in their order.
+fn limits(policy: &MetricScaling, limited: Limited) -> String {
+    let Limited { from, recommended, stabilised, allowed, replicas } = limited;
+    let mut told = vec![String::new()];
+    if stabilised != recommended {
+        let is_up = stabilised < recommended;
+        let (name, rules) =
+            if is_up { ("scaleUp", &policy.up) } else { ("scaleDown", &policy.down) };
+        let window = rules.window_seconds;
+        told.push(format!("{stabilised} by the {name} window of {window} s"));
+    }
+    if allowed != stabilised {
+        let (direction, name) = if stabilised > from {
+            (Direction::Up, "scaleUp")
+        } else {
+            (Direction::Down, "scaleDown")
+        };
+        let rules = policy.rules(direction);
+        if rules.select == Select::Disabled {
+            told.push(format!("{allowed}, because {name} is Disabled"));
+        } else {
+            let policies: Vec<String> = rules.policies.iter().map(shown).collect();
+            let policies = policies.join(", ");
+            told.push(format!("{allowed} by the {name} policies ({policies})"));
+        }
+    }
+    if replicas != allowed {
+        let name = if replicas < allowed { "maxReplicas" } else { "minReplicas" };
+        told.push(format!("{replicas} by {name}"));
+    }
+    told.join("; ")
+}
+
+fn shown(policy: &RatePolicy) -> String {
+    let seconds = policy.period_seconds;
+    match policy.amount {
+        Amount::Replicas(count) => format!("{count} in {seconds} s"),
+        Amount::Percent(percent) => format!("{percent} % in {seconds} s"),
+    }
+}
+
+/// Metrics have no names; they are called by their place in the spec.
+pub(super) fn metric_name(position: u32) -> Arc<str> {
+    Arc::from(format!("metrics[{position}]"))
+}
+
+/// The metric of a reason by name, and the reason as a line for a person.
+pub(crate) fn describe(
+    world: &World,
+    policy: &Identity,
+    reason: &Reason<Cause>,
+) -> Option<(Option<Arc<str>>, String)> {
+    let policy = world.metric_scalings.get(policy)?.policy.as_deref()?;
+    Some((reason.rule.map(metric_name), render(policy, reason)))
+}
+
+/// The same line, with what is wrong with a sample.
+pub(super) fn explained(input: &Input<'_>, reason: &Reason<Cause>) -> String {
+    let position = reason.rule.map(|rule| rule as usize);
+    let problem = position.and_then(|rule| input.samples.get(rule)?.as_ref().err());
+    let metric = position.and_then(|rule| input.policy.metrics.get(rule));
+    match (reason.cause, metric.zip(problem)) {
+        (Cause::NoSample, Some((metric, problem))) => {
+            format!("{} {problem}; nothing is scaled", metric.query.text)
+        }
+        _ => render(input.policy, reason),
+    }
+}

@@ -1,0 +1,144 @@
+//! The answers to queries, with what went wrong where there is none. What could not be fetched is part of the
+//! input of a decision, like everything else.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::FiniteNumber;
+use crate::Identity;
+
+/// The answer to a query.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Sample {
+    /// The query as it is written: an answer to what a metric asked before it was edited is none.
+    pub query: Arc<str>,
+    /// When it was answered; `None` for what holds at all times, because somebody says so.
+    pub at: Option<Timestamp>,
+    /// The answer.
+    pub value: Result<FiniteNumber, SampleProblem>,
+}
+
+/// Why there is no number that could be used.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum SampleProblem {
+    /// The query selects nothing.
+    NoSample,
+    /// The query selects several series.
+    SeveralSamples {
+        /// How many.
+        count: u32,
+    },
+    /// The answer is infinite, or not a number.
+    NotFinite,
+    /// Whoever was asked did not answer, for this reason.
+    NoAnswer(Arc<str>),
+    /// Nobody has been asked yet.
+    NotAsked,
+    /// Only a Prometheus can answer it, and there is none; why, and what to change.
+    External(Arc<str>),
+    /// The last answer is too old.
+    Stale {
+        /// When it was given.
+        at: Timestamp,
+    },
+}
+
+/// Who answers queries over what Almanac itself publishes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Answerer {
+    /// Almanac itself, at the instant of a decision.
+    #[default]
+    Almanac,
+    /// Prometheus, as all other queries.
+    Prometheus,
+}
+
+/// What holds for all autoscalers of a process.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Settings {
+    /// Who answers what Almanac could answer itself.
+    pub answerer: Answerer,
+    /// An answer that is as old as this is none; `None` when answers do not grow old.
+    pub oldest: Option<SignedDuration>,
+    /// How often a query is asked.
+    pub query_period: SignedDuration,
+    /// An answer that differs from its target by no more than this part of it changes nothing.
+    pub tolerance: f64,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        let query_period = SignedDuration::from_secs(10);
+        Settings { answerer: Answerer::default(), oldest: None, query_period, tolerance: 0.0 }
+    }
+}
+
+/// The answers there are, and who gives them.
+#[derive(Clone, Debug, Default)]
+pub struct Samples {
+    /// What holds for all of them.
+    pub settings: Settings,
+    by_policy: BTreeMap<Identity, Vec<Sample>>,
+}
+
+impl Samples {
+    /// Holds an answer to a query of a policy, in place of an earlier one.
+    pub fn hold(&mut self, policy: &Identity, sample: Sample) {
+        let of_policy = match self.by_policy.get_mut(policy) {
+            Some(known) => known,
+            None => self.by_policy.entry(policy.clone()).or_default(),
+        };
+        match of_policy.iter_mut().find(|known| known.query == sample.query) {
+            Some(known) => *known = sample,
+            None => of_policy.push(sample),
+        }
+    }
+
+    /// The last answer to a query of a policy.
+    #[must_use]
+    pub fn of(&self, policy: &Identity, query: &str) -> Option<&Sample> {
+        self.by_policy.get(policy)?.iter().find(|sample| *sample.query == *query)
+    }
+
+    /// Lets go of the answers to queries that a policy does not have any more.
+    pub fn keep_only(&mut self, policy: &Identity, is_asked: impl Fn(&str) -> bool) {
+        if let Some(known) = self.by_policy.get_mut(policy) {
+            known.retain(|sample| is_asked(&sample.query));
+            if known.is_empty() {
+                self.by_policy.remove(policy);
+            }
+        }
+    }
+
+    /// The answers for some of the policies, with the same settings.
+    pub(crate) fn part<'a>(&self, policies: impl Iterator<Item = &'a Identity>) -> Samples {
+        let known = policies.filter_map(|it| self.by_policy.get_key_value(it));
+        let by_policy = known.map(|(policy, all)| (policy.clone(), all.clone())).collect();
+        Samples { by_policy, settings: self.settings }
+    }
+}
+
+impl fmt::Display for SampleProblem {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SampleProblem::NoSample => {
+                formatter.write_str("selects nothing; it must yield exactly one sample")
+            }
+            SampleProblem::SeveralSamples { count } => write!(
+                formatter,
+                "yields {count} samples instead of one; select one series, or aggregate them with \
+                 max, min or sum"
+            ),
+            SampleProblem::NotFinite => formatter.write_str("yields no finite number"),
+            SampleProblem::NoAnswer(why) => write!(formatter, "was not answered: {why}"),
+            SampleProblem::NotAsked => formatter.write_str("has not been answered yet"),
+            SampleProblem::External(why) => {
+                write!(formatter, "cannot be answered without a Prometheus, because {why}")
+            }
+            SampleProblem::Stale { at } => write!(formatter, "was answered last at {at:.0}"),
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! What a policy's turns take for granted when they are taken without a cluster.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::Identity;
+
+/// Something that is taken for granted.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Presumption {
+    /// A query has no answer, so that its policy changes nothing.
+    Unanswered {
+        /// The policy.
+        policy: Identity,
+        /// What it would change.
+        target: Identity,
+        /// The query.
+        query: Arc<str>,
+        /// Why it has none.
+        why: Arc<str>,
+    },
+    /// A query has the same answer all the time, as whoever asks says.
+    Answered {
+        /// The query.
+        query: Arc<str>,
+        /// The answer.
+        answer: Arc<str>,
+    },
+    /// A target has at once as many replicas as are set.
+    FollowsAtOnce {
+        /// The target.
+        target: Identity,
+    },
+}
+
+impl fmt::Display for Presumption {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Presumption::Unanswered { policy, target, query, why } => write!(
+                formatter,
+                "{policy} leaves {target} as it is: {query} {why}; state its value with --sample"
+            ),
+            Presumption::Answered { query, answer } => {
+                write!(formatter, "{query} is {answer} all the time, as specified")
+            }
+            Presumption::FollowsAtOnce { target } => {
+                write!(formatter, "{target} has as many replicas as are set, at once")
+            }
+        }
+    }
+}

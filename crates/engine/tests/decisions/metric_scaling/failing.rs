@@ -1,0 +1,121 @@
+//! What is not known, or cannot be written, scales nothing.
+
+use std::sync::Arc;
+
+use almanac_engine::metric_scaling::{Recorded, SampleProblem, TargetType};
+use almanac_engine::{Exemptions, Outcome, PolicyObject, Reach, Unreachable, Workload, turn};
+use almanac_fixtures::names;
+
+use crate::support::scaling::{Autoscaler, Scaling, external, scheduled};
+use crate::support::schedule::Schedule;
+use crate::support::{monday, seconds};
+
+fn problems() -> [SampleProblem; 7] {
+    [
+        SampleProblem::NoSample,
+        SampleProblem::SeveralSamples { count: 2 },
+        SampleProblem::NotFinite,
+        SampleProblem::NoAnswer(Arc::from("no answer within 10 s")),
+        SampleProblem::NotAsked,
+        SampleProblem::External(Arc::from("Almanac does not publish it")),
+        SampleProblem::Stale { at: monday("08:00") },
+    ]
+}
+
+#[test]
+fn with_one_sample_that_cannot_be_used_nothing_is_scaled_by_the_others() {
+    for problem in problems() {
+        let policy = Autoscaler::of("shop", 2, 100).by(external("a")).by(external("b"));
+        let mut scaling = Scaling::new(policy, 1);
+        scaling.answer("a", 8.0);
+        scaling.sample("b", Err(problem.clone()));
+        assert_eq!(scaling.turn(monday("09:00")), 1, "{problem:?}");
+        scaling.answer("b", 1.0);
+        assert_eq!(scaling.turn(monday("09:01")), 8, "{problem:?}");
+    }
+}
+
+#[test]
+fn an_answer_is_too_old_as_soon_as_it_is_as_old_as_it_may_be() {
+    let mut scaling = Scaling::new(Autoscaler::of("shop", 0, 100).by(external("q")), 5);
+    scaling.world.samples.settings.oldest = Some(seconds(30));
+    let answer = scaling.world.samples.settings;
+    assert_eq!(answer.oldest, Some(seconds(30)));
+    let value = Ok(almanac_engine::metric_scaling::FiniteNumber::new(5.0).unwrap());
+    let sample = almanac_engine::metric_scaling::Sample {
+        query: Arc::from("q"),
+        at: Some(monday("09:00")),
+        value,
+    };
+    scaling.world.samples.hold(&scaling.name.identity.clone(), sample);
+    scaling.turn(monday("09:00"));
+    assert_eq!(scaling.wake_at(), Some(monday("09:00:30")));
+    let explained = scaling.explained(monday("09:00:30"));
+    assert_eq!(explained, ["q was answered last at 2026-03-02T09:00:00Z; nothing is scaled"]);
+}
+
+#[test]
+fn a_target_that_is_missing_or_cannot_be_read_is_left_alone() {
+    let mut scaling = Scaling::new(Autoscaler::of("shop", 0, 100).by(external("q")), 5);
+    scaling.answer("q", 8.0);
+    let why = Unreachable::Unknown(Arc::from("no answer"));
+    let reach = Reach::without(scaling.target.clone(), why);
+    let open = turn::open(&scaling.world, &scaling.name, &reach, monday("09:00")).unwrap();
+    assert_eq!(open.actions(), []);
+    scaling.world.workloads.clear();
+    assert_eq!(scaling.decide(monday("09:00")).actions, []);
+}
+
+#[test]
+fn what_is_exempt_has_no_turn_and_a_schedule_that_is_exempt_publishes_nothing() {
+    let mut scaling = Scaling::new(Autoscaler::of("shop", 0, 100).by(scheduled("shop")), 5);
+    let schedule = names::metrics_producer("shop").identity;
+    let object = PolicyObject::new(Schedule::utc(8).checked());
+    scaling.world.scheduled_capacities.insert(schedule.clone(), object);
+    let mut exempt = Exemptions::default();
+    exempt.mark(&schedule, true);
+    scaling.world.exempt = Arc::new(exempt);
+    assert_eq!(scaling.turn(monday("09:00")), 5);
+    let mut exempt = Exemptions::default();
+    exempt.mark(&scaling.target, true);
+    scaling.world.exempt = Arc::new(exempt);
+    let reach = Reach::everything();
+    assert!(turn::open(&scaling.world, &scaling.name, &reach, monday("09:01")).is_none());
+    assert_eq!(scaling.world.footprint(&scaling.name).writes, []);
+    scaling.world.exempt = Arc::default();
+    assert_eq!(scaling.turn(monday("09:02")), 8);
+}
+
+#[test]
+fn where_nobody_knows_the_replicas_only_what_does_not_depend_on_them_is_set() {
+    for (target_type, expected) in [(TargetType::AverageValue, Some(8)), (TargetType::Value, None)]
+    {
+        let policy = Autoscaler::of("shop", 0, 100).with(external("q"), target_type, 1_000);
+        let mut scaling = Scaling::new(policy, 5);
+        scaling.world.workloads.insert(scaling.target.clone(), Workload::default());
+        scaling.answer("q", 8.0);
+        let decision = scaling.decide(monday("09:00"));
+        assert_eq!(decision.actions.is_empty(), expected.is_none());
+        if expected.is_some() {
+            assert_eq!(Some(scaling.turn(monday("09:00"))), expected);
+        }
+    }
+}
+
+#[test]
+fn what_could_not_be_written_is_tried_again_after_a_query_period() {
+    let outcomes = [
+        Outcome::Conflict,
+        Outcome::Refused(Arc::from("denied")),
+        Outcome::Unknown(Arc::from("lost")),
+    ];
+    for outcome in outcomes {
+        let mut scaling = Scaling::new(Autoscaler::of("shop", 0, 100).by(external("q")), 5);
+        scaling.answer("q", 8.0);
+        scaling.turn_that_ends(monday("09:00"), &outcome);
+        assert!(matches!(scaling.recorded()[..], [Recorded::Failed { to: 8, .. }]));
+        assert_eq!(scaling.memory().unwrap().scale_events, []);
+        assert_eq!(scaling.wake_at(), Some(monday("09:00:10")));
+        assert_eq!(scaling.turn(monday("09:00:10")), 8);
+    }
+}

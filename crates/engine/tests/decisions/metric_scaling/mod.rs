@@ -1,0 +1,11 @@
+//! Metric scaling: the rules by which answers to queries become replicas.
+
+mod answering;
+mod contest;
+mod failing;
+mod policies;
+mod properties;
+mod reasons;
+mod table;
+mod waking;
+mod windows;

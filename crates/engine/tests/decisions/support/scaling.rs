@@ -1,0 +1,145 @@
+//! A world with one autoscaler in it, and a target of its name.
+
+use almanac_checker::check_metric_scaling;
+use almanac_engine::metric_scaling::{
+    Decision, FiniteNumber, Memory, MetricScaling, Recorded, Sample, SampleProblem, gather,
+};
+use almanac_engine::turn::{self, OpenTurn, Turn};
+use almanac_engine::{
+    self as engine, Identity, OpenDecision, Outcome, PolicyName, PolicyObject, Reach, Workload,
+    World,
+};
+use almanac_fixtures::names;
+use jiff::Timestamp;
+
+pub(crate) use almanac_fixtures::autoscalers::{
+    Autoscaler, at_once, count_in, external, percent_in, scheduled,
+};
+
+/// An autoscaler in a world of its own.
+pub(crate) struct Scaling {
+    pub(crate) world: World,
+    pub(crate) name: PolicyName,
+    pub(crate) target: Identity,
+    /// What the last turn came to.
+    pub(crate) last: Option<Turn>,
+}
+
+impl Scaling {
+    /// An autoscaler of the Deployment `shop`, which has so many replicas.
+    pub(crate) fn new(policy: Autoscaler, replicas: u32) -> Scaling {
+        Scaling::of(policy.checked(), replicas)
+    }
+
+    pub(crate) fn of(policy: MetricScaling, replicas: u32) -> Scaling {
+        let (name, target) = (names::horizontal_autoscaler("shop"), names::deployment("shop"));
+        let mut world = World::default();
+        world.metric_scalings.insert(name.identity.clone(), PolicyObject::new(policy));
+        let mut scaling = Scaling { world, name, target, last: None };
+        scaling.set(replicas);
+        scaling
+    }
+
+    /// Somebody else sets the replicas, and there are as many at once.
+    pub(crate) fn set(&mut self, replicas: u32) {
+        let workload = Workload { replicas: Some(replicas), current: None };
+        self.world.workloads.insert(self.target.clone(), workload);
+    }
+
+    /// There are so many replicas, whatever is set.
+    pub(crate) fn there_are(&mut self, current: u32) {
+        self.world.workloads.get_mut(&self.target).unwrap().current = Some(current);
+    }
+
+    /// The answer to a query from now on.
+    pub(crate) fn answer(&mut self, query: &str, answer: f64) {
+        self.sample(query, Ok(FiniteNumber::new(answer).unwrap()));
+    }
+
+    pub(crate) fn sample(&mut self, query: &str, value: Result<FiniteNumber, SampleProblem>) {
+        let sample = Sample { query: query.into(), at: None, value };
+        self.world.samples.hold(&self.name.identity, sample);
+    }
+
+    pub(crate) fn replicas(&self) -> Option<u32> {
+        self.world.workloads[&self.target].replicas
+    }
+
+    pub(crate) fn memory(&self) -> Option<&Memory> {
+        self.world.metric_scalings[&self.name.identity].memory.as_ref()
+    }
+
+    pub(crate) fn remember(&mut self, memory: Option<Memory>) {
+        self.world.metric_scalings.get_mut(&self.name.identity).unwrap().memory = memory;
+    }
+
+    /// Opens a turn, and checks what is decided.
+    pub(crate) fn open(&self, now: Timestamp) -> OpenTurn {
+        let reach = Reach::everything();
+        let open = turn::open(&self.world, &self.name, &reach, now).unwrap();
+        let input = gather(&self.world, &self.name.identity, &reach, now).unwrap();
+        check_metric_scaling(&input, now, decision_of(&open)).stop();
+        open
+    }
+
+    pub(crate) fn decide(&self, now: Timestamp) -> Decision {
+        decision_of(&self.open(now)).clone()
+    }
+
+    /// One turn; what the replicas are set to since.
+    pub(crate) fn turn(&mut self, now: Timestamp) -> u32 {
+        let open = self.open(now);
+        let outcomes: Vec<Outcome> =
+            open.actions().iter().map(|action| self.world.apply(action)).collect();
+        self.last = Some(open.close(&mut self.world, outcomes, now));
+        self.replicas().unwrap()
+    }
+
+    /// One turn whose write ends so.
+    pub(crate) fn turn_that_ends(&mut self, now: Timestamp, outcome: &Outcome) {
+        let open = self.open(now);
+        let outcomes = open.actions().iter().map(|_| outcome.clone()).collect();
+        self.last = Some(open.close(&mut self.world, outcomes, now));
+    }
+
+    pub(crate) fn wake_at(&self) -> Option<Timestamp> {
+        self.last.as_ref().unwrap().wake_at
+    }
+
+    pub(crate) fn recorded(&self) -> Vec<Recorded> {
+        let recorded = self.last.as_ref().unwrap().recorded.iter();
+        let recorded = recorded.map(|it| match it {
+            engine::Recorded::MetricScaling(recorded) => recorded.clone(),
+            other => panic!("{other:?} is of another family"),
+        });
+        recorded.collect()
+    }
+
+    /// Every reason as a person reads it.
+    pub(crate) fn explained(&self, now: Timestamp) -> Vec<String> {
+        self.world.explain(&self.name, now).into_iter().map(|it| it.message).collect()
+    }
+
+    /// The turns from one instant to another, by waking when told; when the replicas changed, and to what.
+    pub(crate) fn run(&mut self, from: Timestamp, to: Timestamp) -> Vec<(String, u32)> {
+        let (mut now, mut changes) = (from, Vec::new());
+        while now < to {
+            let before = self.replicas();
+            let replicas = self.turn(now);
+            if before != Some(replicas) {
+                changes.push((now.strftime("%H:%M:%S").to_string(), replicas));
+            }
+            let Some(wake_at) = self.wake_at() else { break };
+            assert!(wake_at > now, "it wakes at {wake_at}, which is over at {now}");
+            now = wake_at;
+        }
+        changes
+    }
+}
+
+fn decision_of(open: &OpenTurn) -> &Decision {
+    match open.decision() {
+        OpenDecision::MetricScaling(open) => &open.decision,
+        other => panic!("{other:?} is of another family"),
+    }
+}
