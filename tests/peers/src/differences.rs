@@ -73,6 +73,15 @@ fn of_limits() -> Vec<Difference> {
             ours: vec![55],
         },
         Difference {
+            name: "More than a hundred percent is all",
+            case: cut_by_another_writer(Case {
+                down: limited(Amount::Percent(200), 60),
+                ..Case::following(10, &[(0, 20), (10, 1)])
+            }),
+            kubernetes: vec![20, 5],
+            ours: vec![20, 1],
+        },
+        Difference {
             name: "The bounds come last, above them",
             case: Case {
                 maximum: 23,
@@ -112,6 +121,15 @@ fn of_metrics() -> Vec<Difference> {
             ours: vec![8],
         },
         Difference {
+            name: "What a metric multiplies is exact",
+            case: Case {
+                metrics: vec![Metric { kind: MetricKind::Value, target: 15_000 }],
+                ..measured(75, MetricKind::Value, &[Some(20_400)])
+            },
+            kubernetes: vec![103],
+            ours: vec![102],
+        },
+        Difference {
             name: "`selectPolicy: Min` is the smallest recommendation too",
             case: Case {
                 up: Rules { select: Some(Select::Min), ..window(0) },
@@ -127,6 +145,14 @@ fn of_metrics() -> Vec<Difference> {
             ours: vec![5],
         },
     ]
+}
+
+/// The period then seems to have begun with fewer replicas than none.
+fn cut_by_another_writer(mut case: Case) -> Case {
+    if let Some(last) = case.steps.last_mut() {
+        last.written = Some(5);
+    }
+    case
 }
 
 fn window(seconds: u32) -> Rules {

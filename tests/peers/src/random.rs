@@ -46,12 +46,14 @@ fn of_formulas(rng: &mut Rng) -> Case {
 
 /// One metric (or two), windows, policies and bounds, many steps.
 fn of_time(rng: &mut Rng) -> Case {
-    let maximum = [10, 30, 100, 400][rng.usize(..4)];
+    let maximum = *one_of(rng, &[10, 30, 100, 400]);
     let minimum = if rng.bool() { 1 } else { rng.u32(1..=maximum) };
     let has_two = rng.u8(..8) == 0;
     let metrics: Vec<_> = (0..=usize::from(has_two)).map(|_| metric(rng)).collect();
     // Of several recommendations, Kubernetes always takes the largest.
-    let (up, down) = (rules(rng, has_two), rules(rng, has_two));
+    let up = rules(rng, has_two, 300);
+    // More than all cannot go; what Kubernetes makes of that is one of the differences.
+    let down = rules(rng, has_two, 100);
     let steps = steps(rng, &metrics, &up, &down, minimum, maximum);
     Case {
         minimum,
@@ -69,25 +71,45 @@ fn of_time(rng: &mut Rng) -> Case {
 
 fn metric(rng: &mut Rng) -> Metric {
     // Mostly each replica takes its share, as the metrics of schedules have it.
-    let kind = if rng.u8(..4) == 0 { MetricKind::Value } else { MetricKind::AverageValue };
+    if rng.u8(..4) == 0 {
+        let target = if rng.bool() { 16 * rng.u32(1..=3_000) } else { *one_of(rng, &LARGE_PRIMES) };
+        return Metric { kind: MetricKind::Value, target };
+    }
     let target = match rng.u8(..4) {
         0 => 1_000,
         1 => rng.u32(1..=20) * 100,
         2 => rng.u32(1..=50) * 1_000,
         _ => rng.u32(1..=50_000),
     };
-    Metric { kind, target }
+    Metric { kind: MetricKind::AverageValue, target }
+}
+
+/// More than there are ever replicas: so many times a part of one of these is never whole.
+const LARGE_PRIMES: [u32; 3] = [7_919, 10_007, 49_999];
+
+/// What a metric measures that multiplies the replicas there are: near its target, or there would be no end of
+/// it. Kubernetes multiplies in binary fractions, in which 75 times 1.36 is a little more than 102; that is one
+/// of the differences. So it is sixteenths, which are exact, or a product that is not whole.
+fn multiple(rng: &mut Rng, target: u32) -> u32 {
+    if target.is_multiple_of(16) {
+        target / 16 * rng.u32(5..=29)
+    } else {
+        target * rng.u32(30..=180) / 100
+    }
+}
+
+fn one_of<'a, T>(rng: &mut Rng, all: &'a [T]) -> &'a T {
+    &all[rng.usize(..all.len())]
 }
 
 fn tolerance(rng: &mut Rng) -> u32 {
-    [0, 0, 50, 100, 100, 200][rng.usize(..6)]
+    *one_of(rng, &[0, 0, 50, 100, 100, 200])
 }
 
 /// What a metric measures when things stand at up to `most` times its target.
 fn sample(rng: &mut Rng, metric: Metric, most: u32) -> u32 {
     let times = match metric.kind {
-        // This one multiplies what there is: it stays near one, or there would be no end of it.
-        MetricKind::Value => return metric.target * rng.u32(30..=180) / 100,
+        MetricKind::Value => return multiple(rng, metric.target),
         MetricKind::AverageValue => rng.u32(0..=most),
     };
     let whole = metric.target * times;
@@ -98,11 +120,11 @@ fn sample(rng: &mut Rng, metric: Metric, most: u32) -> u32 {
     }
 }
 
-fn rules(rng: &mut Rng, only_largest: bool) -> Rules {
+fn rules(rng: &mut Rng, only_largest: bool, most_percent: u32) -> Rules {
     let window = match rng.u8(..6) {
         0 => None,
         1 => Some(0),
-        2 => Some([1, 15, 60, 300, LONGEST_WINDOW][rng.usize(..5)]),
+        2 => Some(*one_of(rng, &[1, 15, 60, 300, LONGEST_WINDOW])),
         _ => Some(rng.u32(0..=LONGEST_WINDOW)),
     };
     let select = match rng.u8(..16) {
@@ -112,31 +134,31 @@ fn rules(rng: &mut Rng, only_largest: bool) -> Rules {
         _ if only_largest => Some(Select::Max),
         _ => Some(Select::Min),
     };
-    let count = [0, 0, 1, 1, 2, 3][rng.usize(..6)];
-    let policies = (0..count).map(|_| policy(rng)).collect();
+    let count = *one_of(rng, &[0, 0, 1, 1, 2, 3]);
+    let policies = (0..count).map(|_| policy(rng, most_percent)).collect();
     Rules { window, select, policies }
 }
 
-fn policy(rng: &mut Rng) -> Policy {
+fn policy(rng: &mut Rng, most_percent: u32) -> Policy {
     let amount = if rng.bool() {
         let most = if rng.bool() { 5 } else { 50 };
         Amount::Count(rng.u32(1..=most))
     } else {
-        Amount::Percent(percent(rng))
+        Amount::Percent(percent(rng, most_percent))
     };
     let period =
-        if rng.bool() { rng.u32(1..=LONGEST_PERIOD) } else { [1, 15, 60, 300][rng.usize(..4)] };
+        if rng.bool() { rng.u32(1..=LONGEST_PERIOD) } else { *one_of(rng, &[1, 15, 60, 300]) };
     Policy { amount, period }
 }
 
 /// A percentage of which Kubernetes takes the same part as we do. It calculates in binary fractions, in which ten
 /// percent of fifty are a little more than five; that is one of the differences.
-fn percent(rng: &mut Rng) -> u32 {
+fn percent(rng: &mut Rng, most: u32) -> u32 {
     loop {
         let percent = match rng.u8(..4) {
             0 => 100,
             1 => rng.u32(1..=10),
-            2 => rng.u32(100..=300),
+            2 => rng.u32(100..=most),
             _ => rng.u32(1..=100),
         };
         if (1..=LARGEST_START).all(|start| is_same_part(start, percent)) {
@@ -174,7 +196,7 @@ fn steps(
     let mut steps: Vec<Step> = Vec::new();
     let mut levels: Vec<u32> = metrics.iter().map(|it| sample(rng, *it, maximum)).collect();
     let mut second = 0;
-    let pace = [1, 10, 15, 60][rng.usize(..4)];
+    let pace = *one_of(rng, &[1, 10, 15, 60]);
     for _ in 0..rng.usize(10..=50) {
         match rng.u8(..8) {
             // A jump, sometimes above what the bounds allow.
@@ -184,10 +206,10 @@ fn steps(
             // A slope, or a swing back and forth.
             2 => {
                 for (level, metric) in levels.iter_mut().zip(metrics) {
-                    *level = if rng.bool() {
-                        *level + metric.target
-                    } else {
-                        level.saturating_sub(metric.target)
+                    *level = match (metric.kind, rng.bool()) {
+                        (MetricKind::Value, _) => multiple(rng, metric.target),
+                        (_, true) => *level + metric.target,
+                        (_, false) => level.saturating_sub(metric.target),
                     };
                 }
             }
@@ -207,8 +229,8 @@ fn next_second(rng: &mut Rng, now: u32, pace: u32, spans: &[u32], steps: &[Step]
     let regular = now + pace;
     match rng.u8(..4) {
         0 => {
-            let earlier = steps[rng.usize(..steps.len())].second;
-            let end = earlier + spans[rng.usize(..spans.len())] + rng.u32(0..=2);
+            let earlier = one_of(rng, steps).second;
+            let end = earlier + one_of(rng, spans) + rng.u32(0..=2);
             end.checked_sub(1).filter(|second| *second > now).unwrap_or(regular)
         }
         1 => {
