@@ -164,7 +164,8 @@ async fn what_is_wrong_is_told_beforehand(cluster: &Cluster) -> TestResult {
         assert_told(cluster, object, "TargetNotFound", &message).await?;
     }
     let message = "spec.scaleTargetRef.kind: Invalid value: \"DaemonSet\": a DaemonSet runs once \
-                   per node and has no replica count";
+                   per node and has no replica count; name a Deployment or a StatefulSet, or delete \
+                   the policy";
     assert_told(cluster, "daemon", "NoUsableRule", message).await?;
     let message = "ConfigMap shop/settings has no scale subresource; a rule can only scale what \
                    has one";
