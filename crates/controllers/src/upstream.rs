@@ -47,14 +47,13 @@ const GENERATED: &str = "controller-gen.kubebuilder.io/version";
 ///
 /// | family | upstream | marks | found in |
 /// |---|---|---|---|
-/// | scheduled capacity | Karpenter 0.1 | the Lease `karpenter-leader-election`, and its definition of `MetricsProducer`: later Karpenters have a lease of the same name, and no such kind | `cmd/controller/main.go` and `config/crd/bases` of aws/karpenter-provider-aws, before 0.2 |
+/// | scheduled capacity, metric scaling | Karpenter 0.1 | the Lease `karpenter-leader-election`, and its CRD of the kind: later Karpenters have a lease of the same name, and no such kinds | `cmd/controller/main.go` and `config/crd/bases` of aws/karpenter-provider-aws, before 0.2 |
 /// | cron scaling | Karmada | the Lease `karmada-controller-manager` | `cmd/controller-manager/app/options/options.go` of karmada-io/karmada |
 ///
-/// Those of the other designs, for when they come: the autoscaler of scheduled capacity has the lease above and
-/// the definition `horizontalautoscalers.autoscaling.karpenter.sh`; Open Cluster Management's placement
-/// controller has the Lease `placement-lock` (`pkg/cmd/hub/placement.go` of open-cluster-management-io/ocm names
-/// the component, and openshift/library-go adds `-lock`). Volcano's agent and the scheduler plugin of
-/// `ResourcePolicy` have no lease of their own: one is a `DaemonSet`, the other a part of kube-scheduler.
+/// Those of the designs to come: Open Cluster Management's placement controller has the Lease `placement-lock`
+/// (`pkg/cmd/hub/placement.go` of open-cluster-management-io/ocm names the component, and openshift/library-go
+/// adds `-lock`). Volcano's agent and the scheduler plugin of `ResourcePolicy` have no lease of their own: one is
+/// a `DaemonSet`, the other a part of kube-scheduler.
 fn upstream_of(family: Family) -> Upstream {
     match family {
         Family::ScheduledCapacity => Upstream {
