@@ -2,7 +2,7 @@
 //!
 //! Text is read as kubectl reads it: documents are split at `---` lines, scalars are those of
 //! YAML 1.1, and whatever starts with `{` is JSON first. What comes out is a tree of plain JSON
-//! values with positions; what the values mean is for others.
+//! values with positions; what the values mean is up to the caller.
 
 mod claim;
 mod encoding;

@@ -39,7 +39,7 @@ use jiff::Timestamp;
 
 use crate::outcome::{COULD_NOT_RUN, exit_codes};
 
-/// A process that follows ten thousand objects allocates much for a moment and little for good. The
+/// A process that follows ten thousand objects allocates a lot briefly and keeps little. The
 /// usual allocator keeps half again as much of that as this one does.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -111,7 +111,7 @@ fn main() -> ExitCode {
     };
     match done.and_then(|code| Ok(output.flush().map(|()| code)?)) {
         Ok(code) => code,
-        // Whoever reads our output has seen enough.
+        // The reader of our output has closed the pipe.
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             anstream::eprintln!("{}", drawing::drawn(argument_error::render(&error)));

@@ -7,7 +7,7 @@ pub(crate) fn quoted(path: &str) -> Cow<'_, str> {
     if path.starts_with('-') {
         return Cow::Owned(quoted(&format!("./{path}")).into_owned());
     }
-    // What has a zero byte in it is no path.
+    // A text with a zero byte is not a path.
     shlex::try_quote(path).unwrap_or(Cow::Borrowed(path))
 }
 

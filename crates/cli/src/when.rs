@@ -95,7 +95,7 @@ enum Output {
     Json,
 }
 
-/// So many instants are listed when neither a number nor a period is given.
+/// How many instants are listed when neither a number nor a period is given.
 const USUAL_COUNT: usize = 5;
 
 /// What was asked, read and checked.

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | [`process`] | the whole process: waits to become the leader, and runs one term after another |
 //! | `term` | one term as the leader: lists everything afresh, then runs the policies' turns |
-//! | `turns` | the work queue: whose turn it is |
+//! | `work_queue` | the work queue: whose turn it is |
 //! | `reconciler` | one turn: the engine's, with writes to the API server between opening and closing it |
 //! | `cluster` | what is known of the cluster: the world, and the bookkeeping beside it |
 //! | `policies` | watches the policy kinds |

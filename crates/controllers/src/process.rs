@@ -217,9 +217,7 @@ mod tests {
             if request.uri().path().ends_with("/cronfederatedhpas") {
                 noted.lock().expect("whole").push(begun.elapsed());
             }
-            async {
-                panic!("whoever follows policies falls over by this answer") as PanickingResponse
-            }
+            async { panic!("the policy watch panics on this response") as PanickingResponse }
         });
         let options = Options {
             families: vec![Family::CronScaling],
@@ -238,7 +236,7 @@ mod tests {
         let _over = tokio::time::timeout(hour, process.run(CancellationToken::new())).await;
         let asked = asked.lock().expect("whole");
         let soon = asked.iter().filter(|at| **at < Duration::from_secs(10)).count();
-        assert!(soon >= 3, "a mishap costs little: {asked:?}");
+        assert!(soon >= 3, "one failure restarts quickly: {asked:?}");
         assert!((60..150).contains(&asked.len()), "{} terms in an hour", asked.len());
     }
 

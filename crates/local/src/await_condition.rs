@@ -9,11 +9,11 @@ use tokio::time::Instant;
 /// machine may be busy with other things; a test that passes never waits for it.
 pub const PATIENCE: Duration = Duration::from_secs(90);
 
-/// The pause between two looks. Short enough not to be felt, long enough to leave a small machine
+/// The pause between two attempts. Short enough not to be felt, long enough to leave a small machine
 /// to the control plane.
-const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
+const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(50);
 
-/// What one look found.
+/// What one attempt observed.
 #[derive(Debug)]
 pub enum Observation<T> {
     /// The condition holds; the value is what the test goes on with.
@@ -51,10 +51,10 @@ pub async fn await_condition<T>(
                 "no answer in time while waiting {deadline:?} for: {what}; before that: {last}"
             ),
         }
-        if Instant::now() + BETWEEN_LOOKS >= until {
+        if Instant::now() + BETWEEN_ATTEMPTS >= until {
             bail!("timed out after {deadline:?} waiting for: {what}; last seen: {last}");
         }
-        tokio::time::sleep(BETWEEN_LOOKS).await;
+        tokio::time::sleep(BETWEEN_ATTEMPTS).await;
     }
 }
 

@@ -1,4 +1,5 @@
-//! The four programs together: started, awaited, and hurt one at a time when a test wants it.
+//! The four programs together: started, awaited, and killed or paused one at a time when a test asks
+//! for it.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! The flags of the four programs. Who starts them, and when, is for others.
+//! The flags of the four programs. Who starts them, and when, is up to the caller.
 
 use std::path::Path;
 

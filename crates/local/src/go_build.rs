@@ -1,5 +1,5 @@
 //! Builds the control plane's programs from the Go modules, once for each version of the sources
-//! and of Go. Where they are then run is for others.
+//! and of Go. Where they then run is up to the caller.
 
 use std::fmt::Write as _;
 use std::fs::{self, File};

@@ -2,7 +2,7 @@
 //! loopback, and nodes that are simulated.
 //!
 //! It finds the programs or builds them, starts them, waits until they are ready, and ends them. What is done with
-//! the cluster is for others. Errors are for people, and nobody tells one from another, so there is no type for each.
+//! the cluster is up to the caller. Errors are for people; no caller distinguishes them, so there is no type for each.
 
 mod audit;
 mod await_condition;

@@ -1,5 +1,5 @@
 //! One program as a process that a test can kill, stop, continue and start again, and that never
-//! outlives the test process. Which program, with which flags, and when it is ready, is for others.
+//! outlives the test process. Which program, with which flags, and when it is ready, is up to the caller.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -15,8 +15,8 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 /// How every program is started. The shell leaves a watcher behind that holds the read end of a
 /// pipe, and then becomes the program, so that the program has the process id we know. When the
 /// owner of the write end dies, however it dies, the kernel closes the pipe; the watcher's `read`
-/// fails, and it kills the program, even a stopped one. A line on the pipe sends the watcher home.
-/// `watched` is said once the watcher is there: a shell that is stopped before leaves none behind.
+/// fails, and it kills the program, even a stopped one. A line on the pipe makes the watcher exit.
+/// `watched` is printed once the watcher runs: a shell that is stopped before leaves none behind.
 const WATCHED: &str = r#"exec 3<&0
 { read -r farewell <&3 || kill -9 $$; } >/dev/null 2>&1 &
 echo watched
@@ -107,7 +107,7 @@ impl Process {
         // It takes the shell a moment, and is not worth the runtime's while.
         let mut line = String::new();
         BufReader::new(said).read_line(&mut line)?;
-        ensure!(line == "watched\n", "failed to have {} watched: {line:?}", self.name);
+        ensure!(line == "watched\n", "failed to start the watcher of {}: {line:?}", self.name);
         Ok(())
     }
 
@@ -209,7 +209,7 @@ impl Process {
         *self.end.lock().unwrap_or_else(PoisonError::into_inner) = end;
     }
 
-    /// A test that panicked while it held the lock left a whole value behind.
+    /// A test that panicked while it held the lock left a consistent value behind.
     fn lock(&self) -> MutexGuard<'_, Option<Running>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -4,7 +4,7 @@
 //! restarted; `/readyz` fails while something it needs is missing.
 
 mod listener;
-mod places;
+mod slots;
 #[cfg(test)]
 mod tests;
 

@@ -1,7 +1,7 @@
 //! Logs: one line per event, as JSON for machines or as text for people.
 //!
 //! Names and messages also come from users. Characters that would end a line, colour it or hide it on a terminal
-//! are escaped, so that nobody can forge log lines.
+//! are escaped, so that no input can forge log lines.
 
 #[cfg(test)]
 pub(crate) mod warnings;

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Tells the time since some fixed instant of this machine's run.
+/// Tells the time since some fixed instant, such as boot.
 #[derive(Clone)]
 pub struct Monotonic {
     source: Arc<dyn Fn() -> Duration + Send + Sync>,
@@ -57,7 +57,7 @@ pub fn now() -> Duration {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn it_moves_forward() {
+    fn the_monotonic_clock_advances() {
         let before = super::now();
         let after = super::now();
         assert!(after >= before && !after.is_zero());

@@ -52,10 +52,10 @@ const QUERIES_AT_ONCE: usize = 16;
 const MAX_ANSWER_BYTES: usize = 1024 * 1024;
 
 /// A longer query goes into the body of the request: proxies limit how long an address may be. Shorter ones do
-/// not, because some proxies ask for more rights where something is posted.
+/// not, because some proxies require more permissions for a POST.
 const MAX_QUERY_IN_ADDRESS: usize = 2048;
 
-/// Which Prometheus is meant, and how to be let in.
+/// Which Prometheus, with authentication and TLS.
 #[derive(Clone, Debug)]
 pub struct PrometheusOptions {
     /// Where it is.

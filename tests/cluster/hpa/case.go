@@ -1,5 +1,4 @@
-// A case, and how it is lived through: one autoscaler, one target, and the instants at which
-// somebody looks.
+// A case, and how it is run: one autoscaler, one target, and the instant of each reconciliation.
 
 package main
 
@@ -35,13 +34,13 @@ type Case struct {
 	Steps   []Step `json:"steps"`
 }
 
-// Step is one look of the controller.
+// Step is one reconciliation.
 type Step struct {
 	// Second counts from the beginning of the case.
 	Second int64 `json:"second"`
 	// Samples are what each metric answers, in thousandths; null where it has no answer.
 	Samples []*int64 `json:"samples"`
-	// Written is what somebody else has just set the target to.
+	// Written is what another client has just set the target to.
 	Written *int32 `json:"written,omitempty"`
 }
 

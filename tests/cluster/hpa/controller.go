@@ -28,7 +28,7 @@ import (
 
 const (
 	namespace = "default"
-	// What kube-controller-manager has where nobody sets --horizontal-pod-autoscaler-*.
+	// What kube-controller-manager has without any of --horizontal-pod-autoscaler-*.
 	syncPeriod           = 15 * time.Second
 	downscaleWindow      = 5 * time.Minute
 	cpuInitialization    = 5 * time.Minute

@@ -107,7 +107,8 @@ type Limits = &'static [(&'static str, Option<u64>)];
 /// Where a group can be created, and the contents of its files; an unnamed limit is the requested
 /// one.
 fn parent() -> Result<(PathBuf, Limits)> {
-    let groups = fs::read_to_string("/proc/self/cgroup").context("failed to find the own group")?;
+    let groups =
+        fs::read_to_string("/proc/self/cgroup").context("failed to find this process's cgroup")?;
     let own = |is_it: fn(&str) -> bool| {
         groups.lines().find_map(|line| {
             let (_, rest) = line.split_once(':')?;

@@ -92,7 +92,7 @@ pub fn on_shared_cluster(test: impl AsyncFnOnce(&SharedTest) -> TestResult) -> T
         belongings::forget();
         let cleared = tokio::time::timeout(PATIENCE, shared.clear_away()).await;
         outcome.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-        cleared.context("failed to clear away after the test: no answer in time")?
+        cleared.context("failed to clean up after the test: no response in time")?
     })
 }
 

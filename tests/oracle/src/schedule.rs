@@ -56,7 +56,7 @@ pub enum Rule {
     Between(Moments, Moments),
 }
 
-/// A line that is no schedule.
+/// A line that is not a schedule.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Unreadable(pub String);
 

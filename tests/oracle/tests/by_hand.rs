@@ -275,7 +275,7 @@ fn an_unreadable_schedule_is_quoted() {
 }
 
 #[test]
-fn a_schedule_that_never_fires_or_always_coincides_is_not_acceptable() {
+fn a_schedule_that_never_fires_or_whose_start_always_equals_its_end_is_rejected() {
     for line in [
         "cron 0 0 30 2 *",
         "cron 0 0 31 4,6 *",

@@ -33,7 +33,7 @@ pub struct Case {
     pub down: Rules,
     /// What is measured.
     pub metrics: Vec<Metric>,
-    /// When somebody looks, and what is measured then.
+    /// The reconciliations, and what is measured at each.
     pub steps: Vec<Step>,
 }
 
@@ -69,9 +69,9 @@ pub struct Policy {
 /// How much a policy allows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Amount {
-    /// So many replicas.
+    /// A number of replicas.
     Count(u32),
-    /// So many of a hundred.
+    /// A percentage of the replicas.
     Percent(u32),
 }
 
@@ -93,14 +93,14 @@ pub enum MetricKind {
     AverageValue,
 }
 
-/// An instant at which somebody looks.
+/// One reconciliation.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Step {
     /// Seconds since the beginning of the case.
     pub second: u32,
     /// What each metric measures, in thousandths; `None` where it has no answer.
     pub samples: Vec<Option<u32>>,
-    /// What somebody else has just set the target to.
+    /// What another client has just set the target to.
     pub written: Option<u32>,
 }
 

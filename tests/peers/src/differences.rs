@@ -1,12 +1,12 @@
 //! What our autoscaler means to do differently from Kubernetes, each with a case that shows it: what Kubernetes
-//! answers as it is, and what we answer. DESIGN.md lists them with their reasons.
+//! answers as it is, and what we answer.
 
 use crate::case::{Amount, Case, Metric, MetricKind, Policy, Rules, Select, Step};
 
 /// A case in which the answers differ, and are meant to.
 #[derive(Clone, Debug)]
 pub struct Difference {
-    /// What differs, as in DESIGN.md.
+    /// What differs.
     pub name: &'static str,
     /// A case of it.
     pub case: Case,

@@ -1,5 +1,5 @@
-//! A case as Kubernetes takes it, and Kubernetes' answers. Where our autoscaler means something else by the
-//! same words, Kubernetes gets other words, or is looked at once more: each of these is named in [`Alike`].
+//! A case as Kubernetes takes it, and Kubernetes' answers. Where the same fields behave differently, the case is
+//! adjusted so that both behave alike: each [`Adjustment`] is named.
 
 use std::fs;
 use std::io::Write as _;
@@ -13,9 +13,9 @@ use crate::case::{
     Amount, Case, LONGEST_PERIOD, LONGEST_WINDOW, Metric, MetricKind, Rules, Select, Step,
 };
 
-/// How Kubernetes is made to mean the same by a case as we do.
+/// How a case is adjusted so that Kubernetes behaves as we do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Alike {
+pub enum Adjustment {
     /// We limit nothing where there are no policies. Kubernetes has policies of its own then, so it is given
     /// one that allows everything.
     NoPolicyNoLimit,
@@ -31,13 +31,13 @@ pub enum Alike {
     RemembersBothDirections,
 }
 
-impl Alike {
-    /// All that has to be done for the same answers.
-    pub const ALL: [Alike; 4] = [
-        Alike::NoPolicyNoLimit,
-        Alike::HistoryBeginsEmpty,
-        Alike::RecommendationsHold,
-        Alike::RemembersBothDirections,
+impl Adjustment {
+    /// All that are needed for the same answers.
+    pub const ALL: [Adjustment; 4] = [
+        Adjustment::NoPolicyNoLimit,
+        Adjustment::HistoryBeginsEmpty,
+        Adjustment::RecommendationsHold,
+        Adjustment::RemembersBothDirections,
     ];
 }
 
@@ -46,7 +46,7 @@ const ENDLESS: i32 = 1_000_000;
 
 /// The case as one line for the program in `tests/cluster/hpa`.
 #[must_use]
-pub fn for_kubernetes(case: &Case, alike: &[Alike]) -> Value {
+pub fn for_kubernetes(case: &Case, adjustments: &[Adjustment]) -> Value {
     let metrics: Vec<_> = case.metrics.iter().enumerate().map(metric).collect();
     let steps: Vec<_> = case.steps.iter().map(step).collect();
     json!({
@@ -56,20 +56,20 @@ pub fn for_kubernetes(case: &Case, alike: &[Alike]) -> Value {
             "maxReplicas": case.maximum,
             "metrics": metrics,
             "behavior": {
-                "scaleUp": rules(&case.up, case.tolerance, alike),
-                "scaleDown": rules(&case.down, case.tolerance, alike),
+                "scaleUp": rules(&case.up, case.tolerance, adjustments),
+                "scaleDown": rules(&case.down, case.tolerance, adjustments),
             },
         },
         "replicas": case.replicas,
-        "seenBefore": if alike.contains(&Alike::HistoryBeginsEmpty) { LONGEST_WINDOW + 1 } else { 0 },
-        "holds": alike.contains(&Alike::RecommendationsHold),
+        "seenBefore": if adjustments.contains(&Adjustment::HistoryBeginsEmpty) { LONGEST_WINDOW + 1 } else { 0 },
+        "holds": adjustments.contains(&Adjustment::RecommendationsHold),
         "behind": case.is_behind,
         "unready": case.unready,
         "steps": steps,
     })
 }
 
-fn rules(rules: &Rules, tolerance: u32, alike: &[Alike]) -> Value {
+fn rules(rules: &Rules, tolerance: u32, adjustments: &[Adjustment]) -> Value {
     let mut written = json!({ "tolerance": format!("{tolerance}m") });
     if let Some(window) = rules.window {
         written["stabilizationWindowSeconds"] = json!(window);
@@ -90,10 +90,10 @@ fn rules(rules: &Rules, tolerance: u32, alike: &[Alike]) -> Value {
         })
         .collect();
     if policies.is_empty() {
-        if alike.contains(&Alike::NoPolicyNoLimit) {
+        if adjustments.contains(&Adjustment::NoPolicyNoLimit) {
             policies.push(policy("Pods", ENDLESS, LONGEST_PERIOD));
         }
-    } else if alike.contains(&Alike::RemembersBothDirections) {
+    } else if adjustments.contains(&Adjustment::RemembersBothDirections) {
         let never_decides = if rules.select == Some(Select::Min) { ENDLESS } else { -ENDLESS };
         policies.push(policy("Pods", never_decides, LONGEST_PERIOD));
     }
@@ -129,7 +129,7 @@ fn step(step: &Step) -> Value {
     written
 }
 
-/// The replicas after each step of each case, as the code of Kubernetes says. Takes Go, and the first time a
+/// The replicas after each step of each case, as the code of Kubernetes says. Requires Go, and the first time a
 /// minute or two to compile that code.
 pub fn ask(cases: &[Value]) -> Result<Vec<Vec<u32>>> {
     let mut program = Command::new("go")

@@ -2,8 +2,8 @@
 //! our autoscaler can be compared with it where there is no Go.
 //!
 //! - A [`Case`] is one autoscaler over a span of time. [`random_case`] makes one of a seed and a number.
-//! - [`for_kubernetes`] writes it as Kubernetes takes it. Where our autoscaler means something else by the
-//!   same words, [`Alike`] says how Kubernetes is made to mean the same.
+//! - [`for_kubernetes`] writes it as Kubernetes takes it. Where the same fields behave
+//!   differently, an [`Adjustment`] of the case makes both behave alike.
 //! - `tests/cluster/hpa` answers it with the code of Kubernetes; [`ask`] runs that program.
 //! - A [`Record`] is the answers in a file, with all that tells whether they are still the answers.
 //!
@@ -20,7 +20,7 @@ pub use case::{
     Rules, Select, Step,
 };
 pub use differences::{Difference, differences};
-pub use kubernetes::{Alike, ask, for_kubernetes, version};
+pub use kubernetes::{Adjustment, ask, for_kubernetes, version};
 pub use random::random_case;
 pub use record::{Record, RecordError};
 
@@ -37,7 +37,8 @@ pub const RECORD: &str = "kubernetes.txt";
 /// mean the same as we do, then the differences, as it is.
 #[must_use]
 pub fn asked(seed: u64, cases: usize) -> Vec<serde_json::Value> {
-    let random = (0..cases).map(|number| for_kubernetes(&random_case(seed, number), &Alike::ALL));
+    let random =
+        (0..cases).map(|number| for_kubernetes(&random_case(seed, number), &Adjustment::ALL));
     let differences = differences().into_iter().map(|it| for_kubernetes(&it.case, &[]));
     random.chain(differences).collect()
 }

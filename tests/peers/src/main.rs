@@ -1,4 +1,4 @@
-//! Asks the code of Kubernetes and writes the record anew: `cargo xtask peers`.
+//! Asks the code of Kubernetes and rewrites the record: `cargo xtask peers`.
 
 use std::fs;
 use std::path::Path;

@@ -1,5 +1,5 @@
 //! Random cases. They are of a kind in which both sides must agree in every step: what they mean differently
-//! and nothing can make alike does not occur in them.
+//! and no adjustment can make equal does not occur in them.
 
 use fastrand::Rng;
 

@@ -1,5 +1,5 @@
 //! The record: Kubernetes' answers in a file, with the seed of the cases, the version of Kubernetes and a
-//! digest of what it was asked, so that nobody compares with the answers to something else.
+//! digest of what it was asked, so that nothing is compared with the answers to other cases.
 
 use std::fmt::{self, Write as _};
 use std::str::FromStr;
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn another_question_has_another_digest() {
+    fn different_cases_have_different_digests() {
         let other = Record::digest_of([&json!({ "replicas": 2 })]);
         assert_ne!(other, record().digest);
     }

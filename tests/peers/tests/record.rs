@@ -15,7 +15,7 @@ fn the_record_is_of_the_kubernetes_that_the_control_plane_is_built_from() {
 }
 
 #[test]
-fn the_record_answers_what_is_asked_today() {
+fn the_record_answers_the_cases_of_today() {
     let (record, asked) = (record(), asked(SEED, CASES));
     assert_eq!(record.seed, SEED, "run `cargo xtask peers`");
     assert_eq!(record.digest, Record::digest_of(&asked), "run `cargo xtask peers`");
@@ -27,7 +27,7 @@ fn the_record_answers_what_is_asked_today() {
 }
 
 #[test]
-fn kubernetes_answers_every_difference_as_is_said() {
+fn kubernetes_still_gives_the_recorded_answer_for_every_difference() {
     let record = record();
     for (difference, answer) in differences().iter().zip(&record.answers[CASES..]) {
         let name = difference.name;

@@ -23,7 +23,7 @@ use crate::workspace::Workspace;
 
 pub(super) const RECIPE: Recipe = Recipe {
     name: "arch",
-    about: "Arrows between crates, purity, manifests, house style, documents",
+    about: "Dependencies between crates, purity, manifests, house style, documents",
     options: &[],
     run,
 };

@@ -5,7 +5,7 @@ use crate::run::{Run, Step};
 
 pub(super) const RECIPE: Recipe = Recipe {
     name: "crds",
-    about: "Write deploy/crds and docs/findings.md anew",
+    about: "Rewrite deploy/crds and docs/findings.md from the code",
     options: &[],
     run,
 };
@@ -13,7 +13,7 @@ pub(super) const RECIPE: Recipe = Recipe {
 #[expect(clippy::unnecessary_wraps, reason = "the type of every recipe")]
 fn run(run: &mut Run) -> anyhow::Result<()> {
     let crds = ["run", "--quiet", "--package", "almanac", "--", "crds", "--out", "deploy/crds"];
-    run.step("definitions", &Step::cargo(&crds));
+    run.step("crds", &Step::cargo(&crds));
     let page =
         Step::cargo(&["test", "--quiet", "--package", "almanac-api", "--test", "findings_page"]);
     run.step("findings", &page.variable("ALMANAC_UPDATE", "1"));

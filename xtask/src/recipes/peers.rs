@@ -1,13 +1,14 @@
-//! `cargo xtask peers`: asks the code of Kubernetes anew what our autoscaler is compared with.
+//! `cargo xtask peers`: re-records the results of Kubernetes' own HPA controller, which our
+//! autoscaler is compared with.
 //!
-//! Takes Go. The comparison itself is a test like others, and reads only what was recorded.
+//! Requires Go. The comparison itself is a test like others, and reads only what was recorded.
 
 use super::Recipe;
 use crate::run::{Run, Step};
 
 pub(super) const RECIPE: Recipe = Recipe {
     name: "peers",
-    about: "Record anew what the code of Kubernetes answers (takes Go)",
+    about: "Re-record the results of Kubernetes' own HPA controller (requires Go)",
     options: &[],
     run,
 };

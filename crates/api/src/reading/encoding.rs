@@ -7,7 +7,7 @@ use super::source::Span;
 use super::text_finding::TextFinding;
 use crate::finding::Code;
 
-/// So many bytes tell whether a text without a byte order mark is UTF-16.
+/// The number of bytes that tell whether a text without a byte order mark is UTF-16.
 const SAMPLE: usize = 256;
 
 /// The text, and what is wrong with how it was written down.

@@ -109,7 +109,7 @@ impl Source {
         self.text.get(span.range()).unwrap_or_default()
     }
 
-    /// Where a byte stands. Counted anew each time: only what is printed needs it.
+    /// Where a byte stands. Counted again each time: only what is printed needs it.
     #[must_use]
     pub fn position(&self, byte: u32) -> Position {
         let byte = self.floor(byte as usize);

@@ -200,7 +200,7 @@ proptest! {
     }
 
     #[test]
-    fn so_it_is_for_an_invalid_policy(memory in memories()) {
+    fn the_status_of_an_invalid_policy_round_trips_byte_for_byte(memory in memories()) {
         let first = as_json(&write_without_policy(&memory, Vec::new(), None));
         let read_back = read_without_policy(&first).expect("a status is there");
         prop_assert_eq!(as_json(&write_without_policy(&read_back, Vec::new(), None)), first);

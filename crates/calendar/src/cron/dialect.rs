@@ -172,7 +172,7 @@ fn in_parentheses(inside: &str) -> Result<Meant, Loss> {
     if let &[.., weekday] = fields.as_slice()
         && fields.len() == 5
     {
-        // Without the year, nobody knows what day they count from.
+        // Without the year, it is unclear which day they count from.
         return if weekday.bytes().any(|it| it.is_ascii_digit()) {
             Err(Loss::WeekdayNumbers)
         } else {
@@ -239,11 +239,13 @@ impl fmt::Display for OtherDialect {
         for (index, Reading { dialect, meant }) in self.readings.iter().enumerate() {
             let name = match dialect {
                 Dialect::EventBridge => "EventBridge's dialect, with the year last",
-                Dialect::Rate => "EventBridge's rate(…), which counts from when it was made",
+                Dialect::Rate => {
+                    "EventBridge's rate(…), which counts from when the rule was created"
+                }
                 Dialect::At => "EventBridge's at(…)",
                 Dialect::Quartz => "Quartz's dialect, with seconds first",
                 Dialect::Spring => "a dialect with seconds first, such as Spring's",
-                Dialect::Every => "@every, which counts from when it was read",
+                Dialect::Every => "@every, which counts from when the scheduler started",
             };
             f.write_str(if index == 0 { "this is " } else { "; or " })?;
             f.write_str(name)?;
@@ -263,11 +265,7 @@ impl Meant {
         }
         write!(f, "; write {}", self.expression)?;
         if self.second > 0 {
-            write!(
-                f,
-                ", for a run starts with its minute and second {} can't be kept",
-                self.second
-            )?;
+            write!(f, "; firings are on whole minutes, so second {} is dropped", self.second)?;
         }
         Ok(())
     }
@@ -276,7 +274,7 @@ impl Meant {
 impl Loss {
     fn told(&self, dialect: Dialect) -> String {
         match self {
-            Loss::Seconds => "a run starts with its minute, so only one a minute can be kept".into(),
+            Loss::Seconds => "cron fires at most once a minute, on the minute".into(),
             Loss::Years(years) => format!("five fields have no year, so {years} can't be kept"),
             Loss::BothDays if dialect == Dialect::Spring => {
                 "it wants both the day of the month and the weekday to match, where here one of them \
@@ -284,19 +282,19 @@ impl Loss {
                     .into()
             }
             Loss::BothDays => "it takes a day of the month or a weekday, and ? for the other".into(),
-            Loss::Once => "it happens once, which five fields can't say".into(),
+            Loss::Once => "it fires once, which five fields can't say".into(),
             Loss::Uneven => {
-                "no five fields run at that interval".into()
+                "no five fields fire at that interval".into()
             }
             Loss::WeekdaySteps => {
                 "schedulers disagree on which weekday a step counts from; list the weekdays".into()
             }
-            Loss::TooOften => "nothing here runs more often than every minute".into(),
+            Loss::TooOften => "cron fires at most once a minute".into(),
             Loss::WeekdayNumbers => {
-                "its year is missing, so from which day its weekdays count is not known".into()
+                "without a year field it is unclear whether weekday 1 is Sunday or Monday".into()
             }
             Loss::NotValid => "it takes six fields, and these are not valid there".into(),
-            Loss::Never => "it never fires: none of the months has any of the days".into(),
+            Loss::Never => "it never fires: no such date exists in the given months".into(),
             Loss::Value(kind, field) => kind.told(*field),
         }
     }

@@ -125,7 +125,7 @@ impl CronError {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CronErrorKind {
-    /// Not five fields, but so many.
+    /// Not five fields, but this many.
     FieldCount(usize),
     /// It is written for another scheduler.
     OtherDialect(OtherDialect),
@@ -215,7 +215,7 @@ impl fmt::Display for CronError {
                 write!(f, "a command is not part of a cron expression; write {expression}")
             }
             CronErrorKind::Every => f.write_str(
-                "@every has no fixed start, so its runs would depend on when it was read; write \
+                "@every has no fixed start, so its firings would depend on when the scheduler started; write \
                  the minutes they fall on, such as */5 * * * *",
             ),
             CronErrorKind::Reboot => f.write_str(
@@ -250,7 +250,7 @@ impl fmt::Display for CronError {
                 write!(f, "{} is not a step; write a number, such as */5", Quoted(given))
             }
             CronErrorKind::NeverFires => f.write_str(
-                "it never fires: none of the months has any of the days; write a date that exists",
+                "it never fires: no such date exists in the given months; write a date that exists",
             ),
             kind => f.write_str(&kind.told(self.field.unwrap_or(CronField::Minute))),
         }

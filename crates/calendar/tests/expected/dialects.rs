@@ -45,18 +45,18 @@ const CASES: &[Case] = &[
     ),
     (
         "rate(5 minutes)",
-        "this is EventBridge's rate(…), which counts from when it was made; write */5 * * * *",
+        "this is EventBridge's rate(…), which counts from when the rule was created; write */5 * * * *",
         Some("*/5 * * * *"),
     ),
     (
         "rate(7 minutes)",
-        "this is EventBridge's rate(…), which counts from when it was made; no five fields run \
-             at that interval",
+        "this is EventBridge's rate(…), which counts from when the rule was created; no five fields fire at \
+             that interval",
         None,
     ),
     (
         "at(2026-11-20T13:00:00)",
-        "this is EventBridge's at(…); it happens once, which five fields can't say",
+        "this is EventBridge's at(…); it fires once, which five fields can't say",
         None,
     ),
     (
@@ -108,31 +108,30 @@ const CASES: &[Case] = &[
     (
         "30 0 9 * * *",
         "this is EventBridge's dialect, with the year last; write 30 0 9 * *; or a dialect with \
-             seconds first, such as Spring's; write 0 9 * * *, for a run starts with its minute and \
-             second 30 can't be kept",
+             seconds first, such as Spring's; write 0 9 * * *; firings are on \
+             whole minutes, so second 30 is dropped",
         None,
     ),
     (
         "*/10 * * * * *",
-        "this is a dialect with seconds first, such as Spring's; a run starts with its minute, so \
-             only one a minute can be kept",
+        "this is a dialect with seconds first, such as Spring's; cron fires at most once \
+             a minute, on the minute",
         None,
     ),
     (
         "@every 6h",
-        "this is @every, which counts from when it was read; write 0 */6 * * *",
+        "this is @every, which counts from when the scheduler started; write 0 */6 * * *",
         Some("0 */6 * * *"),
     ),
     (
         "@every 90m",
-        "this is @every, which counts from when it was read; no five fields run at \
+        "this is @every, which counts from when the scheduler started; no five fields fire at \
              that interval",
         None,
     ),
     (
         "@every 30s",
-        "this is @every, which counts from when it was read; nothing here runs more often than \
-             every minute",
+        "this is @every, which counts from when the scheduler started; cron fires at most once a minute",
         None,
     ),
     (
@@ -215,8 +214,8 @@ const CASES: &[Case] = &[
     ),
     (
         "0 0 12 31 2 ?",
-        "this is Quartz's dialect, with seconds first; it never fires: none of the months has any of \
-         the days",
+        "this is Quartz's dialect, with seconds first; it never fires: no such date exists in \
+         the given months",
         None,
     ),
     ("0 22-2/2 * * *", "the range 22-2 runs backwards; write 22,0,2", Some("0 22,0,2 * * *")),
@@ -280,7 +279,7 @@ fn an_error_before_a_comment_or_inside_a_call_is_reported_first() {
         ("cron(0 25 * * *)", "hours run from 0 to 23, not 25"),
         (
             "cron(0 8 * * 1-5)",
-            "its year is missing, so from which day its weekdays count is not known",
+            "without a year field it is unclear whether weekday 1 is Sunday or Monday",
         ),
         ("cron(0 8 * *)", "it takes six fields, and these are not valid there"),
     ] {

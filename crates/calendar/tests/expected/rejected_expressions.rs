@@ -51,12 +51,12 @@ fn every_is_rejected() {
     assert_cron(
         "@every 5m",
         "@every 5m",
-        "this is @every, which counts from when it was read; write */5 * * * *",
+        "this is @every, which counts from when the scheduler started; write */5 * * * *",
     );
     assert_cron(
         "@every now and then",
         "@every now and then",
-        "@every has no fixed start, so its runs would depend on when it was read; \
+        "@every has no fixed start, so its firings would depend on when the scheduler started; \
          write the minutes they fall on, such as */5 * * * *",
     );
 }
@@ -211,7 +211,7 @@ fn an_invalid_value_is_answered_with_valid_ones() {
 #[test]
 fn an_expression_that_never_fires_points_at_its_days_and_months() {
     let message =
-        "it never fires: none of the months has any of the days; write a date that exists";
+        "it never fires: no such date exists in the given months; write a date that exists";
     assert_cron("0 0 31 2 *", "31 2", message);
     assert_cron("0 0 30,31 feb ?", "30,31 feb", message);
     assert_cron("0 0 31 2,4,6,9,11 *", "31 2,4,6,9,11", message);

@@ -17,7 +17,7 @@ use serde::Serialize;
 use super::Files;
 use crate::shell_word;
 
-/// Of one sort so many are told to a person, and the rest counted.
+/// How many notes of one kind a person is shown; the rest are counted.
 const SHOWN: usize = 5;
 
 /// Something that was not read as it stands.

@@ -22,7 +22,7 @@ use super::pods::{Report, report};
 use super::spec::{NodeSpec, conditions};
 use crate::await_condition::{Observation, PATIENCE, await_condition};
 
-/// So many requests for pods are under way at once, and so many for nodes.
+/// The number of requests in flight at once, for pods and for nodes.
 const PODS_AT_ONCE: usize = 32;
 const NODES_AT_ONCE: usize = 16;
 const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(500);
@@ -241,7 +241,7 @@ impl Kubelet {
         let config = watcher::Config::default().fields("spec.nodeName!=").streaming_lists();
         let mut pods = watcher(pods, config).default_backoff().applied_objects().boxed();
         while let Some(event) = pods.next().await {
-            // The watcher starts anew by itself after an error.
+            // The watcher starts again by itself after an error.
             if let Ok(pod) = event {
                 self.take_on(pod);
             }

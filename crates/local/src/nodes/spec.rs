@@ -1,4 +1,4 @@
-//! What nodes are to be like, and the objects that say so. Keeping them alive is for others.
+//! What nodes are to be like, and the objects that say so. Keeping them alive is up to the caller.
 
 use std::collections::BTreeMap;
 
@@ -58,7 +58,7 @@ impl NodeSpec {
         }
     }
 
-    /// So many of them.
+    /// The number of nodes.
     #[must_use]
     pub fn count(mut self, count: usize) -> Self {
         self.count = count;
@@ -73,7 +73,7 @@ impl NodeSpec {
         self
     }
 
-    /// Room for so many pods each.
+    /// The number of pods that each has room for.
     #[must_use]
     pub fn pods(mut self, pods: u32) -> Self {
         self.pods = pods;

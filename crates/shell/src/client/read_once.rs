@@ -1,6 +1,6 @@
 //! The files that were read when a client was created: CAs and client certificates.
 //!
-//! The client never reads them again, so after a rotation it would trust nobody, or be trusted by nobody. The
+//! The client never reads them again, so after a rotation it would trust no server, or be trusted by none. The
 //! process is notified and shuts down for a restart: it starts over with one client, and a standby takes over
 //! meanwhile. Tokens in files are not included, because the client re-reads those by itself.
 

@@ -21,7 +21,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::places::{Place, Places};
+use super::slots::{Slot, Slots};
 
 /// The limits for clients.
 #[derive(Clone, Copy)]
@@ -59,15 +59,15 @@ pub(super) async fn serve_within<A>(
 ) where
     A: Fn(&Request<Incoming>) -> Response<String> + Send + Sync + 'static,
 {
-    let places = Places::new(limits.connections, limits.of_one_address);
+    let slots = Slots::new(limits.connections, limits.of_one_address);
     let answer = Arc::new(answer);
     let mut connections = JoinSet::new();
     while let Some((stream, peer)) = next(&listener, &mut connections, &end).await {
-        let place = places.take(peer.ip());
+        let slot = slots.take(peer.ip());
         // A connection that makes way is closed before the new one is served.
         while connections.len() >= limits.connections && connections.join_next().await.is_some() {}
         let (answer, end) = (Arc::clone(&answer), end.clone());
-        connections.spawn(async move { serve_one(limits, stream, place, &*answer, &end).await });
+        connections.spawn(async move { serve_one(limits, stream, slot, &*answer, &end).await });
     }
     drop(listener);
     while connections.join_next().await.is_some() {}
@@ -104,12 +104,12 @@ async fn next(
 async fn serve_one(
     limits: Limits,
     stream: TcpStream,
-    place: Place,
+    slot: Slot,
     answer: &(impl Fn(&Request<Incoming>) -> Response<String> + Sync),
     end: &CancellationToken,
 ) {
     let service = service_fn(|request: Request<Incoming>| {
-        place.has_asked();
+        slot.mark_request_sent();
         ready(Ok::<_, Infallible>(answer(&request)))
     });
     let connection = http1::Builder::new()
@@ -125,12 +125,12 @@ async fn serve_one(
             () = end.cancelled() => {}
         }
         // Connections without a request are not waited for.
-        if place.is_answered() { connection.await } else { Ok(()) }
+        if slot.has_sent_request() { connection.await } else { Ok(()) }
     };
     let whole = tokio::time::timeout(limits.time, whole);
     let ended = tokio::select! {
         ended = whole => ended,
-        () = place.is_lost() => {
+        () = slot.is_lost() => {
             tracing::debug!("closed a connection to make room for another one");
             return;
         }

@@ -120,7 +120,7 @@ async fn an_oversized_head_is_rejected() {
 }
 
 #[tokio::test]
-async fn an_excess_connection_takes_the_place_of_a_silent_one() {
+async fn an_excess_connection_takes_the_slot_of_a_silent_one() {
     let server = serving(Limits { connections: 1, time: LONG, ..DEFAULT_LIMITS }).await;
     let silent = server.connect().await;
     assert!(is_ok(&server.ask_from(1, "/healthz").await));

@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn copies_close_together() {
+    fn closing_one_copy_closes_all() {
         let fence = Fence::open();
         let copy = fence.clone();
         fence.shut();

@@ -1,4 +1,4 @@
-//! How to be let in: the token and the authorities, which are read again when their files are replaced.
+//! Authentication and TLS: the token and the CA certificates, which are read again when their files are replaced.
 //!
 //! Both come from volumes that the kubelet replaces while the process runs. Kube's client reads either again,
 //! but only once a minute, and keeps connections that were made with what was there before. So there is a new
@@ -20,7 +20,7 @@ use crate::writer::summarize;
 /// A token is replaced with minutes to spare, authorities with days.
 pub(super) const CHECK_INTERVAL: Duration = Duration::from_secs(5);
 
-/// To wait longer for a connection is of no use: another attempt is.
+/// Waiting longer for a connection does not help; another attempt does.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(4);
 
 /// Why a Prometheus cannot be asked at all.
@@ -59,7 +59,7 @@ pub enum PrometheusError {
     },
 }
 
-/// A client that is made anew when a file is replaced.
+/// A client that is recreated when a file is replaced.
 pub(super) struct Access {
     options: PrometheusOptions,
     opened: Mutex<Opened>,
@@ -100,7 +100,7 @@ impl Access {
         self.options.token_file.is_some()
     }
 
-    /// The client, with what the files have said of late. While a file cannot be used, as when it is just
+    /// The client, with the current contents of the files. While a file cannot be used, as when it is just
     /// being written, what it said before counts.
     pub(super) fn client(&self) -> Client {
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
@@ -165,7 +165,7 @@ fn client(options: &PrometheusOptions, files: &Files) -> Result<Client, Promethe
     let uses_authorities_of_the_machine =
         address.is_encrypted() && options.authority_file.is_none();
     if !uses_authorities_of_the_machine {
-        // Those of the machine would be read even where nobody asks for them, and may not be there.
+        // Those of the machine would be read even where they are not needed, and may not be there.
         config.root_cert = Some(Vec::new());
     }
     config.root_cert_file.clone_from(&options.authority_file);

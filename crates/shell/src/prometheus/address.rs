@@ -15,7 +15,7 @@ pub struct PrometheusAddress {
 /// What is wrong with an address. A password in it is not repeated.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum PrometheusAddressError {
-    /// It is no address.
+    /// Not an address.
     #[error("{0}; write an address such as http://prometheus.monitoring.svc:9090")]
     NotAnAddress(String),
     /// It does not begin as it has to.

@@ -80,12 +80,12 @@ impl Answer {
 
     /// Whether there is nothing wrong with it but that it ends.
     fn ends_at(&self, error: &serde_json::Error) -> bool {
-        // A number or a text is no end that the parser would know. The API answers in one line.
+        // The parser does not recognise a truncated number or text. The API answers in one line.
         let at_end = (error.line(), error.column()) == (1, self.body.len());
         !self.body.is_empty() && (error.is_eof() || (error.is_syntax() && at_end))
     }
 
-    /// What an answer means that is no success, and not explained by Prometheus.
+    /// What an unsuccessful response means that Prometheus does not explain.
     fn refused(&self, has_token: bool) -> QueryProblem {
         let status = self.status.to_string();
         match self.status {

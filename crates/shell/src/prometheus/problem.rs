@@ -72,7 +72,7 @@ pub enum QueryProblem {
     /// The connection was lost before the end of the answer.
     #[error("the connection was lost in the middle of the answer")]
     CutOff,
-    /// Whoever answered is no Prometheus.
+    /// The responder is not Prometheus.
     #[error("the answer is not from the API of Prometheus{}; {CHECK_PATH}", quoted(.text))]
     NotPrometheus {
         /// The beginning of what was answered.
@@ -81,7 +81,7 @@ pub enum QueryProblem {
     /// Not all data could be read.
     #[error("the result may be incomplete, so it is not used: {0}")]
     Incomplete(String),
-    /// The result is no number, whatever its value.
+    /// The result is not a number, whatever its value.
     #[error("the query yields a {kind}, not a number at one instant; {}", advice_on_type(.kind))]
     WrongType {
         /// What Prometheus calls the type of the result.
@@ -183,7 +183,7 @@ pub(super) fn unreachable(error: &(dyn std::error::Error + 'static)) -> QueryPro
     QueryProblem::Unreachable(excerpt(&deepest.to_string()))
 }
 
-/// The most characters of a text that somebody else wrote.
+/// How many characters are quoted of a text that is not ours.
 const EXCERPT_CHARACTERS: usize = 200;
 
 /// The beginning of a text on one line, without characters that do anything but show.

@@ -28,7 +28,7 @@ async fn answered(answer: impl Into<Vec<u8>>) -> Result<f64, QueryProblem> {
 }
 
 async fn problem(answer: impl Into<Vec<u8>>) -> QueryProblem {
-    answered(answer).await.expect_err("it is no number")
+    answered(answer).await.expect_err("not a number")
 }
 
 fn success(kind: &str, result: &str) -> Vec<u8> {

@@ -6,7 +6,7 @@
 use super::Finding;
 use crate::workspace::Workspace;
 
-/// Every crate and the crates it may depend on: the arrows of ARCHITECTURE.md, and only these.
+/// Every crate and the crates it may depend on, as in ARCHITECTURE.md, and only these.
 const ARROWS: &[(&str, &[&str])] = &[
     ("almanac-calendar", &[]),
     ("almanac-engine", &["almanac-calendar"]),
@@ -40,8 +40,11 @@ pub(super) fn check(workspace: &Workspace) -> Vec<Finding> {
             continue;
         }
         let Some((_, allowed)) = ARROWS.iter().find(|(name, _)| *name == member.name) else {
-            let message =
-                format!("`{}` has no row in the table of arrows ({})", member.name, file!());
+            let message = format!(
+                "`{}` has no row in the table of allowed dependencies ({})",
+                member.name,
+                file!()
+            );
             findings.push(Finding::error(&place, message));
             continue;
         };
@@ -141,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn every_crate_the_table_points_at_has_a_row_above() {
+    fn every_allowed_dependency_has_a_row_above() {
         for (row, (name, allowed)) in ARROWS.iter().enumerate() {
             for target in *allowed {
                 let is_above = ARROWS[..row].iter().any(|(above, _)| above == target);

@@ -59,7 +59,7 @@ impl<'a> Fields<'a> {
             Ok(text) => fields.push(text),
             Err(lost) => return lost.map(Err),
         }
-        // A day that is named and is every day would be one of two that are enough.
+        // A day field covering every day must become `*`, or cron would match either field.
         for (position, field) in [(2, CronField::DayOfMonth), (4, CronField::Weekday)] {
             if let Some(text) = fields.get_mut(position).filter(|text| is_every(field, text)) {
                 "*".clone_into(text);

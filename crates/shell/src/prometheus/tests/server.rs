@@ -108,7 +108,7 @@ impl Server {
         self.seen.connections.borrow().1
     }
 
-    /// Waits until every client has gone away.
+    /// Waits until every client has disconnected.
     pub(super) async fn is_left(&self) {
         let mut connections = self.seen.connections.subscribe();
         connections.wait_for(|(now, _)| *now == 0).await.expect("it tells");
@@ -144,7 +144,7 @@ async fn serve(
     }
 }
 
-/// A request with its body; nothing when the client goes away before its end.
+/// A request with its body; nothing when the client disconnects before its end.
 async fn request(stream: &mut (impl AsyncRead + Unpin)) -> Option<String> {
     let (mut bytes, mut part) = (Vec::new(), vec![0; 4096]);
     loop {

@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio_util::sync::CancellationToken;
 
 /// All slots of a listener.
-pub(super) struct Places {
+pub(super) struct Slots {
     taken: Taken,
     all: usize,
     of_one_address: usize,
@@ -25,24 +25,24 @@ type Taken = Arc<Mutex<BTreeMap<u64, Arc<Holder>>>>;
 
 struct Holder {
     address: IpAddr,
-    has_asked: AtomicBool,
+    request_sent: AtomicBool,
     makes_way: CancellationToken,
 }
 
 /// One slot, until it is dropped.
-pub(super) struct Place {
+pub(super) struct Slot {
     taken: Taken,
     number: u64,
     holder: Arc<Holder>,
 }
 
-impl Places {
+impl Slots {
     pub(super) fn new(all: usize, of_one_address: usize) -> Self {
         Self { taken: Arc::default(), all, of_one_address }
     }
 
     /// A slot for a connection from this address, if need be that of another one.
-    pub(super) fn take(&self, address: IpAddr) -> Place {
+    pub(super) fn take(&self, address: IpAddr) -> Slot {
         // A machine has one address, in whichever notation the listener shows it.
         let address = address.to_canonical();
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
@@ -53,31 +53,32 @@ impl Places {
             make_way(&mut taken, |_| true);
         }
         let number = taken.last_key_value().map_or(0, |(last, _)| last + 1);
-        let has_asked = AtomicBool::new(false);
-        let holder = Arc::new(Holder { address, has_asked, makes_way: CancellationToken::new() });
+        let request_sent = AtomicBool::new(false);
+        let holder =
+            Arc::new(Holder { address, request_sent, makes_way: CancellationToken::new() });
         taken.insert(number, Arc::clone(&holder));
-        Place { taken: Arc::clone(&self.taken), number, holder }
+        Slot { taken: Arc::clone(&self.taken), number, holder }
     }
 }
 
 fn make_way(taken: &mut BTreeMap<u64, Arc<Holder>>, is_meant: impl Fn(&Holder) -> bool) {
     let meant = || taken.iter().filter(|(_, holder)| is_meant(holder));
-    let silent = meant().find(|(_, holder)| !holder.has_asked.load(Ordering::SeqCst));
+    let silent = meant().find(|(_, holder)| !holder.request_sent.load(Ordering::SeqCst));
     let Some(number) = silent.or_else(|| meant().next()).map(|(number, _)| *number) else { return };
     if let Some(holder) = taken.remove(&number) {
         holder.makes_way.cancel();
     }
 }
 
-impl Place {
-    /// Notes that a request has come.
-    pub(super) fn has_asked(&self) {
-        self.holder.has_asked.store(true, Ordering::SeqCst);
+impl Slot {
+    /// Notes that the client has sent its request.
+    pub(super) fn mark_request_sent(&self) {
+        self.holder.request_sent.store(true, Ordering::SeqCst);
     }
 
-    /// Whether a request has come.
-    pub(super) fn is_answered(&self) -> bool {
-        self.holder.has_asked.load(Ordering::SeqCst)
+    /// Whether the client has sent its request.
+    pub(super) fn has_sent_request(&self) -> bool {
+        self.holder.request_sent.load(Ordering::SeqCst)
     }
 
     /// Waits until another connection takes the slot.
@@ -86,7 +87,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for Slot {
     fn drop(&mut self) {
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         if taken.get(&self.number).is_some_and(|holder| Arc::ptr_eq(holder, &self.holder)) {
@@ -103,52 +104,52 @@ mod tests {
         IpAddr::from([10, 0, 0, last])
     }
 
-    fn lost(places: &[Place]) -> Vec<bool> {
-        places.iter().map(|place| place.holder.makes_way.is_cancelled()).collect()
+    fn lost(slots: &[Slot]) -> Vec<bool> {
+        slots.iter().map(|slot| slot.holder.makes_way.is_cancelled()).collect()
     }
 
     #[test]
-    fn one_address_never_takes_all_places() {
-        let places = Places::new(3, 2);
-        let stranger = [1, 1, 1].map(|last| places.take(address(last)));
+    fn one_address_never_takes_all_slots() {
+        let slots = Slots::new(3, 2);
+        let stranger = [1, 1, 1].map(|last| slots.take(address(last)));
         assert_eq!(lost(&stranger), [true, false, false]);
-        let _kubelet = places.take(address(2));
-        assert_eq!(lost(&stranger), [true, false, false], "a place was left for others");
+        let _kubelet = slots.take(address(2));
+        assert_eq!(lost(&stranger), [true, false, false], "a slot was left for others");
     }
 
     #[test]
     fn silent_connections_make_way_before_active_ones_and_the_oldest_first() {
-        let places = Places::new(3, 3);
-        let held = [1, 2, 3].map(|last| places.take(address(last)));
-        held[0].has_asked();
-        let fourth = places.take(address(4));
+        let slots = Slots::new(3, 3);
+        let held = [1, 2, 3].map(|last| slots.take(address(last)));
+        held[0].mark_request_sent();
+        let fourth = slots.take(address(4));
         assert_eq!(lost(&held), [false, true, false]);
-        fourth.has_asked();
-        held[2].has_asked();
-        let _fifth = places.take(address(5));
-        assert_eq!(lost(&held), [true, true, false], "all have asked");
+        fourth.mark_request_sent();
+        held[2].mark_request_sent();
+        let _fifth = slots.take(address(5));
+        assert_eq!(lost(&held), [true, true, false], "all have sent a request");
     }
 
     #[test]
-    fn a_released_place_can_be_taken_again() {
-        let places = Places::new(1, 1);
+    fn a_released_slot_can_be_taken_again() {
+        let slots = Slots::new(1, 1);
         for _ in 0..3 {
-            let place = places.take(address(1));
-            drop(place);
+            let slot = slots.take(address(1));
+            drop(slot);
         }
-        let (lost, kept) = (places.take(address(1)), places.take(address(1)));
+        let (lost, kept) = (slots.take(address(1)), slots.take(address(1)));
         drop(lost);
         assert!(!kept.holder.makes_way.is_cancelled());
-        assert_eq!(places.taken.lock().expect("whole").len(), 1, "only its own was given back");
+        assert_eq!(slots.taken.lock().expect("whole").len(), 1, "only its own was given back");
         drop(kept);
-        assert!(places.taken.lock().expect("whole").is_empty(), "addresses are not kept");
+        assert!(slots.taken.lock().expect("whole").is_empty(), "addresses are not kept");
     }
 
     #[test]
     fn an_ipv4_mapped_ipv6_address_is_the_same_address() {
-        let places = Places::new(2, 1);
-        let first = places.take(address(1));
-        let _mapped = places.take("::ffff:10.0.0.1".parse().expect("it is an address"));
+        let slots = Slots::new(2, 1);
+        let first = slots.take(address(1));
+        let _mapped = slots.take("::ffff:10.0.0.1".parse().expect("it is an address"));
         assert!(first.holder.makes_way.is_cancelled());
     }
 }
