@@ -4,6 +4,7 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "what fails here fails the test")]
 
+mod autoscalers;
 mod clock_changes;
 mod known;
 mod output;

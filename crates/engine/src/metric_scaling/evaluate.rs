@@ -149,7 +149,8 @@ impl Aggregation {
     }
 }
 
-/// The sum with Neumaier's correction, which Prometheus has too: without it, the last digit may be another one.
+/// The sum with Neumaier's correction, which newer versions of Prometheus have too: without it, the last digit may
+/// be another one.
 fn sum(values: impl Iterator<Item = f64>) -> f64 {
     let (mut sum, mut correction) = (0.0_f64, 0.0_f64);
     for value in values {

@@ -1,0 +1,171 @@
+//! Queries over published numbers: Almanac answers them as a real Prometheus does that has scraped the same
+//! numbers. The expressions are random, from a seed that is printed.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "what fails here fails the test")]
+
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::thread;
+
+use almanac_api::checking::{CheckContext, check_json};
+use almanac_api::kinds::Kind;
+use almanac_engine::metric_scaling::{
+    Answer, FiniteNumber, PublishedMetric, SampleProblem, evaluate,
+};
+use almanac_engine::{Slim, World};
+use almanac_fixtures::{at, objects};
+use almanac_harness::{PATIENCE, Prometheus, TestResult};
+use anyhow::{Context as _, ensure};
+use fastrand::Rng;
+use serde_json::json;
+
+const NOW: &str = "2026-11-20T12:00:00Z";
+const EXPRESSIONS: usize = 500;
+
+/// Schedules by namespace and name, and what each publishes all the time.
+const SCHEDULES: [(&str, &str, u32); 4] =
+    [("default", "a", 2), ("default", "b", 5), ("dev", "a", 3), ("dev", "abc", 0)];
+
+/// The world in which these schedules are.
+fn world() -> World {
+    let mut world = World::default();
+    for (namespace, name, replicas) in SCHEDULES {
+        let schedule = json!({ "defaultReplicas": replicas, "behaviors": [] });
+        let mut object = objects::metrics_producer(name, &schedule);
+        object["metadata"]["namespace"] = json!(namespace);
+        let checked =
+            check_json(Kind::MetricsProducer, object, CheckContext::new("default", at(NOW)));
+        world.upsert(checked.identity.unwrap(), checked.slim.unwrap());
+    }
+    world
+}
+
+/// Serves the numbers until the process ends; the address.
+fn serve() -> anyhow::Result<String> {
+    let series = PublishedMetric::ALL.into_iter().flat_map(|metric| {
+        let line = move |(namespace, name, value)| {
+            format!("{}{{name=\"{name}\",namespace=\"{namespace}\"}} {value}\n", metric.name())
+        };
+        SCHEDULES.into_iter().map(line)
+    });
+    let body: String = series.collect();
+    let head =
+        "HTTP/1.1 200 OK\r\nContent-Type: text/plain; version=0.0.4\r\nConnection: close\r\n";
+    let answer = format!("{head}Content-Length: {}\r\n\r\n{body}", body.len());
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    let address = listener.local_addr()?.to_string();
+    thread::spawn(move || {
+        for mut connection in listener.incoming().flatten() {
+            let mut request = [0; 4096];
+            let _ = connection.read(&mut request);
+            let _ = connection.write_all(answer.as_bytes());
+        }
+    });
+    Ok(address)
+}
+
+fn number(random: &mut Rng) -> &'static str {
+    random.choice(["0", "1", "2", "0.5", "3", "-1", "(1 + 2)"]).unwrap()
+}
+
+/// A remainder shows the last digit of what is divided before, and that may differ: each language has a power of its
+/// own, and not every version of Prometheus corrects its sums. So no expression has both.
+const OPERATORS: [[&str; 5]; 2] = [["+", "-", "*", "%", "%"], ["+", "-", "*", "/", "^"]];
+
+/// Whether two results agree but for the last digits.
+fn agree(own: f64, theirs: f64) -> bool {
+    (own - theirs).abs() <= 1e-9 * own.abs().max(1.0)
+}
+
+fn selector(random: &mut Rng) -> String {
+    let metric = random.choice(PublishedMetric::ALL).unwrap().name();
+    let matchers = [
+        "",
+        "{name=\"a\",namespace=\"default\"}",
+        "{name=\"b\"}",
+        "{name=~\"a|b\"}",
+        "{name=~\"a\"}",
+        "{name=~\"a.*\",namespace!=\"default\"}",
+        "{name!~\".b.\"}",
+        "{name=\"nothing\"}",
+        "{namespace=~\"d.+\",name!=\"a\"}",
+    ];
+    format!("{metric}{}", random.choice(matchers).unwrap())
+}
+
+/// An expression that yields series: whether it stands in brackets is up to chance as well.
+fn expression(random: &mut Rng, operators: [&str; 5], depth: u32) -> String {
+    let inner = |random: &mut Rng| expression(random, operators, depth - 1);
+    let operator = |random: &mut Rng| random.choice(operators).unwrap();
+    if depth == 0 {
+        return selector(random);
+    }
+    let text = match random.u32(0..9) {
+        0 | 1 => selector(random),
+        2 | 3 => {
+            let name = random.choice(["max", "min", "sum"]).unwrap();
+            format!("{name}({})", inner(random))
+        }
+        4 => format!("{} or {}", inner(random), inner(random)),
+        5 => format!("{} {} {}", inner(random), operator(random), number(random)),
+        6 => format!("{} {} {}", number(random), operator(random), inner(random)),
+        7 => format!("-{}", inner(random)),
+        _ => format!("{} {} {}", inner(random), operator(random), inner(random)),
+    };
+    if random.bool() { format!("({text})") } else { text }
+}
+
+/// What Almanac answers.
+fn answer(query: &str, world: &World) -> anyhow::Result<Result<FiniteNumber, SampleProblem>> {
+    let target = objects::target("apps/v1", "Deployment", "shop");
+    let metric = json!({ "query": query, "target": { "type": "AverageValue", "value": "1" } });
+    let autoscaler = json!({
+        "apiVersion": objects::KARPENTER, "kind": "HorizontalAutoscaler",
+        "metadata": { "name": "shop", "namespace": "default" },
+        "spec": {
+            "scaleTargetRef": target, "minReplicas": 0, "maxReplicas": 9,
+            "metrics": [{ "prometheus": metric }],
+        },
+    });
+    let context = CheckContext::new("default", at(NOW));
+    let checked = check_json(Kind::HorizontalAutoscaler, autoscaler, context);
+    let Some(Slim::MetricScaling(object)) = checked.slim else { panic!("{query}") };
+    let policy = object.policy.with_context(|| format!("{query}: {:?}", checked.findings))?;
+    match &policy.metrics[0].query.answer {
+        Answer::Published(expression) => Ok(evaluate(expression, world, at(NOW))),
+        Answer::External(why) => anyhow::bail!("{query}: {why}"),
+    }
+}
+
+#[tokio::test]
+async fn a_query_over_published_numbers_is_answered_as_prometheus_answers_it() -> TestResult {
+    let prometheus = Prometheus::start_honoring_labels(&[serve()?]).await?;
+    prometheus.await_sample("count(karpenter_scheduled_replicas_value) == 4", PATIENCE).await?;
+    let seed = fastrand::u64(..);
+    eprintln!("seed {seed}");
+    let (mut random, world) = (Rng::with_seed(seed), world());
+    let mut answered = 0;
+    for _ in 0..EXPRESSIONS {
+        let operators = random.choice(OPERATORS).unwrap();
+        let query = expression(&mut random, operators, 3);
+        let own = answer(&query, &world)?;
+        let series = prometheus.count_series(&query).await?;
+        match &own {
+            Err(SampleProblem::NoSample) => ensure!(series == 0, "{query} yields {series} series"),
+            Err(SampleProblem::SeveralSamples { count }) => {
+                ensure!(usize::try_from(*count)? == series, "{query} yields {series}, not {count}");
+            }
+            Ok(_) | Err(_) => {
+                let theirs = prometheus.query(&query).await?.context("it yields nothing")?;
+                let is_same = match &own {
+                    Ok(own) => agree(own.get(), theirs),
+                    Err(problem) => *problem == SampleProblem::NotFinite && !theirs.is_finite(),
+                };
+                ensure!(is_same, "seed {seed}: {query} is {theirs}, not {own:?}");
+                answered += usize::from(own.is_ok());
+            }
+        }
+    }
+    ensure!(answered > EXPRESSIONS / 10, "only {answered} yield a number");
+    Ok(())
+}
