@@ -48,7 +48,7 @@ fn decide_with(input: &Input<'_>, now: Timestamp, reasons: &mut impl Reasons<Cau
     };
     let samples = usable(input, reasons);
     if let (Some(samples), Some(current)) = (samples, found(input, reasons))
-        && let Some(recommended) = recommended(input, &samples, current, reasons)
+        && let Some(recommended) = recommended(input, &samples, (current, set), reasons)
     {
         let wanted = Wanted::of(input.policy, &mut memory, recommended, set, now);
         give_reasons(&wanted, &samples, reasons);
@@ -83,13 +83,14 @@ fn found(input: &Input<'_>, reasons: &mut impl Reasons<Cause>) -> Option<Option<
 fn recommended(
     input: &Input<'_>,
     samples: &[FiniteNumber],
-    current: Option<u32>,
+    (current, set): (Option<u32>, Option<u32>),
     reasons: &mut impl Reasons<Cause>,
 ) -> Option<Vec<u32>> {
     let tolerance = input.settings.tolerance;
     let all = input.policy.metrics.iter().zip(samples);
-    let all: Option<Vec<u32>> =
-        all.map(|(metric, sample)| recommendation(metric, *sample, current, tolerance)).collect();
+    let all: Option<Vec<u32>> = all
+        .map(|(metric, sample)| recommendation(metric, *sample, current, set, tolerance))
+        .collect();
     if all.is_none() {
         reasons.won(reason(None, Verdict::Error, Cause::ReplicasUnknown));
     }

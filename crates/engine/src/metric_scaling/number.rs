@@ -21,10 +21,9 @@ const BILLION: u128 = 1_000_000_000;
 /// The largest quantity of Kubernetes.
 const LARGEST: u128 = i64::MAX as u128 * BILLION;
 
-/// A number as it is written in decimal: `digits` times ten to the power of `exponent`.
+/// A number as it is written in decimal, without its sign: `digits` times ten to the power of `exponent`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Decimal {
-    is_negative: bool,
     digits: u64,
     exponent: i32,
 }
@@ -47,20 +46,8 @@ impl FiniteNumber {
     #[must_use]
     pub fn scaled(self, factor: u64, target: MetricTarget) -> u32 {
         const MOST: u32 = i32::MAX.cast_unsigned();
-        let Decimal { is_negative, digits, exponent } = self.decimal();
-        let product = u128::from(digits) * u128::from(factor);
-        if is_negative || product == 0 {
-            return 0;
-        }
-        // The target is in billionths.
-        let exponent = exponent + 9;
-        let power = 10_u128.checked_pow(exponent.unsigned_abs());
-        let (numerator, denominator) = if exponent >= 0 {
-            (power.and_then(|power| product.checked_mul(power)), Some(target.0.get()))
-        } else {
-            (Some(product), power.and_then(|power| target.0.get().checked_mul(power)))
-        };
-        match (numerator, denominator) {
+        match self.divided(factor, target) {
+            _ if self.0 <= 0.0 || factor == 0 => 0,
             (Some(numerator), Some(denominator)) => {
                 u32::try_from(numerator.div_ceil(denominator)).map_or(MOST, |it| it.min(MOST))
             }
@@ -71,10 +58,37 @@ impl FiniteNumber {
         }
     }
 
-    /// This number divided by a target, nearly: to be compared with a tolerance.
+    /// `factor` times this number, divided by the target for each of so many replicas: to be compared with a
+    /// tolerance. 1.1 is a tenth above 1, not a little more.
     #[must_use]
-    pub fn ratio(self, target: MetricTarget) -> f64 {
-        self.0 / target.nearly()
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "what is near one has few digits, or is near one anyway"
+    )]
+    pub fn ratio(self, factor: u64, target: MetricTarget, replicas: u32) -> f64 {
+        let ratio = match self.divided(factor, target) {
+            (Some(numerator), Some(denominator)) => {
+                numerator as f64 / (denominator as f64 * f64::from(replicas))
+            }
+            (None, _) => f64::INFINITY,
+            (Some(_), None) => 0.0,
+        };
+        ratio.copysign(self.0)
+    }
+
+    /// `factor` times this number without its sign, over the target, in whole numbers; `None` for one that is
+    /// too large.
+    fn divided(self, factor: u64, target: MetricTarget) -> (Option<u128>, Option<u128>) {
+        let Decimal { digits, exponent } = self.decimal();
+        let product = u128::from(digits) * u128::from(factor);
+        // The target is in billionths.
+        let exponent = exponent + 9;
+        let power = 10_u128.checked_pow(exponent.unsigned_abs());
+        if exponent >= 0 {
+            (power.and_then(|power| product.checked_mul(power)), Some(target.0.get()))
+        } else {
+            (Some(product), power.and_then(|power| target.0.get().checked_mul(power)))
+        }
     }
 
     /// The number as Prometheus prints it: the shortest decimal that is read as the same number.
@@ -87,7 +101,7 @@ impl FiniteNumber {
         let digits = digits.fold(0, |sum: u64, digit| sum * 10 + u64::from(digit - b'0'));
         let exponent: i32 = exponent.parse().unwrap_or_default();
         let fraction = i32::try_from(fraction).unwrap_or_default();
-        Decimal { is_negative: self.0 < 0.0, digits, exponent: exponent - fraction }
+        Decimal { digits, exponent: exponent - fraction }
     }
 }
 
@@ -102,11 +116,6 @@ impl MetricTarget {
     #[must_use]
     pub fn billionths(self) -> u128 {
         self.0.get()
-    }
-
-    #[expect(clippy::cast_precision_loss, reason = "it is compared with a tolerance")]
-    fn nearly(self) -> f64 {
-        self.0.get() as f64 / 1e9
     }
 }
 
@@ -159,6 +168,22 @@ mod tests {
             (-3.0, 1_000, hundredth, 0),
         ] {
             assert_eq!(number(sample).scaled(factor, of), expected, "{factor} * {sample} / {of}");
+        }
+    }
+
+    #[test]
+    fn a_tenth_above_is_as_far_as_a_tenth_below() {
+        for (sample, of, replicas, ratio) in [
+            (858.0, 39 * BILLION, 20, 1.1),
+            (0.858, 39 * BILLION / 1_000, 20, 1.1),
+            (702.0, 39 * BILLION, 20, 0.9),
+            (-3.0, BILLION, 3, -1.0),
+            (0.0, BILLION, 3, 0.0),
+            (1e300, 1, 3, f64::INFINITY),
+            (1e-300, LARGEST, 3, 0.0),
+        ] {
+            let found = number(sample).ratio(1, target(of), replicas);
+            assert_eq!(found.total_cmp(&ratio), std::cmp::Ordering::Equal, "{sample}: {found}");
         }
     }
 

@@ -2,33 +2,33 @@
 
 use super::{Direction, FiniteNumber, Metric, MetricScaling, Select, TargetType};
 
-/// How many replicas a metric recommends. `None` where that depends on how many there are, and nobody knows.
+/// How many replicas a metric recommends, of so many that there are and so many that are set. `None` where that
+/// depends on how many there are, and nobody knows.
 #[must_use]
 pub fn recommendation(
     metric: &Metric,
     sample: FiniteNumber,
     current: Option<u32>,
+    set: Option<u32>,
     tolerance: f64,
 ) -> Option<u32> {
-    let (target, ratio) = (metric.target, sample.ratio(metric.target));
-    let is_near = |ratio: f64| tolerance > 0.0 && (1.0 - ratio).abs() <= tolerance;
-    match metric.target_type {
+    let target = metric.target;
+    let is_near = |factor, replicas| {
+        replicas > 0
+            && (1.0 - tolerance..=1.0 + tolerance).contains(&sample.ratio(factor, target, replicas))
+    };
+    let factor = match metric.target_type {
         TargetType::AverageValue => {
-            let near = current.filter(|it| *it > 0 && is_near(ratio / f64::from(*it)));
-            Some(near.unwrap_or_else(|| sample.scaled(1, target)))
+            let near = current.filter(|current| is_near(1, *current));
+            return Some(near.unwrap_or_else(|| sample.scaled(1, target)));
         }
-        TargetType::Value => {
-            let current = current?;
-            let near = is_near(ratio) && current > 0;
-            Some(if near { current } else { sample.scaled(current.into(), target).max(1) })
-        }
-        TargetType::Utilization => {
-            let current = current?;
-            let near = is_near(ratio * 100.0) && current > 0;
-            let factor = u64::from(current) * 100;
-            Some(if near { current } else { sample.scaled(factor, target).max(1) })
-        }
-    }
+        TargetType::Value => 1,
+        TargetType::Utilization => 100,
+    };
+    let current = current?;
+    // What is as it should be changes nothing, however many of what is set there are already.
+    let near = set.filter(|set| *set > 0 && is_near(factor, 1));
+    Some(near.unwrap_or_else(|| sample.scaled(factor * u64::from(current), target).max(1)))
 }
 
 /// The recommendation that counts, by the position of its metric. `None` without any.

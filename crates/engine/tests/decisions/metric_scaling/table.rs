@@ -87,6 +87,18 @@ fn the_bounds_come_last() {
 }
 
 #[test]
+fn a_tenth_above_is_within_a_tenth_as_a_tenth_below_is() {
+    let at = |answer: f64| {
+        let policy = Autoscaler::of("shop", 0, 100).with(external("q"), TargetType::Value, 10_000);
+        let mut scaling = Scaling::new(policy, 5);
+        scaling.world.samples.settings.tolerance = 0.1;
+        scaling.answer("q", answer);
+        scaling.turn(monday("09:00"))
+    };
+    assert_eq!([9.0, 11.0, 11.1].map(at), [5, 5, 6]);
+}
+
+#[test]
 fn an_answer_within_the_tolerance_changes_nothing() {
     let at_tolerance = |tolerance: f64| {
         let policy = Autoscaler::of("shop", 0, 100).with(external("q"), TargetType::Value, 10_000);
