@@ -25,6 +25,8 @@ pub struct Case {
     pub tolerance: u32,
     /// Whether the target's status follows its spec one step late, or at once.
     pub is_behind: bool,
+    /// For how many seconds after a write of our own another writer is let be.
+    pub query_period: u32,
     /// How many of the target's replicas are not ready.
     pub unready: u32,
     /// How fast to scale up.
@@ -120,6 +122,7 @@ impl Case {
             replicas,
             tolerance: 0,
             is_behind: false,
+            query_period: 0,
             unready: 0,
             up: Rules { window: Some(0), ..Rules::default() },
             down: Rules { window: Some(0), ..Rules::default() },

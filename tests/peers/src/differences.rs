@@ -73,6 +73,7 @@ fn of_limits() -> Vec<Difference> {
             ours: vec![55],
         },
         Difference {
+            // After the other writer, the period seems to have begun with fewer replicas than none.
             name: "More than a hundred percent is all",
             case: cut_by_another_writer(Case {
                 down: limited(Amount::Percent(200), 60),
@@ -96,6 +97,16 @@ fn of_limits() -> Vec<Difference> {
             case: Case { minimum: 5, ..Case::following(1, &[(0, 9), (15, 9)]) },
             kubernetes: vec![5, 9],
             ours: vec![9, 9],
+        },
+        Difference {
+            name: "Another writer is answered once a query period",
+            case: cut_by_another_writer(Case {
+                query_period: 10,
+                up: limited(Amount::Count(20), 60),
+                ..Case::following(9, &[(0, 10), (9, 10)])
+            }),
+            kubernetes: vec![10, 10],
+            ours: vec![10, 5],
         },
         Difference {
             name: "A target without replicas is scaled",
@@ -147,7 +158,7 @@ fn of_metrics() -> Vec<Difference> {
     ]
 }
 
-/// The period then seems to have begun with fewer replicas than none.
+/// In the last step, somebody else has set five.
 fn cut_by_another_writer(mut case: Case) -> Case {
     if let Some(last) = case.steps.last_mut() {
         last.written = Some(5);
