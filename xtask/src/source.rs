@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
-/// Folders that hold no source of ours.
+/// Directories that hold no source of ours.
 const SKIPPED_FOLDERS: &[&str] = &["target", "node_modules"];
 
 /// A file of the workspace and its contents.
@@ -18,7 +18,7 @@ pub(crate) struct Source {
     pub(crate) text: String,
 }
 
-/// Reads every Rust file under a folder, in order of their paths.
+/// Reads every Rust file under a directory, in order of their paths.
 pub(crate) fn read_all(folder: &Path) -> anyhow::Result<Vec<Source>> {
     let mut sources = Vec::new();
     let entries = fs::read_dir(folder)

@@ -21,10 +21,10 @@ use crate::zone::ClockChange;
 /// let firings = Cron::parse("*/15 1 * * *").unwrap().in_zone(zone);
 /// let (from, to) = ("2026-06-01T00:00:00Z".parse().unwrap(), "2027-01-01T00:00:00Z".parse().unwrap());
 /// let met = firings.clock_effects(from, to).next().unwrap();
-/// assert_eq!(met.effect, Effect::Twice { runs: 4 });
+/// assert_eq!(met.effect, Effect::Twice { firings: 4 });
 /// assert_eq!(
 ///     met.to_string(),
-///     "on 2026-11-01 the clock goes back from 02:00 to 01:00: 4 runs happen twice",
+///     "on 2026-11-01 the clock goes back from 02:00 to 01:00: 4 firings happen twice",
 /// );
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,29 +49,29 @@ pub struct ClockEffect {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Effect {
-    /// Runs at civil times that are never shown happen together when the gap ends.
-    RunsLate {
+    /// Firings at civil times that are never shown are merged into one when the gap ends.
+    FiresLate {
         /// The first of those times.
         first: DateTime,
         /// How many there are.
-        runs: usize,
+        firings: usize,
     },
-    /// Runs of a rhythm at civil times that are never shown do not happen.
+    /// Firings of a rhythm at civil times that are never shown are skipped.
     Skipped {
         /// How many there are.
-        runs: usize,
+        firings: usize,
     },
-    /// Runs at civil times that are shown twice happen the first time only.
-    RunsOnce {
+    /// Firings at civil times that are shown twice happen only the first time.
+    FiresOnce {
         /// The first of those times.
         first: DateTime,
         /// How many there are.
-        runs: usize,
+        firings: usize,
     },
-    /// Runs of a rhythm at civil times that are shown twice happen twice.
+    /// Firings of a rhythm at civil times that are shown twice happen twice.
     Twice {
         /// How many happen twice.
-        runs: usize,
+        firings: usize,
     },
     /// The window opens when the gap ends, because its start is never shown.
     OpensLate {
@@ -127,12 +127,12 @@ pub(crate) fn on_firings(
 ) -> Option<ClockEffect> {
     let Affected { from, to, .. } = Affected::by(change);
     let first = recurrence.next(CivilMinute::of(from)).filter(|minute| *minute < to)?;
-    let (first, runs) = (shown(first), recurrence.between(from, to).count());
+    let (first, firings) = (shown(first), recurrence.between(from, to).count());
     let effect = match (change.is_gap(), fixed) {
-        (true, true) => Effect::RunsLate { first, runs },
-        (true, false) => Effect::Skipped { runs },
-        (false, true) => Effect::RunsOnce { first, runs },
-        (false, false) => Effect::Twice { runs },
+        (true, true) => Effect::FiresLate { first, firings },
+        (true, false) => Effect::Skipped { firings },
+        (false, true) => Effect::FiresOnce { first, firings },
+        (false, false) => Effect::Twice { firings },
     };
     Some(ClockEffect { change, effect })
 }
@@ -259,25 +259,25 @@ impl fmt::Display for ClockEffect {
             write!(f, "the clock {moves} from {} to {}: ", full(before), full(after))?;
         }
         match self.effect {
-            Effect::RunsLate { first, runs: 1 } => {
-                write!(f, "the run at {} happens at {}", clock(first), clock(after))
+            Effect::FiresLate { first, firings: 1 } => {
+                write!(f, "the firing at {} is moved to {}", clock(first), clock(after))
             }
-            Effect::RunsLate { first, runs } => write!(
+            Effect::FiresLate { first, firings } => write!(
                 f,
-                "the {runs} runs from {} happen together, once, at {}",
+                "the {firings} firings from {} are merged into one at {}",
                 clock(first),
                 clock(after)
             ),
-            Effect::Skipped { runs: 1 } => f.write_str("1 run is skipped"),
-            Effect::Skipped { runs } => write!(f, "{runs} runs are skipped"),
-            Effect::RunsOnce { first, runs: 1 } => {
-                write!(f, "the run at {} happens once, the first time", clock(first))
+            Effect::Skipped { firings: 1 } => f.write_str("1 firing is skipped"),
+            Effect::Skipped { firings } => write!(f, "{firings} firings are skipped"),
+            Effect::FiresOnce { first, firings: 1 } => {
+                write!(f, "the firing at {} happens only the first time", clock(first))
             }
-            Effect::RunsOnce { first, runs } => {
-                write!(f, "the {runs} runs from {} happen once, the first time", clock(first))
+            Effect::FiresOnce { first, firings } => {
+                write!(f, "the {firings} firings from {} happen only the first time", clock(first))
             }
-            Effect::Twice { runs: 1 } => f.write_str("1 run happens twice"),
-            Effect::Twice { runs } => write!(f, "{runs} runs happen twice"),
+            Effect::Twice { firings: 1 } => f.write_str("1 firing happens twice"),
+            Effect::Twice { firings } => write!(f, "{firings} firings happen twice"),
             Effect::OpensLate { start } => {
                 write!(f, "the window opens at {} instead of {}", clock(after), clock(start))
             }

@@ -61,7 +61,7 @@ impl Cron {
     /// Whether the expression names times of day rather than a rhythm: neither its minutes nor its
     /// hours contain `*`, `?` or a step.
     ///
-    /// A clock change treats the two differently. A fixed run that falls in a gap happens once, at
+    /// A clock change treats the two differently. A fixed firing that falls in a gap happens once, at
     /// the first instant after it, and in a fold once, at the first occurrence. A rhythm follows
     /// what the wall clock shows: nothing is caught up after a gap, and a fold is met twice.
     ///

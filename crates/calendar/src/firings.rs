@@ -124,14 +124,14 @@ impl Firings {
     ///
     /// let firings = Cron::parse("0,20 * * * *").unwrap().in_zone(Zone::utc());
     /// let (from, to) = ("2026-01-01T00:00:00Z".parse().unwrap(), "2028-01-01T00:00:00Z".parse().unwrap());
-    /// assert_eq!(firings.smallest_gap(from, to), Some(SignedDuration::from_mins(20)));
+    /// assert_eq!(firings.shortest_interval(from, to), Some(SignedDuration::from_mins(20)));
     /// ```
     #[must_use]
-    pub fn smallest_gap(&self, from: Timestamp, to: Timestamp) -> Option<SignedDuration> {
-        let around_changes = self.smallest_gap_at_clock_changes(from, to);
+    pub fn shortest_interval(&self, from: Timestamp, to: Timestamp) -> Option<SignedDuration> {
+        let around_changes = self.shortest_interval_at_clock_changes(from, to);
         let (from, to) = (instant::ceiling(from), instant::ceiling(to));
         // Away from clock changes no two firings are closer than their times of day allow.
-        let floor = self.smallest_civil_gap();
+        let floor = self.shortest_civil_interval();
         let mut smallest = i64::MAX;
         let mut last = None;
         for at in self.seconds_between(from, to) {
@@ -169,7 +169,7 @@ impl Firings {
     /// let (from, to) = ("2026-01-01T00:00:00Z".parse().unwrap(), "2026-06-01T00:00:00Z".parse().unwrap());
     /// let effects: Vec<String> = firings.clock_effects(from, to).map(|it| it.to_string()).collect();
     /// assert_eq!(effects, [
-    ///     "on 2026-03-29 the clock jumps from 02:00 to 03:00: the run at 02:30 happens at 03:00",
+    ///     "on 2026-03-29 the clock jumps from 02:00 to 03:00: the firing at 02:30 is moved to 03:00",
     /// ]);
     /// ```
     pub fn clock_effects(
@@ -257,7 +257,7 @@ impl Firings {
     }
 
     /// The shortest civil time, in seconds, that two firings can be apart.
-    fn smallest_civil_gap(&self) -> i64 {
+    fn shortest_civil_interval(&self) -> i64 {
         let times = self.recurrence().times;
         let over_midnight =
             SECONDS_A_DAY / SECONDS_A_MINUTE + i64::from(times.first()) - i64::from(times.last());
@@ -267,7 +267,7 @@ impl Firings {
     }
 
     /// The shortest time between two firings with a clock change between them, or at one of them.
-    fn smallest_gap_at_clock_changes(&self, from: Timestamp, to: Timestamp) -> Option<i64> {
+    fn shortest_interval_at_clock_changes(&self, from: Timestamp, to: Timestamp) -> Option<i64> {
         let changes = self.zone.changes(from, to);
         let (from, to) = (instant::ceiling(from), instant::ceiling(to));
         changes
@@ -298,13 +298,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_smallest_gap_is_found_next_to_any_clock_change() {
+    fn the_shortest_interval_is_found_next_to_any_clock_change() {
         let zone = Zone::named("America/New_York").unwrap();
         let firings = Cron::parse("30 2,3 * * *").unwrap().in_zone(zone);
         let from = "2026-01-01T00:00:00Z".parse().unwrap();
         for to in ["2027-01-01T00:00:00Z".parse().unwrap(), Timestamp::MAX] {
-            // On 8 March the first of the two runs comes at 03:00.
-            assert_eq!(firings.smallest_gap(from, to), Some(SignedDuration::from_mins(30)));
+            // On 8 March the first of the two firings is at 03:00.
+            assert_eq!(firings.shortest_interval(from, to), Some(SignedDuration::from_mins(30)));
         }
     }
 }

@@ -122,10 +122,10 @@ fn reach(effect: &ClockEffect) -> SignedDuration {
 fn touches(effect: &ClockEffect, at: Timestamp, event: ScheduleEvent) -> bool {
     let (since, reach) = (since(effect, at), reach(effect));
     match (effect.effect, event) {
-        (Effect::RunsLate { .. }, ScheduleEvent::Fires)
+        (Effect::FiresLate { .. }, ScheduleEvent::Fires)
         | (Effect::OpensLate { .. }, ScheduleEvent::Opens)
         | (Effect::ClosesLate { .. }, ScheduleEvent::Closes) => since.is_zero(),
-        (Effect::RunsOnce { .. }, ScheduleEvent::Fires)
+        (Effect::FiresOnce { .. }, ScheduleEvent::Fires)
         | (Effect::OpensFirst { .. }, ScheduleEvent::Opens)
         | (Effect::ClosesFirst { .. }, ScheduleEvent::Closes) => {
             -reach <= since && since.is_negative()

@@ -1,4 +1,4 @@
-//! What the controllers leave alone, on a real API server and with the rights of the manifests: the policies of an
+//! What the controllers leave alone, on a real API server and with the permissions of the manifests: the policies of an
 //! upstream controller until it lets go of its lease, and what is exempt.
 
 mod harbour;

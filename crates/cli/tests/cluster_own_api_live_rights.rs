@@ -13,7 +13,7 @@ use anyhow::Context as _;
 use live::{PRESENT, ROLLOUT, almanac, answer, apply, prepare, stderr, stdout};
 use serde_json::{Value, json};
 
-/// A kubeconfig of a new service account, which nobody has given a right yet.
+/// A kubeconfig of a new service account, without any permission yet.
 async fn service_account(test: &OwnTest, name: &str) -> anyhow::Result<PathBuf> {
     let kubectl = test.kubectl().await?;
     kubectl.run(&["create", "serviceaccount", name]).await?;
@@ -28,7 +28,7 @@ async fn service_account(test: &OwnTest, name: &str) -> anyhow::Result<PathBuf> 
     Ok(path)
 }
 
-/// Gives a service account rights in the namespace `default`, in place of those it had.
+/// Gives a service account permissions in the namespace `default`, in place of those it had.
 async fn allow(kubectl: &Kubectl, name: &str, rules: &Value) -> TestResult {
     let role = json!({
         "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role",
@@ -79,7 +79,7 @@ fn read_permission_is_enough_and_what_could_not_be_read_is_reported() -> TestRes
     })
 }
 
-/// Rights take effect a moment after they are written.
+/// Permissions take effect a moment after they are written.
 async fn await_answer(reader: &Path, expected: &str) -> TestResult {
     await_condition("the reader sees what the administrator sees", PATIENCE, async || {
         let output = almanac(reader, &QUESTION).await?;

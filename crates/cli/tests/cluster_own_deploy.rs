@@ -1,5 +1,5 @@
 //! The README's way into production, word for word: what its commands put into a cluster runs there,
-//! and with the same arguments and rights the binary does its work.
+//! and with the same arguments and permissions the binary does its work.
 
 mod manifests;
 mod running;

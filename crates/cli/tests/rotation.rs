@@ -14,7 +14,7 @@ use tokio::process::Command;
 const PATIENCE: Duration = Duration::from_mins(2);
 
 /// Nobody has its key any more.
-const AUTHORITY: &str = "-----BEGIN CERTIFICATE-----
+const CA: &str = "-----BEGIN CERTIFICATE-----
 MIIBfjCCASWgAwIBAgIUeasszSgYxREYr+XGKnIbcK4thKMwCgYIKoZIzj0EAwIw
 FDESMBAGA1UEAwwJYXV0aG9yaXR5MCAXDTI2MTEyMTE0MTIyMFoYDzIxMjYxMDI4
 MTQxMjIwWjAUMRIwEAYDVQQDDAlhdXRob3JpdHkwWTATBgcqhkjOPQIBBggqhkjO
@@ -38,11 +38,11 @@ users: [{name: me, user: {token: t}}]
 ";
 
 #[tokio::test]
-async fn a_process_shuts_down_for_a_restart_when_the_authority_it_trusts_is_replaced()
--> anyhow::Result<()> {
+async fn a_process_shuts_down_for_a_restart_when_the_ca_it_trusts_is_replaced() -> anyhow::Result<()>
+{
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("rotation");
     fs::create_dir_all(&folder)?;
-    fs::write(folder.join("ca.crt"), AUTHORITY)?;
+    fs::write(folder.join("ca.crt"), CA)?;
     fs::write(folder.join("kubeconfig"), KUBECONFIG)?;
     let mut command = Command::new(env!("CARGO_BIN_EXE_almanac"));
     command.args(["controller", "--kubeconfig=kubeconfig", "--lease-namespace=default"]);
@@ -56,7 +56,7 @@ async fn a_process_shuts_down_for_a_restart_when_the_authority_it_trusts_is_repl
         ensure!(read > 0, "it ended by itself: {begun}");
     }
     // As rotations are done: the new one beside the old one first.
-    fs::write(folder.join("ca.crt"), AUTHORITY.repeat(2))?;
+    fs::write(folder.join("ca.crt"), CA.repeat(2))?;
     let mut rest = String::new();
     tokio::time::timeout(PATIENCE, log.read_to_string(&mut rest)).await.context("it goes on")??;
     let status = process.wait().await?;

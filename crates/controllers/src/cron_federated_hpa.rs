@@ -1,7 +1,7 @@
 //! `CronFederatedHPA`: rules that set a target's replicas or bounds on a schedule.
 //!
 //! This module composes the status; `report` turns what happened to firings into Events and log lines,
-//! and `metrics` exports it.
+//! and `metrics` publishes it.
 
 mod metrics;
 mod report;

@@ -82,7 +82,7 @@ pub(crate) struct Targets {
     kinds: Mutex<Kinds>,
     /// A kind that does not respond holds up only its own targets.
     lanes: Lanes,
-    /// The slots for probes. Nothing waits for one.
+    /// The permits for probes. Nothing waits for one.
     trials: Semaphore,
     /// The ages of the watches.
     watch_ages: WatchAges,
@@ -180,9 +180,9 @@ impl Targets {
             return Ok(following.is_whole_now());
         }
         let lanes = self.lanes.of(target);
-        let slot = lanes.read().await?;
+        let permit = lanes.read().await?;
         let is_whole = following.is_whole().await;
-        slot.note(!following.is_beginning());
+        permit.note(!following.is_beginning());
         Ok(is_whole)
     }
 
@@ -236,12 +236,12 @@ impl Targets {
             return known;
         }
         let lanes = self.lanes.of(identity);
-        let slot = lanes.discover().await?;
+        let permit = lanes.discover().await?;
         // An earlier caller may have had the response.
         if let Some(known) = self.known(identity, api_version, wanted_at) {
             return known;
         }
-        let resolved = kind::resolve(&self.client, reference, &slot).await;
+        let resolved = kind::resolve(&self.client, reference, &permit).await;
         match resolved {
             Ok(resolved) => {
                 let kind = Arc::new(self.begin(resolved));

@@ -78,7 +78,7 @@ const CHECK_INTERVAL: Duration = Duration::from_secs(30);
 /// A term waits for the first check, so that is retried sooner.
 const FIRST_RETRY: Duration = Duration::from_secs(1);
 
-/// An answer that takes longer is not waited for.
+/// A response that takes longer is not waited for.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Which upstream controllers run. Copies are the same one.
@@ -197,7 +197,7 @@ impl Upstreams {
 
 /// Why it is not known whether a controller runs.
 enum Unseen {
-    /// A right is missing.
+    /// A permission is missing.
     Forbidden(String),
     /// It may pass.
     Unknown(String),
@@ -227,6 +227,6 @@ async fn find_leases(client: &Client, upstream: Upstream) -> Result<Vec<Lease>, 
         let is_named = |lease: &Lease| lease.metadata.name.as_deref() == Some(upstream.lease);
         Ok(leases.into_iter().filter(is_named).collect())
     };
-    let unanswered = |_| Unseen::Unknown("no answer in time".to_owned());
+    let unanswered = |_| Unseen::Unknown("no response in time".to_owned());
     timeout(REQUEST_TIMEOUT, looked).await.map_err(unanswered)?
 }

@@ -9,7 +9,7 @@ use serde_json::json;
 /// The verbs of requests that change something.
 pub const WRITE_VERBS: [&str; 5] = ["create", "update", "patch", "delete", "deletecollection"];
 
-/// The log of the control plane in a folder.
+/// The log of the control plane in a directory.
 pub(crate) fn log_in(folder: &Path) -> PathBuf {
     folder.join("audit.jsonl")
 }

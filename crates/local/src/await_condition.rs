@@ -48,7 +48,7 @@ pub async fn await_condition<T>(
             Ok(Ok(Observation::NotYet(seen))) => last = seen,
             Ok(Err(error)) => last = format!("{error:#}"),
             Err(_) => bail!(
-                "no answer in time while waiting {deadline:?} for: {what}; before that: {last}"
+                "no response in time while waiting {deadline:?} for: {what}; before that: {last}"
             ),
         }
         if Instant::now() + BETWEEN_ATTEMPTS >= until {

@@ -11,7 +11,7 @@ use crate::go_build::GoBuild;
 
 pub(crate) const KUBECTL: &str = "kubectl";
 
-/// A folder with programs. etcd and kube-apiserver are in it; the others may be.
+/// A directory with programs. etcd and kube-apiserver are in it; the others may be.
 #[derive(Clone, Debug)]
 pub struct Binaries {
     folder: PathBuf,
@@ -32,7 +32,7 @@ impl Binaries {
         tokio::task::spawn_blocking(Self::provide).await.context("failed to wait for the build")?
     }
 
-    /// Those of a folder, which has etcd and kube-apiserver at least.
+    /// Those of a directory, which has etcd and kube-apiserver at least.
     pub fn in_folder(folder: &Path) -> Result<Self> {
         let binaries = Self { folder: folder.to_owned() };
         for needed in [Component::Etcd, Component::ApiServer] {
@@ -46,7 +46,7 @@ impl Binaries {
         Ok(binaries)
     }
 
-    /// The folder they are in.
+    /// The directory they are in.
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder

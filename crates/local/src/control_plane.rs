@@ -36,7 +36,7 @@ impl ControlPlaneOptions {
     }
 
     /// etcd and the API server: no controllers, nothing is scheduled. It is ready sooner, and any
-    /// folder in `KUBEBUILDER_ASSETS` has these two.
+    /// directory in `KUBEBUILDER_ASSETS` has these two.
     #[must_use]
     pub fn api_only() -> Self {
         Self::of(&[Component::Etcd, Component::ApiServer])
@@ -83,7 +83,7 @@ impl ControlPlaneOptions {
     }
 }
 
-/// A running control plane. When it is dropped, its processes are killed, and its folder goes
+/// A running control plane. When it is dropped, its processes are killed, and its directory goes
 /// unless a test failed in it.
 #[derive(Debug)]
 pub struct ControlPlane {
@@ -183,7 +183,7 @@ impl ControlPlane {
         self.folder.path().join("kubeconfig")
     }
 
-    /// The folder with its data, certificates and logs.
+    /// The directory with its data, certificates and logs.
     #[must_use]
     pub fn folder(&self) -> &Path {
         self.folder.path()
@@ -195,7 +195,7 @@ impl ControlPlane {
         self.ports.url(component)
     }
 
-    /// A new client with the rights of an administrator.
+    /// A new client with administrator permissions.
     pub async fn client(&self) -> Result<Client> {
         client_for(&self.kubeconfig()).await
     }
@@ -266,7 +266,7 @@ impl ControlPlane {
         log_tail::tails_of(self.folder.path(), lines)
     }
 
-    /// Keeps the folder, logs and all, when this control plane ends.
+    /// Keeps the directory, logs and all, when this control plane ends.
     pub fn keep_logs(&self) {
         run_folder::keep(self.folder.path());
     }

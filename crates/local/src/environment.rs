@@ -6,14 +6,14 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, bail};
 
-/// A folder with `etcd` and `kube-apiserver` (and, where there are, the other programs): these are
+/// A directory with `etcd` and `kube-apiserver` (and, where there are, the other programs): these are
 /// started instead of the ones built from the Go modules.
 pub const KUBEBUILDER_ASSETS: &str = "KUBEBUILDER_ASSETS";
-/// Where built programs and the folders of runs are kept.
+/// Where built programs and the directories of runs are kept.
 pub const CACHE: &str = "ALMANAC_CACHE";
 
-/// The folder for what is built and what is running: `ALMANAC_CACHE`, else `almanac` in the
-/// user's cache folder.
+/// The directory for what is built and what is running: `ALMANAC_CACHE`, else `almanac` in the
+/// user's cache directory.
 pub fn cache_folder() -> Result<PathBuf> {
     let (name, folder) = if let Some(folder) = path(CACHE) {
         (CACHE, folder)
@@ -22,7 +22,9 @@ pub fn cache_folder() -> Result<PathBuf> {
     } else if let Some(home) = path("HOME") {
         ("HOME", home.join(".cache/almanac"))
     } else {
-        bail!("no cache folder is known: set {CACHE}, XDG_CACHE_HOME or HOME to an absolute path");
+        bail!(
+            "no cache directory is known: set {CACHE}, XDG_CACHE_HOME or HOME to an absolute path"
+        );
     };
     if !folder.is_absolute() {
         bail!("{name} gives {}, which is not an absolute path", folder.display());
@@ -30,19 +32,19 @@ pub fn cache_folder() -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// The value of `KUBEBUILDER_ASSETS`, which must name a folder.
+/// The value of `KUBEBUILDER_ASSETS`, which must name a directory.
 pub fn assets_folder() -> Result<Option<PathBuf>> {
     let Some(folder) = path(KUBEBUILDER_ASSETS) else {
         return Ok(None);
     };
     let folder =
         folder.canonicalize().ok().filter(|folder| folder.is_dir()).with_context(|| {
-            format!("{KUBEBUILDER_ASSETS} names {}, which is not a folder", folder.display())
+            format!("{KUBEBUILDER_ASSETS} names {}, which is not a directory", folder.display())
         })?;
     Ok(Some(folder))
 }
 
-/// The program of that name in the folders of `PATH`.
+/// The program of that name in the directories of `PATH`.
 #[must_use]
 pub fn program_on_path(name: &str) -> Option<PathBuf> {
     env::split_paths(&env::var_os("PATH")?)

@@ -23,13 +23,13 @@ const PROGRESS: Duration = Duration::from_secs(5);
 /// A Go module to build, and where to keep what comes out.
 #[derive(Clone, Debug)]
 pub struct GoBuild {
-    /// The folder of the module.
+    /// The directory of the module.
     pub sources: PathBuf,
-    /// The folder under which each version built has a folder of its own.
+    /// The directory under which each version built has a directory of its own.
     pub kept_in: PathBuf,
 }
 
-/// A folder with the programs, and whether it had to be built now.
+/// A directory with the programs, and whether it had to be built now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Built {
     /// Holds one link for each program.
@@ -39,7 +39,7 @@ pub struct Built {
 }
 
 impl GoBuild {
-    /// The control plane in `tests/cluster`, kept in the cache folder.
+    /// The control plane in `tests/cluster`, kept in the cache directory.
     pub fn of_control_plane() -> Result<Self> {
         Ok(Self {
             sources: Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cluster"),
@@ -60,7 +60,7 @@ impl GoBuild {
         let lock = File::create(self.kept_in.join("lock"))?;
         if lock.try_lock().is_err() {
             say("another run is building the control plane; waiting for it");
-            lock.lock().context("failed to lock the cache folder")?;
+            lock.lock().context("failed to lock the cache directory")?;
         }
         if folder.is_dir() {
             return Ok(Built { folder, now: false });
@@ -86,7 +86,7 @@ impl GoBuild {
             .with_context(|| format!("{} requires no k8s.io/kubernetes", file.display()))
     }
 
-    /// The folder for these sources with this Go: another Go, or a changed source, has another.
+    /// The directory for these sources with this Go: another Go, or a changed source, has another.
     fn folder(&self, version: &str) -> Result<PathBuf> {
         let mut digest = Sha256::new();
         for file in self.source_files()? {
@@ -121,12 +121,12 @@ impl GoBuild {
         Ok(files)
     }
 
-    /// What `go version` says in the folder of the module, which may name a toolchain.
+    /// What `go version` says in the directory of the module, which may name a toolchain.
     fn go_version(&self) -> Result<Vec<u8>> {
         let Some(go) = environment::program_on_path("go") else {
             bail!(
                 "Go is not on the PATH, and it takes Go to build the control plane: install it \
-                 (go.dev/dl), or set {} to a folder with etcd and kube-apiserver",
+                 (go.dev/dl), or set {} to a directory with etcd and kube-apiserver",
                 environment::KUBEBUILDER_ASSETS
             );
         };

@@ -7,7 +7,7 @@ use std::path::Path;
 /// More than this of a log is never read.
 const AT_MOST: u64 = 64 * 1024;
 
-/// The last lines of every `*.log` in the folder, each log under its own heading.
+/// The last lines of every `*.log` in the directory, each log under its own heading.
 #[must_use]
 pub fn tails_of(folder: &Path, lines: usize) -> String {
     let Ok(entries) = std::fs::read_dir(folder) else {

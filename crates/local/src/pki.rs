@@ -37,14 +37,14 @@ const SERVED_AS: [&str; 6] = [
     "10.0.0.1",
 ];
 
-/// A folder of certificates and keys.
+/// A directory of certificates and keys.
 #[derive(Debug)]
 pub(crate) struct Pki {
     folder: PathBuf,
 }
 
 impl Pki {
-    /// Makes all keys and certificates and writes them to the folder.
+    /// Makes all keys and certificates and writes them to the directory.
     pub(crate) fn create(folder: &Path) -> Result<Self> {
         fs::create_dir_all(folder)
             .with_context(|| format!("failed to create {}", folder.display()))?;

@@ -42,7 +42,7 @@ struct Running {
 }
 
 impl Process {
-    /// Starts the program. Its output goes to `<name>.log` in the folder, which is also its
+    /// Starts the program. Its output goes to `<name>.log` in the directory, which is also its
     /// working directory and its home.
     pub fn start(
         name: &str,
@@ -240,7 +240,7 @@ mod tests {
 
     #[tokio::test]
     async fn closing_the_pipe_kills_even_a_stopped_process() {
-        let folder = tempfile::tempdir().expect("a folder");
+        let folder = tempfile::tempdir().expect("a directory");
         let process = shell(folder.path(), "while :; do sleep 1; done");
         process.pause().expect("stopped");
         let Running { mut child, watcher } = process.lock().take().expect("running");

@@ -1,7 +1,7 @@
-//! The folder of one control plane: data, certificates, kubeconfigs and logs.
+//! The directory of one control plane: data, certificates, kubeconfigs and logs.
 //!
 //! It goes when its control plane is stopped, unless a test failed. A run that was killed cannot
-//! tidy up, so the next one does: a folder whose lock is free has no owner any more.
+//! tidy up, so the next one does: a directory whose lock is free has no owner any more.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use anyhow::{Context as _, Result};
 
 use crate::environment;
 
-/// The mark in a folder whose logs somebody may want to read.
+/// The mark in a directory whose logs somebody may want to read.
 const KEEP: &str = "keep";
 const LOCK: &str = "lock";
 /// How long the logs of a failed test are kept.
@@ -20,7 +20,7 @@ const KEPT_FOR: Duration = Duration::from_hours(72);
 
 static NUMBER: AtomicU32 = AtomicU32::new(0);
 
-/// A folder that belongs to this process.
+/// A directory that belongs to this process.
 #[derive(Debug)]
 pub struct RunFolder {
     path: PathBuf,
@@ -28,16 +28,16 @@ pub struct RunFolder {
 }
 
 impl RunFolder {
-    /// Makes a new folder, after clearing away those nobody owns.
+    /// Makes a new directory, after clearing away those nobody owns.
     pub fn create() -> Result<Self> {
         let runs = environment::cache_folder()?.join("runs");
         fs::create_dir_all(&runs)
             .with_context(|| format!("failed to create {}", runs.display()))?;
-        // Held until the new folder has its own lock, or another run might clear it away between.
+        // Held until the new directory has its own lock, or another run might clear it away between.
         let gate = File::create(runs.join(LOCK))?;
         gate.lock().with_context(|| format!("failed to lock {}", runs.display()))?;
         sweep(&runs)?;
-        // The time in it, because process ids come again and kept folders stay.
+        // The time in it, because process ids come again and kept directories stay.
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let name = format!("{}-{}-{number}", since.as_millis(), std::process::id());
@@ -64,7 +64,7 @@ impl Drop for RunFolder {
     }
 }
 
-/// Says that the logs in this run's folder are to outlive the run, because a test failed.
+/// Says that the logs in this run's directory are to outlive the run, because a test failed.
 pub fn keep(folder: &Path) {
     let _ = File::create(folder.join(KEEP));
 }
@@ -77,7 +77,7 @@ fn sweep(runs: &Path) -> Result<()> {
     for entry in fs::read_dir(runs)? {
         let folder = entry?.path();
         if folder.is_dir() && has_no_owner(&folder) && !is_wanted(&folder) {
-            // Another user's folder, or one on a disk gone bad, must not fail every run.
+            // Another user's directory, or one on a disk gone bad, must not fail every run.
             let _ = fs::remove_dir_all(&folder);
         }
     }
@@ -85,7 +85,7 @@ fn sweep(runs: &Path) -> Result<()> {
 }
 
 fn has_no_owner(folder: &Path) -> bool {
-    // A folder without a lock file was left by a run that was killed while it made it.
+    // A directory without a lock file was left by a run that was killed while it made it.
     File::open(folder.join(LOCK)).map_or(true, |lock| lock.try_lock().is_ok())
 }
 

@@ -126,7 +126,7 @@ async fn configuration(options: &ClientOptions) -> Result<(Config, ReadOnce), Cl
         Err(error) => error,
     };
     if options.kubeconfig.is_none() && options.context.is_none() {
-        let read_once = ReadOnce::read([read_once::AUTHORITY_OF_A_POD.into()]);
+        let read_once = ReadOnce::read([read_once::POD_CA_FILE.into()]);
         if let Ok(config) = Config::incluster() {
             return Ok((config, read_once));
         }

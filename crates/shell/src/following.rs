@@ -166,7 +166,7 @@ impl Failure {
     }
 
     fn no_answer(within: Duration, next: Next) -> Self {
-        Self::new(format!("no answer within {} s", within.as_secs()), next)
+        Self::new(format!("no response within {} s", within.as_secs()), next)
     }
 }
 

@@ -10,7 +10,7 @@
 //! | [`following`] | a kind of objects, listed and watched, and the age of the view of it |
 //! | [`event_log`] | Events, bounded |
 //! | [`endpoints`] | metrics and health over HTTP |
-//! | [`prometheus`] | queries to a Prometheus, and what is wrong with their answers |
+//! | [`prometheus`] | queries to a Prometheus, and what is wrong with the responses |
 //! | [`process_metrics`] | the version, and the resources that the process uses |
 //! | [`log`] | one line per event, for machines or for people |
 //! | [`shutdown`] | a signal, and a token for everything that waits for it |

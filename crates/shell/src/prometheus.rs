@@ -1,7 +1,7 @@
 //! Instant queries to a Prometheus through its HTTP API, each of which has to yield one finite number.
 //!
 //! Whatever else is answered is a [`QueryProblem`] that says what to change. A query has a limited time and a
-//! limited answer, and only some are in flight at once, so that no Prometheus, and nothing that answers in its
+//! limited response, and only some are in flight at once, so that no Prometheus, and nothing that answers in its
 //! place, can take up the process. Redirects are not followed: they would lead the token elsewhere.
 //!
 //! When to query, that there is only one query for an autoscaler at a time, and what follows from a problem is
@@ -39,7 +39,7 @@ pub use problem::QueryProblem;
 /// How long Prometheus may evaluate a query. It says so itself when it gives up, which tells more than silence.
 const EVALUATION_SECONDS: u64 = 5;
 
-/// An answer that has not come as a whole by then is not waited for.
+/// A response that is not complete by then is not waited for.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(8);
 
 /// How long a query may wait for others to end. A number that is asked for later than that is of no use.
@@ -62,9 +62,8 @@ pub struct PrometheusOptions {
     pub address: PrometheusAddress,
     /// A file with a bearer token. It may be replaced at any time.
     pub token_file: Option<PathBuf>,
-    /// A file with the authorities that its certificate may come from, instead of those of the machine. It may
-    /// be replaced at any time.
-    pub authority_file: Option<PathBuf>,
+    /// A file with the CA certificates to trust, instead of those of the system. It may be replaced at any time.
+    pub ca_file: Option<PathBuf>,
 }
 
 /// Sends queries. Copies share their limits.

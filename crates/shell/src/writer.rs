@@ -189,7 +189,7 @@ impl Writer {
                 })
             }
             Ok(Err(error)) => Err(WriteError::Unknown(summarize(&error))),
-            Err(_) => Err(WriteError::Unknown("no answer in time".to_owned())),
+            Err(_) => Err(WriteError::Unknown("no response in time".to_owned())),
         }
     }
 
@@ -314,7 +314,7 @@ impl Writer {
                 Err(_) => {
                     metrics.count(urgency, "timeout");
                     let seconds = left.min(REQUEST_TIMEOUT).as_secs();
-                    return Err(WriteError::Unknown(format!("no answer within {seconds} s")));
+                    return Err(WriteError::Unknown(format!("no response within {seconds} s")));
                 }
             };
             let kube::Error::Api(status) = error else {

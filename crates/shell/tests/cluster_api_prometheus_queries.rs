@@ -6,7 +6,7 @@ use anyhow::ensure;
 
 fn asking(running: &Running) -> anyhow::Result<Prometheus> {
     let address = running.url().parse()?;
-    let options = PrometheusOptions { address, token_file: None, authority_file: None };
+    let options = PrometheusOptions { address, token_file: None, ca_file: None };
     Ok(Prometheus::new(options, QueryMetrics::default())?)
 }
 

@@ -1,7 +1,7 @@
-//! The run folders of what a test started beside its cluster: their logs are shown when the test
+//! The run directories of what a test started beside its cluster: their logs are shown when the test
 //! fails, also those of programs that have ended by then.
 //!
-//! A test that fails with an error drops its programs before the failure is known. So the folders
+//! A test that fails with an error drops its programs before the failure is known. So the directories
 //! are kept until the test is over, per thread, because each test runs on its own.
 
 use std::cell::RefCell;
@@ -13,7 +13,7 @@ thread_local! {
     static OF_THIS_TEST: RefCell<Vec<RunFolder>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Leaves a folder with the running test, for its report.
+/// Leaves a directory with the running test, for its report.
 pub(crate) fn leave(folder: RunFolder) {
     OF_THIS_TEST.with_borrow_mut(|folders| folders.push(folder));
 }

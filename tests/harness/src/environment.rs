@@ -8,7 +8,7 @@ use anyhow::{Result, bail};
 
 /// A kubeconfig: tests in a namespace of their own use that cluster instead of starting one.
 pub const KUBECONFIG_TEST: &str = "KUBECONFIG_TEST";
-/// The run folder of a control plane that `control-plane up` started: the test processes of one
+/// The run directory of a control plane that `control-plane up` started: the test processes of one
 /// run share it instead of starting one each.
 pub const CONTROL_PLANE: &str = "ALMANAC_TEST_CONTROL_PLANE";
 
@@ -23,7 +23,7 @@ pub fn foreign_kubeconfig() -> Result<Option<PathBuf>> {
     Ok(Some(file))
 }
 
-/// The run folder in `ALMANAC_TEST_CONTROL_PLANE`, which must hold a kubeconfig.
+/// The run directory in `ALMANAC_TEST_CONTROL_PLANE`, which must hold a kubeconfig.
 pub fn handed_over_run() -> Result<Option<PathBuf>> {
     let Some(folder) = path(CONTROL_PLANE) else {
         return Ok(None);

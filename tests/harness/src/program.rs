@@ -23,14 +23,14 @@ const LINES: usize = 20;
 /// A paused program accepts a request and never answers it.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A program that runs beside a test, in its own folder, which is also its home. It is killed when
+/// A program that runs beside a test, in its own directory, which is also its home. It is killed when
 /// this is dropped and when the test process ends, however that ends.
 ///
-/// When the test fails, the end of its log is shown and the folder kept: by `on_shared_cluster` and
+/// When the test fails, the end of its log is shown and the directory kept: by `on_shared_cluster` and
 /// `on_own_control_plane` however a test fails, by a test without them when it panics.
 #[derive(Debug)]
 pub struct Program {
-    // First, so that it has ended before its folder is deleted.
+    // First, so that it has ended before its directory is deleted.
     process: Process,
     port: Option<ProgramPort>,
     folder: PathBuf,
@@ -153,7 +153,7 @@ impl Program {
         said.await.map_err(|error| self.with_log(&error))?
     }
 
-    /// The folder it runs in, with its log.
+    /// The directory it runs in, with its log.
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder
@@ -181,7 +181,7 @@ impl Program {
         };
         match tokio::time::timeout(REQUEST_TIMEOUT, asked).await {
             Ok(answer) => answer.map_err(|error: kube::Error| anyhow!(error)),
-            Err(_) => bail!("no answer to GET {path} within {REQUEST_TIMEOUT:?}"),
+            Err(_) => bail!("no response to GET {path} within {REQUEST_TIMEOUT:?}"),
         }
     }
 

@@ -17,7 +17,7 @@ use almanac_local::{Observation, PATIENCE, await_condition};
 /// The port is free when it is chosen and may be taken before Prometheus has it.
 const ATTEMPTS: usize = 3;
 
-/// A running Prometheus. When it is dropped, it ends, and its folder is deleted.
+/// A running Prometheus. When it is dropped, it ends, and its directory is deleted.
 pub struct Prometheus {
     process: Process,
     folder: RunFolder,

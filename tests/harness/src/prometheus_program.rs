@@ -1,5 +1,5 @@
-//! Where the Prometheus program comes from: the path, the cache folder, or the distribution's
-//! package, unpacked into the cache folder. It does not run it.
+//! Where the Prometheus program comes from: the path, the cache directory, or the distribution's
+//! package, unpacked into the cache directory. It does not run it.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -33,7 +33,7 @@ pub fn provide_prometheus() -> Result<PathBuf> {
     };
     fs::create_dir_all(&cache).with_context(|| format!("failed to create {}", cache.display()))?;
     let lock = File::create(cache.join("prometheus.lock"))?;
-    lock.lock().context("failed to lock the cache folder")?;
+    lock.lock().context("failed to lock the cache directory")?;
     if !program.is_file() {
         say("fetching Prometheus");
         unpack_package(&apt, &cache, &folder).context(

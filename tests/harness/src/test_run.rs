@@ -225,7 +225,7 @@ impl SharedTest {
         // A broken cluster must not keep a failed test from ending.
         let all = ListParams::default();
         let list = tokio::time::timeout(REPORT_WITHIN, events.list(&all));
-        let events = list.await.context("no answer in time")??.items;
+        let events = list.await.context("no response in time")??.items;
         let late = events.len().saturating_sub(LINES);
         Ok(events[late..]
             .iter()
@@ -264,7 +264,7 @@ impl SharedTest {
 }
 
 impl OwnTest {
-    /// A client with the rights of an administrator.
+    /// A client with administrator permissions.
     #[must_use]
     pub fn client(&self) -> Client {
         self.client.clone()
@@ -275,7 +275,7 @@ impl OwnTest {
         NodeSimulator::start(&self.client, specs).await
     }
 
-    /// Access as a service account, with its rights and no others.
+    /// Access as a service account, with its permissions and no others.
     pub async fn service_account(
         &self,
         namespace: &str,

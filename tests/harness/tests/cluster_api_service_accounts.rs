@@ -1,4 +1,4 @@
-//! Access as a service account: its rights, and no others.
+//! Access as a service account: its permissions, and no others.
 
 use almanac_harness::{
     FaultProxy, Observation, PATIENCE, SharedTest, TestResult, await_condition, client_for,
@@ -41,7 +41,7 @@ fn is_forbidden<T>(answer: kube::Result<T>) -> bool {
 fn a_service_account_has_exactly_the_permissions_of_its_role() -> TestResult {
     on_shared_cluster(async |test| {
         if test.service_account("pilot").await.is_ok() {
-            bail!("an account that is not there was let in");
+            bail!("an account that does not exist was authenticated");
         }
         create::<ServiceAccount>(test, json!({"metadata": {"name": "pilot"}})).await?;
         let access = test.service_account("pilot").await?;

@@ -64,9 +64,9 @@ impl Drop for Run {
     }
 }
 
-/// The processes that have the folder in their arguments: the components, and what watches them.
+/// The processes that have the directory in their arguments: the components, and what watches them.
 fn processes_in(folder: &Path) -> Result<Vec<String>> {
-    let folder = folder.to_str().context("a folder with a strange name")?;
+    let folder = folder.to_str().context("a directory with a strange name")?;
     let mut found = Vec::new();
     for entry in std::fs::read_dir("/proc")? {
         // A process that ends meanwhile has no arguments any more, and neither has a dead one.

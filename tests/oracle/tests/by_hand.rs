@@ -50,7 +50,7 @@ fn years_start_on_the_right_weekday() {
 }
 
 #[test]
-fn a_fixed_run_in_a_gap_happens_once_at_the_first_instant_after_it() {
+fn a_fixed_firing_in_a_gap_happens_once_at_the_first_instant_after_it() {
     // New York, 2026-03-08: 02:00 EST is 03:00 EDT, which is 07:00 UTC. Both runs fall in the gap.
     assert_eq!(
         seen(
@@ -64,7 +64,7 @@ fn a_fixed_run_in_a_gap_happens_once_at_the_first_instant_after_it() {
 }
 
 #[test]
-fn a_fixed_run_in_a_fold_happens_at_the_first_occurrence() {
+fn a_fixed_firing_in_a_fold_happens_at_the_first_occurrence() {
     // New York, 2026-11-01: 01:30 EDT is 05:30 UTC, 01:30 EST an hour later.
     assert_eq!(
         seen("America/New_York", "2026-11-01T00:00:00Z", "2026-11-02T00:00:00Z", "cron 30 1 * * *"),
@@ -73,7 +73,7 @@ fn a_fixed_run_in_a_fold_happens_at_the_first_occurrence() {
 }
 
 #[test]
-fn a_run_that_follows_the_clock_is_lost_in_a_gap_and_doubled_in_a_fold() {
+fn a_firing_that_follows_the_clock_is_lost_in_a_gap_and_doubled_in_a_fold() {
     let spring = ("2026-03-08T05:00:00Z", "2026-03-09T04:00:00Z");
     assert_eq!(
         seen("America/New_York", spring.0, spring.1, "cron */15 2 * * *"),
@@ -227,7 +227,7 @@ fn sunday_is_zero_and_seven_and_no_step_reaches_an_eighth_day() {
 }
 
 #[test]
-fn the_rarest_runs_are_found_across_2100() {
+fn the_rarest_firings_are_found_across_2100() {
     let line = Line::named("UTC").unwrap();
     // 2096 is the last leap year before 2104: 2100 is none.
     let leap = rule("cron 0 0 29 2 *");

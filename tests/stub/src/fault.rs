@@ -129,7 +129,7 @@ impl std::fmt::Debug for Fault {
             }
             Effect::LoseAnswer => "the answer is lost",
             Effect::Refuse => "the connection is cut",
-            Effect::Hang => "no answer",
+            Effect::Hang => "no response",
             Effect::Silence => "an answer that never ends",
             Effect::Meanwhile(_) => "something happens meanwhile",
         };

@@ -55,6 +55,6 @@ fn is_wanted(program: &str) -> bool {
 fn tools_folder() -> anyhow::Result<PathBuf> {
     let named = env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
     let cache = named.or_else(|| env::home_dir().map(|home| home.join(".cache")));
-    let cache = cache.context("failed to find a cache folder: set XDG_CACHE_HOME or HOME")?;
+    let cache = cache.context("failed to find a cache directory: set XDG_CACHE_HOME or HOME")?;
     Ok(cache.join("almanac/tools"))
 }

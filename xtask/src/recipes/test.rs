@@ -169,7 +169,7 @@ fn list(workspace: &Workspace, files: &[String], why: &str) -> anyhow::Result<us
     Ok(tests.len())
 }
 
-/// The file of an integration test and those of its modules: beside a `main.rs`, or in a folder of
+/// The file of an integration test and those of its modules: beside a `main.rs`, or in a directory of
 /// the file's own name.
 fn files_of(source: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let is_main = source.file_name().is_some_and(|name| name == "main.rs");

@@ -46,7 +46,7 @@ impl TimesOfDay {
         let midnight = first - first.rem_euclid(DAY);
         let (from, to) = (instant(first)?, instant(midnight + DAY)?);
         let last = firings.previous(instant(midnight + DAY - 1)?)?.as_second();
-        let within = firings.smallest_gap(from, to).map(|gap| gap.as_secs());
+        let within = firings.shortest_interval(from, to).map(|interval| interval.as_secs());
         Some(TimesOfDay { firings, midnight, span: last - first, within })
     }
 
@@ -179,7 +179,7 @@ mod tests {
         for zone in ZONES {
             for schedule in SCHEDULES {
                 let firings = firings(schedule, zone);
-                let expected = firings.smallest_gap(from, to);
+                let expected = firings.shortest_interval(from, to);
                 let found = closest_within(&firings, SignedDuration::MAX);
                 assert_eq!(found, expected, "{schedule} in {zone}");
             }
@@ -194,7 +194,7 @@ mod tests {
                 let whole = closest_within(&firings, SignedDuration::MAX);
                 for seconds in [60, 61, 300, 1_800, 3_600, 5_400, 7_200, 21_600, 82_800, 90_000] {
                     let limit = SignedDuration::from_secs(seconds);
-                    let expected = whole.filter(|gap| *gap <= limit);
+                    let expected = whole.filter(|interval| *interval <= limit);
                     let found = closest_within(&firings, limit);
                     assert_eq!(found, expected, "{schedule} in {zone} within {limit:#}");
                 }

@@ -35,18 +35,18 @@ pub(super) fn check_max_delay(
     let wanted = written.unwrap_or(USUAL_SECONDS);
     let limit = SignedDuration::from_secs(i64::from(wanted));
     let closest = firings.and_then(|firings| closest_within(firings, limit));
-    let Some(gap) = closest.and_then(|gap| u32::try_from(gap.as_secs()).ok()) else {
+    let Some(interval) = closest.and_then(|interval| u32::try_from(interval.as_secs()).ok()) else {
         return wanted;
     };
     if let Some(written) = rule.max_delay_seconds {
         let why = format!(
-            "must be smaller than {gap}, the shortest time between two firings of this rule"
+            "must be smaller than {interval}, the shortest time between two firings of this rule"
         );
         findings.push(
             Finding::invalid(Code::MaxDelay, &field, written, &why)
-                .with_fix(format!("write {} or less", gap - 1)),
+                .with_fix(format!("write {} or less", interval - 1)),
         );
         return wanted;
     }
-    gap - 1
+    interval - 1
 }

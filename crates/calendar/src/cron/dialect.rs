@@ -78,7 +78,7 @@ enum Loss {
     Years(String),
     /// A day of the month and a weekday.
     BothDays,
-    /// It happens once.
+    /// It fires once.
     Once,
     /// An interval that divides neither an hour nor a day.
     Uneven,

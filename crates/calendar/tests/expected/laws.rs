@@ -84,7 +84,7 @@ proptest! {
     }
 
     #[test]
-    fn the_run_before_the_next_one_is_no_later_than_now(firings in firings(), now in instant()) {
+    fn the_firing_before_the_next_one_is_no_later_than_now(firings in firings(), now in instant()) {
         let next = firings.next(now).unwrap();
         prop_assert!(next > now);
         prop_assert_eq!(firings.previous(next), Some(next));
@@ -93,7 +93,7 @@ proptest! {
     }
 
     #[test]
-    fn the_run_after_the_previous_one_is_later_than_now(firings in firings(), now in instant()) {
+    fn the_firing_after_the_previous_one_is_later_than_now(firings in firings(), now in instant()) {
         let previous = firings.previous(now).unwrap();
         prop_assert!(previous <= now);
         prop_assert_eq!(firings.next(previous - NANOSECOND), Some(previous));
@@ -113,11 +113,11 @@ proptest! {
     }
 
     #[test]
-    fn the_smallest_gap_matches_the_listed_runs(firings in firings(), from in instant()) {
+    fn the_shortest_interval_matches_the_listed_firings(firings in firings(), from in instant()) {
         let to = from + SignedDuration::from_hours(24 * 20);
         let listed: Vec<_> = firings.between(from, to).collect();
         let smallest = listed.windows(2).map(|pair| pair[0].duration_until(pair[1])).min();
-        prop_assert_eq!(firings.smallest_gap(from, to), smallest);
+        prop_assert_eq!(firings.shortest_interval(from, to), smallest);
     }
 
     #[test]
@@ -145,17 +145,17 @@ proptest! {
 }
 
 #[test]
-fn there_is_no_gap_between_fewer_than_two_runs() {
+fn there_is_no_interval_between_fewer_than_two_firings() {
     let yearly = cron("UTC", "0 0 1 1 *");
-    assert_eq!(yearly.smallest_gap(at("2026-01-01T00:00Z"), at("2027-01-01T00:00Z")), None);
+    assert_eq!(yearly.shortest_interval(at("2026-01-01T00:00Z"), at("2027-01-01T00:00Z")), None);
     assert_eq!(
-        yearly.smallest_gap(at("2026-01-01T00:00Z"), at("2030-01-01T00:00Z")),
+        yearly.shortest_interval(at("2026-01-01T00:00Z"), at("2030-01-01T00:00Z")),
         Some(SignedDuration::from_hours(365 * 24))
     );
-    // The clock change makes a shorter gap than the expression says: 01:30 EST, then 03:00 EDT.
+    // The clock change makes a shorter interval than the expression says: 01:30 EST, then 03:00 EDT.
     let twice = cron("America/New_York", "30 1,2 * * *");
     assert_eq!(
-        twice.smallest_gap(at("2026-03-01T00:00Z"), at("2026-04-01T00:00Z")),
+        twice.shortest_interval(at("2026-03-01T00:00Z"), at("2026-04-01T00:00Z")),
         Some(SignedDuration::from_mins(30))
     );
 }

@@ -235,7 +235,7 @@ impl Requests {
                 Err(anyhow!(cause_of(&error))).with_context(|| format!("failed to reach {server}"))
             }
             Err(Unanswered::TooLate) => {
-                Err(anyhow!("no answer within {} seconds", ANSWERED_WITHIN.as_secs()))
+                Err(anyhow!("no response within {} seconds", ANSWERED_WITHIN.as_secs()))
                     .with_context(|| format!("failed to reach {server}"))
             }
         }
@@ -263,5 +263,9 @@ fn cause_of(error: &kube::Error) -> String {
         last = cause;
     }
     let is_late = last.downcast_ref().map(io::Error::kind) == Some(io::ErrorKind::TimedOut);
-    if is_late || last.is::<Elapsed>() { "no answer in time".to_owned() } else { last.to_string() }
+    if is_late || last.is::<Elapsed>() {
+        "no response in time".to_owned()
+    } else {
+        last.to_string()
+    }
 }

@@ -78,7 +78,7 @@ async fn fetch_known(
     wanted: &[Identity],
     seen: &mut Seen,
 ) -> anyhow::Result<Vec<DynamicObject>> {
-    let right = format!("get {}", kind.resource_name());
+    let permission = format!("get {}", kind.resource_name());
     if wanted.len() > ONE_BY_ONE {
         match requests.list(kind).await? {
             Answer::Found(mut objects) => {
@@ -100,7 +100,7 @@ async fn fetch_known(
             Answer::Found(object) => found.push(object),
             Answer::Absent => {}
             Answer::Forbidden(_) => {
-                seen.unseen.insert(unseen(target, &right));
+                seen.unseen.insert(unseen(target, &permission));
             }
         }
     }
@@ -119,8 +119,8 @@ async fn fetch_scales(
         Answer::Found(kind) => kind,
         Answer::Absent => return Ok(()),
         Answer::Forbidden(_) => {
-            let right = format!("discover the kinds of {group}/{version}");
-            let missing = wanted.iter().map(|(target, _)| unseen(target, &right));
+            let permission = format!("discover the kinds of {group}/{version}");
+            let missing = wanted.iter().map(|(target, _)| unseen(target, &permission));
             seen.unseen.extend(missing);
             return Ok(());
         }
@@ -139,16 +139,16 @@ async fn fetch_scales(
             Answer::Forbidden(_) => {
                 let scale = format!("{}/scale", kind.resource.plural);
                 let group = if group.is_empty() { String::new() } else { format!(".{group}") };
-                let right = format!("get {scale}{group}");
-                seen.unseen.insert(unseen(target, &right));
+                let permission = format!("get {scale}{group}");
+                seen.unseen.insert(unseen(target, &permission));
             }
         }
     }
     Ok(())
 }
 
-fn unseen(target: &Identity, right: &str) -> String {
-    format!("{target} was not read: missing permission to {right}")
+fn unseen(target: &Identity, permission: &str) -> String {
+    format!("{target} was not read: missing permission to {permission}")
 }
 
 #[cfg(test)]

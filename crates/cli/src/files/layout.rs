@@ -1,9 +1,9 @@
-//! What somebody says about places: `almanac.toml`, and arguments.
+//! What the user says about places: `almanac.toml`, and arguments.
 //!
 //! ```toml
 //! [[place]]
 //! name = "prod"
-//! folders = ["clusters/prod", "apps/*/prod"]
+//! directories = ["clusters/prod", "apps/*/prod"]
 //! ```
 
 use std::fs;
@@ -27,7 +27,7 @@ struct Settings {
 #[serde(deny_unknown_fields)]
 struct PlaceSetting {
     name: String,
-    folders: Vec<String>,
+    directories: Vec<String>,
 }
 
 /// Reads the file in this folder or in the nearest around it, up to the root of the repository.
@@ -39,12 +39,12 @@ pub(super) fn read(here: &Path, asked: &[String]) -> anyhow::Result<Layout> {
     let text = fs::read_to_string(&path).with_context(cannot)?;
     let settings: Settings = toml::from_str(&text).with_context(cannot)?;
     let base = path.parent().unwrap_or(here);
-    for PlaceSetting { name, folders } in settings.place {
+    for PlaceSetting { name, directories } in settings.place {
         let place = || format!("{}: the place {name:?}", path.display());
         let found: Result<Vec<Vec<Folder>>, _> =
-            folders.iter().map(|pattern| matching(base, pattern)).collect();
+            directories.iter().map(|pattern| matching(base, pattern)).collect();
         let folders: Vec<Folder> = found.with_context(place)?.concat();
-        ensure!(!folders.is_empty(), "{}: none of its folders exists", place());
+        ensure!(!folders.is_empty(), "{}: none of its directories exists", place());
         layout.fixed.push(Place { name, folders });
     }
     Ok(layout)

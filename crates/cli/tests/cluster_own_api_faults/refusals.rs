@@ -57,7 +57,7 @@ const ADMISSION_POLICY: Kind = Kind { root: POLICIES, plural: "validatingadmissi
 const ADMISSION_BINDING: Kind =
     Kind { root: POLICIES, plural: "validatingadmissionpolicybindings" };
 
-/// Has the API server admit no scale of this many replicas, with the code of a missing right.
+/// Has the API server admit no scale of this many replicas, with the code of a missing permission.
 async fn admit_not(cluster: &Cluster, replicas: u32) -> TestResult {
     let rule = json!({
         "apiGroups": ["apps"], "apiVersions": ["v1"], "operations": ["UPDATE"],

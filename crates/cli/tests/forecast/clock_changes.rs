@@ -7,8 +7,8 @@ use serde_json::Value;
 use crate::running::{almanac, folder_with, json, text};
 
 const SHOP: &str = include_str!("../../../../docs/half-past-two.yaml");
-const NIGHT: &str = "the run at 02:30 happens at 03:00";
-const RHYTHM: &str = "3 runs are skipped";
+const NIGHT: &str = "the firing at 02:30 is moved to 03:00";
+const RHYTHM: &str = "3 firings are skipped";
 
 /// What a command prints for the days around the change, in one of its forms.
 fn told(folder: &Path, command: &[&str], further: &[&str]) -> String {

@@ -115,8 +115,8 @@ fn two_autoscalers_of_one_workload_are_a_warning_only_within_one_cluster() {
 
 #[test]
 fn the_configuration_file_says_which_folders_are_places() {
-    let settings = "[[place]]\nname = \"prod\"\nfolders = [\"apps/*/prod\"]\n\
-                    [[place]]\nname = \"test\"\nfolders = [\"apps/*/test\"]\n";
+    let settings = "[[place]]\nname = \"prod\"\ndirectories = [\"apps/*/prod\"]\n\
+                    [[place]]\nname = \"test\"\ndirectories = [\"apps/*/test\"]\n";
     let repository = Repository::new("settings")
         .file("apps/shop/prod/hours.yaml", policy("shop", "shop", 40))
         .file("apps/shop/test/hours.yaml", policy("shop", "shop", 4))
@@ -134,11 +134,11 @@ fn the_configuration_file_says_which_folders_are_places() {
     let repository =
         repository.file("almanac.toml", "[[place]]\nname = \"prod\"\nfolder = \"a\"\n");
     repository.run(&["validate"]).assert_says(2, &["almanac.toml", "unknown field `folder`"]);
-    let repository =
-        repository.file("almanac.toml", "[[place]]\nname = \"prod\"\nfolders = [\"nowhere\"]\n");
+    let repository = repository
+        .file("almanac.toml", "[[place]]\nname = \"prod\"\ndirectories = [\"nowhere\"]\n");
     repository
         .run(&["validate"])
-        .assert_says(2, &["the place \"prod\": none of its folders exists"]);
+        .assert_says(2, &["the place \"prod\": none of its directories exists"]);
 }
 
 #[test]

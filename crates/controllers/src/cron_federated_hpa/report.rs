@@ -97,7 +97,7 @@ fn missed(
     let target = target(of);
     if count == 1 {
         return format!(
-            "rule {rule}, scheduled for {last}, was missed by {late:#}; {target} was not changed"
+            "rule {rule} missed its firing of {last} by {late:#}; {target} was not changed"
         );
     }
     let at_least = if count < MAX_COUNTED { "" } else { "at least " };
@@ -186,7 +186,7 @@ mod tests {
         let missed = |count, first| Recorded::Missed { rule: "a".into(), count, first, last, late };
         assert_eq!(
             line(&missed(1, last)),
-            "Warning RuleMissed: rule a, scheduled for 2026-11-20T09:00:00Z, was missed by 6m 26s; \
+            "Warning RuleMissed: rule a missed its firing of 2026-11-20T09:00:00Z by 6m 26s; \
              its target was not changed"
         );
         assert_eq!(

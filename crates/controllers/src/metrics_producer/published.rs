@@ -1,6 +1,6 @@
 //! The numbers of all schedules, evaluated at the time of the scrape.
 //!
-//! Only the leader exports them: the same series from two replicas would count twice. While everything is
+//! Only the leader publishes them: the same series from two replicas would count twice. While everything is
 //! stopped, or schedules are left to their upstream controller, there are none.
 
 use almanac_engine::{Family, Identity, scheduled_capacity};

@@ -11,7 +11,7 @@ use kube::discovery;
 
 use super::TargetError;
 use super::followed::Following;
-use super::lanes::Slot;
+use super::lanes::RequestPermit;
 
 /// What discovery says of a kind.
 pub(super) struct Resolved {
@@ -52,12 +52,12 @@ impl Kind {
 /// How long a response is awaited; others of the kind wait for it, too.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Discovers a kind that can be scaled, in the version its user has written. Needs a slot in the
+/// Discovers a kind that can be scaled, in the version its user has written. Needs a permit in the
 /// kind's lane.
 pub(super) async fn resolve(
     client: &Client,
     reference: &TargetReference,
-    slot: &Slot<'_>,
+    permit: &RequestPermit<'_>,
 ) -> Result<Resolved, TargetError> {
     let TargetReference { target, api_version } = reference;
     let identity = target.identity();
@@ -67,7 +67,7 @@ pub(super) async fn resolve(
     let api = group_version.api_version();
     let asked = discovery::pinned_group(client, &group_version);
     let answer = tokio::time::timeout(REQUEST_TIMEOUT, asked).await;
-    slot.note(answer.is_ok());
+    permit.note(answer.is_ok());
     let group = match answer {
         Ok(Ok(group)) => group,
         Ok(Err(kube::Error::Api(status))) if status.code == 404 => return Err(unknown()),
@@ -81,7 +81,7 @@ pub(super) async fn resolve(
         Err(_) => {
             let seconds = REQUEST_TIMEOUT.as_secs();
             return Err(TargetError::Transient(format!(
-                "failed to discover {api}: no answer within {seconds} s"
+                "failed to discover {api}: no response within {seconds} s"
             )));
         }
     };

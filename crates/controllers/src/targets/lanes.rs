@@ -1,7 +1,7 @@
 //! A lane for each target kind: a kind that does not respond delays only its own targets.
 //!
-//! A turn that has to call the API server takes one of the few slots in the kind's lane. While the kind
-//! responds, turns wait for a slot. If the lane makes no progress for a moment, the turn gives up, makes
+//! A turn that has to call the API server takes one of the few permits of the kind's lane. While the kind
+//! responds, turns wait for a permit. If the lane makes no progress for a moment, the turn gives up, makes
 //! room for others, and retries as after any failure. After a request has timed out, the lane admits one
 //! at a time until there is a response again.
 
@@ -70,31 +70,31 @@ impl Lanes {
 }
 
 impl KindLanes {
-    /// Waits for a slot to discover the kind.
-    pub(super) async fn discover(&self) -> Result<Slot<'_>, TargetError> {
+    /// Waits for a permit to discover the kind.
+    pub(super) async fn discover(&self) -> Result<RequestPermit<'_>, TargetError> {
         self.enter(&self.discovery).await
     }
 
-    /// Waits for a slot to read an object of the kind.
-    pub(super) async fn read(&self) -> Result<Slot<'_>, TargetError> {
+    /// Waits for a permit to read an object of the kind.
+    pub(super) async fn read(&self) -> Result<RequestPermit<'_>, TargetError> {
         self.enter(&self.reads).await
     }
 
-    async fn enter<'a>(&'a self, lane: &'a Lane) -> Result<Slot<'a>, TargetError> {
+    async fn enter<'a>(&'a self, lane: &'a Lane) -> Result<RequestPermit<'a>, TargetError> {
         let own = lane.enter().await?;
         let all = self.all.enter().await?;
-        Ok(Slot { own, _all: all })
+        Ok(RequestPermit { own, _all: all })
     }
 }
 
-/// A slot in the lane of a kind, and one among all requests. It is kept until the response is known
+/// A permit of the lane of a kind, and one of all requests. It is kept until the response is known
 /// to all, so that the request is not repeated.
-pub(super) struct Slot<'a> {
-    own: Place<'a>,
-    _all: Place<'a>,
+pub(super) struct RequestPermit<'a> {
+    own: LanePermit<'a>,
+    _all: LanePermit<'a>,
 }
 
-impl Slot<'_> {
+impl RequestPermit<'_> {
     /// Notes whether there was a response, whatever it was, or a timeout.
     pub(super) fn note(&self, was_answered: bool) {
         if was_answered {
@@ -105,30 +105,30 @@ impl Slot<'_> {
     }
 }
 
-/// The slots, while there are responses.
+/// The permits, while there are responses.
 struct Lane {
     /// Whose lane it is, for messages.
     name: String,
     at_once: usize,
-    slots: Arc<Semaphore>,
+    permits: Arc<Semaphore>,
     state: Mutex<State>,
 }
 
 struct State {
-    /// When a slot was last released, or an empty lane was entered.
+    /// When a permit was last released, or an empty lane was entered.
     moved_at: Instant,
     /// The last request timed out.
     is_hanging: bool,
     told_at: Option<Instant>,
 }
 
-/// A place in a lane. Leaving it counts as progress.
-struct Place<'a> {
+/// A permit of a lane. Releasing it counts as progress.
+struct LanePermit<'a> {
     lane: &'a Lane,
     _permit: OwnedSemaphorePermit,
 }
 
-impl Drop for Place<'_> {
+impl Drop for LanePermit<'_> {
     fn drop(&mut self) {
         let mut state = self.lane.lock();
         if !state.is_hanging {
@@ -140,16 +140,16 @@ impl Drop for Place<'_> {
 impl Lane {
     fn new(name: String, at_once: usize) -> Self {
         let state = State { moved_at: Instant::now(), is_hanging: false, told_at: None };
-        Self { name, at_once, slots: Arc::new(Semaphore::new(at_once)), state: Mutex::new(state) }
+        Self { name, at_once, permits: Arc::new(Semaphore::new(at_once)), state: Mutex::new(state) }
     }
 
-    async fn enter(&self) -> Result<Place<'_>, TargetError> {
-        let entering = Arc::clone(&self.slots).acquire_owned();
+    async fn enter(&self) -> Result<LanePermit<'_>, TargetError> {
+        let entering = Arc::clone(&self.permits).acquire_owned();
         tokio::pin!(entering);
         loop {
             let gives_up_at = {
                 let mut state = self.lock();
-                if self.slots.available_permits() == self.at_once {
+                if self.permits.available_permits() == self.at_once {
                     state.moved_at = Instant::now();
                 } else if state.is_hanging {
                     return Err(self.too_slow());
@@ -157,7 +157,7 @@ impl Lane {
                 state.moved_at + STALL_TIMEOUT
             };
             match tokio::time::timeout_at(gives_up_at, &mut entering).await {
-                Ok(Ok(permit)) => return Ok(Place { lane: self, _permit: permit }),
+                Ok(Ok(permit)) => return Ok(LanePermit { lane: self, _permit: permit }),
                 Err(_) if self.lock().moved_at + STALL_TIMEOUT > Instant::now() => {}
                 // The semaphore is never closed, so this means too slow, too.
                 Ok(Err(_)) | Err(_) => return Err(self.too_slow()),
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_stuck_lane_admits_one_probe_until_it_is_answered() {
+    async fn a_stuck_lane_admits_one_probe_until_there_is_a_response() {
         let lanes = lanes();
         let first = lanes.read().await.expect("there is room");
         first.note(false);

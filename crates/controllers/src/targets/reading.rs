@@ -23,10 +23,10 @@ impl Targets {
     pub(super) async fn ask(&self, kind: &FoundKind, target: &Target) -> Result<(), TargetError> {
         let identity = target.identity();
         let lanes = self.lanes.of(identity);
-        let slot = lanes.read().await?;
+        let permit = lanes.read().await?;
         let before = self.version_of(identity);
         let answer = tokio::time::timeout(REQUEST_TIMEOUT, self.get(kind, target)).await;
-        slot.note(answer.is_ok());
+        permit.note(answer.is_ok());
         let object = match answer {
             Ok(Ok(object)) => object,
             Ok(Err(kube::Error::Api(status))) => {
@@ -52,7 +52,7 @@ impl Targets {
             Ok(Err(error)) => return Err(TargetError::Transient(summarize(&error))),
             Err(_) => {
                 let seconds = REQUEST_TIMEOUT.as_secs();
-                return Err(TargetError::Transient(format!("no answer within {seconds} s")));
+                return Err(TargetError::Transient(format!("no response within {seconds} s")));
             }
         };
         let version = object["metadata"]["resourceVersion"].as_str().unwrap_or_default();

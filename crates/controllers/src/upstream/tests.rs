@@ -180,7 +180,7 @@ async fn without_permission_to_check_everything_is_carried_out() {
     assert_eq!(looking.running(), []);
     looking.stub.mend();
     sleep(ONE_CHECK).await;
-    assert_eq!(looking.running(), [Family::CronScaling], "the right was granted");
+    assert_eq!(looking.running(), [Family::CronScaling], "the permission was granted");
 }
 
 #[tokio::test(start_paused = true)]

@@ -233,7 +233,7 @@ fn what_became(input: &Input<'_>, reason: Reason<Cause>, execution: &Execution) 
     let undone = memory.and_then(|memory| memory.undone.as_deref());
     let is_so = |it: &&Undone| it.scheduled == execution.scheduled() && !it.is_over;
     if let Some(undone) = undone.filter(is_so) {
-        let message = format!("{}; {}", explained.message, undone.said);
+        let message = format!("{}; {}", explained.message, undone.message);
         return RuleExplanation { message, ..explained };
     }
     // A status describes any result of a firing in words.

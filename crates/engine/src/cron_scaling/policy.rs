@@ -45,8 +45,8 @@ pub struct CronRule {
     pub suspended: bool,
     /// What a firing sets. Fits the object's [`Target`].
     pub desired: DesiredScale,
-    /// How late, in seconds, a missed firing may still be carried out. Smaller than the smallest
-    /// gap between two firings.
+    /// How late, in seconds, a missed firing may still be carried out. Smaller than the
+    /// shortest interval between two firings.
     pub max_delay_seconds: u32,
     /// How many successful executions the status keeps: 1 to 32.
     pub successful_history_limit: u8,

@@ -34,7 +34,7 @@ pub struct Undone {
     /// What was replaced.
     pub field: Field,
     /// What was done to it: `another writer has set replicas to 2 since`.
-    pub said: Arc<str>,
+    pub message: Arc<str>,
     /// Whether the value is back to what the rule set, or was set by another rule since. It has been
     /// reported and is not reported again.
     pub is_over: bool,
@@ -43,12 +43,12 @@ pub struct Undone {
 impl Undone {
     /// An undone firing, read from the message in a status.
     #[must_use]
-    pub fn parse(scheduled: Timestamp, said: &str) -> Option<Undone> {
-        let rest = said.strip_prefix(ANOTHER_WRITER)?.trim_start();
+    pub fn parse(scheduled: Timestamp, message: &str) -> Option<Undone> {
+        let rest = message.strip_prefix(ANOTHER_WRITER)?.trim_start();
         let field = Field::ALL.into_iter().find(|field| {
             rest.strip_prefix(&*field.to_string()).is_some_and(|rest| rest.starts_with(' '))
         })?;
-        Some(Undone { scheduled, field, said: said.into(), is_over: false })
+        Some(Undone { scheduled, field, message: message.into(), is_over: false })
     }
 }
 
@@ -109,8 +109,8 @@ pub(crate) fn detect_undone(
             let rule = Arc::clone(&rule.name);
             recorded.push(Recorded::Undone { rule, scheduled, field, set, found });
         }
-        let said = Arc::from(format!("{ANOTHER_WRITER} {field} to {found} since"));
-        rule.undone = Some(Box::new(Undone { scheduled, field, said, is_over: false }));
+        let message = Arc::from(format!("{ANOTHER_WRITER} {field} to {found} since"));
+        rule.undone = Some(Box::new(Undone { scheduled, field, message, is_over: false }));
     }
     recorded
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use kube::config::{AuthInfo, Cluster, Kubeconfig};
 
 /// Where a pod finds the CA of its API server.
-pub(super) const AUTHORITY_OF_A_POD: &str = "/var/run/secrets/kubernetes.io/serviceaccount/ca.crt";
+pub(super) const POD_CA_FILE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/ca.crt";
 
 /// CAs are rotated with days to spare.
 const LOOKS_EVERY: Duration = Duration::from_secs(5);

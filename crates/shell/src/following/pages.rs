@@ -18,7 +18,7 @@ use serde_json::value::RawValue;
 const OBJECTS: u32 = 250;
 /// Several kinds may be read at a time.
 const LONGEST_ANSWER: u64 = 2 << 20;
-/// An answer that is too long for that many objects is asked for again with a part of them.
+/// A response that is too long for that many objects is asked for again with a part of them.
 const PART: u32 = 4;
 
 /// All objects of a kind, page by page.

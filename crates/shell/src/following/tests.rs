@@ -240,7 +240,7 @@ async fn a_kind_that_cannot_be_watched_is_relisted_with_backoff() {
     stub.inject(Fault::hang().matching(ReceivedRequest::is_watch).always());
     let following = Following::begin(&stub);
     let noted = following.after(300).await;
-    assert_eq!(noted[3], "failed: no answer within 10 s", "{noted:?}");
+    assert_eq!(noted[3], "failed: no response within 10 s", "{noted:?}");
     let listings = noted.iter().filter(|it| *it == "complete").count();
     assert!((6..=16).contains(&listings), "{listings}");
     assert!(!following.is_old());
@@ -277,7 +277,7 @@ async fn an_unanswered_list_is_reported_and_retried() {
     stub.inject(Fault::hang().matching(is_list).times(3));
     let mut noted = Following::begin(&stub).after(240).await;
     let told = noted.split_off(3);
-    assert_eq!(noted, ["failed: no answer within 30 s"; 3]);
+    assert_eq!(noted, ["failed: no response within 30 s"; 3]);
     assert_eq!(told, ["begin", "present a", "complete"]);
 }
 

@@ -161,7 +161,7 @@ impl Candidate {
                     self.report_failure(&summarize(&error));
                     pause += failures.next_pause();
                 }
-                Err(_) => self.report_failure("no answer in time"),
+                Err(_) => self.report_failure("no response in time"),
             }
             tokio::select! {
                 () = tokio::time::sleep(pause) => {}
@@ -263,7 +263,7 @@ impl Candidate {
             Ok(Err(error)) => {
                 tracing::warn!(error = %summarize(&error), "failed to renew the lease");
             }
-            Err(_) => tracing::warn!("failed to renew the lease: no answer in time"),
+            Err(_) => tracing::warn!("failed to renew the lease: no response in time"),
         }
         Ok(Renewal::Later)
     }
@@ -287,7 +287,7 @@ impl Candidate {
             Ok(Err(error)) => {
                 tracing::warn!(error = %summarize(&error), "failed to read the lease");
             }
-            Err(_) => tracing::warn!("failed to read the lease: no answer in time"),
+            Err(_) => tracing::warn!("failed to read the lease: no response in time"),
         }
         Ok(Renewal::Later)
     }
@@ -319,7 +319,7 @@ impl Candidate {
             Ok(Err(error)) => {
                 tracing::warn!(error = %summarize(&error), "failed to release the lease");
             }
-            Err(_) => tracing::warn!("failed to release the lease: no answer in time"),
+            Err(_) => tracing::warn!("failed to release the lease: no response in time"),
         }
     }
 }

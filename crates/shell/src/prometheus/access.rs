@@ -17,7 +17,7 @@ use super::{PrometheusAddress, PrometheusOptions};
 use crate::client::USER_AGENT_VALUE;
 use crate::writer::summarize;
 
-/// A token is replaced with minutes to spare, authorities with days.
+/// A token is replaced with minutes to spare, a CA with days.
 pub(super) const CHECK_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Waiting longer for a connection does not help; another attempt does.
@@ -43,7 +43,7 @@ pub enum PrometheusError {
         /// Which file.
         file: String,
     },
-    /// The authorities are of no use where nothing is encrypted.
+    /// A CA has no effect if the connection is not encrypted.
     #[error("failed to use a CA with {address}, which is not encrypted: write https://")]
     NotEncrypted {
         /// The address.
@@ -77,13 +77,13 @@ struct Opened {
 #[derive(PartialEq, Eq)]
 struct Files {
     token: Option<HeaderValue>,
-    authority: Option<Vec<u8>>,
+    ca: Option<Vec<u8>>,
 }
 
 impl Access {
     pub(super) fn open(options: PrometheusOptions) -> Result<Self, PrometheusError> {
-        let PrometheusOptions { address, token_file, authority_file } = &options;
-        if authority_file.is_some() && !address.is_encrypted() {
+        let PrometheusOptions { address, token_file, ca_file } = &options;
+        if ca_file.is_some() && !address.is_encrypted() {
             return Err(PrometheusError::NotEncrypted { address: address.to_string() });
         }
         if token_file.is_some() && !address.is_encrypted() {
@@ -131,8 +131,8 @@ impl Opened {
 impl Files {
     fn read(options: &PrometheusOptions) -> Result<Self, PrometheusError> {
         let token = options.token_file.as_deref().map(token).transpose()?;
-        let authority = options.authority_file.as_deref().map(|file| read("CA", file));
-        Ok(Self { token, authority: authority.transpose()? })
+        let ca = options.ca_file.as_deref().map(|file| read("CA", file));
+        Ok(Self { token, ca: ca.transpose()? })
     }
 }
 
@@ -162,13 +162,12 @@ fn client(options: &PrometheusOptions, files: &Files) -> Result<Client, Promethe
     config.headers.push((USER_AGENT, HeaderValue::from_static(USER_AGENT_VALUE)));
     let token = files.token.iter().cloned().map(|token| (AUTHORIZATION, token));
     config.headers.extend(token);
-    let uses_authorities_of_the_machine =
-        address.is_encrypted() && options.authority_file.is_none();
-    if !uses_authorities_of_the_machine {
+    let uses_system_cas = address.is_encrypted() && options.ca_file.is_none();
+    if !uses_system_cas {
         // Those of the machine would be read even where they are not needed, and may not be there.
         config.root_cert = Some(Vec::new());
     }
-    config.root_cert_file.clone_from(&options.authority_file);
+    config.root_cert_file.clone_from(&options.ca_file);
     Client::try_from(config).map_err(|error| {
         let (address, cause) = (address.to_string(), summarize(&error));
         PrometheusError::Unusable { address, cause }

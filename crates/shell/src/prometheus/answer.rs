@@ -1,4 +1,4 @@
-//! From an answer of the HTTP API to the one number in it, or to what is wrong with it.
+//! From a response of the HTTP API to the one number in it, or to what is wrong with it.
 
 use std::borrow::Cow;
 
@@ -18,7 +18,7 @@ pub(super) struct Answer {
     pub(super) body: Bytes,
 }
 
-/// What every answer of the API says.
+/// What every response of the API says.
 #[derive(Deserialize)]
 struct Said<'a> {
     #[serde(borrow)]

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 pub enum QueryProblem {
     /// Nothing was sent, because too many queries were in flight.
     #[error(
-        "waited {seconds} s for other queries to end: Prometheus answers too slowly for so many autoscalers"
+        "waited {seconds} s for other queries to end: Prometheus responds too slowly for this many autoscalers"
     )]
     Busy {
         /// How long it was waited for.
@@ -18,9 +18,9 @@ pub enum QueryProblem {
         "failed to reach Prometheus: {0}; check --prometheus-uri, and whether Prometheus is running"
     )]
     Unreachable(String),
-    /// The answer did not come in time.
+    /// The response did not come in time.
     #[error(
-        "Prometheus did not answer within {seconds} s; check whether it is overloaded, or record the \
+        "Prometheus did not respond within {seconds} s; check whether it is overloaded, or record the \
          query with a recording rule"
     )]
     TimedOut {
@@ -30,7 +30,7 @@ pub enum QueryProblem {
     /// The token is missing, wrong or too weak.
     #[error("Prometheus answered {status}; {}", advice_on_token(*.has_token))]
     Unauthorized {
-        /// The status of the answer.
+        /// The status of the response.
         status: String,
         /// Whether a token was sent.
         has_token: bool,
@@ -38,7 +38,7 @@ pub enum QueryProblem {
     /// Somebody points elsewhere.
     #[error("Prometheus answered {status}{}, which is not followed; set --prometheus-uri to where it leads", pointing(.to.as_deref()))]
     Redirected {
-        /// The status of the answer.
+        /// The status of the response.
         status: String,
         /// Where it points.
         to: Option<String>,
@@ -46,7 +46,7 @@ pub enum QueryProblem {
     /// Something failed that is not explained the way Prometheus does it.
     #[error("Prometheus answered {status}{}; {}", quoted(.text), advice_on_status(*.is_server_error))]
     HttpStatus {
-        /// The status of the answer.
+        /// The status of the response.
         status: String,
         /// Whether whoever answered blames itself.
         is_server_error: bool,
@@ -64,16 +64,16 @@ pub enum QueryProblem {
         /// Its explanation.
         text: String,
     },
-    /// The answer is too large to be one number.
+    /// The response is too large to be one number.
     #[error(
-        "the answer is larger than 1 MB; the query has to yield one sample: aggregate it, as with sum(…) or max(…)"
+        "the response is larger than 1 MB; the query has to yield one sample: aggregate it, as with sum(…) or max(…)"
     )]
     TooLarge,
-    /// The connection was lost before the end of the answer.
-    #[error("the connection was lost in the middle of the answer")]
+    /// The connection was lost before the end of the response.
+    #[error("the connection was lost in the middle of the response")]
     CutOff,
     /// The responder is not Prometheus.
-    #[error("the answer is not from the API of Prometheus{}; {CHECK_PATH}", quoted(.text))]
+    #[error("the response is not from the Prometheus API{}; {CHECK_PATH}", quoted(.text))]
     NotPrometheus {
         /// The beginning of what was answered.
         text: String,
@@ -174,7 +174,7 @@ fn advice_on_value(value: &str) -> &'static str {
     }
 }
 
-/// What a client that got no answer says, in one line.
+/// What a client that got no response says, in one line.
 pub(super) fn unreachable(error: &(dyn std::error::Error + 'static)) -> QueryProblem {
     let mut deepest = error;
     while let Some(source) = deepest.source() {

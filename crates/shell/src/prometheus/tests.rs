@@ -14,7 +14,7 @@ use server::{After, Server, ok, vector};
 
 fn options(url: &str) -> PrometheusOptions {
     let address = url.parse().expect("it is an address");
-    PrometheusOptions { address, token_file: None, authority_file: None }
+    PrometheusOptions { address, token_file: None, ca_file: None }
 }
 
 fn at(url: &str) -> Prometheus {
@@ -144,7 +144,7 @@ async fn an_answer_that_is_not_from_prometheus_is_quoted() {
     let deep_result = format!(r#"[{{"metric":{deep},"value":[1,{deep}]}}]"#);
     let cases = [
         (ok(page), "not_prometheus", "\"<!DOCTYPE html> <title>Sign in</title>\""),
-        (ok(""), "not_prometheus", "not from the API of Prometheus; check"),
+        (ok(""), "not_prometheus", "not from the Prometheus API; check"),
         (ok("{}"), "not_prometheus", "\"{}\""),
         (ok(r#"{"status":"success"}"#), "not_prometheus", "success"),
         (ok(r#"{"status":"error"}"#), "not_prometheus", "error"),

@@ -81,7 +81,7 @@ async fn ask_api_server(
     let body = body.collect().await.context("the program did not finish its request")?.to_bytes();
     let request = Request::from_parts(head, Body::from(body));
     let response = service.api_server.send(request).await;
-    let response = response.context("the API server gave no answer")?;
+    let response = response.context("the API server gave no response")?;
     let code = response.status().as_u16();
     service.log.amend(number, |recorded| recorded.api_server_status = Some(code));
     Ok(response)

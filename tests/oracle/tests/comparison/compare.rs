@@ -51,9 +51,9 @@ fn compare_firings(truth: &Truth<'_>, firings: &[i64], subject: &dyn Fires) -> R
     same_list("between", &expected, &subject.between(instant(from), instant(to)))?;
     let smallest = firings.windows(2).map(|pair| pair[1] - pair[0]).min();
     same(
-        "smallest_gap over the year",
+        "shortest_interval over the year",
         &smallest.map(SignedDuration::from_secs),
-        &subject.smallest_gap(instant(from), instant(to)),
+        &subject.shortest_interval(instant(from), instant(to)),
     )?;
 
     // Looked for only when the year has no answer, and then once.

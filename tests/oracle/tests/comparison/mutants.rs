@@ -81,7 +81,7 @@ enum Fault {
     PreviousExcludesNow,
     ListExcludesItsStart,
     ListIncludesItsEnd,
-    SmallestGapOfTheFirstTwo,
+    ShortestIntervalOfTheFirstTwo,
     NextIsNeverFar,
     PreviousIsNeverFar,
     StateIsLateByANanosecond,
@@ -114,13 +114,13 @@ impl Fires for FaultyFirings {
         }
     }
 
-    fn smallest_gap(&self, from: Timestamp, to: Timestamp) -> Option<SignedDuration> {
+    fn shortest_interval(&self, from: Timestamp, to: Timestamp) -> Option<SignedDuration> {
         match self.1 {
-            Fault::SmallestGapOfTheFirstTwo => {
+            Fault::ShortestIntervalOfTheFirstTwo => {
                 let first = self.0.next(from)?;
                 Some(first.duration_until(self.0.next(first)?))
             }
-            _ => self.0.smallest_gap(from, to),
+            _ => self.0.shortest_interval(from, to),
         }
     }
 }
@@ -182,7 +182,7 @@ fn every_fault_of_firings_is_caught() {
         Fault::PreviousExcludesNow,
         Fault::ListExcludesItsStart,
         Fault::ListIncludesItsEnd,
-        Fault::SmallestGapOfTheFirstTwo,
+        Fault::ShortestIntervalOfTheFirstTwo,
     ] {
         assert_fault_caught(line, fault);
     }

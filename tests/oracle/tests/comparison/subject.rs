@@ -11,7 +11,7 @@ pub(crate) trait Fires {
     fn next(&self, now: Timestamp) -> Option<Timestamp>;
     fn previous(&self, now: Timestamp) -> Option<Timestamp>;
     fn between(&self, from: Timestamp, to: Timestamp) -> Vec<Timestamp>;
-    fn smallest_gap(&self, from: Timestamp, to: Timestamp) -> Option<SignedDuration>;
+    fn shortest_interval(&self, from: Timestamp, to: Timestamp) -> Option<SignedDuration>;
 }
 
 /// A change of state: when, and whether it opens.
@@ -75,8 +75,8 @@ impl Fires for Firings {
         Firings::between(self, from, to).collect()
     }
 
-    fn smallest_gap(&self, from: Timestamp, to: Timestamp) -> Option<SignedDuration> {
-        Firings::smallest_gap(self, from, to)
+    fn shortest_interval(&self, from: Timestamp, to: Timestamp) -> Option<SignedDuration> {
+        Firings::shortest_interval(self, from, to)
     }
 }
 

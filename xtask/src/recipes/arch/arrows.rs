@@ -79,7 +79,7 @@ mod tests {
     /// A dependency's name and kind.
     type Arrow = (&'static str, Option<&'static str>);
 
-    /// A workspace of packages: folder, name, dependencies.
+    /// A workspace of packages: directory, name, dependencies.
     fn workspace(members: &[(&str, &str, &[Arrow])]) -> Workspace {
         let packages: Vec<_> = members
             .iter()

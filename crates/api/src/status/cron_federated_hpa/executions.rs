@@ -80,7 +80,7 @@ pub(super) fn write_successes(
 ) -> Vec<SuccessfulExecution> {
     let undone = |execution: &Execution| {
         let undone = undone.filter(|it| it.scheduled == execution.scheduled());
-        undone.map(|it| it.said.to_string())
+        undone.map(|it| it.message.to_string())
     };
     let write = |execution: &Execution| {
         let Ending::Done(applied) = execution.ending else { return None };

@@ -117,7 +117,7 @@ fn a_change_without_a_known_other_writer_is_not_undone() {
     let mut scaling = start();
     scaling.turn_with(monday("09:04"), |world, action| {
         world.apply(action);
-        Outcome::Unknown("no answer within 10 s".into())
+        Outcome::Unknown("no response within 10 s".into())
     });
     assert!(noticed_of(&mut scaling, &[], monday("09:04:10")).is_empty());
 
@@ -148,7 +148,7 @@ fn the_replaced_one_of_two_bounds_is_named() {
     scaling.set_bounds(Some(2), Some(9));
     assert!(noticed(&mut scaling, monday("09:03:25")).is_empty());
     let undone = scaling.rule_memory("r").undone.as_ref().expect("the lower bound is another");
-    assert_eq!(&*undone.said, "another writer has set minReplicas to 2 since");
+    assert_eq!(&*undone.message, "another writer has set minReplicas to 2 since");
 }
 
 #[test]

@@ -50,7 +50,7 @@ fn the_last_known_state_of_an_unreachable_target_does_not_count() {
 fn another_unreachable_object_changes_nothing() {
     let mut scaling = out_of_sight();
     let other = crate::support::cron::workload("other").identity().clone();
-    scaling.reach = Reach::without(other, Unreachable::Unknown("no answer".into()));
+    scaling.reach = Reach::without(other, Unreachable::Unknown("no response".into()));
     assert!(scaling.turn(monday("09:03")));
 }
 

@@ -342,7 +342,7 @@ async fn the_obstacle_to_acquiring_the_lease_is_reported_until_it_is_gone() {
     assert!((4..=15).contains(&asked), "with pauses that grow: {asked}");
     stub.mend();
     stub.inject(Fault::hang().always());
-    assert_eq!(awaited_after(60).await.as_deref(), Some("the lease: no answer in time"));
+    assert_eq!(awaited_after(60).await.as_deref(), Some("the lease: no response in time"));
     stub.mend();
     assert_eq!(awaited_after(60).await, None);
 }

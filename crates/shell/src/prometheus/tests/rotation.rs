@@ -1,4 +1,4 @@
-//! Tokens and authorities in files that are replaced.
+//! Tokens and CA certificates in files that are replaced.
 
 use std::fs;
 use std::path::Path;
@@ -13,13 +13,13 @@ use super::server::{After, Server, vector};
 use super::*;
 use crate::prometheus::access::CHECK_INTERVAL;
 
-/// An authority that signs for this machine.
-struct Authority {
+/// A CA that signs certificates for this machine.
+struct Ca {
     pem: String,
     issuer: Issuer<'static, KeyPair>,
 }
 
-impl Authority {
+impl Ca {
     fn new() -> Self {
         let mut params = CertificateParams::default();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -28,7 +28,7 @@ impl Authority {
         Self { pem, issuer: Issuer::new(params, key) }
     }
 
-    /// A server that answers with one sample, and with a certificate of this authority.
+    /// A server that answers with one sample, and with a certificate from this CA.
     async fn serving(&self) -> Server {
         let params = CertificateParams::new(["127.0.0.1".to_owned()]).expect("a name");
         let key = KeyPair::generate().expect("a key");
@@ -84,12 +84,12 @@ async fn a_rotated_token_is_used_and_an_unreadable_one_is_ignored() {
 
 #[tokio::test(start_paused = true)]
 async fn a_rotated_ca_is_trusted_and_the_old_one_is_not() {
-    let (folder, old, new) = (folder(), Authority::new(), Authority::new());
+    let (folder, old, new) = (folder(), Ca::new(), Ca::new());
     let file = folder.path().join("ca.crt");
     write(&file, &old.pem);
     let server = old.serving().await;
     let url = encrypted(&server);
-    let options = PrometheusOptions { authority_file: Some(file.clone()), ..options(&url) };
+    let options = PrometheusOptions { ca_file: Some(file.clone()), ..options(&url) };
     let prometheus = Prometheus::new(options, QueryMetrics::default()).expect("it can be used");
     assert_eq!(prometheus.query("tide").await, Ok(1.0));
     // While it is being written.
@@ -109,12 +109,12 @@ async fn a_rotated_ca_is_trusted_and_the_old_one_is_not() {
 
 #[tokio::test]
 async fn only_a_certificate_from_the_configured_ca_is_trusted() {
-    let (folder, authority, stranger) = (folder(), Authority::new(), Authority::new());
+    let (folder, ca, stranger) = (folder(), Ca::new(), Ca::new());
     let file = folder.path().join("ca.crt");
-    write(&file, &authority.pem);
+    write(&file, &ca.pem);
     let server = stranger.serving().await;
     let url = encrypted(&server);
-    let options = PrometheusOptions { authority_file: Some(file), ..options(&url) };
+    let options = PrometheusOptions { ca_file: Some(file), ..options(&url) };
     let prometheus = Prometheus::new(options, QueryMetrics::default()).expect("it can be used");
     let problem = prometheus.query("tide").await.expect_err("it is not trusted");
     assert_eq!(problem.reason(), "unreachable");
@@ -125,10 +125,9 @@ async fn only_a_certificate_from_the_configured_ca_is_trusted() {
 #[tokio::test]
 async fn unusable_files_are_rejected_at_startup_without_printing_the_token() {
     let folder = folder();
-    let [token, authority, missing] =
-        ["token", "ca", "missing"].map(|name| folder.path().join(name));
+    let [token, ca, missing] = ["token", "ca", "missing"].map(|name| folder.path().join(name));
     write(&token, "s3cret\u{7f}\ns3cret");
-    write(&authority, "no certificate");
+    write(&ca, "no certificate");
     let plain = options("http://127.0.0.1:1");
     let encrypted = options("https://127.0.0.1:1");
     let cases = [
@@ -137,12 +136,9 @@ async fn unusable_files_are_rejected_at_startup_without_printing_the_token() {
             PrometheusOptions { token_file: Some(missing.clone()), ..plain.clone() },
             "read the token",
         ),
-        (PrometheusOptions { authority_file: Some(missing), ..encrypted.clone() }, "read the CA"),
-        (
-            PrometheusOptions { authority_file: Some(authority.clone()), ..encrypted },
-            "create a client",
-        ),
-        (PrometheusOptions { authority_file: Some(authority), ..plain }, "write https://"),
+        (PrometheusOptions { ca_file: Some(missing), ..encrypted.clone() }, "read the CA"),
+        (PrometheusOptions { ca_file: Some(ca.clone()), ..encrypted }, "create a client"),
+        (PrometheusOptions { ca_file: Some(ca), ..plain }, "write https://"),
     ];
     for (options, words) in cases {
         let error = Prometheus::new(options, QueryMetrics::default()).err().expect(words);
