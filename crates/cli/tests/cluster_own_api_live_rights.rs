@@ -68,6 +68,7 @@ fn read_permission_is_enough_and_what_could_not_be_read_is_reported() -> TestRes
         let all = json!([
             rule(KARMADA, &["cronfederatedhpas", "federatedhpas"], &["list"]),
             rule(KARPENTER, &["metricsproducers", "horizontalautoscalers"], &["list"]),
+            rule(KARPENTER, &["scalablenodegroups"], &["get"]),
             rule("autoscaling", &["horizontalpodautoscalers"], &["list"]),
             rule("apps", &["deployments"], &["get"]),
             rule("example.org", &["rollouts/scale"], &["get"]),
