@@ -208,6 +208,17 @@ impl Input {
         }
     }
 
+    /// Reports on standard error what is wrong with the input.
+    fn tell_errors(&self) {
+        let mut output = anstream::stderr();
+        for placed in &self.findings {
+            if placed.finding.severity() == Severity::Error {
+                // Nobody is left to tell when standard error is closed.
+                let _ = self.write_finding(placed, &mut output);
+            }
+        }
+    }
+
     /// Whether the name matches the policy or its target, and the policy is selected.
     pub(crate) fn policies(&self, place: &InputPlace, subject: &Subject) -> Vec<PolicyName> {
         let mut policies = subject.policies(&place.world);
@@ -221,7 +232,11 @@ impl Input {
             self.places.iter().any(|place| !self.policies(place, name).is_empty())
         };
         match names.iter().find(|name| !fits(name)) {
-            Some(unknown) => Err(unknown.not_found("NAME", &self.places)),
+            Some(unknown) => {
+                // The object may be there, in a form that cannot be used.
+                self.tell_errors();
+                Err(unknown.not_found("NAME", &self.places))
+            }
             None => Ok(()),
         }
     }

@@ -126,7 +126,7 @@ impl Subject {
             "…".clone_into(&mut known[8]);
         }
         let message = if known.is_empty() {
-            "no policy or target matches; there are no policies".to_owned()
+            "no policy or target matches; there are no policies that can be used".to_owned()
         } else {
             format!("no policy or target matches; the policies are {}", known.join(", "))
         };

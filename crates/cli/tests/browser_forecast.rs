@@ -128,7 +128,10 @@ fn hostile_names_are_escaped_and_stay_on_the_page() {
 fn hovering_tells_the_reason(page: &mut Page) {
     let hidden = page.evaluate("document.getElementById('tip').hidden");
     assert_eq!(hidden, true);
-    let place = "(() => { const it = document.querySelector('rect').getBoundingClientRect(); \
+    let place = "(() => { const shop = [...document.querySelectorAll('main svg')].find((it) => \
+                 /Deployment default.shop /.test(it.getAttribute('aria-label') + ' ')); \
+                 shop.scrollIntoView({behavior: 'instant', block: 'center'}); \
+                 const it = shop.querySelector('rect').getBoundingClientRect(); \
                  return [it.x + it.width / 2, it.y + it.height / 2]; })()";
     let place = page.evaluate(place);
     page.move_pointer(place[0].as_f64().unwrap(), place[1].as_f64().unwrap());
@@ -161,7 +164,7 @@ fn zooming_ends_at_an_hour(page: &mut Page) {
 
 fn the_filter_leaves_what_is_named(page: &mut Page) {
     page.evaluate(
-        "(() => { const it = document.getElementById('filter'); it.value = 'OFFICE'; \
+        "(() => { const it = document.getElementById('filter'); it.value = 'OFFICE-HOURS'; \
          it.dispatchEvent(new Event('input')); })()",
     );
     let left = page.evaluate("document.querySelectorAll('section:not([hidden])').length");

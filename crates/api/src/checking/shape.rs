@@ -271,7 +271,8 @@ impl Shape {
         );
         match (&node.value, self.kind) {
             (Value::Number(_) | Value::Bool(_), ShapeKind::Text) => {
-                finding.with_fix(format!("put it in quotes: \"{shown}\""))
+                // What was read is not always what was written: 0123 is 83, and 1.10 is 1.1.
+                finding.with_fix("put it in quotes, as it is written")
             }
             (Value::Text(text), ShapeKind::Integer | ShapeKind::Number)
                 if text.parse::<f64>().is_ok() =>

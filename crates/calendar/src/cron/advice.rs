@@ -25,15 +25,16 @@ impl CronErrorKind {
                 "write one of the macros, or five fields".to_owned()
             }
             CronErrorKind::LastDay if field == CronField::DayOfMonth => {
-                "write a rule for each length of month: day 31 in months 1,3,5,7,8,10,12, day 30 in \
-                 4,6,9,11, and day 28 in 2"
+                "it can't be kept in one rule; if the last day itself is meant, write a rule for each \
+                 length of its months: day 31 in 1,3,5,7,8,10,12, day 30 in 4,6,9,11, and day 28 in 2, \
+                 which leaves out 29 February"
                     .to_owned()
             }
             CronErrorKind::LastDay | CronErrorKind::NthWeekday => {
-                "write the weekday alone for every week, or days of the month".to_owned()
+                "it can't be kept; a weekday fires every week, and a day of the month on any weekday".to_owned()
             }
             CronErrorKind::NearestWeekday => {
-                "write the day of the month alone, whatever weekday it is".to_owned()
+                "it can't be kept; a day of the month fires on any weekday".to_owned()
             }
             _ => return None,
         })

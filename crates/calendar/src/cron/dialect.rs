@@ -224,11 +224,9 @@ fn likely(fields: &[&str]) -> Vec<Dialect> {
         || begins_with_name(&WEEKDAYS, fifth)
     {
         vec![Dialect::EventBridge]
-    } else if sixth == "*" && first == "0" {
-        vec![Dialect::Spring, Dialect::EventBridge]
     } else if sixth == "*" && first.bytes().all(|it| it.is_ascii_digit()) {
-        // A start at a particular second is rarely intended.
-        vec![Dialect::EventBridge, Dialect::Spring]
+        // EventBridge asks for a `?`, so it is the likelier one only where there is one.
+        vec![Dialect::Spring, Dialect::EventBridge]
     } else {
         vec![Dialect::Spring]
     }
@@ -301,13 +299,18 @@ impl Loss {
 
     fn advice(&self) -> Option<String> {
         let advice = match self {
-            Loss::Seconds | Loss::TooOften => "write * for the minute to run every minute",
+            Loss::Seconds | Loss::TooOften => {
+                "it can't be kept; the most often a rule can fire is every minute"
+            }
             Loss::Years(_) => "write five fields, and delete the rule when its years are over",
             Loss::BothDays => {
                 "keep either the day of the month or the weekday, and write * for the other"
             }
             Loss::Once => "write its minute, hour, day and month, and delete the rule afterwards",
-            Loss::Uneven => "write an interval that divides an hour or a day, such as */5 * * * *",
+            Loss::Uneven => {
+                "it can't be kept in one rule; write its times of day in rules of their own, or choose \
+                 an interval that divides a day"
+            }
             Loss::WeekdaySteps | Loss::WeekdayNumbers => {
                 "write five fields, and list the weekdays by name, such as mon,wed,fri"
             }

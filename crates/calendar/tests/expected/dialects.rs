@@ -107,9 +107,9 @@ const CASES: &[Case] = &[
     ),
     (
         "30 0 9 * * *",
-        "this is EventBridge's dialect, with the year last; write 30 0 9 * *; or a dialect with \
-             seconds first, such as Spring's; write 0 9 * * *; firings are on \
-             whole minutes, so second 30 is dropped",
+        "this is a dialect with seconds first, such as Spring's; write 0 9 * * *; firings are on \
+             whole minutes, so second 30 is dropped; or EventBridge's dialect, with the year last; \
+             write 30 0 9 * *",
         None,
     ),
     (

@@ -83,14 +83,22 @@ const SCHEDULES: &[(&str, &str)] = &[
         "at(2026-11-20T13:00:00)",
         "write its minute, hour, day and month, and delete the rule afterwards",
     ),
-    ("rate(7 minutes)", "write an interval that divides an hour or a day, such as */5 * * * *"),
-    ("*/10 * * * * *", "write * for the minute to run every minute"),
-    ("0 0 0 15W * ?", "write the day of the month alone, whatever weekday it is"),
-    ("0 0 * * 5#2", "write the weekday alone for every week, or days of the month"),
+    (
+        "rate(7 minutes)",
+        "it can't be kept in one rule; write its times of day in rules of their own, or choose an \
+         interval that divides a day",
+    ),
+    ("*/10 * * * * *", "it can't be kept; the most often a rule can fire is every minute"),
+    ("0 0 0 15W * ?", "it can't be kept; a day of the month fires on any weekday"),
+    (
+        "0 0 * * 5#2",
+        "it can't be kept; a weekday fires every week, and a day of the month on any weekday",
+    ),
     (
         "0 0 L * *",
-        "write a rule for each length of month: day 31 in months 1,3,5,7,8,10,12, day 30 in 4,6,9,11, \
-         and day 28 in 2",
+        "it can't be kept in one rule; if the last day itself is meant, write a rule for each length of \
+         its months: day 31 in 1,3,5,7,8,10,12, day 30 in 4,6,9,11, and day 28 in 2, which leaves out \
+         29 February",
     ),
 ];
 

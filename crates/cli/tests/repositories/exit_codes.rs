@@ -87,3 +87,17 @@ fn every_command_documents_its_exit_codes() {
     }
     repository.run(&["--help"]).assert_says(0, &["Exit codes:\n  0    "]);
 }
+
+#[test]
+fn a_name_of_which_nothing_can_be_used_is_reported_with_the_findings() {
+    let repository = Repository::new("exit-duplicate")
+        .file("a.yaml", policy("twice", "twice", 3))
+        .file("b.yaml", policy("twice", "twice", 4));
+    for command in
+        [&["explain", "-f", ".", "twice", "--at", PRESENT][..], &["next", "-f", ".", "twice"]]
+    {
+        repository
+            .run(command)
+            .assert_says(2, &["duplicate-object", "no policies that can be used"]);
+    }
+}
