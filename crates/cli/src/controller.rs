@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use almanac_api::exempt::EXEMPT_NAMESPACES;
-use almanac_controllers::process::{Options, Process};
+use almanac_controllers::process::{Options, Process, Queries};
 use almanac_engine::Family;
 use almanac_shell::budget::WriteLimits;
 use almanac_shell::client::{ClientOptions, Connection, connect};
@@ -17,6 +17,7 @@ use almanac_shell::clock::Clock;
 use almanac_shell::endpoints::{Health, listen, serve};
 use almanac_shell::lease::LeaseOptions;
 use almanac_shell::log::Format;
+use almanac_shell::prometheus::{Prometheus, PrometheusAddress, PrometheusOptions, QueryMetrics};
 use almanac_shell::{log, shutdown};
 use anstream::{AutoStream, ColorChoice};
 use anyhow::{Context as _, ensure};
@@ -53,7 +54,7 @@ pub(crate) struct ControllerArguments {
         value_name = "KINDS",
         value_enum,
         value_delimiter = ',',
-        default_values = ["metrics-producer", "cron-federated-hpa"]
+        default_values = ["metrics-producer", "cron-federated-hpa", "horizontal-autoscaler"]
     )]
     controllers: Vec<Kind>,
 
@@ -101,6 +102,27 @@ pub(crate) struct ControllerArguments {
     #[arg(long)]
     allow_cluster_scoped_targets: bool,
 
+    /// The Prometheus that answers the queries of autoscalers [default: none; only queries over the
+    /// numbers of schedules are answered]
+    #[arg(long, value_name = "URI", value_hint = ValueHint::Url)]
+    prometheus_uri: Option<PrometheusAddress>,
+
+    /// A file with a bearer token for Prometheus
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "prometheus_uri")]
+    prometheus_token_file: Option<PathBuf>,
+
+    /// A file with the CA certificates to trust for Prometheus [default: those of the system]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "prometheus_uri")]
+    prometheus_ca_file: Option<PathBuf>,
+
+    /// The interval between queries of an autoscaler
+    #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = a_second_or_more)]
+    query_period: SignedDuration,
+
+    /// How far, as a fraction, a metric may be from its target without scaling
+    #[arg(long, value_name = "FRACTION", default_value_t = 0.0, value_parser = below_one)]
+    scaling_tolerance: f64,
+
     /// Maximum number of writes in flight
     #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u16).range(1..))]
     writes_at_once: u16,
@@ -130,6 +152,7 @@ pub(crate) struct ControllerArguments {
 enum Kind {
     MetricsProducer,
     CronFederatedHpa,
+    HorizontalAutoscaler,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -188,7 +211,8 @@ async fn carry_out(arguments: &ControllerArguments) -> anyhow::Result<()> {
     let health = Health::default();
     health.set_waiting_for("the lease");
     let mut registry = Registry::default();
-    let options = options(arguments, &connection);
+    let queries = queries(arguments, &mut registry)?;
+    let options = options(arguments, &connection, queries);
     let process = Process::new(connection.client, options, health.clone(), &mut registry);
     // Metrics and health are served until the lease has been released.
     let served = CancellationToken::new();
@@ -223,7 +247,22 @@ async fn carry_out(arguments: &ControllerArguments) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn options(arguments: &ControllerArguments, connection: &Connection) -> Options {
+fn queries(arguments: &ControllerArguments, registry: &mut Registry) -> anyhow::Result<Queries> {
+    let metrics = QueryMetrics::default();
+    metrics.register(registry);
+    let prometheus = match arguments.prometheus_uri.clone() {
+        Some(address) => {
+            let token_file = arguments.prometheus_token_file.clone();
+            let ca_file = arguments.prometheus_ca_file.clone();
+            Some(Prometheus::new(PrometheusOptions { address, token_file, ca_file }, metrics)?)
+        }
+        None => None,
+    };
+    let (period, tolerance) = (arguments.query_period, arguments.scaling_tolerance);
+    Ok(Queries { prometheus, period, tolerance })
+}
+
+fn options(arguments: &ControllerArguments, connection: &Connection, queries: Queries) -> Options {
     let seed = fastrand::u64(..);
     let identity = arguments.identity.clone().unwrap_or_else(|| own_name(seed));
     let lease = arguments.leader_elect.then(|| {
@@ -247,6 +286,7 @@ fn options(arguments: &ControllerArguments, connection: &Connection) -> Options 
             burst: arguments.write_burst,
         },
         allow_cluster_scoped_targets: arguments.allow_cluster_scoped_targets,
+        queries,
         clock: Clock::system(arguments.clock_offset.unwrap_or_default()),
         seed,
     }
@@ -257,6 +297,7 @@ impl Kind {
         match self {
             Self::MetricsProducer => Family::ScheduledCapacity,
             Self::CronFederatedHpa => Family::CronScaling,
+            Self::HorizontalAutoscaler => Family::MetricScaling,
         }
     }
 }
@@ -266,6 +307,17 @@ fn above_zero(text: &str) -> Result<f64, String> {
         Ok(number) if number.is_finite() && number > 0.0 => Ok(number),
         _ => Err("must be a number above 0, such as 40 or 0.5".to_owned()),
     }
+}
+
+fn a_second_or_more(text: &str) -> Result<SignedDuration, String> {
+    let duration = text.parse::<SignedDuration>().ok();
+    let duration = duration.filter(|it| (1..=3600).contains(&it.as_secs()));
+    duration.ok_or_else(|| "must be a duration from 1s to 1h, such as 10s or 1m".to_owned())
+}
+
+fn below_one(text: &str) -> Result<f64, String> {
+    let number = text.parse::<f64>().ok().filter(|number| (0.0..1.0).contains(number));
+    number.ok_or_else(|| "must be a fraction from 0 to below 1, such as 0.1".to_owned())
 }
 
 /// A pod has a host name of its own; the number tells apart two processes on one host.

@@ -1,8 +1,10 @@
 //! A test bench: the controllers in front of a stub of the API, under a paused clock.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use almanac_api::kinds::Kind;
 use almanac_engine::{Family, PolicyName};
 use almanac_fixtures::objects;
 use almanac_shell::budget::{WriteBudget, WriteLimits};
@@ -10,6 +12,7 @@ use almanac_shell::clock::Clock;
 use almanac_shell::event_log::{EventLog, EventLogWriter, EventMetrics};
 use almanac_shell::following::Follower as _;
 use almanac_shell::lease::{Fence, Switch};
+use almanac_shell::prometheus::{Prometheus, PrometheusOptions, QueryMetrics};
 use almanac_shell::writer::{WriteMetrics, Writer};
 use almanac_stub::Stub;
 use http::Method;
@@ -22,6 +25,7 @@ pub(crate) use almanac_fixtures::names::cron_federated_hpa as policy;
 
 use crate::cluster::Cluster;
 use crate::families::Families;
+use crate::horizontal_autoscaler::{Queries, Sampler};
 use crate::policies::{PolicyFollower, UnwrittenStatuses, WorkQueues};
 use crate::reconciler::Reconciler;
 use crate::targets::Targets;
@@ -29,12 +33,12 @@ use crate::term::MAX_CONCURRENT_TURNS;
 use crate::upstream::Upstreams;
 use crate::work_queue::WorkQueue;
 
-/// The controllers of `CronFederatedHPA`s in front of an API server.
+/// The controllers in front of an API server.
 pub(crate) struct TestBench {
     pub(crate) cluster: Arc<Cluster>,
     controller: Arc<Reconciler>,
     turns: Arc<WorkQueue>,
-    follower: PolicyFollower,
+    followers: BTreeMap<&'static str, PolicyFollower>,
     stub: Stub,
     begun: (Timestamp, Instant),
     _telling: EventLogWriter,
@@ -52,15 +56,17 @@ impl TestBench {
         let writer = Writer::new(client.clone(), Fence::open(), budget, WriteMetrics::default());
         let (events, telling) = EventLog::new(writer.clone(), "test", &EventMetrics::default());
         let targets = Targets::new(client, writer, Arc::clone(&cluster), Arc::clone(&turns), false);
-        let queues = WorkQueues { turns: Arc::clone(&turns), statuses: Arc::clone(&statuses) };
-        let (mut follower, _) = PolicyFollower::new(
-            Family::CronScaling,
-            clock.clone(),
-            UnwrittenStatuses::default(),
-            Arc::clone(&cluster),
-            queues,
-        );
-        follower.begin_list();
+        let follower = |family| {
+            let (turns, statuses) = (Arc::clone(&turns), Arc::clone(&statuses));
+            let queues = WorkQueues { turns, statuses, samples: None };
+            let (clock, unwritten) = (clock.clone(), UnwrittenStatuses::default());
+            let cluster = Arc::clone(&cluster);
+            let (mut follower, _) = PolicyFollower::new(family, clock, unwritten, cluster, queues);
+            follower.begin_list();
+            follower.list_complete();
+            (Kind::of_family(family).name(), follower)
+        };
+        let followers = Family::ALL.into_iter().map(follower).collect();
         let switch = Switch::new(clock.clone());
         let controller = Arc::new(Reconciler {
             cluster: Arc::clone(&cluster),
@@ -73,7 +79,7 @@ impl TestBench {
             upstreams: Upstreams::default(),
         });
         let stub = stub.clone();
-        Self { cluster, controller, turns, follower, stub, begun, _telling: telling }
+        Self { cluster, controller, turns, followers, stub, begun, _telling: telling }
     }
 
     /// What the controllers know of targets.
@@ -83,7 +89,28 @@ impl TestBench {
 
     /// Delivers an object to the controllers.
     pub(crate) fn upsert(&mut self, object: Value) {
-        self.follower.upsert(serde_json::from_value(object).expect("it has the shape of one"));
+        let follower = self.follower(&object);
+        follower.upsert(serde_json::from_value(object).expect("it has the shape of one"));
+    }
+
+    /// Deletes an object.
+    pub(crate) fn delete(&mut self, object: Value) {
+        let follower = self.follower(&object);
+        follower.delete(serde_json::from_value(object).expect("it has the shape of one"));
+    }
+
+    fn follower(&mut self, object: &Value) -> &mut PolicyFollower {
+        let kind = object["kind"].as_str().expect("it has a kind");
+        self.followers.get_mut(kind).expect("it is a kind of policies")
+    }
+
+    /// The status that a policy should have now.
+    pub(crate) fn status(&self, policy: &PolicyName) -> Option<Value> {
+        let state = self.cluster.lock();
+        let entry = state.policies.get(policy)?;
+        let family = self.controller.families.of(policy.family);
+        let composed = family.compose(&state, &policy.identity, entry, self.turns.now())?;
+        Some(composed.status)
     }
 
     /// Runs turns for this long.
@@ -123,6 +150,24 @@ impl TestBench {
             .iter()
             .map(|asked| (shown(self.begun, asked.at), format!("{}?{}", asked.path, asked.query)));
         told.collect()
+    }
+}
+
+/// What asks a Prometheus that is not there, with a clock that stands still.
+pub(crate) fn sampler(now: &str) -> Sampler {
+    let now: Timestamp = now.parse().expect("it is an instant");
+    let clock = Clock::from_fn(move || now);
+    let address = "http://127.0.0.1:1".parse().expect("it is an address");
+    let options = PrometheusOptions { address, token_file: None, ca_file: None };
+    let prometheus = Prometheus::new(options, QueryMetrics::default());
+    Sampler {
+        prometheus: prometheus.expect("there are no files to read"),
+        period: Queries::default().period,
+        cluster: Arc::default(),
+        turns: Arc::new(WorkQueue::new(clock.clone())),
+        upstreams: Upstreams::default(),
+        clock,
+        seed: 1,
     }
 }
 

@@ -52,6 +52,7 @@ impl NamespaceFollower {
         for policy in state.policies.keys().filter(|it| it.identity.namespace() == name) {
             self.queues.turns.wake(policy);
             self.queues.statuses.wake(policy);
+            state.world.readers_of(policy).for_each(|reader| self.queues.turns.wake(&reader));
         }
     }
 }

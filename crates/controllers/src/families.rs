@@ -83,6 +83,7 @@ impl ReportSubject {
 pub(crate) struct Families {
     schedules: MetricsProducers,
     rules: CronFederatedHpas,
+    autoscalers: HorizontalAutoscalers,
 }
 
 impl Families {
@@ -91,7 +92,7 @@ impl Families {
         match family {
             Family::ScheduledCapacity => &self.schedules,
             Family::CronScaling => &self.rules,
-            Family::MetricScaling => &HorizontalAutoscalers,
+            Family::MetricScaling => &self.autoscalers,
         }
     }
 
@@ -106,5 +107,6 @@ impl Families {
     ) {
         MetricsProducers::register(registry, leading, clock, switch, upstreams);
         self.rules.register(registry, leading, clock, upstreams);
+        self.autoscalers.register(registry, leading, clock, upstreams);
     }
 }

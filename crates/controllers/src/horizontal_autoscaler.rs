@@ -1,26 +1,145 @@
-//! `HorizontalAutoscaler`: not carried out in a cluster yet. `--controllers` does not offer it, so none of its
-//! objects is watched, and nothing is reported or written. Forecasts know it already.
+//! `HorizontalAutoscaler`: sets the replicas of its target by the answers to queries.
+//!
+//! This module composes the status; `sampler` asks Prometheus, `report` turns what happened into Events and log
+//! lines, and `metrics` publishes it.
 
-use almanac_engine::{Identity, Recorded};
+mod metrics;
+mod report;
+mod sampler;
+#[cfg(test)]
+mod tests;
+
+use almanac_api::status::conditions::{conditions, of_exempt};
+use almanac_api::status::horizontal_autoscaler::{Decided, condition_states, write};
+use almanac_engine::metric_scaling::{Answerer, Memory, SampleProblem, Settings, decide, gather};
+use almanac_engine::{Exempt, Identity, Reach, Recorded, World};
+use almanac_shell::clock::Clock;
 use almanac_shell::event_log::EventLog;
-use jiff::Timestamp;
+use almanac_shell::prometheus::Prometheus;
+use jiff::{SignedDuration, Timestamp};
+use prometheus_client::registry::Registry;
 
+use self::metrics::{AutoscalerGauges, AutoscalerMetrics};
+pub(crate) use self::sampler::Sampler;
 use crate::cluster::{ClusterState, PolicyEntry};
 use crate::families::{Composed, FamilyController, ReportSubject};
+use crate::leadership::Leadership;
+use crate::status_writer::WriteMethod;
+use crate::upstream::Upstreams;
 
-/// Autoscalers, none of which is carried out.
-pub(crate) struct HorizontalAutoscalers;
+/// How autoscalers get their numbers.
+#[derive(Clone)]
+pub struct Queries {
+    /// The Prometheus to ask; without one, only queries over what Almanac itself publishes are answered.
+    pub prometheus: Option<Prometheus>,
+    /// How often each query is asked.
+    pub period: SignedDuration,
+    /// How much of its target a number may differ from it without changing anything.
+    pub tolerance: f64,
+}
+
+impl Default for Queries {
+    /// Without a Prometheus.
+    fn default() -> Self {
+        let Settings { query_period, tolerance, .. } = Settings::default();
+        Self { prometheus: None, period: query_period, tolerance }
+    }
+}
+
+/// An answer that is older than this many periods is of no use, but a minute old it always is.
+const OLDEST_PERIODS: i32 = 3;
+const OLDEST: SignedDuration = SignedDuration::from_mins(1);
+
+impl Queries {
+    /// What holds for all autoscalers of this process.
+    pub(crate) fn settings(&self) -> Settings {
+        let Self { prometheus, period, tolerance } = self;
+        let (query_period, tolerance) = (*period, *tolerance);
+        let answerer = if prometheus.is_some() { Answerer::Prometheus } else { Answerer::Almanac };
+        let oldest = prometheus.is_some().then(|| OLDEST.max(query_period * OLDEST_PERIODS));
+        Settings { answerer, oldest, query_period, tolerance }
+    }
+}
+
+/// The controller side of autoscalers.
+#[derive(Clone, Default)]
+pub(crate) struct HorizontalAutoscalers {
+    metrics: AutoscalerMetrics,
+}
+
+impl HorizontalAutoscalers {
+    pub(crate) fn register(
+        &self,
+        registry: &mut Registry,
+        leading: &Leadership,
+        clock: &Clock,
+        upstreams: &Upstreams,
+    ) {
+        self.metrics.register(registry);
+        let (leading, clock) = (leading.clone(), clock.clone());
+        let gauges = AutoscalerGauges::new(leading, clock, upstreams.clone());
+        registry.register_collector(Box::new(gauges));
+    }
+}
+
+/// What an autoscaler decides now, as its turns do; `None` for one that is invalid or exempt.
+fn with_decision<Seen>(
+    world: &World,
+    policy: &Identity,
+    now: Timestamp,
+    see: impl FnOnce(&Decided<'_>) -> Seen,
+) -> Option<Seen> {
+    let reach = Reach::everything();
+    let input = gather(world, policy, &reach, now)?;
+    let decision = decide(&input, now);
+    Some(see(&Decided { input: &input, decision: &decision }))
+}
 
 impl FamilyController for HorizontalAutoscalers {
     fn compose(
         &self,
-        _: &ClusterState,
-        _: &Identity,
-        _: &PolicyEntry,
-        _: Timestamp,
+        state: &ClusterState,
+        policy: &Identity,
+        entry: &PolicyEntry,
+        now: Timestamp,
     ) -> Option<Composed> {
-        None
+        let object = state.world.metric_scalings.get(policy)?;
+        let target = object.policy.as_deref().map(|checked| checked.target.identity());
+        let generation = entry.revision.generation();
+        let nothing = Memory::default();
+        let memory = object.memory.as_ref();
+        let composed = |decided: Option<&Decided<'_>>| {
+            // Before its first turn, or its first answers, there is nothing to report.
+            let is_asking = decided.is_some_and(|it| {
+                memory.is_none() || it.input.samples.contains(&Err(SampleProblem::NotAsked))
+            });
+            if is_asking {
+                return None;
+            }
+            let condition_states = match Exempt::of(&state.world.exempt, policy, target) {
+                Some(exempt) => of_exempt(exempt).into(),
+                None => condition_states(&entry.findings, entry.problem.as_deref(), decided),
+            };
+            let conditions =
+                conditions(&entry.recorded.conditions(), &condition_states, generation, now);
+            let status = write(memory.unwrap_or(&nothing), decided, conditions, generation);
+            // A status is plain data; it can always be written.
+            let status = serde_json::to_value(&status).ok()?;
+            let method = WriteMethod::ServerSideApply(status.clone());
+            Some(Composed { status, condition_states, method })
+        };
+        match with_decision(&state.world, policy, now, |decided| composed(Some(decided))) {
+            Some(composed) => composed,
+            None => composed(None),
+        }
     }
 
-    fn report(&self, _: &ReportSubject, _: &[Recorded], _: &EventLog) {}
+    fn report(&self, of: &ReportSubject, recorded: &[Recorded], events: &EventLog) {
+        for recorded in recorded {
+            if let Recorded::MetricScaling(recorded) = recorded {
+                self.metrics.count(recorded);
+                report::report(of, recorded, events);
+            }
+        }
+    }
 }

@@ -16,7 +16,7 @@
 //! | `not_ready` | counts the objects that need attention, by reason |
 //! | `exemptions` | watches which namespaces are exempt |
 //! | `families` | the families there are, and what each does besides deciding |
-//! | `metrics_producer`, `cron_federated_hpa` | one family each: its status, Events and metrics |
+//! | `metrics_producer`, `cron_federated_hpa`, `horizontal_autoscaler` | one family each: its status, Events and metrics |
 //!
 //! What a policy wants is decided in `almanac-engine`; how requests are sent is up to `almanac-shell`.
 

@@ -32,6 +32,7 @@ pub(crate) struct PolicyFollower {
     cluster: Arc<Cluster>,
     turns: Arc<WorkQueue>,
     statuses: Arc<WorkQueue>,
+    samples: Option<Arc<WorkQueue>>,
     listing: u32,
     listed: watch::Sender<ListProgress>,
 }
@@ -43,6 +44,8 @@ pub(crate) struct WorkQueues {
     pub(crate) turns: Arc<WorkQueue>,
     /// Policies whose status may have to be written.
     pub(crate) statuses: Arc<WorkQueue>,
+    /// Policies whose queries are to be asked; `None` where nobody is asked.
+    pub(crate) samples: Option<Arc<WorkQueue>>,
 }
 
 /// The progress of the first list of a kind.
@@ -78,10 +81,19 @@ impl PolicyFollower {
     ) -> (Self, watch::Receiver<ListProgress>) {
         let (listed, whole) = watch::channel(ListProgress::NotYet);
         let kind = Kind::of_family(family);
-        let WorkQueues { turns, statuses } = queues;
-        let listing = 0;
-        let follower =
-            Self { family, kind, clock, unwritten, cluster, turns, statuses, listing, listed };
+        let WorkQueues { turns, statuses, samples } = queues;
+        let follower = Self {
+            family,
+            kind,
+            clock,
+            unwritten,
+            cluster,
+            turns,
+            statuses,
+            samples: samples.filter(|_| family == Family::MetricScaling),
+            listing: 0,
+            listed,
+        };
         (follower, whole)
     }
 
@@ -122,7 +134,20 @@ impl PolicyFollower {
         state.targets.set_target_of(&policy, before.as_ref(), now.as_ref());
         // Until they are compared, the memory may be ahead of the status.
         entry.is_written = false;
+        self.wake(state, &policy);
         state.policies.insert(policy, entry);
+    }
+
+    /// Gives a policy that is new or has changed a turn, and those that read it.
+    fn wake(&self, state: &ClusterState, policy: &PolicyName) {
+        self.turns.wake(policy);
+        if let Some(samples) = &self.samples {
+            samples.wake(policy);
+        }
+        // Until all are listed, everybody has their first turn ahead of them.
+        if *self.listed.borrow() == ListProgress::Whole {
+            state.world.readers_of(policy).for_each(|reader| self.turns.wake(&reader));
+        }
     }
 
     fn remove(&self, state: &mut ClusterState, policy: &PolicyName) {
@@ -132,8 +157,12 @@ impl PolicyFollower {
             state.targets.set_target_of(policy, target, None);
             state.world.remove_policy(policy);
             exemptions::change(&mut state.world, |exempt| exempt.mark(&policy.identity, false));
+            state.world.readers_of(policy).for_each(|reader| self.turns.wake(&reader));
             self.turns.forget(policy);
             self.statuses.forget(policy);
+            if let Some(samples) = &self.samples {
+                samples.forget(policy);
+            }
         }
     }
 }
@@ -169,8 +198,7 @@ impl Follower for PolicyFollower {
             self.remove(&mut state, &policy);
         }
         let Some(entry) = state.policies.get_mut(&policy) else {
-            self.take_in(&mut state, policy.clone(), object, told, true);
-            self.turns.wake(&policy);
+            self.take_in(&mut state, policy, object, told, true);
             return;
         };
         entry.listing = self.listing;
@@ -184,7 +212,7 @@ impl Follower for PolicyFollower {
         }
         let is_exempt = is_marked(&object.metadata);
         if exemptions::change(&mut state.world, |exempt| exempt.mark(&policy.identity, is_exempt)) {
-            self.turns.wake(&policy);
+            self.wake(&state, &policy);
             self.statuses.wake(&policy);
         }
         let Some(entry) = state.policies.get_mut(&policy) else { return };
@@ -193,9 +221,8 @@ impl Follower for PolicyFollower {
             // The problem with the target is cleared: it may be a different target.
             entry.note_problem(None, false);
             if let Some(entry) = state.policies.remove(&policy) {
-                self.take_in(&mut state, policy.clone(), object, entry, false);
+                self.take_in(&mut state, policy, object, entry, false);
             }
-            self.turns.wake(&policy);
         }
     }
 

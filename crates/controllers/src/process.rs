@@ -17,6 +17,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::families::Families;
+pub use crate::horizontal_autoscaler::Queries;
 use crate::leadership::Leadership;
 use crate::not_ready::NotReady;
 use crate::policies::UnwrittenStatuses;
@@ -40,6 +41,8 @@ pub struct Options {
     pub limits: WriteLimits,
     /// Whether cluster-scoped targets may be changed.
     pub allow_cluster_scoped_targets: bool,
+    /// How autoscalers get their numbers.
+    pub queries: Queries,
     /// The policies' clock.
     pub clock: Clock,
     /// The seed of all jitter.
@@ -227,6 +230,7 @@ mod tests {
             identity: "us".to_owned(),
             limits: WriteLimits::default(),
             allow_cluster_scoped_targets: false,
+            queries: Queries::default(),
             clock: Clock::from_fn(|| jiff::Timestamp::UNIX_EPOCH),
             seed: 1,
         };

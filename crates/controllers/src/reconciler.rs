@@ -105,10 +105,17 @@ impl Reconciler {
         let wake_at = self.close(policy, &about, open, outcomes, news);
         self.statuses.wake(policy);
         let is_not_writable = self.about(policy).is_some_and(|about| about.is_not_writable);
-        let looks_again = about.target.filter(|_| is_not_writable || unknown.is_some());
-        let looks_again = looks_again.and_then(|target| {
-            self.looks_again(target.target.identity(), unknown.as_ref(), opened_at)
-        });
+        let target = about.target.as_ref().map(|reference| reference.target.identity());
+        let looks_again = match target {
+            Some(target) if is_not_writable || unknown.is_some() => {
+                self.looks_again(target, unknown.as_ref(), opened_at)
+            }
+            // Nobody reports what becomes of a target that is not watched.
+            Some(target) if !self.targets.is_followed(target) => {
+                self.cluster.lock().world.follows_target(policy, opened_at)
+            }
+            _ => None,
+        };
         wake_at.into_iter().chain(looks_again).min()
     }
 

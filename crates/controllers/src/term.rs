@@ -23,8 +23,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::cluster::{Cluster, StatusSnapshot};
 use crate::families::{Composed, Families, ReportSubject};
+use crate::horizontal_autoscaler::Sampler;
 use crate::leadership::Leadership;
-use crate::policies::UnwrittenStatuses;
+use crate::policies::{UnwrittenStatuses, WorkQueues};
 use crate::process::{Metrics, Options};
 use crate::reconciler::Reconciler;
 use crate::status_writer::{StatusUpdate, StatusWriter, WriteResult};
@@ -62,10 +63,18 @@ struct Shared {
     cluster: Arc<Cluster>,
     turns: Arc<WorkQueue>,
     statuses: Arc<WorkQueue>,
+    /// Asks Prometheus, if there is one.
+    sampling: Option<Sampling>,
     writing: StatusWriter,
     families: Families,
     events: EventLog,
     reconciler: Reconciler,
+}
+
+/// The part of a term that asks Prometheus.
+struct Sampling {
+    queue: Arc<WorkQueue>,
+    sampler: Arc<Sampler>,
 }
 
 impl Term {
@@ -87,6 +96,10 @@ impl Term {
         following.spawn(wake_all_on_switch(self.switch.clone(), Arc::clone(&shared.turns)));
         let (end_turns, end_statuses) = (CancellationToken::new(), CancellationToken::new());
         working.spawn(run_turns(Arc::clone(&shared), self.health.heartbeat(), end_turns.clone()));
+        let mut sampling = JoinSet::new();
+        if shared.sampling.is_some() {
+            sampling.spawn(ask_prometheus(Arc::clone(&shared), end.clone()));
+        }
         let mut writing_statuses = JoinSet::new();
         // Each holds its status while it waits for the write budget. So that one is always waiting,
         // there are twice as many as may write.
@@ -97,6 +110,7 @@ impl Term {
         let mut everybody = [
             ("watching policies", &mut following),
             ("running turns", &mut working),
+            ("asking Prometheus", &mut sampling),
             ("writing statuses", &mut writing_statuses),
             ("writing Events", &mut event_writer),
         ];
@@ -110,7 +124,7 @@ impl Term {
         let orderly = async {
             end_turns.cancel();
             while working.join_next().await.is_some() {}
-            drop(following);
+            drop((following, sampling));
             // Statuses are written now or not at all.
             shared.statuses.wake_all();
             while !shared.statuses.is_quiet() {
@@ -133,7 +147,11 @@ impl Term {
         let clock = self.options.clock.clone();
         let cluster = Arc::new(Cluster::default());
         let exempt = Exemptions::of_namespaces(&self.options.exempt_namespaces);
-        cluster.lock().world.exempt = Arc::new(exempt);
+        let settings = self.options.queries.settings();
+        {
+            let world = &mut cluster.lock().world;
+            (world.exempt, world.samples.settings) = (Arc::new(exempt), settings);
+        }
         let turns = Arc::new(WorkQueue::new(clock.clone()));
         let statuses = Arc::new(WorkQueue::new(clock.clone()));
         let writer = Writer::new(
@@ -162,10 +180,27 @@ impl Term {
             switch: self.switch.clone(),
             upstreams: self.upstreams.clone(),
         };
+        let sampling = self.sampling(&cluster, &turns);
         let writing = StatusWriter::new(writer, clock, self.options.seed);
         let families = self.families.clone();
-        let shared = Shared { cluster, turns, statuses, writing, families, events, reconciler };
+        let shared =
+            Shared { cluster, turns, statuses, sampling, writing, families, events, reconciler };
         (shared, writing_events.run())
+    }
+
+    fn sampling(&self, cluster: &Arc<Cluster>, turns: &Arc<WorkQueue>) -> Option<Sampling> {
+        let clock = &self.options.clock;
+        let sampler = Sampler {
+            prometheus: self.options.queries.prometheus.clone()?,
+            period: self.options.queries.period,
+            cluster: Arc::clone(cluster),
+            turns: Arc::clone(turns),
+            upstreams: self.upstreams.clone(),
+            clock: clock.clone(),
+            seed: self.options.seed,
+        };
+        let queue = Arc::new(WorkQueue::new(clock.clone()));
+        Some(Sampling { queue, sampler: Arc::new(sampler) })
     }
 
     /// A term cannot continue without one of its parts.
@@ -194,6 +229,16 @@ async fn run_turns(shared: Arc<Shared>, heartbeat: Heartbeat, end: CancellationT
     turns.run(MAX_CONCURRENT_TURNS, Some(&heartbeat), end, lanes, turn).await;
 }
 
+/// Asks the queries of autoscalers. Prometheus itself is asked only so much at once.
+async fn ask_prometheus(shared: Arc<Shared>, end: CancellationToken) {
+    let Some(Sampling { queue, sampler }) = &shared.sampling else { return };
+    let turn = |policy: PolicyName| {
+        let sampler = Arc::clone(sampler);
+        async move { sampler.sample(&policy).await }
+    };
+    queue.run(MAX_CONCURRENT_TURNS, None, end, |_| Vec::new(), turn).await;
+}
+
 async fn write_statuses(shared: Arc<Shared>, at_once: usize, end: CancellationToken) {
     let statuses = Arc::clone(&shared.statuses);
     let turn = |policy: PolicyName| {
@@ -204,6 +249,15 @@ async fn write_statuses(shared: Arc<Shared>, at_once: usize, end: CancellationTo
 }
 
 impl Shared {
+    /// The queues that watches wake.
+    fn queues(&self) -> WorkQueues {
+        WorkQueues {
+            turns: Arc::clone(&self.turns),
+            statuses: Arc::clone(&self.statuses),
+            samples: self.sampling.as_ref().map(|sampling| Arc::clone(&sampling.queue)),
+        }
+    }
+
     /// Writes an object's status if it differs from the one on the API server; returns when to
     /// retry, if that failed.
     async fn write_status(&self, policy: &PolicyName) -> Option<Timestamp> {

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use almanac_api::exempt::MARK;
-use almanac_controllers::process::{Options, Process};
+use almanac_controllers::process::{Options, Process, Queries};
 use almanac_engine::Family;
 use almanac_fixtures::objects;
 use almanac_shell::budget::WriteLimits;
@@ -57,6 +57,7 @@ impl Running {
             identity: "us".to_owned(),
             limits: WriteLimits::default(),
             allow_cluster_scoped_targets: false,
+            queries: Queries::default(),
             clock: Clock::from_fn(now),
             seed: 1,
         };

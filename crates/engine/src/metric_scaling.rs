@@ -17,7 +17,7 @@ mod settle;
 
 pub use decide::{Decision, decide, explain};
 pub use evaluate::evaluate;
-pub use gather::{Input, TargetState, gather};
+pub use gather::{Input, TargetState, gather, next_boundary};
 pub use limits::{Limited, changes_at, limit};
 pub use memory::{
     Contest, LastScale, MAX_RECOMMENDATIONS, MAX_SCALE_EVENTS, Memory, Recommendation, ScaleEvent,
@@ -31,10 +31,10 @@ pub use query::{
     Aggregation, Answer, Condition, Expression, Label, Matcher, Operator, Pattern, PublishedMetric,
     Query, Selector, Selects,
 };
-pub use reasons::{Cause, render};
+pub use reasons::{Cause, render, render_limited};
 pub use recommend::recommendation;
 pub use sample::{Answerer, Sample, SampleProblem, Samples, Settings};
 pub use settle::{Recorded, Settled, settle};
 
-pub(crate) use logic::{Autoscalers, answer, close, upsert};
+pub(crate) use logic::{Autoscalers, answer, close, readers, upsert};
 pub(crate) use reasons::describe;

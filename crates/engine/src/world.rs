@@ -184,6 +184,14 @@ impl World {
         policy.family.logic().follows_target(self, &policy.identity, now)
     }
 
+    /// The policies that may decide otherwise when this one comes, goes or is edited.
+    pub fn readers_of<'w>(&'w self, policy: &'w PolicyName) -> impl Iterator<Item = PolicyName> {
+        let is_schedule = policy.family == Family::ScheduledCapacity;
+        let readers = is_schedule.then(|| metric_scaling::readers(self, &policy.identity));
+        let readers = readers.into_iter().flatten();
+        readers.map(|reader| PolicyName::new(Family::MetricScaling, reader.clone()))
+    }
+
     /// Detects values of a policy that other writers have replaced, given their known changes of its
     /// target (`foreign`). What is new is returned, once.
     pub fn detect_undone(

@@ -23,6 +23,10 @@ const FINDING_CHARACTERS: usize = 1_000;
 pub enum ConditionType {
     /// The object is carried out, at least in part.
     Active,
+    /// The target can be scaled.
+    AbleToScale,
+    /// The number of replicas is within the bounds by itself.
+    ScalingUnbounded,
     /// Nothing about the object needs its user's attention.
     Ready,
 }
@@ -58,6 +62,36 @@ pub enum ConditionReason {
     ScheduleInvalid,
     /// A part of the design that is not supported.
     Unsupported,
+    /// An autoscaler is invalid as written.
+    AutoscalerInvalid,
+    /// Every query has a number.
+    MetricsAvailable,
+    /// A query has no number that could be used.
+    MetricUnavailable,
+    /// Only a Prometheus can answer a query, and there is none.
+    PrometheusRequired,
+    /// A recommendation is carried out at once.
+    ReadyForNewScale,
+    /// The window for scaling up holds a recommendation back.
+    ScaleUpStabilized,
+    /// The window for scaling down holds a recommendation back.
+    ScaleDownStabilized,
+    /// The policies hold a recommendation back.
+    RateLimited,
+    /// The direction is disabled.
+    ScalingDisabled,
+    /// The last attempt to scale failed.
+    ScaleFailed,
+    /// A recommendation depends on how many replicas there are, which is not known.
+    ReplicasUnknown,
+    /// Neither bound makes a difference.
+    WithinBounds,
+    /// More replicas are wanted than the upper bound allows.
+    TooManyReplicas,
+    /// Fewer replicas are wanted than the lower bound allows.
+    TooFewReplicas,
+    /// Nothing about an autoscaler needs attention.
+    Scaling,
     /// The object or its target is exempt from all policies.
     Exempt,
     /// The upstream controller of its kind runs in the cluster, and carries it out.
@@ -65,11 +99,17 @@ pub enum ConditionReason {
 }
 
 impl ConditionType {
+    /// All of them, in their order.
+    pub const ALL: [ConditionType; 4] =
+        [Self::Active, Self::AbleToScale, Self::ScalingUnbounded, Self::Ready];
+
     /// The `type` of the condition.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Active => "Active",
+            Self::AbleToScale => "AbleToScale",
+            Self::ScalingUnbounded => "ScalingUnbounded",
             Self::Ready => "Ready",
         }
     }
@@ -94,6 +134,21 @@ impl ConditionReason {
             Self::Scheduled => "Scheduled",
             Self::ScheduleInvalid => "ScheduleInvalid",
             Self::Unsupported => "Unsupported",
+            Self::AutoscalerInvalid => "AutoscalerInvalid",
+            Self::MetricsAvailable => "MetricsAvailable",
+            Self::MetricUnavailable => "MetricUnavailable",
+            Self::PrometheusRequired => "PrometheusRequired",
+            Self::ReadyForNewScale => "ReadyForNewScale",
+            Self::ScaleUpStabilized => "ScaleUpStabilized",
+            Self::ScaleDownStabilized => "ScaleDownStabilized",
+            Self::RateLimited => "RateLimited",
+            Self::ScalingDisabled => "ScalingDisabled",
+            Self::ScaleFailed => "ScaleFailed",
+            Self::ReplicasUnknown => "ReplicasUnknown",
+            Self::WithinBounds => "WithinBounds",
+            Self::TooManyReplicas => "TooManyReplicas",
+            Self::TooFewReplicas => "TooFewReplicas",
+            Self::Scaling => "Scaling",
             Self::Exempt => "Exempt",
             Self::UpstreamController => "UpstreamController",
         }
@@ -115,10 +170,11 @@ pub struct ConditionState {
 
 impl ConditionState {
     /// Whether it needs attention. An object that was suspended or exempted on purpose is supposed
-    /// to be inactive.
+    /// to be inactive, and bounds are there to be reached.
     #[must_use]
     pub fn needs_attention(&self) -> bool {
-        let is_meant = [ConditionReason::Suspended, ConditionReason::Exempt].contains(&self.reason);
+        let is_meant = [ConditionReason::Suspended, ConditionReason::Exempt].contains(&self.reason)
+            || self.about == ConditionType::ScalingUnbounded;
         !self.holds && !is_meant
     }
 }

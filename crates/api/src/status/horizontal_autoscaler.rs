@@ -1,138 +1,56 @@
-//! The status of a `HorizontalAutoscaler`: what it remembers.
-//!
-//! Times are written in whole seconds, rounded up: a recommendation then seems to have held a little longer, and
-//! a change to have been made a little later, so that a restarted process scales no sooner than one that went on.
+//! The status of a `HorizontalAutoscaler`: what it remembers, what its queries yield, and its conditions.
 
-use almanac_engine::metric_scaling::{
-    Direction, LastScale, MAX_RECOMMENDATIONS, MAX_SCALE_EVENTS, Memory, Recommendation, ScaleEvent,
-};
-use jiff::{SignedDuration, Timestamp};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use serde_json::Value;
+mod condition_states;
+mod memory;
 
+use almanac_engine::metric_scaling::{Decision, Input, Memory, TargetState};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+
+pub use self::condition_states::condition_states;
+pub use self::memory::read;
 use crate::lenient;
-use crate::objects::{
-    HorizontalAutoscalerStatus, Recommendation as WrittenRecommendation,
-    ScaleEvent as WrittenScaleEvent,
-};
+use crate::objects::{CurrentMetric, HorizontalAutoscalerStatus, Observed};
 
-/// Reads what is remembered; `None` for an object that has no status yet. What was recommended counts as lost
-/// when any of it is mangled, and a change that is mangled is forgotten.
+/// What an autoscaler decides at an instant, and by what.
+pub struct Decided<'a> {
+    /// What it looks at.
+    pub input: &'a Input<'a>,
+    /// What it decides.
+    pub decision: &'a Decision,
+}
+
+/// Writes the status. `decided` is `None` while nothing is decided, because the object is invalid or exempt.
 #[must_use]
-pub fn read(status: &Value) -> Option<Memory> {
-    status.as_object().filter(|fields| !fields.is_empty())?;
-    let list = |name: &str| status[name].as_array().map(Vec::as_slice).unwrap_or_default();
-    let recommendations = list("recommendations").iter().map(|it| {
-        let (since, replicas) = (lenient::instant(&it["time"])?, lenient::count(&it["replicas"])?);
-        Some(Recommendation { since, replicas })
-    });
-    let recommendations: Option<Vec<_>> = recommendations.take(MAX_RECOMMENDATIONS).collect();
-    let recommendations = recommendations.filter(|all| all.is_sorted_by_key(|it| it.since));
-    let recommendations = recommendations.unwrap_or_default();
-    let scale_events = list("scaleEvents").iter().filter_map(|it| {
-        let change = i32::try_from(it["change"].as_i64()?).ok().filter(|change| *change != 0)?;
-        let direction = if change > 0 { Direction::Up } else { Direction::Down };
-        let (at, change) = (lenient::instant(&it["time"])?, change.unsigned_abs());
-        Some(ScaleEvent { at, direction, change })
-    });
-    let mut scale_events: Vec<_> = scale_events.take(MAX_SCALE_EVENTS).collect();
-    scale_events.sort_by_key(|event| event.at);
-    let set = lenient::count(&status["desiredReplicas"]);
-    let last_scale = lenient::instant(&status["lastScaleTime"]).zip(set);
-    let last_scale = last_scale.map(|(at, replicas)| LastScale { at, replicas });
-    let is_lost = recommendations.is_empty();
-    Some(Memory { recommendations, is_lost, scale_events, last_scale, contest: None })
-}
-
-/// Writes what is remembered into a status, beside whatever else that says.
-pub fn write(memory: &Memory, status: &mut HorizontalAutoscalerStatus) {
-    let recommendations = memory.recommendations.iter().map(|it| WrittenRecommendation {
-        time: rounded_up(it.since),
-        replicas: lenient::number(it.replicas),
-    });
-    status.recommendations = recommendations.collect();
-    let events = memory.scale_events.iter().map(|it| {
-        let change = lenient::number(it.change);
-        let change = if it.direction == Direction::Up { change } else { -change };
-        WrittenScaleEvent { time: rounded_up(it.at), change }
-    });
-    status.scale_events = events.collect();
-    status.last_scale_time = memory.last_scale.map(|last| rounded_up(last.at));
-    status.desired_replicas = memory.last_scale.map(|last| lenient::number(last.replicas));
-}
-
-fn rounded_up(at: Timestamp) -> Time {
-    let whole = lenient::whole_second(at);
-    let next = || whole.checked_add(SignedDuration::from_secs(1)).unwrap_or(whole);
-    Time(if whole == at { whole } else { next() })
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    fn at(text: &str) -> Timestamp {
-        text.parse().unwrap()
-    }
-
-    fn remembered() -> Memory {
-        Memory {
-            recommendations: vec![
-                Recommendation { since: at("2026-01-05T09:00:00Z"), replicas: 8 },
-                Recommendation { since: at("2026-01-05T09:04:00Z"), replicas: 3 },
-            ],
-            is_lost: false,
-            scale_events: vec![
-                ScaleEvent { at: at("2026-01-05T09:00:00Z"), direction: Direction::Up, change: 5 },
-                ScaleEvent {
-                    at: at("2026-01-05T09:03:00Z"),
-                    direction: Direction::Down,
-                    change: 1,
-                },
-            ],
-            last_scale: Some(LastScale { at: at("2026-01-05T09:03:00Z"), replicas: 7 }),
-            contest: None,
+pub fn write(
+    memory: &Memory,
+    decided: Option<&Decided<'_>>,
+    conditions: Vec<Condition>,
+    observed_generation: Option<i64>,
+) -> HorizontalAutoscalerStatus {
+    let mut status = HorizontalAutoscalerStatus {
+        observed: Observed { observed_generation, conditions },
+        ..HorizontalAutoscalerStatus::default()
+    };
+    memory::write(memory, &mut status);
+    let Some(decided) = decided else { return status };
+    let input = decided.input;
+    status.current_metrics = current_metrics(input);
+    if let TargetState::Workload(workload) = input.target {
+        status.current_replicas = workload.current.or(workload.replicas).map(lenient::number);
+        // Otherwise it is what was set last: what could not be set must not be remembered as if it were.
+        let wanted = decided.limited().map(|limited| limited.replicas);
+        if let Some(wanted) = wanted.filter(|wanted| workload.replicas == Some(*wanted)) {
+            status.desired_replicas = Some(lenient::number(wanted));
         }
     }
+    status
+}
 
-    fn written(memory: &Memory) -> Value {
-        let mut status = HorizontalAutoscalerStatus::default();
-        write(memory, &mut status);
-        serde_json::to_value(status).unwrap()
-    }
-
-    #[test]
-    fn what_is_written_is_read_back() {
-        assert_eq!(read(&written(&remembered())), Some(remembered()));
-    }
-
-    #[test]
-    fn times_are_rounded_up_so_that_nothing_is_scaled_sooner_after_a_restart() {
-        let mut memory = remembered();
-        memory.recommendations[1].since = at("2026-01-05T09:04:00.000000001Z");
-        memory.scale_events[1].at = at("2026-01-05T09:03:00.5Z");
-        let read = read(&written(&memory)).unwrap();
-        assert_eq!(read.recommendations[1].since, at("2026-01-05T09:04:01Z"));
-        assert_eq!(read.scale_events[1].at, at("2026-01-05T09:03:01Z"));
-        assert_eq!(written(&read), written(&memory));
-    }
-
-    #[test]
-    fn an_object_without_a_status_is_new_and_one_with_a_mangled_status_has_lost_its_memory() {
-        for empty in [Value::Null, json!({}), json!("text")] {
-            assert_eq!(read(&empty), None, "{empty}");
-        }
-        let mut reversed = written(&remembered());
-        reversed["recommendations"].as_array_mut().unwrap().reverse();
-        let mut mangled = written(&remembered());
-        mangled["recommendations"][0]["replicas"] = json!("many");
-        mangled["scaleEvents"][0]["change"] = json!(0);
-        for (status, events) in [(json!({ "conditions": [] }), 0), (reversed, 2), (mangled, 1)] {
-            let memory = read(&status).unwrap();
-            assert!(memory.is_lost && memory.recommendations.is_empty(), "{status}");
-            assert_eq!(memory.scale_events.len(), events, "{status}");
-        }
-    }
+fn current_metrics(input: &Input<'_>) -> Vec<CurrentMetric> {
+    let all = input.policy.metrics.iter().zip(&input.samples);
+    let shown = all.map(|(metric, sample)| CurrentMetric {
+        query: metric.query.text.to_string(),
+        value: sample.as_ref().ok().map(ToString::to_string),
+    });
+    shown.collect()
 }

@@ -129,7 +129,7 @@ impl StatusSnapshot {
     /// From the status itself, which is null for an object without one.
     pub(crate) fn of(status: &Value) -> Self {
         let mut conditions = Vec::new();
-        for about in [ConditionType::Active, ConditionType::Ready] {
+        for about in ConditionType::ALL {
             let known = status["conditions"].as_array().map(Vec::as_slice).unwrap_or_default();
             let Some(condition) = known.iter().find(|it| it["type"] == about.name()) else {
                 continue;

@@ -34,7 +34,11 @@ impl Watched {
         let clock = Clock::system(SignedDuration::ZERO);
         let cluster = Arc::new(Cluster::default());
         let [turns, statuses] = [(); 2].map(|()| Arc::new(WorkQueue::new(clock.clone())));
-        let queues = WorkQueues { turns: Arc::clone(&turns), statuses: Arc::clone(&statuses) };
+        let queues = WorkQueues {
+            turns: Arc::clone(&turns),
+            statuses: Arc::clone(&statuses),
+            samples: None,
+        };
         let (mut follower, _) = PolicyFollower::new(
             Family::CronScaling,
             clock,
@@ -107,8 +111,11 @@ fn an_object_missing_from_a_list_is_gone() {
 fn listing_one_family_does_not_affect_the_others() {
     let mut watched = Watched::new();
     watched.follower.upsert(told(object("stays", "stays", 1, 5)));
-    let queues =
-        WorkQueues { turns: Arc::clone(&watched.turns), statuses: Arc::clone(&watched.statuses) };
+    let queues = WorkQueues {
+        turns: Arc::clone(&watched.turns),
+        statuses: Arc::clone(&watched.statuses),
+        samples: None,
+    };
     let (family, cluster) = (Family::ScheduledCapacity, Arc::clone(&watched.cluster));
     let clock = Clock::system(SignedDuration::ZERO);
     let (mut other, _) =

@@ -84,7 +84,7 @@ impl Stage {
         let writer = Writer::new(client.clone(), Fence::open(), budget.clone(), metrics);
         let (events, _) = EventLog::new(writer.clone(), "test", &EventMetrics::default());
         let targets = Targets::new(client, writer, Arc::clone(&cluster), Arc::clone(&turns), false);
-        let woken = WorkQueues { turns, statuses: Arc::clone(&statuses) };
+        let woken = WorkQueues { turns, statuses: Arc::clone(&statuses), samples: None };
         let (mut follower, _) = PolicyFollower::new(
             Family::CronScaling,
             clock.clone(),
@@ -326,7 +326,11 @@ async fn a_schedule_has_its_turns_while_everything_is_stopped() {
     let schedule = objects::stored(objects::metrics_producer("nodes", &schedule), "u", 1, 1);
     let clock = stage.controller.clock.clone();
     let turns = || Arc::new(WorkQueue::new(clock.clone()));
-    let woken = WorkQueues { turns: turns(), statuses: Arc::clone(&stage.controller.statuses) };
+    let woken = WorkQueues {
+        turns: turns(),
+        statuses: Arc::clone(&stage.controller.statuses),
+        samples: None,
+    };
     let (family, cluster) = (Family::ScheduledCapacity, Arc::clone(&stage.cluster));
     let (mut follower, _) =
         PolicyFollower::new(family, clock.clone(), UnwrittenStatuses::default(), cluster, woken);

@@ -131,6 +131,15 @@ impl TargetFollower {
         }
     }
 
+    /// A target has more replicas than before, or fewer, by the work of its own controller.
+    fn has_progressed(&self, state: &ClusterState, target: &Identity) {
+        let now = self.turns.now();
+        let policies = state.targets.policies_targeting(target).iter();
+        for policy in policies.filter(|it| state.world.follows_target(it, now).is_some()) {
+            self.turns.wake(policy);
+        }
+    }
+
     fn remove(&self, target: &Identity) {
         let mut state = self.cluster.lock();
         if state.targets.remove(target) {
@@ -168,6 +177,8 @@ impl Follower for TargetFollower {
             }
         }
         let before = numbers(&state, &target);
+        let current = |state: &ClusterState| state.world.workloads.get(&target)?.current;
+        let current_before = current(&state);
         if let Some(slim) = slim::of_data(self.kind, &object.data) {
             state.world.upsert(target.clone(), slim);
         }
@@ -175,6 +186,8 @@ impl Follower for TargetFollower {
         changes.retain(|change| !before.contains(change));
         if !before.is_empty() && !changes.is_empty() {
             self.has_changed(&mut state, &target, &changes, &object.metadata);
+        } else if current(&state) != current_before {
+            self.has_progressed(&state, &target);
         }
         let found = TargetEntry { version: version.into(), listing: self.listing };
         if state.targets.insert(target.clone(), found) {

@@ -164,7 +164,12 @@ impl Targets {
             // It is already gone.
             None => return,
         };
+        let current = state.world.workloads.get(target).and_then(|workload| workload.current);
         state.world.apply(action);
+        // How many there are is up to the controller of the target.
+        if let Some(workload) = state.world.workloads.get_mut(target) {
+            workload.current = current;
+        }
         state.targets.forget_changes(target);
         state.targets.insert(target.clone(), TargetEntry { version: version.into(), listing });
     }

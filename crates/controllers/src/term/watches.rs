@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Shared, Term, first_to_stop};
 use crate::exemptions::NamespaceFollower;
-use crate::policies::{ListProgress, PolicyFollower, WorkQueues};
+use crate::policies::{ListProgress, PolicyFollower};
 
 impl Term {
     /// Starts all watches, and waits until everything is known. `false` if the term ends before that.
@@ -94,9 +94,8 @@ impl Term {
         shared: &Shared,
         following: &mut JoinSet<()>,
     ) -> watch::Receiver<ListProgress> {
-        let queues =
-            WorkQueues { turns: Arc::clone(&shared.turns), statuses: Arc::clone(&shared.statuses) };
-        let (mut follower, listed) = NamespaceFollower::new(Arc::clone(&shared.cluster), queues);
+        let (mut follower, listed) =
+            NamespaceFollower::new(Arc::clone(&shared.cluster), shared.queues());
         let (client, resource) = (self.client.clone(), exempt::namespaces());
         let watch_age = self.health.watch_ages().begin(&resource.plural, false);
         following.spawn(async move { follow(client, &resource, watch_age, &mut follower).await });
@@ -111,16 +110,12 @@ impl Term {
     ) -> Vec<(Kind, watch::Receiver<ListProgress>)> {
         let families = self.options.families.iter();
         let follow = |family: &Family| {
-            let queues = WorkQueues {
-                turns: Arc::clone(&shared.turns),
-                statuses: Arc::clone(&shared.statuses),
-            };
             let (mut follower, listed) = PolicyFollower::new(
                 *family,
                 self.options.clock.clone(),
                 self.unwritten.clone(),
                 Arc::clone(&shared.cluster),
-                queues,
+                shared.queues(),
             );
             let kind = Kind::of_family(*family);
             let (client, resource) = (self.client.clone(), kind.resource());

@@ -37,6 +37,18 @@ pub enum TargetState<'a> {
     Workload(Workload),
 }
 
+/// When a schedule that a query of this autoscaler names publishes its next number.
+#[must_use]
+pub fn next_boundary(world: &World, autoscaler: &Identity, now: Timestamp) -> Option<Timestamp> {
+    let policy = world.metric_scalings.get(autoscaler)?.policy.as_deref()?;
+    let boundaries = policy.metrics.iter().filter_map(|metric| boundary(world, metric, now));
+    boundaries.min()
+}
+
+fn boundary(world: &World, metric: &Metric, now: Timestamp) -> Option<Timestamp> {
+    metric.query.schedules(world).filter_map(|(_, schedule)| next_change(schedule, now)).min()
+}
+
 /// So many changes of schedules that change nothing about a sample are looked past.
 const MAX_LOOKAHEAD: usize = 64;
 
@@ -86,9 +98,7 @@ fn sample(
         };
     };
     // The number that Prometheus gives may be another one from a boundary on.
-    let boundary =
-        || metric.query.schedules(world).filter_map(|(_, it)| next_change(it, now)).min();
-    let boundary = sample.at.and_then(|_| boundary());
+    let boundary = sample.at.and_then(|_| boundary(world, metric, now));
     let stale = sample.at.zip(oldest).and_then(|(at, oldest)| at.checked_add(oldest).ok());
     match (stale, sample.at) {
         (Some(stale), Some(at)) if stale <= now => (Err(SampleProblem::Stale { at }), boundary),

@@ -197,14 +197,31 @@ pub(crate) fn answer(world: &mut World, query: &str, answer: FiniteNumber) -> us
     asking
 }
 
-/// Holds an object, and what is remembered of it since before.
+/// The autoscalers whose queries Almanac answers from the number of this schedule, among others.
+pub(crate) fn readers<'w>(
+    world: &'w World,
+    schedule: &'w Identity,
+) -> impl Iterator<Item = &'w Identity> {
+    let reads = |policy: &MetricScaling| {
+        let named = policy.metrics.iter().flat_map(|metric| &metric.query.names);
+        named.into_iter().any(|selects| selects.includes(schedule))
+    };
+    let all = world.metric_scalings.iter();
+    all.filter(move |(_, it)| it.policy.as_deref().is_some_and(reads)).map(|(reader, _)| reader)
+}
+
+/// Holds an object, and what is remembered of it since before. What is remembered of another target is of no use:
+/// it begins as a new autoscaler does.
 pub(crate) fn upsert(
     objects: &mut Policies<MetricScaling, Memory>,
     identity: Identity,
     mut object: PolicyObject<MetricScaling, Memory>,
 ) {
-    let remembered = objects.remove(&identity).and_then(|before| before.memory);
-    object.memory = remembered.or(object.memory);
+    if let Some(before) = objects.remove(&identity) {
+        let policies = before.policy.as_ref().zip(object.policy.as_ref());
+        let is_moved = policies.is_some_and(|(before, after)| before.target != after.target);
+        object.memory = if is_moved { None } else { before.memory.or(object.memory) };
+    }
     objects.insert(identity, object);
 }
 

@@ -3,6 +3,8 @@
 //! It is stored in the object's status. Only what can still matter is kept: recommendations within the longer
 //! of the two windows, and changes within the longest period of a policy.
 
+use std::sync::Arc;
+
 use jiff::{SignedDuration, Timestamp};
 
 use super::{Direction, MetricScaling};
@@ -20,6 +22,8 @@ pub struct Memory {
     pub last_scale: Option<LastScale>,
     /// Another writer that sets the replicas to something else, as long as it goes on.
     pub contest: Option<Contest>,
+    /// Why the replicas could not be set when that was last tried; `None` once they are as wanted.
+    pub failure: Option<Arc<str>>,
 }
 
 /// A recommendation, from an instant on.
@@ -104,6 +108,7 @@ impl Memory {
     /// Notes that the replicas were set.
     pub(super) fn scaled(&mut self, from: u32, replicas: u32, now: Timestamp) {
         self.last_scale = Some(LastScale { at: now, replicas });
+        self.failure = None;
         if from == replicas {
             return;
         }

@@ -191,6 +191,14 @@ impl Query {
 }
 
 impl Selects {
+    /// Whether this schedule is meant, if it publishes a number.
+    pub(super) fn includes(&self, schedule: &Identity) -> bool {
+        match self {
+            Selects::One(named) => named == schedule,
+            Selects::Matching(matchers) => matchers.iter().all(|it| it.holds(schedule)),
+        }
+    }
+
     /// The schedules that are meant, of those that publish a number: they can be used, and are not exempt.
     pub(super) fn schedules<'a>(
         &'a self,

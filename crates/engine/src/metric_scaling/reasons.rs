@@ -87,6 +87,13 @@ fn counted(replicas: u32) -> String {
     if replicas == 1 { "1 replica".to_owned() } else { format!("{replicas} replicas") }
 }
 
+/// What is recommended, and every limit that makes a difference.
+#[must_use]
+pub fn render_limited(policy: &MetricScaling, limited: Limited) -> String {
+    let recommended = counted(limited.recommended);
+    format!("{recommended} recommended{}", limits(policy, limited))
+}
+
 /// Every limit that makes a difference, in their order.
 fn limits(policy: &MetricScaling, limited: Limited) -> String {
     let Limited { from, recommended, stabilised, allowed, replicas } = limited;

@@ -20,7 +20,7 @@ pub enum Recorded {
         /// The metric whose recommendation counted, by its position.
         metric: Option<u32>,
     },
-    /// The replicas could not be set; it is tried again.
+    /// The replicas could not be set, for another reason than at the last attempt; it is tried again.
     Failed {
         /// What they were to be.
         to: u32,
@@ -84,7 +84,10 @@ pub fn settle(
     };
     let metric = won.rule;
     let is_done = match outcomes.first() {
-        None => from == replicas,
+        None => {
+            memory.failure.take_if(|_| from == replicas);
+            from == replicas
+        }
         Some(Outcome::Done) => {
             memory.scaled(from, replicas, now);
             // Where nobody knew what was set, it goes on from what is set now.
@@ -92,14 +95,19 @@ pub fn settle(
             recorded.push(Recorded::Scaled { from, to: replicas, metric });
             true
         }
-        Some(Outcome::Unchanged) => true,
-        Some(Outcome::Withdrawn) => false,
-        Some(outcome @ (Outcome::Conflict | Outcome::Refused(_) | Outcome::Unknown(_))) => {
-            let message = match outcome {
-                Outcome::Refused(message) | Outcome::Unknown(message) => Arc::clone(message),
-                _ => Arc::from("the target was changed by somebody else at the same time"),
-            };
-            recorded.push(Recorded::Failed { to: replicas, message });
+        Some(Outcome::Unchanged) => {
+            memory.failure = None;
+            true
+        }
+        // Somebody else was faster: what is to be set then is decided afresh.
+        Some(Outcome::Withdrawn | Outcome::Conflict) => false,
+        Some(Outcome::Refused(message) | Outcome::Unknown(message)) => {
+            // Each attempt fails until the cause is gone, which is recorded once.
+            if memory.failure.as_ref() != Some(message) {
+                let message = Arc::clone(message);
+                recorded.push(Recorded::Failed { to: replicas, message });
+            }
+            memory.failure = Some(Arc::clone(message));
             false
         }
     };

@@ -1,0 +1,180 @@
+//! The conditions of a `HorizontalAutoscaler`: whether its queries have numbers, whether its target can be scaled,
+//! whether the bounds hold it back, and what needs attention.
+
+use std::cmp::Ordering;
+
+use almanac_engine::metric_scaling::{
+    Cause, Limited, Memory, MetricScaling, SampleProblem, Select, render_limited,
+};
+use almanac_engine::{Identity, Verdict};
+
+use super::Decided;
+use crate::finding::Finding;
+use crate::status::TargetProblem;
+use crate::status::conditions::{ConditionReason, ConditionState, ConditionType, errors};
+
+impl Decided<'_> {
+    /// What comes of the recommendation that counts, if there is one.
+    #[must_use]
+    pub fn limited(&self) -> Option<Limited> {
+        let mut reasons = self.decision.reasons.iter();
+        let won = reasons.find(|reason| reason.verdict == Verdict::Won)?;
+        match won.cause {
+            Cause::Sets { limited, .. } | Cause::OnlyBounds { limited } => Some(limited),
+            _ => None,
+        }
+    }
+
+    fn knows_replicas(&self) -> bool {
+        self.decision.reasons.iter().all(|reason| reason.cause != Cause::ReplicasUnknown)
+    }
+}
+
+/// The conditions of an autoscaler with these findings. `decided` is `None` for one that is invalid.
+#[must_use]
+pub fn condition_states(
+    findings: &[Finding],
+    problem: Option<&TargetProblem>,
+    decided: Option<&Decided<'_>>,
+) -> Vec<ConditionState> {
+    let Some(decided) = decided else {
+        let reason = ConditionReason::AutoscalerInvalid;
+        let message = errors(findings).unwrap_or_else(|| "it cannot be used".to_owned());
+        return [ConditionType::Active, ConditionType::Ready]
+            .map(|about| ConditionState { about, holds: false, reason, message: message.clone() })
+            .into();
+    };
+    let (policy, limited) = (decided.input.policy, decided.limited());
+    let mut states = vec![active(decided), able_to_scale(policy, problem, decided)];
+    states.extend(limited.map(|limited| unbounded(policy, limited)));
+    let ready = states.iter().find(|state| state.needs_attention());
+    let (holds, reason, message) = match ready {
+        Some(worst) => (false, worst.reason, worst.message.clone()),
+        None => (true, ConditionReason::Scaling, "nothing needs attention".to_owned()),
+    };
+    states.push(ConditionState { about: ConditionType::Ready, holds, reason, message });
+    states
+}
+
+fn active(decided: &Decided<'_>) -> ConditionState {
+    let input = decided.input;
+    let all = (0..).zip(input.policy.metrics.iter().zip(&input.samples));
+    let problems: Vec<(u32, &str, &SampleProblem)> = all
+        .filter_map(|(position, (metric, sample))| {
+            Some((position, &*metric.query.text, sample.as_ref().err()?))
+        })
+        .collect();
+    let about = ConditionType::Active;
+    if problems.is_empty() {
+        let message = "every query has a number".to_owned();
+        return ConditionState {
+            about,
+            holds: true,
+            reason: ConditionReason::MetricsAvailable,
+            message,
+        };
+    }
+    let is_external = |problem: &SampleProblem| matches!(problem, SampleProblem::External(_));
+    let reason = if problems.iter().all(|(_, _, problem)| is_external(problem)) {
+        ConditionReason::PrometheusRequired
+    } else {
+        ConditionReason::MetricUnavailable
+    };
+    let told = problems.iter().map(|(position, query, problem)| {
+        let advice = if is_external(problem) {
+            "; start the controller with --prometheus-uri, or change the query"
+        } else {
+            ""
+        };
+        format!("metrics[{position}]: {query} {problem}{advice}")
+    });
+    let message = told.collect::<Vec<_>>().join("; ") + "; nothing is scaled";
+    ConditionState { about, holds: false, reason, message }
+}
+
+fn able_to_scale(
+    policy: &MetricScaling,
+    problem: Option<&TargetProblem>,
+    decided: &Decided<'_>,
+) -> ConditionState {
+    let about = ConditionType::AbleToScale;
+    let target = policy.target.identity();
+    let not_able = match problem {
+        Some(problem) => Some((problem.reason(), problem.message(target))),
+        None => obstacle(target, &decided.decision.memory, decided),
+    };
+    if let Some((reason, message)) = not_able {
+        return ConditionState { about, holds: false, reason, message };
+    }
+    let (reason, message) = match decided.limited() {
+        Some(limited) => held_back(policy, limited),
+        None => (ConditionReason::ReadyForNewScale, "the target can be scaled".to_owned()),
+    };
+    ConditionState { about, holds: true, reason, message }
+}
+
+/// What stands in the way of scaling a target that can be read.
+fn obstacle(
+    target: &Identity,
+    memory: &Memory,
+    decided: &Decided<'_>,
+) -> Option<(ConditionReason, String)> {
+    if let Some((contest, last)) = memory.contest.zip(memory.last_scale) {
+        let message = format!(
+            "another writer keeps setting the replicas of {target} to {}, where this autoscaler sets {}; \
+             let only one of them scale it",
+            contest.found, last.replicas
+        );
+        return Some((ConditionReason::UndoneByAnotherWriter, message));
+    }
+    if let Some(failure) = &memory.failure {
+        let message = format!("failed to scale {target}, which is tried again: {failure}");
+        return Some((ConditionReason::ScaleFailed, message));
+    }
+    if !decided.knows_replicas() {
+        let message = format!(
+            "how many replicas {target} has is not known, on which the recommendation depends; \
+             wait until its controller says so in its status"
+        );
+        return Some((ConditionReason::ReplicasUnknown, message));
+    }
+    None
+}
+
+/// Which limit in time holds a recommendation back, if one does.
+fn held_back(policy: &MetricScaling, limited: Limited) -> (ConditionReason, String) {
+    let Limited { from, recommended, stabilised, allowed, .. } = limited;
+    let direction = if stabilised > from { &policy.up } else { &policy.down };
+    let reason = if allowed != stabilised && direction.select == Select::Disabled {
+        ConditionReason::ScalingDisabled
+    } else if allowed != stabilised {
+        ConditionReason::RateLimited
+    } else if stabilised < recommended {
+        ConditionReason::ScaleUpStabilized
+    } else if stabilised > recommended {
+        ConditionReason::ScaleDownStabilized
+    } else {
+        return (ConditionReason::ReadyForNewScale, "the target can be scaled".to_owned());
+    };
+    (reason, render_limited(policy, limited))
+}
+
+fn unbounded(policy: &MetricScaling, limited: Limited) -> ConditionState {
+    let Limited { allowed, replicas, .. } = limited;
+    let (min, max) = (policy.bounds.min(), policy.bounds.max());
+    let (reason, message) = match allowed.cmp(&replicas) {
+        Ordering::Greater => {
+            let message = format!("{allowed} replicas are wanted, and maxReplicas is {max}");
+            (ConditionReason::TooManyReplicas, message)
+        }
+        Ordering::Less => {
+            let message = format!("{allowed} replicas are wanted, and minReplicas is {min}");
+            (ConditionReason::TooFewReplicas, message)
+        }
+        Ordering::Equal => {
+            (ConditionReason::WithinBounds, "neither bound makes a difference".to_owned())
+        }
+    };
+    let (about, holds) = (ConditionType::ScalingUnbounded, replicas == allowed);
+    ConditionState { about, holds, reason, message }
+}

@@ -1,0 +1,57 @@
+//! Reports what happened to an autoscaler, in Events and in the log. What fails is an Event of the condition that
+//! says so, once; here it is only logged.
+
+use almanac_engine::Identity;
+use almanac_engine::metric_scaling::Recorded;
+use almanac_shell::event_log::{Event, EventLog};
+
+use crate::families::ReportSubject;
+
+/// Reports what has happened.
+pub(super) fn report(of: &ReportSubject, recorded: &Recorded, events: &EventLog) {
+    match event_of(of, recorded) {
+        Some(event) if event.is_warning => {
+            tracing::warn!(reason = event.reason, "{}", event.note);
+            events.emit(event);
+        }
+        Some(event) => {
+            tracing::info!(reason = event.reason, "{}", event.note);
+            events.emit(event);
+        }
+        None => {
+            if let Recorded::Failed { to, message } = recorded {
+                let target = target(of);
+                tracing::warn!(replicas = to, "failed to scale {target}: {message}");
+            }
+        }
+    }
+}
+
+fn event_of(of: &ReportSubject, recorded: &Recorded) -> Option<Event> {
+    let target = target(of);
+    let (is_warning, reason, note) = match recorded {
+        Recorded::Scaled { from, to, metric } => {
+            let from = from.map(|from| format!(" from {from}")).unwrap_or_default();
+            let why = match metric {
+                Some(position) => format!("as metrics[{position}] recommends"),
+                None => "to be within the bounds".to_owned(),
+            };
+            (false, "Scaled", format!("set the replicas of {target}{from} to {to}, {why}"))
+        }
+        Recorded::Undone { set, found, .. } => {
+            let writer = of.changed_by.as_deref();
+            let writer = writer.map_or_else(String::new, |name| format!(", {name},"));
+            let note = format!(
+                "set the replicas of {target} to {set}; another writer{writer} has since set them to {found}. \
+                 They are set again, but at most once every query period: let only one of them scale it"
+            );
+            (true, "UndoneByAnotherWriter", note)
+        }
+        Recorded::Failed { .. } => return None,
+    };
+    Some(Event { regarding: of.regarding(), is_warning, reason, action: "Scale", note })
+}
+
+fn target(of: &ReportSubject) -> String {
+    of.target.as_ref().map_or_else(|| "its target".to_owned(), Identity::to_string)
+}

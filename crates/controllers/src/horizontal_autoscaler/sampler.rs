@@ -1,0 +1,149 @@
+//! Asks Prometheus the queries of autoscalers: each once a period, and at once at a boundary of a schedule that it
+//! names.
+//!
+//! The periods of different autoscalers begin at different instants, spread by their names, so that Prometheus is
+//! not asked everything at once. An autoscaler asks one query after the other. What follows from an answer is
+//! decided in its turn, which it is given here when there is another one.
+
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::sync::Arc;
+
+use almanac_engine::PolicyName;
+use almanac_engine::metric_scaling::{FiniteNumber, Sample, SampleProblem, next_boundary};
+use almanac_shell::clock::Clock;
+use almanac_shell::prometheus::{Prometheus, QueryProblem};
+use jiff::{SignedDuration, Timestamp};
+
+use crate::cluster::Cluster;
+use crate::upstream::Upstreams;
+use crate::work_queue::WorkQueue;
+
+/// Asks the queries of one autoscaler after the other.
+pub(crate) struct Sampler {
+    pub(crate) prometheus: Prometheus,
+    pub(crate) period: SignedDuration,
+    pub(crate) cluster: Arc<Cluster>,
+    pub(crate) turns: Arc<WorkQueue>,
+    pub(crate) upstreams: Upstreams,
+    pub(crate) clock: Clock,
+    pub(crate) seed: u64,
+}
+
+impl Sampler {
+    /// Asks the queries of an autoscaler; returns when to ask again.
+    pub(crate) async fn sample(&self, policy: &PolicyName) -> Option<Timestamp> {
+        for query in self.queries(policy) {
+            let answer = self.prometheus.query(&query).await;
+            if self.hold(policy, query, answer) {
+                self.turns.wake(policy);
+            }
+        }
+        let now = self.clock.now();
+        let state = self.cluster.lock();
+        // Edited to be valid, it is asked at once.
+        state.world.metric_scalings.get(&policy.identity)?.policy.as_ref()?;
+        let boundary = next_boundary(&state.world, &policy.identity, now);
+        boundary.into_iter().chain(self.next_period(policy, now)).min()
+    }
+
+    /// What an autoscaler asks: each query once, and none while it is not carried out.
+    fn queries(&self, policy: &PolicyName) -> Vec<Arc<str>> {
+        if self.upstreams.running(policy.family).is_some() {
+            return Vec::new();
+        }
+        let mut state = self.cluster.lock();
+        if state.world.why_exempt(policy).is_some() {
+            return Vec::new();
+        }
+        let object = state.world.metric_scalings.get(&policy.identity);
+        let Some(checked) = object.and_then(|object| object.policy.clone()) else {
+            return Vec::new();
+        };
+        let mut queries: Vec<Arc<str>> = Vec::with_capacity(checked.metrics.len());
+        for metric in &checked.metrics {
+            if !queries.contains(&metric.query.text) {
+                queries.push(Arc::clone(&metric.query.text));
+            }
+        }
+        let is_asked = |text: &str| queries.iter().any(|query| **query == *text);
+        state.world.samples.keep_only(&policy.identity, is_asked);
+        queries
+    }
+
+    /// Holds an answer, if the query is still asked. Whether it is another one than before.
+    fn hold(
+        &self,
+        policy: &PolicyName,
+        query: Arc<str>,
+        answer: Result<f64, QueryProblem>,
+    ) -> bool {
+        let now = self.clock.now();
+        let mut state = self.cluster.lock();
+        let world = &mut state.world;
+        let object = world.metric_scalings.get(&policy.identity);
+        let metrics = object.iter().flat_map(|object| &object.policy);
+        if !metrics.flat_map(|it| &it.metrics).any(|metric| metric.query.text == query) {
+            return false;
+        }
+        let value = answer
+            .map_err(problem)
+            .and_then(|number| FiniteNumber::new(number).ok_or(SampleProblem::NotFinite));
+        let oldest = world.samples.settings.oldest;
+        let is_stale =
+            |at: Timestamp| oldest.is_some_and(|oldest| now.duration_since(at) >= oldest);
+        let before = world.samples.of(&policy.identity, &query);
+        let is_known = before.is_some_and(|it| it.value == value && !it.at.is_some_and(is_stale));
+        world.samples.hold(&policy.identity, Sample { query, at: Some(now), value });
+        !is_known
+    }
+
+    /// The next beginning of its period.
+    fn next_period(&self, policy: &PolicyName, now: Timestamp) -> Option<Timestamp> {
+        let period = self.period.as_millis().max(1);
+        let mut hasher = DefaultHasher::new();
+        (self.seed, policy).hash(&mut hasher);
+        let phase = i128::from(hasher.finish()) % period;
+        let since = (i128::from(now.as_millisecond()) - phase).rem_euclid(period);
+        let left = i64::try_from(period - since).ok()?;
+        now.checked_add(SignedDuration::from_millis(left)).ok()
+    }
+}
+
+/// What is wrong with an answer, as the engine knows it.
+fn problem(problem: QueryProblem) -> SampleProblem {
+    match problem {
+        QueryProblem::NoSample => SampleProblem::NoSample,
+        QueryProblem::SeveralSamples(count) => {
+            SampleProblem::SeveralSamples { count: u32::try_from(count).unwrap_or(u32::MAX) }
+        }
+        QueryProblem::NotFinite { .. } => SampleProblem::NotFinite,
+        other => SampleProblem::NoAnswer(Arc::from(other.to_string())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::sampler;
+
+    fn at(text: &str) -> Timestamp {
+        text.parse().expect("it is an instant")
+    }
+
+    #[tokio::test]
+    async fn the_periods_of_many_autoscalers_are_spread_over_the_period_and_each_is_exact() {
+        let sampler = sampler("2026-11-30T09:00:00Z");
+        let now = at("2026-11-30T09:00:00Z");
+        let mut by_second = [0_u32; 10];
+        for number in 0..1_000 {
+            let policy = almanac_fixtures::names::horizontal_autoscaler(&format!("shop-{number}"));
+            let first = sampler.next_period(&policy, now).expect("there is one");
+            let second = sampler.next_period(&policy, first).expect("there is one");
+            assert_eq!(second.duration_since(first), SignedDuration::from_secs(10));
+            let elapsed = first.duration_since(now).as_millis();
+            let slot = usize::try_from((elapsed - 1) / 1_000).expect("it is small");
+            by_second[slot] += 1;
+        }
+        assert!(by_second.iter().all(|count| (60..140).contains(count)), "{by_second:?}");
+    }
+}

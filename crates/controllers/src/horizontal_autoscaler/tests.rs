@@ -1,0 +1,187 @@
+//! Autoscalers in front of a stub of the API, by the numbers of schedules and of a Prometheus.
+
+use std::sync::Arc;
+
+use almanac_engine::metric_scaling::{Answerer, FiniteNumber, Sample, SampleProblem};
+use almanac_fixtures::names::horizontal_autoscaler as autoscaler;
+use almanac_fixtures::objects;
+use almanac_stub::{Fault, Kind as Served, Stub};
+use http::{Method, StatusCode};
+use serde_json::{Value, json};
+
+use crate::bench::{TestBench, target};
+
+const QUERY: &str = r#"karpenter_scheduled_capacity{name="nodes",namespace="default"}"#;
+
+/// A schedule of one, and of this many from nine to ten.
+fn schedule(replicas: u32, generation: u64) -> Value {
+    let rush = json!({ "replicas": replicas, "start": { "hours": 9 }, "end": { "hours": 10 } });
+    let spec = json!({ "defaultReplicas": 1, "behaviors": [rush] });
+    objects::stored(objects::metrics_producer("nodes", &spec), "nodes", generation, generation)
+}
+
+/// An autoscaler of the target of its name.
+fn autoscaled(name: &str, api_version: &str, kind: &str, query: &str) -> Value {
+    let reference = objects::target(api_version, kind, name);
+    let object = objects::horizontal_autoscaler(name, &reference, query);
+    objects::stored(object, name, 1, 1)
+}
+
+fn replicas(stub: &Stub, name: &str) -> Value {
+    let object = stub.object("deployments", "default", name).expect("it is there");
+    object["spec"]["replicas"].clone()
+}
+
+/// The status of a condition, with its reason.
+fn condition(status: &Value, name: &str) -> (String, String) {
+    let conditions = status["conditions"].as_array().expect("it has some");
+    let found = conditions.iter().find(|it| it["type"] == name);
+    let found = found.unwrap_or_else(|| panic!("no {name} in {status}"));
+    let text = |field: &str| found[field].as_str().expect("it is text").to_owned();
+    (text("status"), text("reason"))
+}
+
+fn states(status: &Value) -> [String; 4] {
+    ["Active", "AbleToScale", "ScalingUnbounded", "Ready"].map(|name| {
+        let (holds, reason) = condition(status, name);
+        format!("{holds} {reason}")
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_schedule_scales_a_deployment_at_its_boundary_and_nothing_is_requested_in_between() {
+    let stub = Stub::new();
+    stub.put(target("apps/v1", "Deployment", "shop"));
+    let mut bench = TestBench::at("2026-11-30T08:00:00Z", &stub);
+    bench.upsert(schedule(7, 1));
+    bench.upsert(autoscaled("shop", "apps/v1", "Deployment", QUERY));
+    bench.run(60).await;
+    stub.forget_asked();
+    bench.run(58 * 60).await;
+    let asked: Vec<_> = stub.requests_where(|asked| !asked.is_watch());
+    assert_eq!(asked.len(), 0, "nothing changes");
+    bench.run(2 * 60).await;
+    assert_eq!(replicas(&stub, "shop"), 7);
+    let patched = bench.patched();
+    assert_eq!(patched.len(), 1, "{patched:?}");
+    assert_eq!(patched[0].0.to_string(), "2026-11-30T09:00:00Z");
+    // Down again, a window after the boundary that lowered it.
+    bench.run(63 * 60).await;
+    assert_eq!(replicas(&stub, "shop"), 7);
+    bench.run(2 * 60).await;
+    assert_eq!(replicas(&stub, "shop"), 1);
+    assert_eq!(bench.patched()[1].0.to_string(), "2026-11-30T10:05:00Z");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_edited_schedule_counts_at_once_and_a_deleted_one_leaves_the_target_alone() {
+    let stub = Stub::new();
+    stub.put(target("apps/v1", "Deployment", "shop"));
+    let mut bench = TestBench::at("2026-11-30T09:30:00Z", &stub);
+    bench.upsert(schedule(3, 1));
+    bench.upsert(autoscaled("shop", "apps/v1", "Deployment", QUERY));
+    bench.run(5).await;
+    assert_eq!(replicas(&stub, "shop"), 3);
+    bench.upsert(schedule(5, 2));
+    bench.run(1).await;
+    assert_eq!(replicas(&stub, "shop"), 5);
+    bench.delete(schedule(5, 2));
+    bench.run(600).await;
+    assert_eq!(replicas(&stub, "shop"), 5);
+    let status = bench.status(&autoscaler("shop")).expect("there is one");
+    assert_eq!(condition(&status, "Active"), ("False".into(), "MetricUnavailable".into()));
+    assert_eq!(condition(&status, "Ready"), ("False".into(), "MetricUnavailable".into()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn replicas_that_are_still_to_come_do_not_scale_it_further() {
+    let stub = Stub::new();
+    let mut shop = target("apps/v1", "Deployment", "shop");
+    (shop["spec"]["replicas"], shop["status"]) = (json!(2), json!({ "replicas": 2 }));
+    stub.put(shop);
+    let mut bench = TestBench::at("2026-11-30T09:30:00Z", &stub);
+    let mut object = autoscaled("shop", "apps/v1", "Deployment", "usage");
+    object["spec"]["metrics"][0]["prometheus"]["target"] =
+        json!({ "type": "Utilization", "value": 60 });
+    bench.upsert(object);
+    answer(&bench, Ok(0.85));
+    bench.run(60).await;
+    assert_eq!(replicas(&stub, "shop"), 3, "two replicas at 85 % of 60 %");
+    // The third has come, and takes its share.
+    answer(&bench, Ok(0.57));
+    stub.change("deployments", "default", "shop", &json!({ "status": { "replicas": 3 } }));
+    bench.run(60).await;
+    assert_eq!(replicas(&stub, "shop"), 3);
+    let status = bench.status(&autoscaler("shop")).expect("there is one");
+    assert_eq!([&status["currentReplicas"], &status["desiredReplicas"]], [3, 3]);
+    assert_eq!(status["currentMetrics"], json!([{ "query": "usage", "value": "0.57" }]));
+}
+
+/// What Prometheus answers from now on.
+fn answer(bench: &TestBench, value: Result<f64, SampleProblem>) {
+    let mut state = bench.cluster.lock();
+    state.world.samples.settings.answerer = Answerer::Prometheus;
+    let value = value.map(|number| FiniteNumber::new(number).expect("it is finite"));
+    let sample = Sample { query: Arc::from("usage"), at: None, value };
+    state.world.samples.hold(&autoscaler("shop").identity, sample);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_target_that_is_not_watched_is_read_every_query_period() {
+    let stub = Stub::new();
+    stub.serve(Served::new("pools.example.com/v1", "Pool", "pools").with_scale());
+    stub.put(target("pools.example.com/v1", "Pool", "shop"));
+    let mut bench = TestBench::at("2026-11-30T09:30:00Z", &stub);
+    bench.upsert(schedule(4, 1));
+    bench.upsert(autoscaled("shop", "pools.example.com/v1", "Pool", QUERY));
+    bench.run(5).await;
+    let pool = || stub.object("pools", "default", "shop").expect("it is there");
+    assert_eq!(pool()["spec"]["replicas"], 4);
+    stub.change("pools", "default", "shop", &json!({ "spec": { "replicas": 2 } }));
+    bench.run(30).await;
+    assert_eq!(pool()["spec"]["replicas"], 4, "somebody else had set it");
+    let before = bench.requests_for("/pools/shop/scale");
+    bench.run(600).await;
+    assert_eq!(bench.requests_for("/pools/shop/scale") - before, 60);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_conditions_say_what_holds_an_autoscaler_back() {
+    let stub = Stub::new();
+    stub.put(target("apps/v1", "Deployment", "shop"));
+    let mut bench = TestBench::at("2026-11-30T09:30:00Z", &stub);
+    bench.upsert(schedule(4, 1));
+    let shop = autoscaler("shop");
+    let mut object = autoscaled("shop", "apps/v1", "Deployment", QUERY);
+    bench.upsert(object.clone());
+    bench.run(5).await;
+    let well =
+        ["True MetricsAvailable", "True ReadyForNewScale", "True WithinBounds", "True Scaling"];
+    assert_eq!(states(&bench.status(&shop).expect("there is one")), well);
+
+    (object["spec"]["maxReplicas"], object["metadata"]["generation"]) = (json!(3), json!(2));
+    object["metadata"]["resourceVersion"] = json!("2");
+    bench.upsert(object.clone());
+    bench.run(5).await;
+    let status = bench.status(&shop).expect("there is one");
+    assert_eq!(condition(&status, "ScalingUnbounded"), ("False".into(), "TooManyReplicas".into()));
+    assert_eq!(condition(&status, "Ready"), ("True".into(), "Scaling".into()));
+    assert_eq!([&status["currentReplicas"], &status["desiredReplicas"]], [3, 3]);
+
+    bench.run(31 * 60).await;
+    let status = bench.status(&shop).expect("there is one");
+    let stabilised = ("True".into(), "ScaleDownStabilized".into());
+    assert_eq!(condition(&status, "AbleToScale"), stabilised);
+
+    let denied = Fault::answer(StatusCode::INTERNAL_SERVER_ERROR, "the quota is exhausted");
+    stub.inject(denied.method(Method::PATCH).path_contains("/shop/scale").always());
+    bench.run(20 * 60).await;
+    let status = bench.status(&shop).expect("there is one");
+    for about in ["AbleToScale", "Ready"] {
+        assert_eq!(condition(&status, about), ("False".into(), "ScaleFailed".into()));
+    }
+    stub.mend();
+    bench.run(60).await;
+    assert_eq!(states(&bench.status(&shop).expect("there is one")), well);
+    assert_eq!(replicas(&stub, "shop"), 1);
+}
