@@ -12,6 +12,8 @@ use jiff::Timestamp;
 pub use codes::{Code, Severity};
 pub use path::{FieldPath, Path, Segment};
 
+use crate::reading::Span;
+
 /// One thing that is wrong, or worth knowing, about an object.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Finding {
@@ -26,13 +28,16 @@ pub struct Finding {
     pub fix: Option<String>,
     /// The instants at which it occurs, if any.
     pub at: Vec<Timestamp>,
+    /// Where it is in the document that its field is of, if that is the text of a value in the object.
+    pub in_text: Option<Span>,
 }
 
 impl Finding {
     /// A finding about a field.
     #[must_use]
     pub fn new(code: Code, field: impl Into<FieldPath>, message: impl Into<String>) -> Self {
-        Self { code, field: field.into(), message: message.into(), fix: None, at: Vec::new() }
+        let (field, message) = (field.into(), message.into());
+        Self { code, field, message, fix: None, at: Vec::new(), in_text: None }
     }
 
     /// The same with something to do about it.

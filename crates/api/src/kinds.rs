@@ -9,6 +9,8 @@ mod requests;
 
 use almanac_engine::{Family, Identity};
 
+use crate::objects::document_key;
+
 pub(crate) use names::nearest;
 pub use recognition::group_and_version;
 pub(crate) use recognition::{
@@ -20,6 +22,8 @@ pub(crate) use recognition::{
 pub enum Role {
     /// Its objects are policies of a family.
     Policy(Family),
+    /// Those with certain names have policies for QoS levels in one of their texts.
+    AgentConfig,
     /// Its objects have bounds, which policies set.
     Bounds,
     /// Its objects have replicas, which policies set.
@@ -100,6 +104,11 @@ kinds! {
         group: KARMADA, versions: ["v1alpha1"], plural: "cronfederatedhpas",
         short: ["cronfhpa"], namespaced: true, role: Role::Policy(Family::CronScaling),
     }
+    /// Texts by key. Only those of Volcano's agent are of interest: see [`Kind::is_of_interest`].
+    ConfigMap {
+        group: "", versions: ["v1"], plural: "configmaps",
+        short: ["cm"], namespaced: true, role: Role::AgentConfig,
+    }
     /// An autoscaler over clusters; data that cron rules change.
     FederatedHPA {
         group: KARMADA, versions: ["v1alpha1"], plural: "federatedhpas",
@@ -153,6 +162,19 @@ impl Kind {
             Family::CronScaling => Kind::CronFederatedHPA,
             Family::MetricScaling => Kind::HorizontalAutoscaler,
         }
+    }
+
+    /// Whether an object of the kind is of interest, by its name: of `ConfigMaps` there are many.
+    #[must_use]
+    pub fn is_of_interest(self, name: &str) -> bool {
+        self.role() != Role::AgentConfig || document_key(name).is_some()
+    }
+
+    /// Whether its objects say policies, or are of a group of such kinds: all that is wrong with them is
+    /// of interest.
+    #[must_use]
+    pub(crate) fn is_ours(self) -> bool {
+        self.role() == Role::AgentConfig || is_group_of_ours(self.group())
     }
 
     /// Its role.

@@ -9,6 +9,7 @@
 )]
 #![allow(unreachable_pub, reason = "kube's derive of a schema declares an inner copy of each type")]
 
+pub(crate) mod agent_config;
 mod cron_federated_hpa;
 mod custom_resources;
 mod federated_hpa;
@@ -17,6 +18,7 @@ mod metrics_producer;
 mod scalable_node_group;
 mod schema;
 
+pub use agent_config::{AGENT_CONFIGS, CONFIG_NAMESPACE, document_key};
 pub use cron_federated_hpa::{
     CronFederatedHPA, CronFederatedHPARule, CronFederatedHPASpec, CronFederatedHPAStatus,
     ExecutionHistory, FailedExecution, SuccessfulExecution,

@@ -5,6 +5,7 @@
 //! values with positions; what the values mean is up to the caller.
 
 mod claim;
+mod embedded;
 mod encoding;
 mod events;
 mod folder;
@@ -12,6 +13,7 @@ mod foreign;
 mod json;
 mod kustomization;
 mod limits;
+mod locator;
 mod map;
 mod mistakes;
 mod objects;
@@ -26,10 +28,12 @@ mod typography;
 mod yaml;
 
 pub use claim::{Names, may_hold_policies};
+pub(crate) use embedded::{EmbeddedDocument, read_embedded};
 pub use folder::Folder;
 pub use foreign::ForeignScaler;
 pub use kustomization::{Kustomization, is_kustomization};
 pub use limits::FILE_BYTES;
+pub use locator::Locator;
 pub(crate) use map::MERGE_KEY;
 pub(crate) use objects::unfilled;
 pub use objects::{PassedOver, PlacedFinding, ReadObject, Reading, read_objects, read_targets};

@@ -27,7 +27,7 @@ pub fn of_data(kind: Kind, object: &Value) -> Option<Slim> {
             min_replicas: number(&spec["minReplicas"], Some(LEAST_UNLESS_SAID)),
             max_replicas: number(&spec["maxReplicas"], None),
         })),
-        Role::Policy(_) => None,
+        Role::Policy(_) | Role::AgentConfig => None,
     }
 }
 
@@ -43,7 +43,7 @@ pub(crate) fn fields(role: Role) -> &'static [&'static str] {
     match role {
         Role::Workload { .. } => &["replicas"],
         Role::Bounds => &["minReplicas", "maxReplicas"],
-        Role::Policy(_) => &[],
+        Role::Policy(_) | Role::AgentConfig => &[],
     }
 }
 

@@ -15,7 +15,7 @@ use almanac_api::checking::{CheckContext, CheckedObject, check_json, check_toget
 use almanac_api::exempt::MARK;
 use almanac_api::finding::Finding;
 use almanac_api::kinds::{Kind, Role};
-use almanac_api::reading::{PlacedFinding, Reading, Source, read_objects};
+use almanac_api::reading::{Locator, PlacedFinding, Reading, Source, read_objects};
 use almanac_api::writing::to_yaml;
 use almanac_engine::{Family, Identity, Workload};
 use almanac_shell::client::{ClientOptions, connect};
@@ -159,7 +159,7 @@ impl ClusterArguments {
 fn is_policy(kind: Kind) -> bool {
     match kind.role() {
         Role::Policy(_) => true,
-        Role::Bounds | Role::Workload { .. } => false,
+        Role::AgentConfig | Role::Bounds | Role::Workload { .. } => false,
     }
 }
 
@@ -167,7 +167,10 @@ fn is_policy(kind: Kind) -> bool {
 fn must_be_seen(kind: Kind) -> bool {
     match kind.role() {
         Role::Policy(Family::ScheduledCapacity | Family::CronScaling) => true,
-        Role::Policy(Family::MetricScaling) | Role::Bounds | Role::Workload { .. } => false,
+        Role::Policy(Family::MetricScaling)
+        | Role::AgentConfig
+        | Role::Bounds
+        | Role::Workload { .. } => false,
     }
 }
 
@@ -175,7 +178,7 @@ fn must_be_seen(kind: Kind) -> bool {
 fn is_autoscaler(kind: Kind) -> bool {
     match kind.role() {
         Role::Bounds => true,
-        Role::Policy(_) | Role::Workload { .. } => false,
+        Role::Policy(_) | Role::AgentConfig | Role::Workload { .. } => false,
     }
 }
 
@@ -269,12 +272,12 @@ fn place(
     let source = reading.sources.len();
     read_objects(reading, Source::new(name, text));
     let position = reading.objects.iter().position(|read| read.source == source);
-    let node = position.map(|position| &reading.objects[position].node);
+    let locator = position.map(|position| &reading.objects[position]);
+    let locator = locator.map(|object| Locator::new(&reading.sources[source], object));
     let mut placed: Vec<PlacedFinding> = of_object
         .iter()
         .map(|finding| {
-            let at_key = finding.code.is_about_the_key();
-            let span = node.map(|node| node.locate(&finding.field, at_key));
+            let span = locator.as_ref().map(|locator| locator.locate(finding));
             let placed = PlacedFinding::new(source, span, finding.clone());
             PlacedFinding { object: position, ..placed }
         })

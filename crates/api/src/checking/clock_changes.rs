@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::everything::{Everything, belongs_somewhere};
 use crate::finding::{Code, FieldPath, Finding, Path};
 use crate::kinds::Role;
-use crate::reading::{PlacedFinding, Reading};
+use crate::reading::{Locator, PlacedFinding, Reading};
 
 /// How far to look ahead: every clock change of a year, and the first of them once more.
 const AHEAD: SignedDuration = SignedDuration::from_hours(24 * 366);
@@ -34,7 +34,7 @@ pub fn clock_changes(
         let effects = world.clock_effects(&policy, from, to);
         for of_rule in effects.chunk_by(|one, other| one.position == other.position) {
             let Some(finding) = finding(family, of_rule) else { continue };
-            let span = object.node.locate(&finding.field, false);
+            let span = Locator::new(&reading.sources[object.source], object).locate(&finding);
             let (source, object) = (object.source, Some(index));
             told.push(PlacedFinding { source, span: Some(span), finding, object, place: None });
         }

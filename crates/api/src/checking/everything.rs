@@ -10,10 +10,10 @@ use super::object::{CheckContext, CheckedObject, check};
 use super::places::{Layout, Places};
 use super::together::{check_against_foreign, check_together};
 use crate::finding::{Code, Finding, Severity};
-use crate::kinds::{Role, is_group_of_ours};
+use crate::kinds::Role;
 use crate::reading::{
-    Engine, ForeignScaler, PlacedFinding, ReadObject, Reading, Span, Template, name_letters,
-    placeholder, unfilled,
+    Engine, ForeignScaler, Locator, PlacedFinding, ReadObject, Reading, Span, Template,
+    name_letters, placeholder, unfilled,
 };
 
 /// The result of checking everything.
@@ -55,7 +55,7 @@ pub fn check_everything(
     templates.dedup();
     let foreign = foreign_writers(reading, &checked, context);
     let places = places_of(reading, &checked, &foreign, context, layout);
-    let targets = targets(&checked, |kind| is_group_of_ours(kind.group()));
+    let targets = targets(&checked, crate::kinds::Kind::is_ours);
     let together = checked_by_place(reading, &checked, &places, &foreign);
     let mut told = told_of_files(reading, &targets, &places);
     let mut count = 0;
@@ -69,7 +69,7 @@ pub fn check_everything(
         checked.findings.extend(further.clone().map(|(finding, _)| finding.clone()));
         let in_places = vec![None; own].into_iter().chain(further.map(|(_, place)| *place));
         let matters = !source.is_found()
-            || is_group_of_ours(object.kind.group())
+            || object.kind.is_ours()
             || checked.identity.as_ref().is_some_and(|it| targets.contains(it));
         let is_asked_about = belongs_somewhere(reading, object.source, &places);
         let is_checked = matters || checked.scales.is_some();
@@ -77,8 +77,9 @@ pub fn check_everything(
             count += 1;
             files.insert(object.source);
         }
+        let locator = Locator::new(source, object);
         for (finding, place) in checked.findings.iter_mut().zip(in_places) {
-            let span = object.node.locate(&finding.field, finding.code.is_about_the_key());
+            let span = locator.locate(finding);
             name_letters(source, span, finding);
             if is_asked_about && (matters || finding.code == Code::TwoWriters) {
                 let (source, finding) = (object.source, finding.clone().with_some_fix());
@@ -101,10 +102,8 @@ fn as_template(
 ) -> Option<(Engine, Finding)> {
     let source = &reading.sources[object.source];
     let errors = checked.findings.iter().filter(|it| it.severity() == Severity::Error);
-    let mut written = errors.map(|finding| {
-        let span = object.node.locate(&finding.field, finding.code.is_about_the_key());
-        (finding, source.slice(span))
-    });
+    let locator = Locator::new(source, object);
+    let mut written = errors.map(|finding| (finding, source.slice(locator.locate(finding))));
     let (finding, engine) =
         written.find_map(|(finding, text)| Some((finding, placeholder(text)?.1)))?;
     let field = finding.field.clone();
@@ -130,7 +129,8 @@ fn places_of(
 ) -> Places {
     let targets = targets(checked, |_| true);
     let writes = |object: &CheckedObject| {
-        object.scales.is_some() || matches!(object.kind.role(), Role::Policy(_))
+        let role = object.kind.role();
+        object.scales.is_some() || matches!(role, Role::Policy(_) | Role::AgentConfig)
     };
     let folder = |source: usize| reading.sources[source].folder();
     let objects = checked.iter().zip(&reading.objects).filter_map(|(checked, object)| {

@@ -9,11 +9,11 @@ use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 
 use super::target::check_target;
-use super::{Checked, cron_federated_hpa, horizontal_autoscaler, metrics_producer};
+use super::{Checked, cron_federated_hpa, horizontal_autoscaler, metrics_producer, qos_levels};
 use crate::finding::{Code, FieldPath, Finding, Path, Severity};
 use crate::kinds::{Kind, Role};
 use crate::lenient;
-use crate::objects::ScaleTargetReference;
+use crate::objects::{ScaleTargetReference, document_key};
 use crate::slim;
 use crate::status;
 
@@ -46,6 +46,7 @@ pub(super) fn meaning_of(object: Mended<'_>) -> Meaning {
         Role::Policy(Family::ScheduledCapacity) => object.scheduled_capacity(),
         Role::Policy(Family::CronScaling) => object.cron_scaling(),
         Role::Policy(Family::MetricScaling) => object.metric_scaling(),
+        Role::AgentConfig => object.qos_levels(),
         Role::Bounds => object.bounds(),
         Role::Workload { .. } => Meaning { slim: object.data(&[]), ..Meaning::default() },
     }
@@ -87,6 +88,22 @@ impl Mended<'_> {
             memory: status::horizontal_autoscaler::read(&self.status),
         });
         Meaning { slim: Some(slim), scales, findings: checked.findings }
+    }
+
+    /// The policies of a `ConfigMap` of Volcano's agent. One without its document is as bad as one with a
+    /// document that cannot be read: a slip of the key must not undo all levels.
+    fn qos_levels(self) -> Meaning {
+        let name = self.object["metadata"]["name"].as_str().unwrap_or_default();
+        let Some(key) = document_key(name) else { return Meaning::default() };
+        let data = Path::Root.key("data");
+        let field = data.key(key);
+        let checked = if let Some(text) = self.object["data"][key].as_str() {
+            qos_levels::check(text, &field)
+        } else {
+            let finding = Finding::required(&field, "the configuration of the agent");
+            Checked { value: None, findings: vec![finding] }
+        };
+        Meaning { slim: None, scales: None, findings: checked.findings }
     }
 
     /// An autoscaler. One of Kubernetes' own is looked at as far as its bounds and its target go:

@@ -21,6 +21,7 @@ pub(super) fn shape_of(kind: Kind) -> &'static Shape {
 fn shapes() -> BTreeMap<Kind, Shape> {
     let mut shapes: BTreeMap<Kind, Shape> =
         Kind::ALL.iter().map(|kind| (*kind, shape_of_numbers(*kind))).collect();
+    shapes.insert(Kind::ConfigMap, with_envelope(Shape::of(&texts())));
     for resource in custom_resources() {
         if let Some(kind) = resource.known_kind() {
             let mut shape = Shape::of(&resource.schema());
@@ -42,6 +43,17 @@ fn shape_of_numbers(kind: Kind) -> Shape {
         "properties": { "spec": spec },
         "additionalProperties": {}
     })))
+}
+
+/// The shape of a `ConfigMap`.
+fn texts() -> Json {
+    let text = json!({ "type": "string" });
+    let texts = json!({ "type": "object", "nullable": true, "additionalProperties": text });
+    let flag = json!({ "type": "boolean", "nullable": true });
+    json!({
+        "type": "object",
+        "properties": { "data": texts, "binaryData": texts, "immutable": flag }
+    })
 }
 
 fn with_envelope(mut shape: Shape) -> Shape {

@@ -8,7 +8,6 @@ use almanac_engine::Identity;
 
 use super::object::CheckedObject;
 use crate::finding::{Code, FieldPath, Finding, Path};
-use crate::kinds::is_group_of_ours;
 
 /// Checks objects of one cluster against each other. Each is told apart by a number, and each finding
 /// is about the object of its number. `place` says where an object is, for findings about another one.
@@ -50,7 +49,7 @@ pub(super) fn check_against_foreign<'a>(
     objects: impl IntoIterator<Item = (usize, &'a CheckedObject)>,
     writers: &BTreeMap<Identity, (String, String)>,
 ) -> Vec<(usize, Finding)> {
-    let ours = objects.into_iter().filter(|(_, object)| is_group_of_ours(object.kind.group()));
+    let ours = objects.into_iter().filter(|(_, object)| object.kind.is_ours());
     let told = |(index, object): (usize, &CheckedObject)| {
         let target = object.scales.as_ref()?.identity();
         let (writer, place) = writers.get(target)?;

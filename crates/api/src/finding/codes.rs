@@ -109,9 +109,15 @@ codes! {
     Schedule = "schedule", Error;
     /// A time zone that isn't an IANA name in its published spelling, such as `Europe/Berlin`.
     TimeZone = "time-zone", Error;
+    /// A time of day that can't be used. Write two digits each for the hour and the minute, such as `08:00`; the end of a window may also be `24:00`.
+    TimeOfDay = "time-of-day", Error;
+    /// A duration that can't be used. Write it with its units, such as `30s` or `1m30s`.
+    Duration = "duration", Error;
+    /// A label selector that can't be used: it has a key, a value or an operator that Kubernetes does not accept, or would select every pod.
+    Selector = "selector", Error;
     /// A pattern that can't be used. Fields take comma-separated values, without ranges or steps, and some date must match.
     Pattern = "pattern", Error;
-    /// A window that can never be open: its start and its end always coincide.
+    /// A window that can never be open: its start and its end always coincide. For a whole day, write `00:00` and `24:00`.
     Window = "window", Error;
     /// `spec.schedule` and `spec.scheduleSpec` are two names for the same field. Keep one.
     TwoSchedules = "two-schedules", Error;
@@ -123,7 +129,7 @@ codes! {
     MaxDelay = "max-delay", Error;
     /// A query Prometheus would reject: `max(a, b)` should be `max(a or b)`.
     Query = "query", Error;
-    /// A field that has no effect on a target of this kind. Remove it, so that nobody relies on it.
+    /// A field that has no effect: on a target of this kind, in a policy that has no such field, or in letters of another case. Correct it or remove it, so that nobody relies on it.
     IgnoredField = "ignored-field", Warning;
     /// Two rules of one object fire in the same minute with different values: the later one in the list wins.
     SameMinute = "same-minute", Warning;

@@ -31,6 +31,10 @@ impl Finding {
             }),
             Code::Pattern => said()
                 .unwrap_or_else(|| "write values of the field with commas between them".into()),
+            Code::TimeOfDay => {
+                said().unwrap_or_else(|| "write two digits each, as in 08:00".to_owned())
+            }
+            Code::Duration => said().unwrap_or_else(|| "write one such as 30s or 1m30s".to_owned()),
             Code::TimeZone => {
                 said().unwrap_or_else(|| "write an IANA name such as Europe/Berlin".to_owned())
             }

@@ -85,7 +85,7 @@ mod tests {
         let older = recognise("autoscaling/v1", "HorizontalPodAutoscaler");
         assert_eq!(older, Recognised::Supported(Kind::HorizontalPodAutoscaler));
         assert_eq!(recognise("batch/v1", "CronJob"), Recognised::Other);
-        assert_eq!(recognise("v1", "ConfigMap"), Recognised::Other);
+        assert_eq!(recognise("v1", "Secret"), Recognised::Other);
         assert_eq!(recognise("extensions/v1beta1", "Deployment"), Recognised::Other);
         assert_eq!(recognise("apps/v1", "ReplicationController"), Recognised::Other);
     }

@@ -9,6 +9,7 @@ use aho_corasick::AhoCorasick;
 use super::foreign;
 use crate::exempt::MARK;
 use crate::kinds::{Kind, Role, group_and_version, is_group_of_ours};
+use crate::objects::AGENT_CONFIGS;
 
 /// The words without which a text holds no policy and no autoscaler, of ours or of others, and nothing
 /// else of the groups of policies, of which every mistake is told, and exempts nothing from a policy.
@@ -20,12 +21,16 @@ static WORDS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
     });
     // Case is for whoever reads it to complain of.
     let mut builder = AhoCorasick::builder();
-    builder.ascii_case_insensitive(true).build(words.chain(foreign::WORDS).chain([MARK])).ok()
+    let names = AGENT_CONFIGS.iter().map(|(name, _)| *name);
+    let words = words.chain(names).chain(foreign::WORDS).chain([MARK]);
+    builder.ascii_case_insensitive(true).build(words).ok()
 });
 
 fn is_looked_for(kind: Kind) -> bool {
     match kind.role() {
         Role::Policy(_) | Role::Bounds => true,
+        // There are many; the ones of interest have names of their own.
+        Role::AgentConfig => false,
         Role::Workload { .. } => is_group_of_ours(kind.group()),
     }
 }
@@ -88,7 +93,9 @@ pub(super) fn claims_policy(text: &str) -> bool {
     if describes {
         return false;
     }
+    let is_agent_config = || AGENT_CONFIGS.iter().any(|(name, _)| claims(text, "ConfigMap", name));
     values_of(text, "kind").any(is_policy)
+        || is_agent_config()
         || values_of(text, "apiVersion").any(|it| is_group_of_ours(group_and_version(it).0))
 }
 

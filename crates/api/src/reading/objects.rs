@@ -269,10 +269,10 @@ impl Reading {
                 let api_version: Box<str> = api_version.into();
                 self.take_foreign(source, &node);
                 match recognised {
-                    Recognised::Supported(kind) => {
+                    Recognised::Supported(kind) if kind.is_of_interest(name_of(&node)) => {
                         self.objects.push(ReadObject { kind, api_version, source, node });
                     }
-                    Recognised::Other => {
+                    Recognised::Supported(_) | Recognised::Other => {
                         self.others.extend(OtherObject::read(&api_version, kind, source, &node));
                         self.passed_over.objects += 1;
                     }

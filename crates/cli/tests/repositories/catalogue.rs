@@ -57,6 +57,53 @@ fn autoscaler(more: &str) -> String {
     spec("HorizontalAutoscaler", &format!("{{{target}, {more}}}"))
 }
 
+/// A `ConfigMap` of Volcano's agent, with one policy.
+fn levels(policy: &str) -> String {
+    format!(
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: volcano-agent-config, namespace: NAME}}\ndata:\n  \
+         config.yaml: |\n    globalConfig: {{timeBasedQoSPolicies: [{{{policy}, targetQoSLevel: -1}}]}}\n"
+    )
+}
+
+/// What is wrong with a policy for QoS levels, and the fix.
+const LEVELS: &[(Code, &str, &str)] = &[
+    (
+        Code::TimeOfDay,
+        "startTime: '8:00', endTime: '09:00', selector: {matchLabels: {a: b}}",
+        "write 08:00",
+    ),
+    (
+        Code::TimeOfDay,
+        "startTime: '25:00', endTime: '09:00', selector: {matchLabels: {a: b}}",
+        "write two digits each, as in 08:00",
+    ),
+    (
+        Code::Duration,
+        "startTime: '08:00', endTime: '09:00', selector: {matchLabels: {a: b}}, checkInterval: 1d",
+        "write one such as 30s or 1m30s",
+    ),
+    (
+        Code::Selector,
+        "startTime: '08:00', endTime: '09:00', selector: {}",
+        "name the labels of the pods, under matchLabels or matchExpressions",
+    ),
+    (
+        Code::MistypedField,
+        "starTime: '08:00', endTime: '09:00', selector: {matchLabels: {a: b}}",
+        "write startTime",
+    ),
+    (
+        Code::IgnoredField,
+        "startTime: '08:00', endTime: '09:00', selector: {matchLabels: {a: b}}, enabled: false",
+        "write enable",
+    ),
+    (
+        Code::MissingField,
+        "startTime: '08:00', endTime: '09:00'",
+        "add selector: the labels of the pods",
+    ),
+];
+
 /// What is wrong with a cron expression, and the fix.
 const SCHEDULES: &[(&str, &str)] = &[
     ("0 25 * * *", "write an hour from 0 to 23"),
@@ -338,7 +385,8 @@ fn schedules() -> Vec<Case> {
             "write the weekdays by name: tue-sat as they are here, or mon-fri",
         ),
     ];
-    let all = written.chain(patterns).chain(others);
+    let levels = LEVELS.iter().map(|(code, policy, fix)| (*code, levels(policy), *fix));
+    let all = written.chain(patterns).chain(levels).chain(others);
     all.map(|(code, text, fix)| Case { code, text: text.into(), fix: Some(fix) }).collect()
 }
 

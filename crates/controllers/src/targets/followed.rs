@@ -33,6 +33,7 @@ pub(super) fn kind_of(resolved: &Resolved) -> Option<Kind> {
         | Kind::ReplicationController
         | Kind::MetricsProducer
         | Kind::HorizontalAutoscaler
+        | Kind::ConfigMap
         | Kind::CronFederatedHPA => false,
     };
     is_followed.then_some(kind)

@@ -1,0 +1,120 @@
+//! From a label selector as it is written to one that can be used.
+
+use std::sync::Arc;
+
+use almanac_engine::{LabelRequirement, LabelSelector, ValueRequirement};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{
+    LabelSelector as Written, LabelSelectorRequirement,
+};
+
+use super::envelope::why_no_subdomain;
+use crate::finding::{Code, Finding, Path};
+
+/// The longest name and value of a label.
+const CHARACTERS: usize = 63;
+
+/// Checks a selector, by the rules that an API server has for every selector.
+pub(super) fn check_selector(
+    written: &Written,
+    path: &Path<'_>,
+    findings: &mut Vec<Finding>,
+) -> Option<LabelSelector> {
+    let before = findings.len();
+    let mut requirements = Vec::new();
+    let labels = path.key("matchLabels");
+    for (key, value) in written.match_labels.iter().flatten() {
+        let field = labels.key(key);
+        check_key(key, &field, findings);
+        check_value(value, &field, findings);
+        let of_value = ValueRequirement::In([Arc::from(value.as_str())].into());
+        requirements.push(LabelRequirement { key: key.as_str().into(), of_value });
+    }
+    let list = path.key("matchExpressions");
+    for (position, expression) in written.match_expressions.iter().flatten().enumerate() {
+        requirements.extend(check_expression(expression, &list.index(position), findings));
+    }
+    (findings.len() == before).then(|| LabelSelector::new(requirements))
+}
+
+fn check_expression(
+    expression: &LabelSelectorRequirement,
+    path: &Path<'_>,
+    findings: &mut Vec<Finding>,
+) -> Option<LabelRequirement> {
+    check_key(&expression.key, &path.key("key"), findings);
+    let field = path.key("values");
+    let values = expression.values.as_deref().unwrap_or_default();
+    let mut ordered: Vec<Arc<str>> = values.iter().map(|value| value.as_str().into()).collect();
+    ordered.sort_unstable();
+    ordered.dedup();
+    let operator = expression.operator.as_str();
+    let of_value = match operator {
+        "In" => ValueRequirement::In(ordered.into()),
+        "NotIn" => ValueRequirement::NotIn(ordered.into()),
+        "Exists" => ValueRequirement::Exists,
+        "DoesNotExist" => ValueRequirement::DoesNotExist,
+        _ => return None,
+    };
+    match of_value {
+        ValueRequirement::In(_) | ValueRequirement::NotIn(_) => {
+            if values.is_empty() {
+                let why = format!("{operator} needs at least one value");
+                findings.push(Finding::required(&field, &why));
+            }
+            for (position, value) in values.iter().enumerate() {
+                check_value(value, &field.index(position), findings);
+            }
+        }
+        ValueRequirement::Exists | ValueRequirement::DoesNotExist => {
+            if !values.is_empty() {
+                let why = format!("{operator} takes no values");
+                findings.push(
+                    Finding::forbidden(Code::Selector, &field, &why)
+                        .with_fix("remove them, or write the operator In or NotIn"),
+                );
+            }
+        }
+    }
+    Some(LabelRequirement { key: expression.key.as_str().into(), of_value })
+}
+
+/// A key is a name, with the domain of its owner before it where it has one.
+fn check_key(key: &str, field: &Path<'_>, findings: &mut Vec<Finding>) {
+    let (domain, name) = match key.rsplit_once('/') {
+        Some((domain, name)) => (Some(domain), name),
+        None => (None, key),
+    };
+    let is_name = !name.is_empty() && is_label_text(name);
+    let is_domain = |domain: &str| !domain.contains('/') && why_no_subdomain(domain).is_none();
+    if key.is_empty() || is_name && domain.is_none_or(is_domain) {
+        // An empty key is told by the shape.
+        return;
+    }
+    let why = "the key of a label has at most 63 letters, digits, '-', '_' and '.', begins and ends \
+               with a letter or a digit, and may have a DNS name and '/' before it";
+    findings.push(
+        Finding::invalid(Code::Selector, field, key, why)
+            .with_fix("write the key as it is in the labels of the pods"),
+    );
+}
+
+fn check_value(value: &str, field: &Path<'_>, findings: &mut Vec<Finding>) {
+    if !is_label_text(value) {
+        let why = "the value of a label has at most 63 letters, digits, '-', '_' and '.', and begins \
+                   and ends with a letter or a digit";
+        findings.push(
+            Finding::invalid(Code::Selector, field, value, why)
+                .with_fix("write the value as it is in the labels of the pods"),
+        );
+    }
+}
+
+/// Whether a text may be the value of a label, or the name in its key.
+fn is_label_text(text: &str) -> bool {
+    let edge = |byte: Option<&u8>| byte.is_none_or(u8::is_ascii_alphanumeric);
+    let bytes = text.as_bytes();
+    bytes.len() <= CHARACTERS
+        && edge(bytes.first())
+        && edge(bytes.last())
+        && bytes.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(byte))
+}

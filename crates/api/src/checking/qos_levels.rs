@@ -1,0 +1,189 @@
+//! From a `ConfigMap` of Volcano's agent to the policies for QoS levels in it.
+//!
+//! Only the fields that lead to lists of policies, and the lists themselves, are looked at; the rest of the
+//! document belongs to others. A list is used as a whole or not at all, and no list keeps another one from
+//! being used.
+
+mod policy;
+
+use std::sync::LazyLock;
+
+use almanac_engine::qos_levels::{NodeList, NodeLists, PolicyList, QosLevels};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
+
+use self::policy::check_policies;
+use super::Checked;
+use super::label_selector::check_selector;
+use super::shape::Shape;
+use crate::finding::{Code, FieldPath, Finding, Path, Severity};
+use crate::objects::agent_config::{GLOBAL, NODES, POLICIES, selector_schema};
+use crate::reading::{EmbeddedDocument, Entry, Node, Value, read_embedded};
+
+/// Checks the document of a `ConfigMap`. Fields are those of the document, and findings say where in the text
+/// they are; `field` leads to the text.
+pub(super) fn check(text: &str, field: &Path<'_>) -> Checked<QosLevels> {
+    let EmbeddedDocument { root, findings } = read_embedded(text);
+    let mut of_text: Vec<Finding> = findings
+        .into_iter()
+        .map(|(span, finding)| Finding { field: field.into(), in_text: Some(span), ..finding })
+        .collect();
+    let Some(root) = root else {
+        let is_bad = of_text.iter().any(|it| it.severity() == Severity::Error);
+        let value = if is_bad { QosLevels::unusable() } else { QosLevels::none() };
+        return Checked { value: Some(value), findings: of_text };
+    };
+    let mut findings = Vec::new();
+    let mut value = check_root(&root, field, &mut findings);
+    for finding in &mut findings {
+        if finding.in_text.is_none() && finding.field != FieldPath::from(field) {
+            let at_key = finding.code.is_about_the_key();
+            finding.in_text = Some(root.locate(&finding.field, at_key));
+        }
+    }
+    if of_text.iter().any(|it| is_about_our_fields(it, text)) {
+        value = QosLevels::unusable();
+    }
+    findings.append(&mut of_text);
+    Checked { value: Some(value), findings }
+}
+
+/// Whether a mistake in the text leaves open what it says of policies: a key that is there twice does only
+/// if it is one of those that lead to them, or inside of a policy.
+fn is_about_our_fields(finding: &Finding, text: &str) -> bool {
+    let key = finding.in_text.and_then(|span| text.get(span.start as usize..span.end as usize));
+    let ours = [GLOBAL, NODES, POLICIES, "selector"].into_iter().chain(policy::fields());
+    let is_key_of_others = finding.code == Code::DuplicateKey
+        && key.is_some_and(|key| !ours.into_iter().any(|it| key.contains(it)));
+    finding.severity() == Severity::Error && !is_key_of_others
+}
+
+fn check_root(root: &Node, field: &Path<'_>, findings: &mut Vec<Finding>) -> QosLevels {
+    let Value::Map(entries) = &root.value else {
+        findings.push(wrong_type(root, field, "a map"));
+        return QosLevels::unusable();
+    };
+    tell_wrong_letter_case(entries, &Path::Root, &[GLOBAL, NODES], findings);
+    QosLevels { global: check_global(root, findings), nodes: check_nodes(root, findings) }
+}
+
+fn check_global(root: &Node, findings: &mut Vec<Finding>) -> PolicyList {
+    let path = Path::Root.key(GLOBAL);
+    match root.get(GLOBAL).map(|node| (node, &node.value)) {
+        None | Some((_, Value::Null)) => PolicyList::Absent,
+        Some((node, Value::Map(entries))) => {
+            tell_wrong_letter_case(entries, &path, &[POLICIES], findings);
+            check_list(node, &path, findings)
+        }
+        Some((node, _)) => {
+            findings.push(wrong_type(node, &path, "a map"));
+            PolicyList::Unusable
+        }
+    }
+}
+
+fn check_nodes(root: &Node, findings: &mut Vec<Finding>) -> NodeLists {
+    let path = Path::Root.key(NODES);
+    let entries = match root.get(NODES).map(|node| (node, &node.value)) {
+        None | Some((_, Value::Null)) => return NodeLists::Known(Box::default()),
+        Some((_, Value::List(entries))) => entries,
+        Some((node, _)) => {
+            findings.push(wrong_type(node, &path, "a list"));
+            return NodeLists::Unusable;
+        }
+    };
+    let mut lists = Vec::new();
+    let mut is_usable = true;
+    for (position, entry) in entries.iter().enumerate() {
+        let path = path.index(position);
+        match &entry.value {
+            Value::Null => {}
+            Value::Map(fields) => {
+                tell_wrong_letter_case(fields, &path, &["selector", POLICIES], findings);
+                lists.extend(check_entry(entry, position, &path, findings));
+            }
+            _ => {
+                findings.push(wrong_type(entry, &path, "a map"));
+                is_usable = false;
+            }
+        }
+    }
+    if is_usable { NodeLists::Known(lists.into()) } else { NodeLists::Unusable }
+}
+
+/// An entry for certain nodes; `None` for one that has no list, or selects no node.
+fn check_entry(
+    entry: &Node,
+    position: usize,
+    path: &Path<'_>,
+    findings: &mut Vec<Finding>,
+) -> Option<NodeList> {
+    static SELECTOR: LazyLock<Shape> = LazyLock::new(|| Shape::of(&selector_schema()));
+    let list = check_list(entry, path, findings);
+    if list == PolicyList::Absent {
+        return None;
+    }
+    let field = path.key("selector");
+    let written = entry.get("selector").filter(|it| it.value != Value::Null);
+    let Some(written) = written else {
+        let why = "Ignored: without a selector, these policies apply to no node";
+        let fix = "add a selector; {} selects every node";
+        findings.push(Finding::new(Code::IgnoredField, path.key(POLICIES), why).with_fix(fix));
+        return None;
+    };
+    let before = findings.len();
+    let shape = SELECTOR.examine(written, &field, findings);
+    let is_sound = findings.len() == before;
+    let selector: Option<LabelSelector> = serde_json::from_value(shape).ok();
+    let selector = selector.and_then(|it| check_selector(&it, &field, findings));
+    let position = u32::try_from(position).unwrap_or(u32::MAX);
+    Some(NodeList { position, selector: selector.filter(|_| is_sound), list })
+}
+
+/// The list of policies under a map, if it has one.
+fn check_list(node: &Node, path: &Path<'_>, findings: &mut Vec<Finding>) -> PolicyList {
+    let path = path.key(POLICIES);
+    match node.get(POLICIES).map(|node| (node, &node.value)) {
+        None | Some((_, Value::Null)) => PolicyList::Absent,
+        Some((_, Value::List(items))) => match check_policies(items, &path, findings) {
+            Some(policies) => PolicyList::Known(policies.into()),
+            None => PolicyList::Unusable,
+        },
+        Some((node, _)) => {
+            findings.push(wrong_type(node, &path, "a list"));
+            PolicyList::Unusable
+        }
+    }
+}
+
+/// Keys of others are left alone, but one that is ours in other letters is not meant to be theirs.
+fn tell_wrong_letter_case(
+    entries: &[Entry],
+    path: &Path<'_>,
+    ours: &[&str],
+    findings: &mut Vec<Finding>,
+) {
+    for entry in entries {
+        let meant =
+            ours.iter().find(|it| it.eq_ignore_ascii_case(&entry.key) && **it != &*entry.key);
+        if let Some(meant) = meant {
+            let why = format!("Ignored: the field is called {meant}");
+            let field = path.key(&entry.key);
+            findings.push(
+                Finding::new(Code::IgnoredField, field, why).with_fix(format!("write {meant}")),
+            );
+        }
+    }
+}
+
+fn wrong_type(node: &Node, path: &Path<'_>, due: &str) -> Finding {
+    let found = match &node.value {
+        Value::Null => "nothing",
+        Value::Bool(_) => "true or false",
+        Value::Number(_) => "a number",
+        Value::Text(_) => "text",
+        Value::List(_) => "a list",
+        Value::Map(_) => "a map",
+    };
+    let message = format!("Invalid value: must be {due}, not {found}");
+    Finding::new(Code::WrongType, path, message).with_fix(format!("write {due}"))
+}

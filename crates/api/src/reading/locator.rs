@@ -1,0 +1,43 @@
+//! Where in a file the findings about an object are.
+
+use std::cell::OnceCell;
+
+use super::embedded::TextInFile;
+use super::objects::ReadObject;
+use super::source::{Source, Span};
+use super::tree::Node;
+use crate::finding::Finding;
+use crate::objects::document_key;
+
+/// Finds the places of findings about one object.
+pub struct Locator<'a> {
+    source: &'a Source,
+    node: &'a Node,
+    document: OnceCell<Option<TextInFile>>,
+}
+
+impl<'a> Locator<'a> {
+    /// For an object and the file it was read from.
+    #[must_use]
+    pub fn new(source: &'a Source, object: &'a ReadObject) -> Locator<'a> {
+        Locator { source, node: &object.node, document: OnceCell::new() }
+    }
+
+    /// Where to point for a finding.
+    #[must_use]
+    pub fn locate(&self, finding: &Finding) -> Span {
+        if let Some(part) = finding.in_text
+            && let Some(document) = self.document.get_or_init(|| self.document())
+        {
+            return document.locate(part);
+        }
+        self.node.locate(&finding.field, finding.code.is_about_the_key())
+    }
+
+    /// The text in an object that has fields of its own.
+    fn document(&self) -> Option<TextInFile> {
+        let name = self.node.get("metadata")?.get("name")?.as_text()?;
+        let node = self.node.get("data")?.get(document_key(name)?)?;
+        Some(TextInFile::new(node.as_text()?, self.source, node.span))
+    }
+}
