@@ -12,7 +12,7 @@ use almanac_harness::{
     on_own_control_plane,
 };
 use anyhow::{Context as _, ensure};
-use harbour::{HARBOUR, create, cron, metrics_producer, prepare, workload};
+use harbour::{HARBOUR, autoscaler, create, cron, metrics_producer, prepare, workload};
 use http::{Method, StatusCode};
 use jiff::SignedDuration;
 use manifests::{NAMESPACE, arguments_of_the_deployment, await_value, get};
@@ -70,7 +70,8 @@ fn target(name: &str, api_version: &str, kind: &str) -> Value {
 }
 
 async fn create_everything(kubectl: &Kubectl) -> TestResult {
-    let mut objects = vec![metrics_producer("hours")];
+    let mut objects = vec![metrics_producer("hours"), workload("tide", "apps/v1", "Deployment")];
+    objects.push(autoscaler("tide", "hours"));
     for (name, api_version, kind, _) in TARGETS {
         objects.push(target(name, api_version, kind));
         let setting = if is_autoscaler(kind) {
@@ -95,6 +96,10 @@ async fn await_everything(kubectl: &Kubectl) -> TestResult {
     let producer = ["-n", HARBOUR, "metricsproducer", "hours"];
     let published = "/status/scheduledCapacity/currentValue";
     await_value(kubectl, &producer, published, &json!(7)).await?;
+    let tide = ["-n", HARBOUR, "deployments.apps", "tide"];
+    await_value(kubectl, &tide, "/spec/replicas", &json!(7)).await?;
+    let autoscaler = ["-n", HARBOUR, "horizontalautoscaler", "tide"];
+    await_value(kubectl, &autoscaler, "/status/desiredReplicas", &json!(7)).await?;
     for (name, ..) in TARGETS {
         let selector = format!("reason=ScaledByRule,regarding.name={name}");
         let events = ["-n", HARBOUR, "events.events.k8s.io", "--field-selector", &selector];

@@ -7,7 +7,7 @@ mod running;
 
 use almanac_harness::{ControlPlaneOptions, FaultProxy, Kubectl, TestResult, on_own_control_plane};
 use anyhow::ensure;
-use harbour::{HARBOUR, create, cron, metrics_producer, prepare, workload};
+use harbour::{HARBOUR, autoscaler, create, cron, metrics_producer, prepare, workload};
 use jiff::{SignedDuration, Timestamp};
 use manifests::{NAMESPACE, arguments_of_the_deployment, await_value, get};
 use running::{ROOT, await_metric, start};
@@ -36,7 +36,10 @@ fn policies_are_left_to_karmada_while_it_holds_its_lease() -> TestResult {
         kubectl.run(&["apply", "-f", &format!("{ROOT}/deploy")]).await?;
         let target = workload("web", "apps/v1", "Deployment");
         let policy = cron("web", "apps/v1", "Deployment", &json!({"targetReplicas": 4}));
-        create(&kubectl, &[target, policy, metrics_producer("hours")]).await?;
+        let tide = workload("tide", "apps/v1", "Deployment");
+        let others = [metrics_producer("hours"), tide, autoscaler("tide", "hours")];
+        create(&kubectl, &[target, policy]).await?;
+        create(&kubectl, &others).await?;
         karmada_holds_its_lease(&kubectl).await?;
         let account = test.service_account(NAMESPACE, "almanac").await?;
         let proxy = FaultProxy::start(account.client().await?)?;
@@ -48,7 +51,9 @@ fn policies_are_left_to_karmada_while_it_holds_its_lease() -> TestResult {
         await_value(&kubectl, &policy, &reason, &json!("UpstreamController")).await?;
         await_metric(&controller, "almanac_left_alone{kind=\"cronfederatedhpas\"} 1").await?;
         await_metric(&controller, "almanac_left_alone{kind=\"metricsproducers\"} 0").await?;
-        // The other kind goes on, which also tells that the boundary is over.
+        // The other kinds go on, which also tells that the boundary is over.
+        let tide = ["-n", HARBOUR, "deployment", "tide"];
+        await_value(&kubectl, &tide, "/spec/replicas", &json!(7)).await?;
         let published = "/status/scheduledCapacity/currentValue";
         let producer = ["-n", HARBOUR, "metricsproducer", "hours"];
         await_value(&kubectl, &producer, published, &json!(7)).await?;

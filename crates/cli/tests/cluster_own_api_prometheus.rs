@@ -13,7 +13,7 @@ use almanac_harness::{
     await_condition, on_own_control_plane, provide_prometheus,
 };
 use anyhow::{Context as _, ensure};
-use harbour::{HARBOUR, create, cron, metrics_producer, prepare, workload};
+use harbour::{HARBOUR, autoscaler, create, cron, metrics_producer, prepare, workload};
 use jiff::{SignedDuration, Timestamp};
 use running::{BOUNDARY, ROOT, await_metric, start};
 use serde_json::json;
@@ -60,6 +60,8 @@ fn a_scrape_after_a_boundary_never_has_the_old_value_and_each_number_is_there_on
             &[
                 metrics_producer("boundary"),
                 metrics_producer("passing"),
+                autoscaler("tide", "boundary"),
+                workload("tide", "apps/v1", "Deployment"),
                 workload("web", "apps/v1", "Deployment"),
                 cron("web", "apps/v1", "Deployment", &setting),
             ],
@@ -153,9 +155,12 @@ async fn the_next_leader_has_the_numbers(prometheus: &Prometheus, leader: &Progr
     await_query(prometheus, &selector(SERIES[0]), Some(7.0)).await
 }
 
-/// Nothing is overdue here, and nothing needs attention.
-const EMPTY: [&str; 2] =
-    ["almanac_cron_oldest_overdue_firing_timestamp_seconds", "almanac_objects_not_ready"];
+/// Nothing is overdue here, nothing needs attention, and no Prometheus is asked.
+const EMPTY: [&str; 3] = [
+    "almanac_cron_oldest_overdue_firing_timestamp_seconds",
+    "almanac_objects_not_ready",
+    "almanac_autoscaler_sample_age_seconds",
+];
 
 async fn the_dashboard_is_filled(prometheus: &Prometheus) -> TestResult {
     for expression in dashboard::expressions()? {

@@ -43,3 +43,11 @@ pub(crate) fn cron(name: &str, api_version: &str, kind: &str, setting: &Value) -
 pub(crate) fn workload(name: &str, api_version: &str, kind: &str) -> Value {
     objects::workload(api_version, kind, name, 1)
 }
+
+/// An autoscaler of the Deployment of its name, by the number of a schedule.
+pub(crate) fn autoscaler(name: &str, schedule: &str) -> Value {
+    let query =
+        format!("karpenter_scheduled_capacity{{name=\"{schedule}\",namespace=\"{HARBOUR}\"}}");
+    let target = objects::target("apps/v1", "Deployment", name);
+    objects::horizontal_autoscaler(name, &target, &query)
+}

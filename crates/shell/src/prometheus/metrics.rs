@@ -30,6 +30,8 @@ impl QueryMetrics {
     pub fn register(&self, registry: &mut Registry) {
         let queries = "Queries for autoscalers, by result: ok, or why no number could be used";
         registry.register("almanac_prometheus_queries", queries, self.queries.clone());
+        // Exported even before the first query, so that it can be found.
+        drop(self.queries.get_or_create(&[("result", "ok")]));
         let seconds =
             "Time from sending a query to Prometheus until the whole response was received";
         registry.register("almanac_prometheus_query_seconds", seconds, self.seconds.clone());
