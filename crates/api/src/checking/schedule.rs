@@ -40,9 +40,17 @@ fn instead_of(error: &CronError, zone_of_rule: Option<&str>) -> Option<String> {
     };
     let expression = expression.as_ref().map(|it| format!("write {it:?}"));
     let expression = expression.unwrap_or_else(|| "write the five fields alone".to_owned());
-    Some(match zone_of_rule.filter(|written| written != zone) {
-        None => format!("{expression}, and timeZone: {zone}"),
-        Some(other) => format!("{expression}, and as timeZone either {zone} or {other}"),
+    let zone = match zone {
+        Ok(zone) => Some(zone.name()),
+        Err(error) => error.nearest(),
+    };
+    let of_rule = zone_of_rule.filter(|written| Zone::named(written).is_ok());
+    Some(match (zone, of_rule) {
+        (Some(zone), Some(other)) if zone != other => {
+            format!("{expression}, and as timeZone either {zone} or {other}")
+        }
+        (Some(zone), _) | (None, Some(zone)) => format!("{expression}, and timeZone: {zone}"),
+        (None, None) => format!("{expression}, and an IANA name such as Europe/Berlin as timeZone"),
     })
 }
 
@@ -62,8 +70,11 @@ fn about(note: &CronNote, schedule: &str) -> (Code, String) {
             let fix = format!("write the weekdays by name: {here} as they are here, or {there}");
             (Code::WeekdayNumbers, fix)
         }
-        CronNote::LongStep { item, value, .. } => {
+        CronNote::LongStep { item, value, is_same: true, .. } => {
             (Code::LongStep, format!("write {value} instead of {item}, or a shorter step"))
+        }
+        CronNote::LongStep { .. } => {
+            (Code::LongStep, "write a shorter step, or list the values that are meant".to_owned())
         }
         _ => (Code::LongStep, "write what is meant".to_owned()),
     }

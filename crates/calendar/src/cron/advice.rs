@@ -6,6 +6,9 @@ impl CronErrorKind {
     /// What to do about a single value, where the message does not say it.
     pub(super) fn advice(&self, field: CronField) -> Option<String> {
         Some(match self {
+            CronErrorKind::FieldCount(count @ 10..) if count % 5 == 0 => {
+                "write each expression in a rule of its own".to_owned()
+            }
             CronErrorKind::FieldCount(_) => {
                 "write five fields: minute, hour, day of month, month and weekday".to_owned()
             }

@@ -88,12 +88,26 @@ enum Loss {
     WeekdayNumbers,
     /// No expression of the dialect.
     NotValid,
+    /// What a `rate(…)` does not take.
+    NotARate,
     /// An interval shorter than a minute.
     TooOften,
     /// No date matches.
     Never,
     /// A value that these five fields do not have.
     Value(CronErrorKind, CronField),
+}
+
+impl Dialect {
+    /// The scheduler it is best known from.
+    fn name(self) -> &'static str {
+        match self {
+            Dialect::EventBridge | Dialect::Rate | Dialect::At => "EventBridge",
+            Dialect::Quartz => "Quartz",
+            Dialect::Spring => "Spring",
+            Dialect::Every => "Go",
+        }
+    }
 }
 
 impl OtherDialect {
@@ -121,12 +135,19 @@ impl OtherDialect {
 
     /// What to do where no single expression means the same.
     pub(super) fn advice(&self) -> Option<String> {
-        let meant = self.readings.iter().filter_map(|reading| reading.meant.as_ref().ok());
-        let written: Vec<String> = meant.map(|it| format!("{:?}", it.expression)).collect();
-        match self.readings.first()?.meant.as_ref() {
-            _ if !written.is_empty() => Some(format!("write {}", written.join(" or "))),
-            Err(loss) => loss.advice(),
-            Ok(_) => None,
+        let meant = self.readings.iter().filter_map(|reading| {
+            let expression = &reading.meant.as_ref().ok()?.expression;
+            Some((reading.dialect, expression))
+        });
+        match meant.collect::<Vec<_>>().as_slice() {
+            [] => self.readings.first()?.meant.as_ref().err()?.advice(),
+            [(_, expression)] => Some(format!("write {expression:?}")),
+            several => {
+                let each = several
+                    .iter()
+                    .map(|(dialect, it)| format!("{it:?} if it comes from {}", dialect.name()));
+                Some(format!("write {}", each.collect::<Vec<_>>().join(", or ")))
+            }
         }
     }
 
@@ -139,7 +160,7 @@ impl OtherDialect {
 pub(super) fn recognise(text: &str) -> Option<OtherDialect> {
     let only = |dialect, meant| OtherDialect::of(vec![Reading { dialect, meant }]);
     if let Some(inside) = call(text, "rate") {
-        return only(Dialect::Rate, interval::rate(inside)?);
+        return only(Dialect::Rate, interval::rate(inside));
     }
     if let Some(interval) = text.get(..6).filter(|it| it.eq_ignore_ascii_case("@every")) {
         let meant = interval::every(text[interval.len()..].trim())?;
@@ -287,6 +308,9 @@ impl Loss {
             Loss::WeekdaySteps => {
                 "schedulers disagree on which weekday a step counts from; list the weekdays".into()
             }
+            Loss::NotARate => {
+                "it takes a whole number of minutes, hours or days, and at least one".into()
+            }
             Loss::TooOften => "cron fires at most once a minute".into(),
             Loss::WeekdayNumbers => {
                 "without a year field it is unclear whether weekday 1 is Sunday or Monday".into()
@@ -314,7 +338,9 @@ impl Loss {
             Loss::WeekdaySteps | Loss::WeekdayNumbers => {
                 "write five fields, and list the weekdays by name, such as mon,wed,fri"
             }
-            Loss::NotValid => "write five fields: minute, hour, day of month, month and weekday",
+            Loss::NotARate | Loss::NotValid => {
+                "write five fields: minute, hour, day of month, month and weekday"
+            }
             Loss::Never => "write a date that exists",
             Loss::Value(kind, field) => return kind.advice(*field),
         };

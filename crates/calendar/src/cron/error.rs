@@ -6,6 +6,7 @@ use std::ops::Range;
 use super::dialect::OtherDialect;
 use crate::names::{MONTHS, WEEKDAYS, number};
 use crate::quoted::Quoted;
+use crate::{Zone, ZoneError};
 
 /// One of the five fields of a cron expression.
 ///
@@ -149,10 +150,15 @@ pub enum CronErrorKind {
     MacroLetterCase(&'static str),
     /// An `@` word that is not a macro.
     UnknownMacro(String),
+    /// Quotes that are part of the text.
+    Quotes {
+        /// What stands between them.
+        expression: String,
+    },
     /// A zone inside the expression.
     ZonePrefix {
-        /// The zone as written.
-        zone: String,
+        /// The zone, or why it is none.
+        zone: Result<Zone, ZoneError>,
         /// The expression after it, if usable, or its correction.
         expression: Option<String>,
     },
@@ -214,6 +220,9 @@ impl fmt::Display for CronError {
             CronErrorKind::Command { expression } => {
                 write!(f, "a command is not part of a cron expression; write {expression}")
             }
+            CronErrorKind::Quotes { expression } => {
+                write!(f, "quotes are not part of a cron expression; write {expression}")
+            }
             CronErrorKind::Every => f.write_str(
                 "@every has no fixed start, so its firings would depend on when the scheduler started; write \
                  the minutes they fall on, such as */5 * * * *",
@@ -232,12 +241,13 @@ impl fmt::Display for CronError {
                 Quoted(given)
             ),
             CronErrorKind::ZonePrefix { zone, expression } => {
-                f.write_str("a zone is not part of a cron expression; ")?;
-                match expression {
-                    Some(expression) => {
-                        write!(f, "write {expression}, and {zone} as its time zone")
+                f.write_str("a zone is not part of a cron expression")?;
+                match (zone, expression) {
+                    (Err(error), _) => write!(f, ", and {error}"),
+                    (Ok(zone), Some(expression)) => {
+                        write!(f, "; write {expression}, and {zone} as its time zone")
                     }
-                    None => write!(f, "write {} as its time zone", Quoted(zone)),
+                    (Ok(zone), None) => write!(f, "; write {zone} as its time zone"),
                 }
             }
             CronErrorKind::StepOfZero => {

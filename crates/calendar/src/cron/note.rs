@@ -30,6 +30,8 @@ pub enum CronNote {
         item: String,
         /// The value that is left.
         value: u8,
+        /// Whether the value alone fires at the same instants, on days of clock changes too.
+        is_same: bool,
     },
     /// The day of the month and the weekday are both restricted, and one of them is enough.
     EitherDay,
@@ -59,7 +61,7 @@ impl CronNote {
         let fields = parse::FIELDS.into_iter().zip(text.split_whitespace());
         let items = fields.flat_map(|(field, text)| text.split(',').map(move |it| (field, it)));
         let mut notes: Vec<CronNote> =
-            items.filter_map(|(field, item)| long_step(field, item)).collect();
+            items.filter_map(|(field, item)| long_step(&cron, text, field, item)).collect();
         if cron.recurrence.dates.rule == DayRule::Either {
             notes.push(CronNote::EitherDay);
         }
@@ -81,17 +83,20 @@ fn weekday_numbers(text: &str) -> Option<CronNote> {
     Some(CronNote::WeekdayNumbers { given: excerpt(weekday), here, there })
 }
 
-fn long_step(field: CronField, item: &str) -> Option<CronNote> {
+fn long_step(cron: &Cron, text: &str, field: CronField, item: &str) -> Option<CronNote> {
     item.split_once('/')?;
     let bits = FieldText { field, text: item, at: 0 }.parse().ok()?.bits;
     let value = u8::try_from(bits.trailing_zeros()).ok().filter(|_| bits.is_power_of_two())?;
-    Some(CronNote::LongStep { field, item: excerpt(item), value })
+    let at = item.as_ptr().addr() - text.as_ptr().addr();
+    let alone = format!("{}{value}{}", &text[..at], &text[at + item.len()..]);
+    let is_same = Cron::parse(&alone).is_ok_and(|alone| alone == *cron);
+    Some(CronNote::LongStep { field, item: excerpt(item), value, is_same })
 }
 
 impl fmt::Display for CronNote {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            CronNote::LongStep { field, item, value } => {
+            CronNote::LongStep { field, item, value, .. } => {
                 let step = item.split_once('/').map_or("", |(_, step)| step);
                 let named = |names: &[&str], at: u8| {
                     names.get(usize::from(at)).map_or_else(String::new, |name| capitalised(name))

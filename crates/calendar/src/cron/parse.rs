@@ -6,6 +6,7 @@ use super::Cron;
 use super::dialect;
 use super::error::{CronError, CronErrorKind, CronField, over_the_end};
 use super::field::{FieldSet, FieldText};
+use crate::Zone;
 use crate::names::{MONTHS, WEEKDAYS};
 use crate::quoted::excerpt;
 use crate::recurrence::{DateSet, DayRule, Recurrence, TimeSet};
@@ -42,9 +43,9 @@ fn instead(error: &CronError, text: &str) -> Option<String> {
     };
     match &error.kind {
         CronErrorKind::OtherDialect(dialect) => dialect.same().map(str::to_owned),
-        CronErrorKind::Comment { expression } | CronErrorKind::Command { expression } => {
-            Some(expression.clone())
-        }
+        CronErrorKind::Comment { expression }
+        | CronErrorKind::Command { expression }
+        | CronErrorKind::Quotes { expression } => Some(expression.clone()),
         CronErrorKind::MacroLetterCase(name) => Some((*name).to_owned()),
         CronErrorKind::LongName { short, .. } => with(short),
         CronErrorKind::Backwards { from, to, step, named } => {
@@ -58,9 +59,16 @@ fn read(text: &str) -> Result<Cron, CronError> {
     let trimmed = text.trim();
     let at = text.len() - text.trim_start().len();
     let wrong = |kind| CronError::new(kind, None, at..at + trimmed.len());
-    let comment = trimmed.match_indices('#').map(|(at, _)| at);
-    let mut comment = comment.filter(|at| trimmed[..*at].ends_with(char::is_whitespace));
-    if let Some(comment) = comment.next() {
+    let unquoted = trimmed.trim_matches(['"', '\'', '`']);
+    if unquoted.len() < trimmed.len() {
+        let begin = unquoted.as_ptr().addr() - text.as_ptr().addr();
+        let expression = expression_of(unquoted).map_err(|error| CronError {
+            span: error.span.start + begin..error.span.end + begin,
+            ..error
+        })?;
+        return Err(wrong(CronErrorKind::Quotes { expression }));
+    }
+    if let Some(comment) = comment(trimmed) {
         // An error before a comment matters more than the comment.
         let expression = expression_of(&text[..at + comment])?;
         return Err(wrong(CronErrorKind::Comment { expression }));
@@ -70,7 +78,7 @@ fn read(text: &str) -> Result<Cron, CronError> {
     }
     if has_zone(trimmed) {
         let prefix = trimmed.split_whitespace().next().unwrap_or(trimmed);
-        let zone = excerpt(prefix.split_once('=').map_or("", |(_, zone)| zone));
+        let zone = Zone::named(prefix.split_once('=').map_or("", |(_, zone)| zone));
         let rest = trimmed[prefix.len()..].trim();
         let expression = if has_zone(rest) { None } else { expression_of(rest).ok() };
         let kind = CronErrorKind::ZonePrefix { zone, expression };
@@ -118,6 +126,17 @@ fn dates(days: FieldSet, months: FieldSet, weekdays: FieldSet) -> DateSet {
     } else {
         DateSet { rule: DayRule::Either, ..both }
     }
+}
+
+/// Where a comment begins: at a `#` behind a space, or at a semicolon, unless another expression follows that.
+fn comment(text: &str) -> Option<usize> {
+    let begins = |(at, sign): &(usize, &str)| match *sign {
+        "#" => text[..*at].ends_with(char::is_whitespace),
+        _ => !text[at + 1..]
+            .trim_start()
+            .starts_with(|it: char| it.is_ascii_digit() || "*?@".contains(it)),
+    };
+    text.match_indices(['#', ';']).find(begins).map(|(at, _)| at)
 }
 
 fn has_zone(text: &str) -> bool {

@@ -55,6 +55,18 @@ const CASES: &[Case] = &[
         None,
     ),
     (
+        "rate(1 week)",
+        "this is EventBridge's rate(…), which counts from when the rule was created; it takes a whole \
+             number of minutes, hours or days, and at least one",
+        None,
+    ),
+    (
+        "rate(0 minutes)",
+        "this is EventBridge's rate(…), which counts from when the rule was created; it takes a whole \
+             number of minutes, hours or days, and at least one",
+        None,
+    ),
+    (
         "at(2026-11-20T13:00:00)",
         "this is EventBridge's at(…); it fires once, which five fields can't say",
         None,
@@ -144,6 +156,28 @@ const CASES: &[Case] = &[
         "0 8 * * 1-5 # when the shop opens",
         "a comment is not part of a cron expression; write 0 8 * * 1-5",
         Some("0 8 * * 1-5"),
+    ),
+    (
+        "0 8 * * 1-5; when the shop opens",
+        "a comment is not part of a cron expression; write 0 8 * * 1-5",
+        Some("0 8 * * 1-5"),
+    ),
+    ("0 8 * * *; 0 20 * * *", "a cron expression has five fields, this has ten", None),
+    (
+        "'0 8 * * 1-5'",
+        "quotes are not part of a cron expression; write 0 8 * * 1-5",
+        Some("0 8 * * 1-5"),
+    ),
+    (
+        "\"0 22-2 * * *",
+        "quotes are not part of a cron expression; write 0 22-23,0-2 * * *",
+        Some("0 22-23,0-2 * * *"),
+    ),
+    (
+        "TZ=Europe/Kyev 0 8 * * *",
+        "a zone is not part of a cron expression, and `Europe/Kyev` is not an IANA time zone; the \
+             nearest name is Europe/Kyiv",
+        None,
     ),
     (
         "0 8 * * 1-5 root /usr/bin/scale",

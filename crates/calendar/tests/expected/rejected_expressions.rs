@@ -100,6 +100,11 @@ fn a_cron_tz_prefix_is_pointed_to_the_time_zone_field() {
 }
 
 #[test]
+fn an_error_between_quotes_is_pointed_at() {
+    assert_cron("'0 25 * * *'", "25", "hours run from 0 to 23, not 25");
+}
+
+#[test]
 fn the_last_day_is_not_in_this_dialect() {
     let message = "`L` for the last day can't be said in five fields";
     assert_cron("0 0 L * *", "L", message);

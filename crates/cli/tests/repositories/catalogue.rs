@@ -124,7 +124,19 @@ const SCHEDULES: &[(&str, &str)] = &[
     ("0 0 31 2 *", "write a date that exists"),
     ("@Daily", "write \"@daily\""),
     ("@fortnightly", "write one of the macros, or five fields"),
-    ("0 0 9 ? * 2-6", "write \"0 9 * * mon-fri\" or \"0 9 * * 2-6\""),
+    (
+        "0 0 9 ? * 2-6",
+        "write \"0 9 * * mon-fri\" if it comes from Quartz, or \"0 9 * * 2-6\" if it comes from Spring",
+    ),
+    (
+        "0 10 * * * *",
+        "write \"10 * * * *\" if it comes from Spring, or \"0 10 * * *\" if it comes from EventBridge",
+    ),
+    ("rate(1 week)", "write five fields: minute, hour, day of month, month and weekday"),
+    ("rate(0 minutes)", "write five fields: minute, hour, day of month, month and weekday"),
+    ("\"0 8 * * *\"", "write \"0 8 * * *\""),
+    ("0 8 * * * ; in the morning", "write \"0 8 * * *\""),
+    ("0 8 * * *; 0 20 * * *", "write each expression in a rule of its own"),
     ("0 0 12 31 2 ?", "write a date that exists"),
     (
         "at(2026-11-20T13:00:00)",
@@ -373,7 +385,27 @@ fn schedules() -> Vec<Case> {
             schedule("TZ=Asia/Tokyo 0 8 * * *"),
             "write \"0 8 * * *\", and timeZone: Asia/Tokyo",
         ),
+        (
+            Code::Schedule,
+            schedule("TZ=Europe/Kyev 0 8 * * *"),
+            "write \"0 8 * * *\", and timeZone: Europe/Kyiv",
+        ),
+        (
+            Code::Schedule,
+            schedule("TZ=Nowhere/X 0 8 * * *"),
+            "write \"0 8 * * *\", and an IANA name such as Europe/Berlin as timeZone",
+        ),
+        (
+            Code::Schedule,
+            rule("schedule: 'TZ=Nowhere/X 0 8 * * *', timeZone: Europe/Berlin"),
+            "write \"0 8 * * *\", and timeZone: Europe/Berlin",
+        ),
         (Code::LongStep, schedule("*/90 * * * *"), "write 0 instead of */90, or a shorter step"),
+        (
+            Code::LongStep,
+            schedule("*/90 2 * * *"),
+            "write a shorter step, or list the values that are meant",
+        ),
         (
             Code::EitherDay,
             schedule("0 0 13 * 5"),

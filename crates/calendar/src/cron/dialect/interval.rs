@@ -12,16 +12,18 @@ pub(super) fn every(text: &str) -> Option<Result<Meant, Loss>> {
 }
 
 /// The contents of `rate(…)`: a number and a unit.
-pub(super) fn rate(text: &str) -> Option<Result<Meant, Loss>> {
-    let (number, unit) = text.trim().split_once(char::is_whitespace)?;
-    let number = number.parse::<u32>().ok().filter(|number| *number > 0)?;
+pub(super) fn rate(text: &str) -> Result<Meant, Loss> {
+    let (number, unit) = text.trim().split_once(char::is_whitespace).ok_or(Loss::NotARate)?;
     let seconds = match unit.trim() {
         "minute" | "minutes" => 60,
         "hour" | "hours" => 3_600,
         "day" | "days" => 86_400,
-        _ => return None,
+        _ => return Err(Loss::NotARate),
     };
-    Some(evenly(SignedDuration::from_secs(i64::from(number) * seconds)))
+    match number.parse::<u32>() {
+        Ok(0) | Err(_) => Err(Loss::NotARate),
+        Ok(number) => evenly(SignedDuration::from_secs(i64::from(number) * seconds)),
+    }
 }
 
 fn evenly(interval: SignedDuration) -> Result<Meant, Loss> {
