@@ -93,14 +93,19 @@ impl FileArguments {
         for path in named {
             if files.found.is_new(&path) {
                 let name = path.display().to_string();
-                files.take(name, Some(&path), open::named(&path));
+                let folder = files.folder_of(&path);
+                files.take(name, Some(folder), open::named(&path));
             }
         }
         for folder in &self.kustomize {
+            // Separate from what lies in the folder, which may be other kustomizations.
+            let inside = Folder::of(&files.here.join(folder).join("kustomization.yaml"));
+            if files.layout.named.iter().any(|(_, known)| *known == inside) {
+                continue;
+            }
             let built = kustomize::build(folder)?;
-            let inside = Path::new(folder).join("kustomization.yaml");
-            let name = format!("kubectl kustomize {folder}");
-            files.take(name, Some(&inside), Ok(built));
+            files.take(format!("kubectl kustomize {folder}"), Some(inside.clone()), Ok(built));
+            files.layout.named.push((folder.trim_end_matches('/').to_owned(), inside));
         }
         let excluded = Excluded::new(&files.here, &self.exclude)?;
         for folder in folders {
@@ -114,8 +119,7 @@ impl FileArguments {
 
 impl Files {
     /// Takes what a file holds that was named, or why it cannot be read.
-    fn take(&mut self, name: String, path: Option<&Path>, bytes: Result<Vec<u8>, NotRead>) {
-        let folder = path.and_then(Path::parent).map(|it| Folder::of(&self.here.join(it)));
+    fn take(&mut self, name: String, folder: Option<Folder>, bytes: Result<Vec<u8>, NotRead>) {
         let in_folder = |source: Source| match folder {
             Some(folder) => source.in_folder(folder),
             None => source,
@@ -176,8 +180,11 @@ impl Files {
 
     fn found_source(&self, path: &Path, bytes: Vec<u8>) -> Source {
         let name = path.strip_prefix(".").unwrap_or(path).display().to_string();
-        let folder = path.parent().unwrap_or(Path::new(""));
-        Source::of_bytes(name, bytes).in_folder(Folder::of(&self.here.join(folder))).found()
+        Source::of_bytes(name, bytes).in_folder(self.folder_of(path)).found()
+    }
+
+    fn folder_of(&self, file: &Path) -> Folder {
+        Folder::of(&self.here.join(file.parent().unwrap_or(Path::new(""))))
     }
 
     /// The same with only what is in a namespace, if one is named; what names none is taken to be in it.

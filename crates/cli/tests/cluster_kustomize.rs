@@ -6,7 +6,7 @@ use std::process::{Command, Output, Stdio};
 
 use almanac_harness::{Kubectl, TestResult, on_shared_cluster};
 use anyhow::Context as _;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 const POLICY: &str = "apiVersion: autoscaling.karmada.io/v1alpha1
 kind: CronFederatedHPA
@@ -70,6 +70,21 @@ fn a_kustomization_is_forecast_as_it_would_be_applied() -> TestResult {
             ]
         );
 
+        // Objects of different names are in different places as well, with one target in each.
+        for (name, prefix) in [("east", "e-"), ("west", "w-")] {
+            let overlay = format!("resources: [../../base]\nnamePrefix: {prefix}\n");
+            write(folder, &format!("overlays/{name}/kustomization.yaml"), &overlay)?;
+        }
+        let both = ["-k", "overlays/east/", "-k", "overlays/west"];
+        let output = almanac(folder, &kubectl, &[&usual[..], &both].concat())?;
+        let told: Value = serde_json::from_slice(&output.stdout)?;
+        let series = told["series"].as_array().context("no series")?;
+        let found: Vec<&Value> = series.iter().map(|it| &it["place"]).collect();
+        assert_eq!(
+            (found, &told["findings"]),
+            (vec![&"overlays/east".into(), &"overlays/west".into()], &json!([]))
+        );
+
         // A component shows in what takes it in, with the command that is advised for that.
         let component = "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\n\
                          namePrefix: night-\n";
@@ -90,7 +105,7 @@ fn a_kustomization_is_forecast_as_it_would_be_applied() -> TestResult {
         let said = String::from_utf8(output.stderr)?;
         assert_eq!(output.status.code(), Some(2), "{said}");
         assert!(said.starts_with("error: failed to build the kustomization \"overlays/prod\": "));
-        assert!(said.contains("nowhere"), "{said}");
+        assert!(said.contains("nowhere") && !said.contains("run.go"), "{said}");
         Ok(())
     })
 }

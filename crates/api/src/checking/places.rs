@@ -29,6 +29,8 @@ pub struct Layout {
     pub here: Folder,
     /// The configured places; if there are none, they are derived from copies.
     pub fixed: Vec<Place>,
+    /// What is a place of its own unless it lies in a configured one, by name: kustomizations.
+    pub named: Vec<(String, Folder)>,
     /// The requested places, by name or as folders; if there are none, all of them.
     pub only: Vec<(String, Folder)>,
 }
@@ -72,11 +74,18 @@ impl Places {
         objects: impl Iterator<Item = (&'a Identity, &'a Folder)>,
     ) -> Places {
         let (mut places, mut separating) = if layout.fixed.is_empty() {
-            let separating = separating(objects);
+            let mut separating = separating(objects);
+            separating.extend(layout.named.iter().map(|(_, folder)| folder.clone()));
             (innermost(layout, &separating), separating)
         } else {
-            let folders = layout.fixed.iter().flat_map(|place| place.folders.iter().cloned());
-            (layout.fixed.clone(), folders.collect())
+            let configured: Vec<&Folder> = layout.fixed.iter().flat_map(|it| &it.folders).collect();
+            let further = layout.named.iter().map(|(_, folder)| folder);
+            let further =
+                further.filter(|it| !configured.iter().any(|around| it.is_within(around)));
+            let further = further.map(|folder| alone(layout, folder));
+            let places: Vec<Place> = layout.fixed.iter().cloned().chain(further).collect();
+            let separating = places.iter().flat_map(|place| place.folders.clone()).collect();
+            (places, separating)
         };
         if !layout.only.is_empty() {
             places = narrowed(layout, &places, &mut separating);
@@ -130,11 +139,14 @@ fn innermost(layout: &Layout, separating: &BTreeSet<Folder>) -> Vec<Place> {
     let next = separating.iter().skip(1).map(Some).chain([None]);
     let pairs = separating.iter().zip(next);
     let innermost = pairs.filter(|(folder, next)| !next.is_some_and(|it| it.is_within(folder)));
-    let place = |(folder, _): (&Folder, _)| Place {
-        name: folder.seen_from(&layout.here),
-        folders: vec![folder.clone()],
-    };
-    innermost.map(place).collect()
+    innermost.map(|(folder, _)| alone(layout, folder)).collect()
+}
+
+/// The place of one folder.
+fn alone(layout: &Layout, folder: &Folder) -> Place {
+    let named = layout.named.iter().find(|(_, of)| of == folder);
+    let name = named.map_or_else(|| folder.seen_from(&layout.here), |(name, _)| name.clone());
+    Place { name, folders: vec![folder.clone()] }
 }
 
 /// Only the places that are asked about. A folder that is none of them becomes one.
@@ -146,10 +158,7 @@ fn narrowed(layout: &Layout, places: &[Place], separating: &mut BTreeSet<Folder>
             separating.retain(|it| !it.is_within(folder));
             separating.insert(folder.clone());
         }
-        let place = known.cloned().unwrap_or_else(|| Place {
-            name: folder.seen_from(&layout.here),
-            folders: vec![folder.clone()],
-        });
+        let place = known.cloned().unwrap_or_else(|| alone(layout, folder));
         if !chosen.contains(&place) {
             chosen.push(place);
         }
@@ -264,6 +273,21 @@ mod tests {
         assert_eq!(names(&found), ["test"]);
         assert_eq!(holding(&found, "apps/cart/prod"), Vec::<&str>::new());
         assert_eq!(holding(&found, "lib"), ["test"]);
+    }
+
+    #[test]
+    fn a_named_folder_is_a_place_even_without_copies_and_inside_another() {
+        let named = ["all", "all/east"].map(|it| (it.to_owned(), folder(&format!("{it}/built"))));
+        let layout = Layout { named: named.to_vec(), ..Layout::default() };
+        let objects = ["a all/built", "b all/east/built"];
+        let found = places(&layout, &objects);
+        assert_eq!(names(&found), ["all", "all/east"]);
+        assert_eq!(holding(&found, "all/built"), ["all"]);
+        assert_eq!(holding(&found, "lib"), ["all", "all/east"]);
+        let fixed = vec![Place { name: "east".to_owned(), folders: vec![folder("all/east")] }];
+        let found = places(&Layout { fixed, ..layout }, &objects);
+        assert_eq!(names(&found), ["east", "all"]);
+        assert_eq!(holding(&found, "all/east/built"), ["east"]);
     }
 
     #[test]

@@ -14,7 +14,50 @@ pub(super) fn build(folder: &str) -> anyhow::Result<Vec<u8>> {
         .context("failed to run kubectl")
         .with_context(cannot)?;
     let said = String::from_utf8_lossy(&output.stderr);
-    let said = said.trim().strip_prefix("error: ").unwrap_or(said.trim()).to_owned();
-    ensure!(output.status.success(), "{}: {said}", cannot());
+    ensure!(output.status.success(), "{}: {}", cannot(), why(&said));
     Ok(output.stdout)
+}
+
+/// What kubectl says of a failure, without its warnings and without the form of its logs:
+/// `E1122 01:32:47.422826 23803 run.go:72] "command failed" err="…"`.
+fn why(said: &str) -> String {
+    let is_log = |line: &str| {
+        line.starts_with(['I', 'W', 'E', 'F'])
+            && line.get(1..5).is_some_and(|date| date.bytes().all(|it| it.is_ascii_digit()))
+    };
+    let is_warning = |line: &&str| {
+        line.starts_with("# Warning") || (is_log(line) && !line.starts_with(['E', 'F']))
+    };
+    let without_form = |line: &str| {
+        let logged = line.split_once("] ").filter(|_| is_log(line)).map(|(_, logged)| logged);
+        let quoted = logged.and_then(|it| it.split_once(" err=")).map(|(_, quoted)| quoted);
+        let error = quoted.and_then(|it| serde_json::from_str(it).ok());
+        error.unwrap_or_else(|| logged.unwrap_or(line).trim_start_matches("error: ").to_owned())
+    };
+    let lines = said.trim().lines().filter(|line| !is_warning(line)).map(without_form);
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::why;
+
+    #[test]
+    fn a_failure_of_kubectl_is_told_without_warnings_and_the_form_of_logs() {
+        for (said, expected) in [
+            (
+                "# Warning: 'commonLabels' is deprecated.\n\
+                 E1122 01:32:47.422826   23803 run.go:72] \"command failed\" err=\"unknown field \\\"foo\\\"\"\n",
+                "unknown field \"foo\"",
+            ),
+            (
+                "W1122 01:32:47.4 1 loader.go:222] Config not found\nerror: no such file\n",
+                "no such file",
+            ),
+            ("E1122 01:32:47.4 1 run.go:72] it failed\n", "it failed"),
+            ("error: two\nlines\n", "two\nlines"),
+        ] {
+            assert_eq!(why(said), expected);
+        }
+    }
 }

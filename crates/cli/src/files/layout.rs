@@ -33,7 +33,7 @@ struct PlaceSetting {
 /// Reads the file in this folder or in the nearest around it, up to the root of the repository.
 pub(super) fn read(here: &Path, asked: &[String]) -> anyhow::Result<Layout> {
     let only = asked.iter().map(|text| (text.clone(), Folder::of(&here.join(text)))).collect();
-    let mut layout = Layout { here: Folder::of(here), fixed: Vec::new(), only };
+    let mut layout = Layout { here: Folder::of(here), only, ..Layout::default() };
     let Some(path) = nearest(here) else { return Ok(layout) };
     let cannot = || format!("failed to read {}", path.display());
     let text = fs::read_to_string(&path).with_context(cannot)?;
