@@ -94,6 +94,7 @@ impl FileArguments {
             if files.found.is_new(&path) {
                 let name = path.display().to_string();
                 let folder = files.folder_of(&path);
+                files.found.note_charts_around(&folder);
                 files.take(name, Some(folder), open::named(&path));
             }
         }

@@ -129,7 +129,8 @@ impl Input {
         let mut files = files.in_namespace(namespace);
         files.reading.sort();
         let context = CheckContext::new(namespace.unwrap_or("default"), checked_at);
-        let everything = check_everything(&files.reading, context, &files.layout);
+        let mut everything = check_everything(&files.reading, context, &files.layout);
+        files.complete_advice(&mut everything, command);
         let notes = files.notes(&everything, command);
         // Where nobody can be told, there is nothing better to do.
         let _ = write_notes(&notes, &mut anstream::stderr().lock());
@@ -226,10 +227,15 @@ impl Input {
         policies
     }
 
-    /// An error for the first name without a match in any place.
+    /// An error for the first name without a match in any place. One that a text contains of which something
+    /// could not be read has none: what is wrong with the text is among the findings.
     pub(crate) fn check_names(&self, names: &[Subject]) -> Result<(), ArgumentError> {
+        let is_error =
+            |it: &&PlacedFinding| it.object.is_none() && it.finding.severity() == Severity::Error;
+        let text = |it: &PlacedFinding| self.reading.sources[it.source].text();
         let fits = |name: &&Subject| {
             self.places.iter().any(|place| !self.policies(place, name).is_empty())
+                || self.findings.iter().filter(is_error).any(|it| text(it).contains(name.name()))
         };
         match names.iter().find(|name| !fits(name)) {
             Some(unknown) => {

@@ -41,7 +41,8 @@ pub(crate) fn instant(
     }
     match text.parse::<Timestamp>() {
         Ok(instant) => return Ok(instant),
-        Err(error) if error.is_range() => return Err(wrong(BEYOND)),
+        // A number of another length is no date.
+        Err(error) if error.is_range() && text.contains(['-', ':']) => return Err(wrong(BEYOND)),
         Err(_) => {}
     }
     let civil = day_by_name(text, zone.civil(now).date())
@@ -137,17 +138,21 @@ fn impossible_part(text: &str) -> Option<(Range<usize>, String)> {
     let is_at = |at: usize, letters: &[u8]| {
         text.as_bytes().get(at).is_some_and(|letter| letters.contains(letter))
     };
-    let (year, month, day) = (number(0..4)?, number(5..7)?, number(8..10)?);
-    if !is_at(4, b"-") || !is_at(7, b"-") {
+    let (month_at, day_at) = if is_at(4, b"-") && is_at(7, b"-") {
+        (5..7, 8..10)
+    } else if text.len() == 8 || is_at(8, b"Tt") {
+        (4..6, 6..8)
+    } else {
         return None;
-    }
+    };
+    let (year, month, day) = (number(0..4)?, number(month_at.clone())?, number(day_at.clone())?);
     let Ok(first) = Date::new(year, i8::try_from(month).ok()?, 1) else {
-        return Some((5..7, format!("there is no month {month:02}; months are 01 to 12")));
+        return Some((month_at, format!("there is no month {month:02}; months are 01 to 12")));
     };
     let days = first.days_in_month();
     if !(1..=i16::from(days)).contains(&day) {
         let name = strtime::format("%B %Y", first).ok()?;
-        return Some((8..10, format!("there is no day {day:02}; {name} has {days} days")));
+        return Some((day_at, format!("there is no day {day:02}; {name} has {days} days")));
     }
     if !is_at(10, b"Tt ") {
         return None;
@@ -220,6 +225,8 @@ mod tests {
             ("2026-02-30", "30", "there is no day 30; February 2026 has 28 days"),
             ("2026-02-30T00:00:00Z", "30", "there is no day 30; February 2026 has 28 days"),
             ("2026-04-31T12:00", "31", "there is no day 31; April 2026 has 30 days"),
+            ("20260230", "30", "there is no day 30; February 2026 has 28 days"),
+            ("20261301T08:00", "13", "there is no month 13; months are 01 to 12"),
             ("2026-13-01", "13", "there is no month 13; months are 01 to 12"),
             ("2026-00-01", "00", "there is no month 00; months are 01 to 12"),
             ("2026-11-27T24:00", "24", "there is no hour 24; hours are 00 to 23"),
@@ -233,9 +240,19 @@ mod tests {
 
     #[test]
     fn an_invalid_instant_is_an_error_that_shows_valid_ones() {
-        for text in
-            ["", "+", "-", "--zone", "+2", "+-2h", "someday", "monday noon", "mond", "2026-2-3"]
-        {
+        for text in [
+            "",
+            "+",
+            "-",
+            "--zone",
+            "+2",
+            "+-2h",
+            "someday",
+            "monday noon",
+            "mond",
+            "2026-2-3",
+            "1764000000",
+        ] {
             let message = read(text, "UTC").unwrap_err().to_string();
             assert!(message.contains("tomorrow, monday and +2h"), "{text}: {message}");
         }

@@ -100,6 +100,11 @@ impl Subject {
         &self.text
     }
 
+    /// The name alone, or its pattern.
+    pub(crate) fn name(&self) -> &str {
+        self.name.as_str()
+    }
+
     /// Whether an object matches.
     pub(crate) fn fits(&self, identity: &Identity) -> bool {
         let kind = self.kind.as_ref().is_none_or(|kind| kind.eq_ignore_ascii_case(identity.kind()));

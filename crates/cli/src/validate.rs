@@ -104,6 +104,7 @@ pub(crate) fn run(
     files.reading.sort();
     let context = CheckContext::new(namespace.unwrap_or("default"), now);
     let mut everything = check_everything(&files.reading, context, &files.layout);
+    files.complete_advice(&mut everything, "validate");
     let met = clock_changes(&files.reading, &everything, now);
     everything.findings.extend(met);
     // Stable, so that what was found about one position stays in order.

@@ -71,6 +71,9 @@ pub struct World {
 }
 
 impl<Policy, Memory> PolicyObject<Policy, Memory> {
+    /// A policy of which nothing can be used, and nothing is known.
+    const UNUSABLE: Self = Self { policy: None, created: None, memory: None };
+
     /// A policy without a status or a creation time.
     #[must_use]
     pub fn new(policy: Policy) -> Self {
@@ -79,6 +82,17 @@ impl<Policy, Memory> PolicyObject<Policy, Memory> {
 }
 
 impl Slim {
+    /// The policy with nothing of it that can be used; `None` for what is no policy.
+    #[must_use]
+    pub fn unusable(&self) -> Option<Slim> {
+        match self {
+            Slim::ScheduledCapacity(_) => Some(Slim::ScheduledCapacity(PolicyObject::UNUSABLE)),
+            Slim::CronScaling(_) => Some(Slim::CronScaling(PolicyObject::UNUSABLE)),
+            Slim::MetricScaling(_) => Some(Slim::MetricScaling(PolicyObject::UNUSABLE)),
+            Slim::Workload(_) | Slim::Autoscaler(_) => None,
+        }
+    }
+
     /// The same object, combined with an earlier form that has a memory. Where both know something,
     /// the later one counts.
     #[must_use]

@@ -18,6 +18,7 @@ use super::schedule::check_firings;
 use super::target::check_target;
 use crate::finding::{Code, Finding, Path, Severity};
 use crate::objects::{CronFederatedHPARule, CronFederatedHPASpec};
+use crate::reading::LookAlike;
 
 /// Checks an object. `namespace` is where it is; `now` is where warnings about what comes begin.
 pub(super) fn check(
@@ -124,6 +125,10 @@ fn check_name(rule: &CronFederatedHPARule, path: &Path<'_>, findings: &mut Vec<F
         );
     } else if rule.name.is_empty() {
         findings.push(Finding::required(&path.key("name"), "every rule needs a unique name"));
+    }
+    if let Some(letter) = LookAlike::first_in_name(&rule.name) {
+        let finding = Finding::new(Code::LookAlike, path.key("name"), letter.to_string());
+        findings.push(finding.with_fix(letter.fix_inside()));
     }
     let length = rule.name.chars().count();
     if length > 32 {

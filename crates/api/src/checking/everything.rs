@@ -23,7 +23,7 @@ pub struct Everything {
     pub objects: Vec<CheckedObject>,
     /// What was found, about the files as well, in the order of their places.
     pub findings: Vec<PlacedFinding>,
-    /// The files that were found and are templates, in the order of the sources.
+    /// The files that are templates, in the order of the sources.
     pub templates: Vec<Template>,
     /// The places, one per cluster.
     pub places: Places,
@@ -45,7 +45,7 @@ pub fn check_everything(
     for (object, checked) in reading.objects.iter().zip(&mut checked) {
         if let Some((engine, finding)) = as_template(reading, object, checked) {
             let is_found = reading.sources[object.source].is_found();
-            templates.extend(is_found.then_some(Template { source: object.source, engine }));
+            templates.push(Template { source: object.source, engine });
             let findings = if is_found { Vec::new() } else { vec![finding] };
             *checked =
                 CheckedObject { identity: None, slim: None, scales: None, findings, ..*checked };

@@ -139,6 +139,8 @@ codes! {
     LongStep = "long-step", Warning;
     /// A cron expression has `?`, as in Quartz, and weekdays by number, which Quartz counts from 1 for Sunday; here, 1 is Monday, and 0 and 7 are Sunday. Write the weekdays by name.
     WeekdayNumbers = "weekday-numbers", Warning;
+    /// A name begins with a typographic quotation mark, or contains an invisible character, which is part of it. Both come with text that was copied.
+    LookAlike = "look-alike", Warning;
     /// Two policies, or a policy and an autoscaler, write the same field of one target, be the other one Almanac's, Kubernetes' or another project's. They will undo each other's work.
     TwoWriters = "two-writers", Warning;
     /// A cron policy of another project, such as KEDA's cron trigger or an annotation of kube-downscaler. Almanac does not carry it out.

@@ -119,14 +119,11 @@ fn read(reading: &mut Reading, mut source: Source, only: Option<&Targets<'_>>) {
     let before = sizes(reading);
     let mut template = None;
     for finding in findings {
-        match to_be_told(&source, finding, only) {
-            Told::Finding(told) if is_said_already(reading, index, &told) => {}
-            Told::Finding(TextFinding { span, finding }) => {
-                reading.findings.push(PlacedFinding::new(index, Some(span), finding));
-            }
-            Told::Template(engine) => template = Some(engine),
-            Told::Nothing => {}
-        }
+        let (engine, told) = to_be_told(&source, finding, only);
+        template = engine.or(template);
+        let told = told.filter(|told| !is_said_already(reading, index, told));
+        let placed = told.map(|it| PlacedFinding::new(index, Some(it.span), it.finding));
+        reading.findings.extend(placed);
     }
     reading.sources.push(source);
     for document in documents.documents {
@@ -140,16 +137,13 @@ fn read(reading: &mut Reading, mut source: Source, only: Option<&Targets<'_>>) {
     }
 }
 
-/// What becomes of a finding about a text.
-enum Told {
-    Finding(TextFinding),
-    /// It is none: the text is a template.
-    Template(Engine),
-    /// It is about something else than a policy or a target.
-    Nothing,
-}
-
-fn to_be_told(source: &Source, finding: TextFinding, only: Option<&Targets<'_>>) -> Told {
+/// What becomes of a finding about a text: who has yet to fill in the text, and what is told. Nothing is, if it is
+/// about something else than a policy or a target, or if nobody has named the template.
+fn to_be_told(
+    source: &Source,
+    finding: TextFinding,
+    only: Option<&Targets<'_>>,
+) -> (Option<Engine>, Option<TextFinding>) {
     let TextFinding { span, mut finding } = finding;
     let around = document_around(source.text(), span.start as usize);
     let document = &source.text()[around.clone()];
@@ -167,17 +161,18 @@ fn to_be_told(source: &Source, finding: TextFinding, only: Option<&Targets<'_>>)
         Some(targets) => targets.iter().any(|(kind, name)| claims(document, kind, name)),
     };
     match filled_in {
-        Some((_, engine)) if is_about_the_text && source.is_found() => Told::Template(engine),
+        Some((_, engine)) if is_about_the_text && source.is_found() => (Some(engine), None),
         Some((range, engine)) if is_about_the_text => {
             let begin = around.start + range.start;
             let span =
                 if range.is_empty() { span } else { Span::new(begin..around.start + range.end) };
-            Told::Finding(TextFinding { span, finding: unfilled(engine, source.text()) })
+            let finding = unfilled(engine, source.text());
+            (Some(engine), Some(TextFinding { span, finding }))
         }
-        _ if source.is_found() && !is_of_interest() => Told::Nothing,
+        _ if source.is_found() && !is_of_interest() => (None, None),
         _ => {
             name_letters(source, span, &mut finding);
-            Told::Finding(TextFinding { span, finding })
+            (None, Some(TextFinding { span, finding }))
         }
     }
 }

@@ -48,7 +48,20 @@ impl LookAlike {
     /// The first one in a text.
     #[must_use]
     pub fn first_in(text: &str) -> Option<LookAlike> {
-        text.chars().find_map(|letter| {
+        LookAlike::all_in(text).next()
+    }
+
+    /// The first one in a name that was hardly meant to be part of it: a quotation mark at its beginning, or
+    /// what nobody sees.
+    #[must_use]
+    pub fn first_in_name(name: &str) -> Option<LookAlike> {
+        let is_quote =
+            |it: &LookAlike| matches!(it.meant, "\"" | "'") && name.starts_with(it.letter);
+        LookAlike::all_in(name).find(|it| it.meant.is_empty() || is_quote(it))
+    }
+
+    fn all_in(text: &str) -> impl Iterator<Item = LookAlike> {
+        text.chars().filter_map(|letter| {
             let (name, meant) = looked_like(letter)?;
             Some(LookAlike { letter, name, meant })
         })

@@ -24,6 +24,9 @@ pub(super) fn write(
     output: &mut impl Write,
 ) -> io::Result<()> {
     let output = &mut Drawing::new(output);
+    if answers.is_empty() {
+        writeln!(output, "nothing to explain: the text that has this name could not be read")?;
+    }
     for (index, answer) in answers.iter().enumerate() {
         if index > 0 {
             writeln!(output)?;

@@ -87,13 +87,7 @@ impl Found {
         };
         let root = folder.canonicalize().map_err(cannot)?;
         fs::read_dir(folder).map_err(cannot)?;
-        // A chart is one, too, of which only the templates are looked at.
-        let around = Folder::of(&here.join(folder));
-        let is_chart = |chart: &Folder| {
-            is_in_templates(&around, chart)
-                && Path::new(&chart.to_string()).join(CHART_FILE).is_file()
-        };
-        self.charts.extend(around.around().filter(is_chart));
+        self.note_charts_around(&Folder::of(&here.join(folder)));
         for entry in walker(folder).overrides(excluded.0.clone()).build() {
             match entry {
                 Ok(entry) => self.add(folder, &root, here, &entry),
@@ -104,6 +98,15 @@ impl Found {
             }
         }
         Ok(())
+    }
+
+    /// A chart is one, too, of which only the templates are looked at.
+    pub(super) fn note_charts_around(&mut self, folder: &Folder) {
+        let is_chart = |chart: &Folder| {
+            is_in_templates(folder, chart)
+                && Path::new(&chart.to_string()).join(CHART_FILE).is_file()
+        };
+        self.charts.extend(folder.around().filter(is_chart));
     }
 
     fn add(&mut self, folder: &Path, root: &Path, here: &Path, entry: &DirEntry) {

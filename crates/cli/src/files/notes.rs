@@ -8,6 +8,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use almanac_api::checking::Everything;
+use almanac_api::finding::Code;
 use almanac_api::kinds::Role;
 use almanac_api::reading::{
     Engine, Folder, Kustomization, Source, may_hold_policies, substituting_program,
@@ -67,7 +68,10 @@ impl Files {
         let mut notes: BTreeSet<Note> = BTreeSet::new();
         for template in &everything.templates {
             let source = &self.reading.sources[template.source];
-            notes.insert(self.of_template(source, template.engine, command));
+            // A template that is named is a finding.
+            if source.is_found() {
+                notes.insert(self.of_template(source, template.engine, command));
+            }
         }
         notes.extend(self.found.unrendered.iter().map(|chart| self.of_chart(chart, command)));
         for folder in self.kustomizations_of_policies() {
@@ -80,12 +84,32 @@ impl Files {
         notes.into_iter().collect()
     }
 
+    /// Names the chart or the file in the command that is advised for a template that is named.
+    pub(crate) fn complete_advice(&self, everything: &mut Everything, command: &str) {
+        // What has placeholders of several programs is rendered by Helm first.
+        for template in everything.templates.iter().rev() {
+            let source = &self.reading.sources[template.source];
+            let advised = self.of_template(source, template.engine, command).command;
+            let Some(command) = advised.filter(|_| source.folder().is_some()) else { continue };
+            let findings = everything.findings.iter_mut().filter(|it| it.source == template.source);
+            for placed in findings.filter(|it| it.finding.code == Code::Template) {
+                placed.finding.fix = Some(format!("check the result: {command}"));
+            }
+        }
+    }
+
     fn of_template(&self, source: &Source, engine: Engine, command: &str) -> Note {
         let file = source.name().to_owned();
         if engine == Engine::Substitution {
             let program = substituting_program(source.text());
-            let quoted = shell_word::quoted(&file);
-            let command = Some(format!("{program} < {quoted} | almanac {command} -f -"));
+            let is_built = |(_, folder): &&(String, Folder)| source.folder() == Some(folder);
+            let substituted = match self.layout.named.iter().find(is_built) {
+                Some((built, _)) => {
+                    format!("kubectl kustomize {} | {program}", shell_word::quoted(built))
+                }
+                None => format!("{program} < {}", shell_word::quoted(&file)),
+            };
+            let command = Some(format!("{substituted} | almanac {command} -f -"));
             return Note { about: About::Substitution, path: file, command };
         }
         match source.folder().and_then(|folder| self.found.chart_of(folder)) {

@@ -3,6 +3,9 @@
 use std::fs::{self, File, FileType, Metadata};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
 
 use almanac_api::finding::{Code, FieldPath, Finding};
 use almanac_api::reading::FILE_BYTES;
@@ -58,11 +61,30 @@ pub(super) fn named(path: &Path) -> Result<Vec<u8>, NotRead> {
     if is_socket(kind) {
         return Err(NotRead::said("this is a socket, not a file", "name a file"));
     }
+    if is_pipe(kind) {
+        return noticing_a_wait(path, || slurp(File::open(path)?));
+    }
     let file = File::open(path)?;
     if is_too_large(&file.metadata()?) {
         return Err(too_large());
     }
     slurp(file)
+}
+
+/// Says on standard error what is being waited for, if that takes longer than a moment: nobody may ever write to
+/// a pipe.
+fn noticing_a_wait<T>(path: &Path, wait: impl FnOnce() -> T) -> T {
+    const MOMENT: Duration = Duration::from_secs(2);
+    let (over, is_over) = mpsc::channel::<()>();
+    let name = crate::validate::text::printable(&path.display().to_string());
+    thread::spawn(move || {
+        if is_over.recv_timeout(MOMENT) == Err(RecvTimeoutError::Timeout) {
+            anstream::eprintln!("note: waiting until the pipe {name} is written and closed");
+        }
+    });
+    let waited_for = wait();
+    drop(over);
+    waited_for
 }
 
 /// Whether a file is larger than any that is read.
@@ -140,6 +162,17 @@ fn is_device(kind: FileType) -> bool {
 fn is_socket(kind: FileType) -> bool {
     use std::os::unix::fs::FileTypeExt as _;
     kind.is_socket()
+}
+
+#[cfg(unix)]
+fn is_pipe(kind: FileType) -> bool {
+    use std::os::unix::fs::FileTypeExt as _;
+    kind.is_fifo()
+}
+
+#[cfg(not(unix))]
+fn is_pipe(_: FileType) -> bool {
+    false
 }
 
 #[cfg(not(unix))]

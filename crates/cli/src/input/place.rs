@@ -128,14 +128,14 @@ impl InputPlace {
         for (position, InputObject { checked, api_version, labels }) in objects {
             let Some(identity) = &checked.identity else { continue };
             place.api_versions.insert(identity.clone(), api_version.clone());
-            if duplicates.contains(identity) {
-                continue;
-            }
             if checked.is_marked {
                 Arc::make_mut(&mut place.world.exempt).mark(identity, true);
             }
-            if let Some(slim) = &checked.slim {
-                place.world.upsert(identity.clone(), slim.clone());
+            let slim = checked.slim.as_ref();
+            let is_duplicate = duplicates.contains(identity);
+            let slim = if is_duplicate { slim.and_then(Slim::unusable) } else { slim.cloned() };
+            if let Some(slim) = slim {
+                place.world.upsert(identity.clone(), slim);
             }
             if !labels.is_empty() {
                 place.labels.insert(identity.clone(), labels.clone());

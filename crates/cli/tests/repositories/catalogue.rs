@@ -366,6 +366,10 @@ fn meanings() -> Vec<Case> {
             "apiVersion: keda.sh/v1alpha1\nkind: ScaledObject\nmetadata: {name: NAME}\nspec: {triggers: [{type: cron}]}\n",
         ),
         case(Code::ClockChange, rule("schedule: '30 2 * * *', timeZone: Europe/Berlin")),
+        case(
+            Code::LookAlike,
+            rule("schedule: '0 8 * * *'").replace("name: a", "name: \u{201c}a\u{201d}"),
+        ),
         case(Code::Unsupported, spec("MetricsProducer", "{queue: {type: AWSSQSQueue, id: q}}")),
     ]
 }

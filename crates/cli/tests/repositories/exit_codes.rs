@@ -1,6 +1,8 @@
 //! One meaning of exit codes for all commands that read policies.
 
-use crate::repository::{PRESENT, Repository, policy};
+use serde_json::{Value, json};
+
+use crate::repository::{PRESENT, Repository, findings, policy};
 
 /// How each command ends that reads policies.
 fn codes(repository: &Repository, arguments: &[&str]) -> Vec<Option<i32>> {
@@ -89,15 +91,35 @@ fn every_command_documents_its_exit_codes() {
 }
 
 #[test]
-fn a_name_of_which_nothing_can_be_used_is_reported_with_the_findings() {
+fn a_policy_that_is_defined_twice_is_explained_by_its_findings() {
     let repository = Repository::new("exit-duplicate")
-        .file("a.yaml", policy("twice", "twice", 3))
-        .file("b.yaml", policy("twice", "twice", 4));
-    for command in
-        [&["explain", "-f", ".", "twice", "--at", PRESENT][..], &["next", "-f", ".", "twice"]]
-    {
-        repository
-            .run(command)
-            .assert_says(2, &["duplicate-object", "no policies that can be used"]);
-    }
+        .file("a.yaml", policy("twice", "shop", 3))
+        .file("b.yaml", policy("twice", "shop", 4));
+    assert_eq!(codes_of(&repository, "twice"), [Some(1); 3]);
+    let told = repository.run(&["explain", "-f", ".", "twice", "-o", "json"]).json();
+    assert_eq!(told["value"], Value::Null);
+    assert_eq!(told["reasons"][0]["verdict"], "error");
+    assert_eq!(findings(&told), ["duplicate-object b.yaml:1:1"]);
+    repository
+        .run(&["explain", "-f", ".", "other"])
+        .assert_says(2, &["the policies are CronFederatedHPA/default/twice", "duplicate-object"]);
+}
+
+#[test]
+fn a_policy_in_a_text_that_cannot_be_read_is_explained_by_its_findings() {
+    let text = policy("broken", "shop", 3).replace("  rules:", "  rules: [");
+    let repository = Repository::new("exit-syntax").file("a.yaml", text);
+    assert_eq!(codes_of(&repository, "broken"), [Some(1); 3]);
+    let told = repository.run(&["explain", "-f", ".", "broken", "-o", "json"]).json();
+    assert_eq!(told["answers"], json!([]));
+    assert_eq!(told["findings"][0]["code"], "syntax");
+    let said = "nothing to explain: the text that has this name could not be read";
+    repository.run(&["explain", "-f", ".", "broken"]).assert_says(1, &[said, "error[syntax]"]);
+    repository.run(&["explain", "-f", ".", "other"]).assert_says(2, &["error[syntax]"]);
+}
+
+/// How each command ends that is asked about one name.
+fn codes_of(repository: &Repository, name: &str) -> Vec<Option<i32>> {
+    let commands = ["explain", "next", "forecast"];
+    commands.iter().map(|command| repository.run(&[command, "-f", ".", name]).code).collect()
 }

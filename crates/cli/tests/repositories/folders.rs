@@ -2,9 +2,10 @@
 //! over, and nothing but plain files is opened.
 
 use std::fs;
-use std::process::Command;
+use std::io::{BufRead as _, BufReader};
+use std::process::{Command, Stdio};
 
-use crate::repository::{Repository, autoscaler, deployment, findings, policy};
+use crate::repository::{Ran, Repository, autoscaler, deployment, findings, policy};
 
 #[test]
 fn other_objects_are_skipped_and_counted_in_one_line() {
@@ -210,6 +211,22 @@ fn a_glob_matches_files_and_directories_only() {
     let named = repository.run(&["validate", "-f", "socket.yaml"]);
     named.assert_says(2, &["this is a socket, not a file"]);
     drop(socket);
+}
+
+#[test]
+#[cfg(unix)]
+fn a_named_pipe_is_read_and_a_wait_for_it_is_reported() {
+    let repository = Repository::new("named-pipe");
+    let pipe = repository.root().join("pipe.yaml");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let mut command = repository.command(&["validate", "-f", "pipe.yaml"]);
+    let mut waiting = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut said = String::new();
+    BufReader::new(waiting.stderr.as_mut().unwrap()).read_line(&mut said).unwrap();
+    assert_eq!(said, "note: waiting until the pipe pipe.yaml is written and closed\n");
+    fs::write(pipe, policy("hours", "shop", 3)).unwrap();
+    Ran::of(&waiting.wait_with_output().unwrap())
+        .assert_says(0, &["checked 1 object in 1 file: no problems found"]);
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! Charts, kustomizations and variables: what another program fills in is named once, with what shows
 //! what comes of it, and no program is started for what lies in a folder.
 
+use serde_json::Value;
+
 use crate::repository::{Repository, deployment, findings, policy};
 
 fn template(name: &str) -> String {
@@ -121,7 +123,7 @@ fn files_that_only_look_like_templates_are_skipped() {
             "skipped 3 files without a policy or its target",
         ],
     );
-    assert_eq!(repository.ask("validate", &[])["notes"], serde_json::Value::Null);
+    assert_eq!(repository.ask("validate", &[])["notes"], Value::Null);
     repository.run(&["validate", "api/openapi.yaml"]).assert_says(1, &["error[syntax]"]);
 }
 
@@ -150,17 +152,33 @@ fn an_explicitly_named_template_is_an_error_with_a_fix() {
     let variables = policy("v", "shop", 3).replace("0 8 * * *", "${WHEN:=0 8 * * *}");
     let repository = Repository::new("named-templates")
         .file("helm.yaml", template("a"))
+        .file("my shop/Chart.yaml", "name: shop\n")
+        .file("my shop/templates/hours.yaml", template("b"))
         .file("variables.yaml", variables);
-    let told = repository.ask("validate", &["helm.yaml", "variables.yaml"]);
-    assert_eq!(findings(&told), ["template helm.yaml:8:57", "template variables.yaml:8:28"]);
-    let fixes: Vec<_> = told["findings"].as_array().unwrap().iter().map(|it| &it["fix"]).collect();
+    let named = ["-f", "helm.yaml", "-f", "my shop/templates/hours.yaml", "-f", "variables.yaml"];
+    let fixes = |told: &Value| {
+        let fixes = told["findings"].as_array().unwrap().iter().map(|it| it["fix"].as_str());
+        fixes.map(|fix| fix.unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let told = repository.ask("validate", &named);
     assert_eq!(
-        fixes,
+        findings(&told),
         [
-            "check the result: helm template CHART | almanac validate -f -",
-            "check the result: flux envsubst < FILE | almanac validate -f -",
+            "template helm.yaml:8:57",
+            "template my shop/templates/hours.yaml:8:57",
+            "template variables.yaml:8:28"
         ]
     );
+    assert_eq!(
+        fixes(&told),
+        [
+            "check the result: helm template CHART | almanac validate -f -",
+            "check the result: helm template 'my shop' | almanac validate -f -",
+            "check the result: flux envsubst < variables.yaml | almanac validate -f -",
+        ]
+    );
+    let told = repository.ask("next", &named);
+    assert_eq!(fixes(&told)[1], "check the result: helm template 'my shop' | almanac next -f -");
     repository.run(&["validate", "helm.yaml"]).assert_says(1, &["error[template]"]);
 }
 

@@ -84,6 +84,18 @@ fn lookalike_letters_are_reported() {
     let name = policy("hours", "shop\u{200b}", 3);
     let (_, message, _) = only_finding("letters-name", name);
     assert!(message.contains("a zero-width space (U+200B)"), "{message}");
+    for (what, name, said) in [
+        ("quoted-rule", "\u{201c}open\u{201d}", "delete the quotation marks such as \u{201c}"),
+        ("invisible-rule", "op\u{200b}en", "delete the invisible character U+200B"),
+    ] {
+        let rule = policy("hours", "shop", 3).replace("name: open", &format!("name: {name}"));
+        let (found, _, fix) = only_finding(&format!("letters-{what}"), rule);
+        assert_eq!((&*found, &*fix), ("look-alike a.yaml:8:12", said));
+    }
+    let dash =
+        policy("hours", "shop", 3).replace("name: open", "name: early \u{2013} 8 o\u{2019}clock");
+    let told = Repository::new("letters-dash-rule").file("a.yaml", dash).ask("validate", &[]);
+    assert_eq!(findings(&told), [""; 0], "a name may have typographic signs");
 }
 
 #[test]
