@@ -30,7 +30,7 @@ mod yaml;
 pub use claim::{Names, may_hold_policies};
 pub(crate) use embedded::{EmbeddedDocument, read_embedded};
 pub use folder::Folder;
-pub use foreign::ForeignScaler;
+pub use foreign::{ForeignPolicy, ForeignScaler, labels};
 pub use kustomization::{Kustomization, is_kustomization};
 pub use limits::FILE_BYTES;
 pub use locator::Locator;

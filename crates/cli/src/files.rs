@@ -28,6 +28,7 @@ use self::folder::{Excluded, Found};
 pub(crate) use self::glance::glance;
 pub(crate) use self::notes::{Note, write_notes};
 use self::open::NotRead;
+use crate::selector::Selector;
 
 /// Which files are read, and how they belong together.
 #[derive(Args, Clone, Default)]
@@ -68,6 +69,11 @@ impl FileArguments {
     pub(crate) fn about_files(&self) -> Option<&'static str> {
         let exclude = (!self.exclude.is_empty()).then_some("--exclude");
         exclude.or((!self.place.is_empty()).then_some("--place"))
+    }
+
+    /// Whether only some places are asked about.
+    pub(crate) fn names_places(&self) -> bool {
+        !self.place.is_empty()
     }
 
     /// Reads them.
@@ -188,20 +194,33 @@ impl Files {
         Folder::of(&self.here.join(file.parent().unwrap_or(Path::new(""))))
     }
 
-    /// The same with only what is in a namespace, if one is named; what names none is taken to be in it.
-    pub(crate) fn in_namespace(mut self, namespace: Option<&str>) -> Files {
+    /// The same with only what is in a namespace, if one is named; what names none is taken to be in it. Of the
+    /// policies of other projects, only those that match the label selector.
+    pub(crate) fn narrowed(
+        mut self,
+        namespace: Option<&str>,
+        selector: Option<&Selector>,
+    ) -> Files {
+        let reading = &mut self.reading;
+        let before = reading.objects.len() + reading.foreign_policies.len();
         if let Some(asked) = namespace {
             let metadata =
                 |node: &Node| node.get("metadata").and_then(|it| it.get("namespace")).cloned();
-            self.reading.objects.retain(|object| {
+            reading.objects.retain(|object| {
                 let written = metadata(&object.node);
                 written.as_ref().and_then(Node::as_text).is_none_or(|it| it == asked)
             });
             let is_in =
                 |namespace: &Option<Box<str>>| namespace.as_deref().is_none_or(|it| it == asked);
-            self.reading.others.retain(|it| is_in(&it.namespace));
-            self.reading.foreign.retain(|it| is_in(&it.namespace));
+            reading.others.retain(|it| is_in(&it.namespace));
+            reading.foreign.retain(|it| is_in(&it.namespace));
+            reading.foreign_policies.retain(|it| is_in(&it.namespace));
         }
+        if let Some(selector) = selector {
+            reading.foreign_policies.retain(|it| selector.fits(Some(&it.labels)));
+        }
+        let after = reading.objects.len() + reading.foreign_policies.len();
+        reading.passed_over.objects += before - after;
         self
     }
 

@@ -12,7 +12,7 @@ use std::io::{self, Write};
 use almanac_api::checking::{CheckContext, check_everything};
 use almanac_api::exempt::EXEMPT_NAMESPACES;
 use almanac_api::finding::Severity;
-use almanac_api::reading::{Node, PlacedFinding, ReadObject, Reading};
+use almanac_api::reading::{PlacedFinding, Reading, labels};
 use almanac_calendar::Zone;
 use almanac_engine::{PolicyName, Slim};
 use clap::Args;
@@ -25,7 +25,7 @@ use crate::argument_error::ArgumentError;
 use crate::cluster::{ClusterArguments, Fetched};
 use crate::completion;
 use crate::files::{FileArguments, Files, write_notes};
-use crate::selector::{Labels, Selector};
+use crate::selector::Selector;
 use crate::subject::Subject;
 use crate::validate;
 use crate::validate::json::Item;
@@ -96,7 +96,9 @@ impl InputArguments {
         let selector = selector.transpose()?;
         let mut input = if self.files.are_given() {
             let files = self.files.read()?;
-            Input::of_files(files, command, self.namespace.as_deref(), checked_at)
+            let namespace = self.namespace.as_deref();
+            let files = files.narrowed(namespace, selector.as_ref());
+            Input::of_files(files, command, namespace, checked_at)
         } else {
             if let Some(argument) = self.files.about_files() {
                 let message = "applies to files only; name them with -f or -k";
@@ -121,12 +123,11 @@ impl InputArguments {
 
 impl Input {
     fn of_files(
-        files: Files,
+        mut files: Files,
         command: &str,
         namespace: Option<&str>,
         checked_at: Timestamp,
     ) -> Input {
-        let mut files = files.in_namespace(namespace);
         files.reading.sort();
         let context = CheckContext::new(namespace.unwrap_or("default"), checked_at);
         let mut everything = check_everything(&files.reading, context, &files.layout);
@@ -142,7 +143,7 @@ impl Input {
             .map(|(checked, read)| InputObject {
                 checked,
                 api_version: read.api_version.to_string(),
-                labels: labels_of(read),
+                labels: labels(&read.node),
             })
             .collect();
         let places = &everything.places;
@@ -290,12 +291,6 @@ pub(crate) fn keep_selected(
 ) {
     findings.retain(|placed| {
         let object = placed.object.and_then(|position| reading.objects.get(position));
-        object.is_none_or(|object| selector.fits(Some(&labels_of(object))))
+        object.is_none_or(|object| selector.fits(Some(&labels(&object.node))))
     });
-}
-
-fn labels_of(object: &ReadObject) -> Labels {
-    let labels = object.node.get("metadata").and_then(|metadata| metadata.get("labels"));
-    let labels = labels.map(Node::to_json);
-    labels.and_then(|labels| serde_json::from_value(labels).ok()).unwrap_or_default()
 }

@@ -7,7 +7,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use almanac_api::checking::{CheckContext, Everything, check_everything, clock_changes};
-use almanac_api::reading::{PlacedFinding, Reading};
+use almanac_api::reading::{PlacedFinding, Reading, labels};
 use almanac_calendar::Zone;
 use clap::{Args, ValueEnum, ValueHint};
 use clap_complete::ArgValueCandidates;
@@ -81,6 +81,8 @@ struct Checked {
     reading: Reading,
     everything: Everything,
     notes: Vec<Note>,
+    /// Whether only some of it was asked about.
+    is_narrowed: bool,
 }
 
 pub(crate) fn run(
@@ -100,7 +102,8 @@ pub(crate) fn run(
         files.file.push(".".to_owned());
     }
     let namespace = arguments.namespace.as_deref();
-    let mut files = files.read()?.in_namespace(namespace);
+    let is_narrowed = namespace.is_some() || selector.is_some() || files.names_places();
+    let mut files = files.read()?.narrowed(namespace, selector.as_ref());
     files.reading.sort();
     let context = CheckContext::new(namespace.unwrap_or("default"), now);
     let mut everything = check_everything(&files.reading, context, &files.layout);
@@ -112,9 +115,11 @@ pub(crate) fn run(
     everything.findings.sort_by_key(place);
     if let Some(selector) = &selector {
         keep_selected(&mut everything.findings, &files.reading, selector);
+        let objects = &files.reading.objects;
+        everything.checked.retain(|it| selector.fits(Some(&labels(&objects[*it].node))));
     }
     let notes = files.notes(&everything, "validate");
-    let checked = Checked { reading: files.reading, everything, notes };
+    let checked = Checked { reading: files.reading, everything, notes, is_narrowed };
     match arguments.output {
         Output::Text => text::write(output, &checked)?,
         Output::Json => json::write(output, &checked)?,

@@ -27,10 +27,8 @@ pub struct Everything {
     pub templates: Vec<Template>,
     /// The places, one per cluster.
     pub places: Places,
-    /// How many objects were checked: in files found in a directory, only those that matter count.
-    pub count: usize,
-    /// How many files have them, or are named, or have something wrong with them.
-    pub files: usize,
+    /// Which objects were checked: in files found in a directory, only those that matter are.
+    pub checked: Vec<usize>,
 }
 
 /// Checks all objects.
@@ -58,10 +56,7 @@ pub fn check_everything(
     let targets = targets(&checked, crate::kinds::Kind::is_ours);
     let together = checked_by_place(reading, &checked, &places, &foreign);
     let mut told = told_of_files(reading, &targets, &places);
-    let mut count = 0;
-    let named = (0..reading.sources.len()).filter(|source| !reading.sources[*source].is_found());
-    let mut files: BTreeSet<usize> =
-        named.filter(|source| belongs_somewhere(reading, *source, &places)).collect();
+    let mut objects_checked = Vec::new();
     for (index, (object, checked)) in reading.objects.iter().zip(&mut checked).enumerate() {
         let source = &reading.sources[object.source];
         let further = together.get(&index).into_iter().flatten();
@@ -74,8 +69,7 @@ pub fn check_everything(
         let is_asked_about = belongs_somewhere(reading, object.source, &places);
         let is_checked = matters || checked.scales.is_some();
         if is_checked && is_asked_about {
-            count += 1;
-            files.insert(object.source);
+            objects_checked.push(index);
         }
         let locator = Locator::new(source, object);
         for (finding, place) in checked.findings.iter_mut().zip(in_places) {
@@ -89,9 +83,7 @@ pub fn check_everything(
         }
     }
     told.sort_by_key(|finding| (finding.source, finding.span.map(|span| span.start)));
-    files.extend(told.iter().map(|finding| finding.source));
-    let files = files.len();
-    Everything { objects: checked, findings: told, templates, places, count, files }
+    Everything { objects: checked, findings: told, templates, places, checked: objects_checked }
 }
 
 /// Whether an error in an object is only due to a placeholder that is not filled in yet.
@@ -226,7 +218,8 @@ fn told_of_files(
 ) -> Vec<PlacedFinding> {
     let names: BTreeSet<(&str, &str)> = targets.iter().map(|it| (it.kind(), it.name())).collect();
     let doubtful = reading.doubtful.iter().filter(|it| names.contains(&(&*it.kind, &*it.name)));
-    let told = reading.findings.iter().chain(doubtful.map(|it| &it.finding));
+    let foreign = reading.foreign_policies.iter().map(|it| &it.finding);
+    let told = reading.findings.iter().chain(doubtful.map(|it| &it.finding)).chain(foreign);
     told.filter(|it| belongs_somewhere(reading, it.source, places)).cloned().collect()
 }
 
@@ -236,6 +229,15 @@ pub(super) fn belongs_somewhere(reading: &Reading, source: usize, places: &Place
 }
 
 impl Everything {
+    /// The files that have objects that were checked, or are named, or have something wrong with them.
+    #[must_use]
+    pub fn files(&self, reading: &Reading) -> BTreeSet<usize> {
+        let named = (0..reading.sources.len()).filter(|it| !reading.sources[*it].is_found());
+        let named = named.filter(|source| belongs_somewhere(reading, *source, &self.places));
+        let of_objects = self.checked.iter().map(|object| reading.objects[*object].source);
+        named.chain(of_objects).chain(self.findings.iter().map(|it| it.source)).collect()
+    }
+
     /// What the place is called in which alone a finding holds.
     #[must_use]
     pub fn place_of(&self, placed: &PlacedFinding) -> Option<&str> {

@@ -1,8 +1,11 @@
 //! Who else scales: policies of other projects that follow the clock, which are recognised by name and
 //! not carried out, and whatever else of theirs sets the replicas of a target.
 
+use std::collections::BTreeMap;
+
 use almanac_engine::Identity;
 
+use super::objects::PlacedFinding;
 use super::source::Span;
 use super::tree::Node;
 use crate::finding::{Code, Finding, Path};
@@ -59,6 +62,32 @@ fn downscaler(node: &Node) -> Option<&'static str> {
     let annotations = node.get("metadata")?.get("annotations")?;
     let is_excluded = text(annotations, EXCLUDE) == Some("true");
     PERIODS.into_iter().find(|period| annotations.get(period).is_some()).filter(|_| !is_excluded)
+}
+
+/// A policy of another project.
+#[derive(Clone, Debug)]
+pub struct ForeignPolicy {
+    /// The namespace it names, if it names one.
+    pub namespace: Option<Box<str>>,
+    /// Its labels.
+    pub labels: BTreeMap<String, String>,
+    /// What is told of it.
+    pub finding: PlacedFinding,
+}
+
+impl ForeignPolicy {
+    pub(super) fn new(node: &Node, finding: PlacedFinding) -> ForeignPolicy {
+        let namespace = node.get("metadata").and_then(|metadata| text(metadata, "namespace"));
+        ForeignPolicy { namespace: namespace.map(Box::from), labels: labels(node), finding }
+    }
+}
+
+/// The labels of an object, as far as they are texts.
+#[must_use]
+pub fn labels(node: &Node) -> BTreeMap<String, String> {
+    let labels = node.get("metadata").and_then(|metadata| metadata.get("labels"));
+    let labels = labels.map(Node::to_json);
+    labels.and_then(|labels| serde_json::from_value(labels).ok()).unwrap_or_default()
 }
 
 /// Something of another project that sets the replicas of a target.

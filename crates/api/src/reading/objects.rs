@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::claim::{claims, claims_policy, document_around, looks_like_manifest};
-use super::foreign::{self, ForeignScaler};
+use super::foreign::{self, ForeignPolicy, ForeignScaler};
 use super::other_object::OtherObject;
 use super::placeholder::{
     Engine, Template, action, is_of_chart, placeholder, substituting_program,
@@ -90,6 +90,8 @@ pub struct Reading {
     pub others: Vec<OtherObject>,
     /// What other projects have that sets the replicas of something.
     pub foreign: Vec<ForeignScaler>,
+    /// What is told of the policies of other projects.
+    pub foreign_policies: Vec<ForeignPolicy>,
     /// Files that were found and are no objects before another program has filled them in.
     pub templates: Vec<Template>,
     /// What was passed over.
@@ -114,8 +116,10 @@ fn read(reading: &mut Reading, mut source: Source, only: Option<&Targets<'_>>) {
     let index = reading.sources.len();
     let documents = stream::read(source.text());
     let findings = source.take_mistake().into_iter().chain(documents.findings);
-    let sizes =
-        |it: &Reading| [it.objects.len(), it.others.len(), it.findings.len(), it.doubtful.len()];
+    let sizes = |it: &Reading| {
+        let told = it.findings.len() + it.doubtful.len() + it.foreign_policies.len();
+        [it.objects.len(), it.others.len(), told]
+    };
     let before = sizes(reading);
     let mut template = None;
     for finding in findings {
@@ -222,9 +226,10 @@ impl Reading {
         let of_foreign = self.foreign.iter_mut().map(|it| &mut it.source);
         let of_findings = self.findings.iter_mut().map(|it| &mut it.source);
         let of_doubtful = self.doubtful.iter_mut().map(|it| &mut it.finding.source);
+        let of_policies = self.foreign_policies.iter_mut().map(|it| &mut it.finding.source);
         let of_templates = self.templates.iter_mut().map(|it| &mut it.source);
         let of_all = of_objects.chain(of_others).chain(of_findings).chain(of_doubtful);
-        for source in of_all.chain(of_templates).chain(of_foreign) {
+        for source in of_all.chain(of_templates).chain(of_foreign).chain(of_policies) {
             *source = place[*source];
         }
         self.objects.sort_by_key(|object| (object.source, object.node.span.start));
@@ -262,14 +267,14 @@ impl Reading {
             Ok((api_version, kind)) => {
                 let recognised = recognise(api_version, kind);
                 let api_version: Box<str> = api_version.into();
-                self.take_foreign(source, &node);
+                let is_told = self.take_foreign(source, &node);
                 match recognised {
                     Recognised::Supported(kind) if kind.is_of_interest(name_of(&node)) => {
                         self.objects.push(ReadObject { kind, api_version, source, node });
                     }
                     Recognised::Supported(_) | Recognised::Other => {
                         self.others.extend(OtherObject::read(&api_version, kind, source, &node));
-                        self.passed_over.objects += 1;
+                        self.passed_over.objects += usize::from(!is_told);
                     }
                     Recognised::Mistyped { field, meant } => {
                         let written = if field == "kind" { kind } else { &*api_version };
@@ -287,12 +292,14 @@ impl Reading {
         }
     }
 
-    /// Takes what an object says to the controllers of other projects.
-    fn take_foreign(&mut self, source: usize, node: &Node) {
+    /// Takes what an object says to the controllers of other projects, and returns whether it is a policy.
+    fn take_foreign(&mut self, source: usize, node: &Node) -> bool {
         self.foreign.extend(ForeignScaler::read(source, node));
-        if let Some(finding) = foreign::told(node) {
-            self.tell(source, node, finding);
-        }
+        let told = foreign::told(node).map(|finding| self.placed(source, node, finding));
+        let policy = told.map(|finding| ForeignPolicy::new(node, finding));
+        let is_told = policy.is_some();
+        self.foreign_policies.extend(policy);
+        is_told
     }
 
     fn open_list(&mut self, source: usize, node: Node, only: Option<&Targets<'_>>) {

@@ -43,6 +43,13 @@ enum About {
     TooLarge,
 }
 
+impl Note {
+    /// Whether it tells of something that another program has yet to render.
+    pub(crate) fn is_of_template(&self) -> bool {
+        matches!(self.about, About::HelmChart | About::HelmTemplate | About::Substitution)
+    }
+}
+
 impl About {
     /// What is said of one, and of several.
     fn said(self) -> (&'static str, &'static str) {

@@ -1,13 +1,26 @@
 //! The object that was probably intended by a name without a match.
 
+use almanac_api::kinds::Kind;
 use almanac_engine::Identity;
 
 use super::{Subject, called};
 
 impl Subject {
     /// What can be typed to mean the object whose name is nearest, if one is near enough. A namespace
-    /// that another object of the name is in counts as one letter.
+    /// that another object of the name is in counts as one letter. A kind may stand after the name.
     pub(super) fn similar(&self, known: impl Iterator<Item = Identity>) -> Option<String> {
+        let known: Vec<Identity> = known.collect();
+        self.nearest(&known).or_else(|| self.turned_round()?.nearest(&known))
+    }
+
+    /// `KIND/NAME` where it is written as `NAME/KIND`.
+    fn turned_round(&self) -> Option<Subject> {
+        let (name, kind) = self.text.rsplit_once('/')?;
+        Kind::named(kind)?;
+        Subject::parse("NAME", &format!("{kind}/{name}")).ok()
+    }
+
+    fn nearest(&self, known: &[Identity]) -> Option<String> {
         let parts: Vec<&str> = self.text.split('/').collect();
         let (name, prefix) = parts.split_last()?;
         let (kind, namespace) = (self.kind.as_deref(), prefix.get(1));
@@ -17,7 +30,7 @@ impl Subject {
             let of_namespace = namespace.is_some_and(|it| *it != identity.namespace());
             Some(of_name + of_kind + usize::from(of_namespace))
         };
-        let near = known.filter_map(|it| Some((distance(&it)?, called(&it))));
+        let near = known.iter().filter_map(|it| Some((distance(it)?, called(it))));
         near.min().map(|(_, called)| called)
     }
 }
@@ -54,6 +67,8 @@ mod tests {
             ("deploymnet/checkout", "Deployment/prod/checkout"),
             ("deploy/test/checkout", "Deployment/prod/checkout"),
             ("cronfhpa/prod/checkout", "CronFederatedHPA/test/checkout"),
+            ("checkout/deploy", "Deployment/prod/checkout"),
+            ("prod/chekcout-db/sts", "StatefulSet/prod/checkout-db"),
             ("Checkout", "CronFederatedHPA/test/checkout"),
         ] {
             assert_eq!(similar(typed).as_deref(), Some(meant), "{typed}");

@@ -43,7 +43,7 @@ pub(crate) struct Item<'a> {
 }
 
 pub(super) fn write(output: &mut impl Write, checked: &Checked) -> anyhow::Result<()> {
-    let Checked { reading, everything, notes } = checked;
+    let Checked { reading, everything, notes, .. } = checked;
     let item = |placed| Item::new(reading, placed, everything.place_of(placed));
     let findings = everything.findings.iter().map(item).collect();
     serde_json::to_writer_pretty(&mut *output, &Report { schema: SCHEMA, findings, notes })?;

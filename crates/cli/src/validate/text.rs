@@ -9,7 +9,7 @@ use anstyle::{AnsiColor, Style};
 
 use super::Checked;
 use crate::drawing::Drawing;
-use crate::files::write_notes;
+use crate::files::{Note, write_notes};
 
 const ERROR: Style = AnsiColor::Red.on_default().bold();
 const WARNING: Style = AnsiColor::Yellow.on_default().bold();
@@ -128,30 +128,44 @@ fn write_summary(output: &mut impl Write, checked: &Checked) -> io::Result<()> {
     let outcome = if !told.is_empty() {
         let files: BTreeSet<_> = everything.findings.iter().map(|placed| placed.source).collect();
         format!("{} in {}", told.join(" and "), plural(files.len(), "file"))
-    } else if everything.count == 0 {
+    } else if everything.checked.is_empty() {
         "nothing to check".to_owned()
     } else {
         "no problems found".to_owned()
     };
-    let objects = plural(everything.count, "object");
-    let files = plural(everything.files, "file");
+    let count_of_files = everything.files(reading).len();
+    let objects = plural(everything.checked.len(), "object");
+    let files = plural(count_of_files, "file");
     let places = match everything.places.count() {
         1 => String::new(),
         count => format!(" in {count} places"),
     };
     writeln!(output, "checked {objects} in {files}{places}: {outcome}")?;
+    write_skipped(output, checked, count_of_files)
+}
+
+/// What was not checked, and for which of the reasons that there may be.
+fn write_skipped(output: &mut impl Write, checked: &Checked, read: usize) -> io::Result<()> {
+    let Checked { reading, everything, notes, is_narrowed } = checked;
     let PassedOver { files, objects } = reading.passed_over;
-    let files = files + reading.sources.len() - everything.files;
+    let files = files + reading.sources.len() - read;
+    let objects = objects + reading.objects.len() - everything.checked.len();
     let passed = [(files, "file"), (objects, "object")];
     let passed: Vec<String> = passed
         .iter()
         .filter(|(count, _)| *count > 0)
         .map(|(count, it)| plural(*count, it))
         .collect();
-    if !passed.is_empty() {
-        writeln!(output, "skipped {} without a policy or its target", passed.join(" and "))?;
+    if passed.is_empty() {
+        return Ok(());
     }
-    Ok(())
+    let may_be = [
+        (true, "without a policy or its target"),
+        (*is_narrowed, "not asked about"),
+        (notes.iter().any(Note::is_of_template), "not rendered yet"),
+    ];
+    let may_be: Vec<&str> = may_be.into_iter().filter(|(may, _)| *may).map(|(_, it)| it).collect();
+    writeln!(output, "skipped {} {}", passed.join(" and "), may_be.join(", or "))
 }
 
 fn plural(count: usize, what: &str) -> String {

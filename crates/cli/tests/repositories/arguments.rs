@@ -56,6 +56,41 @@ fn findings_are_narrowed_by_namespace_and_labels_too() {
 }
 
 #[test]
+fn what_is_counted_is_what_is_asked_about() {
+    let keda = |name: &str, metadata: &str| {
+        format!(
+            "apiVersion: keda.sh/v1alpha1\nkind: ScaledObject\nmetadata: {{name: {name}, {metadata}}}\n\
+             spec: {{triggers: [{{type: cron}}]}}\n"
+        )
+    };
+    let repository = shops("counts")
+        .file("keda.yaml", keda("k", "namespace: prod, labels: {team: red}"))
+        .file("other.yaml", keda("o", "namespace: test"));
+    let counted = |arguments: &[&str]| {
+        let said = repository.run(&[&["validate"], arguments].concat()).said;
+        let lines =
+            said.lines().filter(|it| it.starts_with("checked") || it.starts_with("skipped"));
+        lines.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let notes = "checked 4 objects in 6 files: 2 notes in 2 files";
+    assert_eq!(counted(&[]), [notes], "what is reported is not skipped");
+    let skipped =
+        |what: &str| format!("skipped {what} without a policy or its target, or not asked about");
+    assert_eq!(
+        counted(&["-n", "prod"]),
+        ["checked 3 objects in 4 files: 1 note in 1 file", &skipped("2 files and 2 objects")]
+    );
+    assert_eq!(
+        counted(&["-l", "team=blue"]),
+        ["checked 1 object in 1 file: no problems found", &skipped("5 files and 5 objects")]
+    );
+    assert_eq!(
+        counted(&["-l", "team=green"]),
+        ["checked 0 objects in 0 files: nothing to check", &skipped("6 files and 6 objects")]
+    );
+}
+
+#[test]
 fn names_may_be_patterns() {
     let repository = shops("patterns");
     assert_eq!(targets(&repository, &["shop-*"]), ["prod/shop-a", "prod/shop-b"]);
