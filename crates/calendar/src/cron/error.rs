@@ -158,7 +158,7 @@ pub enum CronErrorKind {
     /// A zone inside the expression.
     ZonePrefix {
         /// The zone, or why it is none.
-        zone: Result<Zone, ZoneError>,
+        zone: Result<Zone, Box<ZoneError>>,
         /// The expression after it, if usable, or its correction.
         expression: Option<String>,
     },

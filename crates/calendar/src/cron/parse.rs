@@ -78,7 +78,8 @@ fn read(text: &str) -> Result<Cron, CronError> {
     }
     if has_zone(trimmed) {
         let prefix = trimmed.split_whitespace().next().unwrap_or(trimmed);
-        let zone = Zone::named(prefix.split_once('=').map_or("", |(_, zone)| zone));
+        let zone =
+            Zone::named(prefix.split_once('=').map_or("", |(_, zone)| zone)).map_err(Box::new);
         let rest = trimmed[prefix.len()..].trim();
         let expression = if has_zone(rest) { None } else { expression_of(rest).ok() };
         let kind = CronErrorKind::ZonePrefix { zone, expression };
