@@ -3,6 +3,8 @@
 //! What is `PromQL`, and what is not, is decided by a parser of it. What Almanac can answer by itself is decided
 //! here; everything else is left to a Prometheus, with what stands in the way.
 
+mod not_promql;
+
 use std::convert::Infallible;
 use std::sync::Arc;
 
@@ -36,7 +38,7 @@ pub(super) fn check(text: &str, path: &Path<'_>, findings: &mut Vec<Finding>) ->
     let parsed = match parse(text) {
         Ok(parsed) => parsed,
         Err(why) => {
-            findings.push(not_promql(text, &why, path));
+            findings.push(not_promql::finding(text, &why, path));
             return None;
         }
     };
@@ -90,55 +92,6 @@ impl ExprVisitor for Selectors {
         }));
         Ok(true)
     }
-}
-
-/// What is wrong with a text that is no `PromQL`, and what was probably meant.
-fn not_promql(text: &str, why: &str, path: &Path<'_>) -> Finding {
-    let joined = several_vectors(text).filter(|(_, joined)| parse(joined).is_ok());
-    match joined {
-        Some((aggregation, joined)) => {
-            let why = format!("{aggregation} takes one vector in PromQL; join several with 'or'");
-            Finding::invalid(Code::Query, path, text, &why).with_fix(format!("write {joined}"))
-        }
-        None => Finding::invalid(Code::Query, path, text, &format!("not valid PromQL: {why}")),
-    }
-}
-
-/// `max(a, b)`, which Prometheus refuses, and the query that was meant. The parser says only that
-/// there is one argument too many, and not where each begins.
-fn several_vectors(query: &str) -> Option<(&'static str, String)> {
-    let trimmed = query.trim();
-    let (name, inside) = ["max", "min", "sum", "avg", "count"].into_iter().find_map(|name| {
-        let inside =
-            trimmed.strip_prefix(name)?.trim_start().strip_prefix('(')?.strip_suffix(')')?;
-        Some((name, inside))
-    })?;
-    let parts = split_at_commas(inside)?;
-    (parts.len() > 1).then(|| (name, format!("{name}({})", parts.join(" or "))))
-}
-
-/// Splits at the commas that stand outside brackets and quotes; `None` when a bracket is closed
-/// that was never opened.
-fn split_at_commas(text: &str) -> Option<Vec<&str>> {
-    let mut parts = Vec::new();
-    let (mut depth, mut begin, mut quote, mut escaped) = (0_u32, 0, None, false);
-    for (byte, letter) in text.char_indices() {
-        match (quote, letter) {
-            _ if escaped => escaped = false,
-            (Some(_), '\\') => escaped = true,
-            (Some(open), _) if open == letter => quote = None,
-            (None, '"' | '\'' | '`') => quote = Some(letter),
-            (None, '(' | '[' | '{') => depth += 1,
-            (None, ')' | ']' | '}') => depth = depth.checked_sub(1)?,
-            (None, ',') if depth == 0 => {
-                parts.push(text[begin..byte].trim());
-                begin = byte + 1;
-            }
-            _ => {}
-        }
-    }
-    parts.push(text[begin..].trim());
-    Some(parts)
 }
 
 /// The expression, if Almanac can answer it from what it publishes.
@@ -265,6 +218,7 @@ fn matcher_of(written: &WrittenMatcher) -> Result<Matcher, Obstacle> {
 
 #[cfg(test)]
 mod tests {
+    use super::not_promql::several_vectors;
     use super::*;
 
     fn checked(text: &str) -> Result<Answer, Finding> {
@@ -299,6 +253,12 @@ mod tests {
                 None,
             ),
             ("max(a", "not valid PromQL: unclosed left parenthesis", None),
+            ("sum(a) bx (job)", "not valid PromQL: unexpected \"bx\", behind \"sum(a)\"", None),
+            (
+                "sum(\n  rate(a[5m])\n) / / 2",
+                "not valid PromQL: unexpected \"/\" in line 3, behind \")\"",
+                None,
+            ),
             (
                 "a or 3",
                 "not valid PromQL: set operator 'or' not allowed in binary scalar expression",
