@@ -277,7 +277,7 @@ fn options(arguments: &ControllerArguments, connection: &Connection, queries: Qu
     Options {
         families,
         exempt_namespaces: arguments.exempt_namespaces.clone(),
-        take_over: arguments.take_over.iter().map(|kind| kind.family()).collect(),
+        take_over: arguments.take_over.iter().map(|kind| kind.family().into()).collect(),
         lease,
         identity,
         limits: WriteLimits {

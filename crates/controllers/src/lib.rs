@@ -15,6 +15,7 @@
 //! | `leadership` | whether this process leads, and what it knows while it does |
 //! | `not_ready` | counts the objects that need attention, by reason |
 //! | `exemptions` | watches which namespaces are exempt |
+//! | [`controlled`] | what can be carried out |
 //! | `families` | the families there are, and what each does besides deciding |
 //! | `metrics_producer`, `cron_federated_hpa`, `horizontal_autoscaler` | one family each: its status, Events and metrics |
 //!
@@ -23,6 +24,7 @@
 #[cfg(test)]
 mod bench;
 mod cluster;
+pub mod controlled;
 mod cron_federated_hpa;
 mod exemptions;
 mod families;

@@ -16,6 +16,7 @@ use prometheus_client::registry::Registry;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use crate::controlled::Controlled;
 use crate::families::Families;
 pub use crate::horizontal_autoscaler::Queries;
 use crate::leadership::Leadership;
@@ -29,8 +30,8 @@ use crate::upstream::{LeftAlone, Upstreams};
 pub struct Options {
     /// The families of policies.
     pub families: Vec<Family>,
-    /// Those of them to carry out though their upstream controller runs in the cluster.
-    pub take_over: Vec<Family>,
+    /// What to carry out though its upstream controller runs in the cluster.
+    pub take_over: Vec<Controlled>,
     /// The namespaces in which nothing is carried out.
     pub exempt_namespaces: Vec<String>,
     /// The lease to hold meanwhile; `None` for a process that runs alone.
@@ -99,8 +100,10 @@ impl Process {
         let switch = Switch::new(options.clock.clone());
         registry.register_collector(Box::new(switch.clone()));
         let families = Families::default();
-        let upstreams = Upstreams::of(&options.families, &options.take_over);
-        let left_alone = LeftAlone::new(&options.families, upstreams.clone(), leading.clone());
+        let controlled: Vec<Controlled> =
+            options.families.iter().copied().map(Controlled::from).collect();
+        let upstreams = Upstreams::of(&controlled, &options.take_over);
+        let left_alone = LeftAlone::new(&controlled, upstreams.clone(), leading.clone());
         registry.register_collector(Box::new(left_alone));
         let (clock, unwritten) = (&options.clock, UnwrittenStatuses::default());
         families.register(registry, &leading, clock, &switch, &upstreams);

@@ -25,6 +25,7 @@ use kube::{Api, Client};
 use tokio::sync::watch;
 use tokio::time::timeout;
 
+use crate::controlled::Controlled;
 pub(crate) use report::{LeftAlone, composed};
 use sightings::Sightings;
 
@@ -47,14 +48,24 @@ const GENERATED: &str = "controller-gen.kubebuilder.io/version";
 ///
 /// | family | upstream | marks | found in |
 /// |---|---|---|---|
-/// | scheduled capacity, metric scaling | Karpenter 0.1 | the Lease `karpenter-leader-election`, and its CRD of the kind: later Karpenters have a lease of the same name, and no such kinds | `cmd/controller/main.go` and `config/crd/bases` of aws/karpenter-provider-aws, before 0.2 |
+/// | scheduled capacity, metric scaling, groups of nodes | Karpenter 0.1 | the Lease `karpenter-leader-election`, and its CRD of the kind: later Karpenters have a lease of the same name, and no such kinds | `cmd/controller/main.go` and `config/crd/bases` of aws/karpenter-provider-aws, before 0.2 |
 /// | cron scaling | Karmada | the Lease `karmada-controller-manager` | `cmd/controller-manager/app/options/options.go` of karmada-io/karmada |
 ///
 /// Those of the designs to come: Open Cluster Management's placement controller has the Lease `placement-lock`
 /// (`pkg/cmd/hub/placement.go` of open-cluster-management-io/ocm names the component, and openshift/library-go
 /// adds `-lock`). Volcano's agent and the scheduler plugin of `ResourcePolicy` have no lease of their own: one is
 /// a `DaemonSet`, the other a part of kube-scheduler.
-fn upstream_of(family: Family) -> Upstream {
+fn upstream_of(controlled: Controlled) -> Upstream {
+    let family = match controlled {
+        Controlled::Policies(family) => family,
+        Controlled::NodeGroups => {
+            return Upstream {
+                name: "Karpenter",
+                lease: "karpenter-leader-election",
+                definition: Some("scalablenodegroups.autoscaling.karpenter.sh"),
+            };
+        }
+    };
     match family {
         Family::ScheduledCapacity => Upstream {
             name: "Karpenter",
@@ -90,15 +101,15 @@ pub(crate) struct Upstreams {
 #[derive(Default)]
 struct State {
     /// The families that are checked. Those that were taken over are not.
-    sightings: BTreeMap<Family, Sightings>,
-    running: BTreeSet<Family>,
+    sightings: BTreeMap<Controlled, Sightings>,
+    running: BTreeSet<Controlled>,
     /// The families that may not be checked, which has been logged.
-    forbidden: BTreeSet<Family>,
+    forbidden: BTreeSet<Controlled>,
 }
 
 impl Upstreams {
     /// Those of the families, but for those to take over.
-    pub(crate) fn of(families: &[Family], taken_over: &[Family]) -> Self {
+    pub(crate) fn of(families: &[Controlled], taken_over: &[Controlled]) -> Self {
         let looked_for = families.iter().filter(|family| !taken_over.contains(family));
         let sightings = looked_for.map(|family| (*family, Sightings::default())).collect();
         let state = State { sightings, ..State::default() };
@@ -106,7 +117,8 @@ impl Upstreams {
     }
 
     /// The controller to which a family is left, if one runs.
-    pub(crate) fn running(&self, family: Family) -> Option<Upstream> {
+    pub(crate) fn running(&self, family: impl Into<Controlled>) -> Option<Upstream> {
+        let family = family.into();
         self.lock().running.contains(&family).then(|| upstream_of(family))
     }
 
@@ -117,9 +129,9 @@ impl Upstreams {
         client: Client,
         clock: Clock,
         first: watch::Sender<bool>,
-        changed: impl Fn(Family) + Send,
+        changed: impl Fn(Controlled) + Send,
     ) {
-        let families: Vec<Family> = self.lock().sightings.keys().copied().collect();
+        let families: Vec<Controlled> = self.lock().sightings.keys().copied().collect();
         let mut retries = Backoff::new(FIRST_RETRY, CHECK_INTERVAL, 0);
         loop {
             let mut is_known = true;
@@ -155,7 +167,7 @@ impl Upstreams {
     }
 
     /// Notes the leases that were found. Returns whether that changes who carries out the family.
-    fn note(&self, family: Family, leases: &[Lease], clock: &Clock) -> bool {
+    fn note(&self, family: Controlled, leases: &[Lease], clock: &Clock) -> bool {
         let mut state = self.lock();
         let now = clock.now().saturating_sub(clock.ahead()).unwrap_or_else(|_| clock.now());
         let Some(sightings) = state.sightings.get_mut(&family) else { return false };
@@ -163,7 +175,7 @@ impl Upstreams {
         let upstream = upstream_of(family);
         let changes =
             if runs { state.running.insert(family) } else { state.running.remove(&family) };
-        let (name, kind) = (upstream.name, report::flag_value(family));
+        let (name, kind) = (upstream.name, family.flag_value());
         match (changes, runs) {
             (true, true) => tracing::warn!(
                 upstream = name,
@@ -179,9 +191,9 @@ impl Upstreams {
         changes
     }
 
-    fn complain(&self, family: Family, why: &str) {
+    fn complain(&self, family: Controlled, why: &str) {
         if self.lock().forbidden.insert(family) {
-            let kind = report::flag_value(family);
+            let kind = family.flag_value();
             tracing::warn!(
                 error = why,
                 "failed to look whether {} runs in this cluster; carrying out {kind} as if it did not",

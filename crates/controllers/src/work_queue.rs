@@ -6,6 +6,7 @@
 //! in a forecast. This module does not know what a turn consists of.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::fmt::Display;
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -29,30 +30,34 @@ const CLOCK_SET_BACK: SignedDuration = SignedDuration::from_mins(1);
 /// The interval of heartbeats when idle.
 const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(10);
 
+/// What a queue gives turns to: policies, or something else that has a name.
+pub(crate) trait QueueName: Ord + Clone + Display + Send + 'static {}
+
+impl<Name: Ord + Clone + Display + Send + 'static> QueueName for Name {}
+
 /// The policies with an upcoming turn.
-pub(crate) struct WorkQueue {
+pub(crate) struct WorkQueue<Name = PolicyName> {
     clock: Clock,
-    state: Mutex<State>,
+    state: Mutex<State<Name>>,
     changed: Notify,
     /// The number of turns so far; the number of a turn identifies its lines in the log.
     taken: AtomicU64,
 }
 
-#[derive(Default)]
-struct State {
-    agenda: Agenda,
+struct State<Name> {
+    agenda: Agenda<Name>,
     /// Due policies, the longest overdue first. They go before those that were woken.
-    due: VecDeque<PolicyName>,
+    due: VecDeque<Name>,
     /// Woken policies, in order of arrival.
-    woken: VecDeque<PolicyName>,
+    woken: VecDeque<Name>,
     /// All waiting policies, each once. One that is no longer in here has had its turn, or is gone.
-    is_waiting: BTreeSet<PolicyName>,
+    is_waiting: BTreeSet<Name>,
     /// Policies held up by another one that writes the same object, in order of arrival.
-    held_up: BTreeMap<Identity, Vec<PolicyName>>,
+    held_up: BTreeMap<Identity, Vec<Name>>,
     /// The objects that running turns write.
     written: BTreeSet<Identity>,
     /// Running turns.
-    under_way: BTreeMap<PolicyName, UnderWay>,
+    under_way: BTreeMap<Name, UnderWay>,
     /// The last reading of the clock.
     looked_at: Option<Timestamp>,
 }
@@ -68,7 +73,22 @@ struct UnderWay {
     is_gone: bool,
 }
 
-impl WorkQueue {
+impl<Name> Default for State<Name> {
+    fn default() -> Self {
+        Self {
+            agenda: Agenda::default(),
+            due: VecDeque::new(),
+            woken: VecDeque::new(),
+            is_waiting: BTreeSet::new(),
+            held_up: BTreeMap::new(),
+            written: BTreeSet::new(),
+            under_way: BTreeMap::new(),
+            looked_at: None,
+        }
+    }
+}
+
+impl<Name: QueueName> WorkQueue<Name> {
     pub(crate) fn new(clock: Clock) -> Self {
         Self { clock, state: Mutex::default(), changed: Notify::new(), taken: AtomicU64::new(0) }
     }
@@ -79,13 +99,13 @@ impl WorkQueue {
     }
 
     /// Gives a policy a turn now.
-    pub(crate) fn wake(&self, policy: &PolicyName) {
+    pub(crate) fn wake(&self, policy: &Name) {
         self.lock().wait(policy);
         self.changed.notify_one();
     }
 
     /// Removes a policy that is gone.
-    pub(crate) fn forget(&self, policy: &PolicyName) {
+    pub(crate) fn forget(&self, policy: &Name) {
         let mut state = self.lock();
         state.agenda.set(policy, None);
         state.is_waiting.remove(policy);
@@ -113,8 +133,8 @@ impl WorkQueue {
         at_once: usize,
         heartbeat: Option<&Heartbeat>,
         end: CancellationToken,
-        writes: impl Fn(&PolicyName) -> Vec<Identity>,
-        turn: impl Fn(PolicyName) -> Turn,
+        writes: impl Fn(&Name) -> Vec<Identity>,
+        turn: impl Fn(Name) -> Turn,
     ) where
         Turn: Future<Output = Option<Timestamp>> + Send + 'static,
     {
@@ -145,7 +165,7 @@ impl WorkQueue {
         }
     }
 
-    fn end(&self, ended: Result<Ended, tokio::task::JoinError>) {
+    fn end(&self, ended: Result<Ended<Name>, tokio::task::JoinError>) {
         // A task of this set neither panics nor is aborted while the set exists.
         let Ok((policy, outcome)) = ended else { return };
         let next = outcome.unwrap_or_else(|_| {
@@ -165,7 +185,7 @@ impl WorkQueue {
         }
     }
 
-    fn take(&self, writes: impl Fn(&PolicyName) -> Vec<Identity>) -> Option<PolicyName> {
+    fn take(&self, writes: impl Fn(&Name) -> Vec<Identity>) -> Option<Name> {
         let now = self.clock.now();
         {
             let mut state = self.lock();
@@ -204,15 +224,15 @@ impl WorkQueue {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, State<Name>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-type Ended = (PolicyName, Result<Option<Timestamp>, Box<dyn std::any::Any + Send>>);
+type Ended<Name> = (Name, Result<Option<Timestamp>, Box<dyn std::any::Any + Send>>);
 
-impl State {
-    fn wait(&mut self, policy: &PolicyName) {
+impl<Name: QueueName> State<Name> {
+    fn wait(&mut self, policy: &Name) {
         if let Some(turn) = self.under_way.get_mut(policy) {
             (turn.is_wanted, turn.is_gone) = (true, false);
         } else if self.is_waiting.insert(policy.clone()) {
@@ -235,7 +255,7 @@ impl State {
     }
 
     /// The policy that has waited longest and has not had its turn meanwhile.
-    fn next_waiting(&mut self) -> Option<PolicyName> {
+    fn next_waiting(&mut self) -> Option<Name> {
         loop {
             let policy = self.due.pop_front().or_else(|| self.woken.pop_front())?;
             if self.is_waiting.contains(&policy) {

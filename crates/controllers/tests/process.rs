@@ -51,7 +51,7 @@ impl Running {
         let [namespace, name, identity] = ["default", "almanac", "us"].map(str::to_owned);
         let options = Options {
             families: vec![Family::CronScaling],
-            take_over: take_over.to_vec(),
+            take_over: take_over.iter().copied().map(Into::into).collect(),
             exempt_namespaces: vec!["kube-system".to_owned()],
             lease: Some(LeaseOptions::new(namespace, name, identity)),
             identity: "us".to_owned(),

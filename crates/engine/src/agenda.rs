@@ -9,16 +9,23 @@ use crate::PolicyName;
 /// The next turn of every policy that has one, in order of time.
 ///
 /// The shell sleeps until [`Agenda::next`]; the forecast jumps there. Policies of the same instant
-/// take their turns in the order of their names, so that a run can be repeated.
-#[derive(Clone, Debug, Default)]
-pub struct Agenda {
-    in_order: BTreeSet<(Timestamp, PolicyName)>,
-    by_policy: BTreeMap<PolicyName, Timestamp>,
+/// take their turns in the order of their names, so that a run can be repeated. What takes turns without
+/// being a policy is named by another type.
+#[derive(Clone, Debug)]
+pub struct Agenda<Name = PolicyName> {
+    in_order: BTreeSet<(Timestamp, Name)>,
+    by_policy: BTreeMap<Name, Timestamp>,
 }
 
-impl Agenda {
+impl<Name> Default for Agenda<Name> {
+    fn default() -> Self {
+        Self { in_order: BTreeSet::new(), by_policy: BTreeMap::new() }
+    }
+}
+
+impl<Name: Ord + Clone> Agenda<Name> {
     /// Sets or clears the next turn of a policy.
-    pub fn set(&mut self, policy: &PolicyName, wake_at: Option<Timestamp>) {
+    pub fn set(&mut self, policy: &Name, wake_at: Option<Timestamp>) {
         let before = match (self.by_policy.get_mut(policy), wake_at) {
             (Some(known), Some(wake_at)) => Some(std::mem::replace(known, wake_at)),
             (None, Some(wake_at)) => self.by_policy.insert(policy.clone(), wake_at),
@@ -37,7 +44,7 @@ impl Agenda {
     }
 
     /// Lets a policy have its next turn at an instant, unless it has one before.
-    pub fn bring_forward(&mut self, policy: &PolicyName, at: Timestamp) {
+    pub fn bring_forward(&mut self, policy: &Name, at: Timestamp) {
         if self.by_policy.get(policy).is_none_or(|known| *known > at) {
             self.set(policy, Some(at));
         }
@@ -51,12 +58,12 @@ impl Agenda {
 
     /// The next turn, and the policy whose turn it is.
     #[must_use]
-    pub fn first(&self) -> Option<(Timestamp, &PolicyName)> {
+    pub fn first(&self) -> Option<(Timestamp, &Name)> {
         self.in_order.first().map(|(at, policy)| (*at, policy))
     }
 
     /// Takes a policy whose turn has come at `now`, the longest overdue first.
-    pub fn take_due(&mut self, now: Timestamp) -> Option<PolicyName> {
+    pub fn take_due(&mut self, now: Timestamp) -> Option<Name> {
         if self.next()? > now {
             return None;
         }

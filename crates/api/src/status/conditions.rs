@@ -92,6 +92,16 @@ pub enum ConditionReason {
     TooFewReplicas,
     /// Nothing about an autoscaler needs attention.
     Scaling,
+    /// Nodes are made and removed as a group asks for.
+    NodesProvided,
+    /// A group asks for what its provider cannot have.
+    GroupInvalid,
+    /// A node of the name that a group's node would have is somebody else's.
+    NodeNameTaken,
+    /// The provider of nodes failed to make or remove some, or to say which there are.
+    ProviderFailed,
+    /// Everything is stopped by hand.
+    Stopped,
     /// The object or its target is exempt from all policies.
     Exempt,
     /// The upstream controller of its kind runs in the cluster, and carries it out.
@@ -149,6 +159,11 @@ impl ConditionReason {
             Self::TooManyReplicas => "TooManyReplicas",
             Self::TooFewReplicas => "TooFewReplicas",
             Self::Scaling => "Scaling",
+            Self::NodesProvided => "NodesProvided",
+            Self::GroupInvalid => "GroupInvalid",
+            Self::NodeNameTaken => "NodeNameTaken",
+            Self::ProviderFailed => "ProviderFailed",
+            Self::Stopped => "Stopped",
             Self::Exempt => "Exempt",
             Self::UpstreamController => "UpstreamController",
         }
@@ -169,12 +184,13 @@ pub struct ConditionState {
 }
 
 impl ConditionState {
-    /// Whether it needs attention. An object that was suspended or exempted on purpose is supposed
-    /// to be inactive, and bounds are there to be reached.
+    /// Whether it needs attention. An object that was suspended, stopped or exempted on purpose is
+    /// supposed to be inactive, and bounds are there to be reached.
     #[must_use]
     pub fn needs_attention(&self) -> bool {
-        let is_meant = [ConditionReason::Suspended, ConditionReason::Exempt].contains(&self.reason)
-            || self.about == ConditionType::ScalingUnbounded;
+        let meant = [ConditionReason::Suspended, ConditionReason::Stopped, ConditionReason::Exempt];
+        let is_meant =
+            meant.contains(&self.reason) || self.about == ConditionType::ScalingUnbounded;
         !self.holds && !is_meant
     }
 }

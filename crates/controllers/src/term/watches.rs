@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use almanac_api::exempt;
 use almanac_api::kinds::Kind;
-use almanac_engine::Family;
+use almanac_engine::{Family, PolicyName};
 use almanac_shell::following::follow;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::{Shared, Term, first_to_stop};
+use crate::controlled::Controlled;
 use crate::exemptions::NamespaceFollower;
 use crate::policies::{ListProgress, PolicyFollower};
 
@@ -74,9 +75,10 @@ impl Term {
         let (first, looked) = watch::channel(false);
         let cluster = Arc::clone(&shared.cluster);
         let queues = [Arc::clone(&shared.turns), Arc::clone(&shared.statuses)];
-        let changed = move |family| {
+        let changed = move |changed: Controlled| {
             let mut state = cluster.lock();
-            for (policy, entry) in state.policies.iter_mut().filter(|(it, _)| it.family == family) {
+            let is_concerned = |policy: &PolicyName| Controlled::from(policy.family) == changed;
+            for (policy, entry) in state.policies.iter_mut().filter(|(it, _)| is_concerned(it)) {
                 entry.is_left_alone = false;
                 for queue in &queues {
                     queue.wake(policy);

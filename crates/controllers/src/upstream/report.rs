@@ -1,6 +1,5 @@
 //! How it is said that a family is left to its upstream controller: in the objects' statuses, and as a metric.
 
-use almanac_api::kinds::Kind;
 use almanac_api::status::conditions::{ConditionReason, ConditionState, ConditionType, conditions};
 use almanac_engine::Family;
 use jiff::Timestamp;
@@ -13,17 +12,18 @@ use serde_json::value::to_raw_value;
 
 use super::{Upstream, Upstreams};
 use crate::cluster::PolicyEntry;
+use crate::controlled::Controlled;
 use crate::families::Composed;
 use crate::leadership::Leadership;
 use crate::status_writer::WriteMethod;
 
-/// What a family is called on the command line.
-pub(super) fn flag_value(family: Family) -> &'static str {
-    match family {
-        Family::ScheduledCapacity => "metrics-producer",
-        Family::CronScaling => "cron-federated-hpa",
-        Family::MetricScaling => "horizontal-autoscaler",
-    }
+/// That objects are left alone, and how that can be changed.
+fn message(of: Controlled, upstream: Upstream) -> String {
+    let (name, lease, kind) = (upstream.name, upstream.lease, of.flag_value());
+    format!(
+        "left alone: {name} runs in this cluster (it holds the lease {lease}) and carries out objects of this \
+         kind; stop it, or start Almanac with --take-over={kind}"
+    )
 }
 
 /// The status of an object that is left alone: its conditions say so, and the rest is its controller's.
@@ -33,11 +33,7 @@ pub(crate) fn composed(
     entry: &PolicyEntry,
     now: Timestamp,
 ) -> Option<Composed> {
-    let (name, lease, kind) = (upstream.name, upstream.lease, flag_value(family));
-    let message = format!(
-        "left alone: {name} runs in this cluster (it holds the lease {lease}) and carries out objects of this \
-         kind; stop it, or start Almanac with --take-over={kind}"
-    );
+    let message = message(family.into(), upstream);
     let condition_states =
         [ConditionType::Active, ConditionType::Ready].map(|about| ConditionState {
             about,
@@ -57,13 +53,13 @@ pub(crate) fn composed(
 /// Whether the policies of a kind are left to their upstream controller.
 #[derive(Debug)]
 pub(crate) struct LeftAlone {
-    families: Vec<Family>,
+    families: Vec<Controlled>,
     upstreams: Upstreams,
     leading: Leadership,
 }
 
 impl LeftAlone {
-    pub(crate) fn new(families: &[Family], upstreams: Upstreams, leading: Leadership) -> Self {
+    pub(crate) fn new(families: &[Controlled], upstreams: Upstreams, leading: Leadership) -> Self {
         Self { families: families.to_vec(), upstreams, leading }
     }
 }
@@ -79,7 +75,7 @@ impl Collector for LeftAlone {
             "Whether the policies of a kind are left to their upstream controller (1) or not (0)";
         let mut series = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
         for family in &self.families {
-            let kind = Kind::of_family(*family).plural();
+            let kind = family.kind().plural();
             let is_left = self.upstreams.running(*family).is_some();
             ConstGauge::new(i64::from(is_left)).encode(series.encode_family(&[("kind", kind)])?)?;
         }

@@ -10,12 +10,16 @@ use super::*;
 
 const FAMILIES: [Family; 2] = [Family::ScheduledCapacity, Family::CronScaling];
 
+fn controlled(families: &[Family]) -> Vec<Controlled> {
+    families.iter().copied().map(Controlled::from).collect()
+}
+
 /// The families of a process that is told of them by a stub, under a clock that goes with the runtime's.
 struct Looking {
     stub: Stub,
     begun: (Timestamp, Instant),
     upstreams: Upstreams,
-    changed: Arc<Mutex<Vec<Family>>>,
+    changed: Arc<Mutex<Vec<Controlled>>>,
 }
 
 impl Looking {
@@ -31,7 +35,7 @@ impl Looking {
         Self {
             stub,
             begun: (almanac_fixtures::at("2026-11-20T08:00:00Z"), Instant::now()),
-            upstreams: Upstreams::of(&FAMILIES, taken_over),
+            upstreams: Upstreams::of(&controlled(&FAMILIES), &controlled(taken_over)),
             changed: Arc::default(),
         }
     }

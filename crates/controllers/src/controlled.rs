@@ -1,0 +1,39 @@
+//! What can be carried out: the policies of each family, and groups of nodes, which are no policies.
+
+use almanac_api::kinds::Kind;
+use almanac_engine::Family;
+
+/// The objects that one controller carries out.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Controlled {
+    /// The policies of a family.
+    Policies(Family),
+    /// Groups of nodes.
+    NodeGroups,
+}
+
+impl Controlled {
+    /// The kind of the objects.
+    pub(crate) fn kind(self) -> Kind {
+        match self {
+            Self::Policies(family) => Kind::of_family(family),
+            Self::NodeGroups => Kind::ScalableNodeGroup,
+        }
+    }
+
+    /// What they are called on the command line.
+    pub(crate) fn flag_value(self) -> &'static str {
+        match self {
+            Self::Policies(Family::ScheduledCapacity) => "metrics-producer",
+            Self::Policies(Family::CronScaling) => "cron-federated-hpa",
+            Self::Policies(Family::MetricScaling) => "horizontal-autoscaler",
+            Self::NodeGroups => "scalable-node-group",
+        }
+    }
+}
+
+impl From<Family> for Controlled {
+    fn from(family: Family) -> Self {
+        Self::Policies(family)
+    }
+}
