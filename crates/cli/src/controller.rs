@@ -1,5 +1,7 @@
 //! `almanac controller`: carries out the policies of a cluster.
 
+mod simulated_nodes;
+
 use std::cell::Cell;
 use std::io::{self, Write};
 use std::net::SocketAddr;
@@ -9,7 +11,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use almanac_api::exempt::EXEMPT_NAMESPACES;
+use almanac_controllers::controlled::Controlled;
 use almanac_controllers::process::{Options, Process, Queries};
+use almanac_controllers::scalable_node_group::NodeProviders;
 use almanac_engine::Family;
 use almanac_shell::budget::WriteLimits;
 use almanac_shell::client::{ClientOptions, Connection, connect};
@@ -20,13 +24,14 @@ use almanac_shell::log::Format;
 use almanac_shell::prometheus::{Prometheus, PrometheusAddress, PrometheusOptions, QueryMetrics};
 use almanac_shell::{log, shutdown};
 use anstream::{AutoStream, ColorChoice};
-use anyhow::{Context as _, ensure};
+use anyhow::{Context as _, bail, ensure};
 use clap::{ArgAction, Args, ValueEnum, ValueHint};
 use clap_complete::ArgValueCandidates;
 use jiff::SignedDuration;
 use prometheus_client::registry::Registry;
 use tokio_util::sync::CancellationToken;
 
+use self::simulated_nodes::SimulatedNodes;
 use crate::completion;
 use crate::outcome::exit_codes_without_findings;
 
@@ -54,7 +59,12 @@ pub(crate) struct ControllerArguments {
         value_name = "KINDS",
         value_enum,
         value_delimiter = ',',
-        default_values = ["metrics-producer", "cron-federated-hpa", "horizontal-autoscaler"]
+        default_values = [
+            "metrics-producer",
+            "cron-federated-hpa",
+            "horizontal-autoscaler",
+            "scalable-node-group",
+        ]
     )]
     controllers: Vec<Kind>,
 
@@ -123,6 +133,10 @@ pub(crate) struct ControllerArguments {
     #[arg(long, value_name = "FRACTION", default_value_t = 0.0, value_parser = below_one)]
     scaling_tolerance: f64,
 
+    /// Make simulated nodes for groups of type Simulated, on a control plane for trying things out
+    #[arg(long)]
+    simulated_nodes: bool,
+
     /// Maximum number of writes in flight
     #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u16).range(1..))]
     writes_at_once: u16,
@@ -153,6 +167,7 @@ enum Kind {
     MetricsProducer,
     CronFederatedHpa,
     HorizontalAutoscaler,
+    ScalableNodeGroup,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -212,7 +227,7 @@ async fn carry_out(arguments: &ControllerArguments) -> anyhow::Result<()> {
     health.set_waiting_for("the lease");
     let mut registry = Registry::default();
     let queries = queries(arguments, &mut registry)?;
-    let options = options(arguments, &connection, queries);
+    let options = options(arguments, &connection, queries)?;
     let process = Process::new(connection.client, options, health.clone(), &mut registry);
     // Metrics and health are served until the lease has been released.
     let served = CancellationToken::new();
@@ -262,7 +277,11 @@ fn queries(arguments: &ControllerArguments, registry: &mut Registry) -> anyhow::
     Ok(Queries { prometheus, period, tolerance })
 }
 
-fn options(arguments: &ControllerArguments, connection: &Connection, queries: Queries) -> Options {
+fn options(
+    arguments: &ControllerArguments,
+    connection: &Connection,
+    queries: Queries,
+) -> anyhow::Result<Options> {
     let seed = fastrand::u64(..);
     let identity = arguments.identity.clone().unwrap_or_else(|| own_name(seed));
     let lease = arguments.leader_elect.then(|| {
@@ -270,14 +289,28 @@ fn options(arguments: &ControllerArguments, connection: &Connection, queries: Qu
         let namespace = namespace.unwrap_or_else(|| connection.namespace.clone());
         LeaseOptions::new(namespace, arguments.lease_name.clone(), identity.clone())
     });
-    let mut families: Vec<Family> =
-        arguments.controllers.iter().map(|kind| kind.family()).collect();
+    let mut families = Vec::new();
+    let mut node_groups = None;
+    for kind in &arguments.controllers {
+        match kind.controlled() {
+            Controlled::Policies(family) => families.push(family),
+            Controlled::NodeGroups => node_groups = Some(NodeProviders::new()),
+        }
+    }
     families.sort();
     families.dedup();
-    Options {
+    if arguments.simulated_nodes {
+        let Some(providers) = &mut node_groups else {
+            bail!("--simulated-nodes needs scalable-node-group among --controllers");
+        };
+        let client = connection.client.clone();
+        providers.insert(simulated_nodes::TYPE, Arc::new(SimulatedNodes::new(client)));
+    }
+    Ok(Options {
         families,
+        node_groups,
         exempt_namespaces: arguments.exempt_namespaces.clone(),
-        take_over: arguments.take_over.iter().map(|kind| kind.family().into()).collect(),
+        take_over: arguments.take_over.iter().map(|kind| kind.controlled()).collect(),
         lease,
         identity,
         limits: WriteLimits {
@@ -289,15 +322,16 @@ fn options(arguments: &ControllerArguments, connection: &Connection, queries: Qu
         queries,
         clock: Clock::system(arguments.clock_offset.unwrap_or_default()),
         seed,
-    }
+    })
 }
 
 impl Kind {
-    fn family(self) -> Family {
+    fn controlled(self) -> Controlled {
         match self {
-            Self::MetricsProducer => Family::ScheduledCapacity,
-            Self::CronFederatedHpa => Family::CronScaling,
-            Self::HorizontalAutoscaler => Family::MetricScaling,
+            Self::MetricsProducer => Family::ScheduledCapacity.into(),
+            Self::CronFederatedHpa => Family::CronScaling.into(),
+            Self::HorizontalAutoscaler => Family::MetricScaling.into(),
+            Self::ScalableNodeGroup => Controlled::NodeGroups,
         }
     }
 }

@@ -12,6 +12,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use almanac_engine::{PolicyName, World};
 
+use crate::scalable_node_group::KnownNodeGroups;
+
 pub(crate) use policy_entry::{
     OLDEST_VERSION, PolicyEntry, SpecRevision, StatusSnapshot, is_older,
 };
@@ -32,6 +34,8 @@ pub(crate) struct ClusterState {
     pub(crate) policies: BTreeMap<PolicyName, PolicyEntry>,
     /// The bookkeeping for writing each target, and the policies it belongs to.
     pub(crate) targets: TargetTable,
+    /// The groups of nodes.
+    pub(crate) node_groups: KnownNodeGroups,
 }
 
 impl Cluster {

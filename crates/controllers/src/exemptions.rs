@@ -7,13 +7,14 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use almanac_api::exempt::{MARK, is_marked};
-use almanac_engine::{Exemptions, World};
+use almanac_engine::{Exemptions, Identity, World};
 use almanac_shell::following::{Follower, WatchFailure};
 use kube::api::DynamicObject;
 use tokio::sync::watch;
 
 use crate::cluster::{Cluster, ClusterState};
 use crate::policies::{ListProgress, WorkQueues};
+use crate::work_queue::WorkQueue;
 
 /// Changes what is exempt in a world.
 pub(crate) fn change(world: &mut World, change: impl FnOnce(&mut Exemptions) -> bool) -> bool {
@@ -24,6 +25,7 @@ pub(crate) fn change(world: &mut World, change: impl FnOnce(&mut Exemptions) -> 
 pub(crate) struct NamespaceFollower {
     cluster: Arc<Cluster>,
     queues: WorkQueues,
+    node_groups: Arc<WorkQueue<Identity>>,
     /// Those that bear the mark in the listing that is being told.
     listed: Option<BTreeSet<String>>,
     progress: watch::Sender<ListProgress>,
@@ -34,9 +36,12 @@ impl NamespaceFollower {
     pub(crate) fn new(
         cluster: Arc<Cluster>,
         queues: WorkQueues,
+        node_groups: Arc<WorkQueue<Identity>>,
     ) -> (Self, watch::Receiver<ListProgress>) {
         let (progress, listed) = watch::channel(ListProgress::NotYet);
-        let follower = Self { cluster, queues, listed: None, progress, has_complained: false };
+        let has_complained = false;
+        let follower =
+            Self { cluster, queues, node_groups, listed: None, progress, has_complained };
         (follower, listed)
     }
 
@@ -53,6 +58,9 @@ impl NamespaceFollower {
             self.queues.turns.wake(policy);
             self.queues.statuses.wake(policy);
             state.world.readers_of(policy).for_each(|reader| self.queues.turns.wake(&reader));
+        }
+        for group in state.node_groups.keys().filter(|group| group.namespace() == name) {
+            self.node_groups.wake(group);
         }
     }
 }

@@ -18,6 +18,7 @@
 //! | [`controlled`] | what can be carried out |
 //! | `families` | the families there are, and what each does besides deciding |
 //! | `metrics_producer`, `cron_federated_hpa`, `horizontal_autoscaler` | one family each: its status, Events and metrics |
+//! | [`scalable_node_group`] | groups of nodes, which are no policies: from watching them to their status |
 //!
 //! What a policy wants is decided in `almanac-engine`; how requests are sent is up to `almanac-shell`.
 
@@ -35,6 +36,7 @@ mod not_ready;
 mod policies;
 pub mod process;
 mod reconciler;
+pub mod scalable_node_group;
 mod status_writer;
 mod targets;
 mod term;

@@ -26,10 +26,14 @@ impl NotReady {
     fn counted(&self) -> BTreeMap<(String, &'static str), i64> {
         let mut counted = BTreeMap::new();
         let Some(cluster) = self.leading.cluster() else { return counted };
-        for (policy, entry) in &cluster.lock().policies {
-            if let Some(reason) = entry.not_ready {
-                let kind = Kind::of_family(policy.family).resource().plural;
-                *counted.entry((kind, reason.name())).or_default() += 1;
+        let state = cluster.lock();
+        let policies = state.policies.iter();
+        let policies = policies.map(|(it, entry)| (Kind::of_family(it.family), entry.not_ready));
+        let groups = state.node_groups.values();
+        let groups = groups.map(|entry| (Kind::ScalableNodeGroup, entry.not_ready));
+        for (kind, reason) in policies.chain(groups) {
+            if let Some(reason) = reason {
+                *counted.entry((kind.plural().to_owned(), reason.name())).or_default() += 1;
             }
         }
         counted

@@ -22,6 +22,7 @@ pub use crate::horizontal_autoscaler::Queries;
 use crate::leadership::Leadership;
 use crate::not_ready::NotReady;
 use crate::policies::UnwrittenStatuses;
+use crate::scalable_node_group::{NodeGroupMetrics, NodeProviders};
 use crate::term;
 use crate::upstream::{LeftAlone, Upstreams};
 
@@ -30,6 +31,8 @@ use crate::upstream::{LeftAlone, Upstreams};
 pub struct Options {
     /// The families of policies.
     pub families: Vec<Family>,
+    /// Who provides the nodes of groups, by their type; `None` where groups are not carried out at all.
+    pub node_groups: Option<NodeProviders>,
     /// What to carry out though its upstream controller runs in the cluster.
     pub take_over: Vec<Controlled>,
     /// The namespaces in which nothing is carried out.
@@ -55,6 +58,7 @@ pub struct Options {
 pub(crate) struct Metrics {
     pub(crate) writes: WriteMetrics,
     pub(crate) events: EventMetrics,
+    pub(crate) node_groups: NodeGroupMetrics,
 }
 
 /// The delay between two terms.
@@ -100,8 +104,10 @@ impl Process {
         let switch = Switch::new(options.clock.clone());
         registry.register_collector(Box::new(switch.clone()));
         let families = Families::default();
-        let controlled: Vec<Controlled> =
+        metrics.node_groups.register(registry, &leading);
+        let mut controlled: Vec<Controlled> =
             options.families.iter().copied().map(Controlled::from).collect();
+        controlled.extend(options.node_groups.as_ref().map(|_| Controlled::NodeGroups));
         let upstreams = Upstreams::of(&controlled, &options.take_over);
         let left_alone = LeftAlone::new(&controlled, upstreams.clone(), leading.clone());
         registry.register_collector(Box::new(left_alone));
@@ -227,6 +233,7 @@ mod tests {
         });
         let options = Options {
             families: vec![Family::CronScaling],
+            node_groups: None,
             take_over: Vec::new(),
             exempt_namespaces: Vec::new(),
             lease: None,

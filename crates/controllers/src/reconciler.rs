@@ -267,7 +267,7 @@ impl Reconciler {
         let target = about.target.as_ref().map(|it| it.target.identity().clone());
         let (turn, changed_by) = {
             let mut state = self.cluster.lock();
-            let ClusterState { world, policies, targets } = &mut *state;
+            let ClusterState { world, policies, targets, .. } = &mut *state;
             let entry = policies.get_mut(policy).filter(|entry| about.is(entry))?;
             if entry.revision == about.revision {
                 entry.note(news);

@@ -28,6 +28,7 @@ use crate::leadership::Leadership;
 use crate::policies::{UnwrittenStatuses, WorkQueues};
 use crate::process::{Metrics, Options};
 use crate::reconciler::Reconciler;
+use crate::scalable_node_group::{self, NodeGroups};
 use crate::status_writer::{StatusUpdate, StatusWriter, WriteResult};
 use crate::targets::Targets;
 use crate::upstream::{self, Upstream, Upstreams};
@@ -69,6 +70,7 @@ struct Shared {
     families: Families,
     events: EventLog,
     reconciler: Reconciler,
+    node_groups: Arc<NodeGroups>,
 }
 
 /// The part of a term that asks Prometheus.
@@ -93,9 +95,12 @@ impl Term {
         self.health.set_ready();
         tracing::info!(policies = shared.cluster.lock().policies.len(), "listed all policies");
 
-        following.spawn(wake_all_on_switch(self.switch.clone(), Arc::clone(&shared.turns)));
+        let queues = (Arc::clone(&shared.turns), Arc::clone(&shared.node_groups.queue));
+        following.spawn(wake_all_on_switch(self.switch.clone(), queues));
+        following.spawn(shared.node_groups.serve());
         let (end_turns, end_statuses) = (CancellationToken::new(), CancellationToken::new());
         working.spawn(run_turns(Arc::clone(&shared), self.health.heartbeat(), end_turns.clone()));
+        working.spawn(run_node_groups(Arc::clone(&shared.node_groups), end_turns.clone()));
         let mut sampling = JoinSet::new();
         if shared.sampling.is_some() {
             sampling.spawn(ask_prometheus(Arc::clone(&shared), end.clone()));
@@ -180,12 +185,43 @@ impl Term {
             switch: self.switch.clone(),
             upstreams: self.upstreams.clone(),
         };
+        let node_groups = Arc::new(self.node_groups(&cluster, &writer, &events));
         let sampling = self.sampling(&cluster, &turns);
         let writing = StatusWriter::new(writer, clock, self.options.seed);
         let families = self.families.clone();
-        let shared =
-            Shared { cluster, turns, statuses, sampling, writing, families, events, reconciler };
+        let shared = Shared {
+            cluster,
+            turns,
+            statuses,
+            sampling,
+            writing,
+            families,
+            events,
+            reconciler,
+            node_groups,
+        };
         (shared, writing_events.run())
+    }
+
+    fn node_groups(
+        &self,
+        cluster: &Arc<Cluster>,
+        writer: &Writer,
+        events: &EventLog,
+    ) -> NodeGroups {
+        let clock = &self.options.clock;
+        NodeGroups {
+            cluster: Arc::clone(cluster),
+            queue: Arc::new(WorkQueue::new(clock.clone())),
+            providers: self.options.node_groups.clone().unwrap_or_default(),
+            writer: writer.clone(),
+            events: events.clone(),
+            clock: clock.clone(),
+            switch: self.switch.clone(),
+            upstreams: self.upstreams.clone(),
+            metrics: self.metrics.node_groups.clone(),
+            seed: self.options.seed,
+        }
     }
 
     fn sampling(&self, cluster: &Arc<Cluster>, turns: &Arc<WorkQueue>) -> Option<Sampling> {
@@ -212,10 +248,14 @@ impl Term {
 
 /// Retries are given up as soon as everything is stopped; on resuming, targets that were not read
 /// meanwhile are checked again.
-async fn wake_all_on_switch(switch: Switch, turns: Arc<WorkQueue>) {
+async fn wake_all_on_switch(
+    switch: Switch,
+    (turns, node_groups): (Arc<WorkQueue>, Arc<WorkQueue<Identity>>),
+) {
     loop {
         switch.changed().await;
         turns.wake_all();
+        node_groups.wake_all();
     }
 }
 
@@ -237,6 +277,15 @@ async fn ask_prometheus(shared: Arc<Shared>, end: CancellationToken) {
         async move { sampler.sample(&policy).await }
     };
     queue.run(MAX_CONCURRENT_TURNS, None, end, |_| Vec::new(), turn).await;
+}
+
+async fn run_node_groups(groups: Arc<NodeGroups>, end: CancellationToken) {
+    let turn = |group: Identity| {
+        let groups = Arc::clone(&groups);
+        async move { groups.take_turn(&group).await }
+    };
+    let at_once = scalable_node_group::MAX_CONCURRENT_TURNS;
+    groups.queue.run(at_once, None, end, |_| Vec::new(), turn).await;
 }
 
 async fn write_statuses(shared: Arc<Shared>, at_once: usize, end: CancellationToken) {

@@ -26,7 +26,7 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 
 use crate::controlled::Controlled;
-pub(crate) use report::{LeftAlone, composed};
+pub(crate) use report::{LeftAlone, composed, message};
 use sightings::Sightings;
 
 /// The controller that a family comes from, and how it is recognised where it runs.

@@ -51,6 +51,7 @@ impl Running {
         let [namespace, name, identity] = ["default", "almanac", "us"].map(str::to_owned);
         let options = Options {
             families: vec![Family::CronScaling],
+            node_groups: None,
             take_over: take_over.iter().copied().map(Into::into).collect(),
             exempt_namespaces: vec!["kube-system".to_owned()],
             lease: Some(LeaseOptions::new(namespace, name, identity)),

@@ -27,7 +27,10 @@ pub use component::Component;
 pub use control_plane::{ControlPlane, ControlPlaneOptions, client_for, client_from};
 pub use go_build::{Built, GoBuild, say};
 pub use kubectl::Kubectl;
-pub use nodes::{NODE_OWNER, NodeSimulator, NodeSpec, TaintEffect};
+pub use nodes::{
+    NODE_GROUP, NODE_GROUP_NAMESPACE, NODE_OWNER, NodeGroup, NodeGroups, NodeSimulator, NodeSpec,
+    Resized, TaintEffect,
+};
 pub use pki::write_private;
 pub use ports::ReservedPort;
 pub use process::Process;

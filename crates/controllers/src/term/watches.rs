@@ -15,6 +15,7 @@ use super::{Shared, Term, first_to_stop};
 use crate::controlled::Controlled;
 use crate::exemptions::NamespaceFollower;
 use crate::policies::{ListProgress, PolicyFollower};
+use crate::scalable_node_group::NodeGroupFollower;
 
 impl Term {
     /// Starts all watches, and waits until everything is known. `false` if the term ends before that.
@@ -26,7 +27,9 @@ impl Term {
     ) -> bool {
         let checked = self.look_for_upstreams(shared, following);
         let namespaces = self.follow_namespaces(shared, following);
-        for (kind, listed) in self.follow_policies(shared, following) {
+        let mut listings = self.follow_policies(shared, following);
+        listings.extend(self.follow_node_groups(shared, following));
+        for (kind, listed) in listings {
             let listed = self.await_listing(kind, listed);
             if !self.wait_for(listed, following, end).await {
                 return false;
@@ -75,8 +78,13 @@ impl Term {
         let (first, looked) = watch::channel(false);
         let cluster = Arc::clone(&shared.cluster);
         let queues = [Arc::clone(&shared.turns), Arc::clone(&shared.statuses)];
+        let node_groups = Arc::clone(&shared.node_groups.queue);
         let changed = move |changed: Controlled| {
             let mut state = cluster.lock();
+            if changed == Controlled::NodeGroups {
+                state.node_groups.leave_to_nobody();
+                state.node_groups.keys().for_each(|group| node_groups.wake(group));
+            }
             let is_concerned = |policy: &PolicyName| Controlled::from(policy.family) == changed;
             for (policy, entry) in state.policies.iter_mut().filter(|(it, _)| is_concerned(it)) {
                 entry.is_left_alone = false;
@@ -96,8 +104,11 @@ impl Term {
         shared: &Shared,
         following: &mut JoinSet<()>,
     ) -> watch::Receiver<ListProgress> {
-        let (mut follower, listed) =
-            NamespaceFollower::new(Arc::clone(&shared.cluster), shared.queues());
+        let (mut follower, listed) = NamespaceFollower::new(
+            Arc::clone(&shared.cluster),
+            shared.queues(),
+            Arc::clone(&shared.node_groups.queue),
+        );
         let (client, resource) = (self.client.clone(), exempt::namespaces());
         let watch_age = self.health.watch_ages().begin(&resource.plural, false);
         following.spawn(async move { follow(client, &resource, watch_age, &mut follower).await });
@@ -127,6 +138,22 @@ impl Term {
             (kind, listed)
         };
         families.map(follow).collect()
+    }
+
+    /// Starts watching groups of nodes, if they are carried out.
+    fn follow_node_groups(
+        &self,
+        shared: &Shared,
+        following: &mut JoinSet<()>,
+    ) -> Option<(Kind, watch::Receiver<ListProgress>)> {
+        self.options.node_groups.as_ref()?;
+        let queue = Arc::clone(&shared.node_groups.queue);
+        let (mut follower, listed) = NodeGroupFollower::new(Arc::clone(&shared.cluster), queue);
+        let kind = Kind::ScalableNodeGroup;
+        let (client, resource) = (self.client.clone(), kind.resource());
+        let watch_age = self.health.watch_ages().begin(&resource.plural, true);
+        following.spawn(async move { follow(client, &resource, watch_age, &mut follower).await });
+        Some((kind, listed))
     }
 
     /// Waits until all objects of a kind are known, and reports meanwhile what it is waiting for. A

@@ -18,7 +18,7 @@ use crate::leadership::Leadership;
 use crate::status_writer::WriteMethod;
 
 /// That objects are left alone, and how that can be changed.
-fn message(of: Controlled, upstream: Upstream) -> String {
+pub(crate) fn message(of: Controlled, upstream: Upstream) -> String {
     let (name, lease, kind) = (upstream.name, upstream.lease, of.flag_value());
     format!(
         "left alone: {name} runs in this cluster (it holds the lease {lease}) and carries out objects of this \

@@ -39,7 +39,7 @@ pub(crate) async fn renew(client: &Client, nodes: Vec<String>) -> Result<()> {
                         "renewTime": format!("{:.6}", Timestamp::now()),
                     },
                 });
-                let params = PatchParams::apply("almanac-test-node").force();
+                let params = PatchParams::apply("almanac-simulated-node").force();
                 leases
                     .patch(&node, &params, &Patch::Apply(lease))
                     .await

@@ -24,8 +24,11 @@ use crate::await_condition::{Observation, PATIENCE, await_condition};
 
 /// The number of requests in flight at once, for pods and for nodes.
 const PODS_AT_ONCE: usize = 32;
-const NODES_AT_ONCE: usize = 16;
+pub(super) const NODES_AT_ONCE: usize = 16;
 const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(500);
+
+/// Why a node is ready.
+pub(super) const WELL: &str = "simulated and well";
 
 /// Nodes that exist only as objects. They are lost when this is dropped: nobody renews their
 /// leases or serves their pods any more. [`NodeSimulator::remove_all`] takes them away for good.
@@ -93,6 +96,16 @@ impl NodeSimulator {
         })
         .await?;
         register(client, objects).await?;
+        Ok(Self::serving(client, up, names, pods))
+    }
+
+    /// Serves nodes that are there already, once they are [adopted](Self::adopt).
+    #[must_use]
+    pub fn without_nodes(client: &Client) -> Self {
+        Self::serving(client, Up::default(), Vec::new(), Api::all(client.clone()))
+    }
+
+    fn serving(client: &Client, up: Up, names: Vec<String>, pods: Api<Pod>) -> Self {
         let kubelet = Kubelet {
             client: client.clone(),
             up: up.clone(),
@@ -104,7 +117,34 @@ impl NodeSimulator {
             tokio::spawn(heartbeat::keep_renewing(client.clone(), up.clone())),
             tokio::spawn(kubelet.clone().serve(pods)),
         ];
-        Ok(Self { client: client.clone(), up, names, kubelet, tasks })
+        Self { client: client.clone(), up, names, kubelet, tasks }
+    }
+
+    /// Keeps a node alive from now on that is there already, and serves its pods.
+    pub async fn adopt(&self, node: &Node) -> Result<()> {
+        let name = node.name_any();
+        if self.up.with(|up| up.insert(name.clone())) {
+            let begun = async {
+                heartbeat::renew(&self.client, vec![name.clone()]).await?;
+                self.take_on_pods(&name).await
+            };
+            if let Err(error) = begun.await {
+                self.up.with(|up| up.remove(&name));
+                return Err(error);
+            }
+        }
+        let conditions = node.status.iter().flat_map(|status| status.conditions.iter().flatten());
+        // It was taken for lost while nobody renewed its lease.
+        if conditions.into_iter().any(|it| it.type_ == "Ready" && it.status != "True") {
+            self.report_conditions(&name, true, WELL).await?;
+        }
+        Ok(())
+    }
+
+    /// Stops serving a node whose object is gone.
+    pub async fn let_go(&self, node: &str) -> Result<()> {
+        self.up.with(|up| up.remove(node));
+        delete_if_there(&heartbeat::leases(&self.client), node).await
     }
 
     /// The names of all its nodes, in the order of the description.
@@ -144,9 +184,13 @@ impl NodeSimulator {
     pub async fn bring_up(&self, node: &str) -> Result<()> {
         ensure!(self.names.iter().any(|name| name == node), "{node} is not one of these nodes");
         heartbeat::renew(&self.client, vec![node.to_owned()]).await?;
-        self.report_conditions(node, true, "simulated and well").await?;
+        self.report_conditions(node, true, WELL).await?;
         self.up.with(|up| up.insert(node.to_owned()));
-        // What happened to its pods meanwhile went by unseen.
+        self.take_on_pods(node).await
+    }
+
+    /// What happened to the pods of a node before it was up went by unseen.
+    async fn take_on_pods(&self, node: &str) -> Result<()> {
         let here = ListParams::default().fields(&format!("spec.nodeName={node}"));
         for pod in Api::<Pod>::all(self.client.clone()).list(&here).await? {
             self.kubelet.take_on(pod);

@@ -104,13 +104,13 @@ impl NodeSpec {
 
     /// The objects, as a kubelet registers them: status and all.
     pub(crate) fn objects(&self) -> Result<Vec<Node>> {
-        (0..self.count)
-            .map(|number| {
-                let name = format!("{}-{number}", self.name);
-                serde_json::from_value(self.object(&name))
-                    .with_context(|| format!("failed to describe node {name}"))
-            })
-            .collect()
+        (0..self.count).map(|number| self.node(&format!("{}-{number}", self.name))).collect()
+    }
+
+    /// One of them, under this name.
+    pub(crate) fn node(&self, name: &str) -> Result<Node> {
+        serde_json::from_value(self.object(name))
+            .with_context(|| format!("failed to describe node {name}"))
     }
 
     fn object(&self, name: &str) -> Value {
@@ -135,7 +135,7 @@ impl NodeSpec {
             "status": {
                 "capacity": room,
                 "allocatable": room,
-                "conditions": conditions(true, "simulated and well"),
+                "conditions": conditions(true, super::simulator::WELL),
                 "addresses": [{"type": "Hostname", "address": name}],
                 "nodeInfo": {
                     "machineID": "", "systemUUID": "", "bootID": "", "kernelVersion": "",

@@ -33,11 +33,15 @@ pub struct WatchAge {
 }
 
 impl WatchAges {
-    /// Adds the watch of a kind. `is_needed`: whether the process cannot do its work without it.
+    /// Adds the watch of a kind. `is_needed`: whether the process cannot do its work without it. Two watches of one
+    /// kind have one age.
     #[must_use]
     pub fn begin(&self, kind: &str, is_needed: bool) -> WatchAge {
-        let age = Age { since: Instant::now(), is_needed };
-        self.lock().insert(kind.to_owned(), age);
+        {
+            let mut kinds = self.lock();
+            let is_needed = is_needed || kinds.get(kind).is_some_and(|age| age.is_needed);
+            kinds.insert(kind.to_owned(), Age { since: Instant::now(), is_needed });
+        }
         WatchAge { watch_ages: self.clone(), kind: kind.to_owned() }
     }
 

@@ -1,0 +1,181 @@
+//! Groups of type `Simulated`, whose nodes exist only as objects. What a simulated node is, and what it does, is up to
+//! `almanac-local`; when there are to be more or fewer, to the controllers.
+
+use almanac_controllers::scalable_node_group::{
+    MayWrite, NodeGroup, NodeProvider, NodesChanged, ProvidedNodes, ProviderError,
+};
+use almanac_local::{self as local, NodeGroups};
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
+use kube::Client;
+
+/// The type of the groups.
+pub(super) const TYPE: &str = "Simulated";
+
+/// A slip of the finger must not fill the etcd of a laptop.
+const MOST_NODES: u32 = 1_000;
+
+/// The longest value of a label, which a group's name and the name of a node become.
+const LONGEST_LABEL: usize = 63;
+
+/// The longest id, which a node's number follows.
+const LONGEST_ID: usize = LONGEST_LABEL - "-999".len();
+
+/// Provides simulated nodes.
+pub(super) struct SimulatedNodes {
+    nodes: NodeGroups,
+}
+
+impl SimulatedNodes {
+    pub(super) fn new(client: Client) -> Self {
+        Self { nodes: NodeGroups::new(client) }
+    }
+}
+
+fn local_group(group: &NodeGroup) -> local::NodeGroup<'_> {
+    local::NodeGroup { namespace: &group.namespace, name: &group.name }
+}
+
+fn failed(error: &anyhow::Error) -> ProviderError {
+    ProviderError::Failed(format!("{error:#}"))
+}
+
+/// Why there can't be such a group.
+fn why_invalid(group: &NodeGroup, replicas: u32) -> Option<String> {
+    let NodeGroup { name, id, .. } = group;
+    let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    let is_label = id.bytes().all(|byte| is_plain(byte) || byte == b'-')
+        && [id.bytes().next(), id.bytes().last()]
+            .into_iter()
+            .all(|byte| byte.is_some_and(is_plain));
+    if !is_label || id.len() > LONGEST_ID {
+        return Some(format!(
+            "spec.id is {id:?}; nodes are named after it, so that it may have lower-case letters, digits and '-', \
+             begins and ends with a letter or digit, and has at most {LONGEST_ID} characters"
+        ));
+    }
+    if name.len() > LONGEST_LABEL {
+        return Some(format!(
+            "the name of the group has {} characters; it becomes a label of its nodes, and has at most \
+             {LONGEST_LABEL}",
+            name.len()
+        ));
+    }
+    (replicas > MOST_NODES).then(|| {
+        format!("spec.replicas is {replicas}; a group of simulated nodes has at most {MOST_NODES}")
+    })
+}
+
+/// Nodes of these names are somebody else's, or are not gone yet.
+fn in_the_way(resized: local::Resized) -> Result<(), ProviderError> {
+    let local::Resized { taken, leaving } = resized;
+    if let [first, others @ ..] = &*taken {
+        let others = match others.len() {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        return Err(ProviderError::NameTaken(format!(
+            "there is a node {first}{others} already, and it is not of this group: it is left alone; delete it, or \
+             give the group another spec.id"
+        )));
+    }
+    match leaving.first() {
+        Some(name) => Err(ProviderError::Failed(format!(
+            "node {name} is still being deleted, and is made again once it is gone"
+        ))),
+        None => Ok(()),
+    }
+}
+
+impl NodeProvider for SimulatedNodes {
+    fn serve(&self, changed: NodesChanged) -> BoxFuture<'_, ()> {
+        async move {
+            let changed = |group: local::NodeGroup<'_>| changed(group.namespace, group.name);
+            let failed = |error| tracing::warn!("failed to serve simulated nodes: {error:#}");
+            self.nodes.serve(changed, failed).await;
+        }
+        .boxed()
+    }
+
+    fn observe<'a>(
+        &'a self,
+        group: &'a NodeGroup,
+    ) -> BoxFuture<'a, Result<ProvidedNodes, ProviderError>> {
+        async {
+            let group = local_group(group);
+            let count = self.nodes.count(group).await.map_err(|error| failed(&error))?;
+            let replicas = u32::try_from(count).unwrap_or(u32::MAX);
+            Ok(ProvidedNodes { replicas, selector: group.selector() })
+        }
+        .boxed()
+    }
+
+    fn scale<'a>(
+        &'a self,
+        group: &'a NodeGroup,
+        replicas: u32,
+        may_write: MayWrite<'a>,
+    ) -> BoxFuture<'a, Result<(), ProviderError>> {
+        async move {
+            if let Some(why) = why_invalid(group, replicas) {
+                return Err(ProviderError::Invalid(why));
+            }
+            let wanted = usize::try_from(replicas).unwrap_or(usize::MAX);
+            let resized = self.nodes.resize(local_group(group), &group.id, wanted, may_write).await;
+            in_the_way(resized.map_err(|error| failed(&error))?)
+        }
+        .boxed()
+    }
+
+    fn abandon<'a>(
+        &'a self,
+        namespace: &'a str,
+        name: &'a str,
+        may_write: MayWrite<'a>,
+    ) -> BoxFuture<'a, Result<(), ProviderError>> {
+        async move {
+            let group = local::NodeGroup { namespace, name };
+            self.nodes.remove_all(group, may_write).await.map_err(|error| failed(&error))
+        }
+        .boxed()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn group(name: &str, id: &str) -> NodeGroup {
+        NodeGroup { namespace: "shop".to_owned(), name: name.to_owned(), id: id.to_owned() }
+    }
+
+    #[test]
+    fn an_id_must_make_the_name_of_a_node_and_a_name_the_value_of_a_label() {
+        for id in ["pool", "p", "spot-1", &"x".repeat(59)] {
+            assert_eq!(why_invalid(&group("pool", id), 1_000), None, "{id}");
+        }
+        for id in ["", "Pool", "-pool", "pool-", "a.b", "a/b", "ü", &"x".repeat(60)] {
+            let why = why_invalid(&group("pool", id), 1).expect(id);
+            assert!(why.starts_with("spec.id is "), "{why}");
+        }
+        let why = why_invalid(&group(&"x".repeat(64), "pool"), 1).expect("it is too long");
+        assert!(why.contains("64 characters"), "{why}");
+        let why = why_invalid(&group("pool", "pool"), 1_001).expect("there are too many");
+        assert_eq!(why, "spec.replicas is 1001; a group of simulated nodes has at most 1000");
+    }
+
+    #[test]
+    fn nodes_in_the_way_are_named_and_those_of_others_first() {
+        let resized = |taken: &[&str], leaving: &[&str]| {
+            let [taken, leaving] =
+                [taken, leaving].map(|names| names.iter().map(|name| (*name).to_owned()).collect());
+            in_the_way(local::Resized { taken, leaving })
+        };
+        assert_eq!(resized(&[], &[]), Ok(()));
+        let Err(ProviderError::NameTaken(why)) = resized(&["pool-0", "pool-2"], &["pool-1"]) else {
+            panic!("a name that is taken is not said");
+        };
+        assert!(why.starts_with("there is a node pool-0 and 1 more already"), "{why}");
+        assert!(matches!(resized(&[], &["pool-1"]), Err(ProviderError::Failed(_))));
+    }
+}

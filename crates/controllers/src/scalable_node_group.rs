@@ -1,0 +1,263 @@
+//! `ScalableNodeGroup`: has a provider make and remove nodes until a group has as many as its object says, and says
+//! in the status how many there are.
+//!
+//! It is not a family of policies: nothing here depends on the time, and a forecast knows a group as a target. A
+//! turn is level-triggered. It looks at what there is, whatever happened before, and the nodes of a group that is
+//! gone get a turn like any other. How nodes are made is up to the providers; without any, nothing is ever made.
+
+mod entry;
+mod follower;
+mod metrics;
+mod provider;
+mod status;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use almanac_api::kinds::Kind;
+use almanac_engine::{Exempt, Identity};
+use almanac_shell::clock::Clock;
+use almanac_shell::event_log::{Event, EventLog, ObjectReference};
+use almanac_shell::lease::Switch;
+use almanac_shell::writer::Writer;
+use jiff::{SignedDuration, Timestamp};
+use tokio::time::timeout;
+
+use self::entry::{GroupSpec, Subject};
+use self::status::{GroupState, Outcome};
+use crate::cluster::Cluster;
+use crate::controlled::Controlled;
+use crate::upstream::Upstreams;
+use crate::work_queue::WorkQueue;
+
+pub(crate) use self::entry::KnownNodeGroups;
+pub(crate) use self::follower::NodeGroupFollower;
+pub(crate) use self::metrics::NodeGroupMetrics;
+pub use self::provider::{
+    MayWrite, NodeGroup, NodeProvider, NodeProviders, NodesChanged, ProvidedNodes, ProviderError,
+};
+
+/// How many groups have a turn at once.
+pub(crate) const MAX_CONCURRENT_TURNS: usize = 16;
+
+/// How long a provider may take. What it has done by then stays, and the next turn continues.
+const PROVIDER_TIMEOUT: Duration = Duration::from_mins(1);
+
+/// What is held back, or goes on elsewhere, is checked again after this long.
+const RECHECK_INTERVAL: SignedDuration = SignedDuration::from_secs(60);
+
+/// A write that was withdrawn is decided afresh after this long, unless something else comes first.
+const WITHDRAWN_PAUSE: SignedDuration = SignedDuration::from_secs(1);
+
+/// The groups of one term, and who provides their nodes.
+pub(crate) struct NodeGroups {
+    pub(crate) cluster: Arc<Cluster>,
+    pub(crate) queue: Arc<WorkQueue<Identity>>,
+    pub(crate) providers: NodeProviders,
+    pub(crate) writer: Writer,
+    pub(crate) events: EventLog,
+    pub(crate) clock: Clock,
+    pub(crate) switch: Switch,
+    pub(crate) upstreams: Upstreams,
+    pub(crate) metrics: NodeGroupMetrics,
+    pub(crate) seed: u64,
+}
+
+impl NodeGroups {
+    /// Runs the turn of one group; returns when it wants the next one.
+    pub(crate) async fn take_turn(&self, group: &Identity) -> Option<Timestamp> {
+        let Some(subject) = self.subject(group) else {
+            return self.clear_up(group).await;
+        };
+        let outcome = self.carry_out(group, &subject).await;
+        self.record(group, &subject, outcome).await
+    }
+
+    /// Has every provider tell of its nodes. It never ends by itself.
+    pub(crate) fn serve(&self) -> impl Future<Output = ()> + Send + 'static {
+        let (queue, providers) = (Arc::clone(&self.queue), self.providers.clone());
+        let changed: NodesChanged = Arc::new(move |namespace, name| {
+            queue.wake(&Kind::ScalableNodeGroup.identity(namespace, name));
+        });
+        async move {
+            let serving = providers.values().map(|provider| provider.serve(Arc::clone(&changed)));
+            futures::future::join_all(serving).await;
+            // Without providers there is nothing to serve.
+            if providers.is_empty() {
+                std::future::pending::<()>().await;
+            }
+        }
+    }
+
+    fn subject(&self, group: &Identity) -> Option<Subject> {
+        self.cluster.lock().node_groups.get(group).map(|entry| entry.subject(group))
+    }
+
+    /// Looks at what there is for a group, and has it changed if it has to be and may be.
+    async fn carry_out(&self, group: &Identity, subject: &Subject) -> Outcome {
+        if let Some(upstream) = self.upstreams.running(Controlled::NodeGroups) {
+            return Outcome::of(GroupState::LeftAlone(upstream));
+        }
+        let GroupSpec { kind, replicas: wanted, .. } = match &subject.spec {
+            Ok(spec) => spec,
+            Err(why) => return Outcome::of(GroupState::invalid(why.clone())),
+        };
+        let exempt = self.exempt(group);
+        if exempt.is_none()
+            && let Err(error) = self.abandon(group, Some(subject), Some(kind)).await
+        {
+            return Outcome::of(error.into());
+        }
+        let Some(provider) = self.providers.get(kind.as_str()) else {
+            let of_exempt = exempt.map(GroupState::Exempt);
+            return Outcome::of(
+                of_exempt.unwrap_or(GroupState::Unsupported { kind: kind.clone() }),
+            );
+        };
+        let before = match observe(&**provider, &subject.group).await {
+            Ok(before) => before,
+            Err(error) => {
+                return Outcome::of(exempt.map_or_else(|| error.into(), GroupState::Exempt));
+            }
+        };
+        let has = before.replicas;
+        let with = |nodes, state| Outcome { nodes: Some(nodes), state };
+        if let Some(exempt) = exempt {
+            return with(before, GroupState::Exempt(exempt));
+        }
+        let Some(wanted) = wanted.filter(|wanted| *wanted != has) else {
+            return with(before, GroupState::Provided { replicas: has, wanted: *wanted });
+        };
+        if self.switch.is_stopped() {
+            return with(before, GroupState::Stopped { replicas: has, wanted });
+        }
+        self.scale(group, subject, &**provider, before, wanted).await
+    }
+
+    /// Has the number of nodes changed, and looks at what came of it.
+    async fn scale(
+        &self,
+        group: &Identity,
+        subject: &Subject,
+        provider: &dyn NodeProvider,
+        before: ProvidedNodes,
+        wanted: u32,
+    ) -> Outcome {
+        let may_write = || self.may_write(group, Some(subject));
+        let scaled = in_time(provider.scale(&subject.group, wanted, &may_write)).await;
+        let after = match observe(provider, &subject.group).await {
+            Ok(after) => after,
+            Err(error) => return Outcome { nodes: Some(before), state: error.into() },
+        };
+        let replicas = after.replicas;
+        if replicas != before.replicas {
+            self.report_scaled(subject, before.replicas, replicas);
+        }
+        let state = match scaled {
+            Err(error) => error.into(),
+            Ok(()) if replicas == wanted => GroupState::Provided { replicas, wanted: Some(wanted) },
+            Ok(()) if !may_write() => GroupState::Withdrawn,
+            Ok(()) => GroupState::failed(format!(
+                "the provider was asked for {wanted} nodes and has {replicas}"
+            )),
+        };
+        Outcome { nodes: Some(after), state }
+    }
+
+    /// The turn of a group that is gone, or was never there: its nodes go, too.
+    async fn clear_up(&self, group: &Identity) -> Option<Timestamp> {
+        let is_held = self.switch.is_stopped()
+            || self.upstreams.running(Controlled::NodeGroups).is_some()
+            || self.exempt(group).is_some()
+            // A cluster that does not serve the kind has not said that the group is gone.
+            || !self.cluster.lock().node_groups.is_listed;
+        if !is_held {
+            match self.abandon(group, None, None).await {
+                Ok(()) if self.may_write(group, None) => return None,
+                Ok(()) => {}
+                Err(error) => {
+                    self.metrics.count_failure();
+                    tracing::warn!(%error, "failed to remove the nodes of a group that is gone");
+                }
+            }
+        }
+        self.clock.now().saturating_add(RECHECK_INTERVAL).ok()
+    }
+
+    /// Has the nodes removed that providers have for a group of another type, or for none.
+    async fn abandon(
+        &self,
+        group: &Identity,
+        subject: Option<&Subject>,
+        kind: Option<&str>,
+    ) -> Result<(), ProviderError> {
+        let may_write = || self.may_write(group, subject);
+        for (_, provider) in self.providers.iter().filter(|(of, _)| Some(**of) != kind) {
+            in_time(provider.abandon(group.namespace(), group.name(), &may_write)).await?;
+        }
+        Ok(())
+    }
+
+    /// Whether something may be changed for a group now: this process leads, nothing holds it back, and the object
+    /// is as it was when the turn began.
+    fn may_write(&self, group: &Identity, subject: Option<&Subject>) -> bool {
+        let is_as_before = {
+            let state = self.cluster.lock();
+            match (state.node_groups.get(group), subject) {
+                (Some(entry), Some(subject)) => subject.is(entry),
+                (None, None) => state.node_groups.is_listed,
+                _ => false,
+            }
+        };
+        is_as_before
+            && self.writer.fence().check().is_ok()
+            && !self.switch.is_stopped()
+            && self.upstreams.running(Controlled::NodeGroups).is_none()
+            && self.exempt(group).is_none()
+    }
+
+    fn exempt(&self, group: &Identity) -> Option<Exempt> {
+        let state = self.cluster.lock();
+        let is_marked = state.node_groups.get(group).is_some_and(|entry| entry.is_marked);
+        let marked = is_marked.then_some(almanac_engine::Exemption::Marked);
+        state.world.exempt.of(group).or(marked).map(Exempt::Policy)
+    }
+
+    fn report_scaled(&self, subject: &Subject, from: u32, to: u32) {
+        let note = format!("scaled from {} to {to}", status::counted(from));
+        tracing::info!(from, to, "scaled");
+        self.events.emit(subject.event(false, "Scaled", note));
+    }
+}
+
+impl Subject {
+    fn event(&self, is_warning: bool, reason: &'static str, note: String) -> Event {
+        let kind = Kind::ScalableNodeGroup;
+        let regarding = ObjectReference {
+            api_version: kind.api_version(),
+            kind: kind.name(),
+            namespace: self.group.namespace.clone(),
+            name: self.group.name.clone(),
+            uid: self.uid.to_string(),
+        };
+        Event { regarding, is_warning, reason, action: "Scale", note }
+    }
+}
+
+async fn observe(
+    provider: &dyn NodeProvider,
+    group: &NodeGroup,
+) -> Result<ProvidedNodes, ProviderError> {
+    in_time(provider.observe(group)).await
+}
+
+async fn in_time<T>(
+    answer: impl Future<Output = Result<T, ProviderError>>,
+) -> Result<T, ProviderError> {
+    let seconds = PROVIDER_TIMEOUT.as_secs();
+    let late = |_| ProviderError::Failed(format!("the provider did not finish within {seconds} s"));
+    timeout(PROVIDER_TIMEOUT, answer).await.map_err(late)?
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,152 @@
+//! What is kept of a group: its spec, and the bookkeeping for writing its status.
+
+use std::collections::BTreeMap;
+use std::ops::{Deref, DerefMut};
+
+use almanac_api::exempt::is_marked;
+use almanac_api::objects::ScalableNodeGroupSpec;
+use almanac_api::status::conditions::ConditionReason;
+use almanac_engine::Identity;
+use almanac_shell::backoff::Backoff;
+use kube::api::DynamicObject;
+use serde_json::Value;
+
+use super::{NodeGroup, ProvidedNodes};
+use crate::cluster::StatusSnapshot;
+
+/// The groups there are.
+#[derive(Default)]
+pub(crate) struct KnownNodeGroups {
+    entries: BTreeMap<Identity, NodeGroupEntry>,
+    /// Whether these are all: a group that is not among them is not there.
+    pub(super) is_listed: bool,
+}
+
+/// One group.
+pub(crate) struct NodeGroupEntry {
+    /// Distinguishes it from another object of the same name.
+    pub(super) uid: Box<str>,
+    /// The known version of the object.
+    pub(super) version: Box<str>,
+    pub(super) generation: Option<i64>,
+    /// The list in which it last appeared.
+    pub(super) listing: u32,
+    pub(super) is_marked: bool,
+    /// What it says; or why that can't be read.
+    pub(super) spec: Result<GroupSpec, String>,
+    /// Its nodes when they were last looked at.
+    pub(super) nodes: Option<ProvidedNodes>,
+    /// Why it is not ready, as its status says or will say next; `None` when it is.
+    pub(crate) not_ready: Option<ConditionReason>,
+    /// Its status on the API server.
+    pub(super) recorded: StatusSnapshot,
+    /// Whether its status says that it is left to another controller.
+    pub(super) is_left_alone: bool,
+    /// The backoff of failed turns since the last success.
+    pub(super) failures: Option<Box<Backoff>>,
+}
+
+/// What a group says about its nodes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct GroupSpec {
+    /// Its type.
+    pub(super) kind: String,
+    /// The provider's name for it.
+    pub(super) id: String,
+    /// How many nodes it is to have; `None`: as many as it has.
+    pub(super) replicas: Option<u32>,
+}
+
+/// A group, as it was when its turn began.
+pub(super) struct Subject {
+    pub(super) group: NodeGroup,
+    pub(super) uid: Box<str>,
+    generation: Option<i64>,
+    pub(super) spec: Result<GroupSpec, String>,
+}
+
+impl Subject {
+    /// Whether this is still the same object, with the same spec.
+    pub(super) fn is(&self, entry: &NodeGroupEntry) -> bool {
+        entry.uid == self.uid && entry.generation == self.generation && entry.spec == self.spec
+    }
+}
+
+impl NodeGroupEntry {
+    /// An entry for an object from a list or a watch.
+    pub(super) fn of(object: &DynamicObject, listing: u32) -> Self {
+        let metadata = &object.metadata;
+        Self {
+            uid: metadata.uid.as_deref().unwrap_or_default().into(),
+            version: metadata.resource_version.as_deref().unwrap_or_default().into(),
+            generation: metadata.generation,
+            listing,
+            is_marked: is_marked(metadata),
+            spec: spec_of(object),
+            nodes: nodes_in(&object.data["status"]),
+            not_ready: None,
+            recorded: StatusSnapshot::of(&object.data["status"]),
+            is_left_alone: false,
+            failures: None,
+        }
+    }
+
+    pub(super) fn subject(&self, name: &Identity) -> Subject {
+        let [namespace, name] = [name.namespace(), name.name()].map(str::to_owned);
+        let id = self.spec.as_ref().map(|spec| spec.id.clone()).unwrap_or_default();
+        Subject {
+            group: NodeGroup { namespace, name, id },
+            uid: self.uid.clone(),
+            generation: self.generation,
+            spec: self.spec.clone(),
+        }
+    }
+
+    /// How many nodes it had when they were last looked at.
+    pub(super) fn has(&self) -> Option<u32> {
+        self.nodes.as_ref().map(|nodes| nodes.replicas)
+    }
+
+    /// How many nodes it is to have, if it says so.
+    pub(super) fn wanted(&self) -> Option<u32> {
+        self.spec.as_ref().ok()?.replicas
+    }
+}
+
+impl KnownNodeGroups {
+    /// None of them is known to be left to another controller.
+    pub(crate) fn leave_to_nobody(&mut self) {
+        self.entries.values_mut().for_each(|entry| entry.is_left_alone = false);
+    }
+}
+
+/// What an object says. A definition that is not ours may let more pass than ours.
+fn spec_of(object: &DynamicObject) -> Result<GroupSpec, String> {
+    let spec = serde_json::from_value::<ScalableNodeGroupSpec>(object.data["spec"].clone());
+    let ScalableNodeGroupSpec { replicas, kind, id } =
+        spec.map_err(|error| format!("failed to read the spec: {error}"))?;
+    match replicas.map(u32::try_from).transpose() {
+        Ok(replicas) => Ok(GroupSpec { kind, id, replicas }),
+        Err(_) => Err("spec.replicas is negative; it must be 0 or more".to_owned()),
+    }
+}
+
+/// The nodes that a status tells of.
+fn nodes_in(status: &Value) -> Option<ProvidedNodes> {
+    let replicas = u32::try_from(status["replicas"].as_u64()?).ok()?;
+    Some(ProvidedNodes { replicas, selector: status["selector"].as_str()?.to_owned() })
+}
+
+impl Deref for KnownNodeGroups {
+    type Target = BTreeMap<Identity, NodeGroupEntry>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.entries
+    }
+}
+
+impl DerefMut for KnownNodeGroups {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.entries
+    }
+}

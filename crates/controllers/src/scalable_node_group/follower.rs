@@ -1,0 +1,118 @@
+//! Watches groups of nodes, and gives each a turn when it is new, has changed or is gone.
+
+use std::sync::Arc;
+
+use almanac_api::kinds::Kind;
+use almanac_engine::Identity;
+use almanac_shell::following::{Follower, WatchFailure};
+use kube::api::DynamicObject;
+use tokio::sync::watch;
+
+use super::entry::NodeGroupEntry;
+use crate::cluster::{Cluster, OLDEST_VERSION, is_older};
+use crate::policies::ListProgress;
+use crate::work_queue::WorkQueue;
+
+/// Keeps track of the groups there are.
+pub(crate) struct NodeGroupFollower {
+    cluster: Arc<Cluster>,
+    queue: Arc<WorkQueue<Identity>>,
+    listing: u32,
+    progress: watch::Sender<ListProgress>,
+}
+
+impl NodeGroupFollower {
+    pub(crate) fn new(
+        cluster: Arc<Cluster>,
+        queue: Arc<WorkQueue<Identity>>,
+    ) -> (Self, watch::Receiver<ListProgress>) {
+        let (progress, listed) = watch::channel(ListProgress::NotYet);
+        (Self { cluster, queue, listing: 0, progress }, listed)
+    }
+
+    /// Its nodes may still be there, so that it has another turn.
+    fn remove(&self, name: &Identity) {
+        if self.cluster.lock().node_groups.remove(name).is_some() {
+            self.queue.wake(name);
+        }
+    }
+}
+
+fn name_of(object: &DynamicObject) -> Identity {
+    let namespace = object.metadata.namespace.as_deref().unwrap_or_default();
+    let name = object.metadata.name.as_deref().unwrap_or_default();
+    Kind::ScalableNodeGroup.identity(namespace, name)
+}
+
+impl Follower for NodeGroupFollower {
+    fn begin_list(&mut self) {
+        self.listing = self.listing.wrapping_add(1).max(1);
+    }
+
+    fn upsert(&mut self, object: DynamicObject) {
+        let name = name_of(&object);
+        // A group that is being deleted has no nodes any more, however long that takes.
+        if object.metadata.deletion_timestamp.is_some() {
+            self.remove(&name);
+            return;
+        }
+        let told = NodeGroupEntry::of(&object, self.listing);
+        let mut state = self.cluster.lock();
+        if let Some(entry) = state.node_groups.get_mut(&name).filter(|it| it.uid == told.uid) {
+            entry.listing = self.listing;
+            if is_older(&told.version, &entry.version) {
+                return;
+            }
+            entry.version = told.version;
+            let is_same = (entry.generation, entry.is_marked) == (told.generation, told.is_marked)
+                && entry.spec == told.spec
+                && entry.recorded.is(&object.data["status"]);
+            if is_same {
+                return;
+            }
+            entry.generation = told.generation;
+            entry.is_marked = told.is_marked;
+            entry.recorded = told.recorded;
+            entry.spec = told.spec;
+        } else {
+            state.node_groups.insert(name.clone(), told);
+        }
+        drop(state);
+        self.queue.wake(&name);
+    }
+
+    fn delete(&mut self, object: DynamicObject) {
+        self.remove(&name_of(&object));
+    }
+
+    fn list_complete(&mut self) {
+        let gone: Vec<Identity> = {
+            let mut state = self.cluster.lock();
+            state.node_groups.is_listed = true;
+            let all = state.node_groups.iter();
+            let gone = all.filter(|(_, entry)| entry.listing != self.listing);
+            gone.map(|(name, _)| name.clone()).collect()
+        };
+        for name in &gone {
+            self.remove(name);
+        }
+        self.progress.send_replace(ListProgress::Whole);
+    }
+
+    fn failed(&mut self, why: &WatchFailure) {
+        // Only the first list is waited for.
+        self.progress.send_if_modified(|progress| {
+            let is_first = *progress != ListProgress::Whole;
+            if is_first {
+                *progress = ListProgress::Failing(why.clone());
+            }
+            is_first
+        });
+    }
+
+    fn versions_went_back(&mut self) {
+        for entry in self.cluster.lock().node_groups.values_mut() {
+            entry.version = OLDEST_VERSION.into();
+        }
+    }
+}

@@ -1,0 +1,289 @@
+//! What the status of a group says, and how it is written. What comes of a turn begins to need attention here, too:
+//! an Event says so.
+
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::time::Duration;
+
+use almanac_api::kinds::Kind;
+use almanac_api::status::conditions::{ConditionReason, ConditionState, ConditionType, conditions};
+use almanac_api::status::scalable_node_group::write;
+use almanac_engine::{Exempt, Identity};
+use almanac_shell::backoff::Backoff;
+use almanac_shell::writer::{ObjectPath, WriteError, Written};
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Value, json};
+
+use super::entry::{NodeGroupEntry, Subject};
+use super::{NodeGroups, ProvidedNodes, ProviderError, RECHECK_INTERVAL, WITHDRAWN_PAUSE};
+use crate::cluster::{StatusSnapshot, is_older};
+use crate::controlled::Controlled;
+use crate::upstream::{self, Upstream};
+
+const INITIAL_BACKOFF: Duration = Duration::from_secs(1);
+const MAX_BACKOFF: Duration = Duration::from_mins(1);
+
+/// What came of a turn.
+pub(super) struct Outcome {
+    /// The nodes of the group, where they were looked at.
+    pub(super) nodes: Option<ProvidedNodes>,
+    pub(super) state: GroupState,
+}
+
+/// Whether a group is carried out, and what came of it.
+#[derive(Debug)]
+pub(super) enum GroupState {
+    /// It has the nodes it is to have.
+    Provided { replicas: u32, wanted: Option<u32> },
+    /// Nobody provides nodes for its type.
+    Unsupported { kind: String },
+    /// It would be scaled if not everything were stopped.
+    Stopped { replicas: u32, wanted: u32 },
+    /// It is exempt.
+    Exempt(Exempt),
+    /// It is left to the upstream controller.
+    LeftAlone(Upstream),
+    /// Something has changed in the middle of the turn: the next one says what.
+    Withdrawn,
+    /// It could not be carried out.
+    Failing { reason: ConditionReason, message: String },
+}
+
+impl Outcome {
+    /// Nothing is known of the nodes.
+    pub(super) fn of(state: GroupState) -> Self {
+        Self { nodes: None, state }
+    }
+}
+
+impl From<ProviderError> for GroupState {
+    fn from(error: ProviderError) -> Self {
+        let reason = match error {
+            ProviderError::Invalid(_) => ConditionReason::GroupInvalid,
+            ProviderError::NameTaken(_) => ConditionReason::NodeNameTaken,
+            ProviderError::Failed(_) => ConditionReason::ProviderFailed,
+        };
+        Self::Failing { reason, message: error.to_string() }
+    }
+}
+
+impl GroupState {
+    pub(super) fn invalid(message: String) -> Self {
+        Self::Failing { reason: ConditionReason::GroupInvalid, message }
+    }
+
+    pub(super) fn failed(message: String) -> Self {
+        Self::Failing { reason: ConditionReason::ProviderFailed, message }
+    }
+
+    /// Whether it may pass by itself, and is tried again.
+    fn is_retried(&self) -> bool {
+        let Self::Failing { reason, .. } = self else { return false };
+        *reason != ConditionReason::GroupInvalid
+    }
+
+    /// When it is looked at again, if nothing happens before that and it did not fail.
+    fn recheck_after(&self) -> Option<SignedDuration> {
+        match self {
+            Self::Stopped { .. } | Self::LeftAlone(_) => Some(RECHECK_INTERVAL),
+            Self::Withdrawn => Some(WITHDRAWN_PAUSE),
+            Self::Provided { .. }
+            | Self::Unsupported { .. }
+            | Self::Exempt(_)
+            | Self::Failing { .. } => None,
+        }
+    }
+
+    /// The conditions; `None` while there is nothing to say.
+    fn condition_states(&self) -> Option<[ConditionState; 2]> {
+        let nothing = || "nothing needs attention".to_owned();
+        let (reason, able, ready) = match self {
+            Self::Withdrawn => return None,
+            Self::Provided { replicas, wanted } => {
+                let has = counted(*replicas);
+                let ready = match wanted {
+                    Some(_) => format!("the group has {has}, as wanted"),
+                    None => format!("spec.replicas is not set: the group keeps its {has}"),
+                };
+                let able = "nodes are made and removed as spec.replicas says".to_owned();
+                (ConditionReason::NodesProvided, Ok(able), Ok(ready))
+            }
+            Self::Stopped { replicas, wanted } => {
+                let able = format!(
+                    "everything is stopped: the group keeps its {} until that is over, and then gets {wanted}",
+                    counted(*replicas)
+                );
+                (ConditionReason::Stopped, Err(able), Ok(nothing()))
+            }
+            Self::Exempt(exempt) => {
+                (ConditionReason::Exempt, Err(format!("not carried out: {exempt}")), Ok(nothing()))
+            }
+            Self::Unsupported { kind } => both(ConditionReason::Unsupported, unsupported(kind)),
+            Self::LeftAlone(upstream) => {
+                let message = upstream::message(Controlled::NodeGroups, *upstream);
+                both(ConditionReason::UpstreamController, message)
+            }
+            Self::Failing { reason, message } => both(*reason, message.clone()),
+        };
+        let state = |about, said: Result<String, String>| {
+            let (holds, message) = match said {
+                Ok(message) => (true, message),
+                Err(message) => (false, message),
+            };
+            ConditionState { about, holds, reason, message }
+        };
+        Some([state(ConditionType::AbleToScale, able), state(ConditionType::Ready, ready)])
+    }
+}
+
+type Said = (ConditionReason, Result<String, String>, Result<String, String>);
+
+/// Neither condition holds, for one reason.
+fn both(reason: ConditionReason, message: String) -> Said {
+    (reason, Err(message.clone()), Err(message))
+}
+
+/// `1 node`, `3 nodes`.
+pub(super) fn counted(nodes: u32) -> String {
+    if nodes == 1 { "1 node".to_owned() } else { format!("{nodes} nodes") }
+}
+
+/// The type that exists for trying things out.
+const SIMULATED: &str = "Simulated";
+
+fn unsupported(kind: &str) -> String {
+    let instead = "to scale real nodes, name what has them as the scaleTargetRef of a HorizontalAutoscaler or a \
+                   CronFederatedHPA, such as a MachineDeployment of Cluster API: anything with a scale subresource \
+                   will do";
+    if kind == SIMULATED {
+        return format!(
+            "this controller makes no nodes: only one that runs with --simulated-nodes does, on a control plane \
+             for trying things out; {instead}"
+        );
+    }
+    format!("nobody here makes nodes for groups of type {kind}; {instead}")
+}
+
+impl NodeGroups {
+    /// Notes what came of a turn, and has the status say so; returns when the next turn is to be.
+    pub(super) async fn record(
+        &self,
+        name: &Identity,
+        subject: &Subject,
+        outcome: Outcome,
+    ) -> Option<Timestamp> {
+        let is_failing = outcome.state.is_retried();
+        if is_failing {
+            self.metrics.count_failure();
+        }
+        let recheck = outcome.state.recheck_after();
+        let is_said = self.say(name, subject, &outcome).await;
+        let now = self.clock.now();
+        let mut state = self.cluster.lock();
+        let entry = state.node_groups.get_mut(name).filter(|entry| entry.uid == subject.uid)?;
+        let pause = if is_failing || !is_said {
+            let begin = || Backoff::new(INITIAL_BACKOFF, MAX_BACKOFF, self.seed_of(name));
+            let failures = entry.failures.get_or_insert_with(|| Box::new(begin()));
+            SignedDuration::try_from(failures.next_pause()).ok()
+        } else {
+            entry.failures = None;
+            recheck
+        };
+        now.saturating_add(pause?).ok()
+    }
+
+    /// Groups that failed together are not tried again together.
+    fn seed_of(&self, name: &Identity) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        (self.seed, name).hash(&mut hasher);
+        hasher.finish()
+    }
+
+    /// Writes the status if it differs from the one on the API server. `false` if that failed.
+    async fn say(&self, name: &Identity, subject: &Subject, outcome: &Outcome) -> bool {
+        let Some(condition_states) = outcome.state.condition_states() else { return true };
+        let is_left_alone = matches!(outcome.state, GroupState::LeftAlone(_));
+        let (version, status) = {
+            let mut state = self.cluster.lock();
+            let entry = state.node_groups.get_mut(name).filter(|entry| entry.uid == subject.uid);
+            let Some(entry) = entry else { return true };
+            // Where they can't be looked at, they are as before, so that whoever scales by their number goes on.
+            if outcome.nodes.is_some() || matches!(outcome.state, GroupState::Unsupported { .. }) {
+                entry.nodes.clone_from(&outcome.nodes);
+            }
+            let ready = condition_states.iter().find(|it| it.about == ConditionType::Ready);
+            entry.not_ready = ready.filter(|it| !it.holds).map(|it| it.reason);
+            let status = composed(entry, outcome, &condition_states, self.clock.now());
+            // That it is left alone is said once, and not fought over with whoever carries it out.
+            let is_said = is_left_alone && entry.is_left_alone;
+            if is_said || entry.recorded.is(&status) {
+                return true;
+            }
+            (entry.version.clone(), status)
+        };
+        let written = self.write_status(name, &version, &status, is_left_alone).await;
+        let written = match written {
+            Ok(written) => written,
+            Err(WriteError::Fenced(_)) => return false,
+            Err(error) => {
+                // Where the object has changed, the watch says so.
+                if !matches!(&error, WriteError::Refused(refusal) if refusal.is_conflict()) {
+                    tracing::warn!(%error, "failed to write the status");
+                }
+                return false;
+            }
+        };
+        let mut state = self.cluster.lock();
+        let entry = state.node_groups.get_mut(name).filter(|entry| entry.uid == subject.uid);
+        let Some(entry) = entry else { return true };
+        let news: Vec<ConditionState> =
+            entry.recorded.news(&condition_states).into_iter().cloned().collect();
+        let version = written.metadata.resource_version.unwrap_or_default();
+        entry.is_left_alone = is_left_alone;
+        if !is_older(&version, &entry.version) {
+            entry.version = version.into();
+            entry.recorded = StatusSnapshot::of(&status);
+        }
+        drop(state);
+        if let Some(worst) = news.iter().rfind(|it| it.needs_attention()) {
+            tracing::warn!(reason = worst.reason.name(), "{}", worst.message);
+            let message = worst.message.clone();
+            self.events.emit(subject.event(true, worst.reason.name(), message));
+        }
+        true
+    }
+
+    async fn write_status(
+        &self,
+        name: &Identity,
+        version: &str,
+        status: &Value,
+        is_left_alone: bool,
+    ) -> Result<Written, WriteError> {
+        let kind = Kind::ScalableNodeGroup;
+        let collection = kind.collection(name.namespace());
+        let place = ObjectPath { collection: &collection, name: name.name() };
+        // Applied, it would be refused where the definition, not being ours, has no such conditions.
+        if is_left_alone && let Ok(patch) = serde_json::value::to_raw_value(status) {
+            return self.writer.patch_status(place, version, &patch).await;
+        }
+        let api_version = kind.api_version();
+        self.writer.apply_status(place, (&*api_version, kind.name()), version, status).await
+    }
+}
+
+/// The status: all of it, or the conditions alone where the rest is somebody else's.
+fn composed(
+    entry: &NodeGroupEntry,
+    outcome: &Outcome,
+    condition_states: &[ConditionState],
+    now: Timestamp,
+) -> Value {
+    let generation = entry.generation;
+    let conditions = conditions(&entry.recorded.conditions(), condition_states, generation, now);
+    if matches!(outcome.state, GroupState::LeftAlone(_)) {
+        return json!({ "conditions": conditions });
+    }
+    let nodes = entry.nodes.as_ref().map(|nodes| (nodes.replicas, &*nodes.selector));
+    // A status is plain data; it can always be written.
+    serde_json::to_value(write(nodes, conditions, generation)).unwrap_or_default()
+}
