@@ -12,7 +12,7 @@ use almanac_harness::{
     on_own_control_plane,
 };
 use anyhow::{Context as _, ensure};
-use harbour::{HARBOUR, autoscaler, create, cron, metrics_producer, prepare, workload};
+use harbour::{HARBOUR, autoscaler, create, cron, metrics_producer, node_group, prepare, workload};
 use http::{Method, StatusCode};
 use jiff::SignedDuration;
 use manifests::{NAMESPACE, arguments_of_the_deployment, await_value, get};
@@ -50,10 +50,7 @@ fn is_autoscaler(kind: &str) -> bool {
 
 fn target(name: &str, api_version: &str, kind: &str) -> Value {
     match kind {
-        "ScalableNodeGroup" => json!({
-            "apiVersion": api_version, "kind": kind, "metadata": {"name": name},
-            "spec": {"type": "AWSEKSNodeGroup", "id": "arn", "replicas": 1},
-        }),
+        "ScalableNodeGroup" => node_group(name, "AWSEKSNodeGroup"),
         _ if is_autoscaler(kind) => json!({
             "apiVersion": api_version, "kind": kind, "metadata": {"name": name},
             "spec": {
@@ -100,6 +97,8 @@ async fn await_everything(kubectl: &Kubectl) -> TestResult {
     await_value(kubectl, &tide, "/spec/replicas", &json!(7)).await?;
     let autoscaler = ["-n", HARBOUR, "horizontalautoscaler", "tide"];
     await_value(kubectl, &autoscaler, "/status/desiredReplicas", &json!(7)).await?;
+    let group = ["-n", HARBOUR, "scalablenodegroup", "spot"];
+    await_value(kubectl, &group, "/status/conditions/0/reason", &json!("Unsupported")).await?;
     for (name, ..) in TARGETS {
         let selector = format!("reason=ScaledByRule,regarding.name={name}");
         let events = ["-n", HARBOUR, "events.events.k8s.io", "--field-selector", &selector];
@@ -235,6 +234,9 @@ async fn what_is_not_granted_is_denied(kubectl: &Kubectl) -> TestResult {
         &["get", "secrets", "-A"][..],
         &["list", "secrets", "-n", NAMESPACE],
         &["list", "pods", "-A"],
+        &["create", "nodes"],
+        &["list", "nodes"],
+        &["patch", "scalablenodegroups.autoscaling.karpenter.sh", "-n", HARBOUR],
         &["delete", "deployments.apps", "-n", HARBOUR],
         &["patch", "deployments.apps", "-n", HARBOUR],
         &["update", "deployments.apps/web", "--subresource=scale", "-n", HARBOUR],

@@ -7,7 +7,7 @@ mod running;
 
 use almanac_harness::{ControlPlaneOptions, FaultProxy, Kubectl, TestResult, on_own_control_plane};
 use anyhow::ensure;
-use harbour::{HARBOUR, autoscaler, create, cron, metrics_producer, prepare, workload};
+use harbour::{HARBOUR, autoscaler, create, cron, metrics_producer, node_group, prepare, workload};
 use jiff::{SignedDuration, Timestamp};
 use manifests::{NAMESPACE, arguments_of_the_deployment, await_value, get};
 use running::{ROOT, await_metric, start};
@@ -37,7 +37,8 @@ fn policies_are_left_to_karmada_while_it_holds_its_lease() -> TestResult {
         let target = workload("web", "apps/v1", "Deployment");
         let policy = cron("web", "apps/v1", "Deployment", &json!({"targetReplicas": 4}));
         let tide = workload("tide", "apps/v1", "Deployment");
-        let others = [metrics_producer("hours"), tide, autoscaler("tide", "hours")];
+        let pool = node_group("pool", "AWSEKSNodeGroup");
+        let others = [metrics_producer("hours"), tide, autoscaler("tide", "hours"), pool];
         create(&kubectl, &[target, policy]).await?;
         create(&kubectl, &others).await?;
         karmada_holds_its_lease(&kubectl).await?;
@@ -57,6 +58,8 @@ fn policies_are_left_to_karmada_while_it_holds_its_lease() -> TestResult {
         let published = "/status/scheduledCapacity/currentValue";
         let producer = ["-n", HARBOUR, "metricsproducer", "hours"];
         await_value(&kubectl, &producer, published, &json!(7)).await?;
+        let pool = ["-n", HARBOUR, "scalablenodegroup", "pool"];
+        await_value(&kubectl, &pool, &reason, &json!("Unsupported")).await?;
         let web = ["-n", HARBOUR, "deployment", "web"];
         let replicas = get(&kubectl, &web).await?["spec"]["replicas"].clone();
         ensure!(replicas == json!(1), "it has {replicas} replicas");

@@ -13,7 +13,7 @@ use almanac_harness::{
     await_condition, on_own_control_plane, provide_prometheus,
 };
 use anyhow::{Context as _, ensure};
-use harbour::{HARBOUR, autoscaler, create, cron, metrics_producer, prepare, workload};
+use harbour::{HARBOUR, autoscaler, create, cron, metrics_producer, node_group, prepare, workload};
 use jiff::{SignedDuration, Timestamp};
 use running::{BOUNDARY, ROOT, await_metric, start};
 use serde_json::json;
@@ -26,7 +26,8 @@ const A_SCRAPE: f64 = 1.0;
 
 /// Two replicas with one lease and one clock; the first one leads.
 async fn two_replicas(test: &OwnTest) -> anyhow::Result<(Program, Program, Timestamp)> {
-    let arguments = ["controller", "--lease-namespace=default"].map(String::from);
+    let arguments = ["controller", "--lease-namespace=default", "--simulated-nodes"];
+    let arguments = arguments.map(String::from);
     let kubeconfig = test.plane.kubeconfig();
     let leader = start(&arguments, &kubeconfig, BEFORE)?;
     let boundary = Timestamp::now() + BEFORE;
@@ -61,6 +62,7 @@ fn a_scrape_after_a_boundary_never_has_the_old_value_and_each_number_is_there_on
                 metrics_producer("boundary"),
                 metrics_producer("passing"),
                 autoscaler("tide", "boundary"),
+                node_group("pool", "Simulated"),
                 workload("tide", "apps/v1", "Deployment"),
                 workload("web", "apps/v1", "Deployment"),
                 cron("web", "apps/v1", "Deployment", &setting),

@@ -20,6 +20,9 @@ pub(crate) const DEPLOYMENT: Kind = Kind { root: "/apis/apps/v1", plural: "deplo
 pub(crate) const STATEFUL: Kind = Kind { root: "/apis/apps/v1", plural: "statefulsets" };
 pub(crate) const PRODUCER: Kind =
     Kind { root: "/apis/autoscaling.karpenter.sh/v1alpha1", plural: "metricsproducers" };
+pub(crate) const NODE_GROUP: Kind =
+    Kind { root: "/apis/autoscaling.karpenter.sh/v1alpha1", plural: "scalablenodegroups" };
+pub(crate) const NODE: Kind = Kind { root: "/api/v1", plural: "nodes" };
 pub(crate) const LEASE: Kind = Kind { root: "/apis/coordination.k8s.io/v1", plural: "leases" };
 
 impl Kind {

@@ -44,6 +44,11 @@ pub(crate) fn workload(name: &str, api_version: &str, kind: &str) -> Value {
     objects::workload(api_version, kind, name, 1)
 }
 
+/// A group of one node.
+pub(crate) fn node_group(name: &str, kind: &str) -> Value {
+    objects::scalable_node_group(name, kind, name, 1)
+}
+
 /// An autoscaler of the Deployment of its name, by the number of a schedule.
 pub(crate) fn autoscaler(name: &str, schedule: &str) -> Value {
     let query =

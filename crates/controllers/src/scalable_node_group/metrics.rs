@@ -13,19 +13,19 @@ use crate::leadership::Leadership;
 /// How often a provider failed.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct NodeGroupMetrics {
-    failures: Counter,
+    failed: Counter,
 }
 
 impl NodeGroupMetrics {
     /// Registers the counter, and what is looked up at the scrape.
     pub(crate) fn register(&self, registry: &mut Registry, leading: &Leadership) {
         let help = "Attempts to make, remove or count the nodes of a group that failed";
-        registry.register("almanac_node_group_failures", help, self.failures.clone());
+        registry.register("almanac_node_group_failed", help, self.failed.clone());
         registry.register_collector(Box::new(NodeGroupGauges { leading: leading.clone() }));
     }
 
     pub(super) fn count_failure(&self) {
-        self.failures.inc();
+        self.failed.inc();
     }
 }
 
@@ -38,8 +38,12 @@ struct NodeGroupGauges {
 type Gauge = (&'static str, &'static str, fn(&NodeGroupEntry) -> Option<u32>);
 
 const GAUGES: [Gauge; 2] = [
-    ("almanac_node_group_spec_replicas", "Nodes that a group is to have", NodeGroupEntry::wanted),
-    ("almanac_node_group_status_replicas", "Nodes that a group has", NodeGroupEntry::has),
+    (
+        "almanac_node_group_desired_replicas",
+        "Nodes that a group is to have",
+        NodeGroupEntry::wanted,
+    ),
+    ("almanac_node_group_current_replicas", "Nodes that a group has", NodeGroupEntry::has),
 ];
 
 impl Collector for NodeGroupGauges {
