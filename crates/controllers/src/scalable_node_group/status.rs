@@ -202,7 +202,7 @@ impl NodeGroups {
     async fn say(&self, name: &Identity, subject: &Subject, outcome: &Outcome) -> bool {
         let Some(condition_states) = outcome.state.condition_states() else { return true };
         let is_left_alone = matches!(outcome.state, GroupState::LeftAlone(_));
-        let (version, status) = {
+        let (version, status, news) = {
             let mut state = self.cluster.lock();
             let entry = state.node_groups.get_mut(name).filter(|entry| entry.uid == subject.uid);
             let Some(entry) = entry else { return true };
@@ -218,7 +218,10 @@ impl NodeGroups {
             if is_said || entry.recorded.is(&status) {
                 return true;
             }
-            (entry.version.clone(), status)
+            // Before it is written: the watch may tell of it before the response comes.
+            let news = entry.recorded.news(&condition_states);
+            let news = news.into_iter().rfind(|it| it.needs_attention()).cloned();
+            (entry.version.clone(), status, news)
         };
         let written = self.write_status(name, &version, &status, is_left_alone).await;
         let written = match written {
@@ -232,22 +235,18 @@ impl NodeGroups {
                 return false;
             }
         };
+        if let Some(worst) = news {
+            tracing::warn!(reason = worst.reason.name(), "{}", worst.message);
+            self.events.emit(subject.event(true, worst.reason.name(), worst.message));
+        }
         let mut state = self.cluster.lock();
         let entry = state.node_groups.get_mut(name).filter(|entry| entry.uid == subject.uid);
         let Some(entry) = entry else { return true };
-        let news: Vec<ConditionState> =
-            entry.recorded.news(&condition_states).into_iter().cloned().collect();
         let version = written.metadata.resource_version.unwrap_or_default();
         entry.is_left_alone = is_left_alone;
         if !is_older(&version, &entry.version) {
             entry.version = version.into();
             entry.recorded = StatusSnapshot::of(&status);
-        }
-        drop(state);
-        if let Some(worst) = news.iter().rfind(|it| it.needs_attention()) {
-            tracing::warn!(reason = worst.reason.name(), "{}", worst.message);
-            let message = worst.message.clone();
-            self.events.emit(subject.event(true, worst.reason.name(), message));
         }
         true
     }
