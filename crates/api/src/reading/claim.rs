@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 use aho_corasick::AhoCorasick;
 
 use super::foreign;
+use super::mistakes::is_command;
 use crate::exempt::MARK;
 use crate::kinds::{Kind, Role, group_and_version, is_group_of_ours};
 use crate::objects::AGENT_CONFIGS;
@@ -65,8 +66,8 @@ impl Names {
     }
 }
 
-/// The document around a byte: what stands between lines that begin with `---`. Comments and directives
-/// alone are no document; they stand above the next one.
+/// The document around a byte: what stands between lines that begin with `---`. Comments,
+/// directives and a shell's command alone are no document; they stand above the next one.
 pub(super) fn document_around(text: &str, byte: usize) -> Range<usize> {
     let byte = text.floor_char_boundary(byte);
     // The byte may stand within the line that separates.
@@ -74,7 +75,9 @@ pub(super) fn document_around(text: &str, byte: usize) -> Range<usize> {
     let start = text[..line].rfind("\n---").map_or(0, |at| at + 1);
     let next = |from: usize| text[from..].find("\n---").map_or(text.len(), |at| from + at + 1);
     let mut end = next(line);
-    let is_nothing = |line: &str| line.is_empty() || line.starts_with(['#', '%']) || line == "---";
+    let is_nothing = |line: &str| {
+        line.is_empty() || line.starts_with(['#', '%']) || line == "---" || is_command(line)
+    };
     while end < text.len() && text[start..end].lines().all(is_nothing) {
         end = next(end);
     }

@@ -93,9 +93,45 @@ fn in_plain_words(problem: &str) -> (String, &'static str) {
             "only a comment may stand behind '|' or '>'",
             "put the text on the next line and indent it, or put it in quotes",
         ),
-        other => return (other.to_owned(), ""),
+        "found an indentation indicator equal to 0" => {
+            ("a text can't be indented by 0", "leave out the number behind '|' or '>'")
+        }
+        "found unexpected ':'" => ("a ':' is not allowed here", "put the value in quotes"),
+        problem => in_plain_words_of_signs(problem),
     };
     (message.to_owned(), fix)
+}
+
+/// The same for what hardly anybody means: tags and directives.
+fn in_plain_words_of_signs(problem: &str) -> (&str, &'static str) {
+    let is_about = |parts: &[&str]| parts.iter().any(|part| problem.contains(part));
+    if is_about(&[
+        "tag handle",
+        "tag URI",
+        "URI escaped",
+        "UTF-8 octet",
+        "expected '!'",
+        "expected '>'",
+        "whitespace or line break",
+    ]) {
+        ("'!' begins a tag, and this is none", "put text that begins with '!' in quotes")
+    } else if is_about(&[
+        "directive",
+        "version number",
+        "'.' character",
+        "non-alphabetical",
+        "expected whitespace",
+        "incompatible YAML",
+    ]) {
+        (
+            "'%' begins a directive, which kubectl does not support",
+            "remove the line, or put text that begins with '%' in quotes",
+        )
+    } else if is_about(&["tab character"]) {
+        ("a tab can't be used to indent YAML", "replace it with spaces")
+    } else {
+        (problem, "")
+    }
 }
 
 /// Characters YAML doesn't allow anywhere: control characters, mostly.
@@ -189,7 +225,7 @@ pub(super) fn begins_with_command(text: &str) -> bool {
 }
 
 /// Whether a line is a command as it was typed into a shell, with or without the shell's prompt.
-fn is_command(line: &str) -> bool {
+pub(super) fn is_command(line: &str) -> bool {
     const PROMPTS: [char; 7] = ['$', '%', '#', '>', '❯', '»', '➜'];
     const PROGRAMS: [&str; 6] = ["kubectl", "kustomize", "helm", "oc", "cat", "karmadactl"];
     if line.starts_with("$ ") {

@@ -124,6 +124,7 @@ fn a_prompt_a_directive_and_a_comment_are_reported_with_their_positions() {
     let told = repository.ask("validate", &["a.yaml"]);
     assert_eq!(findings(&told), ["syntax a.yaml:1:1"]);
     assert_eq!(told["findings"][0]["message"], command);
+    assert_eq!(repository.ask("validate", &["."]), told, "a directory is told the same");
     let json = "// the shop\n{\"apiVersion\": \"autoscaling.karmada.io/v1alpha1\", \"kind\": \"CronFederatedHPA\",\n\
                 \"metadata\": {\"name\": \"hours\"}, \"spec\": {\"scaleTargetRef\": {\"apiVersion\": \"apps/v1\",\n\
                 \"kind\": \"Deployment\", \"name\": \"shop\"}, \"rules\": [{\"name\": \"open\",\n\
