@@ -35,7 +35,7 @@ fn instead_of(error: &CronError, zone_of_rule: Option<&str>) -> Option<String> {
     if let Some(instead) = error.instead() {
         return Some(format!("write {instead:?}"));
     }
-    let CronErrorKind::ZonePrefix { zone, expression } = error.kind() else {
+    let CronErrorKind::ZoneInside { zone, expression } = error.kind() else {
         return error.advice();
     };
     let expression = expression.as_ref().map(|it| format!("write {it:?}"));

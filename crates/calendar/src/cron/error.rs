@@ -140,8 +140,11 @@ pub enum CronErrorKind {
         /// What stands before it.
         expression: String,
     },
-    /// `H` of Jenkins, which stands for any value.
-    AnyValue,
+    /// `H` of Jenkins, which stands for any value; with a step, one item that fires as often.
+    AnyValue {
+        /// What to write, where it has a step.
+        stepped: Option<String>,
+    },
     /// `@every` without a length of time.
     Every,
     /// `@reboot`, which names no time.
@@ -155,11 +158,11 @@ pub enum CronErrorKind {
         /// What stands between them.
         expression: String,
     },
-    /// A zone inside the expression.
-    ZonePrefix {
+    /// A zone before or after the expression.
+    ZoneInside {
         /// The zone, or why it is none.
         zone: Result<Zone, Box<ZoneError>>,
-        /// The expression after it, if usable, or its correction.
+        /// The expression without it, if usable, or its correction.
         expression: Option<String>,
     },
     /// Nothing between two commas, or a comma at an end.
@@ -240,7 +243,7 @@ impl fmt::Display for CronError {
                  @midnight and @hourly",
                 Quoted(given)
             ),
-            CronErrorKind::ZonePrefix { zone, expression } => {
+            CronErrorKind::ZoneInside { zone, expression } => {
                 f.write_str("a zone is not part of a cron expression")?;
                 match (zone, expression) {
                     (Err(error), _) => write!(f, ", and {error}"),
@@ -300,10 +303,11 @@ impl CronErrorKind {
             CronErrorKind::NthWeekday => {
                 "`#` for the nth weekday of a month can't be said in five fields".into()
             }
-            CronErrorKind::AnyValue => format!(
-                "`H` is Jenkins' word for any value; write {} of your choice",
-                field.value()
-            ),
+            CronErrorKind::AnyValue { stepped } => {
+                let choice = || format!("{} of your choice", field.value());
+                let instead = stepped.clone().unwrap_or_else(choice);
+                format!("`H` is Jenkins' word for any value; write {instead}")
+            }
             CronErrorKind::StarWithMore(given) => format!(
                 "{} mixes a star with something else; a star is used alone or with a step, such \
                  as */5",

@@ -78,6 +78,13 @@ impl<'a> FieldText<'a> {
                 (self.part(0, base), Some(step.step()?))
             }
         };
+        if let Some(step) = step
+            && let Some(any) = base.any()
+        {
+            return Err(
+                self.error(CronErrorKind::AnyValue { stepped: Some(format!("{any}/{step}")) })
+            );
+        }
         let (from, to) = if matches!(base.text, "*" | "?") {
             set.rhythm = true;
             set.free |= step.is_none_or(|step| step == 1);
@@ -102,6 +109,16 @@ impl<'a> FieldText<'a> {
             set.bits |= 1 << value;
         }
         Ok(())
+    }
+
+    /// The values that Jenkins chooses one of for `H` or `H(0-29)`.
+    fn any(self) -> Option<&'a str> {
+        let range = self.text.strip_prefix(['H', 'h'])?;
+        if range.is_empty() {
+            return Some("*");
+        }
+        let range = range.strip_prefix('(')?.strip_suffix(')')?;
+        FieldText { text: range, ..self }.parse().ok().map(|_| range)
     }
 
     fn step(self) -> Result<usize, CronError> {
@@ -147,7 +164,7 @@ impl<'a> FieldText<'a> {
             return CronErrorKind::NearestWeekday;
         }
         if upper == "H" || upper.starts_with("H(") {
-            return CronErrorKind::AnyValue;
+            return CronErrorKind::AnyValue { stepped: None };
         }
         let names: &[&'static str] = match self.field {
             CronField::Month => &MONTHS,

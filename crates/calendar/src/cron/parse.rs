@@ -48,6 +48,7 @@ fn instead(error: &CronError, text: &str) -> Option<String> {
         | CronErrorKind::Quotes { expression } => Some(expression.clone()),
         CronErrorKind::MacroLetterCase(name) => Some((*name).to_owned()),
         CronErrorKind::LongName { short, .. } => with(short),
+        CronErrorKind::AnyValue { stepped } => with(stepped.as_ref()?),
         CronErrorKind::Backwards { from, to, step, named } => {
             with(&over_the_end(*from, *to, *step, error.field?, *named))
         }
@@ -82,7 +83,7 @@ fn read(text: &str) -> Result<Cron, CronError> {
             Zone::named(prefix.split_once('=').map_or("", |(_, zone)| zone)).map_err(Box::new);
         let rest = trimmed[prefix.len()..].trim();
         let expression = if has_zone(rest) { None } else { expression_of(rest).ok() };
-        let kind = CronErrorKind::ZonePrefix { zone, expression };
+        let kind = CronErrorKind::ZoneInside { zone, expression };
         return Err(CronError::new(kind, None, at..at + prefix.len()));
     }
     if trimmed.ends_with(')')
@@ -153,6 +154,12 @@ pub(super) fn expression_of(text: &str) -> Result<String, CronError> {
 }
 
 fn not_five_fields(text: &str) -> CronErrorKind {
+    if let Some((five, zone)) = text.rsplit_once(char::is_whitespace)
+        && let Ok(zone) = Zone::named(zone)
+        && let Ok(expression) = expression_of(five)
+    {
+        return CronErrorKind::ZoneInside { zone: Ok(zone), expression: Some(expression) };
+    }
     if let Some(dialect) = dialect::recognise(text) {
         return CronErrorKind::OtherDialect(dialect);
     }

@@ -255,6 +255,17 @@ const CASES: &[Case] = &[
     ("0 22-2/2 * * *", "the range 22-2 runs backwards; write 22,0,2", Some("0 22,0,2 * * *")),
     ("0 9 * * 7-2", "the range 7-2 runs backwards; write 0-2", Some("0 9 * * 0-2")),
     ("H 8 * * *", "`H` is Jenkins' word for any value; write a minute of your choice", None),
+    ("H/15 * * * *", "`H` is Jenkins' word for any value; write */15", Some("*/15 * * * *")),
+    (
+        "H(0-29)/10 8 * * *",
+        "`H` is Jenkins' word for any value; write 0-29/10",
+        Some("0-29/10 8 * * *"),
+    ),
+    (
+        "0 8 * * 1-5 Europe/Berlin",
+        "a zone is not part of a cron expression; write 0 8 * * 1-5, and Europe/Berlin as its time zone",
+        None,
+    ),
     ("0 22-2 * * *", "the range 22-2 runs backwards; write 22-23,0-2", Some("0 22-23,0-2 * * *")),
     (
         "0 9 * * monday",

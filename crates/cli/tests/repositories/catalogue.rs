@@ -114,6 +114,8 @@ const SCHEDULES: &[(&str, &str)] = &[
     ("0 9 * * Sunn", "did you mean sun?"),
     ("3x 9 * * *", "write 0 to 59"),
     ("H 8 * * *", "write a minute of your choice"),
+    ("H/15 8 * * *", "write \"*/15 8 * * *\""),
+    ("0 8 * * 1-5 UTC", "write \"0 8 * * 1-5\", and timeZone: UTC"),
     ("*/0 * * * *", "write a step of at least 1"),
     ("*/x * * * *", "write a number, such as */5"),
     ("0 8 * *", "write five fields: minute, hour, day of month, month and weekday"),

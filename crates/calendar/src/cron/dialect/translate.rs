@@ -51,11 +51,11 @@ impl<'a> Fields<'a> {
                 Err(lost) => return lost.map(Err),
             }
         }
-        if self.dialect == Dialect::Spring && self.weekday.contains('/') {
-            return Some(Err(Loss::WeekdaySteps));
-        }
         let weekday = ForeignField { field: CronField::Weekday, text: self.weekday };
         match if self.counts_from_one() { weekday.as_names() } else { weekday.as_here() } {
+            Ok(_) if self.dialect == Dialect::Spring && self.weekday.contains('/') => {
+                return Some(Err(Loss::WeekdaySteps));
+            }
             Ok(text) => fields.push(text),
             Err(lost) => return lost.map(Err),
         }
