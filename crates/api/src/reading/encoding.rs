@@ -24,7 +24,8 @@ pub(super) fn decode(bytes: Vec<u8>) -> (String, Option<TextFinding>) {
             let bytes = error.as_bytes();
             if bytes.contains(&0) {
                 let finding =
-                    TextFinding::new(Code::UnreadableFile, Span::default(), "the file is not text");
+                    TextFinding::new(Code::UnreadableFile, Span::default(), "the file is not text")
+                        .with_fix("name a YAML or JSON file, or leave this one out with --exclude");
                 return (String::new(), Some(finding));
             }
             // Decoding what is UTF-8 already leaves it as it is, so that the rest keeps its place.

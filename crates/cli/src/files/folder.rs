@@ -38,9 +38,14 @@ impl Excluded {
                 return Err(ArgumentError::whole("--exclude", pattern, "the pattern is empty"));
             }
             let negated = format!("!{pattern}");
-            builder
-                .add(&negated)
-                .map_err(|error| ArgumentError::whole("--exclude", pattern, error))?;
+            builder.add(&negated).map_err(|error| {
+                // Without the sign before the pattern, which is ours.
+                let why = match error {
+                    ignore::Error::Glob { err, .. } => format!("not a valid pattern: {err}"),
+                    other => other.to_string(),
+                };
+                ArgumentError::whole("--exclude", pattern, why)
+            })?;
         }
         let built = builder.build();
         built

@@ -181,7 +181,10 @@ fn texts() -> Vec<Case> {
     let utf_16: Vec<u8> = object.encode_utf16().flat_map(u16::to_le_bytes).collect();
     let many = format!("a: &a [{}]\nb: [{}]\n", "1,".repeat(1_000), "*a,".repeat(1_000));
     let mut cases = vec![
-        case(Code::UnreadableFile, b"\x7fELF\x00\xff".to_vec()),
+        Case {
+            fix: Some("name a YAML or JSON file, or leave this one out with --exclude"),
+            ..case(Code::UnreadableFile, b"\x7fELF\x00\xff".to_vec())
+        },
         case(Code::Encoding, utf_16),
         case(Code::Encoding, [object.as_bytes(), b"# caf\xe9\n"].concat()),
         case(Code::LineEnds, object.replace('\n', "\r")),

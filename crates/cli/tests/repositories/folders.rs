@@ -140,7 +140,9 @@ fn hidden_ignored_and_excluded_files_are_skipped() {
     // What is named is read, whatever is ignored.
     let told = repository.ask("validate", &["build", ".a.yaml"]);
     assert_eq!(findings(&told), ["schedule .a.yaml:8:28", "schedule build/a.yaml:8:28"]);
-    repository.run(&["validate", "--exclude", "[a"]).assert_says(2, &["--exclude"]);
+    repository
+        .run(&["validate", "--exclude", "[a"])
+        .assert_says(2, &["--exclude: not a valid pattern: unclosed"]);
 }
 
 #[test]
