@@ -7,17 +7,13 @@ use crate::finding::{Code, Finding, Path};
 /// What is wrong with a text that is no `PromQL`, and what was probably meant.
 pub(super) fn finding(text: &str, why: &str, path: &Path<'_>) -> Finding {
     let joined = several_vectors(text).filter(|(_, joined)| parse(joined).is_ok());
-    match joined {
-        Some((aggregation, joined)) => {
-            let why = format!("{aggregation} takes one vector in PromQL; join several with 'or'");
-            Finding::invalid(Code::Query, path, text, &why).with_fix(format!("write {joined}"))
-        }
-        None => {
-            let unexpected = unexpected(text).filter(|_| why == UNSPECIFIC);
-            let why = unexpected.as_deref().unwrap_or(why);
-            Finding::invalid(Code::Query, path, text, &format!("not valid PromQL: {why}"))
-        }
+    if let Some((aggregation, joined)) = joined {
+        let why = format!("{aggregation} takes one vector in PromQL; join several with 'or'");
+        return Finding::invalid(Code::Query, path, text, &why).with_fix(format!("write {joined}"));
     }
+    let unexpected = unexpected(text).filter(|_| why == UNSPECIFIC);
+    let why = unexpected.as_deref().unwrap_or(why);
+    Finding::invalid(Code::Query, path, text, &format!("not valid PromQL: {why}"))
 }
 
 /// What the parser says where its grammar does not go on; not where that is.
