@@ -144,6 +144,15 @@ fn without_the_flag_no_node_is_made_and_the_group_says_what_to_do() -> TestResul
         await_replicas(cluster, "pool", 3).await?;
         assert_eq!(await_refusal(cluster, "real", "Unsupported").await?, message);
         await_nodes(cluster, &["spot-0", "spot-1", "spot-2"]).await?;
+        controller.stop().await?;
+        // Without it again, the nodes stay, and nobody says how many there are.
+        let controller = start(cluster, &[]).await?;
+        await_refusal(cluster, "pool", "Unsupported").await?;
+        assert_eq!(
+            cluster.get(NODE_GROUP, NAMESPACE, "pool").await?["status"]["replicas"],
+            Value::Null
+        );
+        await_nodes(cluster, &["spot-0", "spot-1", "spot-2"]).await?;
         controller.stop().await
     })
 }
