@@ -104,6 +104,17 @@ impl<Name: QueueName> WorkQueue<Name> {
         self.changed.notify_one();
     }
 
+    /// Gives a policy a turn at an instant, unless it has one before. One that has its turn now says by itself when
+    /// it wants the next one.
+    pub(crate) fn bring_forward(&self, policy: &Name, at: Timestamp) {
+        let mut state = self.lock();
+        if state.under_way.contains_key(policy) || state.is_waiting.contains(policy) {
+            return;
+        }
+        state.agenda.bring_forward(policy, at);
+        self.changed.notify_one();
+    }
+
     /// Removes a policy that is gone.
     pub(crate) fn forget(&self, policy: &Name) {
         let mut state = self.lock();

@@ -172,5 +172,12 @@ impl Targets {
         }
         state.targets.forget_changes(target);
         state.targets.insert(target.clone(), TargetEntry { version: version.into(), listing });
+        // The watch delivers nothing new, so whoever else has the target is told here, as in a forecast.
+        let now = self.turns.now();
+        for policy in state.targets.policies_targeting(target) {
+            if let Some(at) = state.world.follows_target(policy, now) {
+                self.turns.bring_forward(policy, at);
+            }
+        }
     }
 }

@@ -238,3 +238,26 @@ async fn a_policy_deleted_while_held_up_by_another_gets_no_turn() {
     let took = run_writing(&queue, 60, writes, |_| None).await;
     assert_eq!(took, [(0, policy("a")), (1, policy("c"))]);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_is_brought_forward_but_never_put_off_nor_added_to_one_that_is_under_way() {
+    let queue = queue();
+    let [early, late, new] = ["early", "late", "new"].map(policy);
+    {
+        let mut state = queue.lock();
+        state.agenda.set(&early, Some(at(2)));
+        state.agenda.set(&late, Some(at(50)));
+    }
+    for policy in [&early, &late, &new] {
+        queue.bring_forward(policy, at(5));
+    }
+    let during = {
+        let (queue, early) = (Arc::clone(&queue), early.clone());
+        async move {
+            tokio::time::sleep(Duration::from_millis(2_500)).await;
+            queue.bring_forward(&early, at(3));
+        }
+    };
+    let (turns, ()) = tokio::join!(run(&queue, 20, |_| None), during);
+    assert_eq!(turns, [(2, early), (5, late), (5, new)]);
+}
