@@ -1,44 +1,20 @@
 //! The README's way into production, word for word: what its commands put into a cluster runs there,
 //! and with the same arguments and permissions the binary does its work.
 
+mod documented;
 mod manifests;
 mod running;
-
-use std::fs;
-use std::path::Path;
-use std::process::{Output, Stdio};
 
 use almanac_harness::{
     ControlPlaneOptions, Kubectl, NodeSpec, Observation, OwnTest, PATIENCE, Program, TestResult,
     await_condition, on_own_control_plane,
 };
 use anyhow::{Context as _, ensure};
+use documented::run_section;
 use jiff::SignedDuration;
 use manifests::{NAMESPACE, arguments_of_the_deployment, await_value, get};
 use running::{BOUNDARY, ROOT, await_metric, start};
 use serde_json::{Value, json};
-use tokio::process::Command;
-
-/// The ```` ```sh ```` blocks of a section of a document.
-fn shell_blocks(document: &str, heading: &str) -> Vec<String> {
-    let section = document.split("\n## ").find(|section| section.lines().next() == Some(heading));
-    let blocks = section.unwrap_or_default().split("```sh\n").skip(1);
-    blocks.filter_map(|block| Some(block.split_once("```")?.0.to_owned())).collect()
-}
-
-/// Runs a script as a reader would, in the repository, with the cluster's kubectl.
-async fn shell(test: &OwnTest, kubectl: &Kubectl, script: &str) -> anyhow::Result<Output> {
-    let kubectl = kubectl.program().parent().context("kubectl is in a folder")?;
-    let path = std::env::join_paths(
-        std::iter::once(kubectl.to_owned())
-            .chain(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default())),
-    )?;
-    let mut command = Command::new("bash");
-    command.args(["-euo", "pipefail", "-c", script]).current_dir(ROOT).env("PATH", path);
-    // kubectl keeps what it has discovered at home.
-    command.env("KUBECONFIG", test.plane.kubeconfig()).env("HOME", test.plane.folder());
-    Ok(command.stdin(Stdio::null()).output().await?)
-}
 
 #[test]
 fn the_commands_of_the_readme_install_the_controllers() -> TestResult {
@@ -46,16 +22,7 @@ fn the_commands_of_the_readme_install_the_controllers() -> TestResult {
         let _nodes = test.nodes(&[NodeSpec::named("node").count(2)]).await?;
         let kubectl = test.kubectl().await?;
         await_nodes_for_pods(&kubectl).await?;
-        let readme = fs::read_to_string(Path::new(ROOT).join("README.md"))?;
-        let blocks = shell_blocks(&readme, "In production");
-        ensure!(!blocks.is_empty(), "the README has no commands for production");
-        for block in &blocks {
-            let output = shell(test, &kubectl, block).await?;
-            let said = String::from_utf8_lossy(&output.stderr);
-            ensure!(output.status.success(), "{block}failed: {said}");
-            // What admission would refuse if it enforced more, it warns of.
-            ensure!(!said.contains("Warning"), "{block}warned: {said}");
-        }
+        run_section(test, &kubectl, ("README.md", "In production")).await?;
         two_pods_run_on_two_nodes(&kubectl).await?;
         the_standard_is_enforced(&kubectl).await?;
         the_service_finds_both(&kubectl).await?;

@@ -36,7 +36,7 @@ pub use fault_proxy::{Answer, Fault, FaultProxy, Injected, RecordedRequest};
 pub use memory_limit::MemoryLimit;
 pub use needs::{Needs, Verdict};
 pub use program::Program;
-pub use prometheus::Prometheus;
+pub use prometheus::{Prometheus, PrometheusPlace};
 pub use prometheus_program::provide_prometheus;
 pub use service_account::ServiceAccountAccess;
 pub use test_run::{OwnTest, SharedTest, TestResult, on_own_control_plane, on_shared_cluster};

@@ -1,63 +1,76 @@
 //! A Prometheus for one test: on loopback, with a generated configuration, ended with the test.
 //! `prometheus_program` finds the binary.
 
-use std::net::{Ipv4Addr, TcpListener};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use kube::Client;
 use serde_json::{Value, json};
 
+use crate::program_port::ProgramPort;
 use crate::prometheus_program::provide_prometheus;
 use almanac_local::Process;
 use almanac_local::log_tail;
 use almanac_local::run_folder::{self, RunFolder};
 use almanac_local::{Observation, PATIENCE, await_condition};
 
-/// The port is free when it is chosen and may be taken before Prometheus has it.
-const ATTEMPTS: usize = 3;
-
 /// A running Prometheus. When it is dropped, it ends, and its directory is deleted.
 pub struct Prometheus {
     process: Process,
     folder: RunFolder,
     client: Client,
-    port: u16,
+    place: PrometheusPlace,
+}
+
+/// Where a Prometheus will listen, so that whoever is to query it can be started before it is.
+#[derive(Debug)]
+pub struct PrometheusPlace {
+    port: ProgramPort,
+}
+
+impl PrometheusPlace {
+    /// One of its own, also while no Prometheus is there.
+    pub fn reserve() -> Result<Self> {
+        Ok(Self { port: ProgramPort::take()? })
+    }
+
+    /// The address for queries.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address())
+    }
+
+    /// Starts [`Prometheus::start_honoring_labels`] here.
+    pub async fn start_honoring_labels(self, targets: &[String]) -> Result<Prometheus> {
+        Prometheus::start_with(self, targets, true).await
+    }
+
+    fn address(&self) -> String {
+        format!("127.0.0.1:{}", self.port.number())
+    }
 }
 
 impl Prometheus {
     /// Starts one that scrapes each target (`127.0.0.1:PORT`, path `/metrics`) every second, and
     /// itself under the job `prometheus`. The targets are under the job `test`.
     pub async fn start(targets: &[String]) -> Result<Self> {
-        Self::start_with(targets, false).await
+        Self::start_with(PrometheusPlace::reserve()?, targets, false).await
     }
 
     /// The same with `honor_labels`: where a target's own labels `job` and `instance` meet those of
     /// the scrape, the target's stay, instead of becoming `exported_job` and `exported_instance`.
     pub async fn start_honoring_labels(targets: &[String]) -> Result<Self> {
-        Self::start_with(targets, true).await
+        PrometheusPlace::reserve()?.start_honoring_labels(targets).await
     }
 
-    async fn start_with(targets: &[String], honor_labels: bool) -> Result<Self> {
-        let program = tokio::task::spawn_blocking(provide_prometheus).await??;
-        let mut last = None;
-        for _ in 0..ATTEMPTS {
-            match Self::attempt(&program, targets, honor_labels).await {
-                Ok(prometheus) => return Ok(prometheus),
-                Err(error) => last = Some(error),
-            }
-        }
-        Err(last.context("no attempt was made")?).context("failed to start Prometheus")
-    }
-
-    async fn attempt(
-        program: &std::path::Path,
+    async fn start_with(
+        place: PrometheusPlace,
         targets: &[String],
         honor_labels: bool,
     ) -> Result<Self> {
+        let program = tokio::task::spawn_blocking(provide_prometheus).await??;
         let folder = RunFolder::create()?;
-        let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port();
-        let own = format!("127.0.0.1:{port}");
+        let own = place.address();
         let config = json!({
             "global": {"scrape_interval": "1s", "scrape_timeout": "1s"},
             "scrape_configs": [
@@ -80,10 +93,10 @@ impl Prometheus {
             // Nothing may reach back further than the test, or be kept longer.
             "--storage.tsdb.retention.time=1d".into(),
         ];
-        let process = Process::start("prometheus", program, flags, folder.path())?;
+        let process = Process::start("prometheus", &program, flags, folder.path())?;
         // A client for plain HTTP: it is used for its connections, not for Kubernetes.
-        let client = Client::try_from(kube::Config::new(format!("http://{own}").parse()?))?;
-        let prometheus = Self { process, folder, client, port };
+        let client = Client::try_from(kube::Config::new(place.url().parse()?))?;
+        let prometheus = Self { process, folder, client, place };
         prometheus.await_ready().await?;
         Ok(prometheus)
     }
@@ -91,7 +104,18 @@ impl Prometheus {
     /// Its address, for queries.
     #[must_use]
     pub fn url(&self) -> String {
-        format!("http://127.0.0.1:{}", self.port)
+        self.place.url()
+    }
+
+    /// Kills it (SIGKILL) and waits until it is gone. What it has scraped stays.
+    pub fn kill(&self) -> Result<()> {
+        self.process.kill()
+    }
+
+    /// Starts it again after [`Self::kill`], at the same address, and waits until it is ready.
+    pub async fn start_again(&self) -> Result<()> {
+        self.process.start_again()?;
+        self.await_ready().await
     }
 
     /// The value of an instant query that yields one sample; `None` if it yields none.

@@ -6,46 +6,10 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::controller::{
-    CRON, Cluster, Controller, DEPLOYMENT, PRODUCER, cron, deployment, on_cluster, target,
+    CRON, Cluster, Controller, DEPLOYMENT, PRODUCER, SCHEDULE_OF_THE_DESIGN, cron, deployment,
+    on_cluster, target,
 };
 use crate::histories::condition;
-
-/// The example of the design; its comments are such as YAML has.
-const SCHEDULING: &str = r"
-apiVersion: autoscaling.karpenter.sh/v1alpha1
-kind: MetricsProducer
-metadata:
-  name: scheduling
-spec:
-  schedule:
-    timezone: America/Los_Angeles
-    defaultReplicas: 2
-    behaviors:
-      # Scale way down on Friday evening for the weekend
-      - replicas: 1
-        start:
-          weekdays: Fri
-          hours: 17
-        end:
-          weekdays: Mon
-          hours: 9
-      # Scale up on Weekdays for usual traffic
-      - replicas: 3
-        start:
-          weekdays: Mon,Tue,Wed,Thu,Fri
-          hours: 9
-        end:
-          weekdays: Mon,Tue,Wed,Thu,Fri
-          hours: 17
-      # Scale down on weekday evenings but not as much as on weekends
-      - replicas: 2
-        start:
-          weekdays: Mon,Tue,Wed,Thu,Fri
-          hours: 17
-        end:
-          weekdays: Mon,Tue,Wed,Thu,Fri
-          hours: 9
-";
 
 /// Monday, nine o'clock in Los Angeles.
 const BOUNDARY: &str = "2026-11-30T17:00:00Z";
@@ -104,7 +68,7 @@ async fn assert_scrapes_turn_at_the_boundary(controller: &Controller) -> TestRes
 fn a_schedule_has_its_new_number_at_the_first_scrape_after_the_boundary() -> TestResult {
     on_cluster(async |_, cluster| {
         cluster.namespace("shop").await?;
-        cluster.create_text("shop", SCHEDULING).await?;
+        cluster.create_text("shop", SCHEDULE_OF_THE_DESIGN).await?;
         cluster.create(DEPLOYMENT, "shop", &deployment("web", 2)).await?;
         let rules = json!([{"name": "up", "schedule": "0 17 * * *", "targetReplicas": 9}]);
         let scaling = cron("web", &target("apps/v1", "Deployment", "web"), &rules);

@@ -1,4 +1,4 @@
-//! Nothing is due and nothing changes: nothing is written.
+//! Nothing is due and nothing changes: nothing is written, and nothing is read but by the watches.
 //!
 //! The one test that has to watch the time pass. It takes a minute; `ALMANAC_QUIET_MINUTES` makes it
 //! another number of them.

@@ -23,8 +23,8 @@ pub(crate) use almanac_fixtures::objects::{
     horizontal_pod_autoscaler as horizontal, stateful_set as stateful, target,
 };
 pub(crate) use objects::{
-    CRON, CRON_VERSION, DEPLOYMENT, FEDERATED, HORIZONTAL, Kind, LEASE, NODE, NODE_GROUP, PRODUCER,
-    STATEFUL,
+    AUTOSCALER, CRON, CRON_VERSION, DEPLOYMENT, FEDERATED, HORIZONTAL, Kind, LEASE, NODE,
+    NODE_GROUP, PRODUCER, SCHEDULE_OF_THE_DESIGN, STATEFUL,
 };
 
 /// Where the definitions of the kinds are.

@@ -1,4 +1,4 @@
-//! The kinds of objects that the tests of the controller make, and where they are.
+//! The kinds of objects that the tests of the controller make, and where they are; and what is published.
 
 /// A kind of objects, as its paths have it.
 #[derive(Clone, Copy, Debug)]
@@ -20,6 +20,8 @@ pub(crate) const DEPLOYMENT: Kind = Kind { root: "/apis/apps/v1", plural: "deplo
 pub(crate) const STATEFUL: Kind = Kind { root: "/apis/apps/v1", plural: "statefulsets" };
 pub(crate) const PRODUCER: Kind =
     Kind { root: "/apis/autoscaling.karpenter.sh/v1alpha1", plural: "metricsproducers" };
+pub(crate) const AUTOSCALER: Kind =
+    Kind { root: "/apis/autoscaling.karpenter.sh/v1alpha1", plural: "horizontalautoscalers" };
 pub(crate) const NODE_GROUP: Kind =
     Kind { root: "/apis/autoscaling.karpenter.sh/v1alpha1", plural: "scalablenodegroups" };
 pub(crate) const NODE: Kind = Kind { root: "/api/v1", plural: "nodes" };
@@ -41,3 +43,40 @@ impl Kind {
         format!("{}/{name}", self.collection(namespace))
     }
 }
+
+/// The example of the design of scheduled capacity, with its comments.
+pub(crate) const SCHEDULE_OF_THE_DESIGN: &str = r"
+apiVersion: autoscaling.karpenter.sh/v1alpha1
+kind: MetricsProducer
+metadata:
+  name: scheduling
+spec:
+  schedule:
+    timezone: America/Los_Angeles
+    defaultReplicas: 2
+    behaviors:
+      # Scale way down on Friday evening for the weekend
+      - replicas: 1
+        start:
+          weekdays: Fri
+          hours: 17
+        end:
+          weekdays: Mon
+          hours: 9
+      # Scale up on Weekdays for usual traffic
+      - replicas: 3
+        start:
+          weekdays: Mon,Tue,Wed,Thu,Fri
+          hours: 9
+        end:
+          weekdays: Mon,Tue,Wed,Thu,Fri
+          hours: 17
+      # Scale down on weekday evenings but not as much as on weekends
+      - replicas: 2
+        start:
+          weekdays: Mon,Tue,Wed,Thu,Fri
+          hours: 17
+        end:
+          weekdays: Mon,Tue,Wed,Thu,Fri
+          hours: 9
+";

@@ -71,8 +71,46 @@ fn the_example_of_the_design_scales_its_nodes_through_a_week() {
 }
 
 #[test]
+fn a_week_of_the_example_has_the_numbers_of_the_schedule_five_minutes_later_where_they_fall() {
+    let folder = with_query("autoscaler-golden", SCHEDULED);
+    let days = |days: std::ops::Range<u8>| {
+        days.flat_map(|day| {
+            let next = day + 1;
+            [
+                (format!("2021-02-{day:02}T17:00:00Z"), 3),
+                (format!("2021-02-{next:02}T01:05:00Z"), 2),
+            ]
+        })
+    };
+    let mut golden = vec![("2021-02-01T08:00:00Z".to_owned(), 1)];
+    golden.extend(days(1..5));
+    golden.extend([
+        ("2021-02-05T17:00:00Z".to_owned(), 3),
+        ("2021-02-06T01:05:00Z".to_owned(), 1),
+        ("2021-02-08T17:00:00Z".to_owned(), 3),
+    ]);
+    let golden: Vec<(&str, u32)> = golden.iter().map(|(at, value)| (&**at, *value)).collect();
+    assert_eq!(
+        nodes(&folder, "2021-02-01T00:00", &["--for", "7d10h"]),
+        expected(&golden),
+        "as in the table, from Monday to Monday"
+    );
+}
+
+#[test]
 fn a_clock_change_moves_the_nodes_with_the_schedule() {
     let folder = with_query("autoscaler-clock", SCHEDULED);
+    // On 7 November 2021, an hour is there twice, and everything comes an hour later.
+    assert_eq!(
+        nodes(&folder, "2021-11-05T12:00", &["--for", "4d"]),
+        expected(&[
+            ("2021-11-05T19:00:00Z", 3),
+            ("2021-11-06T00:05:00Z", 1),
+            ("2021-11-08T17:00:00Z", 3),
+            ("2021-11-09T01:05:00Z", 2),
+            ("2021-11-09T17:00:00Z", 3),
+        ])
+    );
     // On 14 March 2021, nine o'clock comes an hour earlier; fewer nodes come five minutes after the boundary.
     assert_eq!(
         nodes(&folder, "2021-03-12T12:00", &["--for", "4d"]),

@@ -116,13 +116,14 @@ impl std::fmt::Debug for Fault {
     }
 }
 
-/// An answer with a Kubernetes `Status` as its body.
+/// An answer with a Kubernetes `Status` as its body, or with a page.
 #[derive(Clone, Debug)]
 pub struct Answer {
     code: StatusCode,
     reason: String,
     message: String,
     retry_after: Option<Duration>,
+    page: Option<String>,
 }
 
 impl Answer {
@@ -147,7 +148,14 @@ impl Answer {
             reason: reason.to_owned(),
             message: String::from("injected by a test"),
             retry_after: None,
+            page: None,
         }
+    }
+
+    /// The page of a proxy, in HTML, with this code.
+    #[must_use]
+    pub fn page(code: StatusCode, html: impl Into<String>) -> Self {
+        Self { page: Some(html.into()), ..Self::with(code) }
     }
 
     /// With another reason.
@@ -176,6 +184,11 @@ impl Answer {
     }
 
     pub(super) fn response(&self) -> Result<Response<Body>> {
+        if let Some(page) = &self.page {
+            let response =
+                Response::builder().status(self.code).header(header::CONTENT_TYPE, "text/html");
+            return Ok(response.body(Body::from(page.clone().into_bytes()))?);
+        }
         let mut status = json!({
             "kind": "Status",
             "apiVersion": "v1",

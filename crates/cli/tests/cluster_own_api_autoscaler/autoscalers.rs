@@ -1,0 +1,85 @@
+//! Autoscalers, what they say, and what they have set.
+
+use almanac_fixtures::objects;
+use almanac_harness::{AuditedRequest, TestResult};
+use anyhow::{Context as _, Result};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::controller::{AUTOSCALER, Cluster, DEPLOYMENT, Kind, PRODUCER, deployment, target};
+
+/// The namespace of everything.
+pub(crate) const NAMESPACE: &str = "default";
+
+/// Two until nine o'clock, and so many in the hour after it.
+pub(crate) async fn schedule(cluster: &Cluster, name: &str, replicas: u32) -> TestResult {
+    let rush = json!({ "replicas": replicas, "start": { "hours": 9 }, "end": { "hours": 10 } });
+    let spec = json!({ "defaultReplicas": 2, "behaviors": [rush] });
+    cluster.create(PRODUCER, NAMESPACE, &objects::metrics_producer(name, &spec)).await?;
+    Ok(())
+}
+
+/// The query of a schedule.
+pub(crate) fn scheduled(name: &str) -> String {
+    format!("karpenter_scheduled_capacity{{name=\"{name}\",namespace=\"{NAMESPACE}\"}}")
+}
+
+/// An autoscaler of the Deployment of its name, which is made with these replicas.
+pub(crate) async fn autoscale(
+    cluster: &Cluster,
+    name: &str,
+    (replicas, query): (u32, &str),
+    behavior: &Value,
+) -> TestResult {
+    cluster.create(DEPLOYMENT, NAMESPACE, &deployment(name, replicas)).await?;
+    let target = target("apps/v1", "Deployment", name);
+    let mut object = objects::horizontal_autoscaler(name, &target, query);
+    object["spec"]["behavior"] = behavior.clone();
+    cluster.create(AUTOSCALER, NAMESPACE, &object).await?;
+    Ok(())
+}
+
+/// The status, the reason and the message of a condition.
+pub(crate) fn condition<'a>(object: &'a Value, about: &str) -> [&'a str; 3] {
+    let mut all = object["status"]["conditions"].as_array().into_iter().flatten();
+    let found = all.find(|condition| condition["type"] == about);
+    let field = |name: &str| found.and_then(|it| it[name].as_str()).unwrap_or_default();
+    ["status", "reason", "message"].map(field)
+}
+
+/// Waits until a condition is so, for this reason; its message.
+pub(crate) async fn await_condition_of(
+    cluster: &Cluster,
+    name: &str,
+    [about, holds, reason]: [&str; 3],
+) -> Result<String> {
+    let is_so = |object: &Value| condition(object, about)[..2] == [holds, reason];
+    let what = format!("{about}={holds} {reason}");
+    let object = cluster.await_object(AUTOSCALER, (NAMESPACE, name), &what, is_so).await?;
+    Ok(condition(&object, about)[2].to_owned())
+}
+
+/// Waits until a target has so many replicas.
+pub(crate) async fn await_replicas(
+    cluster: &Cluster,
+    (kind, namespace, name): (Kind, &str, &str),
+    replicas: u32,
+) -> TestResult {
+    let is_so = |object: &Value| object["spec"]["replicas"] == replicas;
+    let what = format!("{replicas} replicas");
+    cluster.await_object(kind, (namespace, name), &what, is_so).await?;
+    Ok(())
+}
+
+/// What almanac has sent so far to scale a target, in the order of the audit log.
+pub(crate) async fn scalings(cluster: &Cluster, name: &str) -> Result<Vec<AuditedRequest>> {
+    let mut writes = cluster.target_writes().await?;
+    writes.retain(|write| write.name == name && write.subresource == "scale");
+    Ok(writes)
+}
+
+/// When they were answered.
+pub(crate) fn instants(writes: &[AuditedRequest]) -> Result<Vec<Timestamp>> {
+    let instant = |write: &AuditedRequest| write.at.parse().context("the audit log has instants");
+    writes.iter().map(instant).collect()
+}

@@ -1,0 +1,85 @@
+//! What becomes of the replicas of many targets: as they were seen to change, and as a forecast has them.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+
+use almanac_harness::{OwnTest, Program};
+use anyhow::{Context as _, Result, ensure};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::controller::ALMANAC;
+
+/// The replicas of each target, one number after the other.
+pub(crate) type Histories = BTreeMap<String, Vec<u32>>;
+
+/// Changes of the replicas of a target, each with its instant.
+pub(crate) type Changes = Vec<(Timestamp, u32)>;
+
+/// Writes down all Deployments of a namespace as they change.
+pub(crate) struct Observer {
+    watching: Program,
+}
+
+impl Observer {
+    pub(crate) async fn of(test: &OwnTest, namespace: &str) -> Result<Self> {
+        let kubectl = test.kubectl().await?;
+        let kubeconfig = test.plane.kubeconfig().display().to_string();
+        let columns = "custom-columns=SEEN:.kind,NAME:.metadata.name,REPLICAS:.spec.replicas";
+        let arguments = ["get", "deployments", "--watch", "--no-headers", "-o", columns];
+        let place = ["--namespace", namespace, "--kubeconfig", &kubeconfig];
+        let arguments = [&arguments[..], &place].concat();
+        let watching = Program::start(kubectl.program(), &arguments, &[])?;
+        watching.await_log("Deployment").await?;
+        Ok(Self { watching })
+    }
+
+    /// What it has seen so far; numbers that did not change are there once.
+    pub(crate) fn seen(&self) -> Result<Histories> {
+        let mut histories = Histories::new();
+        for line in self.watching.log()?.lines() {
+            let words: Vec<&str> = line.split_ascii_whitespace().collect();
+            let ["Deployment", name, replicas] = words[..] else { continue };
+            let history = histories.entry(name.to_owned()).or_default();
+            let replicas = replicas.parse()?;
+            if history.last() != Some(&replicas) {
+                history.push(replicas);
+            }
+        }
+        Ok(histories)
+    }
+}
+
+/// What a forecast of these objects changes in the five minutes from an instant on.
+pub(crate) fn forecast(
+    folder: &Path,
+    objects: &[Value],
+    from: &str,
+) -> Result<BTreeMap<String, Changes>> {
+    let file = folder.join("objects.json");
+    let list = json!({ "apiVersion": "v1", "kind": "List", "items": objects });
+    std::fs::write(&file, list.to_string())?;
+    let mut command = Command::new(ALMANAC);
+    command.args(["forecast", "-o", "json", "--for", "5m", "--from", from, "-f"]).arg(&file);
+    let output = command.output()?;
+    ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let told: Value = serde_json::from_slice(&output.stdout)?;
+    let mut all = BTreeMap::new();
+    for series in told["series"].as_array().context("no series")? {
+        if series["target"]["kind"] != "Deployment" {
+            continue;
+        }
+        let name = series["target"]["name"].as_str().context("no name")?.to_owned();
+        let segments = series["segments"].as_array().context("no segments")?;
+        // The first one is how it begins.
+        let changes: Result<Changes> = segments.iter().skip(1).map(change).collect();
+        all.insert(name, changes?);
+    }
+    Ok(all)
+}
+
+fn change(segment: &Value) -> Result<(Timestamp, u32)> {
+    let at = segment["from"].as_str().context("no instant")?.parse()?;
+    Ok((at, u32::try_from(segment["value"].as_u64().context("no number")?)?))
+}

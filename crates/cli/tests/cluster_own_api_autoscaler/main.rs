@@ -1,0 +1,16 @@
+//! `HorizontalAutoscaler` on a real API server, by the numbers of schedules and of a real Prometheus: on time,
+//! never by a number that is none, never faster than it may, and not against another writer.
+
+#[path = "../controller/mod.rs"]
+mod controller;
+#[path = "../documented/mod.rs"]
+mod documented;
+
+mod autoscalers;
+mod boundary;
+mod commands;
+mod fight;
+mod histories;
+mod queries;
+mod readings;
+mod restarts;
