@@ -10,7 +10,7 @@ use super::object::{CheckContext, CheckedObject, check};
 use super::places::{Layout, Places};
 use super::together::{check_against_foreign, check_together};
 use crate::finding::{Code, Finding, Severity};
-use crate::kinds::Role;
+use crate::kinds::{Recognised, Role, recognise};
 use crate::reading::{
     Engine, ForeignScaler, Locator, PlacedFinding, ReadObject, Reading, Span, Template,
     name_letters, placeholder, unfilled,
@@ -41,6 +41,10 @@ pub fn check_everything(
     let mut checked: Vec<_> = reading.objects.iter().map(|object| check(object, context)).collect();
     let mut templates = reading.templates.clone();
     for (object, checked) in reading.objects.iter().zip(&mut checked) {
+        // Of one with a wrong version, only what is wrong is of use.
+        if !matches!(recognise(&object.api_version, object.kind.name()), Recognised::Supported(_)) {
+            (checked.identity, checked.slim, checked.scales) = (None, None, None);
+        }
         if let Some((engine, finding)) = as_template(reading, object, checked) {
             let is_found = reading.sources[object.source].is_found();
             templates.push(Template { source: object.source, engine });

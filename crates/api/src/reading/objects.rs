@@ -285,6 +285,12 @@ impl Reading {
                             self.doubtful.push(Doubtful { kind, name, finding });
                         } else {
                             self.tell(source, &node, finding);
+                            // What else is wrong with it would only show once this is corrected.
+                            let ours =
+                                Kind::written(kind).filter(|it| is_group_of_ours(it.group()));
+                            if let Some(kind) = ours.filter(|_| field == "apiVersion") {
+                                self.objects.push(ReadObject { kind, api_version, source, node });
+                            }
                         }
                     }
                 }
@@ -327,6 +333,9 @@ fn name_of(node: &Node) -> &str {
 /// Whether something that is no object of ours was probably meant to be a policy: by the half of its
 /// kind that is there, or by the group.
 fn is_nearly_a_policy(node: &Node) -> bool {
+    if let Some(items) = node.as_list() {
+        return items.iter().any(is_nearly_a_policy);
+    }
     let text = |key: &str| node.get(key).and_then(Node::as_text).unwrap_or_default();
     let kind = Kind::ALL.iter().find(|kind| kind.name() == text("kind"));
     kind.is_some_and(|kind| is_group_of_ours(kind.group()))
@@ -340,6 +349,11 @@ fn is_list(node: &Node) -> bool {
 /// The two fields every object begins with.
 fn envelope(node: &Node) -> Result<(&str, &str), Finding> {
     if !matches!(node.value, super::tree::Value::Map(_)) {
+        if node.as_list().is_some_and(|items| items.iter().any(|it| it.get("kind").is_some())) {
+            let message = "a list of objects is not a Kubernetes object";
+            return Err(Finding::new(Code::NotAnObject, FieldPath::default(), message)
+                .with_fix("make it the items of a List, or write '---' between the objects"));
+        }
         let message = "a Kubernetes object is a map with apiVersion and kind";
         return Err(Finding::new(Code::NotAnObject, FieldPath::default(), message)
             .with_fix("write apiVersion and kind at the beginning, or move the text elsewhere"));

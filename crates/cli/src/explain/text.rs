@@ -25,7 +25,7 @@ pub(super) fn write(
 ) -> io::Result<()> {
     let output = &mut Drawing::new(output);
     if answers.is_empty() {
-        writeln!(output, "nothing to explain: the text that has this name could not be read")?;
+        writeln!(output, "nothing to explain: what has this name can't be used as it is written")?;
     }
     for (index, answer) in answers.iter().enumerate() {
         if index > 0 {

@@ -144,6 +144,33 @@ fn a_prompt_a_directive_and_a_comment_are_reported_with_their_positions() {
 }
 
 #[test]
+fn what_else_is_wrong_beside_the_version_is_reported_too() {
+    let text = policy("hours", "shop", 3)
+        .replace("autoscaling.karmada.io/v1alpha1", "karmada.io/v1")
+        .replace("0 8 * * *", "0 8 * *");
+    let repository = Repository::new("version-and-more").file("a.yaml", text);
+    let told = repository.ask("validate", &["a.yaml"]);
+    assert_eq!(findings(&told), ["unknown-kind a.yaml:1:13", "schedule a.yaml:8:28"]);
+    let told = repository.ask("forecast", &["-f", "a.yaml", "--for", "1h"]);
+    assert_eq!(told["series"], serde_json::json!([]), "the API server rejects it");
+}
+
+#[test]
+fn a_json_list_of_policies_is_one_finding() {
+    let object =
+        "{\"apiVersion\": \"autoscaling.karmada.io/v1alpha1\", \"kind\": \"CronFederatedHPA\"}";
+    let repository = Repository::new("json-list").file("a.json", format!("[{object}, {object}]"));
+    let told = repository.ask("validate", &[]);
+    assert_eq!(findings(&told), ["not-an-object a.json:1:1"]);
+    assert_eq!(
+        told["findings"][0]["fix"],
+        "make it the items of a List, or write '---' between the objects"
+    );
+    let others = Repository::new("json-list-of-others").file("a.json", "[{\"kind\": \"x\"}]");
+    assert_eq!(findings(&others.ask("validate", &[])), [""; 0]);
+}
+
+#[test]
 fn an_invisible_letter_in_a_key_is_the_only_finding() {
     for (name, key, strange, expected) in [
         ("kind", "kind: Cron", "\u{200b}kind: Cron", "unknown-field a.yaml:2:1"),
