@@ -20,7 +20,10 @@ pub fn of_data(kind: Kind, object: &Value) -> Option<Slim> {
     match kind.role() {
         Role::Workload { absent_replicas } => {
             let replicas = number(&spec["replicas"], absent_replicas);
-            let current = count(&object["status"]["replicas"]);
+            // A controller that has looked leaves out a zero.
+            let status = &object["status"];
+            let none = (!status["observedGeneration"].is_null()).then_some(0);
+            let current = number(&status["replicas"], none);
             Some(Slim::Workload(Workload { replicas, current }))
         }
         Role::Bounds => Some(Slim::Autoscaler(Autoscaler {

@@ -104,6 +104,11 @@ impl TestBench {
         self.followers.get_mut(kind).expect("it is a kind of policies")
     }
 
+    /// The time on the clock of the controllers.
+    pub(crate) fn now(&self) -> Timestamp {
+        self.turns.now()
+    }
+
     /// The status that a policy should have now.
     pub(crate) fn status(&self, policy: &PolicyName) -> Option<Value> {
         let state = self.cluster.lock();

@@ -55,9 +55,9 @@ impl NamespaceFollower {
             "a namespace was marked with {MARK}, or is not any more"
         );
         for policy in state.policies.keys().filter(|it| it.identity.namespace() == name) {
-            self.queues.turns.wake(policy);
+            self.queues.wake(policy);
             self.queues.statuses.wake(policy);
-            state.world.readers_of(policy).for_each(|reader| self.queues.turns.wake(&reader));
+            state.world.readers_of(policy).for_each(|reader| self.queues.wake(&reader));
         }
         for group in state.node_groups.keys().filter(|group| group.namespace() == name) {
             self.node_groups.wake(group);

@@ -9,10 +9,13 @@ mod sampler;
 #[cfg(test)]
 mod tests;
 
+use std::sync::Arc;
+
+use almanac_api::status::TargetProblem;
 use almanac_api::status::conditions::{conditions, of_exempt};
 use almanac_api::status::horizontal_autoscaler::{Decided, condition_states, write};
 use almanac_engine::metric_scaling::{Answerer, Memory, SampleProblem, Settings, decide, gather};
-use almanac_engine::{Exempt, Identity, Reach, Recorded, World};
+use almanac_engine::{Exempt, Identity, Reach, Recorded, Unreachable, World};
 use almanac_shell::clock::Clock;
 use almanac_shell::event_log::EventLog;
 use almanac_shell::prometheus::Prometheus;
@@ -46,9 +49,10 @@ impl Default for Queries {
     }
 }
 
-/// An answer that is older than this many periods is of no use, but a minute old it always is.
+/// An answer that is older than this many periods is of no use. It may be some minutes old: an autoscaler may have
+/// many queries, which are asked one after the other.
 const OLDEST_PERIODS: i32 = 3;
-const OLDEST: SignedDuration = SignedDuration::from_mins(1);
+const OLDEST: SignedDuration = SignedDuration::from_mins(3);
 
 impl Queries {
     /// What holds for all autoscalers of this process.
@@ -86,13 +90,27 @@ impl HorizontalAutoscalers {
 fn with_decision<Seen>(
     world: &World,
     policy: &Identity,
+    entry: &PolicyEntry,
     now: Timestamp,
     see: impl FnOnce(&Decided<'_>) -> Seen,
 ) -> Option<Seen> {
-    let reach = Reach::everything();
+    let target = world.metric_scalings.get(policy)?.policy.as_deref()?.target.identity();
+    let reach = reach(target, entry);
     let input = gather(world, policy, &reach, now)?;
     let decision = decide(&input, now);
     Some(see(&Decided { input: &input, decision: &decision }))
+}
+
+/// What is known not to be known of a target. What may not be changed can still be read.
+fn reach(target: &Identity, entry: &PolicyEntry) -> Reach {
+    let why = match (&entry.unreadable, entry.problem.as_deref()) {
+        (Some(why), _) => Unreachable::Unknown(Arc::from(&**why)),
+        (None, Some(problem)) if !entry.is_not_writable && *problem != TargetProblem::NotFound => {
+            Unreachable::Forbidden(Arc::from(problem.message(target)))
+        }
+        _ => return Reach::everything(),
+    };
+    Reach::without(target.clone(), why)
 }
 
 impl FamilyController for HorizontalAutoscalers {
@@ -128,7 +146,7 @@ impl FamilyController for HorizontalAutoscalers {
             let method = WriteMethod::ServerSideApply(status.clone());
             Some(Composed { status, condition_states, method })
         };
-        match with_decision(&state.world, policy, now, |decided| composed(Some(decided))) {
+        match with_decision(&state.world, policy, entry, now, |decided| composed(Some(decided))) {
             Some(composed) => composed,
             None => composed(None),
         }

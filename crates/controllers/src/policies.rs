@@ -30,9 +30,7 @@ pub(crate) struct PolicyFollower {
     clock: Clock,
     unwritten: UnwrittenStatuses,
     cluster: Arc<Cluster>,
-    turns: Arc<WorkQueue>,
-    statuses: Arc<WorkQueue>,
-    samples: Option<Arc<WorkQueue>>,
+    queues: WorkQueues,
     listing: u32,
     listed: watch::Sender<ListProgress>,
 }
@@ -59,6 +57,30 @@ pub(crate) enum ListProgress {
     Whole,
 }
 
+impl WorkQueues {
+    /// Gives a policy a turn, with fresh answers if it asks for some.
+    pub(crate) fn wake(&self, policy: &PolicyName) {
+        self.turns.wake(policy);
+        if let Some(samples) = self.samples.as_ref().filter(|_| asks(policy)) {
+            samples.wake(policy);
+        }
+    }
+
+    /// Removes a policy that is gone.
+    fn forget(&self, policy: &PolicyName) {
+        self.turns.forget(policy);
+        self.statuses.forget(policy);
+        if let Some(samples) = self.samples.as_ref().filter(|_| asks(policy)) {
+            samples.forget(policy);
+        }
+    }
+}
+
+/// Whether a policy asks for the answers to queries.
+fn asks(policy: &PolicyName) -> bool {
+    policy.family == Family::MetricScaling
+}
+
 impl ListProgress {
     /// Whether there is nothing to wait for. A kind that the cluster does not serve may come later,
     /// and is not waited for.
@@ -81,19 +103,7 @@ impl PolicyFollower {
     ) -> (Self, watch::Receiver<ListProgress>) {
         let (listed, whole) = watch::channel(ListProgress::NotYet);
         let kind = Kind::of_family(family);
-        let WorkQueues { turns, statuses, samples } = queues;
-        let follower = Self {
-            family,
-            kind,
-            clock,
-            unwritten,
-            cluster,
-            turns,
-            statuses,
-            samples: samples.filter(|_| family == Family::MetricScaling),
-            listing: 0,
-            listed,
-        };
+        let follower = Self { family, kind, clock, unwritten, cluster, queues, listing: 0, listed };
         (follower, whole)
     }
 
@@ -140,13 +150,10 @@ impl PolicyFollower {
 
     /// Gives a policy that is new or has changed a turn, and those that read it.
     fn wake(&self, state: &ClusterState, policy: &PolicyName) {
-        self.turns.wake(policy);
-        if let Some(samples) = &self.samples {
-            samples.wake(policy);
-        }
-        // Until all are listed, everybody has their first turn ahead of them.
+        self.queues.wake(policy);
+        // Until all are listed, there may be many; they are woken together then.
         if *self.listed.borrow() == ListProgress::Whole {
-            state.world.readers_of(policy).for_each(|reader| self.turns.wake(&reader));
+            state.world.readers_of(policy).for_each(|reader| self.queues.wake(&reader));
         }
     }
 
@@ -157,12 +164,8 @@ impl PolicyFollower {
             state.targets.set_target_of(policy, target, None);
             state.world.remove_policy(policy);
             exemptions::change(&mut state.world, |exempt| exempt.mark(&policy.identity, false));
-            state.world.readers_of(policy).for_each(|reader| self.turns.wake(&reader));
-            self.turns.forget(policy);
-            self.statuses.forget(policy);
-            if let Some(samples) = &self.samples {
-                samples.forget(policy);
-            }
+            state.world.readers_of(policy).for_each(|reader| self.queues.wake(&reader));
+            self.queues.forget(policy);
         }
     }
 }
@@ -208,12 +211,12 @@ impl Follower for PolicyFollower {
         entry.version = told.version;
         if !entry.recorded.is(&object.data["status"]) {
             entry.recorded = told.recorded;
-            self.statuses.wake(&policy);
+            self.queues.statuses.wake(&policy);
         }
         let is_exempt = is_marked(&object.metadata);
         if exemptions::change(&mut state.world, |exempt| exempt.mark(&policy.identity, is_exempt)) {
             self.wake(&state, &policy);
-            self.statuses.wake(&policy);
+            self.queues.statuses.wake(&policy);
         }
         let Some(entry) = state.policies.get_mut(&policy) else { return };
         if entry.revision != told.revision {
@@ -241,7 +244,13 @@ impl Follower for PolicyFollower {
         for policy in gone {
             self.remove(&mut state, &policy);
         }
-        self.listed.send_replace(ListProgress::Whole);
+        let before = self.listed.send_replace(ListProgress::Whole);
+        if before != ListProgress::Whole && self.family == Family::ScheduledCapacity {
+            // A kind that comes late is read by policies that may have had their turns.
+            for policy in state.policies.keys().filter(|policy| asks(policy)) {
+                self.queues.turns.wake(policy);
+            }
+        }
     }
 
     fn failed(&mut self, why: &WatchFailure) {

@@ -53,6 +53,8 @@ struct TurnSubject {
 enum TargetObservation {
     /// Nothing: any earlier problem may persist.
     None,
+    /// It could not be read, for now; why.
+    Unreadable(Box<str>),
     /// It can be read.
     Readable,
     /// It was changed, or may now be changed.
@@ -209,7 +211,7 @@ impl Reconciler {
     ) -> Result<(Vec<Outcome>, TargetObservation), Fenced> {
         let mut news = match unknown {
             Some(TargetError::Problem(problem)) => TargetObservation::Problem(problem.clone()),
-            Some(TargetError::Transient(_)) => TargetObservation::None,
+            Some(TargetError::Transient(why)) => TargetObservation::Unreadable(Box::from(&**why)),
             None => TargetObservation::Readable,
         };
         if let Some(reference) = about.target.as_ref().filter(|_| about.is_not_writable)
@@ -311,8 +313,12 @@ impl TurnSubject {
 
 impl PolicyEntry {
     fn note(&mut self, news: TargetObservation) {
+        if !matches!(news, TargetObservation::None) {
+            self.unreadable = None;
+        }
         match news {
             TargetObservation::None => {}
+            TargetObservation::Unreadable(why) => self.unreadable = Some(why),
             // That it can be read does not mean that it can be changed.
             TargetObservation::Readable if self.is_not_writable => {}
             TargetObservation::Readable | TargetObservation::Written => {

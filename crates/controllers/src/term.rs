@@ -38,6 +38,9 @@ use crate::work_queue::WorkQueue;
 /// requests are limited elsewhere.
 pub(crate) const MAX_CONCURRENT_TURNS: usize = 256;
 
+/// How many autoscalers may ask their queries at once.
+const MAX_CONCURRENT_ROUNDS: usize = 32;
+
 /// How long the end of a term may take: work in progress, statuses, Events.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -103,7 +106,7 @@ impl Term {
         working.spawn(run_node_groups(Arc::clone(&shared.node_groups), end_turns.clone()));
         let mut sampling = JoinSet::new();
         if shared.sampling.is_some() {
-            sampling.spawn(ask_prometheus(Arc::clone(&shared), end.clone()));
+            sampling.spawn(ask_prometheus(Arc::clone(&shared), end_turns.clone()));
         }
         let mut writing_statuses = JoinSet::new();
         // Each holds its status while it waits for the write budget. So that one is always waiting,
@@ -269,14 +272,14 @@ async fn run_turns(shared: Arc<Shared>, heartbeat: Heartbeat, end: CancellationT
     turns.run(MAX_CONCURRENT_TURNS, Some(&heartbeat), end, lanes, turn).await;
 }
 
-/// Asks the queries of autoscalers. Prometheus itself is asked only so much at once.
+/// Asks the queries of autoscalers. More at once would only wait longer: Prometheus is asked only so much at a time.
 async fn ask_prometheus(shared: Arc<Shared>, end: CancellationToken) {
     let Some(Sampling { queue, sampler }) = &shared.sampling else { return };
     let turn = |policy: PolicyName| {
         let sampler = Arc::clone(sampler);
         async move { sampler.sample(&policy).await }
     };
-    queue.run(MAX_CONCURRENT_TURNS, None, end, |_| Vec::new(), turn).await;
+    queue.run(MAX_CONCURRENT_ROUNDS, None, end, |_| Vec::new(), turn).await;
 }
 
 async fn run_node_groups(groups: Arc<NodeGroups>, end: CancellationToken) {
@@ -344,13 +347,14 @@ impl Shared {
         };
         // That it is left alone is said once, and not fought over with whoever carries it out.
         let is_said = upstream.is_some() && entry.is_left_alone;
+        let is_known = composed.is_some();
         let not_ready = composed.as_ref().and_then(Composed::why_not_ready);
         let composed = composed.filter(|it| !is_said && !entry.recorded.is(&it.status));
         let entry = state.policies.get_mut(policy)?;
         entry.not_ready = not_ready;
         let Some(composed) = composed else {
-            // What was done before it was left alone may still be to be recorded.
-            entry.is_written |= upstream.is_none();
+            // What was done before it was left alone, or is not reported yet, may still be to be recorded.
+            entry.is_written |= upstream.is_none() && is_known;
             entry.failures = None;
             return None;
         };

@@ -184,6 +184,10 @@ pub struct HorizontalAutoscalerStatus {
     /// What every status says.
     #[serde(flatten)]
     pub observed: Observed,
+    /// What was scaled, to which the rest of this status belongs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 600))]
+    pub target: Option<String>,
     /// When the number of replicas was last changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_scale_time: Option<Time>,

@@ -82,6 +82,8 @@ pub enum ConditionReason {
     ScalingDisabled,
     /// The last attempt to scale failed.
     ScaleFailed,
+    /// The target could not be read for now.
+    TargetUnreadable,
     /// A recommendation depends on how many replicas there are, which is not known.
     ReplicasUnknown,
     /// Neither bound makes a difference.
@@ -154,6 +156,7 @@ impl ConditionReason {
             Self::RateLimited => "RateLimited",
             Self::ScalingDisabled => "ScalingDisabled",
             Self::ScaleFailed => "ScaleFailed",
+            Self::TargetUnreadable => "TargetUnreadable",
             Self::ReplicasUnknown => "ReplicasUnknown",
             Self::WithinBounds => "WithinBounds",
             Self::TooManyReplicas => "TooManyReplicas",

@@ -24,6 +24,8 @@ pub(crate) struct PolicyEntry {
     pub(crate) findings: Box<[Finding]>,
     /// The problem with its target when that was last read.
     pub(crate) problem: Option<Box<TargetProblem>>,
+    /// Why the target could not be read, if that is likely to pass by itself.
+    pub(crate) unreadable: Option<Box<str>>,
     /// Whether the problem was found by trying to write. Then a successful read proves nothing.
     pub(crate) is_not_writable: bool,
     /// Why it is not ready, as its status says or will say next; `None` when it is.
@@ -87,6 +89,7 @@ impl PolicyEntry {
             listing,
             findings: Box::default(),
             problem: None,
+            unreadable: None,
             is_not_writable: false,
             not_ready: None,
             recorded: StatusSnapshot::of(&object.data["status"]),
@@ -105,6 +108,7 @@ impl PolicyEntry {
     /// Notes the problem with the target.
     pub(crate) fn note_problem(&mut self, problem: Option<TargetProblem>, is_not_writable: bool) {
         self.problem = problem.map(Box::new);
+        self.unreadable = None;
         self.is_not_writable = is_not_writable;
     }
 

@@ -13,7 +13,7 @@ use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Registry;
 
 use super::with_decision;
-use crate::cluster::ClusterState;
+use crate::cluster::{ClusterState, PolicyEntry};
 use crate::leadership::Leadership;
 use crate::upstream::Upstreams;
 
@@ -71,7 +71,7 @@ struct Numbers {
     autoscaler: Identity,
     desired: Option<u32>,
     current: Option<u32>,
-    /// The age of the oldest answer it goes by, in seconds.
+    /// The age of the oldest of the last numbers that its queries had, in seconds.
     age: Option<f64>,
 }
 
@@ -87,18 +87,24 @@ impl AutoscalerGauges {
         }
         let now = self.clock.now();
         let state = cluster.lock();
-        let all = state.world.metric_scalings.keys();
-        all.filter_map(|autoscaler| Numbers::of(&state, autoscaler, now)).collect()
+        let all = state.policies.iter().filter(|(it, _)| it.family == Family::MetricScaling);
+        all.filter_map(|(policy, entry)| Numbers::of(&state, &policy.identity, entry, now))
+            .collect()
     }
 }
 
 impl Numbers {
-    fn of(state: &ClusterState, autoscaler: &Identity, now: Timestamp) -> Option<Numbers> {
+    fn of(
+        state: &ClusterState,
+        autoscaler: &Identity,
+        entry: &PolicyEntry,
+        now: Timestamp,
+    ) -> Option<Numbers> {
         let world = &state.world;
-        with_decision(world, autoscaler, now, |decided| {
+        with_decision(world, autoscaler, entry, now, |decided| {
             let metrics = decided.input.policy.metrics.iter();
-            let answered =
-                metrics.filter_map(|it| world.samples.of(autoscaler, &it.query.text)?.at);
+            let answered = metrics
+                .filter_map(|it| world.samples.of(autoscaler, &it.query.text)?.last_number_at);
             let current = match decided.input.target {
                 TargetState::Workload(workload) => workload.current.or(workload.replicas),
                 TargetState::Missing | TargetState::Unreachable(_) => None,
@@ -127,7 +133,7 @@ const GAUGES: [Gauge; 3] = [
     ),
     (
         "almanac_autoscaler_sample_age_seconds",
-        "The age of the oldest answer of Prometheus that an autoscaler goes by",
+        "The age of the oldest of the last numbers that Prometheus gave an autoscaler",
         |numbers| numbers.age,
     ),
 ];

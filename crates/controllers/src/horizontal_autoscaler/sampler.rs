@@ -8,8 +8,8 @@
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
-use almanac_engine::PolicyName;
-use almanac_engine::metric_scaling::{FiniteNumber, Sample, SampleProblem, next_boundary};
+use almanac_engine::metric_scaling::{FiniteNumber, Metric, Sample, SampleProblem, next_boundary};
+use almanac_engine::{PolicyName, World};
 use almanac_shell::clock::Clock;
 use almanac_shell::prometheus::{Prometheus, QueryProblem};
 use jiff::{SignedDuration, Timestamp};
@@ -33,8 +33,12 @@ impl Sampler {
     /// Asks the queries of an autoscaler; returns when to ask again.
     pub(crate) async fn sample(&self, policy: &PolicyName) -> Option<Timestamp> {
         for query in self.queries(policy) {
+            if !self.is_asked(policy, &query) {
+                continue;
+            }
+            let asked_at = self.clock.now();
             let answer = self.prometheus.query(&query).await;
-            if self.hold(policy, query, answer) {
+            if self.hold(policy, query, asked_at, answer) {
                 self.turns.wake(policy);
             }
         }
@@ -48,11 +52,11 @@ impl Sampler {
 
     /// What an autoscaler asks: each query once, and none while it is not carried out.
     fn queries(&self, policy: &PolicyName) -> Vec<Arc<str>> {
-        if self.upstreams.running(policy.family).is_some() {
-            return Vec::new();
-        }
         let mut state = self.cluster.lock();
-        if state.world.why_exempt(policy).is_some() {
+        let is_left_alone = self.upstreams.running(policy.family).is_some();
+        if is_left_alone || state.world.why_exempt(policy).is_some() {
+            // What was answered before is of no use once it is carried out again.
+            state.world.samples.keep_only(&policy.identity, |_| false);
             return Vec::new();
         }
         let object = state.world.metric_scalings.get(&policy.identity);
@@ -70,31 +74,44 @@ impl Sampler {
         queries
     }
 
-    /// Holds an answer, if the query is still asked. Whether it is another one than before.
+    /// Whether a query is still asked: the autoscaler may have been edited meanwhile.
+    fn is_asked(&self, policy: &PolicyName, query: &Arc<str>) -> bool {
+        metrics(&self.cluster.lock().world, policy).any(|metric| metric.query.text == *query)
+    }
+
+    /// Holds an answer, if the query is still asked. Whether something may follow from it: it is another one than
+    /// before, or one to multiply the replicas by, which counts once.
     fn hold(
         &self,
         policy: &PolicyName,
         query: Arc<str>,
+        asked_at: Timestamp,
         answer: Result<f64, QueryProblem>,
     ) -> bool {
         let now = self.clock.now();
         let mut state = self.cluster.lock();
         let world = &mut state.world;
-        let object = world.metric_scalings.get(&policy.identity);
-        let metrics = object.iter().flat_map(|object| &object.policy);
-        if !metrics.flat_map(|it| &it.metrics).any(|metric| metric.query.text == query) {
+        let Some(multiplies) = metrics(world, policy)
+            .filter(|metric| metric.query.text == query)
+            .map(|metric| metric.target_type.multiplies())
+            .reduce(|one, other| one || other)
+        else {
             return false;
-        }
-        let value = answer
+        };
+        let mut value = answer
             .map_err(problem)
             .and_then(|number| FiniteNumber::new(number).ok_or(SampleProblem::NotFinite));
         let oldest = world.samples.settings.oldest;
         let is_stale =
             |at: Timestamp| oldest.is_some_and(|oldest| now.duration_since(at) >= oldest);
         let before = world.samples.of(&policy.identity, &query);
+        if let Some(before) = before.filter(|before| is_same_problem(&before.value, &value)) {
+            // Its text may have what differs each time, such as the identifier of a request.
+            value.clone_from(&before.value);
+        }
         let is_known = before.is_some_and(|it| it.value == value && !it.at.is_some_and(is_stale));
-        world.samples.hold(&policy.identity, Sample { query, at: Some(now), value });
-        !is_known
+        world.samples.hold(&policy.identity, Sample::asked(query, asked_at, value));
+        multiplies || !is_known
     }
 
     /// The next beginning of its period.
@@ -109,6 +126,25 @@ impl Sampler {
     }
 }
 
+fn metrics<'w>(world: &'w World, policy: &PolicyName) -> impl Iterator<Item = &'w Metric> {
+    let object = world.metric_scalings.get(&policy.identity);
+    object.into_iter().flat_map(|it| &it.policy).flat_map(|it| &it.metrics)
+}
+
+/// Whether there is no answer for the same kind of reason as before.
+fn is_same_problem(
+    before: &Result<FiniteNumber, SampleProblem>,
+    now: &Result<FiniteNumber, SampleProblem>,
+) -> bool {
+    match (before, now) {
+        (
+            Err(SampleProblem::NoAnswer { kind: before, .. }),
+            Err(SampleProblem::NoAnswer { kind: now, .. }),
+        ) => before == now,
+        _ => false,
+    }
+}
+
 /// What is wrong with an answer, as the engine knows it.
 fn problem(problem: QueryProblem) -> SampleProblem {
     match problem {
@@ -117,7 +153,9 @@ fn problem(problem: QueryProblem) -> SampleProblem {
             SampleProblem::SeveralSamples { count: u32::try_from(count).unwrap_or(u32::MAX) }
         }
         QueryProblem::NotFinite { .. } => SampleProblem::NotFinite,
-        other => SampleProblem::NoAnswer(Arc::from(other.to_string())),
+        other => {
+            SampleProblem::NoAnswer { kind: other.reason(), why: Arc::from(other.to_string()) }
+        }
     }
 }
 

@@ -107,9 +107,17 @@ async fn replicas_that_are_still_to_come_do_not_scale_it_further() {
     answer(&bench, Ok(0.85));
     bench.run(60).await;
     assert_eq!(replicas(&stub, "shop"), 3, "two replicas at 85 % of 60 %");
-    // The third has come, and takes its share.
-    answer(&bench, Ok(0.57));
+    // The third has come, before it is known what it takes off the others.
     stub.change("deployments", "default", "shop", &json!({ "status": { "replicas": 3 } }));
+    bench.run(60).await;
+    assert_eq!(replicas(&stub, "shop"), 3);
+    answer(&bench, Ok(0.57));
+    stub.change(
+        "deployments",
+        "default",
+        "shop",
+        &json!({ "status": { "unavailableReplicas": 0 } }),
+    );
     bench.run(60).await;
     assert_eq!(replicas(&stub, "shop"), 3);
     let status = bench.status(&autoscaler("shop")).expect("there is one");
@@ -117,12 +125,13 @@ async fn replicas_that_are_still_to_come_do_not_scale_it_further() {
     assert_eq!(status["currentMetrics"], json!([{ "query": "usage", "value": "0.57" }]));
 }
 
-/// What Prometheus answers from now on.
+/// What Prometheus answers now.
 fn answer(bench: &TestBench, value: Result<f64, SampleProblem>) {
+    let at = bench.now();
     let mut state = bench.cluster.lock();
     state.world.samples.settings.answerer = Answerer::Prometheus;
     let value = value.map(|number| FiniteNumber::new(number).expect("it is finite"));
-    let sample = Sample { query: Arc::from("usage"), at: None, value };
+    let sample = Sample::asked(Arc::from("usage"), at, value);
     state.world.samples.hold(&autoscaler("shop").identity, sample);
 }
 

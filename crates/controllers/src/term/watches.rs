@@ -77,7 +77,7 @@ impl Term {
     ) -> watch::Receiver<bool> {
         let (first, looked) = watch::channel(false);
         let cluster = Arc::clone(&shared.cluster);
-        let queues = [Arc::clone(&shared.turns), Arc::clone(&shared.statuses)];
+        let queues = shared.queues();
         let node_groups = Arc::clone(&shared.node_groups.queue);
         let changed = move |changed: Controlled| {
             let mut state = cluster.lock();
@@ -88,9 +88,8 @@ impl Term {
             let is_concerned = |policy: &PolicyName| Controlled::from(policy.family) == changed;
             for (policy, entry) in state.policies.iter_mut().filter(|(it, _)| is_concerned(it)) {
                 entry.is_left_alone = false;
-                for queue in &queues {
-                    queue.wake(policy);
-                }
+                queues.wake(policy);
+                queues.statuses.wake(policy);
             }
         };
         let (client, clock) = (self.client.clone(), self.options.clock.clone());

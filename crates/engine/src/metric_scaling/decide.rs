@@ -4,6 +4,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::limits::{Limited, changes_at, limit};
+use super::memory::QUIET;
 use super::recommend::{recommendation, selected};
 use super::{
     Cause, Contest, FiniteNumber, Input, LastScale, Memory, MetricScaling, Recorded, TargetState,
@@ -38,7 +39,8 @@ fn decide_with(input: &Input<'_>, now: Timestamp, reasons: &mut impl Reasons<Cau
         TargetState::Missing | TargetState::Unreachable(_) => None,
     };
     let memory = input.memory.cloned().unwrap_or_default();
-    let mut memory = memory.carried_over(set, now);
+    let target = input.policy.target.identity();
+    let mut memory = memory.carried_over(target, set, now);
     let mut decision = Decision {
         actions: Vec::new(),
         reasons: Vec::new(),
@@ -46,17 +48,49 @@ fn decide_with(input: &Input<'_>, now: Timestamp, reasons: &mut impl Reasons<Cau
         memory: Memory::default(),
         recorded: Vec::new(),
     };
-    let samples = usable(input, reasons);
-    if let (Some(samples), Some(current)) = (samples, found(input, reasons))
-        && let Some(recommended) = recommended(input, &samples, (current, set), reasons)
-    {
-        let wanted = Wanted::of(input.policy, &mut memory, recommended, set, now);
-        give_reasons(&wanted, &samples, reasons);
-        carry_out(input, &wanted, now, &mut memory, &mut decision, reasons);
+    if input.target == TargetState::Missing {
+        // Whatever comes under its name is another object, which nobody has scaled.
+        memory.last_scale = None;
     }
+    note_interference(&mut memory, set, now, &mut decision.recorded);
+    let samples = usable(input, reasons);
+    if let (Some(samples), Some(current)) = (samples, found(input, reasons)) {
+        let until = waits(input, &memory, now);
+        if let Some(wanted) = until.and_then(|_| Wanted::again(input.policy, &memory, set, now)) {
+            decision.wake_at = earliest([decision.wake_at, until.flatten()]);
+            let cause = Cause::Holds { limited: wanted.limited };
+            reasons.won(reason(None, Verdict::Won, cause));
+            carry_out(input, &wanted, now, &mut memory, &mut decision, reasons);
+        } else if let Some(recommended) = recommended(input, &samples, (current, set), reasons) {
+            let wanted = Wanted::of(input.policy, &mut memory, recommended, set, now);
+            give_reasons(&wanted, &samples, reasons);
+            carry_out(input, &wanted, now, &mut memory, &mut decision, reasons);
+        }
+    }
+    let quiet = memory.contest.and_then(|contest| later(QUIET, contest.at));
+    decision.wake_at = earliest([decision.wake_at, quiet.filter(|at| *at > now)]);
     memory.trim(input.policy, now);
     decision.memory = memory;
     decision
+}
+
+/// Whether what the replicas are multiplied by was answered before they were last set. Multiplied once more, it
+/// would count twice: the last recommendation holds until there is another answer. The inner instant is when time
+/// alone brings one, where nobody is asked.
+#[expect(clippy::option_option, reason = "it does not wait, or for an instant, or for an answer")]
+fn waits(input: &Input<'_>, memory: &Memory, now: Timestamp) -> Option<Option<Timestamp>> {
+    let last = memory.last_scale?.at;
+    let all = input.policy.metrics.iter().zip(&input.sampled_at);
+    let mut multiplied = all.filter(|(metric, _)| metric.target_type.multiplies());
+    let is_over = |at: &Option<Timestamp>| match at {
+        Some(at) => *at > last,
+        None => later(input.settings.query_period, last).is_none_or(|again| again <= now),
+    };
+    let (_, waiting) = multiplied.find(|(_, at)| !is_over(at))?;
+    Some(match waiting {
+        Some(_) => None,
+        None => later(input.settings.query_period, last),
+    })
 }
 
 /// Every sample, if every one can be used: whoever does not know one of them knows nothing.
@@ -133,6 +167,18 @@ impl Wanted {
 }
 
 impl Wanted {
+    /// What is to be set where the last recommendation still holds.
+    fn again(
+        policy: &MetricScaling,
+        memory: &Memory,
+        set: Option<u32>,
+        now: Timestamp,
+    ) -> Option<Wanted> {
+        let recommended = memory.recommendations.last()?.replicas;
+        let limited = limit(policy, memory, set?, recommended, now);
+        Some(Wanted { metric: None, limited, set, recommended: Vec::new() })
+    }
+
     /// Whether something else may be wanted once this is set.
     fn feeds_back(&self, policy: &MetricScaling) -> bool {
         let multiplies = policy.metrics.iter().any(|metric| metric.target_type.multiplies());
@@ -201,6 +247,23 @@ fn carry_out(
     let change = changes_at(policy, &then, replicas, recommended, now);
     let settles = wanted.feeds_back(policy).then(|| later(period, now)).flatten();
     decision.wake_at = earliest([decision.wake_at, change, settles]);
+}
+
+/// Notes when another writer has replaced what was set shortly before, whatever is wanted now. Where that did not
+/// become known, it may have been set after all.
+fn note_interference(
+    memory: &mut Memory,
+    set: Option<u32>,
+    now: Timestamp,
+    recorded: &mut Vec<Recorded>,
+) {
+    if let (Some(last), Some(found), None) = (memory.last_scale, set, &memory.failure)
+        && last.replicas != found
+        && now.duration_since(last.at) < QUIET
+        && memory.contest.is_none_or(|contest| contest.found != found)
+    {
+        note_contest(memory, last, found, now, recorded);
+    }
 }
 
 /// Notes that another writer has replaced what was set, and records it once.

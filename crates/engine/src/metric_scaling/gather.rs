@@ -20,6 +20,8 @@ pub struct Input<'a> {
     pub target: TargetState<'a>,
     /// The answer to the query of each metric, in the order of the spec.
     pub samples: Vec<Result<FiniteNumber, SampleProblem>>,
+    /// When each of these was asked; `None` for what was not asked, but holds now.
+    pub sampled_at: Vec<Option<Timestamp>>,
     /// When time alone changes one of these next, if it does.
     pub samples_change_at: Option<Timestamp>,
     /// What holds for all autoscalers.
@@ -75,9 +77,14 @@ pub fn gather<'a>(
     let all = policy.metrics.iter().map(|metric| sample(world, autoscaler, metric, now));
     let (samples, changes): (Vec<_>, Vec<_>) = all.unzip();
     let samples_change_at = changes.into_iter().flatten().min();
+    let sampled_at = policy.metrics.iter().map(|metric| {
+        let sample = world.samples.of(autoscaler, &metric.query.text);
+        sample.and_then(|sample| sample.at)
+    });
+    let sampled_at = sampled_at.collect();
     let memory = object.memory.as_ref();
     let settings = world.samples.settings;
-    Some(Input { policy, memory, target, samples, samples_change_at, settings })
+    Some(Input { policy, memory, target, samples, sampled_at, samples_change_at, settings })
 }
 
 /// The answer to the query of a metric, and when time alone changes it.
@@ -101,7 +108,9 @@ fn sample(
     let boundary = sample.at.and_then(|_| boundary(world, metric, now));
     let stale = sample.at.zip(oldest).and_then(|(at, oldest)| at.checked_add(oldest).ok());
     match (stale, sample.at) {
-        (Some(stale), Some(at)) if stale <= now => (Err(SampleProblem::Stale { at }), boundary),
+        (Some(stale), Some(at)) if stale <= now && sample.value.is_ok() => {
+            (Err(SampleProblem::Stale { at }), boundary)
+        }
         _ => (sample.value.clone(), stale.into_iter().chain(boundary).min()),
     }
 }

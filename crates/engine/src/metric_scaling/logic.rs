@@ -190,7 +190,7 @@ pub(crate) fn answer(world: &mut World, query: &str, answer: FiniteNumber) -> us
         let mut asked = metrics.map(|it| &it.query.text).filter(|it| it.trim() == query.trim());
         if let Some(text) = asked.next() {
             let query = Arc::clone(text);
-            world.samples.hold(identity, Sample { query, at: None, value: Ok(answer) });
+            world.samples.hold(identity, Sample::assumed(query, Ok(answer)));
             asking += 1;
         }
     }
@@ -210,18 +210,14 @@ pub(crate) fn readers<'w>(
     all.filter(move |(_, it)| it.policy.as_deref().is_some_and(reads)).map(|(reader, _)| reader)
 }
 
-/// Holds an object, and what is remembered of it since before. What is remembered of another target is of no use:
-/// it begins as a new autoscaler does.
+/// Holds an object, and what is remembered of it since before.
 pub(crate) fn upsert(
     objects: &mut Policies<MetricScaling, Memory>,
     identity: Identity,
     mut object: PolicyObject<MetricScaling, Memory>,
 ) {
-    if let Some(before) = objects.remove(&identity) {
-        let policies = before.policy.as_ref().zip(object.policy.as_ref());
-        let is_moved = policies.is_some_and(|(before, after)| before.target != after.target);
-        object.memory = if is_moved { None } else { before.memory.or(object.memory) };
-    }
+    let remembered = objects.remove(&identity).and_then(|before| before.memory);
+    object.memory = remembered.or(object.memory);
     objects.insert(identity, object);
 }
 

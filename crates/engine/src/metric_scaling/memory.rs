@@ -8,6 +8,7 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 
 use super::{Direction, MetricScaling};
+use crate::Identity;
 
 /// What is remembered of one autoscaler.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -24,6 +25,10 @@ pub struct Memory {
     pub contest: Option<Contest>,
     /// Why the replicas could not be set when that was last tried; `None` once they are as wanted.
     pub failure: Option<Arc<str>>,
+    /// What all this is about, in words; `None` before the first decision.
+    pub target: Option<Arc<str>>,
+    /// Whether it comes from a status, which may lack what was done just before it was written.
+    pub is_restored: bool,
 }
 
 /// A recommendation, from an instant on.
@@ -65,7 +70,7 @@ pub struct Contest {
 }
 
 /// How long it must be quiet until another writer has given up.
-const QUIET: SignedDuration = SignedDuration::from_mins(2);
+pub(super) const QUIET: SignedDuration = SignedDuration::from_mins(2);
 
 /// No more recommendations are remembered than these. They must go up and down without end to be so many.
 pub const MAX_RECOMMENDATIONS: usize = 256;
@@ -74,9 +79,17 @@ pub const MAX_RECOMMENDATIONS: usize = 256;
 pub const MAX_SCALE_EVENTS: usize = 256;
 
 impl Memory {
-    /// The memory to decide with at an instant, given the replicas that are wanted now.
-    pub(super) fn carried_over(&self, replicas: Option<u32>, now: Timestamp) -> Memory {
-        let mut memory = self.clone();
+    /// The memory to decide with at an instant, given the replicas that are set now.
+    pub(super) fn carried_over(
+        &self,
+        target: &Identity,
+        replicas: Option<u32>,
+        now: Timestamp,
+    ) -> Memory {
+        // What happened to another target is of no use.
+        let is_other = self.target.as_ref().is_some_and(|known| **known != *target.to_string());
+        let mut memory = if is_other { Memory::default() } else { self.clone() };
+        memory.target.get_or_insert_with(|| Arc::from(target.to_string()));
         // What is ahead of now was noted by a clock that was wrong, or that was set back.
         for recommendation in &mut memory.recommendations {
             recommendation.since = recommendation.since.min(now);
@@ -86,16 +99,27 @@ impl Memory {
         }
         memory.last_scale =
             memory.last_scale.map(|last| LastScale { at: last.at.min(now), ..last });
+        memory.contest = memory.contest.map(|it| Contest { at: it.at.min(now), ..it });
+        if let Some(replicas) = replicas.filter(|_| memory.is_restored) {
+            memory.is_restored = false;
+            memory.make_up_for_what_was_not_written(replicas, now);
+        }
         if let Some(replicas) = replicas.filter(|_| memory.is_lost) {
             memory.is_lost = false;
             memory.recommendations = vec![Recommendation { since: now, replicas }];
         }
-        let is_over = |contest: &mut Contest| {
-            let last = memory.last_scale.map(|last| last.replicas);
-            now.duration_since(contest.at) >= QUIET && last == replicas
-        };
-        memory.contest.take_if(is_over);
+        memory.contest.take_if(|contest| now.duration_since(contest.at) >= QUIET);
         memory
+    }
+
+    /// Where the replicas are others than the status says, a process may have set them that did not live to write
+    /// it down. Then that counts as done now, and as recommended until now: it delays, and hurries nothing.
+    fn make_up_for_what_was_not_written(&mut self, replicas: u32, now: Timestamp) {
+        let Some(written) = self.last_scale.filter(|last| last.replicas != replicas) else {
+            return;
+        };
+        self.recommend(replicas, now);
+        self.scaled(written.replicas, replicas, now);
     }
 
     /// Notes what is recommended from now on.

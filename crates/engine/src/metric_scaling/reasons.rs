@@ -24,6 +24,11 @@ pub enum Cause {
         /// How many replicas.
         replicas: u32,
     },
+    /// What it multiplies was answered before the replicas were last set: the last recommendation holds.
+    Holds {
+        /// What becomes of the recommendation.
+        limited: Limited,
+    },
     /// Its query has no answer that could be used, so nothing is scaled.
     NoSample,
     /// Nobody knows how many replicas there are, on which what it recommends depends.
@@ -65,6 +70,10 @@ pub fn render(policy: &MetricScaling, reason: &Reason<Cause>) -> String {
             [recommended(sample, limited.recommended), limits].concat()
         }
         Cause::Recommends { sample, replicas } => recommended(sample, replicas),
+        Cause::Holds { limited } => {
+            let held = format!("{} until the next answer", counted(limited.recommended));
+            [held, limits(policy, limited)].concat()
+        }
         Cause::NoSample => {
             let query = metric.map_or("its query", |metric| &*metric.query.text);
             format!("{query} has no answer that could be used, so nothing is scaled")

@@ -15,10 +15,31 @@ use crate::Identity;
 pub struct Sample {
     /// The query as it is written: an answer to what a metric asked before it was edited is none.
     pub query: Arc<str>,
-    /// When it was answered; `None` for what holds at all times, because somebody says so.
+    /// When it was asked; `None` for what holds at all times, because somebody says so.
     pub at: Option<Timestamp>,
     /// The answer.
     pub value: Result<FiniteNumber, SampleProblem>,
+    /// When the last number was asked for that it has yielded. [`Samples::hold`] keeps it.
+    pub last_number_at: Option<Timestamp>,
+}
+
+impl Sample {
+    /// An answer to a query that was asked at this instant.
+    #[must_use]
+    pub fn asked(
+        query: Arc<str>,
+        at: Timestamp,
+        value: Result<FiniteNumber, SampleProblem>,
+    ) -> Sample {
+        let last_number_at = value.is_ok().then_some(at);
+        Sample { query, at: Some(at), value, last_number_at }
+    }
+
+    /// An answer that holds at all times.
+    #[must_use]
+    pub fn assumed(query: Arc<str>, value: Result<FiniteNumber, SampleProblem>) -> Sample {
+        Sample { query, at: None, value, last_number_at: None }
+    }
 }
 
 /// Why there is no number that could be used.
@@ -33,8 +54,13 @@ pub enum SampleProblem {
     },
     /// The answer is infinite, or not a number.
     NotFinite,
-    /// Whoever was asked did not answer, for this reason.
-    NoAnswer(Arc<str>),
+    /// Whoever was asked did not answer.
+    NoAnswer {
+        /// The kind of reason.
+        kind: &'static str,
+        /// The reason, in words for a person.
+        why: Arc<str>,
+    },
     /// Nobody has been asked yet.
     NotAsked,
     /// Only a Prometheus can answer it, and there is none; why, and what to change.
@@ -86,13 +112,16 @@ pub struct Samples {
 
 impl Samples {
     /// Holds an answer to a query of a policy, in place of an earlier one.
-    pub fn hold(&mut self, policy: &Identity, sample: Sample) {
+    pub fn hold(&mut self, policy: &Identity, mut sample: Sample) {
         let of_policy = match self.by_policy.get_mut(policy) {
             Some(known) => known,
             None => self.by_policy.entry(policy.clone()).or_default(),
         };
         match of_policy.iter_mut().find(|known| known.query == sample.query) {
-            Some(known) => *known = sample,
+            Some(known) => {
+                sample.last_number_at = sample.last_number_at.or(known.last_number_at);
+                *known = sample;
+            }
             None => of_policy.push(sample),
         }
     }
@@ -133,7 +162,7 @@ impl fmt::Display for SampleProblem {
                  max, min or sum"
             ),
             SampleProblem::NotFinite => formatter.write_str("yields no finite number"),
-            SampleProblem::NoAnswer(why) => write!(formatter, "was not answered: {why}"),
+            SampleProblem::NoAnswer { why, .. } => write!(formatter, "was not answered: {why}"),
             SampleProblem::NotAsked => formatter.write_str("has not been answered yet"),
             SampleProblem::External(why) => {
                 write!(formatter, "cannot be answered without a Prometheus, because {why}")

@@ -76,7 +76,9 @@ pub fn settle(
     let Decision { reasons, mut memory, mut recorded, .. } = decision;
     let won = reasons.iter().find(|reason| reason.verdict == Verdict::Won);
     let limited = won.and_then(|won| match won.cause {
-        Cause::Sets { limited, .. } | Cause::OnlyBounds { limited } => Some(limited),
+        Cause::Sets { limited, .. } | Cause::OnlyBounds { limited } | Cause::Holds { limited } => {
+            Some(limited)
+        }
         _ => None,
     });
     let (Some(won), Some(Limited { from, replicas, .. })) = (won, limited) else {

@@ -36,7 +36,7 @@ pub(crate) fn live(case: &Case) -> Vec<u32> {
         let now = instant(step.second);
         for (index, sample) in samples(step).enumerate() {
             let query = query(index).text;
-            world.samples.hold(&policy.identity, Sample { query, at: Some(now), value: sample });
+            world.samples.hold(&policy.identity, Sample::asked(query, now, sample));
         }
         turn::take(&mut world, &policy, now).expect("a turn");
         let workload = world.workloads.get(&target).expect("the target");

@@ -4,7 +4,7 @@
 use std::cmp::Ordering;
 
 use almanac_engine::metric_scaling::{
-    Cause, Limited, Memory, MetricScaling, SampleProblem, Select, render_limited,
+    Cause, Limited, Memory, MetricScaling, SampleProblem, Select, TargetState, render_limited,
 };
 use almanac_engine::{Identity, Verdict};
 
@@ -20,7 +20,9 @@ impl Decided<'_> {
         let mut reasons = self.decision.reasons.iter();
         let won = reasons.find(|reason| reason.verdict == Verdict::Won)?;
         match won.cause {
-            Cause::Sets { limited, .. } | Cause::OnlyBounds { limited } => Some(limited),
+            Cause::Sets { limited, .. }
+            | Cause::OnlyBounds { limited }
+            | Cause::Holds { limited } => Some(limited),
             _ => None,
         }
     }
@@ -121,11 +123,15 @@ fn obstacle(
 ) -> Option<(ConditionReason, String)> {
     if let Some((contest, last)) = memory.contest.zip(memory.last_scale) {
         let message = format!(
-            "another writer keeps setting the replicas of {target} to {}, where this autoscaler sets {}; \
+            "another writer has set the replicas of {target} to {}, where this autoscaler sets {}; \
              let only one of them scale it",
             contest.found, last.replicas
         );
         return Some((ConditionReason::UndoneByAnotherWriter, message));
+    }
+    if let TargetState::Unreachable(why) = decided.input.target {
+        let message = format!("failed to read {target}, which is tried again: {}", why.message());
+        return Some((ConditionReason::TargetUnreadable, message));
     }
     if let Some(failure) = &memory.failure {
         let message = format!("failed to scale {target}, which is tried again: {failure}");

@@ -3,6 +3,8 @@
 //! Times are written in whole seconds, rounded up: a recommendation then seems to have held a little longer, and
 //! a change to have been made a little later, so that a restarted process scales no sooner than one that went on.
 
+use std::sync::Arc;
+
 use almanac_engine::metric_scaling::{
     Direction, LastScale, MAX_RECOMMENDATIONS, MAX_SCALE_EVENTS, Memory, Recommendation, ScaleEvent,
 };
@@ -40,9 +42,18 @@ pub fn read(status: &Value) -> Option<Memory> {
     let set = lenient::count(&status["desiredReplicas"]);
     let last_scale = lenient::instant(&status["lastScaleTime"]).zip(set);
     let last_scale = last_scale.map(|(at, replicas)| LastScale { at, replicas });
-    let is_lost = recommendations.is_empty();
-    let (contest, failure) = (None, None);
-    Some(Memory { recommendations, is_lost, scale_events, last_scale, contest, failure })
+    // One that has never recommended anything has lost nothing.
+    let has_done_something = !status["recommendations"].is_null() || last_scale.is_some();
+    Some(Memory {
+        is_lost: recommendations.is_empty() && (has_done_something || !scale_events.is_empty()),
+        recommendations,
+        scale_events,
+        last_scale,
+        contest: None,
+        failure: None,
+        target: status["target"].as_str().map(Arc::from),
+        is_restored: true,
+    })
 }
 
 /// Writes what is remembered into a status, beside whatever else that says.
@@ -58,6 +69,7 @@ pub(super) fn write(memory: &Memory, status: &mut HorizontalAutoscalerStatus) {
         WrittenScaleEvent { time: rounded_up(it.at), change }
     });
     status.scale_events = events.collect();
+    status.target = memory.target.as_ref().map(ToString::to_string);
     status.last_scale_time = memory.last_scale.map(|last| rounded_up(last.at));
     status.desired_replicas = memory.last_scale.map(|last| lenient::number(last.replicas));
 }
@@ -96,6 +108,8 @@ mod tests {
             last_scale: Some(LastScale { at: at("2026-01-05T09:03:00Z"), replicas: 7 }),
             contest: None,
             failure: None,
+            target: Some(Arc::from("Deployment.apps default/shop")),
+            is_restored: true,
         }
     }
 
@@ -131,7 +145,9 @@ mod tests {
         let mut mangled = written(&remembered());
         mangled["recommendations"][0]["replicas"] = json!("many");
         mangled["scaleEvents"][0]["change"] = json!(0);
-        for (status, events) in [(json!({ "conditions": [] }), 0), (reversed, 2), (mangled, 1)] {
+        let fresh = read(&json!({ "conditions": [] })).unwrap();
+        assert!(!fresh.is_lost, "nothing was recommended");
+        for (status, events) in [(reversed, 2), (mangled, 1)] {
             let memory = read(&status).unwrap();
             assert!(memory.is_lost && memory.recommendations.is_empty(), "{status}");
             assert_eq!(memory.scale_events.len(), events, "{status}");

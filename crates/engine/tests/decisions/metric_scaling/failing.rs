@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use almanac_engine::metric_scaling::{Recorded, SampleProblem, TargetType};
+use almanac_engine::metric_scaling::{Recorded, Sample, SampleProblem, TargetType};
 use almanac_engine::{Exemptions, Outcome, PolicyObject, Reach, Unreachable, Workload, turn};
 use almanac_fixtures::names;
 
@@ -15,7 +15,7 @@ fn problems() -> [SampleProblem; 7] {
         SampleProblem::NoSample,
         SampleProblem::SeveralSamples { count: 2 },
         SampleProblem::NotFinite,
-        SampleProblem::NoAnswer(Arc::from("no answer within 10 s")),
+        SampleProblem::NoAnswer { kind: "timeout", why: Arc::from("no answer within 10 s") },
         SampleProblem::NotAsked,
         SampleProblem::External(Arc::from("Almanac does not publish it")),
         SampleProblem::Stale { at: monday("08:00") },
@@ -42,11 +42,7 @@ fn an_answer_is_too_old_as_soon_as_it_is_as_old_as_it_may_be() {
     let answer = scaling.world.samples.settings;
     assert_eq!(answer.oldest, Some(seconds(30)));
     let value = Ok(almanac_engine::metric_scaling::FiniteNumber::new(5.0).unwrap());
-    let sample = almanac_engine::metric_scaling::Sample {
-        query: Arc::from("q"),
-        at: Some(monday("09:00")),
-        value,
-    };
+    let sample = Sample::asked(Arc::from("q"), monday("09:00"), value);
     scaling.world.samples.hold(&scaling.name.identity.clone(), sample);
     scaling.turn(monday("09:00"));
     assert_eq!(scaling.wake_at(), Some(monday("09:00:30")));

@@ -194,7 +194,10 @@ impl Life<'_> {
                     // What was put off may not be wanted any more by then, and what is wanted by then may be put
                     // off.
                     let then = self.decision(self.now)?;
-                    let is_contested = self.is_put_off || then.memory.contest.is_some();
+                    let before = self.scaling.memory().and_then(|memory| memory.contest);
+                    let is_contested = self.is_put_off
+                        || then.memory.contest.is_some()
+                        || then.memory.contest != before;
                     let is_due = is_contested || !then.actions.is_empty();
                     prop_assert!(is_due, "nothing changes at {}, when it wakes", self.now);
                 }

@@ -1,8 +1,13 @@
 //! What was recommended earlier counts as long as it is in the window.
 
-use almanac_engine::metric_scaling::{Memory, ScalingRules, Select};
+use std::sync::Arc;
 
-use crate::support::scaling::{Autoscaler, Scaling, external};
+use almanac_engine::metric_scaling::{
+    FiniteNumber, Memory, Sample, ScalingRules, Select, TargetType,
+};
+use jiff::Timestamp;
+
+use crate::support::scaling::{Autoscaler, Scaling, at_once, count_in, external};
 use crate::support::{NANOSECOND, monday};
 
 fn window(seconds: u32) -> ScalingRules {
@@ -86,4 +91,58 @@ fn only_what_can_still_matter_is_remembered() {
     assert_eq!(recommended(&scaling), [8, 5, 6, 3]);
     scaling.turn(monday("09:08"));
     assert_eq!(recommended(&scaling), [3]);
+}
+
+#[test]
+fn where_a_restored_memory_lacks_the_last_change_it_counts_as_made_now() {
+    let policy = Autoscaler::of("shop", 0, 100)
+        .by(external("q"))
+        .up(ScalingRules { policies: [count_in(4, 60)].into(), ..ScalingRules::default_up() });
+    let mut scaling = Scaling::new(policy, 3);
+    scaling.answer("q", 3.0);
+    scaling.turn(monday("09:00"));
+    scaling.answer("q", 20.0);
+    assert_eq!(scaling.turn(monday("09:00:10")), 7);
+    // The process is killed before it can write that down.
+    let mut written = scaling.memory().unwrap().clone();
+    written.scale_events.clear();
+    written.recommendations.truncate(1);
+    written.last_scale.as_mut().unwrap().replicas = 3;
+    written.is_restored = true;
+    scaling.remember(Some(written));
+    assert_eq!(scaling.turn(monday("09:00:12")), 7, "no faster than its policy allows");
+    scaling.answer("q", 3.0);
+    assert_eq!(scaling.turn(monday("09:00:20")), 7, "and not down before the window is over");
+    assert_eq!(scaling.run(monday("09:00:20"), monday("09:10")).last().unwrap().1, 3);
+}
+
+#[test]
+fn what_is_remembered_of_another_target_is_forgotten() {
+    let mut scaling = scaling(0, 300, 8);
+    scaling.answer("q", 8.0);
+    scaling.turn(monday("09:00"));
+    let mut other = scaling.memory().unwrap().clone();
+    other.target = Some(Arc::from("Deployment.apps default/other"));
+    scaling.remember(Some(other));
+    scaling.answer("q", 3.0);
+    assert_eq!(scaling.turn(monday("09:01")), 3, "a new autoscaler has no history");
+}
+
+#[test]
+fn a_number_that_multiplies_the_replicas_counts_once() {
+    let policy = Autoscaler::of("shop", 0, 200).with(external("q"), TargetType::Value, 1_000);
+    let mut scaling = Scaling::new(policy.down(at_once(Select::Max)), 5);
+    let answer = |scaling: &mut Scaling, number: f64, at: Timestamp| {
+        let value = Ok(FiniteNumber::new(number).unwrap());
+        let sample = Sample::asked(Arc::from("q"), at, value);
+        scaling.world.samples.hold(&scaling.name.identity.clone(), sample);
+    };
+    answer(&mut scaling, 2.0, monday("09:00"));
+    assert_eq!(scaling.turn(monday("09:00:00.1")), 10);
+    scaling.there_are(10);
+    assert_eq!(scaling.turn(monday("09:00:01")), 10, "that is what it has led to");
+    answer(&mut scaling, 1.0, monday("09:00:10"));
+    assert_eq!(scaling.turn(monday("09:00:10.1")), 10);
+    answer(&mut scaling, 2.0, monday("09:00:20"));
+    assert_eq!(scaling.turn(monday("09:00:20.1")), 20, "another number counts anew");
 }

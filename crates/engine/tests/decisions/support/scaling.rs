@@ -57,7 +57,7 @@ impl Scaling {
     }
 
     pub(crate) fn sample(&mut self, query: &str, value: Result<FiniteNumber, SampleProblem>) {
-        let sample = Sample { query: query.into(), at: None, value };
+        let sample = Sample::assumed(query.into(), value);
         self.world.samples.hold(&self.name.identity, sample);
     }
 
