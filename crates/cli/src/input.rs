@@ -233,10 +233,14 @@ impl Input {
     pub(crate) fn check_names(&self, names: &[Subject]) -> Result<(), ArgumentError> {
         let is_error =
             |it: &&PlacedFinding| it.object.is_none() && it.finding.severity() == Severity::Error;
-        let text = |it: &PlacedFinding| self.reading.sources[it.source].text();
+        let has_name = |it: &PlacedFinding, name: &str| {
+            let ends =
+                |letter: char| !letter.is_ascii_alphanumeric() && !matches!(letter, '-' | '.');
+            self.reading.sources[it.source].text().split(ends).any(|word| word == name)
+        };
         let fits = |name: &&Subject| {
             self.places.iter().any(|place| !self.policies(place, name).is_empty())
-                || self.findings.iter().filter(is_error).any(|it| text(it).contains(name.name()))
+                || self.findings.iter().filter(is_error).any(|it| has_name(it, name.name()))
         };
         match names.iter().find(|name| !fits(name)) {
             Some(unknown) => {
