@@ -2,15 +2,18 @@
 
 mod controller;
 
+use almanac_fixtures::objects::{self, scalable_node_group as group};
 use almanac_harness::{AuditedRequest, Observation, PATIENCE, TestResult, await_condition};
 use anyhow::{Context as _, Result};
-use controller::{Cluster, Controller, Kind, NODE, NODE_GROUP, on_cluster};
+use controller::{Cluster, Controller, DEPLOYMENT, Kind, NODE, NODE_GROUP, on_cluster};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use almanac_fixtures::objects::scalable_node_group as group;
-
 const NAMESPACE: &str = "shop";
+const MACHINES: Kind =
+    Kind { root: "/apis/cluster.x-k8s.io/v1beta1", plural: "machinedeployments" };
+/// The manifests.
+const DEPLOY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy");
 
 /// A node of somebody else.
 fn foreign_node(name: &str) -> Value {
@@ -49,8 +52,7 @@ async fn await_replicas(cluster: &Cluster, name: &str, replicas: u32) -> Result<
     let has =
         |object: &Value| object["status"]["replicas"] == replicas && is(object, "Ready", "True");
     cluster.await_object(NODE_GROUP, (NAMESPACE, name), &what, has).await?;
-    let scale = Kind { root: NODE_GROUP.root, plural: "scalablenodegroups" };
-    cluster.get(scale, NAMESPACE, &format!("{name}/scale")).await
+    cluster.get(NODE_GROUP, NAMESPACE, &format!("{name}/scale")).await
 }
 
 fn condition<'a>(object: &'a Value, about: &str) -> &'a Value {
@@ -211,6 +213,62 @@ fn a_restart_keeps_the_nodes_and_the_nodes_of_a_deleted_group_go() -> TestResult
         assert_eq!(since.iter().filter(|verb| **verb == "delete").count(), 1, "{since:?}");
         cluster.delete(NODE_GROUP, NAMESPACE, "pool").await?;
         await_nodes(cluster, &["steady-0"]).await?;
+        controller.stop().await
+    })
+}
+
+#[test]
+fn one_kind_of_autoscaler_scales_pods_simulated_nodes_and_machine_deployments() -> TestResult {
+    on_cluster(async |_, cluster| {
+        cluster
+            .create_text("default", &objects::machine_deployment_definition().to_string())
+            .await?;
+        cluster.await_definitions().await?;
+        cluster.namespace(NAMESPACE).await?;
+        let day = json!({"replicas": 4, "start": {"hours": 9}, "end": {"hours": 17}});
+        let schedule = json!({"defaultReplicas": 1, "behaviors": [day]});
+        let mut items = vec![
+            objects::metrics_producer("hours", &schedule),
+            objects::deployment("web", 1),
+            group("pool", "Simulated", "spot", 1),
+            objects::machine_deployment("workers", 1),
+        ];
+        let query = "karpenter_scheduled_capacity{name=\"hours\",namespace=\"shop\"}";
+        for (name, api_version, kind) in [
+            ("web", "apps/v1", "Deployment"),
+            ("pool", objects::KARPENTER, "ScalableNodeGroup"),
+            ("workers", objects::CLUSTER_API, "MachineDeployment"),
+        ] {
+            let target = objects::target(api_version, kind, name);
+            items.push(objects::horizontal_autoscaler(name, &target, query));
+        }
+        let list = json!({"apiVersion": "v1", "kind": "List", "items": items});
+        cluster.create_text(NAMESPACE, &list.to_string()).await?;
+        let controller = cluster.start_at("2026-11-20T08:59:55Z", &["--simulated-nodes"]).await?;
+        for (kind, name) in [(DEPLOYMENT, "web"), (NODE_GROUP, "pool"), (MACHINES, "workers")] {
+            let has = |object: &Value| object["spec"]["replicas"] == 4;
+            cluster.await_object(kind, (NAMESPACE, name), "4 replicas", has).await?;
+        }
+        await_replicas(cluster, "pool", 4).await?;
+        await_nodes(cluster, &["spot-0", "spot-1", "spot-2", "spot-3"]).await?;
+        controller.stop().await
+    })
+}
+
+#[test]
+fn the_permissions_of_the_manifests_do_not_suffice_to_make_a_node() -> TestResult {
+    on_cluster(async |own, cluster| {
+        cluster.kubectl(&["apply", "-f", DEPLOY]).await?;
+        cluster.namespace(NAMESPACE).await?;
+        cluster.create(NODE_GROUP, NAMESPACE, &group("pool", "Simulated", "spot", 1)).await?;
+        let account = own.service_account("almanac-system", "almanac").await?;
+        let flags = ["--simulated-nodes", "--lease-namespace=almanac-system"];
+        let now = Timestamp::now().to_string();
+        let controller = Controller::start(&account.kubeconfig(), &now, &flags)?;
+        let message = await_refusal(cluster, "pool", "ProviderFailed").await?;
+        assert!(message.starts_with("failed to list nodes: "), "{message}");
+        assert!(message.contains("nodes is forbidden"), "{message}");
+        assert_eq!(nodes(cluster).await?, [""; 0]);
         controller.stop().await
     })
 }
