@@ -24,7 +24,7 @@ use almanac_shell::log::Format;
 use almanac_shell::prometheus::{Prometheus, PrometheusAddress, PrometheusOptions, QueryMetrics};
 use almanac_shell::{log, shutdown};
 use anstream::{AutoStream, ColorChoice};
-use anyhow::{Context as _, bail, ensure};
+use anyhow::{Context as _, ensure};
 use clap::{ArgAction, Args, ValueEnum, ValueHint};
 use clap_complete::ArgValueCandidates;
 use jiff::SignedDuration;
@@ -162,7 +162,7 @@ pub(crate) struct ControllerArguments {
     clock_offset: Option<SignedDuration>,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
 enum Kind {
     MetricsProducer,
     CronFederatedHpa,
@@ -205,6 +205,10 @@ pub(crate) fn run(
 }
 
 async fn carry_out(arguments: &ControllerArguments) -> anyhow::Result<()> {
+    ensure!(
+        !arguments.simulated_nodes || arguments.controllers.contains(&Kind::ScalableNodeGroup),
+        "--simulated-nodes needs scalable-node-group among --controllers"
+    );
     let end = CancellationToken::new();
     shutdown::on_signal(end.clone()).context("failed to listen for signals")?;
     let chosen = ClientOptions {
@@ -227,7 +231,7 @@ async fn carry_out(arguments: &ControllerArguments) -> anyhow::Result<()> {
     health.set_waiting_for("the lease");
     let mut registry = Registry::default();
     let queries = queries(arguments, &mut registry)?;
-    let options = options(arguments, &connection, queries)?;
+    let options = options(arguments, &connection, queries);
     let process = Process::new(connection.client, options, health.clone(), &mut registry);
     // Metrics and health are served until the lease has been released.
     let served = CancellationToken::new();
@@ -277,11 +281,7 @@ fn queries(arguments: &ControllerArguments, registry: &mut Registry) -> anyhow::
     Ok(Queries { prometheus, period, tolerance })
 }
 
-fn options(
-    arguments: &ControllerArguments,
-    connection: &Connection,
-    queries: Queries,
-) -> anyhow::Result<Options> {
+fn options(arguments: &ControllerArguments, connection: &Connection, queries: Queries) -> Options {
     let seed = fastrand::u64(..);
     let identity = arguments.identity.clone().unwrap_or_else(|| own_name(seed));
     let lease = arguments.leader_elect.then(|| {
@@ -299,14 +299,11 @@ fn options(
     }
     families.sort();
     families.dedup();
-    if arguments.simulated_nodes {
-        let Some(providers) = &mut node_groups else {
-            bail!("--simulated-nodes needs scalable-node-group among --controllers");
-        };
+    if let Some(providers) = node_groups.as_mut().filter(|_| arguments.simulated_nodes) {
         let client = connection.client.clone();
         providers.insert(simulated_nodes::TYPE, Arc::new(SimulatedNodes::new(client)));
     }
-    Ok(Options {
+    Options {
         families,
         node_groups,
         exempt_namespaces: arguments.exempt_namespaces.clone(),
@@ -322,7 +319,7 @@ fn options(
         queries,
         clock: Clock::system(arguments.clock_offset.unwrap_or_default()),
         seed,
-    })
+    }
 }
 
 impl Kind {

@@ -218,6 +218,58 @@ fn a_restart_keeps_the_nodes_and_the_nodes_of_a_deleted_group_go() -> TestResult
 }
 
 #[test]
+fn a_group_that_is_exempt_or_stopped_keeps_its_nodes_until_that_is_over() -> TestResult {
+    on_cluster(async |_, cluster| {
+        cluster.namespace(NAMESPACE).await?;
+        cluster.create(NODE_GROUP, NAMESPACE, &group("pool", "Simulated", "spot", 1)).await?;
+        let controller = start(cluster, &["--simulated-nodes"]).await?;
+        await_replicas(cluster, "pool", 1).await?;
+        let namespace = ["annotate", "namespace", NAMESPACE];
+        let lease = ["-n", "default", "annotate", "lease", "almanac"];
+        let holds: [(&[&str], &str, &str, &str); 2] = [
+            (&namespace, "almanac.dev/ignore=true", "almanac.dev/ignore-", "Exempt"),
+            (&lease, "almanac.dev/stop=why", "almanac.dev/stop-", "Stopped"),
+        ];
+        for (replicas, (what, begins, ends, reason)) in (2..).zip(holds) {
+            let before = node_writes(cluster).await?.len();
+            cluster.kubectl(&[what, &[begins]].concat()).await?;
+            if reason == "Stopped" {
+                await_metric(&controller, "almanac_stopped 1").await?;
+            } else {
+                await_held(cluster, reason).await?;
+            }
+            resize(cluster, "pool", replicas).await?;
+            let seen =
+                |it: &Value| it["status"]["observedGeneration"] == it["metadata"]["generation"];
+            cluster.await_object(NODE_GROUP, (NAMESPACE, "pool"), "it was seen", seen).await?;
+            await_held(cluster, reason).await?;
+            assert_eq!(node_writes(cluster).await?.len(), before);
+            cluster.kubectl(&[what, &[ends]].concat()).await?;
+            await_replicas(cluster, "pool", replicas).await?;
+        }
+        controller.stop().await
+    })
+}
+
+/// Waits until a group keeps what it has for this reason, and needs no attention.
+async fn await_held(cluster: &Cluster, reason: &str) -> TestResult {
+    let is_held = |object: &Value| {
+        let about = condition(object, "AbleToScale");
+        is(object, "Ready", "True") && about["status"] == "False" && about["reason"] == reason
+    };
+    cluster.await_object(NODE_GROUP, (NAMESPACE, "pool"), reason, is_held).await?;
+    Ok(())
+}
+
+async fn await_metric(controller: &Controller, line: &str) -> TestResult {
+    await_condition(line, PATIENCE, async || {
+        let found = controller.scrape(line.split(' ').next().unwrap_or_default()).await?;
+        Ok(Observation::of(found.iter().any(|it| it == line), format!("{found:?}")))
+    })
+    .await
+}
+
+#[test]
 fn one_kind_of_autoscaler_scales_pods_simulated_nodes_and_machine_deployments() -> TestResult {
     on_cluster(async |_, cluster| {
         cluster

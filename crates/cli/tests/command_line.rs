@@ -54,6 +54,13 @@ fn a_value_may_start_with_a_hyphen() {
 }
 
 #[test]
+fn simulated_nodes_without_groups_of_nodes_are_an_error() {
+    let groups_left_out = ["--controllers=metrics-producer", "--kubeconfig=/dev/null"];
+    let refused = refused(&[&["controller", "--simulated-nodes"][..], &groups_left_out].concat());
+    assert!(refused.contains("needs scalable-node-group among --controllers"), "{refused}");
+}
+
+#[test]
 fn a_duplicate_assumption_is_reported() {
     let both = ["--assume", "checkout.minReplicas=3", "--assume", "fhpa/checkout.minReplicas=4"];
     let refused = refused(&[&["forecast", "-f", SHOP][..], &both].concat());

@@ -39,7 +39,7 @@ pub struct ScalableNodeGroupSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     pub replicas: Option<i32>,
-    /// The provider that creates and deletes the nodes, such as `AWSEKSNodeGroup`.
+    /// The provider that creates and deletes the nodes. Almanac has one, `Simulated`.
     #[serde(rename = "type")]
     #[schemars(length(min = 1, max = 63))]
     pub kind: String,

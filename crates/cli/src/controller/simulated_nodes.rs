@@ -75,8 +75,8 @@ fn in_the_way(resized: local::Resized) -> Result<(), ProviderError> {
             more => format!(" and {more} more"),
         };
         return Err(ProviderError::NameTaken(format!(
-            "there is a node {first}{others} already, and it is not of this group: it is left alone; delete it, or \
-             give the group another spec.id"
+            "there is a node {first}{others} already, and it is not of this group: it is left alone; give the \
+             group another spec.id, or remove the node if it is nobody's"
         )));
     }
     match leaving.first() {

@@ -84,9 +84,10 @@ impl GroupState {
     /// When it is looked at again, if nothing happens before that and it did not fail.
     fn recheck_after(&self) -> Option<SignedDuration> {
         match self {
-            Self::Stopped { .. } | Self::LeftAlone(_) => Some(RECHECK_INTERVAL),
+            Self::LeftAlone(_) => Some(RECHECK_INTERVAL),
             Self::Withdrawn => Some(WITHDRAWN_PAUSE),
             Self::Provided { .. }
+            | Self::Stopped { .. }
             | Self::Unsupported { .. }
             | Self::Exempt(_)
             | Self::Failing { .. } => None,
@@ -175,7 +176,9 @@ impl NodeGroups {
         if is_failing {
             self.metrics.count_failure();
         }
+        // What is held back while everything is stopped is looked at once that is over.
         let recheck = outcome.state.recheck_after();
+        let recheck = recheck.or_else(|| self.switch.is_stopped().then_some(RECHECK_INTERVAL));
         let is_said = self.say(name, subject, &outcome).await;
         let now = self.clock.now();
         let mut state = self.cluster.lock();

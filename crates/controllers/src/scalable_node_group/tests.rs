@@ -202,6 +202,8 @@ async fn a_group_of_a_type_without_a_provider_has_no_nodes_and_says_what_to_do()
     assert_eq!((&status["replicas"], bench.provider.has()), (&Value::Null, 0));
     let [_, reason, message] = bench.condition("AbleToScale");
     assert_eq!(reason, "Unsupported");
+    bench.groups.switch.update(Some("stop"));
+    assert_eq!(bench.turn().await, Some(RECHECK_INTERVAL), "nodes may be to be removed");
     assert!(message.contains("groups of type AWSEKSNodeGroup; to scale real nodes"), "{message}");
 }
 

@@ -107,4 +107,14 @@ mod tests {
         drop(policies);
         assert_eq!(watch_ages.stale(), None);
     }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_kind_that_is_watched_twice_is_required_if_either_watch_requires_it() {
+        for watches in [[true, false], [false, true]] {
+            let watch_ages = WatchAges::default();
+            let _both = watches.map(|is_needed| watch_ages.begin("scalablenodegroups", is_needed));
+            tokio::time::sleep(STALE_AFTER + Duration::from_secs(1)).await;
+            assert_eq!(watch_ages.stale().as_deref(), Some("scalablenodegroups"));
+        }
+    }
 }
