@@ -90,7 +90,7 @@ async fn is_told(cluster: &Cluster) -> TestResult {
     for about in ["AbleToScale", "Ready"] {
         let told = [about, "False", "UndoneByAnotherWriter"];
         let message = await_condition_of(cluster, "shop", told).await?;
-        let said = "another writer keeps setting the replicas of Deployment.apps default/shop to 3, \
+        let said = "another writer has set the replicas of Deployment.apps default/shop to 3, \
                     where this autoscaler sets 7; let only one of them scale it";
         assert_eq!(message, said);
     }

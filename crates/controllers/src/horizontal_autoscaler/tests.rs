@@ -155,6 +155,29 @@ async fn a_target_that_is_not_watched_is_read_every_query_period() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_target_that_cannot_be_read_is_not_called_able_to_scale_until_it_can() {
+    let stub = Stub::new();
+    stub.serve(Served::new("pools.example.com/v1", "Pool", "pools").with_scale());
+    stub.put(target("pools.example.com/v1", "Pool", "shop"));
+    let broken = Fault::answer(StatusCode::INTERNAL_SERVER_ERROR, "the conversion webhook is gone");
+    stub.inject(broken.method(Method::GET).path_contains("/pools/shop/scale").always());
+    let mut bench = TestBench::at("2026-11-30T09:30:00Z", &stub);
+    bench.upsert(schedule(4, 1));
+    bench.upsert(autoscaled("shop", "pools.example.com/v1", "Pool", QUERY));
+    bench.run(200).await;
+    let status = bench.status(&autoscaler("shop")).expect("there is one");
+    for about in ["AbleToScale", "Ready"] {
+        assert_eq!(condition(&status, about), ("False".into(), "TargetUnreadable".into()));
+    }
+    stub.mend();
+    bench.run(200).await;
+    let status = bench.status(&autoscaler("shop")).expect("there is one");
+    assert_eq!(condition(&status, "Ready"), ("True".into(), "Scaling".into()));
+    let pool = stub.object("pools", "default", "shop").expect("it is there");
+    assert_eq!(pool["spec"]["replicas"], 4);
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_conditions_say_what_holds_an_autoscaler_back() {
     let stub = Stub::new();
     stub.put(target("apps/v1", "Deployment", "shop"));
