@@ -3,6 +3,7 @@
 //!
 //! Everything that runs here ends when the term is dropped, and writes nothing once the fence is closed.
 
+mod sampling;
 mod watches;
 
 use std::sync::Arc;
@@ -21,9 +22,9 @@ use kube::Client;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use self::sampling::{Sampling, ask_prometheus};
 use crate::cluster::{Cluster, StatusSnapshot};
 use crate::families::{Composed, Families, ReportSubject};
-use crate::horizontal_autoscaler::Sampler;
 use crate::leadership::Leadership;
 use crate::policies::{UnwrittenStatuses, WorkQueues};
 use crate::process::{Metrics, Options};
@@ -37,9 +38,6 @@ use crate::work_queue::WorkQueue;
 /// How many turns may run at once. Most of a turn is waiting for the API server, and concurrent
 /// requests are limited elsewhere.
 pub(crate) const MAX_CONCURRENT_TURNS: usize = 256;
-
-/// How many autoscalers may ask their queries at once.
-const MAX_CONCURRENT_ROUNDS: usize = 32;
 
 /// How long the end of a term may take: work in progress, statuses, Events.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
@@ -74,12 +72,6 @@ struct Shared {
     events: EventLog,
     reconciler: Reconciler,
     node_groups: Arc<NodeGroups>,
-}
-
-/// The part of a term that asks Prometheus.
-struct Sampling {
-    queue: Arc<WorkQueue>,
-    sampler: Arc<Sampler>,
 }
 
 impl Term {
@@ -227,21 +219,6 @@ impl Term {
         }
     }
 
-    fn sampling(&self, cluster: &Arc<Cluster>, turns: &Arc<WorkQueue>) -> Option<Sampling> {
-        let clock = &self.options.clock;
-        let sampler = Sampler {
-            prometheus: self.options.queries.prometheus.clone()?,
-            period: self.options.queries.period,
-            cluster: Arc::clone(cluster),
-            turns: Arc::clone(turns),
-            upstreams: self.upstreams.clone(),
-            clock: clock.clone(),
-            seed: self.options.seed,
-        };
-        let queue = Arc::new(WorkQueue::new(clock.clone()));
-        Some(Sampling { queue, sampler: Arc::new(sampler) })
-    }
-
     /// A term cannot continue without one of its parts.
     fn restart_term(&self, who: &str) {
         tracing::error!("{who} stopped unexpectedly; starting a new term");
@@ -270,16 +247,6 @@ async fn run_turns(shared: Arc<Shared>, heartbeat: Heartbeat, end: CancellationT
         async move { shared.reconciler.take_turn(&policy).await }
     };
     turns.run(MAX_CONCURRENT_TURNS, Some(&heartbeat), end, lanes, turn).await;
-}
-
-/// Asks the queries of autoscalers. More at once would only wait longer: Prometheus is asked only so much at a time.
-async fn ask_prometheus(shared: Arc<Shared>, end: CancellationToken) {
-    let Some(Sampling { queue, sampler }) = &shared.sampling else { return };
-    let turn = |policy: PolicyName| {
-        let sampler = Arc::clone(sampler);
-        async move { sampler.sample(&policy).await }
-    };
-    queue.run(MAX_CONCURRENT_ROUNDS, None, end, |_| Vec::new(), turn).await;
 }
 
 async fn run_node_groups(groups: Arc<NodeGroups>, end: CancellationToken) {

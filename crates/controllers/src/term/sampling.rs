@@ -1,0 +1,52 @@
+//! The part of a term that asks Prometheus for the numbers of autoscalers.
+
+use std::sync::Arc;
+
+use almanac_engine::PolicyName;
+use tokio_util::sync::CancellationToken;
+
+use super::{Shared, Term};
+use crate::cluster::Cluster;
+use crate::horizontal_autoscaler::Sampler;
+use crate::work_queue::WorkQueue;
+
+/// How many autoscalers may ask their queries at once.
+const MAX_CONCURRENT_ROUNDS: usize = 32;
+
+/// The part of a term that asks Prometheus.
+pub(super) struct Sampling {
+    pub(super) queue: Arc<WorkQueue>,
+    sampler: Arc<Sampler>,
+}
+
+impl Term {
+    /// The part that asks Prometheus, if there is one.
+    pub(super) fn sampling(
+        &self,
+        cluster: &Arc<Cluster>,
+        turns: &Arc<WorkQueue>,
+    ) -> Option<Sampling> {
+        let clock = &self.options.clock;
+        let sampler = Sampler {
+            prometheus: self.options.queries.prometheus.clone()?,
+            period: self.options.queries.period,
+            cluster: Arc::clone(cluster),
+            turns: Arc::clone(turns),
+            upstreams: self.upstreams.clone(),
+            clock: clock.clone(),
+            seed: self.options.seed,
+        };
+        let queue = Arc::new(WorkQueue::new(clock.clone()));
+        Some(Sampling { queue, sampler: Arc::new(sampler) })
+    }
+}
+
+/// Asks the queries of autoscalers. More at once would only wait longer: Prometheus is asked only so much at a time.
+pub(super) async fn ask_prometheus(shared: Arc<Shared>, end: CancellationToken) {
+    let Some(Sampling { queue, sampler }) = &shared.sampling else { return };
+    let turn = |policy: PolicyName| {
+        let sampler = Arc::clone(sampler);
+        async move { sampler.sample(&policy).await }
+    };
+    queue.run(MAX_CONCURRENT_ROUNDS, None, end, |_| Vec::new(), turn).await;
+}
