@@ -22,8 +22,6 @@ pub(crate) use recognition::{
 pub enum Role {
     /// Its objects are policies of a family.
     Policy(Family),
-    /// Those with certain names have policies for QoS levels in one of their texts.
-    AgentConfig,
     /// Its objects have bounds, which policies set.
     Bounds,
     /// Its objects have replicas, which policies set.
@@ -107,7 +105,7 @@ kinds! {
     /// Texts by key. Only those of Volcano's agent are of interest: see [`Kind::is_of_interest`].
     ConfigMap {
         group: "", versions: ["v1"], plural: "configmaps",
-        short: ["cm"], namespaced: true, role: Role::AgentConfig,
+        short: ["cm"], namespaced: true, role: Role::Policy(Family::QosLevels),
     }
     /// An autoscaler over clusters; data that cron rules change.
     FederatedHPA {
@@ -161,20 +159,21 @@ impl Kind {
             Family::ScheduledCapacity => Kind::MetricsProducer,
             Family::CronScaling => Kind::CronFederatedHPA,
             Family::MetricScaling => Kind::HorizontalAutoscaler,
+            Family::QosLevels => Kind::ConfigMap,
         }
     }
 
     /// Whether an object of the kind is of interest, by its name: of `ConfigMaps` there are many.
     #[must_use]
     pub fn is_of_interest(self, name: &str) -> bool {
-        self.role() != Role::AgentConfig || document_key(name).is_some()
+        self != Kind::ConfigMap || document_key(name).is_some()
     }
 
     /// Whether its objects say policies, or are of a group of such kinds: all that is wrong with them is
     /// of interest.
     #[must_use]
     pub(crate) fn is_ours(self) -> bool {
-        self.role() == Role::AgentConfig || is_group_of_ours(self.group())
+        self == Kind::ConfigMap || is_group_of_ours(self.group())
     }
 
     /// Its role.

@@ -30,7 +30,7 @@ pub fn of_data(kind: Kind, object: &Value) -> Option<Slim> {
             min_replicas: number(&spec["minReplicas"], Some(LEAST_UNLESS_SAID)),
             max_replicas: number(&spec["maxReplicas"], None),
         })),
-        Role::Policy(_) | Role::AgentConfig => None,
+        Role::Policy(_) => None,
     }
 }
 
@@ -46,7 +46,7 @@ pub(crate) fn fields(role: Role) -> &'static [&'static str] {
     match role {
         Role::Workload { .. } => &["replicas"],
         Role::Bounds => &["minReplicas", "maxReplicas"],
-        Role::Policy(_) | Role::AgentConfig => &[],
+        Role::Policy(_) => &[],
     }
 }
 

@@ -3,7 +3,10 @@
 
 mod written;
 
-use written::{findings, messages};
+use almanac_engine::Slim;
+use almanac_engine::qos_levels::{NodeLists, PolicyList, QosLevels};
+use jiff::SignedDuration;
+use written::{check_one, findings, messages};
 
 const DESIGN: &str = r#"apiVersion: v1
 kind: ConfigMap
@@ -376,4 +379,76 @@ fn a_config_map_of_a_megabyte_is_checked_and_every_mistake_in_it_is_told() {
     let found = messages(&text);
     assert_eq!(found.len(), 10_000);
     assert!(found[9_999].contains("[9999].startTime"), "{}", found[9_999]);
+}
+
+/// What an object says, as far as it can be used.
+fn levels(text: &str) -> Option<QosLevels> {
+    match check_one(text).slim? {
+        Slim::QosLevels(object) => Some(object.policy?.as_ref().clone()),
+        _ => None,
+    }
+}
+
+#[test]
+fn what_is_left_out_of_a_policy_has_its_default() {
+    let written = levels(DESIGN).unwrap();
+    let PolicyList::Known(policies) = written.global else { panic!() };
+    assert_eq!(
+        policies[0].windows.describe(),
+        "open from 22:00 to 08:00 the next day, every day (Asia/Shanghai)"
+    );
+    assert_eq!(policies[0].check_interval, SignedDuration::from_secs(30));
+    assert_eq!(policies[0].selector.to_string(), "workload-type=online");
+    assert_eq!(policies[0].target.to_string(), "-1");
+    let bare = levels(&policy("enable: null, name: ''")).unwrap();
+    let PolicyList::Known(policies) = bare.global else { panic!() };
+    assert_eq!((&*policies[0].name, policies[0].is_enabled), ("policy-0", true));
+    assert_eq!(policies[0].windows.zone().name(), "UTC");
+    assert_eq!(policies[0].check_interval, SignedDuration::from_secs(15));
+    assert!(bare.nodes == NodeLists::Known(Box::default()));
+}
+
+#[test]
+fn a_list_with_a_mistake_is_rejected_as_a_whole_and_alone() {
+    let item = |time: &str| {
+        format!(
+            "{{name: n{time}, startTime: '{time}:00', endTime: '12:00', selector: {{matchLabels: {{a: b}}}}, targetQoSLevel: 0}}"
+        )
+    };
+    let good = format!("timeBasedQoSPolicies: [{}, {}]", item("01"), item("02"));
+    let bad = format!("timeBasedQoSPolicies: [{}, {}]", item("01"), item("25"));
+    let of = |global: &str, node: &str, selector: &str| {
+        let nodes = format!("nodesConfig: [{{selector: {selector}, {node}}}]");
+        levels(&config(&format!("globalConfig: {{{global}}}\n{nodes}\n"))).unwrap()
+    };
+    let of_node = |levels: &QosLevels| match &levels.nodes {
+        NodeLists::Known(lists) => lists[0].clone(),
+        NodeLists::Unusable => panic!(),
+    };
+    let both = of(&good, &good, "{}");
+    assert!(matches!(&both.global, PolicyList::Known(list) if list.len() == 2));
+    assert!(of_node(&both).list == both.global && of_node(&both).selector.is_some());
+    let bad_global = of(&bad, &good, "{}");
+    assert_eq!(bad_global.global, PolicyList::Unusable);
+    assert_eq!(of_node(&bad_global), of_node(&both));
+    let bad_node = of(&good, &bad, "{}");
+    assert_eq!((&bad_node.global, of_node(&bad_node).list), (&both.global, PolicyList::Unusable));
+    let bad_selector = of(&good, &good, "{matchLabels: {-: b}}");
+    assert!(of_node(&bad_selector).selector.is_none());
+}
+
+#[test]
+fn a_document_that_cannot_be_read_says_nothing_and_an_empty_one_says_that_there_are_no_policies() {
+    for bad in
+        ["a: b: c", "- a", "globalConfig: {}\nglobalConfig: {}", "globalConfig: {}\n---\na: b"]
+    {
+        assert_eq!(levels(&config(bad)), Some(QosLevels::unusable()), "{bad}");
+    }
+    for empty in ["", "globalConfig: {}", "other: 1\nother: 2"] {
+        assert_eq!(levels(&config(empty)), Some(QosLevels::none()), "{empty}");
+    }
+    let no_text = config("").replace("config.yaml: |", "config.yaml: 5");
+    assert_eq!(levels(&no_text), Some(QosLevels::unusable()));
+    let no_key = config("").replace("config.yaml: |", "colocation-config: ''");
+    assert_eq!(levels(&no_key), Some(QosLevels::unusable()), "a slip of the key undoes nothing");
 }

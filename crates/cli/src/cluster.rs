@@ -156,10 +156,11 @@ impl ClusterArguments {
     }
 }
 
+/// Levels are forecast from files only: in a cluster, they would take every pod.
 fn is_policy(kind: Kind) -> bool {
     match kind.role() {
+        Role::Policy(Family::QosLevels) | Role::Bounds | Role::Workload { .. } => false,
         Role::Policy(_) => true,
-        Role::AgentConfig | Role::Bounds | Role::Workload { .. } => false,
     }
 }
 
@@ -167,8 +168,7 @@ fn is_policy(kind: Kind) -> bool {
 fn must_be_seen(kind: Kind) -> bool {
     match kind.role() {
         Role::Policy(Family::ScheduledCapacity | Family::CronScaling) => true,
-        Role::Policy(Family::MetricScaling)
-        | Role::AgentConfig
+        Role::Policy(Family::MetricScaling | Family::QosLevels)
         | Role::Bounds
         | Role::Workload { .. } => false,
     }
@@ -178,7 +178,7 @@ fn must_be_seen(kind: Kind) -> bool {
 fn is_autoscaler(kind: Kind) -> bool {
     match kind.role() {
         Role::Bounds => true,
-        Role::Policy(_) | Role::AgentConfig | Role::Workload { .. } => false,
+        Role::Policy(_) | Role::Workload { .. } => false,
     }
 }
 

@@ -27,6 +27,7 @@ impl Controlled {
             Self::Policies(Family::ScheduledCapacity) => "metrics-producer",
             Self::Policies(Family::CronScaling) => "cron-federated-hpa",
             Self::Policies(Family::MetricScaling) => "horizontal-autoscaler",
+            Self::Policies(Family::QosLevels) => "qos-levels",
             Self::NodeGroups => "scalable-node-group",
         }
     }

@@ -35,6 +35,7 @@ mod metrics_producer;
 mod not_ready;
 mod policies;
 pub mod process;
+mod qos_levels;
 mod reconciler;
 pub mod scalable_node_group;
 mod status_writer;

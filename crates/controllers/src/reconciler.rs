@@ -344,7 +344,7 @@ fn reach(target: &Identity, unknown: &TargetError) -> Option<Reach> {
 fn is_evaluated_when_asked(action: &Action) -> bool {
     match action {
         Action::Publish { .. } => true,
-        Action::SetReplicas { .. } | Action::SetBounds { .. } => false,
+        Action::SetReplicas { .. } | Action::SetBounds { .. } | Action::Annotate { .. } => false,
     }
 }
 

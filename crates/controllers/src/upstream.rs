@@ -77,6 +77,8 @@ fn upstream_of(controlled: Controlled) -> Upstream {
             lease: "karpenter-leader-election",
             definition: Some("horizontalautoscalers.autoscaling.karpenter.sh"),
         },
+        // Nothing has this lease: what the agent carries out is not left to anybody.
+        Family::QosLevels => Upstream { name: "Volcano", lease: "volcano-agent", definition: None },
         Family::CronScaling => {
             Upstream { name: "Karmada", lease: "karmada-controller-manager", definition: None }
         }

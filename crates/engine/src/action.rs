@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::Identity;
+use crate::qos_levels::QosAnnotations;
 
 /// One change to one object. The shell carries it out against an API server, [`crate::World::apply`]
 /// in a world of its own.
@@ -31,6 +32,14 @@ pub enum Action {
         /// The upper bound.
         max: Option<u32>,
     },
+    /// Set the annotations of a pod that are about its level, all in one write; those that it should not
+    /// have are removed.
+    Annotate {
+        /// The pod.
+        pod: Identity,
+        /// All of them.
+        annotations: Box<QosAnnotations>,
+    },
 }
 
 impl Action {
@@ -40,6 +49,7 @@ impl Action {
         match self {
             Action::Publish { schedule, .. } => schedule,
             Action::SetReplicas { target, .. } | Action::SetBounds { target, .. } => target,
+            Action::Annotate { pod, .. } => pod,
         }
     }
 }

@@ -11,6 +11,7 @@ use jiff::Timestamp;
 use crate::beginning::{Beginning, RunStart};
 use crate::cron_scaling::{self, CronRules, ExternalChange};
 use crate::metric_scaling::{self, Autoscalers};
+use crate::qos_levels::{self, Levels};
 use crate::scheduled_capacity::{self, Schedules};
 use crate::turn::{Closed, PolicyDecision};
 use crate::{
@@ -62,8 +63,14 @@ pub(crate) trait Logic: Sync {
     ) -> Option<Closed>;
 
     /// The verdict on every rule of a policy whose turns are taken until `now`, in the order of the
-    /// spec.
-    fn explain(&self, world: &World, policy: &Identity, now: Timestamp) -> Vec<RuleExplanation>;
+    /// spec, as far as `object` is concerned. That matters only if it sets something of several objects.
+    fn explain(
+        &self,
+        world: &World,
+        policy: &Identity,
+        object: Option<&Identity>,
+        now: Timestamp,
+    ) -> Vec<RuleExplanation>;
 
     /// Whether a policy needs a turn because its target has changed.
     fn reacts_to_changes(&self, _: &World, _: &Identity, _: Timestamp) -> bool {
@@ -111,6 +118,7 @@ impl Family {
             Family::ScheduledCapacity => &Schedules,
             Family::CronScaling => &CronRules,
             Family::MetricScaling => &Autoscalers,
+            Family::QosLevels => &Levels,
         }
     }
 }
@@ -126,6 +134,8 @@ pub enum OpenDecision {
     CronScaling(PolicyDecision<cron_scaling::CronScaling, cron_scaling::Decision>),
     /// For a policy that sets replicas by the answers to queries.
     MetricScaling(PolicyDecision<metric_scaling::MetricScaling, metric_scaling::Decision>),
+    /// For a policy that sets the levels of pods.
+    QosLevels(PolicyDecision<qos_levels::QosLevels, qos_levels::Decision>),
 }
 
 impl OpenDecision {
@@ -134,6 +144,7 @@ impl OpenDecision {
             OpenDecision::ScheduledCapacity(open) => &open.decision.actions,
             OpenDecision::CronScaling(open) => &open.decision.actions,
             OpenDecision::MetricScaling(open) => &open.decision.actions,
+            OpenDecision::QosLevels(open) => &open.decision.actions,
         }
     }
 
@@ -143,12 +154,15 @@ impl OpenDecision {
             OpenDecision::ScheduledCapacity(open) => std::mem::take(&mut open.decision.actions),
             OpenDecision::CronScaling(open) => std::mem::take(&mut open.decision.actions),
             OpenDecision::MetricScaling(open) => std::mem::take(&mut open.decision.actions),
+            OpenDecision::QosLevels(open) => std::mem::take(&mut open.decision.actions),
         }
     }
 
     pub(crate) fn deadline(&self) -> Option<Timestamp> {
         match self {
-            OpenDecision::ScheduledCapacity(_) | OpenDecision::MetricScaling(_) => None,
+            OpenDecision::ScheduledCapacity(_)
+            | OpenDecision::MetricScaling(_)
+            | OpenDecision::QosLevels(_) => None,
             OpenDecision::CronScaling(open) => cron_scaling::deadline(&open.policy, &open.decision),
         }
     }
@@ -171,6 +185,7 @@ impl OpenDecision {
             OpenDecision::MetricScaling(open) => {
                 metric_scaling::close(world, policy, open, outcomes, opened_at, now)
             }
+            OpenDecision::QosLevels(open) => qos_levels::close(open, outcomes, opened_at),
         }
     }
 }
@@ -184,6 +199,8 @@ pub enum EffectReason {
     CronScaling(Reason<cron_scaling::Cause>),
     /// A policy that sets replicas by the answers to queries.
     MetricScaling(Reason<metric_scaling::Cause>),
+    /// A policy that sets the levels of pods.
+    QosLevels(Reason<qos_levels::Cause>),
 }
 
 impl EffectReason {
@@ -197,6 +214,7 @@ impl EffectReason {
             }
             EffectReason::CronScaling(reason) => cron_scaling::describe(world, policy, reason),
             EffectReason::MetricScaling(reason) => metric_scaling::describe(world, policy, reason),
+            EffectReason::QosLevels(reason) => qos_levels::describe(world, policy, reason),
         }
     }
 
@@ -211,6 +229,7 @@ impl EffectReason {
             EffectReason::MetricScaling(reason) => {
                 EffectReason::MetricScaling(reason.without_span())
             }
+            EffectReason::QosLevels(reason) => EffectReason::QosLevels(reason.without_span()),
         }
     }
 }
@@ -224,6 +243,8 @@ pub enum Recorded {
     CronScaling(cron_scaling::Recorded),
     /// To one that sets replicas by the answers to queries.
     MetricScaling(metric_scaling::Recorded),
+    /// To a pod whose level a policy sets.
+    QosLevels(qos_levels::Recorded),
 }
 
 /// What happens to a rule, as a word.
@@ -235,9 +256,9 @@ pub enum Occurrence {
     Superseded,
     /// A cron rule fired too long ago to be carried out.
     Missed,
-    /// A behaviour begins to decide.
+    /// A behaviour begins to decide, or a policy for levels.
     Opens,
-    /// A behaviour ceases to decide, and no other opens in its place.
+    /// A behaviour or a policy ceases to decide, and no other opens in its place.
     Closes,
     /// An autoscaler sets another number of replicas.
     Scales,
@@ -269,6 +290,18 @@ impl Recorded {
             }
             Recorded::CronScaling(_)
             | Recorded::ScheduledCapacity(_)
+            | Recorded::MetricScaling(_)
+            | Recorded::QosLevels(_) => None,
+        }
+    }
+
+    /// The object it happened to, if the policy sets something of several objects.
+    #[must_use]
+    pub fn object(&self) -> Option<&Identity> {
+        match self {
+            Recorded::QosLevels(recorded) => Some(&recorded.pod),
+            Recorded::CronScaling(_)
+            | Recorded::ScheduledCapacity(_)
             | Recorded::MetricScaling(_) => None,
         }
     }
@@ -284,6 +317,7 @@ impl Recorded {
             Recorded::ScheduledCapacity(recorded) => recorded.named_occurrence(world, policy),
             Recorded::CronScaling(recorded) => recorded.occurrence(),
             Recorded::MetricScaling(recorded) => recorded.occurrence(),
+            Recorded::QosLevels(recorded) => recorded.occurrence(),
         }
     }
 }

@@ -16,12 +16,14 @@ pub enum Family {
     CronScaling,
     /// Queries whose answers set replicas.
     MetricScaling,
+    /// Daily windows that set the QoS levels of pods.
+    QosLevels,
 }
 
 impl Family {
     /// All of them, in their order.
-    pub const ALL: [Family; 3] =
-        [Family::ScheduledCapacity, Family::CronScaling, Family::MetricScaling];
+    pub const ALL: [Family; 4] =
+        [Family::ScheduledCapacity, Family::CronScaling, Family::MetricScaling, Family::QosLevels];
 }
 
 /// The name of a policy: its family and its object.

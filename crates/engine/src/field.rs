@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::qos_levels;
 use crate::{Identity, Target, Value, World};
 
 /// A field of a target.
@@ -15,12 +16,14 @@ pub enum Field {
     MaxReplicas,
     /// The number a schedule publishes.
     Value,
+    /// The QoS level of a pod.
+    QosLevel,
 }
 
 impl Field {
     /// All of them, in their order.
-    pub const ALL: [Field; 4] =
-        [Field::Replicas, Field::MinReplicas, Field::MaxReplicas, Field::Value];
+    pub const ALL: [Field; 5] =
+        [Field::Replicas, Field::MinReplicas, Field::MaxReplicas, Field::Value, Field::QosLevel];
 
     /// As it is written in manifests and in JSON.
     #[must_use]
@@ -30,6 +33,7 @@ impl Field {
             Field::MinReplicas => "minReplicas",
             Field::MaxReplicas => "maxReplicas",
             Field::Value => "value",
+            Field::QosLevel => "qosLevel",
         }
     }
 
@@ -51,6 +55,9 @@ impl Field {
             Field::MinReplicas => autoscaler()?.min_replicas,
             Field::MaxReplicas => autoscaler()?.max_replicas,
             Field::Value => world.scheduled_capacities.get(object)?.memory.map(|it| it.value),
+            Field::QosLevel => {
+                return Some(qos_levels::value_of(world.pods.get(object)?.level().cloned()));
+            }
         };
         number.map(Value::Number)
     }
@@ -62,7 +69,7 @@ impl Field {
             Field::Replicas => world.workloads.get_mut(object).map(|it| &mut it.replicas),
             Field::MinReplicas => world.autoscalers.get_mut(object).map(|it| &mut it.min_replicas),
             Field::MaxReplicas => world.autoscalers.get_mut(object).map(|it| &mut it.max_replicas),
-            Field::Value => None,
+            Field::Value | Field::QosLevel => None,
         };
         place.map(|place| *place = Some(number)).is_some()
     }
@@ -72,7 +79,7 @@ impl Field {
     pub fn can_be_assumed(self) -> bool {
         match self {
             Field::Replicas | Field::MinReplicas | Field::MaxReplicas => true,
-            Field::Value => false,
+            Field::Value | Field::QosLevel => false,
         }
     }
 }

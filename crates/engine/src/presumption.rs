@@ -26,6 +26,16 @@ pub enum Presumption {
         /// The answer.
         answer: Arc<str>,
     },
+    /// No pods of a workload are in sight, so its template stands for them.
+    TemplateStandsForPods {
+        /// The workload.
+        workload: Identity,
+    },
+    /// Nothing is known of a node but its name.
+    NodeWithoutLabels {
+        /// Its name.
+        node: Arc<str>,
+    },
     /// A target has at once as many replicas as are set.
     FollowsAtOnce {
         /// The target.
@@ -42,6 +52,13 @@ impl fmt::Display for Presumption {
             ),
             Presumption::Answered { query, answer } => {
                 write!(formatter, "{query} is {answer} all the time, as specified")
+            }
+            Presumption::TemplateStandsForPods { workload } => write!(
+                formatter,
+                "{workload} has no pods here; its pod template stands for them, without a node"
+            ),
+            Presumption::NodeWithoutLabels { node } => {
+                write!(formatter, "Node {node} has no labels; it is not among the objects")
             }
             Presumption::FollowsAtOnce { target } => {
                 write!(formatter, "{target} has as many replicas as are set, at once")

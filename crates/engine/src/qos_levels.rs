@@ -1,7 +1,23 @@
 //! QoS levels of pods over time, from lists of policies with daily windows.
 
+mod begin;
+mod decide;
+mod gather;
+mod logic;
+mod pod;
 mod policy;
+mod reasons;
+mod settle;
 
+pub use decide::{DecidedPod, Decision, decide, explain};
+pub use gather::{AgentSettings, FollowingPod, Input, gather};
+pub use pod::{LeftAlone, Node, Pod, QosAnnotations};
 pub use policy::{
     Level, LevelFormat, ListInForce, NodeList, NodeLists, PolicyList, QosLevels, QosPolicy,
 };
+pub use reasons::{Cause, render};
+pub use settle::{Recorded, Settled, settle};
+
+pub(crate) use logic::{Levels, close, upsert, why_not_carried_out};
+pub(crate) use reasons::describe;
+pub(crate) use settle::value_of;

@@ -1,4 +1,4 @@
-//! The value of an object's field: a number, a text, names, or numbers by name.
+//! The value of an object's field: a number, a text, names, numbers by name, or nothing at all.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -15,6 +15,8 @@ pub enum Value {
     Names(Arc<BTreeSet<Arc<str>>>),
     /// A number by name, such as the pods of each unit.
     Numbers(Arc<BTreeMap<Arc<str>, u32>>),
+    /// The field is not there, as of a pod without a level. That is not the same as unknown.
+    Nothing,
 }
 
 impl Value {
@@ -42,7 +44,7 @@ impl Value {
     pub fn number(&self) -> Option<u32> {
         match self {
             Value::Number(number) => Some(*number),
-            Value::Text(_) | Value::Names(_) | Value::Numbers(_) => None,
+            Value::Text(_) | Value::Names(_) | Value::Numbers(_) | Value::Nothing => None,
         }
     }
 }
@@ -53,7 +55,7 @@ impl From<u32> for Value {
     }
 }
 
-/// For people: `3`, `best-effort`, `east, west`, `spot 3, on-demand 5`; `none` for an empty list.
+/// For people: `3`, `best-effort`, `east, west`, `spot 3, on-demand 5`; `none` for an empty list or nothing.
 impl fmt::Display for Value {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let listed = |formatter: &mut fmt::Formatter<'_>, items: Vec<String>| {
@@ -63,6 +65,7 @@ impl fmt::Display for Value {
         match self {
             Value::Number(number) => number.fmt(formatter),
             Value::Text(text) => formatter.write_str(text),
+            Value::Nothing => formatter.write_str("none"),
             Value::Names(names) => {
                 listed(formatter, names.iter().map(ToString::to_string).collect())
             }
@@ -85,6 +88,7 @@ mod tests {
             (Value::text("best-effort"), "best-effort"),
             (Value::names(["west", "east"]), "east, west"),
             (Value::names([]), "none"),
+            (Value::Nothing, "none"),
             (Value::numbers([("spot", 3), ("on-demand", 5)]), "on-demand 5, spot 3"),
         ];
         for (value, expected) in shown {

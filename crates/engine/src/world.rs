@@ -11,6 +11,7 @@ use jiff::Timestamp;
 
 use crate::cron_scaling::{self, CronScaling, ExternalChange};
 use crate::metric_scaling::{self, FiniteNumber, MetricScaling, Samples};
+use crate::qos_levels::{self, AgentSettings, Node, Pod, QosLevels};
 use crate::scheduled_capacity::{self, Published, ScheduledCapacity};
 use crate::{
     Action, Autoscaler, Exempt, Exemptions, Family, Footprint, Identity, Outcome, PolicyName,
@@ -42,10 +43,16 @@ pub enum Slim {
     CronScaling(PolicyObject<CronScaling, cron_scaling::Memory>),
     /// A policy that sets replicas by the answers to queries.
     MetricScaling(PolicyObject<MetricScaling, metric_scaling::Memory>),
+    /// Policies that set the levels of pods.
+    QosLevels(PolicyObject<QosLevels, ()>),
     /// Something with a `scale` subresource.
     Workload(Workload),
     /// Something with bounds.
     Autoscaler(Autoscaler),
+    /// A pod, or what stands for the pods of a workload.
+    Pod(Pod),
+    /// A node.
+    Node(Node),
 }
 
 /// All objects, by their identity.
@@ -62,6 +69,15 @@ pub struct World {
     pub cron_scalings: Policies<CronScaling, cron_scaling::Memory>,
     /// Policies that set replicas by the answers to queries.
     pub metric_scalings: Policies<MetricScaling, metric_scaling::Memory>,
+    /// Policies that set the levels of pods. Whoever knows that a cluster has none holds an empty one, and
+    /// removes it before the first one that is there.
+    pub qos_levels: Policies<QosLevels, ()>,
+    /// How the agent of the cluster runs that carries them out.
+    pub agent: AgentSettings,
+    /// Pods, or what stands for those of a workload.
+    pub pods: BTreeMap<Identity, Pod>,
+    /// Nodes, by name.
+    pub nodes: BTreeMap<Arc<str>, Node>,
     /// What has a `scale` subresource.
     pub workloads: BTreeMap<Identity, Workload>,
     /// What has bounds.
@@ -89,7 +105,8 @@ impl Slim {
             Slim::ScheduledCapacity(_) => Some(Slim::ScheduledCapacity(PolicyObject::UNUSABLE)),
             Slim::CronScaling(_) => Some(Slim::CronScaling(PolicyObject::UNUSABLE)),
             Slim::MetricScaling(_) => Some(Slim::MetricScaling(PolicyObject::UNUSABLE)),
-            Slim::Workload(_) | Slim::Autoscaler(_) => None,
+            Slim::QosLevels(_) => Some(Slim::QosLevels(PolicyObject::UNUSABLE)),
+            Slim::Workload(_) | Slim::Autoscaler(_) | Slim::Pod(_) | Slim::Node(_) => None,
         }
     }
 
@@ -115,7 +132,12 @@ impl Slim {
                 Slim::MetricScaling(object)
             }
             // Everything about these is decided afresh each time.
-            Slim::ScheduledCapacity(_) | Slim::Workload(_) | Slim::Autoscaler(_) => self,
+            Slim::ScheduledCapacity(_)
+            | Slim::QosLevels(_)
+            | Slim::Workload(_)
+            | Slim::Autoscaler(_)
+            | Slim::Pod(_)
+            | Slim::Node(_) => self,
         }
     }
 }
@@ -138,6 +160,13 @@ impl World {
     #[must_use]
     pub fn target_of(&self, policy: &PolicyName) -> Option<TargetReference> {
         policy.family.logic().target(self, &policy.identity)
+    }
+
+    /// Why nothing comes of a `ConfigMap` of the agent, if nothing does.
+    #[must_use]
+    pub fn why_no_levels(&self, config: &PolicyName) -> Option<String> {
+        let is_one = config.family == Family::QosLevels;
+        is_one.then(|| qos_levels::why_not_carried_out(self, &config.identity)).flatten()
     }
 
     /// Why a policy is not carried out, if it or its target is exempt.
@@ -171,7 +200,18 @@ impl World {
     /// spec.
     #[must_use]
     pub fn explain(&self, policy: &PolicyName, now: Timestamp) -> Vec<RuleExplanation> {
-        policy.family.logic().explain(self, &policy.identity, now)
+        policy.family.logic().explain(self, &policy.identity, None, now)
+    }
+
+    /// The same, as far as an object is concerned that the policy sets something of.
+    #[must_use]
+    pub fn explain_object(
+        &self,
+        policy: &PolicyName,
+        object: &Identity,
+        now: Timestamp,
+    ) -> Vec<RuleExplanation> {
+        policy.family.logic().explain(self, &policy.identity, Some(object), now)
     }
 
     /// Whether a policy needs a turn at this instant because its target has changed.
@@ -230,11 +270,20 @@ impl World {
             Slim::MetricScaling(object) => {
                 metric_scaling::upsert(&mut self.metric_scalings, identity, object);
             }
+            Slim::QosLevels(object) => {
+                qos_levels::upsert(&mut self.qos_levels, identity, object);
+            }
             Slim::Workload(workload) => {
                 self.workloads.insert(identity, workload);
             }
             Slim::Autoscaler(autoscaler) => {
                 self.autoscalers.insert(identity, autoscaler);
+            }
+            Slim::Pod(pod) => {
+                self.pods.insert(identity, pod);
+            }
+            Slim::Node(node) => {
+                self.nodes.insert(identity.name().into(), node);
             }
         }
     }
@@ -254,6 +303,10 @@ impl World {
     pub fn remove(&mut self, object: &Identity) {
         self.workloads.remove(object);
         self.autoscalers.remove(object);
+        self.pods.remove(object);
+        if object.kind() == "Node" {
+            self.nodes.remove(object.name());
+        }
     }
 
     /// A world with only the given policies and what they read and write.
@@ -261,7 +314,8 @@ impl World {
     pub fn part(&self, policies: &[PolicyName]) -> World {
         let exempt = Arc::clone(&self.exempt);
         let samples = self.samples.part(policies.iter().map(|policy| &policy.identity));
-        let mut part = World { seen_at: self.seen_at, exempt, samples, ..World::default() };
+        let agent = self.agent.clone();
+        let mut part = World { seen_at: self.seen_at, exempt, samples, agent, ..World::default() };
         for policy in policies {
             if let Some(slim) = self.slim_of(policy) {
                 part.upsert(policy.identity.clone(), slim);
@@ -273,6 +327,10 @@ impl World {
                 part.workloads.extend(workload.map(|(object, it)| (object.clone(), *it)));
                 let autoscaler = self.autoscalers.get_key_value(object);
                 part.autoscalers.extend(autoscaler.map(|(object, it)| (object.clone(), *it)));
+                let Some((object, pod)) = self.pods.get_key_value(object) else { continue };
+                part.pods.insert(object.clone(), pod.clone());
+                let node = pod.node.as_ref().and_then(|node| self.nodes.get_key_value(node));
+                part.nodes.extend(node.map(|(name, it)| (Arc::clone(name), it.clone())));
             }
         }
         part
@@ -303,6 +361,9 @@ impl World {
                     if *autoscaler == before { Outcome::Unchanged } else { Outcome::Done }
                 })
             }
+            Action::Annotate { pod, annotations } => present(self.pods.get_mut(pod), pod, |pod| {
+                if pod.annotate(annotations) { Outcome::Done } else { Outcome::Unchanged }
+            }),
         }
     }
 
@@ -322,6 +383,9 @@ impl World {
                     (min.is_none() || *min == it.min_replicas)
                         && (max.is_none() || *max == it.max_replicas)
                 })
+            }
+            Action::Annotate { pod, annotations } => {
+                self.pods.get(pod).is_some_and(|it| it.annotations() == **annotations)
             }
         }
     }

@@ -80,6 +80,10 @@ fn credit_writers(
     values: &[(Field, LastWrite)],
     ends: &[Option<Timestamp>],
 ) {
+    // Where nothing can be set, nothing can be credited.
+    if values.is_empty() {
+        return;
+    }
     for reason in reasons.iter_mut() {
         let held = values.iter().zip(ends).filter(|((_, write), _)| {
             let writer = write.origin.writer.as_ref();

@@ -144,7 +144,9 @@ fn check_recorded_by(violations: &mut Violations, closed: &ClosedTurn<'_>) {
 fn of_cron_rules(recorded: &[engine::Recorded]) -> Vec<Recorded> {
     let recorded = recorded.iter().filter_map(|it| match it {
         engine::Recorded::CronScaling(recorded) => Some(recorded.clone()),
-        engine::Recorded::ScheduledCapacity(_) | engine::Recorded::MetricScaling(_) => None,
+        engine::Recorded::ScheduledCapacity(_)
+        | engine::Recorded::MetricScaling(_)
+        | engine::Recorded::QosLevels(_) => None,
     });
     recorded.collect()
 }

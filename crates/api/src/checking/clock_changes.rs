@@ -2,10 +2,11 @@
 //! past two, but it is worth knowing.
 
 use almanac_calendar::Effect;
-use almanac_engine::{Family, PolicyName, RuleClockEffect, World};
+use almanac_engine::{Family, PolicyName, RuleClockEffect, Slim, World};
 use jiff::{SignedDuration, Timestamp};
 
 use super::everything::{Everything, belongs_somewhere};
+use super::qos_levels;
 use crate::finding::{Code, FieldPath, Finding, Path};
 use crate::kinds::Role;
 use crate::reading::{Locator, PlacedFinding, Reading};
@@ -33,7 +34,12 @@ pub fn clock_changes(
         let policy = PolicyName::new(family, identity.clone());
         let effects = world.clock_effects(&policy, from, to);
         for of_rule in effects.chunk_by(|one, other| one.position == other.position) {
-            let Some(finding) = finding(family, of_rule) else { continue };
+            let field = |position| match slim {
+                Slim::QosLevels(levels) => qos_levels::field_of(levels.policy.as_deref(), position),
+                _ => Some(field_of(family, position)),
+            };
+            let Some(mut finding) = finding(of_rule, field) else { continue };
+            finding.in_text = qos_levels::place_in_text(object, &finding);
             let span = Locator::new(&reading.sources[object.source], object).locate(&finding);
             let (source, object) = (object.source, Some(index));
             told.push(PlacedFinding { source, span: Some(span), finding, object, place: None });
@@ -42,7 +48,23 @@ pub fn clock_changes(
     told
 }
 
-fn finding(family: Family, effects: &[RuleClockEffect]) -> Option<Finding> {
+fn field_of(family: Family, position: usize) -> FieldPath {
+    let spec = Path::Root.key("spec");
+    match family {
+        Family::CronScaling => (&spec.key("rules").index(position).key("schedule")).into(),
+        Family::ScheduledCapacity => {
+            (&spec.key("schedule").key("behaviors").index(position)).into()
+        }
+        Family::MetricScaling => (&spec.key("metrics").index(position)).into(),
+        // Their lists are in a document, and there may be several.
+        Family::QosLevels => spec.into(),
+    }
+}
+
+fn finding(
+    effects: &[RuleClockEffect],
+    field: impl Fn(usize) -> Option<FieldPath>,
+) -> Option<Finding> {
     // How long a window is open is what its times say; that a time is not what was written is news.
     let is_moved = |effect: &&RuleClockEffect| {
         !matches!(effect.effect.effect, Effect::Shorter { .. } | Effect::Longer { .. })
@@ -50,14 +72,7 @@ fn finding(family: Family, effects: &[RuleClockEffect]) -> Option<Finding> {
     let moved: Vec<&RuleClockEffect> = effects.iter().filter(is_moved).collect();
     let RuleClockEffect { position, zone, .. } = moved.first()?;
     let position = usize::try_from(*position).unwrap_or(usize::MAX);
-    let spec = Path::Root.key("spec");
-    let field: FieldPath = match family {
-        Family::CronScaling => (&spec.key("rules").index(position).key("schedule")).into(),
-        Family::ScheduledCapacity => {
-            (&spec.key("schedule").key("behaviors").index(position)).into()
-        }
-        Family::MetricScaling => (&spec.key("metrics").index(position)).into(),
-    };
+    let field = field(position)?;
     let told: Vec<String> = moved.iter().map(|it| it.effect.to_string()).collect();
     let message = format!("in {zone}, {}", told.join("; "));
     let at = moved.iter().map(|it| it.effect.change.at).collect();

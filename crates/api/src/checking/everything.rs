@@ -125,8 +125,7 @@ fn places_of(
 ) -> Places {
     let targets = targets(checked, |_| true);
     let writes = |object: &CheckedObject| {
-        let role = object.kind.role();
-        object.scales.is_some() || matches!(role, Role::Policy(_) | Role::AgentConfig)
+        object.scales.is_some() || matches!(object.kind.role(), Role::Policy(_))
     };
     let folder = |source: usize| reading.sources[source].folder();
     let objects = checked.iter().zip(&reading.objects).filter_map(|(checked, object)| {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use almanac_engine::cron_scaling::{CronScaling, UnusableRule};
+use almanac_engine::qos_levels::QosLevels;
 use almanac_engine::{Family, PolicyObject, Slim, Target, Workload};
 use jiff::Timestamp;
 use serde::de::DeserializeOwned;
@@ -46,7 +47,7 @@ pub(super) fn meaning_of(object: Mended<'_>) -> Meaning {
         Role::Policy(Family::ScheduledCapacity) => object.scheduled_capacity(),
         Role::Policy(Family::CronScaling) => object.cron_scaling(),
         Role::Policy(Family::MetricScaling) => object.metric_scaling(),
-        Role::AgentConfig => object.qos_levels(),
+        Role::Policy(Family::QosLevels) => object.qos_levels(),
         Role::Bounds => object.bounds(),
         Role::Workload { .. } => Meaning { slim: object.data(&[]), ..Meaning::default() },
     }
@@ -103,7 +104,10 @@ impl Mended<'_> {
             let finding = Finding::required(&field, "the configuration of the agent");
             Checked { value: None, findings: vec![finding] }
         };
-        Meaning { slim: None, scales: None, findings: checked.findings }
+        let levels = checked.value.filter(|_| self.is_sound()).unwrap_or_else(QosLevels::unusable);
+        let slim =
+            Slim::QosLevels(PolicyObject { created: self.created, ..PolicyObject::new(levels) });
+        Meaning { slim: Some(slim), scales: None, findings: checked.findings }
     }
 
     /// An autoscaler. One of Kubernetes' own is looked at as far as its bounds and its target go:

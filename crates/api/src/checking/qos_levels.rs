@@ -17,7 +17,8 @@ use super::label_selector::check_selector;
 use super::shape::Shape;
 use crate::finding::{Code, FieldPath, Finding, Path, Severity};
 use crate::objects::agent_config::{GLOBAL, NODES, POLICIES, selector_schema};
-use crate::reading::{EmbeddedDocument, Entry, Node, Value, read_embedded};
+use crate::objects::document_key;
+use crate::reading::{EmbeddedDocument, Entry, Node, ReadObject, Span, Value, read_embedded};
 
 /// Checks the document of a `ConfigMap`. Fields are those of the document, and findings say where in the text
 /// they are; `field` leads to the text.
@@ -45,6 +46,30 @@ pub(super) fn check(text: &str, field: &Path<'_>) -> Checked<QosLevels> {
     }
     findings.append(&mut of_text);
     Checked { value: Some(value), findings }
+}
+
+/// The field of a policy, by its position in all usable lists.
+pub(super) fn field_of(levels: Option<&QosLevels>, position: usize) -> Option<FieldPath> {
+    let mut before = 0;
+    for (entry, list) in levels?.lists() {
+        if position < before + list.len() {
+            let (global, nodes) = (Path::Root.key(GLOBAL), Path::Root.key(NODES));
+            let entry = entry.and_then(|entry| usize::try_from(entry).ok());
+            let entry = entry.map(|entry| nodes.index(entry));
+            let path = entry.as_ref().unwrap_or(&global);
+            return Some((&path.key(POLICIES).index(position - before)).into());
+        }
+        before += list.len();
+    }
+    None
+}
+
+/// Where in the text of a `ConfigMap` a finding about one of its policies is.
+pub(super) fn place_in_text(object: &ReadObject, finding: &Finding) -> Option<Span> {
+    let name = object.node.get("metadata")?.get("name")?.as_text()?;
+    let text = object.node.get("data")?.get(document_key(name)?)?.as_text()?;
+    let root = read_embedded(text).root?;
+    Some(root.locate(&finding.field, finding.code.is_about_the_key()))
 }
 
 /// Whether a mistake in the text leaves open what it says of policies: a key that is there twice does only

@@ -49,7 +49,7 @@ pub(super) fn check_target(
     let target = match known.map(Kind::role) {
         Some(Role::Bounds) => Target::Autoscaler(identity),
         Some(Role::Workload { .. }) | None => Target::Workload(identity),
-        Some(Role::Policy(_) | Role::AgentConfig) => return None,
+        Some(Role::Policy(_)) => return None,
     };
     let api_version = match known {
         // Its bounds are read and written in the version that has them as the rules have.
@@ -63,7 +63,7 @@ pub(super) fn check_target(
 fn can_be_scaled(kind: Kind) -> bool {
     match kind.role() {
         Role::Bounds | Role::Workload { .. } => true,
-        Role::Policy(_) | Role::AgentConfig => false,
+        Role::Policy(_) => false,
     }
 }
 

@@ -27,9 +27,10 @@ pub fn group_and_version(api_version: &str) -> (&str, &str) {
     api_version.rsplit_once('/').unwrap_or(("", api_version))
 }
 
-/// Whether a group is that of policies: of such a group we know every kind.
+/// Whether a group is that of policies: of such a group we know every kind. That of `ConfigMaps` is not.
 pub(crate) fn is_group_of_ours(group: &str) -> bool {
-    Kind::ALL.iter().any(|it| it.group() == group && matches!(it.role(), Role::Policy(_)))
+    let is_policy = |it: &Kind| it.group() == group && matches!(it.role(), Role::Policy(_));
+    !group.is_empty() && Kind::ALL.iter().any(is_policy)
 }
 
 /// Whether a group is one of Kubernetes' own, of which we know well enough what is not in it.

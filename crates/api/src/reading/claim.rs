@@ -6,6 +6,8 @@ use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
 
+use almanac_engine::Family;
+
 use super::foreign;
 use super::mistakes::is_command;
 use crate::exempt::MARK;
@@ -29,9 +31,9 @@ static WORDS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
 
 fn is_looked_for(kind: Kind) -> bool {
     match kind.role() {
+        // There are many ConfigMaps; the ones of interest have names of their own.
+        Role::Policy(Family::QosLevels) => false,
         Role::Policy(_) | Role::Bounds => true,
-        // There are many; the ones of interest have names of their own.
-        Role::AgentConfig => false,
         Role::Workload { .. } => is_group_of_ours(kind.group()),
     }
 }

@@ -71,7 +71,8 @@ pub(crate) fn is_usable(object: &CheckedObject) -> bool {
         Some(Slim::CronScaling(object)) => object.policy.is_some(),
         Some(Slim::ScheduledCapacity(object)) => object.policy.is_some(),
         Some(Slim::MetricScaling(object)) => object.policy.is_some(),
-        Some(Slim::Autoscaler(_) | Slim::Workload(_)) => true,
+        Some(Slim::QosLevels(object)) => object.policy.is_some(),
+        Some(Slim::Autoscaler(_) | Slim::Workload(_) | Slim::Pod(_) | Slim::Node(_)) => true,
         None => object.scales.is_some(),
     }
 }

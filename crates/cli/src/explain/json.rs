@@ -103,7 +103,7 @@ pub(crate) fn value(values: &[(Field, Option<FieldValue>)]) -> Value {
     let told = |value: &Option<FieldValue>| value.as_ref().map_or(Value::Null, json_of);
     match values {
         [] => Value::Null,
-        [(Field::Replicas | Field::Value, value)] => told(value),
+        [(Field::Replicas | Field::Value | Field::QosLevel, value)] => told(value),
         several => {
             let fields = several.iter().map(|(field, value)| (field.to_string(), told(value)));
             Value::Object(fields.collect::<Map<_, _>>())
@@ -111,11 +111,12 @@ pub(crate) fn value(values: &[(Field, Option<FieldValue>)]) -> Value {
     }
 }
 
-/// A value as the contract has it: a number, a text, a list of names, or an object of numbers.
+/// A value as the contract has it: a number, a text, a list of names, an object of numbers, or null.
 pub(crate) fn json_of(value: &FieldValue) -> Value {
     match value {
         FieldValue::Number(number) => json!(number),
         FieldValue::Text(text) => json!(**text),
+        FieldValue::Nothing => Value::Null,
         FieldValue::Names(names) => names.iter().map(|name| json!(**name)).collect(),
         FieldValue::Numbers(numbers) => {
             numbers.iter().map(|(name, number)| (name.to_string(), json!(number))).collect()

@@ -158,8 +158,8 @@ impl Files {
 
     /// The paths of the files that hold a policy, or patch one.
     fn files_with_policies(&self) -> BTreeSet<Folder> {
-        let says_policies = |role| matches!(role, Role::Policy(_) | Role::AgentConfig);
-        let policies = self.reading.objects.iter().filter(|it| says_policies(it.kind.role()));
+        let policies =
+            self.reading.objects.iter().filter(|it| matches!(it.kind.role(), Role::Policy(_)));
         let path = |source: &Source| {
             let name = Path::new(source.name()).file_name()?.to_owned();
             let folder = source.folder()?;

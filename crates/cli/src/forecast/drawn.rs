@@ -70,7 +70,7 @@ fn shown(value: Option<&Value>) -> Shown<'_> {
         Some(Value::Number(number)) => Shown::Number(*number),
         Some(Value::Text(text)) => Shown::Text(text),
         Some(Value::Names(names)) if !names.is_empty() => Shown::Names(names),
-        Some(Value::Names(_) | Value::Numbers(_)) => Shown::Nothing,
+        Some(Value::Names(_) | Value::Numbers(_) | Value::Nothing) => Shown::Nothing,
     }
 }
 

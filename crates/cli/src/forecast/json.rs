@@ -90,11 +90,12 @@ fn write_series(
     Ok(())
 }
 
-/// A number, a string, a list of names in order, or an object of numbers by name.
+/// A number, a string, a list of names in order, an object of numbers by name, or null.
 fn write_value(value: &Value, output: &mut impl Write) -> anyhow::Result<()> {
     match value {
         Value::Number(number) => serde_json::to_writer(output, number)?,
         Value::Text(text) => serde_json::to_writer(output, &**text)?,
+        Value::Nothing => output.write_all(b"null")?,
         Value::Names(names) => {
             output.write_all(b"[")?;
             for (index, name) in names.iter().enumerate() {

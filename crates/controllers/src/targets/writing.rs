@@ -149,8 +149,8 @@ impl Targets {
                 }
                 self.writer.patch_spec(place, version, Value::Object(fields), still_wanted).await
             }
-            // A published number is evaluated at the scrape.
-            Action::Publish { .. } => Ok(Written::default()),
+            // A published number is evaluated at the scrape; levels are not written by this process.
+            Action::Publish { .. } | Action::Annotate { .. } => Ok(Written::default()),
         }
     }
 

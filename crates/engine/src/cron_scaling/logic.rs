@@ -106,7 +106,13 @@ impl Logic for CronRules {
         Some(Closed { recorded, effects: Vec::new(), wake_at })
     }
 
-    fn explain(&self, world: &World, policy: &Identity, now: Timestamp) -> Vec<RuleExplanation> {
+    fn explain(
+        &self,
+        world: &World,
+        policy: &Identity,
+        _: Option<&Identity>,
+        now: Timestamp,
+    ) -> Vec<RuleExplanation> {
         let reach = Reach::everything();
         let Some(input) = gather(world, policy, &reach) else { return Vec::new() };
         // The last firing explains the current state of the target; of earlier ones, only those

@@ -123,7 +123,7 @@ fn last_sets(world: &World, policy: &Identity) -> Option<Vec<LastSet>> {
     let fields = Field::of_target(target).iter();
     let values = fields.filter_map(|field| match field.read(world, target.identity())? {
         Value::Number(number) => Some((*field, number)),
-        Value::Text(_) | Value::Names(_) | Value::Numbers(_) => None,
+        Value::Text(_) | Value::Names(_) | Value::Numbers(_) | Value::Nothing => None,
     });
     let values: Vec<(Field, u32)> = values.collect();
     let is_known = !values.is_empty();

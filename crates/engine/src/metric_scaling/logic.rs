@@ -96,7 +96,13 @@ impl Logic for Autoscalers {
         Some(Closed { recorded: Vec::new(), effects: Vec::new(), wake_at: None })
     }
 
-    fn explain(&self, world: &World, policy: &Identity, now: Timestamp) -> Vec<RuleExplanation> {
+    fn explain(
+        &self,
+        world: &World,
+        policy: &Identity,
+        _: Option<&Identity>,
+        now: Timestamp,
+    ) -> Vec<RuleExplanation> {
         if let Some(exempt) = exempt(world, policy) {
             return vec![RuleExplanation {
                 rule: None,

@@ -121,6 +121,8 @@ pub enum ListInForce<'a> {
     Known(Option<u32>, &'a [QosPolicy]),
     /// It cannot be said what it says.
     Unusable,
+    /// Which one it is depends on the labels of the node, which are not known.
+    UnknownNode,
 }
 
 impl QosLevels {

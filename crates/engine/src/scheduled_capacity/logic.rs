@@ -71,7 +71,13 @@ impl Logic for Schedules {
         Some(OpenDecision::ScheduledCapacity(PolicyDecision { policy, decision }))
     }
 
-    fn explain(&self, world: &World, policy: &Identity, now: Timestamp) -> Vec<RuleExplanation> {
+    fn explain(
+        &self,
+        world: &World,
+        policy: &Identity,
+        _: Option<&Identity>,
+        now: Timestamp,
+    ) -> Vec<RuleExplanation> {
         if let Some(exempt) = Exempt::of(&world.exempt, policy, None) {
             return vec![RuleExplanation {
                 rule: None,

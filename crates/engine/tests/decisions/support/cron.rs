@@ -22,6 +22,7 @@ pub(crate) fn decision_of(open: &OpenTurn) -> &Decision {
         OpenDecision::CronScaling(open) => &open.decision,
         OpenDecision::ScheduledCapacity(_) => panic!("it is the turn of a schedule"),
         OpenDecision::MetricScaling(_) => panic!("it is the turn of an autoscaler"),
+        OpenDecision::QosLevels(_) => panic!("it is the turn of levels"),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Worlds with policies in them, and turns that are checked.
 
 pub(crate) mod cron;
+pub(crate) mod levels;
 pub(crate) mod property;
 pub(crate) mod run;
 pub(crate) mod scaling;

@@ -16,7 +16,7 @@ use proptest::test_runner::{
 const REGRESSIONS: &str = "tests/decisions/regressions.txt";
 
 #[expect(clippy::disallowed_methods, reason = "a test is told its seed by the environment")]
-fn number_in(variable: &str) -> Option<u64> {
+pub(crate) fn number_in(variable: &str) -> Option<u64> {
     let text = std::env::var(variable).ok()?;
     Some(text.parse().unwrap_or_else(|_| panic!("{variable} must be a number, not \"{text}\"")))
 }

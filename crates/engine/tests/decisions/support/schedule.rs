@@ -34,6 +34,7 @@ pub(crate) fn decision_of(open: &OpenTurn) -> &Decision {
         OpenDecision::ScheduledCapacity(open) => &open.decision,
         OpenDecision::CronScaling(_) => panic!("it is the turn of cron rules"),
         OpenDecision::MetricScaling(_) => panic!("it is the turn of an autoscaler"),
+        OpenDecision::QosLevels(_) => panic!("it is the turn of levels"),
     }
 }
 

@@ -1,0 +1,27 @@
+//! Where a run of levels begins: just before its first instant, so that a window that opens or closes there is
+//! included. What the pods say is all there is to know of the past.
+
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::beginning::{Beginning, RunStart};
+use crate::{Family, Identity, PolicyName, World};
+
+pub(super) fn begin(world: &mut World, policies: &[&Identity], beginning: Beginning) -> RunStart {
+    // Whoever has no cluster takes it that a node that is only named has no labels.
+    let named: Vec<Arc<str>> = world.pods.values().filter_map(|pod| pod.node.clone()).collect();
+    for node in named {
+        world.nodes.entry(node).or_default();
+    }
+    let moment_before = beginning.from.checked_sub(SignedDuration::from_nanos(1));
+    let moment_before = moment_before.unwrap_or(Timestamp::MIN);
+    let mut begun = RunStart::default();
+    for policy in policies {
+        if super::gather(world, policy).is_some() {
+            let name = PolicyName::new(Family::QosLevels, (*policy).clone());
+            begun.first_turns.push((name, moment_before));
+        }
+    }
+    begun
+}

@@ -1,0 +1,163 @@
+//! Decides the level of every pod: by the state of the pod and the lists, and by nothing else.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::{Cause, FollowingPod, Input, LevelFormat, ListInForce, QosAnnotations, QosPolicy};
+use crate::{Action, Identity, Reason, Verdict};
+
+/// The decision about the pods that follow a `ConfigMap`.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Decision {
+    /// One write for each pod that is not as it should be, in their order.
+    pub actions: Vec<Action>,
+    /// The pods under a policy, and those that are no longer, in their order. What none has changed is not
+    /// listed.
+    pub pods: Vec<DecidedPod>,
+    /// The next boundary of an enabled policy.
+    pub wake_at: Option<Timestamp>,
+}
+
+/// A pod whose level a policy sets, or has set.
+#[derive(Clone, PartialEq, Debug)]
+pub struct DecidedPod {
+    /// The pod.
+    pub pod: Identity,
+    /// The policy that sets its level, and why; without one, its own level is back.
+    pub reason: Reason<Cause>,
+    /// The name of that policy.
+    pub policy: Option<Arc<str>>,
+    /// What its annotations should be.
+    pub wanted: QosAnnotations,
+    /// What they are.
+    pub found: QosAnnotations,
+}
+
+impl DecidedPod {
+    /// Whether it has to be written.
+    #[must_use]
+    pub fn is_written(&self) -> bool {
+        self.wanted != self.found
+    }
+}
+
+/// Decides the levels at `now`.
+#[must_use]
+pub fn decide(input: &Input<'_>, now: Timestamp) -> Decision {
+    let open = OpenPolicies::at(input, now);
+    let pods: Vec<DecidedPod> =
+        input.pods.iter().filter_map(|pod| decide_pod(pod, &open, input.format)).collect();
+    let written = pods.iter().filter(|pod| pod.is_written());
+    let actions = written.map(|it| Action::Annotate {
+        pod: it.pod.clone(),
+        annotations: Box::new(it.wanted.clone()),
+    });
+    let enabled = input.policy.lists().flat_map(|(_, list)| list).filter(|it| it.is_enabled);
+    let boundaries = enabled.filter_map(|it| it.windows.next_transition(now));
+    let wake_at = boundaries.map(|boundary| boundary.at).min();
+    Decision { actions: actions.collect(), pods, wake_at }
+}
+
+/// What is wanted of one pod; `None` when it is to stay as it is and no policy is about it.
+fn decide_pod(
+    following: &FollowingPod<'_>,
+    open: &OpenPolicies,
+    format: LevelFormat,
+) -> Option<DecidedPod> {
+    let FollowingPod { identity, pod, list } = following;
+    // Of a list that cannot be used nobody knows what it wants: the pod stays as it is.
+    let ListInForce::Known(entry, policies) = *list else { return None };
+    let winner = open.first(entry, policies, pod);
+    if winner.is_none() && !pod.is_marked() {
+        return None;
+    }
+    let found = pod.annotations();
+    let (rule, policy, wanted, cause) = match winner {
+        Some((position, policy)) => {
+            let wanted = found.under(&policy.name, policy.target.written(format));
+            (Some(position), Some(Arc::clone(&policy.name)), wanted, Cause::Open { entry })
+        }
+        None => (None, None, found.restored(), Cause::NothingOpen { entry }),
+    };
+    let reason = Reason { rule, verdict: Verdict::Won, cause, since: None, until: None };
+    Some(DecidedPod { pod: (*identity).clone(), reason, policy, wanted, found })
+}
+
+/// Which policies of each list are enabled and open, in their order.
+struct OpenPolicies {
+    of_lists: BTreeMap<Option<u32>, Vec<usize>>,
+}
+
+impl OpenPolicies {
+    fn at(input: &Input<'_>, now: Timestamp) -> OpenPolicies {
+        let of_lists = input.policy.lists().map(|(entry, list)| {
+            let open =
+                list.iter().enumerate().filter(|(_, it)| it.is_enabled && it.windows.is_open(now));
+            (entry, open.map(|(position, _)| position).collect())
+        });
+        OpenPolicies { of_lists: of_lists.collect() }
+    }
+
+    /// The first open policy of a list that selects a pod.
+    fn first<'a>(
+        &self,
+        entry: Option<u32>,
+        policies: &'a [QosPolicy],
+        pod: &super::Pod,
+    ) -> Option<(u32, &'a QosPolicy)> {
+        let open = self.of_lists.get(&entry)?.iter();
+        let mut open = open.filter_map(|position| Some((*position, policies.get(*position)?)));
+        let (position, policy) = open.find(|(_, it)| it.selector.selects(&pod.labels))?;
+        Some((u32::try_from(position).ok()?, policy))
+    }
+}
+
+/// The verdict on every policy of the list that a pod follows, and on the list itself where none decides.
+#[must_use]
+pub fn explain(following: &FollowingPod<'_>, now: Timestamp) -> Vec<Reason<Cause>> {
+    let whole = |verdict, cause| Reason { rule: None, verdict, cause, since: None, until: None };
+    let (entry, policies) = match following.list {
+        ListInForce::Known(entry, policies) => (entry, policies),
+        ListInForce::Unusable => return vec![whole(Verdict::Error, Cause::UnusableList)],
+        ListInForce::UnknownNode => return vec![whole(Verdict::Error, Cause::UnknownNode)],
+    };
+    let selects = |it: &QosPolicy| it.selector.selects(&following.pod.labels);
+    let counts = |it: &&QosPolicy| it.is_enabled && selects(it);
+    let is_open = |it: &QosPolicy| it.windows.is_open(now);
+    let winner = policies.iter().position(|it| counts(&it) && is_open(it));
+    let position = |index: usize| u32::try_from(index).unwrap_or(u32::MAX);
+    // What is listed after the winner does not matter until the winner ends.
+    let deciding = &policies[..winner.map_or(policies.len(), |winner| winner + 1)];
+    let deciding = || deciding.iter().filter(counts);
+    let since =
+        deciding().filter_map(|it| it.windows.previous_transition(now)).map(|it| it.at).max();
+    let until = deciding().filter_map(|it| it.windows.next_transition(now)).map(|it| it.at).min();
+    let mut reasons = Vec::new();
+    if winner.is_none() {
+        let cause = Cause::NothingOpen { entry };
+        reasons.push(Reason { since, until, ..whole(Verdict::Won, cause) });
+    }
+    for (index, policy) in policies.iter().enumerate() {
+        let (verdict, cause) = match winner {
+            _ if !selects(policy) => (Verdict::Excluded, Cause::NotSelected { entry }),
+            _ if !policy.is_enabled => (Verdict::Inactive, Cause::Disabled { entry }),
+            _ if !is_open(policy) => (Verdict::Inactive, Cause::Closed { entry }),
+            Some(winner) if winner != index => {
+                (Verdict::Lost, Cause::ListedAfter { entry, than: position(winner) })
+            }
+            _ => (Verdict::Won, Cause::Open { entry }),
+        };
+        let changes = !matches!(cause, Cause::NotSelected { .. } | Cause::Disabled { .. });
+        let windows = Some(&policy.windows).filter(|_| changes);
+        let (since, until) = if verdict == Verdict::Won {
+            (since, until)
+        } else {
+            let last = windows.and_then(|it| it.previous_transition(now)).map(|it| it.at);
+            (last, windows.and_then(|it| it.next_transition(now)).map(|it| it.at))
+        };
+        reasons.push(Reason { rule: Some(position(index)), verdict, cause, since, until });
+    }
+    reasons
+}

@@ -1,0 +1,114 @@
+//! The inputs of a decision about levels: the `ConfigMap`, and the pods with the list that each of them follows.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::{LevelFormat, ListInForce, Pod, QosLevels};
+use crate::{Identity, Labels, World};
+
+/// How the agent of a cluster runs.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct AgentSettings {
+    /// Where its `ConfigMap` is; `None` for anywhere.
+    pub config_namespace: Option<Arc<str>>,
+    /// How levels are written.
+    pub level_format: LevelFormat,
+}
+
+/// All inputs of a decision.
+#[derive(Clone, Debug)]
+pub struct Input<'a> {
+    /// The `ConfigMap`.
+    pub identity: &'a Identity,
+    /// What it says.
+    pub policy: &'a QosLevels,
+    /// How levels are written.
+    pub format: LevelFormat,
+    /// The pods that may be changed, in order.
+    pub pods: Vec<FollowingPod<'a>>,
+}
+
+/// A pod, and the list it follows.
+#[derive(Clone, Copy, Debug)]
+pub struct FollowingPod<'a> {
+    /// Which pod.
+    pub identity: &'a Identity,
+    /// What it says.
+    pub pod: &'a Pod,
+    /// The list.
+    pub list: ListInForce<'a>,
+}
+
+/// What a `ConfigMap` is to the agent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Standing<'a> {
+    /// It is the one that counts.
+    InForce,
+    /// Another one counts.
+    After(&'a Identity),
+    /// The agent does not look for it where it is.
+    Elsewhere,
+}
+
+/// What a `ConfigMap` is to the agent. Of several, the first by its name counts, be it usable or not.
+pub(super) fn standing<'a>(world: &'a World, config: &Identity) -> Standing<'a> {
+    let namespace = world.agent.config_namespace.as_deref();
+    let is_here = |it: &Identity| namespace.is_none_or(|namespace| namespace == it.namespace());
+    if !is_here(config) {
+        return Standing::Elsewhere;
+    }
+    match world.qos_levels.keys().find(|it| is_here(it)) {
+        Some(first) if first != config => Standing::After(first),
+        _ => Standing::InForce,
+    }
+}
+
+/// Gathers the inputs of a decision about the levels in the `ConfigMap` of this name. Nothing has to be
+/// fetched. There is no decision about one that does not count, or is exempt.
+#[must_use]
+pub fn gather<'a>(world: &'a World, config: &Identity) -> Option<Input<'a>> {
+    let (identity, object) = world.qos_levels.get_key_value(config)?;
+    let policy = object.policy.as_deref()?;
+    if standing(world, config) != Standing::InForce || world.exempt.of(config).is_some() {
+        return None;
+    }
+    let lists = Lists::new(world, policy);
+    let mut lists = lists;
+    let pods = world
+        .pods
+        .iter()
+        .filter(|(identity, pod)| pod.left_alone.is_none() && world.exempt.of(identity).is_none());
+    let pods = pods.map(|(identity, pod)| FollowingPod { identity, pod, list: lists.of(pod) });
+    let pods = pods.collect();
+    Some(Input { identity, policy, format: world.agent.level_format, pods })
+}
+
+/// The lists of the nodes, each found once.
+struct Lists<'a> {
+    world: &'a World,
+    policy: &'a QosLevels,
+    without_node: ListInForce<'a>,
+    of_nodes: BTreeMap<&'a str, ListInForce<'a>>,
+}
+
+impl<'a> Lists<'a> {
+    fn new(world: &'a World, policy: &'a QosLevels) -> Self {
+        let without_node = policy.in_force(None);
+        Lists { world, policy, without_node, of_nodes: BTreeMap::new() }
+    }
+
+    fn of(&mut self, pod: &'a Pod) -> ListInForce<'a> {
+        let Some(node) = pod.node.as_deref() else { return self.without_node };
+        let (world, policy) = (self.world, self.policy);
+        *self.of_nodes.entry(node).or_insert_with(|| match labels_of(world, node) {
+            Some(labels) => policy.in_force(Some(labels)),
+            None if policy.asks_for_node_labels() => ListInForce::UnknownNode,
+            None => policy.in_force(Some(&Labels::default())),
+        })
+    }
+}
+
+/// The labels of a node of this name, if it is known.
+pub(super) fn labels_of<'a>(world: &'a World, node: &str) -> Option<&'a Labels> {
+    world.nodes.get(node).map(|node| &node.labels)
+}

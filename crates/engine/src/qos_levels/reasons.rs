@@ -1,0 +1,117 @@
+//! Why a pod has its level, and how to say it.
+
+use std::sync::Arc;
+
+use super::{QosLevels, QosPolicy};
+use crate::{Identity, Reason, World};
+
+/// Why a policy sets the level of a pod, or does not. `entry` is the entry of `nodesConfig` that the list is
+/// from; `None` for the list of all nodes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Cause {
+    /// It is open, and the first that is.
+    Open {
+        /// The entry of the list.
+        entry: Option<u32>,
+    },
+    /// No policy that selects the pod is open.
+    NothingOpen {
+        /// The entry of the list.
+        entry: Option<u32>,
+    },
+    /// Its window is closed.
+    Closed {
+        /// The entry of the list.
+        entry: Option<u32>,
+    },
+    /// It is disabled.
+    Disabled {
+        /// The entry of the list.
+        entry: Option<u32>,
+    },
+    /// It does not select the pod.
+    NotSelected {
+        /// The entry of the list.
+        entry: Option<u32>,
+    },
+    /// It is open, but another one is listed before it.
+    ListedAfter {
+        /// The entry of the list.
+        entry: Option<u32>,
+        /// The position of the other.
+        than: u32,
+    },
+    /// The list cannot be used.
+    UnusableList,
+    /// Which list it is depends on the node, which is not known.
+    UnknownNode,
+}
+
+impl Cause {
+    fn entry(self) -> Option<u32> {
+        match self {
+            Cause::Open { entry }
+            | Cause::NothingOpen { entry }
+            | Cause::Closed { entry }
+            | Cause::Disabled { entry }
+            | Cause::NotSelected { entry }
+            | Cause::ListedAfter { entry, .. } => entry,
+            Cause::UnusableList | Cause::UnknownNode => None,
+        }
+    }
+}
+
+/// A reason as a line for a person.
+#[must_use]
+pub fn render(levels: &QosLevels, reason: &Reason<Cause>) -> String {
+    let list = list(levels, reason.cause.entry());
+    let policy = policy(list, reason.rule);
+    let window = policy.map_or_else(String::new, |it| it.windows.describe());
+    let selector = policy.map_or_else(String::new, |it| it.selector.to_string());
+    match reason.cause {
+        Cause::Open { .. } => format!("{window}: open"),
+        Cause::NothingOpen { .. } if list.is_empty() => {
+            "there are no policies, so the pod has its own level".to_owned()
+        }
+        Cause::NothingOpen { .. } => {
+            "no policy for the pod is open, so it has its own level".to_owned()
+        }
+        Cause::Closed { .. } => format!("{window}: closed"),
+        Cause::Disabled { .. } => "disabled".to_owned(),
+        Cause::NotSelected { .. } => format!("it selects other pods: {selector}"),
+        Cause::ListedAfter { than, .. } => {
+            let than = self::policy(list, Some(than)).map_or("another one", |it| &*it.name);
+            format!("{window}: open, but {than} is listed before it")
+        }
+        Cause::UnusableList => {
+            "the list of policies cannot be used, so the pod stays as it is".to_owned()
+        }
+        Cause::UnknownNode => {
+            "the labels of the node are not known, so the pod stays as it is".to_owned()
+        }
+    }
+}
+
+fn list(levels: &QosLevels, entry: Option<u32>) -> &[QosPolicy] {
+    levels.lists().find(|(known, _)| *known == entry).map_or(&[], |(_, list)| list)
+}
+
+fn policy(list: &[QosPolicy], rule: Option<u32>) -> Option<&QosPolicy> {
+    list.get(usize::try_from(rule?).ok()?)
+}
+
+/// The name of the policy that a reason is about.
+pub(super) fn policy_name(levels: &QosLevels, reason: &Reason<Cause>) -> Option<Arc<str>> {
+    let list = list(levels, reason.cause.entry());
+    policy(list, reason.rule).map(|policy| Arc::clone(&policy.name))
+}
+
+/// The policy of a reason by name, and the reason as a line for a person.
+pub(crate) fn describe(
+    world: &World,
+    config: &Identity,
+    reason: &Reason<Cause>,
+) -> Option<(Option<Arc<str>>, String)> {
+    let levels = world.qos_levels.get(config)?.policy.as_deref()?;
+    Some((policy_name(levels, reason), render(levels, reason)))
+}

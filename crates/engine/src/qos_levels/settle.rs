@@ -1,0 +1,90 @@
+//! What follows from the outcomes of the writes. Nothing is remembered: what has failed is decided afresh.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::{DecidedPod, Decision};
+use crate::turn::Effect;
+use crate::{EffectReason, Field, Identity, Occurrence, Outcome, Value};
+
+/// The level of a pod has changed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Recorded {
+    /// When.
+    pub at: Timestamp,
+    /// The pod.
+    pub pod: Identity,
+    /// The policy that set its level before, by the pod's own word.
+    pub ended: Option<Arc<str>>,
+    /// The policy that sets it now.
+    pub begun: Option<Arc<str>>,
+    /// Its level before.
+    pub from: Option<Arc<str>>,
+    /// Its level now.
+    pub to: Option<Arc<str>>,
+}
+
+impl Recorded {
+    /// What happened to which policy; `None` when the same one goes on.
+    pub(crate) fn occurrence(&self) -> Option<(Occurrence, Option<Arc<str>>)> {
+        if self.ended == self.begun {
+            return None;
+        }
+        Some(match &self.begun {
+            Some(policy) => (Occurrence::Opens, Some(Arc::clone(policy))),
+            None => (Occurrence::Closes, self.ended.clone()),
+        })
+    }
+}
+
+/// What follows from a decision and its outcomes.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Settled {
+    /// What happened.
+    pub recorded: Vec<Recorded>,
+    /// Which levels are set, whether or not they had to be written.
+    pub effects: Vec<Effect>,
+}
+
+/// What the writes have come to. `outcomes` are those of the actions, in their order. A write that failed
+/// changes nothing: the next turn wants it again, and when that is, is up to the shell.
+#[must_use]
+pub fn settle(decision: Decision, outcomes: &[Outcome], now: Timestamp) -> Settled {
+    let mut settled = Settled::default();
+    let mut outcomes = outcomes.iter();
+    for pod in decision.pods {
+        if pod.is_written() {
+            let outcome = outcomes.next();
+            if !outcome.is_some_and(Outcome::is_as_wanted) {
+                continue;
+            }
+            if outcome == Some(&Outcome::Done) {
+                settled.recorded.push(recorded(&pod, now));
+            }
+        }
+        settled.effects.push(Effect {
+            value: value_of(pod.wanted.level),
+            target: pod.pod,
+            field: Field::QosLevel,
+            reason: EffectReason::QosLevels(pod.reason),
+        });
+    }
+    settled
+}
+
+/// A level as a value; a pod without one has none.
+pub(crate) fn value_of(level: Option<Arc<str>>) -> Value {
+    level.map_or(Value::Nothing, Value::Text)
+}
+
+fn recorded(pod: &DecidedPod, at: Timestamp) -> Recorded {
+    Recorded {
+        at,
+        pod: pod.pod.clone(),
+        ended: pod.found.policy.clone(),
+        begun: pod.policy.clone(),
+        from: pod.found.level.clone(),
+        to: pod.wanted.level.clone(),
+    }
+}

@@ -1,0 +1,75 @@
+//! Two `ConfigMaps`, and none.
+
+use almanac_engine::qos_levels::{AgentSettings, QosLevels};
+use almanac_engine::{Exemptions, World, islands};
+use almanac_fixtures::levels::{config_map, level_policy, levels};
+
+use crate::support::levels::{Cluster, FIRST, SECOND};
+use crate::support::monday;
+
+fn cluster() -> Cluster {
+    let mut cluster = Cluster::new([level_policy("p", "09:00", "10:00", "a=b", -1)]).with(
+        "pod",
+        "a=b",
+        Some("1"),
+    );
+    cluster.configure(SECOND, levels([level_policy("q", "09:00", "10:00", "a=b", 2)]));
+    cluster
+}
+
+fn turn_of_second(cluster: &mut Cluster) -> bool {
+    let second = config_map(SECOND);
+    cluster.turn_of(&second, monday("09:30"), World::apply).is_some()
+}
+
+#[test]
+fn the_design_counts_when_both_are_there() {
+    let mut cluster = cluster();
+    assert!(!turn_of_second(&mut cluster));
+    cluster.turn("09:30");
+    assert_eq!(cluster.shows("pod"), "-1 1 p -1");
+    assert_eq!(islands(&cluster.world).len(), 1, "one would count without the other");
+    let why = cluster.world.why_no_levels(&config_map(SECOND)).unwrap();
+    assert_eq!(
+        why,
+        "not carried out; ConfigMap volcano-system/volcano-agent-config is there too, and counts"
+    );
+}
+
+#[test]
+fn one_that_is_there_counts_even_when_it_cannot_be_used() {
+    let mut cluster = cluster();
+    cluster.restart(QosLevels::unusable());
+    assert!(!turn_of_second(&mut cluster));
+    assert!(cluster.turn("09:30").done.is_empty());
+}
+
+#[test]
+fn the_other_one_takes_over_when_the_first_is_deleted() {
+    let mut cluster = cluster();
+    cluster.turn("09:30");
+    cluster.delete_config(FIRST);
+    assert!(turn_of_second(&mut cluster));
+    assert_eq!(cluster.shows("pod"), "2 1 q 2");
+    cluster.delete_config(SECOND);
+    cluster.turn("09:40");
+    assert_eq!(cluster.shows("pod"), "1 - - -", "without any, the pod gets its level back");
+}
+
+#[test]
+fn one_in_another_namespace_is_not_looked_for() {
+    let mut cluster = cluster();
+    let elsewhere = Some("kube-agents".into());
+    cluster.world.agent = AgentSettings { config_namespace: elsewhere, ..AgentSettings::default() };
+    assert!(cluster.turn_of(&config_map(FIRST), monday("09:30"), World::apply).is_none());
+    let why = cluster.world.why_no_levels(&config_map(FIRST)).unwrap();
+    assert_eq!(why, "not carried out; the agent's ConfigMap is in the namespace kube-agents");
+}
+
+#[test]
+fn one_that_is_exempt_neither_sets_nor_restores_anything() {
+    let mut cluster = cluster();
+    cluster.turn("09:30");
+    cluster.world.exempt = Exemptions::of_namespaces(["volcano-system"]).into();
+    assert!(cluster.turn_of(&config_map(FIRST), monday("11:00"), World::apply).is_none());
+}

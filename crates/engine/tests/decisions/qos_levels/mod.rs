@@ -1,0 +1,10 @@
+//! QoS levels of pods: whose level a policy sets, and that every pod gets its own back.
+
+mod config_maps;
+mod lists;
+mod month;
+mod originals;
+mod pods;
+mod reasons;
+mod windows;
+mod writes;
