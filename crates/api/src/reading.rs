@@ -19,6 +19,7 @@ mod mistakes;
 mod objects;
 mod other_object;
 mod placeholder;
+mod pods;
 mod scalar;
 mod source;
 mod stream;
@@ -40,6 +41,7 @@ pub use objects::{PassedOver, PlacedFinding, ReadObject, Reading, read_objects, 
 pub use other_object::OtherObject;
 pub(crate) use placeholder::placeholder;
 pub use placeholder::{Engine, Template, substituting_program};
+pub use pods::{ReadNode, ReadPod, may_hold_pods};
 pub use source::{Position, Source, Span};
 pub use tree::{Entry, Node, Value};
 pub use typography::LookAlike;

@@ -3,11 +3,25 @@
 //! Cheap and without findings: watches of tens of thousands of objects use the same functions as
 //! the checking of files. The slim form of a policy comes from checking.
 
-use almanac_engine::{Autoscaler, Slim, Workload};
+use std::sync::Arc;
+
+use almanac_engine::qos_levels::{LeftAlone, Pod, QosAnnotations};
+use almanac_engine::{Autoscaler, Labels, Slim, Workload};
 use serde_json::Value;
 
 use crate::kinds::{Kind, Role};
 use crate::lenient::count;
+
+/// The level of a pod.
+pub const QOS_LEVEL: &str = "volcano.sh/qos-level";
+/// The level that its user has given it, while a policy sets another one.
+pub const ORIGINAL_QOS_LEVEL: &str = "volcano.sh/original-qos-level";
+/// The policy that sets its level.
+pub const QOS_POLICY: &str = "almanac.dev/qos-policy";
+/// What the policy has set.
+pub const QOS_APPLIED: &str = "almanac.dev/qos-applied";
+/// On a pod that shows what a node runs by itself.
+const MIRROR: &str = "kubernetes.io/config.mirror";
 
 /// The default minimum of an autoscaler.
 const LEAST_UNLESS_SAID: u32 = 1;
@@ -50,6 +64,40 @@ pub(crate) fn fields(role: Role) -> &'static [&'static str] {
     }
 }
 
+/// What levels depend on in a pod.
+#[must_use]
+pub fn pod(object: &Value) -> Pod {
+    let metadata = &object["metadata"];
+    let text = |value: &Value| value.as_str().filter(|text| !text.is_empty()).map(Arc::from);
+    let left_alone = if !metadata["deletionTimestamp"].is_null() {
+        Some(LeftAlone::Terminating)
+    } else if matches!(object["status"]["phase"].as_str(), Some("Succeeded" | "Failed")) {
+        Some(LeftAlone::Finished)
+    } else {
+        let is_mirror = !metadata["annotations"][MIRROR].is_null();
+        is_mirror.then_some(LeftAlone::Mirror)
+    };
+    let annotation = |key: &str| metadata["annotations"][key].as_str().map(Arc::from);
+    let annotations = QosAnnotations {
+        level: annotation(QOS_LEVEL),
+        original: annotation(ORIGINAL_QOS_LEVEL),
+        policy: annotation(QOS_POLICY),
+        applied: annotation(QOS_APPLIED),
+    };
+    let node = text(&object["spec"]["nodeName"]);
+    let labels = labels(&metadata["labels"]);
+    let mut pod = Pod { labels, node, left_alone, ..Pod::default() };
+    pod.annotate(&annotations);
+    pod
+}
+
+/// The labels of an object.
+#[must_use]
+pub fn labels(labels: &Value) -> Labels {
+    let pairs = labels.as_object().into_iter().flatten();
+    Labels::new(pairs.filter_map(|(key, value)| Some((key, value.as_str()?))))
+}
+
 fn number(written: &Value, absent: Option<u32>) -> Option<u32> {
     if written.is_null() { absent } else { count(written) }
 }
@@ -64,6 +112,42 @@ mod tests {
         match of_data(kind, &json!({ "spec": spec })) {
             Some(Slim::Workload(workload)) => workload.replicas,
             other => panic!("{other:?} is no workload"),
+        }
+    }
+
+    #[test]
+    fn a_pod_is_known_by_its_labels_its_node_and_the_annotations_of_its_level() {
+        let read = pod(&json!({
+            "metadata": {
+                "labels": { "app": "batch", "odd": 3 },
+                "annotations": { QOS_LEVEL: "-1", ORIGINAL_QOS_LEVEL: "", QOS_POLICY: "p", "x": "y" }
+            },
+            "spec": { "nodeName": "n1" }, "status": { "phase": "Running" }
+        }));
+        assert_eq!(
+            (read.labels.to_string().as_str(), read.node.as_deref()),
+            ("app=batch", Some("n1"))
+        );
+        let annotations = read.annotations();
+        assert_eq!(annotations.level.as_deref(), Some("-1"));
+        assert_eq!(annotations.original.as_deref(), Some(""));
+        assert_eq!((annotations.policy.as_deref(), annotations.applied), (Some("p"), None));
+        assert_eq!(read.left_alone, None);
+        assert_eq!(pod(&Value::Null), Pod::default());
+    }
+
+    #[test]
+    fn a_pod_that_ends_is_deleted_or_is_a_mirror_is_left_alone() {
+        for (object, why) in [
+            (json!({ "status": { "phase": "Succeeded" } }), LeftAlone::Finished),
+            (json!({ "status": { "phase": "Failed" } }), LeftAlone::Finished),
+            (
+                json!({ "metadata": { "deletionTimestamp": "2026-01-01T00:00:00Z" } }),
+                LeftAlone::Terminating,
+            ),
+            (json!({ "metadata": { "annotations": { MIRROR: "x" } } }), LeftAlone::Mirror),
+        ] {
+            assert_eq!(pod(&object).left_alone, Some(why), "{object}");
         }
     }
 

@@ -11,7 +11,7 @@ use std::{iter, slice};
 use almanac_api::reading::PlacedFinding;
 use almanac_calendar::Zone;
 use almanac_engine::{Identity, PolicyName, RuleExplanation, Verdict};
-use almanac_forecast::{Explanation, explain};
+use almanac_forecast::{Explanation, explain, explain_object};
 use clap::{Args, ValueEnum};
 use clap_complete::{ArgValueCandidates, ArgValueCompleter};
 use jiff::{SignedDuration, Timestamp};
@@ -132,8 +132,9 @@ pub(crate) fn run(
     let at = instant(zone)?;
     let mut answers = Vec::new();
     for place in &input.places {
-        for policy in choose(&subject, &input, place, at)? {
-            let Some(mut explanation) = explain(&place.world, &policy, at) else { continue };
+        for (target, policy) in choose(&subject, &input, place, at)? {
+            let explanation = explain_object(&place.world, &policy, &target, at);
+            let Some(mut explanation) = explanation else { continue };
             tell_what_cannot_be_used(&input, place, &mut explanation);
             answers.push(Answer { input: &input, place, zone, explanation });
         }
@@ -186,20 +187,40 @@ fn choose(
     input: &Input,
     place: &InputPlace,
     at: Timestamp,
-) -> Result<Vec<PolicyName>, ArgumentError> {
+) -> Result<Vec<(Identity, PolicyName)>, ArgumentError> {
     let mut by_target: BTreeMap<Identity, Vec<PolicyName>> = BTreeMap::new();
     for policy in input.policies(place, subject) {
+        let named: Vec<Identity> = subject.objects(&place.world, &policy).collect();
+        if !named.is_empty() {
+            for object in named {
+                by_target.entry(object).or_default().push(policy.clone());
+            }
+            continue;
+        }
         let target = place.world.target_of(&policy);
         let target = target.map(|reference| reference.target.identity().clone());
         by_target.entry(target.unwrap_or(policy.identity.clone())).or_default().push(policy);
     }
     if by_target.len() > 1 && !subject.is_pattern() {
-        let policies = by_target.values().flatten();
-        let names: Vec<String> = policies.map(|it| called(&it.identity)).collect();
+        // What is meant of a policy for several objects is one of these.
+        let meant = by_target.iter().flat_map(|(target, policies)| {
+            let is_of_several = |it: &PolicyName| place.world.target_of(it).is_none();
+            let name = move |it: &PolicyName| {
+                called(if is_of_several(it) { target } else { &it.identity })
+            };
+            policies.iter().map(name)
+        });
+        let mut names: Vec<String> = meant.collect();
+        if names.len() > 9 {
+            names.truncate(8);
+            names.push("others".to_owned());
+        }
         let message = format!("ambiguous: it may mean {}; say which", names.join(" or "));
         return Err(ArgumentError::whole("NAME", subject.text(), message));
     }
-    let chosen = by_target.into_values().filter_map(|policies| last_writer(place, policies, at));
+    let chosen = by_target
+        .into_iter()
+        .filter_map(|(target, policies)| Some((target, last_writer(place, policies, at)?)));
     Ok(chosen.collect())
 }
 

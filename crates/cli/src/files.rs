@@ -17,9 +17,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use almanac_api::checking::Layout;
+use almanac_api::kinds::Kind;
 use almanac_api::reading::{
-    Folder, Names, Node, PlacedFinding, Reading, Source, may_hold_policies, read_objects,
-    read_targets,
+    Folder, Names, Node, PlacedFinding, Reading, Source, may_hold_pods, may_hold_policies,
+    read_objects, read_targets,
 };
 use anyhow::Context as _;
 use clap::{Args, ValueHint};
@@ -168,10 +169,15 @@ impl Files {
             .collect();
         let targets: BTreeSet<(&str, &str)> =
             targets.iter().map(|(kind, name)| (kind.as_str(), name.as_str())).collect();
+        let has_levels = self.reading.has_levels();
         let names = Names::new(targets.iter().map(|(_, name)| *name));
         for path in others {
-            let bytes = if targets.is_empty() { None } else { self.found.open(&path) };
-            match bytes.filter(|bytes| names.may_be_in(bytes)) {
+            let is_asked = !targets.is_empty() || has_levels;
+            let bytes = if is_asked { self.found.open(&path) } else { None };
+            let matters = |bytes: &[u8]| {
+                !targets.is_empty() && names.may_be_in(bytes) || has_levels && may_hold_pods(bytes)
+            };
+            match bytes.filter(|bytes| matters(bytes)) {
                 Some(bytes) => {
                     let source = self.found_source(&path, bytes);
                     read_targets(&mut self.reading, source, &targets);
@@ -208,11 +214,15 @@ impl Files {
                 |node: &Node| node.get("metadata").and_then(|it| it.get("namespace")).cloned();
             reading.objects.retain(|object| {
                 let written = metadata(&object.node);
-                written.as_ref().and_then(Node::as_text).is_none_or(|it| it == asked)
+                // The agent of a cluster is not where the pods are.
+                let is_of_cluster = object.kind == Kind::ConfigMap;
+                is_of_cluster
+                    || written.as_ref().and_then(Node::as_text).is_none_or(|it| it == asked)
             });
             let is_in =
                 |namespace: &Option<Box<str>>| namespace.as_deref().is_none_or(|it| it == asked);
             reading.others.retain(|it| is_in(&it.namespace));
+            reading.pods.retain(|it| is_in(&it.namespace));
             reading.foreign.retain(|it| is_in(&it.namespace));
             reading.foreign_policies.retain(|it| is_in(&it.namespace));
         }

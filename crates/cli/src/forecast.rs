@@ -1,5 +1,6 @@
 //! `almanac forecast`: what will happen, exactly, and why.
 
+mod agreeing;
 mod assume;
 mod destination;
 mod drawn;
@@ -109,7 +110,7 @@ enum Output {
 
 const USUAL_PERIOD: &str = "7d";
 const WHY_EMPTY: &str = "nothing to forecast: no usable CronFederatedHPA or HorizontalAutoscaler, \
-                         and no usable MetricsProducer with a schedule";
+                         no usable MetricsProducer with a schedule, and no pods of a policy for QoS levels";
 
 pub(crate) fn run(
     arguments: &ForecastArguments,

@@ -12,10 +12,12 @@ use std::io::{self, Write};
 use almanac_api::checking::{CheckContext, check_everything};
 use almanac_api::exempt::EXEMPT_NAMESPACES;
 use almanac_api::finding::Severity;
+use almanac_api::objects::CONFIG_NAMESPACE;
 use almanac_api::reading::{PlacedFinding, Reading, labels};
 use almanac_calendar::Zone;
+use almanac_engine::qos_levels::{self, AgentSettings};
 use almanac_engine::{PolicyName, Slim};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use clap_complete::ArgValueCandidates;
 use jiff::Timestamp;
 
@@ -63,8 +65,23 @@ pub(crate) struct InputArguments {
     )]
     exempt_namespaces: Vec<String>,
 
+    /// The namespace of the configuration of Volcano's agent
+    #[arg(long, value_name = "NAMESPACE", default_value = CONFIG_NAMESPACE)]
+    config_namespace: String,
+
+    /// How QoS levels are written: as numbers, or as the names that Volcano's agent reads
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = LevelFormat::Number)]
+    qos_level_format: LevelFormat,
+
     #[command(flatten)]
     cluster: ClusterArguments,
+}
+
+/// How QoS levels are written.
+#[derive(Clone, Copy, ValueEnum)]
+enum LevelFormat {
+    Number,
+    Name,
 }
 
 /// The input, from files or from a cluster.
@@ -114,6 +131,13 @@ impl InputArguments {
         }
         for place in &mut input.places {
             place.exempt(&self.exempt_namespaces);
+            place.run_agent(AgentSettings {
+                config_namespace: Some(self.config_namespace.as_str().into()),
+                level_format: match self.qos_level_format {
+                    LevelFormat::Number => qos_levels::LevelFormat::Number,
+                    LevelFormat::Name => qos_levels::LevelFormat::Name,
+                },
+            });
         }
         input.selector = selector;
         sample::state(&self.samples, &mut input.places)?;

@@ -133,8 +133,37 @@ pub(crate) fn run(
 }
 
 impl Question<'_> {
-    /// The events of all places, found lazily, in order of time.
+    /// The events of all places that are asked for, found lazily, in order of time.
     fn events(&self) -> impl Iterator<Item = (&InputPlace, Event)> {
+        self.all_events().take(self.count)
+    }
+
+    /// The same, with what happens to several pods at once as one: the first, and how many there are.
+    fn events_together(&self) -> impl Iterator<Item = (&InputPlace, Event, usize)> {
+        let mut events = self.all_events().peekable();
+        let together = iter::from_fn(move || {
+            let (place, first) = events.next()?;
+            let is_pod = |event: &Event| {
+                let pod = place.world.pods.get(&event.target);
+                pod.is_some_and(|pod| !pod.is_template)
+            };
+            let mut count = 1;
+            let is_same = |(other, event): &(&InputPlace, Event)| {
+                let target = first.target.clone();
+                std::ptr::eq(*other, place)
+                    && is_pod(&first)
+                    && is_pod(event)
+                    && Event { target, ..event.clone() } == first
+            };
+            while events.next_if(is_same).is_some() {
+                count += 1;
+            }
+            Some((place, first, count))
+        });
+        together.take(self.count)
+    }
+
+    fn all_events(&self) -> impl Iterator<Item = (&InputPlace, Event)> {
         let mut upcoming: Vec<_> = self
             .input
             .places
@@ -145,7 +174,7 @@ impl Question<'_> {
                 (place, upcoming.filter(|event| self.is_wanted(place, event)).peekable())
             })
             .collect();
-        let in_order = iter::from_fn(move || {
+        iter::from_fn(move || {
             let next = upcoming.iter_mut().filter_map(|(place, events)| {
                 let at = events.peek()?.at;
                 Some((at, *place, events))
@@ -153,8 +182,7 @@ impl Question<'_> {
             // Of several at one instant the first place comes first.
             let (_, place, events) = next.min_by_key(|(at, ..)| *at)?;
             Some((place, events.next()?))
-        });
-        in_order.take(self.count)
+        })
     }
 
     fn is_wanted(&self, place: &InputPlace, event: &Event) -> bool {

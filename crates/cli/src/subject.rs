@@ -118,8 +118,22 @@ impl Subject {
             let target = || world.target_of(policy);
             self.fits(&policy.identity)
                 || target().is_some_and(|reference| self.fits(reference.target.identity()))
+                || self.objects(world, policy).next().is_some()
         };
         world.policies().filter(is_meant).collect()
+    }
+
+    /// The matching objects of a policy that sets something of several objects, unless the policy itself
+    /// matches.
+    pub(crate) fn objects(
+        &self,
+        world: &World,
+        policy: &PolicyName,
+    ) -> impl Iterator<Item = Identity> {
+        let is_of_several = world.target_of(policy).is_none() && !self.fits(&policy.identity);
+        let written = is_of_several.then(|| world.footprint(policy).writes);
+        let objects = written.into_iter().flatten().map(|(object, _)| object);
+        objects.filter(|object| self.fits(object))
     }
 
     /// An error for a name that fits nothing.

@@ -1,7 +1,7 @@
 //! Why a target has its values at an instant, as far as one policy is concerned, and what changes next.
 
 use almanac_engine::{
-    Field, Identity, PolicyName, RuleExplanation, Value, Verdict, World, islands,
+    Field, Identity, PolicyName, Presumption, RuleExplanation, Value, Verdict, World, islands,
 };
 use jiff::{SignedDuration, Timestamp};
 
@@ -43,18 +43,33 @@ pub struct Change {
 /// invalid one, there is only the current value.
 #[must_use]
 pub fn explain(world: &World, policy: &PolicyName, at: Timestamp) -> Option<Explanation> {
-    let written = world.footprint(policy).writes.into_iter().map(|(object, _)| object).next();
-    let target = || world.target_of(policy).map(|reference| reference.target.identity().clone());
-    let target = written.or_else(target).unwrap_or_else(|| policy.identity.clone());
+    let target = world.target_of(policy).map(|reference| reference.target.identity().clone());
+    explain_object(world, policy, &target.unwrap_or_else(|| policy.identity.clone()), at)
+}
+
+/// The same, as far as an object is concerned that the policy sets something of.
+#[must_use]
+pub fn explain_object(
+    world: &World,
+    policy: &PolicyName,
+    target: &Identity,
+    at: Timestamp,
+) -> Option<Explanation> {
     let island = islands(world).into_iter().find(|island| island.contains(policy))?;
     let mut simulation = Simulation::start(world.part(&island), at, &AssumedValues::new());
-    let assumptions = simulation.assumptions().to_vec();
+    let mut assumptions = simulation.assumptions().to_vec();
+    assumptions.retain(|assumption| match assumption {
+        Assumption::Presumed(Presumption::TemplateStandsForPods { workload }) => workload == target,
+        _ => true,
+    });
     while simulation.step(just_after(at)).is_some() {}
-    let values = values_of(&simulation, &target);
-    let mut reasons = simulation.world().explain(policy, at);
-    let ahead = look_ahead(&mut simulation, &target, at, &values);
+    let mut values = values_of(&simulation, target);
+    let mut reasons = simulation.world().explain_object(policy, target, at);
+    let ahead = look_ahead(&mut simulation, target, at, &values);
     credit_writers(&mut reasons, policy, &values, &ahead.ends);
+    date_back(&mut values, policy, &reasons);
     let next = ahead.next;
+    let target = target.clone();
     Some(Explanation { policy: policy.clone(), target, at, values, reasons, next, assumptions })
 }
 
@@ -70,6 +85,23 @@ fn values_of(simulation: &Simulation, object: &Identity) -> Vec<(Field, LastWrit
         Some((field, held.or_else(given)?))
     });
     held.collect()
+}
+
+/// Whether a field has the value it began with, and no policy has anything to do with it.
+fn is_untouched((_, write): &(Field, LastWrite)) -> bool {
+    write.origin == Origin::initial()
+}
+
+/// What is decided afresh is written again at the beginning of a run; it holds since its reason does.
+fn date_back(values: &mut [(Field, LastWrite)], policy: &PolicyName, reasons: &[RuleExplanation]) {
+    for (_, write) in values {
+        let Some(writer) = write.origin.writer.as_ref().filter(|it| it.policy == *policy) else {
+            continue;
+        };
+        let won = reasons.iter().find(|it| it.verdict == Verdict::Won && it.rule == writer.rule);
+        let began = won.and_then(|reason| reason.since);
+        write.since = write.since.into_iter().chain(began).min();
+    }
 }
 
 /// A rule whose value still applies has won, however long ago it fired; one whose fields another
@@ -99,7 +131,7 @@ fn credit_writers(
                 (reason.verdict, reason.since) = (Verdict::Won, write.since);
                 reason.until = until;
             }
-        } else if reason.verdict == Verdict::Won {
+        } else if reason.verdict == Verdict::Won && values.iter().any(|it| !is_untouched(it)) {
             let other = values.iter().find_map(|(_, write)| write.origin.writer.as_ref());
             reason.message = match other {
                 Some(other) if other.policy != *policy => {

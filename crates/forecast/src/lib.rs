@@ -20,7 +20,7 @@ mod simulation;
 mod upcoming;
 
 pub use assumption::{AssumedValues, Assumption};
-pub use explain::{Change, Explanation, explain};
+pub use explain::{Change, Explanation, explain, explain_object};
 pub use origin::{Origin, Writer};
 pub use part::{Forecast, Part};
 pub use period::Period;

@@ -48,17 +48,21 @@ impl Upcoming {
     }
 
     fn take_down(&mut self, step: &Step) {
-        let footprint = self.simulation.world().footprint(&step.policy);
-        let written = footprint.writes.into_iter().map(|(object, _)| object).next();
+        let has_objects = step.recorded.iter().all(|it| it.object().is_some());
+        let footprint = || self.simulation.world().footprint(&step.policy);
+        let written = || footprint().writes.into_iter().map(|(object, _)| object).next();
+        let written = if has_objects { None } else { written() };
         let target = written.unwrap_or_else(|| step.policy.identity.clone());
         let world = self.simulation.world();
-        let happened = step.recorded.iter();
-        for (what, rule) in happened.filter_map(|it| it.occurrence(world, &step.policy.identity)) {
+        for recorded in &step.recorded {
+            let occurrence = recorded.occurrence(world, &step.policy.identity);
+            let Some((what, rule)) = occurrence else { continue };
+            let object = recorded.object();
             self.found.push_back(Event {
                 at: step.at,
                 policy: step.policy.clone(),
-                target: target.clone(),
-                sets: sets(step, what, rule.as_ref()),
+                target: object.unwrap_or(&target).clone(),
+                sets: sets(step, what, rule.as_ref(), object),
                 rule,
                 what,
             });
@@ -72,6 +76,7 @@ fn sets(
     step: &Step,
     what: Occurrence,
     rule: Option<&Arc<str>>,
+    object: Option<&Identity>,
 ) -> Vec<(Field, Option<Value>, Value)> {
     let by_rule = |writer: Option<&Arc<str>>| match what {
         Occurrence::Closes => true,
@@ -81,10 +86,10 @@ fn sets(
         | Occurrence::Opens
         | Occurrence::Scales => writer == rule,
     };
-    let set = step
-        .set
-        .iter()
-        .filter(|set| by_rule(set.origin.writer.as_ref().and_then(|writer| writer.rule.as_ref())));
+    let set =
+        step.set.iter().filter(|set| object.is_none_or(|object| set.target == *object)).filter(
+            |set| by_rule(set.origin.writer.as_ref().and_then(|writer| writer.rule.as_ref())),
+        );
     set.map(|set| (set.field, set.before.clone(), set.value.clone())).collect()
 }
 

@@ -12,6 +12,7 @@ use super::other_object::OtherObject;
 use super::placeholder::{
     Engine, Template, action, is_of_chart, placeholder, substituting_program,
 };
+use super::pods::{ReadNode, ReadPod};
 use super::source::{Source, Span};
 use super::stream;
 use super::text_finding::TextFinding;
@@ -88,6 +89,10 @@ pub struct Reading {
     pub findings: Vec<PlacedFinding>,
     /// The objects of kinds we don't know, as far as they have names, in the order they were written.
     pub others: Vec<OtherObject>,
+    /// The pods, and the workloads whose templates stand for pods.
+    pub pods: Vec<ReadPod>,
+    /// The nodes.
+    pub nodes: Vec<ReadNode>,
     /// What other projects have that sets the replicas of something.
     pub foreign: Vec<ForeignScaler>,
     /// What is told of the policies of other projects.
@@ -118,9 +123,12 @@ fn read(reading: &mut Reading, mut source: Source, only: Option<&Targets<'_>>) {
     let findings = source.take_mistake().into_iter().chain(documents.findings);
     let sizes = |it: &Reading| {
         let told = it.findings.len() + it.doubtful.len() + it.foreign_policies.len();
-        [it.objects.len(), it.others.len(), told]
+        // Pods and nodes matter to policies for levels only, and those have been read by then.
+        let pods = if only.is_some() { it.pods.len() + it.nodes.len() } else { 0 };
+        [it.objects.len(), it.others.len(), told, pods]
     };
     let before = sizes(reading);
+    let pods = (reading.pods.len(), reading.nodes.len());
     let mut template = None;
     for finding in findings {
         let (engine, told) = to_be_told(&source, finding, only);
@@ -137,6 +145,8 @@ fn read(reading: &mut Reading, mut source: Source, only: Option<&Targets<'_>>) {
     let is_of_interest = template.is_some() || before != sizes(reading);
     if !is_of_interest && reading.sources[index].is_found() {
         reading.sources.pop();
+        reading.pods.truncate(pods.0);
+        reading.nodes.truncate(pods.1);
         reading.passed_over.files += 1;
     }
 }
@@ -224,11 +234,14 @@ impl Reading {
         let of_objects = self.objects.iter_mut().map(|it| &mut it.source);
         let of_others = self.others.iter_mut().map(|it| &mut it.source);
         let of_foreign = self.foreign.iter_mut().map(|it| &mut it.source);
+        let of_pods = self.pods.iter_mut().map(|it| &mut it.source);
+        let of_nodes = self.nodes.iter_mut().map(|it| &mut it.source);
         let of_findings = self.findings.iter_mut().map(|it| &mut it.source);
         let of_doubtful = self.doubtful.iter_mut().map(|it| &mut it.finding.source);
         let of_policies = self.foreign_policies.iter_mut().map(|it| &mut it.finding.source);
         let of_templates = self.templates.iter_mut().map(|it| &mut it.source);
         let of_all = of_objects.chain(of_others).chain(of_findings).chain(of_doubtful);
+        let of_all = of_all.chain(of_pods).chain(of_nodes);
         for source in of_all.chain(of_templates).chain(of_foreign).chain(of_policies) {
             *source = place[*source];
         }
@@ -255,6 +268,7 @@ impl Reading {
 
     fn take(&mut self, source: usize, node: Node, only: Option<&Targets<'_>>) {
         let is_found = self.sources[source].is_found();
+        self.take_pods(source, &node, only.is_some());
         match envelope(&node) {
             Err(_) if is_found && !is_nearly_a_policy(&node) => {}
             Err(finding) => self.tell(source, &node, finding),
@@ -306,6 +320,22 @@ impl Reading {
         let is_told = policy.is_some();
         self.foreign_policies.extend(policy);
         is_told
+    }
+
+    /// Whether there are policies for the levels of pods.
+    #[must_use]
+    pub fn has_levels(&self) -> bool {
+        self.objects.iter().any(|object| object.kind == Kind::ConfigMap)
+    }
+
+    /// Takes what policies for levels are about.
+    fn take_pods(&mut self, source: usize, node: &Node, is_for_levels: bool) {
+        let Ok((api_version, kind)) = envelope(node) else { return };
+        if is_for_levels && !self.has_levels() {
+            return;
+        }
+        self.pods.extend(ReadPod::read(api_version, kind, source, node));
+        self.nodes.extend(ReadNode::read(api_version, kind, source, node));
     }
 
     fn open_list(&mut self, source: usize, node: Node, only: Option<&Targets<'_>>) {

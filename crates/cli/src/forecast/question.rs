@@ -133,12 +133,12 @@ impl Question<'_> {
     pub(super) fn of_each_part<T: Send>(
         &self,
         doing: &'static str,
-        find: impl Fn(&Part) -> T + Sync,
+        find: impl Fn(&InputPlace, &Part) -> T + Sync,
     ) -> anyhow::Result<Vec<T>> {
         let mut progress = Progress::new(doing, self.count());
         let mut all = Vec::with_capacity(self.count());
         let find = |index, hand: &mut dyn FnMut(T) -> anyhow::Result<()>| match self.find(index) {
-            Some((of_place, _, own)) => hand(find(&of_place.forecast.part(own))),
+            Some((of_place, _, own)) => hand(find(of_place.place, &of_place.forecast.part(own))),
             None => Ok(()),
         };
         in_order(self.count(), self.threads, find, |found| {

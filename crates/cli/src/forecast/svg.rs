@@ -10,10 +10,9 @@ mod stories;
 use std::borrow::Cow;
 use std::io::Write;
 
-use almanac_forecast::Part;
-
 use self::series::{height, place, write_series};
 use super::WHY_EMPTY;
+use super::agreeing::{self, Drawn};
 use super::question::{Question, View};
 use super::ruler::marks;
 use super::text::in_zone;
@@ -36,7 +35,9 @@ text{font:12px system-ui,sans-serif;fill:#1c2733}.quiet{fill:#5b6b7b}.title{font
 
 pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow::Result<()> {
     // Where a part stands depends on how high those before it are, so that is found first.
-    let heights = question.of_each_part("measuring", height_of_part)?;
+    let heights = question.of_each_part("measuring", |place, part| {
+        height_of_all(&agreeing::drawn(&place.world, &part.series))
+    })?;
     let below = HEAD + heights.iter().sum::<u32>();
     let clock_changes = question.clock_changes();
     let height = below + u32::try_from(clock_changes.len()).unwrap_or(u32::MAX) * LINE + 8;
@@ -46,9 +47,9 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
     question.write_parts(
         |which, part, sheet| {
             let mut top = tops.get(which.index).copied().unwrap_or(HEAD);
-            for series in &part.series {
-                write_series(view, which.place.name.as_deref(), series, f64::from(top), sheet)?;
-                top += self::series::height(series);
+            for drawn in agreeing::drawn(&which.place.world, &part.series) {
+                write_series(view, which.place.name.as_deref(), &drawn, f64::from(top), sheet)?;
+                top += self::series::height(drawn.series);
             }
             Ok(())
         },
@@ -96,8 +97,8 @@ fn write_head(view: View, height: u32, output: &mut impl Write) -> anyhow::Resul
     Ok(())
 }
 
-fn height_of_part(part: &Part) -> u32 {
-    part.series.iter().map(height).sum()
+fn height_of_all(drawn: &[Drawn<'_>]) -> u32 {
+    drawn.iter().map(|drawn| height(drawn.series)).sum()
 }
 
 /// Where each part begins.
@@ -139,14 +140,14 @@ mod tests {
     use super::*;
     use crate::forecast::kinds::{self, assert_written_down};
 
-    fn drawn(series: Vec<Series>) -> String {
-        let (view, part) = (kinds::view(), Part { series, assumptions: Vec::new() });
+    fn drawn(series: &[Series]) -> String {
+        let (view, all) = (kinds::view(), series.iter().map(Drawn::of).collect::<Vec<_>>());
         let mut output = Vec::new();
-        write_head(view, HEAD + height_of_part(&part) + 8, &mut output).unwrap();
+        write_head(view, HEAD + height_of_all(&all) + 8, &mut output).unwrap();
         let mut top = HEAD;
-        for series in &part.series {
-            write_series(view, None, series, f64::from(top), &mut output).unwrap();
-            top += height(series);
+        for drawn in &all {
+            write_series(view, None, drawn, f64::from(top), &mut output).unwrap();
+            top += height(drawn.series);
         }
         output.extend_from_slice(b"</svg>\n");
         String::from_utf8(output).unwrap()
@@ -154,12 +155,12 @@ mod tests {
 
     #[test]
     fn values_of_each_kind_are_drawn_differently() {
-        assert_written_down("kinds.svg", &drawn(kinds::series_of_every_kind()));
+        assert_written_down("kinds.svg", &drawn(&kinds::series_of_every_kind()));
     }
 
     #[test]
     fn hostile_names_are_escaped() {
-        let picture = drawn(kinds::hostile_series());
+        let picture = drawn(&kinds::hostile_series());
         assert!(!picture.contains("<script"), "{picture}");
         assert!(picture.contains("&lt;/script&gt;&lt;script&gt;alert(&quot;it's&quot;)"));
         assert!(picture.contains("a &quot;b&quot; &amp; 'c' \\ \u{fffd}"));

@@ -10,6 +10,7 @@ use anstyle::{AnsiColor, Style};
 
 use self::series::{Room, wrapped, write_series};
 use super::WHY_EMPTY;
+use super::agreeing::drawn;
 use super::question::{Question, View};
 use super::ruler::marks;
 use crate::drawing::Drawing;
@@ -38,7 +39,8 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
             if let Some(name) = which.place.name.as_ref().filter(|_| which.is_first) {
                 writeln!(sheet, "\n{STRONG}In {name}{STRONG:#}")?;
             }
-            part.series.iter().try_for_each(|series| Ok(write_series(room, series, sheet)?))
+            let all = drawn(&which.place.world, &part.series);
+            all.iter().try_for_each(|drawn| Ok(write_series(room, drawn, sheet)?))
         },
         output,
     )?;

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use almanac_api::checking::{CheckedObject, Places};
 use almanac_api::kinds::{Kind, Role};
-use almanac_api::reading::{Node, OtherObject, ReadObject, Reading};
+use almanac_api::reading::{Node, OtherObject, ReadNode, ReadObject, ReadPod, Reading};
+use almanac_engine::qos_levels::{AgentSettings, Node as PodNode};
 use almanac_engine::{Identity, Slim, Target, Workload, World};
 
 use serde_json::{Value, json};
@@ -43,11 +44,14 @@ pub(super) fn grouped(
     places: &Places,
     namespace: &str,
 ) -> Vec<InputPlace> {
-    let mut groups: Vec<(Vec<usize>, Vec<usize>, Vec<usize>)> = Vec::new();
+    let mut groups: Vec<Group> = Vec::new();
     let folder = |source: usize| reading.sources[source].folder();
     let objects_of = places.split(reading.objects.iter().map(|it| folder(it.source)));
     let others_of = places.split(reading.others.iter().map(|it| folder(it.source)));
-    for (place, (here, others)) in objects_of.into_iter().zip(others_of).enumerate() {
+    let pods_of = places.split(reading.pods.iter().map(|it| folder(it.source)));
+    let nodes_of = places.split(reading.nodes.iter().map(|it| folder(it.source)));
+    let beside = others_of.into_iter().zip(pods_of.into_iter().zip(nodes_of));
+    for (place, (here, (others, (pods, nodes)))) in objects_of.into_iter().zip(beside).enumerate() {
         let matters = that_matter(objects, &here);
         if matters.is_empty() && places.are_several() {
             continue;
@@ -59,16 +63,21 @@ pub(super) fn grouped(
             other.is_exempt_namespace() || targets.contains(&other.identity(namespace))
         };
         let others: Vec<usize> = others.into_iter().filter(matters_too).collect();
-        match groups.iter_mut().find(|(known, beside, _)| *known == matters && *beside == others) {
-            Some((_, _, of)) => of.push(place),
-            None => groups.push((matters, others, vec![place])),
+        let is_config = |position: &usize| objects[*position].checked.kind == Kind::ConfigMap;
+        let has_levels = matters.iter().any(is_config);
+        let [pods, nodes] = [pods, nodes].map(|it| if has_levels { it } else { Vec::new() });
+        let content = Content { positions: matters, others, pods, nodes };
+        match groups.iter_mut().find(|group| group.content == content) {
+            Some(group) => group.places.push(place),
+            None => groups.push(Group { content, places: vec![place] }),
         }
     }
     if groups.is_empty() {
-        groups.push((Vec::new(), Vec::new(), Vec::new()));
+        groups.push(Group::default());
     }
     let are_several = groups.len() > 1;
-    let input_place = |(positions, others, of): (Vec<usize>, Vec<usize>, Vec<usize>)| {
+    let input_place = |Group { content, places: of }: Group| {
+        let Content { positions, others, pods, nodes } = content;
         let names: Vec<&str> = of.iter().map(|place| places.name(*place)).collect();
         let more = names.len().saturating_sub(NAMED);
         let mut name = names[..names.len() - more].join(", ");
@@ -79,9 +88,27 @@ pub(super) fn grouped(
         let here = positions.iter().map(|position| (*position, &objects[*position]));
         let mut place = InputPlace::new(here, name);
         place.add_targets(others.iter().map(|index| &reading.others[*index]), namespace);
+        let nodes = nodes.iter().map(|index| &reading.nodes[*index]);
+        place.add_pods(pods.iter().map(|index| &reading.pods[*index]), nodes, namespace);
         place
     };
     groups.into_iter().map(input_place).collect()
+}
+
+/// What a place gets, by positions in what was read.
+#[derive(Default, PartialEq)]
+struct Content {
+    positions: Vec<usize>,
+    others: Vec<usize>,
+    pods: Vec<usize>,
+    nodes: Vec<usize>,
+}
+
+/// The places that get the same.
+#[derive(Default)]
+struct Group {
+    content: Content,
+    places: Vec<usize>,
 }
 
 fn target(objects: &[InputObject], position: usize) -> Option<&Identity> {
@@ -181,6 +208,47 @@ impl InputPlace {
                 Arc::make_mut(&mut self.world.exempt).mark(&identity, other.is_marked);
                 let workload = Workload { replicas: other.replicas, ..Workload::default() };
                 self.world.upsert(identity, Slim::Workload(workload));
+            }
+        }
+    }
+
+    /// Adds the pods and nodes that policies for levels are about. A template stands for the pods of its
+    /// workload, unless there is one that it may have made.
+    fn add_pods<'a>(
+        &mut self,
+        pods: impl Iterator<Item = &'a ReadPod>,
+        nodes: impl Iterator<Item = &'a ReadNode>,
+        namespace: &str,
+    ) {
+        for ReadNode { name, labels, .. } in nodes {
+            self.world.nodes.insert((**name).into(), PodNode { labels: labels.clone() });
+        }
+        let named = pods.map(|read| (read.identity(namespace), read));
+        let (templates, pods): (Vec<_>, Vec<_>) = named.partition(|(_, it)| it.pod.is_template);
+        let has_pods = |(workload, template): &(Identity, &ReadPod)| {
+            pods.iter().any(|(identity, read)| {
+                let mut labels = template.pod.labels.iter();
+                identity.namespace() == workload.namespace()
+                    && labels.all(|(key, value)| read.pod.labels.get(key) == Some(value))
+            })
+        };
+        let templates: Vec<_> = templates.into_iter().filter(|it| !has_pods(it)).collect();
+        for (identity, read) in pods.into_iter().chain(templates) {
+            if read.is_marked {
+                Arc::make_mut(&mut self.world.exempt).mark(&identity, true);
+            }
+            let version = read.api_version.to_string();
+            self.api_versions.entry(identity.clone()).or_insert(version);
+            self.world.upsert(identity, Slim::Pod(read.pod.clone()));
+        }
+    }
+
+    /// Sets how the agent runs, and says which of its `ConfigMaps` come to nothing.
+    pub(super) fn run_agent(&mut self, settings: AgentSettings) {
+        self.world.agent = settings;
+        for policy in self.world.policies() {
+            if let Some(why) = self.world.why_no_levels(&policy) {
+                self.left_out.insert(format!("{} is {why}", policy.identity));
             }
         }
     }

@@ -19,8 +19,8 @@ const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> io::Result<()> {
     let output = &mut Drawing::new(output);
     let (mut listed, mut last) = (0, None);
-    for (place, event) in question.events() {
-        write_event(question, place, &event, output)?;
+    for (place, event, count) in question.events_together() {
+        write_event(question, place, &event, count, output)?;
         (listed, last) = (listed + 1, Some(event.at));
     }
     if listed == 0 {
@@ -45,6 +45,7 @@ fn write_event(
     question: &Question<'_>,
     place: &InputPlace,
     event: &Event,
+    count: usize,
     output: &mut impl Write,
 ) -> io::Result<()> {
     let zone = Question::zone_of(place, event);
@@ -80,6 +81,8 @@ fn write_event(
     };
     let of = if event.policy.identity == event.target {
         String::new()
+    } else if count > 1 {
+        format!("{} and {} more pods: ", event.target, count - 1)
     } else {
         format!("{}: ", event.target)
     };

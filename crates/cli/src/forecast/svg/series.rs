@@ -9,6 +9,7 @@ use jiff::Timestamp;
 
 use super::stories::Stories;
 use super::{CHARACTER, LEFT, LENGTH, escaped};
+use crate::forecast::agreeing::Drawn;
 use crate::forecast::drawn::{Block, Kind, Shown, Stretch, blocks};
 use crate::forecast::lanes::shortened;
 use crate::forecast::question::View;
@@ -41,11 +42,12 @@ fn height_of_block(block: &Block<'_>) -> u32 {
 pub(super) fn write_series(
     view: View,
     place: Option<&str>,
-    series: &Series,
+    drawn: &Drawn<'_>,
     mut top: f64,
     output: &mut impl Write,
 ) -> anyhow::Result<()> {
     let mut stories = Stories::new(view);
+    let Drawn { title: of, series } = drawn;
     let blocks = blocks(series);
     let numbers = blocks.iter().flat_map(|block| &block.stretches).filter_map(Stretch::number);
     // One scale for all names, so that they can be compared.
@@ -53,7 +55,7 @@ pub(super) fn write_series(
     for block in &blocks {
         let name = block.name.map_or(String::new(), |name| format!(", {name}"));
         let place = place.map_or(String::new(), |place| format!("{place}: "));
-        let title = format!("{place}{} {}{name}", series.target, series.field);
+        let title = format!("{place}{of} {}{name}", series.field);
         writeln!(output, "<g aria-label=\"{}\">", escaped(&title))?;
         let title = shortened(&title, LONGEST_LABEL);
         let title = escaped(&title);

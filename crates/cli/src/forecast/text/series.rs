@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use almanac_forecast::{Segment, Series};
 
 use super::{MARGIN, QUIET, STRONG, VALUE, WARNING, who};
+use crate::forecast::agreeing::Drawn;
 use crate::forecast::drawn::{Block, blocks};
 use crate::forecast::lanes::{Lane, lanes, shortened};
 use crate::forecast::question::View;
@@ -27,14 +28,15 @@ pub(super) struct Room<'a> {
 
 pub(super) fn write_series(
     room: Room<'_>,
-    series: &Series,
+    drawn: &Drawn<'_>,
     output: &mut impl Write,
 ) -> io::Result<()> {
+    let Drawn { title, series } = drawn;
     let mut warning = warning(series);
     let blocks = blocks(series);
     for block in &blocks {
         let name = block.name.map_or(String::new(), |name| format!(", {name}"));
-        writeln!(output, "\n{STRONG}{}{STRONG:#} {}{name}", series.target, series.field)?;
+        writeln!(output, "\n{STRONG}{title}{STRONG:#} {}{name}", series.field)?;
         if let Some(warning) = warning.take() {
             writeln!(output, "{WARNING}!{WARNING:#} {warning}")?;
         }
@@ -184,7 +186,8 @@ mod tests {
         let marks = marks(view.period, view.zone, 66.0);
         let mut output = anstream::StripStream::new(Vec::new());
         for series in all {
-            write_series(Room { view, marks: &marks, columns }, series, &mut output).unwrap();
+            write_series(Room { view, marks: &marks, columns }, &Drawn::of(series), &mut output)
+                .unwrap();
         }
         String::from_utf8(output.into_inner()).unwrap()
     }

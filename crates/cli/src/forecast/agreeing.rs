@@ -1,0 +1,83 @@
+//! Pods that always agree are drawn as one: thousands may follow a few policies.
+
+use std::collections::BTreeMap;
+
+use almanac_engine::{Field, Identity, World};
+use almanac_forecast::Series;
+
+/// The labels by which pods are commonly told apart.
+const TELLING: [&str; 5] =
+    ["app.kubernetes.io/name", "app", "k8s-app", "batch.kubernetes.io/job-name", "job-name"];
+
+/// What is drawn as one.
+pub(super) struct Drawn<'a> {
+    /// What it is of: an object, or so many pods.
+    pub(super) title: String,
+    /// The field over time, of each of them.
+    pub(super) series: &'a Series,
+}
+
+#[cfg(test)]
+impl<'a> Drawn<'a> {
+    /// A series by itself.
+    pub(super) fn of(series: &'a Series) -> Drawn<'a> {
+        Drawn { title: series.target.to_string(), series }
+    }
+}
+
+/// The pods of a namespace with the same label.
+type Pods = (Box<str>, Option<(&'static str, Box<str>)>);
+
+/// What to draw, in the order of the first of each.
+pub(super) fn drawn<'a>(world: &World, series: &'a [Series]) -> Vec<Drawn<'a>> {
+    let mut groups: Vec<(&Series, Option<Pods>, usize)> = Vec::new();
+    // Of each group of pods, those that agree with one another.
+    let mut of_pods: BTreeMap<Pods, Vec<usize>> = BTreeMap::new();
+    for one in series {
+        let Some(pods) = pods(world, one) else {
+            groups.push((one, None, 1));
+            continue;
+        };
+        let known = of_pods.entry(pods.clone()).or_default();
+        if let Some(group) = known.iter().find(|group| agree(groups[**group].0, one)) {
+            groups[*group].2 += 1;
+        } else {
+            known.push(groups.len());
+            groups.push((one, Some(pods), 1));
+        }
+    }
+    let drawn = |(series, pods, count): (&'a Series, Option<Pods>, usize)| {
+        let title = match pods {
+            Some((namespace, label)) if count > 1 => {
+                let of = label.map_or(String::new(), |(key, value)| format!(" of {key}={value}"));
+                format!("{count} pods{of} in {namespace}")
+            }
+            _ => series.target.to_string(),
+        };
+        Drawn { title, series }
+    };
+    groups.into_iter().map(drawn).collect()
+}
+
+fn pods(world: &World, series: &Series) -> Option<Pods> {
+    let pod = world.pods.get(&series.target)?;
+    if series.field != Field::QosLevel || pod.is_template {
+        return None;
+    }
+    let telling = TELLING.iter().find_map(|key| Some((*key, pod.labels.get(key)?.into())));
+    Some((namespace_of(&series.target), telling))
+}
+
+fn namespace_of(object: &Identity) -> Box<str> {
+    object.namespace().into()
+}
+
+/// Whether both always have the same value, for the same reason.
+fn agree(one: &Series, other: &Series) -> bool {
+    one.segments.len() == other.segments.len()
+        && one.segments.iter().zip(&other.segments).all(|(one, other)| {
+            let writers = (&one.origin.writer, &other.origin.writer);
+            (one.from, one.to, &one.value) == (other.from, other.to, &other.value)
+                && writers.0 == writers.1
+        })
+}
