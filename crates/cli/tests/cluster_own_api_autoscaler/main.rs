@@ -11,6 +11,7 @@ mod boundary;
 mod commands;
 mod fight;
 mod histories;
+mod many;
 mod queries;
 mod readings;
 mod restarts;
