@@ -4,12 +4,16 @@
 use std::collections::BTreeMap;
 
 use almanac_fixtures::objects;
-use almanac_harness::{Observation, OwnTest, PATIENCE, TestResult, await_condition};
+use almanac_harness::{
+    Fault, FaultProxy, Observation, OwnTest, PATIENCE, TestResult, await_condition,
+};
 use anyhow::{Context as _, Result, ensure};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-use crate::autoscalers::{NAMESPACE, await_replicas, scalings, scheduled};
+use crate::autoscalers::{
+    NAMESPACE, await_condition_of, await_replicas, instants, scalings, scheduled,
+};
 use crate::controller::{
     AUTOSCALER, Cluster, Controller, DEPLOYMENT, LEASE, PRODUCER, deployment, on_cluster, target,
 };
@@ -22,6 +26,11 @@ const LONG_BEFORE: &str = "2026-11-30T08:59:00Z";
 /// The numbers before the boundary and from then on: one schedule rises, the other one ebbs.
 const LOW: u32 = 2;
 const HIGH: u32 = 9;
+/// How fast the schedule is followed upwards.
+const STEP: u32 = 2;
+const STEP_PERIOD: SignedDuration = SignedDuration::from_secs(8);
+/// The audit log knows when a write was answered, the controller when it was sent.
+const ANSWER: SignedDuration = SignedDuration::from_millis(200);
 
 /// Autoscalers with everything that has to be remembered: the name, the schedule, the behaviour.
 fn autoscalers() -> [(&'static str, &'static str, Value); 5] {
@@ -29,7 +38,11 @@ fn autoscalers() -> [(&'static str, &'static str, Value); 5] {
         |kind, value, seconds| json!([{ "type": kind, "value": value, "periodSeconds": seconds }]);
     [
         ("up-window", "rise", json!({ "scaleUp": { "stabilizationWindowSeconds": 12 } })),
-        ("up-steps", "rise", json!({ "scaleUp": { "policies": steps("Count", 2, 8) } })),
+        (
+            "up-steps",
+            "rise",
+            json!({ "scaleUp": { "policies": steps("Count", STEP, STEP_PERIOD.as_secs()) } }),
+        ),
         ("down-window", "ebb", json!({ "scaleDown": { "stabilizationWindowSeconds": 15 } })),
         (
             "down-steps",
@@ -153,5 +166,30 @@ fn a_successor_within_windows_and_periods_scales_as_if_the_leader_had_gone_on() 
         second.stop().await?;
         let seen = observer.seen()?;
         ensure_as_without_interruption(cluster, (&expected, &seen), &second).await
+    })
+}
+
+#[test]
+fn a_change_that_a_killed_process_did_not_record_counts_for_the_policies() -> TestResult {
+    on_cluster(async |test, cluster| {
+        prepare(test, cluster).await?;
+        let proxy = FaultProxy::start(test.client())?;
+        let controller = Controller::start(&proxy.kubeconfig(), BEFORE, &["--leader-elect=false"])?;
+        await_condition_of(cluster, "up-steps", ["Ready", "True", "Scaling"]).await?;
+        let status = "/horizontalautoscalers/up-steps/status";
+        let unrecorded = proxy.inject(Fault::hang().path_contains(status).always());
+        ensure!(controller.now() < BOUNDARY.parse()?, "this machine was too slow to be there");
+        await_replicas(cluster, (DEPLOYMENT, NAMESPACE, "up-steps"), LOW + STEP).await?;
+        controller.program.kill()?;
+        unrecorded.release();
+        controller.program.start_again()?;
+        await_replicas(cluster, (DEPLOYMENT, NAMESPACE, "up-steps"), HIGH).await?;
+        controller.stop().await?;
+        let written = instants(&scalings(cluster, "up-steps").await?)?;
+        for pair in written.windows(2) {
+            let apart = pair[1].duration_since(pair[0]);
+            ensure!(apart >= STEP_PERIOD - ANSWER, "a step {apart:#} after the last: {written:?}");
+        }
+        Ok(())
     })
 }

@@ -27,8 +27,9 @@ pub struct Memory {
     pub failure: Option<Arc<str>>,
     /// What all this is about, in words; `None` before the first decision.
     pub target: Option<Arc<str>>,
-    /// Whether it comes from a status, which may lack what was done just before it was written.
-    pub is_restored: bool,
+    /// The replicas that were wanted when it was written into the status that it comes from, which may lack what
+    /// was done right after that; `None` once that has been made up for.
+    pub written_with: Option<u32>,
 }
 
 /// A recommendation, from an instant on.
@@ -100,9 +101,9 @@ impl Memory {
         memory.last_scale =
             memory.last_scale.map(|last| LastScale { at: last.at.min(now), ..last });
         memory.contest = memory.contest.map(|it| Contest { at: it.at.min(now), ..it });
-        if let Some(replicas) = replicas.filter(|_| memory.is_restored) {
-            memory.is_restored = false;
-            memory.make_up_for_what_was_not_written(replicas, now);
+        if let Some((written, replicas)) = memory.written_with.zip(replicas) {
+            memory.written_with = None;
+            memory.make_up_for_what_was_not_written(written, replicas, now);
         }
         if let Some(replicas) = replicas.filter(|_| memory.is_lost) {
             memory.is_lost = false;
@@ -114,12 +115,11 @@ impl Memory {
 
     /// Where the replicas are others than the status says, a process may have set them that did not live to write
     /// it down. Then that counts as done now, and as recommended until now: it delays, and hurries nothing.
-    fn make_up_for_what_was_not_written(&mut self, replicas: u32, now: Timestamp) {
-        let Some(written) = self.last_scale.filter(|last| last.replicas != replicas) else {
-            return;
-        };
-        self.recommend(replicas, now);
-        self.scaled(written.replicas, replicas, now);
+    fn make_up_for_what_was_not_written(&mut self, written: u32, replicas: u32, now: Timestamp) {
+        if written != replicas {
+            self.recommend(replicas, now);
+            self.scaled(written, replicas, now);
+        }
     }
 
     /// Notes what is recommended from now on.

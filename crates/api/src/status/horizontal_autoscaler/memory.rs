@@ -52,7 +52,7 @@ pub fn read(status: &Value) -> Option<Memory> {
         contest: None,
         failure: None,
         target: status["target"].as_str().map(Arc::from),
-        is_restored: true,
+        written_with: set,
     })
 }
 
@@ -109,7 +109,7 @@ mod tests {
             contest: None,
             failure: None,
             target: Some(Arc::from("Deployment.apps default/shop")),
-            is_restored: true,
+            written_with: Some(7),
         }
     }
 

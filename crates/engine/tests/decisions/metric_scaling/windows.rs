@@ -101,14 +101,12 @@ fn where_a_restored_memory_lacks_the_last_change_it_counts_as_made_now() {
     let mut scaling = Scaling::new(policy, 3);
     scaling.answer("q", 3.0);
     scaling.turn(monday("09:00"));
+    let mut written = scaling.memory().unwrap().clone();
+    assert_eq!(written.last_scale, None, "it has never scaled");
+    written.written_with = Some(3);
     scaling.answer("q", 20.0);
     assert_eq!(scaling.turn(monday("09:00:10")), 7);
     // The process is killed before it can write that down.
-    let mut written = scaling.memory().unwrap().clone();
-    written.scale_events.clear();
-    written.recommendations.truncate(1);
-    written.last_scale.as_mut().unwrap().replicas = 3;
-    written.is_restored = true;
     scaling.remember(Some(written));
     assert_eq!(scaling.turn(monday("09:00:12")), 7, "no faster than its policy allows");
     scaling.answer("q", 3.0);
