@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::{Cause, FollowingPod, Input, LevelFormat, ListInForce, QosAnnotations, QosPolicy};
-use crate::{Action, Identity, Reason, Verdict};
+use super::{Cause, FollowingPod, Input, LevelFormat, ListInForce, Pod, QosAnnotations, QosPolicy};
+use crate::{Action, Identity, Labels, Reason, Verdict};
 
 /// The decision about the pods that follow a `ConfigMap`.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -46,9 +46,9 @@ impl DecidedPod {
 /// Decides the levels at `now`.
 #[must_use]
 pub fn decide(input: &Input<'_>, now: Timestamp) -> Decision {
-    let open = OpenPolicies::at(input, now);
+    let mut open = OpenPolicies::at(input, now);
     let pods: Vec<DecidedPod> =
-        input.pods.iter().filter_map(|pod| decide_pod(pod, &open, input.format)).collect();
+        input.pods.iter().filter_map(|pod| decide_pod(pod, &mut open, input.format)).collect();
     let written = pods.iter().filter(|pod| pod.is_written());
     let actions = written.map(|it| Action::Annotate {
         pod: it.pod.clone(),
@@ -61,9 +61,9 @@ pub fn decide(input: &Input<'_>, now: Timestamp) -> Decision {
 }
 
 /// What is wanted of one pod; `None` when it is to stay as it is and no policy is about it.
-fn decide_pod(
-    following: &FollowingPod<'_>,
-    open: &OpenPolicies,
+fn decide_pod<'a>(
+    following: &FollowingPod<'a>,
+    open: &mut OpenPolicies<'a>,
     format: LevelFormat,
 ) -> Option<DecidedPod> {
     let FollowingPod { identity, pod, list } = following;
@@ -86,31 +86,38 @@ fn decide_pod(
 }
 
 /// Which policies of each list are enabled and open, in their order.
-struct OpenPolicies {
+struct OpenPolicies<'a> {
     of_lists: BTreeMap<Option<u32>, Vec<usize>>,
+    /// The first one for pods with these labels. Most pods have those of many others.
+    first: BTreeMap<(Option<u32>, &'a Labels), Option<usize>>,
 }
 
-impl OpenPolicies {
-    fn at(input: &Input<'_>, now: Timestamp) -> OpenPolicies {
+impl<'a> OpenPolicies<'a> {
+    fn at(input: &Input<'_>, now: Timestamp) -> Self {
         let of_lists = input.policy.lists().map(|(entry, list)| {
             let open =
                 list.iter().enumerate().filter(|(_, it)| it.is_enabled && it.windows.is_open(now));
             (entry, open.map(|(position, _)| position).collect())
         });
-        OpenPolicies { of_lists: of_lists.collect() }
+        OpenPolicies { of_lists: of_lists.collect(), first: BTreeMap::new() }
     }
 
     /// The first open policy of a list that selects a pod.
-    fn first<'a>(
-        &self,
+    fn first(
+        &mut self,
         entry: Option<u32>,
         policies: &'a [QosPolicy],
-        pod: &super::Pod,
+        pod: &'a Pod,
     ) -> Option<(u32, &'a QosPolicy)> {
-        let open = self.of_lists.get(&entry)?.iter();
-        let mut open = open.filter_map(|position| Some((*position, policies.get(*position)?)));
-        let (position, policy) = open.find(|(_, it)| it.selector.selects(&pod.labels))?;
-        Some((u32::try_from(position).ok()?, policy))
+        let open = self.of_lists.get(&entry)?;
+        let position = *self.first.entry((entry, &pod.labels)).or_insert_with(|| {
+            let selects = |position: &&usize| {
+                policies.get(**position).is_some_and(|it| it.selector.selects(&pod.labels))
+            };
+            open.iter().find(selects).copied()
+        });
+        let position = position?;
+        Some((u32::try_from(position).ok()?, policies.get(position)?))
     }
 }
 

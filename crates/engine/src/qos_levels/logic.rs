@@ -1,6 +1,6 @@
 //! The family's implementation of the interface that all families share.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use almanac_calendar::Zone;
@@ -26,17 +26,23 @@ pub(crate) struct Levels;
 /// The pods that a `ConfigMap` may ever change, with their nodes.
 fn concerned<'a>(input: &Input<'a>) -> impl Iterator<Item = FollowingPod<'a>> {
     let without_labels = input.policy.in_force(Some(&Labels::default()));
+    let mut known: BTreeMap<(Option<u32>, &Labels), bool> = BTreeMap::new();
     input.pods.iter().copied().filter(move |following| {
         let list = match following.list {
             // Whoever has no cluster takes it that such a node has no labels.
             ListInForce::UnknownNode => without_labels,
             known => known,
         };
-        let selects = |list: &[super::QosPolicy]| {
-            let enabled = list.iter().filter(|it| it.is_enabled);
-            enabled.into_iter().any(|it| it.selector.selects(&following.pod.labels))
+        let labels = &following.pod.labels;
+        let is_selected = match list {
+            ListInForce::Known(entry, policies) => {
+                *known.entry((entry, labels)).or_insert_with(|| {
+                    policies.iter().any(|it| it.is_enabled && it.selector.selects(labels))
+                })
+            }
+            ListInForce::Unusable | ListInForce::UnknownNode => false,
         };
-        following.pod.is_marked() || matches!(list, ListInForce::Known(_, list) if selects(list))
+        is_selected || following.pod.is_marked()
     })
 }
 
