@@ -20,10 +20,10 @@ kind: ClusterRole
 metadata: {name: almanac}
 rules:
 - apiGroups: [autoscaling.karmada.io, autoscaling.karpenter.sh]
-  resources: [cronfederatedhpas, metricsproducers]
+  resources: [cronfederatedhpas, metricsproducers, horizontalautoscalers, scalablenodegroups]
   verbs: [list, watch]
 - apiGroups: [autoscaling.karmada.io, autoscaling.karpenter.sh]
-  resources: [cronfederatedhpas/status, metricsproducers/status]
+  resources: [cronfederatedhpas/status, metricsproducers/status, horizontalautoscalers/status]
   verbs: [patch]
 - {apiGroups: [apps], resources: [deployments], verbs: [list, watch]}
 - {apiGroups: [apps], resources: [deployments/scale], verbs: [get]}
