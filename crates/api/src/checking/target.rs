@@ -48,8 +48,8 @@ pub(super) fn check_target(
     let identity = Identity::new(group, kind.as_str(), namespace, name.as_str());
     let target = match known.map(Kind::role) {
         Some(Role::Bounds) => Target::Autoscaler(identity),
-        Some(Role::Workload { .. }) | None => Target::Workload(identity),
-        Some(Role::Policy(_)) => return None,
+        // Whether a kind of others has a scale is for the cluster to say; a policy of ours was refused above.
+        Some(Role::Workload { .. } | Role::Policy(_)) | None => Target::Workload(identity),
     };
     let api_version = match known {
         // Its bounds are read and written in the version that has them as the rules have.
