@@ -171,6 +171,22 @@ mod tests {
     }
 
     #[test]
+    fn a_controller_that_has_looked_leaves_out_a_zero_and_one_that_has_not_says_nothing() {
+        let current = |status: Value| {
+            let object = json!({ "spec": { "replicas": 8 }, "status": status });
+            match of_data(Kind::Deployment, &object) {
+                Some(Slim::Workload(workload)) => workload.current,
+                other => panic!("{other:?} is no workload"),
+            }
+        };
+        assert_eq!(current(json!({ "observedGeneration": 1 })), Some(0));
+        assert_eq!(current(json!({ "observedGeneration": 1, "replicas": 3 })), Some(3));
+        for unsaid in [Value::Null, json!({})] {
+            assert_eq!(current(unsaid), None);
+        }
+    }
+
+    #[test]
     fn an_autoscaler_without_min_replicas_has_a_minimum_of_one() {
         for kind in [Kind::FederatedHPA, Kind::HorizontalPodAutoscaler] {
             for (spec, min, max) in [

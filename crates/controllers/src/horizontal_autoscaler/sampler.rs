@@ -161,11 +161,47 @@ fn problem(problem: QueryProblem) -> SampleProblem {
 
 #[cfg(test)]
 mod tests {
+    use almanac_api::checking::{CheckContext, check_json};
+    use almanac_api::kinds::Kind;
+
     use super::*;
     use crate::bench::sampler;
 
     fn at(text: &str) -> Timestamp {
         text.parse().expect("it is an instant")
+    }
+
+    #[tokio::test]
+    async fn a_failure_whose_text_differs_each_time_is_news_once_and_keeps_the_age_of_the_last_number()
+     {
+        let sampler = sampler("2026-11-30T09:00:00Z");
+        let policy = almanac_fixtures::names::horizontal_autoscaler("shop");
+        let target = almanac_fixtures::objects::target("apps/v1", "Deployment", "shop");
+        let object = almanac_fixtures::objects::horizontal_autoscaler("shop", &target, "usage");
+        let kind = Kind::of_family(policy.family);
+        let context = CheckContext::new("default", Timestamp::UNIX_EPOCH);
+        let slim = check_json(kind, object, context).slim.expect("it can be used");
+        sampler.cluster.lock().world.upsert(policy.identity.clone(), slim);
+        let hold = |second: &str, answer| {
+            sampler.hold(
+                &policy,
+                Arc::from("usage"),
+                at(&format!("2026-11-30T09:00:{second}Z")),
+                answer,
+            )
+        };
+        let broken = |text: &str| {
+            let (status, text) = ("502 Bad Gateway".to_owned(), text.to_owned());
+            Err(QueryProblem::HttpStatus { status, is_server_error: true, text })
+        };
+        assert!(hold("10", Ok(5.0)));
+        assert!(!hold("20", Ok(5.0)), "it is the same number");
+        assert!(hold("30", broken("request 1")));
+        assert!(!hold("40", broken("request 2")), "only the number of the request differs");
+        assert!(hold("50", Err(QueryProblem::NoSample)), "that is another failure");
+        let state = sampler.cluster.lock();
+        let sample = state.world.samples.of(&policy.identity, "usage").expect("it is held");
+        assert_eq!(sample.last_number_at, Some(at("2026-11-30T09:00:20Z")));
     }
 
     #[tokio::test]
