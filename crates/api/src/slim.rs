@@ -7,6 +7,8 @@ use std::sync::Arc;
 
 use almanac_engine::qos_levels::{LeftAlone, Pod, QosAnnotations};
 use almanac_engine::{Autoscaler, Labels, Slim, Workload};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::api::DynamicObject;
 use serde_json::Value;
 
 use crate::kinds::{Kind, Role};
@@ -68,26 +70,53 @@ pub(crate) fn fields(role: Role) -> &'static [&'static str] {
 #[must_use]
 pub fn pod(object: &Value) -> Pod {
     let metadata = &object["metadata"];
-    let text = |value: &Value| value.as_str().filter(|text| !text.is_empty()).map(Arc::from);
-    let left_alone = if !metadata["deletionTimestamp"].is_null() {
-        Some(LeftAlone::Terminating)
-    } else if matches!(object["status"]["phase"].as_str(), Some("Succeeded" | "Failed")) {
-        Some(LeftAlone::Finished)
-    } else {
-        let is_mirror = !metadata["annotations"][MIRROR].is_null();
-        is_mirror.then_some(LeftAlone::Mirror)
-    };
-    let annotation = |key: &str| metadata["annotations"][key].as_str().map(Arc::from);
-    let annotations = QosAnnotations {
+    let annotation = |key: &str| metadata["annotations"][key].as_str();
+    let is_terminating = !metadata["deletionTimestamp"].is_null();
+    pod_of(labels(&metadata["labels"]), annotation, is_terminating, object)
+}
+
+/// The same for a pod from a watch.
+#[must_use]
+pub fn watched_pod(object: &DynamicObject) -> Pod {
+    let metadata = &object.metadata;
+    let labels = metadata.labels.iter().flatten().map(|(key, value)| (key, value.as_str()));
+    let annotation = |key: &str| Some(metadata.annotations.as_ref()?.get(key)?.as_str());
+    let is_terminating = metadata.deletion_timestamp.is_some();
+    pod_of(Labels::new(labels), annotation, is_terminating, &object.data)
+}
+
+/// What the annotations of an object say of its level.
+#[must_use]
+pub fn level_annotations(metadata: &ObjectMeta) -> QosAnnotations {
+    level_in(|key| Some(metadata.annotations.as_ref()?.get(key)?.as_str()))
+}
+
+fn level_in<'a>(annotation: impl Fn(&str) -> Option<&'a str>) -> QosAnnotations {
+    let annotation = |key| annotation(key).map(Arc::from);
+    QosAnnotations {
         level: annotation(QOS_LEVEL),
         original: annotation(ORIGINAL_QOS_LEVEL),
         policy: annotation(QOS_POLICY),
         applied: annotation(QOS_APPLIED),
+    }
+}
+
+fn pod_of<'a>(
+    labels: Labels,
+    annotation: impl Fn(&str) -> Option<&'a str>,
+    is_terminating: bool,
+    data: &Value,
+) -> Pod {
+    let left_alone = if is_terminating {
+        Some(LeftAlone::Terminating)
+    } else if matches!(data["status"]["phase"].as_str(), Some("Succeeded" | "Failed")) {
+        Some(LeftAlone::Finished)
+    } else {
+        annotation(MIRROR).is_some().then_some(LeftAlone::Mirror)
     };
-    let node = text(&object["spec"]["nodeName"]);
-    let labels = labels(&metadata["labels"]);
+    let node = data["spec"]["nodeName"].as_str().filter(|name| !name.is_empty()).map(Arc::from);
     let mut pod = Pod { labels, node, left_alone, ..Pod::default() };
-    pod.annotate(&annotations);
+    pod.annotate(&level_in(annotation));
     pod
 }
 

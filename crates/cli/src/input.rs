@@ -79,9 +79,18 @@ pub(crate) struct InputArguments {
 
 /// How QoS levels are written.
 #[derive(Clone, Copy, ValueEnum)]
-enum LevelFormat {
+pub(crate) enum LevelFormat {
     Number,
     Name,
+}
+
+impl From<LevelFormat> for qos_levels::LevelFormat {
+    fn from(chosen: LevelFormat) -> Self {
+        match chosen {
+            LevelFormat::Number => qos_levels::LevelFormat::Number,
+            LevelFormat::Name => qos_levels::LevelFormat::Name,
+        }
+    }
 }
 
 /// The input, from files or from a cluster.
@@ -133,10 +142,7 @@ impl InputArguments {
             place.exempt(&self.exempt_namespaces);
             place.run_agent(AgentSettings {
                 config_namespace: Some(self.config_namespace.as_str().into()),
-                level_format: match self.qos_level_format {
-                    LevelFormat::Number => qos_levels::LevelFormat::Number,
-                    LevelFormat::Name => qos_levels::LevelFormat::Name,
-                },
+                level_format: self.qos_level_format.into(),
             });
         }
         input.selector = selector;

@@ -3,6 +3,7 @@
 //! Each command is a module of its own. Here the clock is read, once, and errors become exit codes;
 //! what each code means is in `outcome`.
 
+mod agent;
 mod argument_error;
 mod clock_changes;
 mod cluster;
@@ -19,6 +20,7 @@ mod man;
 mod moment;
 mod next;
 mod outcome;
+mod process;
 mod selector;
 mod shell_word;
 mod subject;
@@ -70,6 +72,7 @@ enum Command {
     Validate(validate::ValidateArguments),
     Crds(crds::CrdsArguments),
     Controller(controller::ControllerArguments),
+    Agent(agent::AgentArguments),
     Completion(completion::CompletionArguments),
     Man(man::ManArguments),
 }
@@ -106,6 +109,7 @@ fn main() -> ExitCode {
         Command::Validate(arguments) => validate::run(arguments, now, &mut output),
         Command::Crds(arguments) => crds::run(arguments, &mut output),
         Command::Controller(arguments) => controller::run(arguments, &mut output),
+        Command::Agent(arguments) => agent::run(arguments, &mut output),
         Command::Completion(arguments) => completion::run(arguments, &mut output),
         Command::Man(arguments) => man::run(arguments, Arguments::command(), &mut output),
     };

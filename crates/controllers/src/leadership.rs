@@ -10,45 +10,56 @@ use prometheus_client::metrics::gauge::ConstGauge;
 use crate::cluster::Cluster;
 
 /// Whether this process leads, and what it knows if so.
-#[derive(Clone, Default)]
-pub(crate) struct Leadership {
-    term: Arc<Mutex<Option<Current>>>,
+pub(crate) struct Leadership<Known = Cluster> {
+    term: Arc<Mutex<Option<Current<Known>>>>,
 }
 
-struct Current {
+struct Current<Known> {
     fence: Fence,
-    cluster: Arc<Cluster>,
+    cluster: Arc<Known>,
 }
 
-impl Leadership {
+impl<Known> Clone for Leadership<Known> {
+    fn clone(&self) -> Self {
+        Self { term: Arc::clone(&self.term) }
+    }
+}
+
+impl<Known> Default for Leadership<Known> {
+    fn default() -> Self {
+        Self { term: Arc::default() }
+    }
+}
+
+impl<Known> Leadership<Known> {
     /// Starts a term, once everything is known.
-    pub(crate) fn begin(&self, fence: Fence, cluster: Arc<Cluster>) {
+    pub(crate) fn begin(&self, fence: Fence, cluster: Arc<Known>) {
         *self.lock() = Some(Current { fence, cluster });
     }
 
     /// Ends it; returns what was known.
-    pub(crate) fn end(&self) -> Option<Arc<Cluster>> {
+    pub(crate) fn end(&self) -> Option<Arc<Known>> {
         self.lock().take().map(|term| term.cluster)
     }
 
     /// What is known, while leading.
-    pub(crate) fn cluster(&self) -> Option<Arc<Cluster>> {
+    pub(crate) fn cluster(&self) -> Option<Arc<Known>> {
         let term = self.lock();
         term.as_ref().filter(|term| term.fence.is_open()).map(|term| Arc::clone(&term.cluster))
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Option<Current>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Option<Current<Known>>> {
         self.term.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl std::fmt::Debug for Leadership {
+impl<Known> std::fmt::Debug for Leadership<Known> {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(formatter, "Leadership({})", self.cluster().is_some())
     }
 }
 
-impl Collector for Leadership {
+impl<Known: Send + Sync + 'static> Collector for Leadership<Known> {
     fn encode(&self, mut encoder: DescriptorEncoder) -> Result<(), std::fmt::Error> {
         let leads = ConstGauge::new(i64::from(self.cluster().is_some()));
         let (name, help) = ("almanac_leader", "Whether this process is the leader (1) or not (0)");

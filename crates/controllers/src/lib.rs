@@ -3,7 +3,8 @@
 //!
 //! | module | what it does |
 //! |---|---|
-//! | [`process`] | the whole process: waits to become the leader, and runs one term after another |
+//! | [`process`] | the whole process |
+//! | `terms` | waits for the lease, and runs one term after another |
 //! | `term` | one term as the leader: lists everything afresh, then runs the policies' turns |
 //! | `work_queue` | the work queue: whose turn it is |
 //! | `reconciler` | one turn: the engine's, with writes to the API server between opening and closing it |
@@ -13,15 +14,18 @@
 //! | `status_writer` | writes statuses |
 //! | `upstream` | notices the upstream controllers of the families, to which these are left |
 //! | `leadership` | whether this process leads, and what it knows while it does |
+//! | `list_progress` | how far the first list of a kind is |
 //! | `not_ready` | counts the objects that need attention, by reason |
 //! | `exemptions` | watches which namespaces are exempt |
 //! | [`controlled`] | what can be carried out |
 //! | `families` | the families there are, and what each does besides deciding |
 //! | `metrics_producer`, `cron_federated_hpa`, `horizontal_autoscaler` | one family each: its status, Events and metrics |
+//! | [`agent`] | the other process, which carries out the policies for levels of pods |
 //! | [`scalable_node_group`] | groups of nodes, which are no policies: from watching them to their status |
 //!
 //! What a policy wants is decided in `almanac-engine`; how requests are sent is up to `almanac-shell`.
 
+pub mod agent;
 #[cfg(test)]
 mod bench;
 mod cluster;
@@ -31,6 +35,7 @@ mod exemptions;
 mod families;
 mod horizontal_autoscaler;
 mod leadership;
+mod list_progress;
 mod metrics_producer;
 mod not_ready;
 mod policies;
@@ -41,5 +46,6 @@ pub mod scalable_node_group;
 mod status_writer;
 mod targets;
 mod term;
+mod terms;
 mod upstream;
 mod work_queue;

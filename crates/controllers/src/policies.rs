@@ -19,6 +19,7 @@ use tokio::sync::watch;
 
 use crate::cluster::{Cluster, ClusterState, PolicyEntry, is_older};
 use crate::exemptions;
+use crate::list_progress::{ListProgress, ListReport};
 use crate::work_queue::WorkQueue;
 
 pub(crate) use unwritten::UnwrittenStatuses;
@@ -32,7 +33,7 @@ pub(crate) struct PolicyFollower {
     cluster: Arc<Cluster>,
     queues: WorkQueues,
     listing: u32,
-    listed: watch::Sender<ListProgress>,
+    listed: ListReport,
 }
 
 /// The queues that watch events wake.
@@ -44,17 +45,6 @@ pub(crate) struct WorkQueues {
     pub(crate) statuses: Arc<WorkQueue>,
     /// Policies whose queries are to be asked; `None` where nobody is asked.
     pub(crate) samples: Option<Arc<WorkQueue>>,
-}
-
-/// The progress of the first list of a kind.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum ListProgress {
-    /// In progress.
-    NotYet,
-    /// Failing for now.
-    Failing(WatchFailure),
-    /// Complete.
-    Whole,
 }
 
 impl WorkQueues {
@@ -81,18 +71,6 @@ fn asks(policy: &PolicyName) -> bool {
     policy.family == Family::MetricScaling
 }
 
-impl ListProgress {
-    /// Whether there is nothing to wait for. A kind that the cluster does not serve may come later,
-    /// and is not waited for.
-    pub(crate) fn is_settled(&self) -> bool {
-        match self {
-            Self::NotYet => false,
-            Self::Failing(failure) => failure.is_absent,
-            Self::Whole => true,
-        }
-    }
-}
-
 impl PolicyFollower {
     pub(crate) fn new(
         family: Family,
@@ -101,7 +79,7 @@ impl PolicyFollower {
         cluster: Arc<Cluster>,
         queues: WorkQueues,
     ) -> (Self, watch::Receiver<ListProgress>) {
-        let (listed, whole) = watch::channel(ListProgress::NotYet);
+        let (listed, whole) = ListReport::new();
         let kind = Kind::of_family(family);
         let follower = Self { family, kind, clock, unwritten, cluster, queues, listing: 0, listed };
         (follower, whole)
@@ -152,7 +130,7 @@ impl PolicyFollower {
     fn wake(&self, state: &ClusterState, policy: &PolicyName) {
         self.queues.wake(policy);
         // Until all are listed, there may be many; they are woken together then.
-        if *self.listed.borrow() == ListProgress::Whole {
+        if self.listed.is_complete() {
             state.world.readers_of(policy).for_each(|reader| self.queues.wake(&reader));
         }
     }
@@ -171,7 +149,7 @@ impl PolicyFollower {
 }
 
 /// An object as JSON, without labels, annotations and managed fields.
-fn as_json(object: DynamicObject) -> Value {
+pub(crate) fn as_json(object: DynamicObject) -> Value {
     let DynamicObject { mut metadata, data, .. } = object;
     (metadata.managed_fields, metadata.annotations, metadata.labels) = (None, None, None);
     let mut fields = match data {
@@ -244,8 +222,7 @@ impl Follower for PolicyFollower {
         for policy in gone {
             self.remove(&mut state, &policy);
         }
-        let before = self.listed.send_replace(ListProgress::Whole);
-        if before != ListProgress::Whole && self.family == Family::ScheduledCapacity {
+        if self.listed.complete() && self.family == Family::ScheduledCapacity {
             // A kind that comes late is read by policies that may have had their turns.
             for policy in state.policies.keys().filter(|policy| asks(policy)) {
                 self.queues.turns.wake(policy);
@@ -254,14 +231,7 @@ impl Follower for PolicyFollower {
     }
 
     fn failed(&mut self, why: &WatchFailure) {
-        // Only the first list is waited for.
-        self.listed.send_if_modified(|listed| {
-            let is_first = *listed != ListProgress::Whole;
-            if is_first {
-                *listed = ListProgress::Failing(why.clone());
-            }
-            is_first
-        });
+        self.listed.failed(why);
     }
 
     fn versions_went_back(&mut self) {

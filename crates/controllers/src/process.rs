@@ -3,12 +3,11 @@
 use std::time::Duration;
 
 use almanac_engine::Family;
-use almanac_shell::backoff::Backoff;
 use almanac_shell::budget::{WriteBudget, WriteLimits};
 use almanac_shell::clock::Clock;
 use almanac_shell::endpoints::Health;
 use almanac_shell::event_log::EventMetrics;
-use almanac_shell::lease::{Candidate, Fence, LeaseOptions, Switch};
+use almanac_shell::lease::{Fence, LeaseOptions, Switch};
 use almanac_shell::process_metrics;
 use almanac_shell::writer::WriteMetrics;
 use kube::Client;
@@ -24,6 +23,7 @@ use crate::not_ready::NotReady;
 use crate::policies::UnwrittenStatuses;
 use crate::scalable_node_group::{NodeGroupMetrics, NodeProviders};
 use crate::term;
+use crate::terms::Terms;
 use crate::upstream::{LeftAlone, Upstreams};
 
 /// What to run, and how.
@@ -60,13 +60,6 @@ pub(crate) struct Metrics {
     pub(crate) events: EventMetrics,
     pub(crate) node_groups: NodeGroupMetrics,
 }
-
-/// The delay between two terms.
-const TERM_RESTART_DELAY: Duration = Duration::from_secs(1);
-/// The longest delay, after many failed terms: each lists everything.
-const MAX_TERM_RESTART_DELAY: Duration = Duration::from_mins(1);
-/// A term that lasts this long before it fails is unrelated to the failure before.
-const STABLE_TERM: Duration = Duration::from_mins(10);
 
 /// A controller process.
 pub struct Process {
@@ -129,43 +122,20 @@ impl Process {
 
     /// Runs until the token is cancelled; then finishes work in progress and releases the lease.
     pub async fn run(self, end: CancellationToken) {
-        let mut pauses = RestartDelays::new(self.options.seed);
-        let Some(lease) = self.options.lease.clone() else {
-            while !end.is_cancelled() {
-                let fell_over = self.term(Fence::open(), &end).await;
-                self.after_term(pauses.after(fell_over), &end).await;
-            }
-            return;
+        let terms = Terms {
+            client: self.client.clone(),
+            lease: self.options.lease.clone(),
+            health: self.health.clone(),
+            switch: self.switch.clone(),
+            seed: self.options.seed,
         };
-        let (health, switch) = (self.health.clone(), self.switch.clone());
-        let seed = self.options.seed;
-        let mut candidate = Candidate::new(self.client.clone(), lease, health, switch, seed);
-        while !end.is_cancelled() {
-            tracing::info!("waiting for the lease");
-            self.health.set_waiting_for("the lease");
-            let mut fell_over = None;
-            let led = candidate.lead(&end, async |fence| {
-                tracing::info!("leading");
-                fell_over = self.term(fence, &end).await;
-            });
-            if let Err(lost) = led.await {
-                tracing::warn!(%lost, "no longer the leader");
+        // The next term continues from what this one has not written.
+        let over = || {
+            if let Some(cluster) = self.leading.end() {
+                self.unwritten.keep(&cluster);
             }
-            self.after_term(pauses.after(fell_over), &end).await;
-        }
-    }
-
-    /// Keeps what the next term continues from. That one starts after a delay, because the cause of
-    /// the failure may persist.
-    async fn after_term(&self, pause: Duration, end: &CancellationToken) {
-        if let Some(cluster) = self.leading.end() {
-            self.unwritten.keep(&cluster);
-        }
-        self.health.stop_heartbeat();
-        tokio::select! {
-            () = end.cancelled() => {}
-            () = tokio::time::sleep(pause) => {}
-        }
+        };
+        terms.run(&end, async |fence| self.term(fence, &end).await, over).await;
     }
 
     /// Runs a term. If it ends unexpectedly, returns how long it lasted.
@@ -186,25 +156,6 @@ impl Process {
         };
         term.run(end).await;
         (!end.is_cancelled()).then(|| begun.elapsed())
-    }
-}
-
-/// The delay after a term, growing while terms fail early.
-struct RestartDelays {
-    failures: Backoff,
-}
-
-impl RestartDelays {
-    fn new(seed: u64) -> Self {
-        Self { failures: Backoff::new(TERM_RESTART_DELAY, MAX_TERM_RESTART_DELAY, seed) }
-    }
-
-    /// After a term that failed after this long, or that ended in an orderly way.
-    fn after(&mut self, fell_over: Option<Duration>) -> Duration {
-        if fell_over.is_none_or(|lasted| lasted >= STABLE_TERM) {
-            self.failures.reset();
-        }
-        fell_over.map_or(TERM_RESTART_DELAY, |_| self.failures.next_pause())
     }
 }
 
@@ -256,15 +207,4 @@ mod tests {
 
     /// A response that never comes.
     type PanickingResponse = Result<Response<Body>, Infallible>;
-
-    #[test]
-    fn restart_delays_reset_after_a_stable_or_orderly_term() {
-        for other in [Some(STABLE_TERM), None] {
-            let mut pauses = RestartDelays::new(1);
-            let grown = (0..10).map(|_| pauses.after(Some(Duration::from_secs(5)))).max();
-            assert!(grown > Some(Duration::from_secs(20)), "{grown:?}");
-            assert!(pauses.after(other) <= TERM_RESTART_DELAY);
-            assert!(pauses.after(Some(Duration::from_secs(5))) <= 2 * TERM_RESTART_DELAY);
-        }
-    }
 }

@@ -367,7 +367,7 @@ impl Shared {
 }
 
 /// Waits until one of the long-running tasks has ended, and returns its name.
-async fn first_to_stop<'a>(everybody: &mut [(&'a str, &mut JoinSet<()>)]) -> &'a str {
+pub(crate) async fn first_to_stop<'a>(everybody: &mut [(&'a str, &mut JoinSet<()>)]) -> &'a str {
     std::future::poll_fn(|context| {
         let ended = everybody.iter_mut().find_map(|(who, tasks)| {
             matches!(tasks.poll_join_next(context), Poll::Ready(Some(_))).then_some(*who)

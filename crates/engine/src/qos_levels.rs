@@ -10,7 +10,7 @@ mod reasons;
 mod settle;
 
 pub use decide::{DecidedPod, Decision, decide, explain};
-pub use gather::{AgentSettings, FollowingPod, Input, gather};
+pub use gather::{AgentSettings, FollowingPod, Input, gather, gather_only};
 pub use pod::{LeftAlone, Node, Pod, QosAnnotations};
 pub use policy::{
     Level, LevelFormat, ListInForce, NodeList, NodeLists, PolicyList, QosLevels, QosPolicy,

@@ -1,4 +1,5 @@
-//! What could not be fetched before a turn, so that the turn must not rely on it.
+//! How far a turn reaches: what could not be fetched before it, so that it must not rely on it, and what it is
+//! about where that is not everything.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,6 +11,7 @@ use crate::Identity;
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Reach {
     unreachable: BTreeMap<Identity, Unreachable>,
+    only: Option<Identity>,
 }
 
 /// Why nothing is known of an object, although it may exist. The text is for people.
@@ -42,7 +44,19 @@ impl Reach {
     /// Everything but this object.
     #[must_use]
     pub fn without(object: Identity, why: Unreachable) -> Reach {
-        Reach { unreachable: BTreeMap::from([(object, why)]) }
+        Reach { unreachable: BTreeMap::from([(object, why)]), only: None }
+    }
+
+    /// Of all the objects that the policy sets something of, only this one.
+    #[must_use]
+    pub fn only(object: Identity) -> Reach {
+        Reach { unreachable: BTreeMap::new(), only: Some(object) }
+    }
+
+    /// The only object that the turn is about; `None` when it is about all that the policy sets something of.
+    #[must_use]
+    pub fn only_object(&self) -> Option<&Identity> {
+        self.only.as_ref()
     }
 
     /// Why an object could not be fetched, if it could not.

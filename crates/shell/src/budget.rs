@@ -18,7 +18,7 @@ use tokio::time::Instant;
 /// The purpose of a write, most urgent first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Urgency {
-    /// It changes capacity.
+    /// It changes capacity or a priority.
     Capacity,
     /// It records what was done.
     Status,

@@ -6,6 +6,7 @@
 mod series;
 
 use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -55,6 +56,8 @@ pub struct Event {
 struct QueuedEvent {
     event: Event,
     at: Timestamp,
+    /// Its own name, where it is reported by several processes and meant to be there once.
+    name: Option<String>,
 }
 
 /// The length of each queue. Warnings have their own, so that thousands of normal Events do not
@@ -111,11 +114,26 @@ impl EventLog {
     }
 
     /// Queues an Event to be written. Never waits.
-    pub fn emit(&self, mut event: Event) {
+    pub fn emit(&self, event: Event) {
+        self.queue(event, None);
+    }
+
+    /// The same for an Event that many processes report, each of them for itself. It is written by the first one
+    /// alone, until something else is the matter: `about` tells one such case from the next, as the version of the
+    /// object does.
+    pub fn emit_once(&self, event: Event, about: &str) {
+        let mut hasher = DefaultHasher::new();
+        (&event.regarding.uid, event.reason, &event.note, about).hash(&mut hasher);
+        let start = series::name_of_object(&event);
+        let name = format!("{start}.{:016x}", hasher.finish());
+        self.queue(event, Some(name));
+    }
+
+    fn queue(&self, mut event: Event, name: Option<String>) {
         event.note.truncate(cut(&event.note, MAX_NOTE_LENGTH).len());
         let sender = if event.is_warning { &self.warnings } else { &self.others };
         // It may wait for a long time, and people read an Event's time as that of what happened.
-        if sender.try_send(QueuedEvent { event, at: Timestamp::now() }).is_err() {
+        if sender.try_send(QueuedEvent { event, at: Timestamp::now(), name }).is_err() {
             self.left_out.inc();
         }
     }
@@ -168,9 +186,17 @@ impl EventLogWriter {
         queued: QueuedEvent,
         recent: &mut RecentSeries,
     ) -> Result<(), WriteError> {
-        let QueuedEvent { event, at } = queued;
+        let QueuedEvent { event, at, name } = queued;
         let namespace = &event.regarding.namespace;
         let collection = format!("/apis/events.k8s.io/v1/namespaces/{namespace}/events");
+        if let Some(name) = name {
+            let object = event_object(&event, at, &self.identity, &name);
+            return match self.writer.create_event(&collection, &object).await {
+                // Another process was the first to report it.
+                Err(WriteError::Refused(refusal)) if refusal.is_conflict() => Ok(()),
+                written => written,
+            };
+        }
         if let Some((name, count)) = recent.count_again(&event) {
             let series = json!({ "count": count, "lastObservedTime": micro_time(at) });
             let place = ObjectPath { collection: &collection, name };

@@ -7,6 +7,7 @@
 //! verified, and the time since the last response about a kind can be queried at any time.
 
 mod pages;
+mod selection;
 mod watch_age;
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -21,6 +22,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use crate::backoff::Backoff;
 
 use pages::Pages;
+pub use selection::Selection;
 pub use watch_age::{WatchAge, WatchAges};
 
 /// Receives the objects of a kind.
@@ -59,11 +61,12 @@ pub struct WatchFailure {
     pub reason: String,
 }
 
-/// A watch is restarted after this many seconds, so that a dead one is noticed by then.
-const WATCH_SECONDS: u32 = 60;
+/// A watch that has not ended this long after its end is dead.
+const WATCH_GRACE: Duration = Duration::from_secs(10);
 
-/// A watch that has not ended by then is dead.
-const WATCH_DEADLINE: Duration = Duration::from_secs(70);
+/// How long a watch is trusted that delivers nothing, not even the bookmark that an API server sends every
+/// minute.
+const MAX_SILENCE: Duration = Duration::from_secs(130);
 
 /// How long the first byte of a response is awaited.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
@@ -81,8 +84,24 @@ pub async fn follow(
     watch_age: WatchAge,
     follower: &mut impl Follower,
 ) {
-    let api = Api::<DynamicObject>::all_with(client.clone(), kind);
-    let mut following = Following { client, api, kind: &kind.kind, watch_age, newest: 0, follower };
+    follow_selected(client, kind, &Selection::default(), watch_age, follower).await;
+}
+
+/// Watches some objects of a kind, until it is dropped. Interruptions are bridged.
+pub async fn follow_selected(
+    client: Client,
+    kind: &ApiResource,
+    selection: &Selection,
+    watch_age: WatchAge,
+    follower: &mut impl Follower,
+) {
+    let api: Api<DynamicObject> = match &selection.namespace {
+        Some(namespace) => Api::namespaced_with(client.clone(), namespace, kind),
+        None => Api::all_with(client.clone(), kind),
+    };
+    let kind_name = &kind.kind;
+    let mut following =
+        Following { client, api, kind: kind_name, selection, watch_age, newest: 0, follower };
     let mut hasher = DefaultHasher::new();
     kind.plural.hash(&mut hasher);
     let mut pauses = Backoff::new(INITIAL_BACKOFF, MAX_BACKOFF, hasher.finish());
@@ -175,6 +194,7 @@ struct Following<'a, F> {
     client: Client,
     api: Api<DynamicObject>,
     kind: &'a str,
+    selection: &'a Selection,
     watch_age: WatchAge,
     /// The newest version that was delivered.
     newest: u64,
@@ -184,7 +204,8 @@ struct Following<'a, F> {
 impl<F: Follower> Following<'_, F> {
     /// Delivers all objects.
     async fn list(&mut self) -> Result<Next, Failure> {
-        let mut pages = Pages::new(self.client.clone(), self.api.resource_url().to_owned());
+        let collection = self.api.resource_url().to_owned();
+        let mut pages = Pages::new(self.client.clone(), collection, self.selection.fields.clone());
         let mut version = None;
         loop {
             let page = match timeout(LIST_TIMEOUT, pages.fetch_next()).await {
@@ -220,8 +241,12 @@ impl<F: Follower> Following<'_, F> {
 
     /// Delivers the changes after a version, for as long as a watch lasts.
     async fn watch(&mut self, mut version: String) -> Result<Next, Failure> {
-        let parameters = WatchParams::default().timeout(WATCH_SECONDS);
+        let Selection { fields, lasting, .. } = self.selection;
+        let seconds = u32::try_from(lasting.as_secs()).unwrap_or(u32::MAX);
+        let mut parameters = WatchParams::default().timeout(seconds);
+        parameters.field_selector.clone_from(fields);
         let begun = Instant::now();
+        let mut heard = begun;
         let changes = match timeout(REQUEST_TIMEOUT, self.api.watch(&parameters, &version)).await {
             Ok(Ok(changes)) => changes,
             Ok(Err(error)) => return Err(Failure::of(&error, Next::WatchFrom(version))),
@@ -231,7 +256,8 @@ impl<F: Follower> Following<'_, F> {
         let mut changes = changes.boxed();
         let mut is_silent = true;
         loop {
-            let change = match timeout_at(begun + WATCH_DEADLINE, changes.next()).await {
+            let deadline = (begun + *lasting + WATCH_GRACE).min(heard + MAX_SILENCE);
+            let change = match timeout_at(deadline, changes.next()).await {
                 Ok(Some(Ok(WatchEvent::Error(status)))) => {
                     let error = kube::Error::Api(status);
                     return Err(Failure::of(&error, Next::WatchFrom(version)));
@@ -241,8 +267,13 @@ impl<F: Follower> Following<'_, F> {
                     return Err(Failure::of(&error, Next::WatchFrom(version)));
                 }
                 Ok(None) => break,
+                Err(_) if begun.elapsed() < *lasting => {
+                    drop(changes);
+                    return self.check(version).await;
+                }
                 Err(_) => return Err(Failure::new("the watch did not end in time", Next::List)),
             };
+            heard = Instant::now();
             let told = version_of(&change);
             if self.has_gone_back(&told) {
                 return Ok(Next::List);
@@ -271,7 +302,8 @@ impl<F: Follower> Following<'_, F> {
     /// have gone back and it waits for one that will not come for a long time.
     async fn check(&mut self, version: String) -> Result<Next, Failure> {
         let begun = Instant::now();
-        let parameters = ListParams::default().limit(1);
+        let mut parameters = ListParams::default().limit(1);
+        parameters.field_selector.clone_from(&self.selection.fields);
         match timeout(LIST_TIMEOUT, self.api.list(&parameters)).await {
             Ok(Ok(page)) => {
                 let now = page.metadata.resource_version.unwrap_or_default();

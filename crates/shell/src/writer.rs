@@ -9,6 +9,7 @@
 
 mod refusal;
 
+use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Duration;
@@ -149,6 +150,21 @@ impl Writer {
         still_wanted: StillWanted<'_>,
     ) -> Result<Written, WriteError> {
         let patch = json!({ "metadata": { "resourceVersion": version }, "spec": fields });
+        self.patch((Urgency::Capacity, still_wanted), place, None, &patch).await
+    }
+
+    /// Sets annotations of an object, under the same conditions. One without a text is removed; those that are
+    /// not named stay.
+    pub async fn patch_annotations(
+        &self,
+        place: ObjectPath<'_>,
+        version: &str,
+        annotations: &[(&str, Option<&str>)],
+        still_wanted: StillWanted<'_>,
+    ) -> Result<Written, WriteError> {
+        let annotations: BTreeMap<_, _> = annotations.iter().copied().collect();
+        let patch =
+            json!({ "metadata": { "resourceVersion": version, "annotations": annotations } });
         self.patch((Urgency::Capacity, still_wanted), place, None, &patch).await
     }
 

@@ -10,7 +10,7 @@ use tokio::sync::watch;
 
 use super::entry::NodeGroupEntry;
 use crate::cluster::{Cluster, OLDEST_VERSION, is_older};
-use crate::policies::ListProgress;
+use crate::list_progress::{ListProgress, ListReport};
 use crate::work_queue::WorkQueue;
 
 /// Keeps track of the groups there are.
@@ -18,7 +18,7 @@ pub(crate) struct NodeGroupFollower {
     cluster: Arc<Cluster>,
     queue: Arc<WorkQueue<Identity>>,
     listing: u32,
-    progress: watch::Sender<ListProgress>,
+    progress: ListReport,
 }
 
 impl NodeGroupFollower {
@@ -26,7 +26,7 @@ impl NodeGroupFollower {
         cluster: Arc<Cluster>,
         queue: Arc<WorkQueue<Identity>>,
     ) -> (Self, watch::Receiver<ListProgress>) {
-        let (progress, listed) = watch::channel(ListProgress::NotYet);
+        let (progress, listed) = ListReport::new();
         (Self { cluster, queue, listing: 0, progress }, listed)
     }
 
@@ -96,18 +96,11 @@ impl Follower for NodeGroupFollower {
         for name in &gone {
             self.remove(name);
         }
-        self.progress.send_replace(ListProgress::Whole);
+        self.progress.complete();
     }
 
     fn failed(&mut self, why: &WatchFailure) {
-        // Only the first list is waited for.
-        self.progress.send_if_modified(|progress| {
-            let is_first = *progress != ListProgress::Whole;
-            if is_first {
-                *progress = ListProgress::Failing(why.clone());
-            }
-            is_first
-        });
+        self.progress.failed(why);
     }
 
     fn versions_went_back(&mut self) {

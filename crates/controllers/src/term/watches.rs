@@ -5,17 +5,20 @@ use std::sync::Arc;
 
 use almanac_api::exempt;
 use almanac_api::kinds::Kind;
-use almanac_engine::{Family, PolicyName};
+use almanac_engine::{Family, Identity, PolicyName};
 use almanac_shell::following::follow;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::{Shared, Term, first_to_stop};
+use crate::cluster::ClusterState;
 use crate::controlled::Controlled;
-use crate::exemptions::NamespaceFollower;
-use crate::policies::{ListProgress, PolicyFollower};
+use crate::exemptions::{self, NamespaceFollower};
+use crate::list_progress::ListProgress;
+use crate::policies::{PolicyFollower, WorkQueues};
 use crate::scalable_node_group::NodeGroupFollower;
+use crate::work_queue::WorkQueue;
 
 impl Term {
     /// Starts all watches, and waits until everything is known. `false` if the term ends before that.
@@ -103,11 +106,11 @@ impl Term {
         shared: &Shared,
         following: &mut JoinSet<()>,
     ) -> watch::Receiver<ListProgress> {
-        let (mut follower, listed) = NamespaceFollower::new(
-            Arc::clone(&shared.cluster),
-            shared.queues(),
-            Arc::clone(&shared.node_groups.queue),
-        );
+        let (cluster, queues) = (Arc::clone(&shared.cluster), shared.queues());
+        let node_groups = Arc::clone(&shared.node_groups.queue);
+        let (mut follower, listed) = NamespaceFollower::new(move |name, is_marked| {
+            wake_namespace(&mut cluster.lock(), name, is_marked, (&queues, &node_groups));
+        });
         let (client, resource) = (self.client.clone(), exempt::namespaces());
         let watch_age = self.health.watch_ages().begin(&resource.plural, false);
         following.spawn(async move { follow(client, &resource, watch_age, &mut follower).await });
@@ -179,6 +182,26 @@ impl Term {
                 std::future::pending::<()>().await;
             }
         }
+    }
+}
+
+/// Notes whether a namespace bears the mark, and wakes what is in it if that is news.
+fn wake_namespace(
+    state: &mut ClusterState,
+    name: &str,
+    is_marked: bool,
+    (queues, node_groups): (&WorkQueues, &WorkQueue<Identity>),
+) {
+    if !exemptions::change(&mut state.world, |exempt| exempt.mark_namespace(name, is_marked)) {
+        return;
+    }
+    for policy in state.policies.keys().filter(|it| it.identity.namespace() == name) {
+        queues.wake(policy);
+        queues.statuses.wake(policy);
+        state.world.readers_of(policy).for_each(|reader| queues.wake(&reader));
+    }
+    for group in state.node_groups.keys().filter(|group| group.namespace() == name) {
+        node_groups.wake(group);
     }
 }
 

@@ -67,16 +67,27 @@ pub(super) fn standing<'a>(world: &'a World, config: &Identity) -> Standing<'a> 
 /// fetched. There is no decision about one that does not count, or is exempt.
 #[must_use]
 pub fn gather<'a>(world: &'a World, config: &Identity) -> Option<Input<'a>> {
+    gather_from(world, config, world.pods.iter())
+}
+
+/// The same for a single pod, at no cost for the others.
+#[must_use]
+pub fn gather_only<'a>(world: &'a World, config: &Identity, pod: &Identity) -> Option<Input<'a>> {
+    gather_from(world, config, world.pods.get_key_value(pod).into_iter())
+}
+
+fn gather_from<'a>(
+    world: &'a World,
+    config: &Identity,
+    pods: impl Iterator<Item = (&'a Identity, &'a Pod)>,
+) -> Option<Input<'a>> {
     let (identity, object) = world.qos_levels.get_key_value(config)?;
     let policy = object.policy.as_deref()?;
     if standing(world, config) != Standing::InForce || world.exempt.of(config).is_some() {
         return None;
     }
-    let lists = Lists::new(world, policy);
-    let mut lists = lists;
-    let pods = world
-        .pods
-        .iter()
+    let mut lists = Lists::new(world, policy);
+    let pods = pods
         .filter(|(identity, pod)| pod.left_alone.is_none() && world.exempt.of(identity).is_none());
     let pods = pods.map(|(identity, pod)| FollowingPod { identity, pod, list: lists.of(pod) });
     let pods = pods.collect();

@@ -9,7 +9,8 @@ use jiff::Timestamp;
 use super::gather::{Standing, labels_of, standing};
 use super::reasons::policy_name;
 use super::{
-    Decision, FollowingPod, Input, ListInForce, QosLevels, decide, explain, gather, render, settle,
+    Decision, FollowingPod, Input, ListInForce, QosLevels, decide, explain, gather, gather_only,
+    render, settle,
 };
 use crate::beginning::{Beginning, RunStart};
 use crate::families::{Logic, OpenDecision, Recorded, RuleClockEffect, RuleExplanation};
@@ -103,10 +104,14 @@ impl Logic for Levels {
         &self,
         world: &World,
         policy: &Identity,
-        _: &Reach,
+        reach: &Reach,
         now: Timestamp,
     ) -> Option<OpenDecision> {
-        let decision = decide(&gather(world, policy)?, now);
+        let input = match reach.only_object() {
+            Some(pod) => gather_only(world, policy, pod)?,
+            None => gather(world, policy)?,
+        };
+        let decision = decide(&input, now);
         let policy = Arc::clone(world.qos_levels.get(policy)?.policy.as_ref()?);
         Some(OpenDecision::QosLevels(PolicyDecision { policy, decision }))
     }

@@ -156,6 +156,15 @@ impl QosLevels {
         QosLevels { global, nodes }
     }
 
+    /// Whether it cannot be said of a part of it what it says.
+    #[must_use]
+    pub fn has_unusable_lists(&self) -> bool {
+        let NodeLists::Known(lists) = &self.nodes else { return true };
+        let is_unusable =
+            |list: &NodeList| list.selector.is_none() || list.list == PolicyList::Unusable;
+        self.global == PolicyList::Unusable || lists.iter().any(is_unusable)
+    }
+
     /// The list that a node with these labels follows; without labels, as for a pod without a node, the
     /// global one.
     #[must_use]

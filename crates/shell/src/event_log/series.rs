@@ -26,6 +26,11 @@ struct Series {
     last: Instant,
 }
 
+/// The beginning of the name of an Event: the name of its object, as far as there is room for it.
+pub(super) fn name_of_object(event: &Event) -> &str {
+    cut(&event.regarding.name, 200).trim_end_matches(['-', '.'])
+}
+
 impl RecentSeries {
     /// Counts a repetition of a recent Event; returns the name of that Event and its count.
     pub(super) fn count_again(&mut self, happening: &Event) -> Option<(&str, u32)> {
@@ -41,8 +46,7 @@ impl RecentSeries {
         self.begun += 1;
         // The name has to be unique; the object's name in front makes it readable.
         let unique = format!("{:x}{:x}", at.as_nanosecond(), self.begun);
-        let start = cut(&happening.regarding.name, 200).trim_end_matches(['-', '.']);
-        let name = format!("{start}.{unique}");
+        let name = format!("{}.{unique}", name_of_object(happening));
         let series = Series { name, count: 1, last: Instant::now() };
         &self.series.entry(happening.clone()).insert_entry(series).into_mut().name
     }

@@ -30,8 +30,9 @@ pub(super) struct Pages {
 }
 
 impl Pages {
-    pub(super) fn new(client: Client, collection: String) -> Self {
-        let asked = ListParams::default().limit(OBJECTS);
+    /// Those that the field selector selects, if there is one.
+    pub(super) fn new(client: Client, collection: String, fields: Option<String>) -> Self {
+        let asked = ListParams { field_selector: fields, ..ListParams::default().limit(OBJECTS) };
         Self { client, collection, asked, is_last_read: false }
     }
 

@@ -1,0 +1,121 @@
+//! `almanac agent`: carries out the policies for QoS levels, on one node or on all of them.
+
+use std::io::Write;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use almanac_api::objects::CONFIG_NAMESPACE;
+use almanac_controllers::agent::{Agent, AgentOptions, Nodes};
+use almanac_shell::client::Connection;
+use almanac_shell::lease::LeaseOptions;
+use anyhow::ensure;
+use clap::{ArgAction, Args};
+use jiff::SignedDuration;
+use prometheus_client::registry::Registry;
+
+use crate::input::LevelFormat;
+use crate::outcome::exit_codes_without_findings;
+use crate::process::{self, ConnectionArguments, ProcessArguments};
+
+/// Carry out the policies for QoS levels, on a node or in the whole cluster
+///
+/// With the name of a node, the pods of that node are its business, and no lease is needed: run one on every node.
+/// With `*`, one elected replica carries out the policies for all pods.
+#[derive(Args)]
+#[command(after_help = concat!("Examples:
+  almanac agent --node-name \"$NODE_NAME\"
+  almanac agent --node-name '*' --qos-level-format name
+
+", exit_codes_without_findings!()))]
+pub(crate) struct AgentArguments {
+    #[command(flatten)]
+    connection: ConnectionArguments,
+
+    /// The node whose pods are changed, or * for all pods
+    #[arg(long, value_name = "NAME", value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    node_name: String,
+
+    /// The namespace of the configuration of Volcano's agent, which has the policies
+    #[arg(long, value_name = "NAMESPACE", default_value = CONFIG_NAMESPACE)]
+    config_namespace: String,
+
+    /// How levels are written: as a number, as the design has it, or as the name that Volcano's agent reads
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = LevelFormat::Number)]
+    qos_level_format: LevelFormat,
+
+    /// Spread the writes of all nodes after a boundary over this long
+    #[arg(long, value_name = "DURATION", default_value = "3s", value_parser = up_to_ten_minutes)]
+    spread: SignedDuration,
+
+    /// With --node-name=*, use leader election, so that other replicas can stand by
+    #[arg(
+        long,
+        value_name = "BOOL",
+        action = ArgAction::Set,
+        num_args = 0..=1,
+        default_value_t = true,
+        default_missing_value = "true"
+    )]
+    leader_elect: bool,
+
+    /// The namespace of the lease [default: that of the context or the pod]
+    #[arg(long, value_name = "NAMESPACE")]
+    lease_namespace: Option<String>,
+
+    /// The name of the lease
+    #[arg(long, value_name = "NAME", default_value = "almanac-agent")]
+    lease_name: String,
+
+    #[command(flatten)]
+    process: ProcessArguments,
+}
+
+/// There is one on every node, so it is to be small. It mostly waits.
+const THREADS: usize = 1;
+
+pub(crate) fn run(arguments: &AgentArguments, output: &mut impl Write) -> anyhow::Result<ExitCode> {
+    let namespace = &arguments.config_namespace;
+    ensure!(
+        !arguments.process.exempt_namespaces.contains(namespace),
+        "--config-namespace: nothing is carried out in {namespace}, so its policies are not either; take it out \
+         of --exempt-namespaces"
+    );
+    let carried_out = |connection: &Connection, health, registry: &mut Registry| {
+        let options = options(arguments, connection);
+        let agent = Agent::new(connection.client.clone(), options, health, registry);
+        Ok(|end| agent.run(end))
+    };
+    process::run((&arguments.connection, &arguments.process), THREADS, output, carried_out)
+}
+
+fn options(arguments: &AgentArguments, connection: &Connection) -> AgentOptions {
+    let seed = fastrand::u64(..);
+    let identity = arguments.process.identity(seed);
+    let nodes = match &*arguments.node_name {
+        "*" => Nodes::All,
+        name => Nodes::One(name.into()),
+    };
+    let lease = (nodes == Nodes::All && arguments.leader_elect).then(|| {
+        let namespace = arguments.lease_namespace.clone();
+        let namespace = namespace.unwrap_or_else(|| connection.namespace.clone());
+        LeaseOptions::new(namespace, arguments.lease_name.clone(), identity.clone())
+    });
+    AgentOptions {
+        nodes,
+        config_namespace: arguments.config_namespace.clone(),
+        level_format: arguments.qos_level_format.into(),
+        exempt_namespaces: arguments.process.exempt_namespaces.clone(),
+        lease,
+        identity,
+        limits: arguments.process.limits(),
+        spread: Duration::try_from(arguments.spread).unwrap_or_default(),
+        clock: arguments.process.clock(),
+        seed,
+    }
+}
+
+fn up_to_ten_minutes(text: &str) -> Result<SignedDuration, String> {
+    let duration = text.parse::<SignedDuration>().ok();
+    let duration = duration.filter(|it| !it.is_negative() && it.as_secs() <= 600);
+    duration.ok_or_else(|| "must be a duration from 0s to 10m, such as 3s or 500ms".to_owned())
+}

@@ -1,0 +1,221 @@
+//! What the processes that run in a cluster have in common: how they connect, log, write and are observed, and how
+//! they end. What one carries out is up to its command.
+
+use std::cell::Cell;
+use std::io::{self, Write};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use almanac_api::exempt::EXEMPT_NAMESPACES;
+use almanac_shell::budget::WriteLimits;
+use almanac_shell::client::{ClientOptions, Connection, connect};
+use almanac_shell::clock::Clock;
+use almanac_shell::endpoints::{Health, listen, serve};
+use almanac_shell::log::Format;
+use almanac_shell::{log, shutdown};
+use anstream::{AutoStream, ColorChoice};
+use anyhow::{Context as _, ensure};
+use clap::{Args, ValueEnum, ValueHint};
+use clap_complete::ArgValueCandidates;
+use jiff::SignedDuration;
+use prometheus_client::registry::Registry;
+use tokio_util::sync::CancellationToken;
+
+use crate::completion;
+
+/// Which cluster a process runs for.
+#[derive(Args)]
+pub(crate) struct ConnectionArguments {
+    /// The kubeconfig to use [default: $KUBECONFIG, ~/.kube/config, or in-cluster configuration]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    kubeconfig: Option<PathBuf>,
+
+    /// The kubeconfig context to use [default: the current context]
+    #[arg(long, value_name = "NAME", add = ArgValueCandidates::new(completion::contexts))]
+    context: Option<String>,
+}
+
+/// How it runs.
+#[derive(Args)]
+pub(crate) struct ProcessArguments {
+    /// The namespaces in which nothing is carried out
+    #[arg(
+        long,
+        value_name = "NAMES",
+        value_delimiter = ',',
+        default_values = EXEMPT_NAMESPACES
+    )]
+    pub(crate) exempt_namespaces: Vec<String>,
+
+    /// The identity of this process [default: the host name and a random number]
+    #[arg(long, value_name = "NAME")]
+    identity: Option<String>,
+
+    /// The address on which to serve metrics and health checks
+    #[arg(long, value_name = "ADDRESS", default_value = "0.0.0.0:8080")]
+    listen: SocketAddr,
+
+    /// Maximum number of writes in flight
+    #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u16).range(1..))]
+    writes_at_once: u16,
+
+    /// Maximum sustained number of writes per second [default: unlimited]
+    #[arg(long, value_name = "N", value_parser = above_zero)]
+    writes_per_second: Option<f64>,
+
+    /// Maximum burst of writes, on top of the sustained rate
+    #[arg(long, value_name = "N", default_value_t = 60, requires = "writes_per_second", value_parser = clap::value_parser!(u32).range(1..))]
+    write_burst: u32,
+
+    /// Log format
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = LogFormat::Json)]
+    log_format: LogFormat,
+
+    /// Minimum log level
+    #[arg(long, value_name = "LEVEL", default_value = "info")]
+    log_level: tracing::Level,
+
+    /// Offset of the policies' clock from the machine's
+    #[arg(long, value_name = "DURATION", hide = true, allow_hyphen_values = true)]
+    clock_offset: Option<SignedDuration>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum LogFormat {
+    Json,
+    Text,
+}
+
+impl ProcessArguments {
+    /// The name of the process.
+    pub(crate) fn identity(&self, seed: u64) -> String {
+        self.identity.clone().unwrap_or_else(|| own_name(seed))
+    }
+
+    /// The write limits.
+    pub(crate) fn limits(&self) -> WriteLimits {
+        WriteLimits {
+            at_once: usize::from(self.writes_at_once),
+            per_second: self.writes_per_second,
+            burst: self.write_burst,
+        }
+    }
+
+    /// The policies' clock.
+    pub(crate) fn clock(&self) -> Clock {
+        Clock::system(self.clock_offset.unwrap_or_default())
+    }
+}
+
+/// How long responses in flight may take at shutdown.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// Runs a process until it is told to end. `begin` makes it, once there is a connection, and returns what runs it.
+pub(crate) fn run<Carried, Run>(
+    (connection, process): (&ConnectionArguments, &ProcessArguments),
+    threads: usize,
+    output: &mut impl Write,
+    begin: impl FnOnce(&Connection, Health, &mut Registry) -> anyhow::Result<Carried>,
+) -> anyhow::Result<ExitCode>
+where
+    Carried: FnOnce(CancellationToken) -> Run,
+    Run: Future<Output = ()>,
+{
+    let format = match process.log_format {
+        LogFormat::Json => Format::Json,
+        LogFormat::Text => Format::Text,
+    };
+    let colours = AutoStream::choice(&io::stderr()) != ColorChoice::Never;
+    log::begin(format, process.log_level, colours);
+    // Nothing else is printed to standard output.
+    output.flush()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(threads)
+        .enable_all()
+        .build()
+        .context("failed to start the async runtime")?;
+    runtime.block_on(carry_out(connection, process, begin))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn carry_out<Carried, Run>(
+    connection: &ConnectionArguments,
+    process: &ProcessArguments,
+    begin: impl FnOnce(&Connection, Health, &mut Registry) -> anyhow::Result<Carried>,
+) -> anyhow::Result<()>
+where
+    Carried: FnOnce(CancellationToken) -> Run,
+    Run: Future<Output = ()>,
+{
+    let end = CancellationToken::new();
+    shutdown::on_signal(end.clone()).context("failed to listen for signals")?;
+    let chosen = ClientOptions {
+        kubeconfig: connection.kubeconfig.clone(),
+        context: connection.context.clone(),
+    };
+    let connection = connect(&chosen).await?;
+    let read_once = connection.read_once.clone();
+    let address = process.listen;
+    let listener =
+        listen(address).await.with_context(|| format!("failed to listen on {address}"))?;
+    tracing::info!(
+        version = env!("CARGO_PKG_VERSION"),
+        server = connection.server,
+        listen = %listener.local_addr()?,
+        "starting"
+    );
+
+    let health = Health::default();
+    health.set_waiting_for("the lease");
+    let mut registry = Registry::default();
+    let carried_out = begin(&connection, health.clone(), &mut registry)?;
+    // Metrics and health are served until the lease has been released.
+    let served = CancellationToken::new();
+    let serving = serve(listener, Arc::new(registry), health, served.clone());
+    // All of it is one task: if any part panics, the process ends.
+    let is_replaced = Cell::new(false);
+    let watching_files = async {
+        let file = read_once.replaced().await;
+        tracing::warn!(
+            file = %file.display(),
+            "shutting down for a restart: this file was replaced, and its old contents are still \
+             in use"
+        );
+        is_replaced.set(true);
+        end.cancel();
+        std::future::pending::<()>().await;
+    };
+    let carrying_out = async {
+        carried_out(end.clone()).await;
+        served.cancel();
+        tokio::time::sleep(DRAIN_TIMEOUT).await;
+    };
+    // Slow clients are not waited for.
+    tokio::select! {
+        () = serving => {}
+        () = carrying_out => {}
+        () = watching_files => {}
+    }
+    tracing::info!("stopped");
+    // A supervisor that restarts only on failure has to restart the process now.
+    ensure!(!is_replaced.get(), "shut down for a restart with the replaced certificates");
+    Ok(())
+}
+
+fn above_zero(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(number) if number.is_finite() && number > 0.0 => Ok(number),
+        _ => Err("must be a number above 0, such as 40 or 0.5".to_owned()),
+    }
+}
+
+/// A pod has a host name of its own; the number tells apart two processes on one host.
+fn own_name(seed: u64) -> String {
+    let host = std::env::var("HOSTNAME").ok();
+    let host = host.or_else(|| std::fs::read_to_string("/proc/sys/kernel/hostname").ok());
+    let host = host.map(|name| name.trim().to_owned()).filter(|name| !name.is_empty());
+    format!("{}_{:08x}", host.unwrap_or_else(|| "almanac".to_owned()), seed >> 32)
+}

@@ -1,0 +1,207 @@
+//! Watches the `ConfigMaps` of the agent, holds what they say, and tells when they say something that cannot be used.
+
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::sync::Arc;
+
+use almanac_api::checking::{CheckContext, check_json};
+use almanac_api::exempt::is_marked;
+use almanac_api::finding::{Finding, Severity};
+use almanac_api::kinds::Kind;
+use almanac_api::objects::document_key;
+use almanac_engine::{Family, Identity, PolicyName, Slim};
+use almanac_shell::event_log::EventLog;
+use almanac_shell::following::{Follower, WatchFailure};
+use kube::api::DynamicObject;
+
+use super::event;
+use super::known::{ConfigEntry, KnownState};
+use super::survey::Surveyed;
+use crate::cluster::{OLDEST_VERSION, is_older};
+use crate::exemptions;
+use crate::list_progress::ListReport;
+use crate::policies::as_json;
+
+/// Follows the `ConfigMap` of one name.
+pub(super) struct ConfigFollower {
+    pub(super) config: Identity,
+    pub(super) surveyed: Arc<Surveyed>,
+    pub(super) events: EventLog,
+    pub(super) progress: ListReport,
+    /// Whether it is in the list that is being told.
+    pub(super) is_listed: bool,
+}
+
+impl ConfigFollower {
+    /// Holds another content than before, and tells what is wrong with it.
+    fn take_in(&self, state: &mut KnownState, object: DynamicObject, mut entry: ConfigEntry) {
+        let text = document_of(&object).unwrap_or_default().to_owned();
+        let clock = &self.surveyed.clock;
+        let context = CheckContext {
+            namespace: self.config.namespace(),
+            now: clock.now(),
+            clock_offset: clock.ahead(),
+        };
+        let marked = is_marked(&object.metadata);
+        exemptions::change(&mut state.world, |exempt| exempt.mark(&self.config, marked));
+        let checked = check_json(Kind::ConfigMap, as_json(object), context);
+        let Some(slim) = checked.slim else { return };
+        entry.is_rejected = match &slim {
+            Slim::QosLevels(object) => {
+                object.policy.as_ref().is_none_or(|it| it.has_unusable_lists())
+            }
+            _ => false,
+        };
+        let (uid, version) = (entry.uid.to_string(), format!("{:x}", entry.content));
+        let is_rejected = entry.is_rejected;
+        state.hold_config(self.config.clone(), slim, entry);
+        let held = state.world.qos_levels.get(&self.config).and_then(|it| it.policy.clone());
+        let lists = held.iter().flat_map(|it| it.lists());
+        let policies: usize = lists.map(|(_, list)| list.len()).sum();
+        tracing::info!(config = %self.config, policies, "read policies");
+        if is_rejected {
+            self.surveyed.metrics.rejections.inc();
+            let why = why_rejected(&self.config, &text, &checked.findings);
+            let is_kept = held.is_some_and(|it| !it.has_unusable_lists());
+            let then = if is_kept {
+                "the last good policies stay in force"
+            } else {
+                "no good ones are known, so the pods under them stay as they are"
+            };
+            tracing::warn!(config = %self.config, "rejected: {why}; {then}");
+            let note = format!("{why}; {then}");
+            let event = event::about_config(&self.config, &uid, "ConfigRejected", note);
+            self.events.emit_once(event, &version);
+        }
+        self.tell_of_unused(state);
+    }
+
+    /// Of two `ConfigMaps` with policies, those of one do nothing.
+    fn tell_of_unused(&self, state: &KnownState) {
+        for (config, entry) in &state.configs.present {
+            let levels = state.world.qos_levels.get(config).and_then(|it| it.policy.as_ref());
+            let has_policies = levels.is_some_and(|it| it.lists().next().is_some());
+            let policy = PolicyName::new(Family::QosLevels, config.clone());
+            if let Some(note) = state.world.why_no_levels(&policy).filter(|_| has_policies) {
+                tracing::warn!(%config, "{note}");
+                let event = event::about_config(config, &entry.uid, "ConfigNotUsed", note);
+                self.events.emit_once(event, "");
+            }
+        }
+    }
+
+    fn remove(&self) {
+        let mut state = self.surveyed.known.lock();
+        if state.drop_config(&self.config) {
+            exemptions::change(&mut state.world, |exempt| exempt.mark(&self.config, false));
+            tracing::info!(config = %self.config, "the ConfigMap is gone");
+            drop(state);
+            self.surveyed.ask();
+        }
+    }
+}
+
+impl Follower for ConfigFollower {
+    fn begin_list(&mut self) {
+        self.is_listed = false;
+    }
+
+    fn upsert(&mut self, object: DynamicObject) {
+        let metadata = &object.metadata;
+        if metadata.name.as_deref() != Some(self.config.name()) {
+            return;
+        }
+        self.is_listed = true;
+        // One that is being deleted says nothing any more, however long that takes.
+        if metadata.deletion_timestamp.is_some() {
+            self.remove();
+            return;
+        }
+        let told = ConfigEntry {
+            uid: metadata.uid.as_deref().unwrap_or_default().into(),
+            version: metadata.resource_version.as_deref().unwrap_or_default().into(),
+            content: content_of(&object),
+            is_rejected: false,
+        };
+        let mut state = self.surveyed.known.lock();
+        match state.configs.present.get_mut(&self.config) {
+            Some(entry) if entry.uid == told.uid => {
+                if is_older(&told.version, &entry.version) {
+                    return;
+                }
+                entry.version.clone_from(&told.version);
+                if entry.content == told.content {
+                    return;
+                }
+            }
+            // What another object of the same name has said is not the last good form of this one.
+            Some(_) => {
+                state.drop_config(&self.config);
+            }
+            None => {}
+        }
+        self.take_in(&mut state, object, told);
+        drop(state);
+        self.surveyed.ask();
+    }
+
+    fn delete(&mut self, object: DynamicObject) {
+        if object.metadata.name.as_deref() == Some(self.config.name()) {
+            self.remove();
+        }
+    }
+
+    fn list_complete(&mut self) {
+        if !self.is_listed {
+            self.remove();
+        }
+        self.surveyed.known.lock().note_listed(self.config.name());
+        self.progress.complete();
+        self.surveyed.ask();
+    }
+
+    fn failed(&mut self, why: &WatchFailure) {
+        self.progress.failed(why);
+    }
+
+    fn versions_went_back(&mut self) {
+        for entry in self.surveyed.known.lock().configs.present.values_mut() {
+            entry.version = OLDEST_VERSION.into();
+            entry.content = 0;
+        }
+    }
+}
+
+/// The text with the policies.
+fn document_of(object: &DynamicObject) -> Option<&str> {
+    let key = document_key(object.metadata.name.as_deref()?)?;
+    object.data["data"][key].as_str()
+}
+
+/// A hash of what matters: the text, and whether the object is exempt.
+fn content_of(object: &DynamicObject) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (document_of(object), is_marked(&object.metadata)).hash(&mut hasher);
+    hasher.finish()
+}
+
+/// The first mistake, with its line in the text, and how many others there are.
+fn why_rejected(config: &Identity, text: &str, findings: &[Finding]) -> String {
+    let mut mistakes = findings.iter().filter(|it| it.severity() == Severity::Error);
+    let Some(first) = mistakes.next() else {
+        return "it has a list of policies that cannot be used".to_owned();
+    };
+    let key = document_key(config.name()).unwrap_or_default();
+    let start = first.in_text.and_then(|span| usize::try_from(span.start).ok());
+    let before = start.and_then(|start| text.get(..start));
+    let place = before.map_or_else(
+        || key.to_owned(),
+        |before| format!("{key}, line {}", before.matches('\n').count() + 1),
+    );
+    let others = match mistakes.count() {
+        0 => String::new(),
+        1 => ", and another mistake".to_owned(),
+        others => format!(", and {others} other mistakes"),
+    };
+    let fix = first.fix.as_ref().map_or_else(String::new, |fix| format!(" ({fix})"));
+    format!("{place}: {}: {}{fix}{others}", first.field, first.message)
+}

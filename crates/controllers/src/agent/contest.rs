@@ -1,0 +1,139 @@
+//! Keeps two writers from changing a pod against each other without end.
+//!
+//! An agent that finds something else in place of what it has just written may have a user to thank for it, or
+//! another agent that reads another `ConfigMap` or writes levels in another form. It writes again at once a few
+//! times, and then after pauses that double without a bound: less and less often while it goes on, and soon enough
+//! after it has ended. Once it wants something else, as at a boundary, it begins anew.
+
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+
+use almanac_engine::qos_levels::QosAnnotations;
+use jiff::{SignedDuration, Timestamp};
+
+/// How often the same is written again at once.
+const AT_ONCE: u32 = 3;
+
+/// The first pause.
+const FIRST_PAUSE: SignedDuration = SignedDuration::from_secs(1);
+
+/// The longest pause is some days, which is longer than any window.
+const MAX_DOUBLINGS: u32 = 19;
+
+/// What has stayed for this long beyond the last pause is contested by nobody.
+const CALM: SignedDuration = SignedDuration::from_mins(10);
+
+/// What was written to a pod last.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct LastWrite {
+    /// A hash of the policy and what it sets. The level of the user is not part of it: that changes when the user
+    /// changes it.
+    wanted: u64,
+    at: Timestamp,
+    /// How often it was written again.
+    again: u32,
+}
+
+impl LastWrite {
+    /// Notes a write.
+    pub(super) fn note(before: Option<LastWrite>, wanted: &QosAnnotations, at: Timestamp) -> Self {
+        let hash = hash_of(wanted);
+        let again = before.filter(|it| it.wanted == hash && !it.is_calm(at));
+        LastWrite { wanted: hash, at, again: again.map_or(0, |it| it.again.saturating_add(1)) }
+    }
+
+    /// Until when to wait before the same is written again, if it has been replaced too often.
+    pub(super) fn waits_until(
+        before: Option<LastWrite>,
+        wanted: &QosAnnotations,
+        now: Timestamp,
+    ) -> Option<Timestamp> {
+        let before = before.filter(|it| it.wanted == hash_of(wanted) && !it.is_calm(now))?;
+        let until = before.at.saturating_add(before.pause()).ok()?;
+        // After the clock was set back, nobody waits for the time from before.
+        (until > now && before.at <= now).then_some(until)
+    }
+
+    /// Whether it is now written for so many times that somebody should know.
+    pub(super) fn is_contested(&self) -> bool {
+        self.again == AT_ONCE
+    }
+
+    fn pause(&self) -> SignedDuration {
+        match self.again.checked_sub(AT_ONCE) {
+            None => SignedDuration::ZERO,
+            Some(doublings) => FIRST_PAUSE * 2_i32.pow(doublings.min(MAX_DOUBLINGS)),
+        }
+    }
+
+    fn is_calm(&self, now: Timestamp) -> bool {
+        now.duration_since(self.at) > self.pause() + self.pause() + CALM
+    }
+}
+
+fn hash_of(wanted: &QosAnnotations) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (&wanted.policy, &wanted.applied).hash(&mut hasher);
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wanted(policy: &str, level: &str, original: &str) -> QosAnnotations {
+        let [policy, level, original] = [policy, level, original].map(|it| Some(it.into()));
+        QosAnnotations { level: level.clone(), original, policy, applied: level }
+    }
+
+    /// Writes whenever that may be done at once, as against a writer that undoes it immediately.
+    fn fight(wanted: &QosAnnotations, from: Timestamp, lasting: SignedDuration) -> Vec<i64> {
+        let (mut last, mut now, mut written) = (None, from, Vec::new());
+        while now <= from + lasting {
+            if let Some(until) = LastWrite::waits_until(last, wanted, now) {
+                now = until;
+                continue;
+            }
+            last = Some(LastWrite::note(last, wanted, now));
+            written.push(now.duration_since(from).as_secs());
+            now += SignedDuration::from_millis(10);
+        }
+        written
+    }
+
+    #[test]
+    fn what_is_replaced_again_and_again_is_written_less_and_less_often() {
+        let day = SignedDuration::from_hours(24);
+        let written = fight(&wanted("p", "-1", "1"), Timestamp::UNIX_EPOCH, day);
+        assert_eq!(written[..8], [0, 0, 0, 0, 1, 3, 7, 15], "{written:?}");
+        assert!(written.len() < 22, "{written:?}");
+    }
+
+    #[test]
+    fn something_else_is_written_at_once() {
+        let (first, then) = (wanted("p", "-1", "1"), wanted("q", "-1", "1"));
+        let mut last = None;
+        for _ in 0..10 {
+            last = Some(LastWrite::note(last, &first, Timestamp::UNIX_EPOCH));
+        }
+        let now = Timestamp::UNIX_EPOCH;
+        assert!(LastWrite::waits_until(last, &first, now).is_some());
+        // The level of the user is no other thing.
+        assert!(LastWrite::waits_until(last, &wanted("p", "-1", "2"), now).is_some());
+        assert_eq!(LastWrite::waits_until(last, &then, now), None);
+        assert_eq!(LastWrite::waits_until(last, &QosAnnotations::default(), now), None);
+        assert_eq!(LastWrite::note(last, &then, now).again, 0);
+    }
+
+    #[test]
+    fn what_has_stayed_for_long_is_not_contested_and_neither_is_what_a_clock_set_back_says() {
+        let written = wanted("p", "-1", "1");
+        let mut last = None;
+        for _ in 0..5 {
+            last = Some(LastWrite::note(last, &written, Timestamp::UNIX_EPOCH));
+        }
+        let later = Timestamp::UNIX_EPOCH + SignedDuration::from_mins(11);
+        assert_eq!(LastWrite::note(last, &written, later).again, 0);
+        let before = Timestamp::UNIX_EPOCH - SignedDuration::from_hours(1);
+        assert_eq!(LastWrite::waits_until(last, &written, before), None);
+    }
+}

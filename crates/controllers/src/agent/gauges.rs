@@ -1,0 +1,90 @@
+//! What an agent has to do and has done, evaluated at the scrape by the same decision that is carried out.
+
+use almanac_engine::qos_levels::DecidedPod;
+use almanac_engine::{OpenDecision, Reach, turn};
+use almanac_shell::clock::Clock;
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric as _};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::gauge::ConstGauge;
+
+use super::known::{Known, KnownState};
+use crate::leadership::Leadership;
+
+/// The gauges of an agent.
+#[derive(Debug)]
+pub(super) struct Gauges {
+    leading: Leadership<Known>,
+    clock: Clock,
+}
+
+#[derive(Default)]
+struct Numbers {
+    loaded: usize,
+    active: usize,
+    rejected: usize,
+    managed: usize,
+    levels_pending: usize,
+    restores_pending: usize,
+}
+
+impl Gauges {
+    pub(super) fn new(leading: Leadership<Known>, clock: Clock) -> Self {
+        Self { leading, clock }
+    }
+
+    fn numbers(&self, state: &KnownState) -> Numbers {
+        let rejected = state.configs.present.values().filter(|it| it.is_rejected).count();
+        let mut numbers = Numbers { rejected, ..Numbers::default() };
+        let now = self.clock.now();
+        let Some(policies) = state.policies_in_force() else { return numbers };
+        let open = turn::open(&state.world, &policies, &Reach::everything(), now);
+        let Some(OpenDecision::QosLevels(open)) = open.as_ref().map(turn::OpenTurn::decision)
+        else {
+            return numbers;
+        };
+        for policy in open.policy.lists().flat_map(|(_, list)| list) {
+            numbers.loaded += 1;
+            numbers.active += usize::from(policy.is_enabled && policy.windows.is_open(now));
+        }
+        let count = |is_it: fn(&DecidedPod) -> bool| {
+            open.decision.pods.iter().filter(|pod| is_it(pod)).count()
+        };
+        numbers.managed = count(|pod| pod.policy.is_some());
+        numbers.levels_pending = count(|pod| pod.policy.is_some() && pod.is_written());
+        numbers.restores_pending = count(|pod| pod.policy.is_none() && pod.is_written());
+        numbers
+    }
+}
+
+impl Collector for Gauges {
+    fn encode(&self, mut encoder: DescriptorEncoder) -> Result<(), std::fmt::Error> {
+        let Some(known) = self.leading.cluster() else { return Ok(()) };
+        let numbers = self.numbers(&known.lock());
+        for (name, help, value) in [
+            ("almanac_qos_policies_loaded", "Policies in the lists in force", numbers.loaded),
+            ("almanac_qos_policies_active", "Policies whose window is open", numbers.active),
+            (
+                "almanac_qos_configs_rejected",
+                "ConfigMaps of which a part cannot be used as written",
+                numbers.rejected,
+            ),
+            ("almanac_qos_pods_managed", "Pods whose level a policy sets now", numbers.managed),
+            (
+                "almanac_qos_levels_pending",
+                "Pods whose level a policy sets and that do not have it yet",
+                numbers.levels_pending,
+            ),
+            (
+                "almanac_qos_restores_pending",
+                "Pods whose own level is still to be restored",
+                numbers.restores_pending,
+            ),
+        ] {
+            let value = i64::try_from(value).unwrap_or(i64::MAX);
+            let series = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
+            ConstGauge::new(value).encode(series)?;
+        }
+        Ok(())
+    }
+}

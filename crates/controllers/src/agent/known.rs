@@ -1,0 +1,140 @@
+//! What an agent knows of its cluster: the world that decisions are based on, and the bookkeeping beside it.
+//!
+//! It is filled by watches and read by everything else. It is one value behind one lock, which is never held while
+//! waiting.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use almanac_api::kinds::Kind;
+use almanac_api::objects::AGENT_CONFIGS;
+use almanac_engine::qos_levels::QosLevels;
+use almanac_engine::{Family, Identity, PolicyName, PolicyObject, Slim, World};
+use almanac_shell::backoff::Backoff;
+use jiff::Timestamp;
+
+use super::contest::LastWrite;
+
+/// What one term knows.
+#[derive(Default)]
+pub(super) struct Known {
+    state: Mutex<KnownState>,
+}
+
+/// The same, while locked.
+#[derive(Default)]
+pub(super) struct KnownState {
+    /// What decisions are based on.
+    pub(super) world: World,
+    /// The bookkeeping for writing each pod.
+    pub(super) pods: BTreeMap<Identity, PodEntry>,
+    /// The `ConfigMaps`.
+    pub(super) configs: Configs,
+    /// How many pods could not be written the last time.
+    pub(super) failing: usize,
+}
+
+/// The bookkeeping about a pod.
+pub(super) struct PodEntry {
+    /// Distinguishes it from another pod of the same name.
+    pub(super) uid: Box<str>,
+    /// The known version of the object.
+    pub(super) version: Box<str>,
+    /// The list in which it last appeared.
+    pub(super) listing: u32,
+    /// The boundary at which it was found to be due, until it is written.
+    pub(super) due_since: Option<Timestamp>,
+    /// What was written last, and how often.
+    pub(super) wrote: Option<LastWrite>,
+    /// The failed attempts since the last success.
+    pub(super) failure: Option<Box<Failure>>,
+}
+
+/// The failed attempts to write a pod.
+pub(super) struct Failure {
+    pub(super) attempts: u32,
+    pub(super) backoff: Backoff,
+    /// When it is tried again.
+    pub(super) again: Timestamp,
+}
+
+/// Which `ConfigMaps` there are.
+#[derive(Default)]
+pub(super) struct Configs {
+    /// Those whose first list is complete, by name. Before all are, nothing is decided.
+    listed: BTreeSet<String>,
+    /// Those that are there, and their UIDs.
+    pub(super) present: BTreeMap<Identity, ConfigEntry>,
+    /// What stands in the world for none being there.
+    none: Option<Identity>,
+}
+
+/// The bookkeeping about a `ConfigMap`.
+pub(super) struct ConfigEntry {
+    pub(super) uid: Box<str>,
+    pub(super) version: Box<str>,
+    /// A hash of what matters of its content.
+    pub(super) content: u64,
+    /// Whether a part of it cannot be used as written.
+    pub(super) is_rejected: bool,
+}
+
+impl Known {
+    pub(super) fn lock(&self) -> MutexGuard<'_, KnownState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl KnownState {
+    /// The policies that count. `None` before it is known which they are.
+    pub(super) fn policies_in_force(&self) -> Option<PolicyName> {
+        self.configs.are_listed().then_some(())?;
+        let first = self.world.qos_levels.keys().next()?;
+        Some(PolicyName::new(Family::QosLevels, first.clone()))
+    }
+
+    /// Notes that the list of the `ConfigMap` of this name is complete.
+    pub(super) fn note_listed(&mut self, name: &str) {
+        self.configs.listed.insert(name.to_owned());
+        self.settle_configs();
+    }
+
+    /// Takes in what a `ConfigMap` says.
+    pub(super) fn hold_config(&mut self, config: Identity, slim: Slim, entry: ConfigEntry) {
+        if let Some(none) = self.configs.none.take() {
+            self.world.qos_levels.remove(&none);
+        }
+        self.world.upsert(config.clone(), slim);
+        self.configs.present.insert(config, entry);
+    }
+
+    /// Takes out a `ConfigMap` that is gone; whether it was there.
+    pub(super) fn drop_config(&mut self, config: &Identity) -> bool {
+        let was_there = self.configs.present.remove(config).is_some();
+        if was_there {
+            self.world.qos_levels.remove(config);
+            self.settle_configs();
+        }
+        was_there
+    }
+
+    /// Without any `ConfigMap` there are no policies, which is not the same as knowing of none.
+    fn settle_configs(&mut self) {
+        let configs = &mut self.configs;
+        if !configs.are_listed() || !configs.present.is_empty() || configs.none.is_some() {
+            return;
+        }
+        let namespace = self.world.agent.config_namespace.as_deref().unwrap_or_default();
+        let (name, _) = AGENT_CONFIGS[0];
+        let none = Kind::ConfigMap.identity(namespace, name);
+        let slim = Slim::QosLevels(PolicyObject::new(QosLevels::none()));
+        self.world.upsert(none.clone(), slim);
+        configs.none = Some(none);
+    }
+}
+
+impl Configs {
+    fn are_listed(&self) -> bool {
+        AGENT_CONFIGS.iter().all(|(name, _)| self.listed.contains(*name))
+    }
+}

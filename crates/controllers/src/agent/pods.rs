@@ -1,0 +1,113 @@
+//! Watches the pods of an agent, and gives each a turn when it is new or something about its level has changed.
+
+use std::sync::Arc;
+
+use almanac_api::exempt::is_marked;
+use almanac_api::slim;
+use almanac_engine::Identity;
+use almanac_shell::following::{Follower, WatchFailure};
+use kube::api::DynamicObject;
+
+use super::known::{KnownState, PodEntry};
+use super::survey::Surveyed;
+use crate::cluster::{OLDEST_VERSION, is_older};
+use crate::exemptions;
+use crate::list_progress::ListReport;
+
+/// Keeps track of the pods there are.
+pub(super) struct PodFollower {
+    pub(super) surveyed: Arc<Surveyed>,
+    pub(super) listing: u32,
+    pub(super) progress: ListReport,
+}
+
+impl PodFollower {
+    fn remove(&self, state: &mut KnownState, pod: &Identity) {
+        if let Some(entry) = state.pods.remove(pod) {
+            state.failing -= usize::from(entry.failure.is_some());
+            state.world.pods.remove(pod);
+            exemptions::change(&mut state.world, |exempt| exempt.mark(pod, false));
+            self.surveyed.queue.forget(pod);
+        }
+    }
+}
+
+/// The name of a pod in the world.
+fn name_of(object: &DynamicObject) -> Identity {
+    let namespace = object.metadata.namespace.as_deref().unwrap_or_default();
+    let name = object.metadata.name.as_deref().unwrap_or_default();
+    Identity::new("", "Pod", namespace, name)
+}
+
+impl Follower for PodFollower {
+    fn begin_list(&mut self) {
+        self.listing = self.listing.wrapping_add(1).max(1);
+    }
+
+    fn upsert(&mut self, object: DynamicObject) {
+        let pod = name_of(&object);
+        let slim = slim::watched_pod(&object);
+        let metadata = object.metadata;
+        let uid: Box<str> = metadata.uid.as_deref().unwrap_or_default().into();
+        let version: Box<str> = metadata.resource_version.as_deref().unwrap_or_default().into();
+        let mut state = self.surveyed.known.lock();
+        if state.pods.get(&pod).is_some_and(|entry| entry.uid != uid) {
+            self.remove(&mut state, &pod);
+        }
+        let KnownState { world, pods, .. } = &mut *state;
+        let marked = is_marked(&metadata);
+        let mut is_news = exemptions::change(world, |exempt| exempt.mark(&pod, marked));
+        if let Some(entry) = pods.get_mut(&pod) {
+            entry.listing = self.listing;
+            if is_older(&version, &entry.version) {
+                return;
+            }
+            // What has failed may succeed with the version that is known now.
+            is_news |= entry.version != version && entry.failure.is_some();
+            entry.version = version;
+        } else {
+            let listing = self.listing;
+            let (due_since, wrote, failure) = (None, None, None);
+            let entry = PodEntry { uid, version, listing, due_since, wrote, failure };
+            pods.insert(pod.clone(), entry);
+        }
+        if world.pods.get(&pod) != Some(&slim) {
+            world.pods.insert(pod.clone(), slim);
+            is_news = true;
+        }
+        drop(state);
+        // Before all of them are known, a survey is still to come.
+        if is_news && self.progress.is_complete() {
+            self.surveyed.queue.wake(&pod);
+        }
+    }
+
+    fn delete(&mut self, object: DynamicObject) {
+        self.remove(&mut self.surveyed.known.lock(), &name_of(&object));
+    }
+
+    fn list_complete(&mut self) {
+        let mut state = self.surveyed.known.lock();
+        let all = state.pods.iter();
+        let gone: Vec<Identity> = all
+            .filter(|(_, entry)| entry.listing != self.listing)
+            .map(|(pod, _)| pod.clone())
+            .collect();
+        for pod in &gone {
+            self.remove(&mut state, pod);
+        }
+        drop(state);
+        self.progress.complete();
+        self.surveyed.ask();
+    }
+
+    fn failed(&mut self, why: &WatchFailure) {
+        self.progress.failed(why);
+    }
+
+    fn versions_went_back(&mut self) {
+        for entry in self.surveyed.known.lock().pods.values_mut() {
+            entry.version = OLDEST_VERSION.into();
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! One pod's turn: decides about it afresh, writes it if it is not as it should be, and reports what has happened.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use almanac_api::slim;
+use almanac_engine::qos_levels::QosAnnotations;
+use almanac_engine::turn::{self, OpenTurn};
+use almanac_engine::{Action, Identity, Outcome, Reach, Recorded};
+use almanac_shell::backoff::Backoff;
+use almanac_shell::event_log::EventLog;
+use almanac_shell::lease::Switch;
+use almanac_shell::writer::{ObjectPath, WriteError, Writer, Written};
+use jiff::Timestamp;
+
+use super::contest::LastWrite;
+use super::event;
+use super::known::{Failure, KnownState, PodEntry};
+use super::survey::Surveyed;
+use crate::cluster::is_older;
+
+/// How soon a failed write is retried, and how late at most.
+const FIRST_RETRY: Duration = Duration::from_millis(250);
+const LAST_RETRY: Duration = Duration::from_mins(1);
+
+/// A failure is told in an Event after so many attempts. Most are over after the first.
+const ATTEMPTS_UNTIL_TOLD: u32 = 4;
+
+/// Takes the turns of pods.
+pub(super) struct Turns {
+    pub(super) surveyed: Arc<Surveyed>,
+    pub(super) writer: Writer,
+    pub(super) events: EventLog,
+    pub(super) switch: Switch,
+    pub(super) seed: u64,
+}
+
+/// A turn that has to write.
+struct Opened {
+    open: OpenTurn,
+    wanted: QosAnnotations,
+    uid: Box<str>,
+    version: Box<str>,
+}
+
+/// What a look at a pod has come to.
+enum Look {
+    /// It is as it should be, or nobody knows how it should be.
+    Nothing,
+    /// It is not yet to be written.
+    Later(Timestamp),
+    Write(Box<Opened>),
+}
+
+impl Turns {
+    /// Runs the turn of one pod; returns when it wants the next one.
+    pub(super) async fn take(&self, pod: &Identity) -> Option<Timestamp> {
+        if self.switch.is_stopped() {
+            return None;
+        }
+        let opened = match self.look(pod) {
+            Look::Nothing => return None,
+            Look::Later(at) => return Some(at),
+            Look::Write(opened) => opened,
+        };
+        let written = self.write(pod, &opened).await;
+        self.settle(pod, *opened, written)
+    }
+
+    fn look(&self, pod: &Identity) -> Look {
+        let now = self.surveyed.clock.now();
+        let mut state = self.surveyed.known.lock();
+        let Some(policies) = state.policies_in_force() else { return Look::Nothing };
+        let open = turn::open(&state.world, &policies, &Reach::only(pod.clone()), now);
+        let KnownState { pods, failing, .. } = &mut *state;
+        let Some(entry) = pods.get_mut(pod) else { return Look::Nothing };
+        let wanted = open.as_ref().and_then(|open| wanted(open).cloned());
+        let (Some(open), Some(wanted)) = (open, wanted) else {
+            entry.due_since = None;
+            *failing -= usize::from(entry.failure.take().is_some());
+            return Look::Nothing;
+        };
+        if let Some(until) = LastWrite::waits_until(entry.wrote, &wanted, now) {
+            return Look::Later(until);
+        }
+        let (uid, version) = (entry.uid.clone(), entry.version.clone());
+        Look::Write(Box::new(Opened { open, wanted, uid, version }))
+    }
+
+    async fn write(&self, pod: &Identity, opened: &Opened) -> Result<Written, WriteError> {
+        let collection = format!("/api/v1/namespaces/{}/pods", pod.namespace());
+        let place = ObjectPath { collection: &collection, name: pod.name() };
+        let QosAnnotations { level, original, policy, applied } = &opened.wanted;
+        let annotations = [
+            (slim::QOS_LEVEL, level.as_deref()),
+            (slim::ORIGINAL_QOS_LEVEL, original.as_deref()),
+            (slim::QOS_POLICY, policy.as_deref()),
+            (slim::QOS_APPLIED, applied.as_deref()),
+        ];
+        let still_wanted = || !self.switch.is_stopped() && self.is_still_wanted(pod, opened);
+        self.writer.patch_annotations(place, &opened.version, &annotations, &still_wanted).await
+    }
+
+    /// Whether a write that has waited is still what would be decided now.
+    fn is_still_wanted(&self, pod: &Identity, opened: &Opened) -> bool {
+        let now = self.surveyed.clock.now();
+        let state = self.surveyed.known.lock();
+        let Some(policies) = state.policies_in_force() else { return false };
+        let is_same = state.pods.get(pod).is_some_and(|entry| entry.version == opened.version);
+        let open = turn::open(&state.world, &policies, &Reach::only(pod.clone()), now);
+        is_same && open.as_ref().and_then(wanted) == Some(&opened.wanted)
+    }
+
+    /// Notes what became of a write; returns when the pod wants its next turn.
+    fn settle(
+        &self,
+        pod: &Identity,
+        opened: Opened,
+        written: Result<Written, WriteError>,
+    ) -> Option<Timestamp> {
+        let now = self.surveyed.clock.now();
+        let Opened { open, wanted, uid, .. } = opened;
+        let mut state = self.surveyed.known.lock();
+        let is_gone = state.pods.get(pod).is_none_or(|entry| entry.uid != uid);
+        let (outcome, why) = match written {
+            Ok(written) if is_gone => (outcome_of(&written, &wanted), None),
+            Ok(written) => (note(&mut state, pod, &written, &wanted), None),
+            // This process no longer leads, or the next turn decides afresh.
+            Err(WriteError::Fenced(_)) => return None,
+            Err(WriteError::Withdrawn) => return Some(now),
+            Err(WriteError::Refused(refusal)) if refusal.is_not_found() => return None,
+            Err(error) => (Outcome::Conflict, Some(error.to_string())),
+        };
+        if let Some(why) = why {
+            return (!is_gone).then(|| self.note_failure(&mut state, pod, &why, now)).flatten();
+        }
+        let lag = self.note_success(&mut state, pod, &wanted, now);
+        let turn = open.close(&mut state.world, vec![outcome], now);
+        drop(state);
+        for recorded in &turn.recorded {
+            if let Recorded::QosLevels(recorded) = recorded {
+                let lag = lag.map(|since| now.duration_since(since));
+                self.surveyed.metrics.count(recorded, lag);
+                let policy = recorded.begun.as_deref().or(recorded.ended.as_deref());
+                let (from, to) = (recorded.from.as_deref(), recorded.to.as_deref());
+                tracing::debug!(policy, from, to, "wrote the level");
+                for event in event::of_change(recorded, &uid) {
+                    self.events.emit(event);
+                }
+            }
+        }
+        // Something may have changed while it was written.
+        match self.look(pod) {
+            Look::Nothing => None,
+            Look::Later(at) => Some(at),
+            Look::Write(_) => Some(now),
+        }
+    }
+
+    /// Notes that the API server has accepted a write; returns the boundary since which it was due.
+    fn note_success(
+        &self,
+        state: &mut KnownState,
+        pod: &Identity,
+        wanted: &QosAnnotations,
+        now: Timestamp,
+    ) -> Option<Timestamp> {
+        let KnownState { pods, failing, .. } = state;
+        let entry = pods.get_mut(pod)?;
+        if entry.failure.take().is_some() {
+            *failing -= 1;
+            if *failing == 0 {
+                tracing::info!("all pods that could not be written have been written");
+            }
+        }
+        let wrote = LastWrite::note(entry.wrote, wanted, now);
+        if wrote.is_contested() {
+            self.surveyed.metrics.contested.inc();
+            tracing::warn!(%pod, "something else keeps changing the annotations of this pod");
+            self.events.emit(event::of_contest(pod, &entry.uid));
+        }
+        entry.wrote = Some(wrote);
+        entry.due_since.take()
+    }
+
+    fn note_failure(
+        &self,
+        state: &mut KnownState,
+        pod: &Identity,
+        why: &str,
+        now: Timestamp,
+    ) -> Option<Timestamp> {
+        self.surveyed.metrics.failed.inc();
+        let KnownState { pods, failing, .. } = state;
+        let entry: &mut PodEntry = pods.get_mut(pod)?;
+        if entry.failure.is_none() {
+            *failing += 1;
+            if *failing == 1 {
+                tracing::warn!(%pod, error = why, "failed to write the level of a pod; it is retried");
+            }
+        }
+        let seed = self.seed ^ u64::from(*entry.uid.as_bytes().last().unwrap_or(&0));
+        let failure = entry.failure.get_or_insert_with(|| {
+            let backoff = Backoff::new(FIRST_RETRY, LAST_RETRY, seed);
+            Box::new(Failure { attempts: 0, backoff, again: now })
+        });
+        failure.attempts += 1;
+        failure.again = now.saturating_add(failure.backoff.next_pause()).unwrap_or(now);
+        if failure.attempts == ATTEMPTS_UNTIL_TOLD {
+            self.events.emit(event::of_failure(pod, &entry.uid, why));
+        }
+        Some(failure.again)
+    }
+}
+
+/// Notes in the world what was written, before the watch delivers it: as the API server has it, which an
+/// admission webhook may have changed.
+fn note(
+    state: &mut KnownState,
+    pod: &Identity,
+    written: &Written,
+    wanted: &QosAnnotations,
+) -> Outcome {
+    let version = written.metadata.resource_version.as_deref().unwrap_or_default();
+    if let Some(entry) = state.pods.get_mut(pod).filter(|it| !is_older(version, &it.version)) {
+        entry.version = version.into();
+        if let Some(known) = state.world.pods.get_mut(pod) {
+            known.annotate(&slim::level_annotations(&written.metadata));
+        }
+    }
+    outcome_of(written, wanted)
+}
+
+/// What a turn wants to write.
+fn wanted(open: &OpenTurn) -> Option<&QosAnnotations> {
+    open.actions().iter().find_map(|action| match action {
+        Action::Annotate { annotations, .. } => Some(&**annotations),
+        Action::Publish { .. } | Action::SetReplicas { .. } | Action::SetBounds { .. } => None,
+    })
+}
+
+/// Whether the pod has what was sent.
+fn outcome_of(written: &Written, wanted: &QosAnnotations) -> Outcome {
+    if slim::level_annotations(&written.metadata) == *wanted {
+        Outcome::Done
+    } else {
+        Outcome::Refused("something changed the annotations when they were admitted".into())
+    }
+}

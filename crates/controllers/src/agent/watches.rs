@@ -1,0 +1,202 @@
+//! What an agent watches: its pods, their nodes, its two `ConfigMaps`, and which namespaces are exempt. Surveys begin
+//! when all of that is known.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use almanac_api::exempt;
+use almanac_api::kinds::Kind;
+use almanac_api::objects::AGENT_CONFIGS;
+use almanac_api::slim;
+use almanac_engine::qos_levels::Node;
+use almanac_shell::event_log::EventLog;
+use almanac_shell::following::{Follower, Selection, WatchFailure, follow_selected};
+use kube::api::DynamicObject;
+use kube::core::ApiResource;
+use serde_json::json;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use super::config::ConfigFollower;
+use super::pods::PodFollower;
+use super::survey::Surveyed;
+use super::{Agent, Nodes};
+use crate::exemptions::{self, NamespaceFollower};
+use crate::list_progress::{ListProgress, ListReport};
+
+/// How long a watch lasts. Every node of a cluster may have an agent, and each restart is a request.
+const WATCH: Duration = Duration::from_mins(5);
+
+/// A list that is waited for, and what it is of.
+pub(super) struct Awaited {
+    pub(super) what: String,
+    pub(super) progress: watch::Receiver<ListProgress>,
+    /// Whether nothing can be done without it.
+    pub(super) is_needed: bool,
+}
+
+/// The watches of a term.
+pub(super) struct Watches<'a> {
+    pub(super) agent: &'a Agent,
+    pub(super) surveyed: Arc<Surveyed>,
+    pub(super) events: EventLog,
+}
+
+impl Watches<'_> {
+    /// Starts all watches.
+    pub(super) fn begin(&self, tasks: &mut JoinSet<()>) -> Vec<Awaited> {
+        let mut awaited = Vec::new();
+        let namespace = &self.agent.options.config_namespace;
+        for (name, _) in AGENT_CONFIGS {
+            let (progress, listed) = ListReport::new();
+            let follower = ConfigFollower {
+                config: Kind::ConfigMap.identity(namespace, name),
+                surveyed: Arc::clone(&self.surveyed),
+                events: self.events.clone(),
+                progress,
+                is_listed: false,
+            };
+            let selection = Selection {
+                namespace: Some(namespace.clone()),
+                fields: Some(format!("metadata.name={name}")),
+                lasting: WATCH,
+            };
+            // Two ages, because one of the two watches may hang.
+            self.follow(tasks, Kind::ConfigMap.resource(), selection, (name, true), follower);
+            let what = format!("the ConfigMap {namespace}/{name}");
+            awaited.push(Awaited { what, progress: listed, is_needed: true });
+        }
+        let (progress, listed) = ListReport::new();
+        let surveyed = Arc::clone(&self.surveyed);
+        let follower = PodFollower { surveyed, listing: 0, progress };
+        let (fields, what) = match &self.agent.options.nodes {
+            Nodes::One(node) => {
+                (Some(format!("spec.nodeName={node}")), format!("the pods of the node {node}"))
+            }
+            Nodes::All => (None, "all pods".to_owned()),
+        };
+        let selection = Selection { namespace: None, fields, lasting: WATCH };
+        self.follow(tasks, core("Pod", "pods"), selection, ("pods", true), follower);
+        awaited.push(Awaited { what, progress: listed, is_needed: true });
+        awaited.push(self.follow_nodes(tasks));
+        awaited.push(self.follow_namespaces(tasks));
+        awaited
+    }
+
+    fn follow_nodes(&self, tasks: &mut JoinSet<()>) -> Awaited {
+        let (progress, listed) = ListReport::new();
+        let surveyed = Arc::clone(&self.surveyed);
+        let of = match &self.agent.options.nodes {
+            Nodes::One(node) => Some(Arc::clone(node)),
+            Nodes::All => None,
+        };
+        let fields = of.as_ref().map(|node| format!("metadata.name={node}"));
+        let follower = NodeFollower { surveyed, of, listed: BTreeSet::new(), progress };
+        let selection = Selection { namespace: None, fields, lasting: WATCH };
+        self.follow(tasks, core("Node", "nodes"), selection, ("nodes", false), follower);
+        Awaited { what: "nodes".to_owned(), progress: listed, is_needed: false }
+    }
+
+    fn follow_namespaces(&self, tasks: &mut JoinSet<()>) -> Awaited {
+        let surveyed = Arc::clone(&self.surveyed);
+        let (follower, listed) = NamespaceFollower::new(move |name, is_marked| {
+            let world = &mut surveyed.known.lock().world;
+            exemptions::change(world, |exempt| exempt.mark_namespace(name, is_marked));
+            surveyed.ask();
+        });
+        let selection = Selection { lasting: WATCH, ..Selection::default() };
+        self.follow(tasks, exempt::namespaces(), selection, ("namespaces", false), follower);
+        Awaited { what: "all namespaces".to_owned(), progress: listed, is_needed: false }
+    }
+
+    fn follow(
+        &self,
+        tasks: &mut JoinSet<()>,
+        resource: ApiResource,
+        selection: Selection,
+        (age, is_needed): (&str, bool),
+        mut follower: impl Follower + 'static,
+    ) {
+        let client = self.agent.client.clone();
+        let age = self.agent.health.watch_ages().begin(age, is_needed);
+        tasks.spawn(async move {
+            follow_selected(client, &resource, &selection, age, &mut follower).await;
+        });
+    }
+}
+
+/// A kind of the core group.
+fn core(kind: &str, plural: &str) -> ApiResource {
+    ApiResource {
+        group: String::new(),
+        version: "v1".to_owned(),
+        api_version: "v1".to_owned(),
+        kind: kind.to_owned(),
+        plural: plural.to_owned(),
+    }
+}
+
+/// Notes the labels of nodes, by which lists of policies are chosen.
+struct NodeFollower {
+    surveyed: Arc<Surveyed>,
+    /// The only node of this agent, if it has only one.
+    of: Option<Arc<str>>,
+    /// The nodes in the list that is being told.
+    listed: BTreeSet<Arc<str>>,
+    progress: ListReport,
+}
+
+impl NodeFollower {
+    fn remove(&self, node: &str) {
+        if self.surveyed.known.lock().world.nodes.remove(node).is_some() {
+            self.surveyed.ask();
+        }
+    }
+}
+
+impl Follower for NodeFollower {
+    fn begin_list(&mut self) {
+        self.listed.clear();
+    }
+
+    fn upsert(&mut self, object: DynamicObject) {
+        let name: Arc<str> = object.metadata.name.as_deref().unwrap_or_default().into();
+        let node = Node { labels: slim::labels(&json!(object.metadata.labels)) };
+        self.listed.insert(Arc::clone(&name));
+        let nodes = &mut self.surveyed.known.lock().world.nodes;
+        if nodes.get(&name) != Some(&node) {
+            nodes.insert(name, node);
+            self.surveyed.ask();
+        }
+    }
+
+    fn delete(&mut self, object: DynamicObject) {
+        self.remove(object.metadata.name.as_deref().unwrap_or_default());
+    }
+
+    fn list_complete(&mut self) {
+        let known: Vec<Arc<str>> = self.surveyed.known.lock().world.nodes.keys().cloned().collect();
+        for gone in known.iter().filter(|it| !self.listed.contains(*it)) {
+            self.remove(gone);
+        }
+        if let Some(node) = self.of.as_ref().filter(|it| !self.listed.contains(*it))
+            && !self.progress.is_complete()
+        {
+            tracing::warn!(%node, "there is no node of this name");
+        }
+        self.progress.complete();
+    }
+
+    fn failed(&mut self, why: &WatchFailure) {
+        if why.is_forbidden {
+            tracing::warn!(
+                error = why.reason,
+                "failed to watch nodes: their labels are not known, so policies for certain nodes are not carried out"
+            );
+        }
+        self.progress.failed(why);
+    }
+
+    fn versions_went_back(&mut self) {}
+}
