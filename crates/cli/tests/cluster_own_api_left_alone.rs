@@ -3,13 +3,15 @@
 
 mod harbour;
 mod manifests;
+mod reading;
 mod running;
 
 use almanac_harness::{ControlPlaneOptions, FaultProxy, Kubectl, TestResult, on_own_control_plane};
 use anyhow::ensure;
 use harbour::{HARBOUR, autoscaler, create, cron, metrics_producer, node_group, prepare, workload};
 use jiff::{SignedDuration, Timestamp};
-use manifests::{NAMESPACE, arguments_of_the_deployment, await_value, get};
+use manifests::{NAMESPACE, arguments_of_the_deployment};
+use reading::{await_value, get};
 use running::{ROOT, await_metric, start};
 use serde_json::{Value, json};
 

@@ -3,6 +3,7 @@
 
 mod documented;
 mod manifests;
+mod reading;
 mod running;
 
 use almanac_harness::{
@@ -12,7 +13,8 @@ use almanac_harness::{
 use anyhow::{Context as _, ensure};
 use documented::run_section;
 use jiff::SignedDuration;
-use manifests::{NAMESPACE, arguments_of_the_deployment, await_value, get};
+use manifests::{NAMESPACE, arguments_of_the_deployment};
+use reading::{await_value, get};
 use running::{BOUNDARY, ROOT, await_metric, start};
 use serde_json::{Value, json};
 

@@ -15,16 +15,19 @@ fn root() -> anyhow::Result<PathBuf> {
 }
 
 #[test]
-fn the_page_about_the_controllers_lists_their_flags() -> anyhow::Result<()> {
-    let page = fs::read_to_string(root()?.join("docs/controller.md"))?;
-    let rows = page.lines().filter_map(|line| line.strip_prefix("| `--"));
-    let listed: BTreeSet<&str> = rows.filter_map(|row| row.split('`').next()).collect();
-    let help = Command::new(env!("CARGO_BIN_EXE_almanac")).args(["controller", "--help"]).output();
-    let help = String::from_utf8(help?.stdout)?;
-    let flags = help.lines().filter_map(|line| line.trim_start().strip_prefix("--"));
-    let there: BTreeSet<&str> = flags.filter_map(|flag| flag.split([' ', '[']).next()).collect();
-    assert!(there.len() > 10, "{there:?}");
-    assert_eq!(listed, there, "left: docs/controller.md; right: --help");
+fn the_pages_about_the_processes_list_their_flags() -> anyhow::Result<()> {
+    for (page, command) in [("controller.md", "controller"), ("qos-levels.md", "agent")] {
+        let text = fs::read_to_string(root()?.join("docs").join(page))?;
+        let rows = text.lines().filter_map(|line| line.strip_prefix("| `--"));
+        let listed: BTreeSet<&str> = rows.filter_map(|row| row.split('`').next()).collect();
+        let help = Command::new(env!("CARGO_BIN_EXE_almanac")).args([command, "--help"]).output();
+        let help = String::from_utf8(help?.stdout)?;
+        let flags = help.lines().filter_map(|line| line.trim_start().strip_prefix("--"));
+        let there: BTreeSet<&str> =
+            flags.filter_map(|flag| flag.split([' ', '[']).next()).collect();
+        assert!(there.len() > 10, "{there:?}");
+        assert_eq!(listed, there, "left: docs/{page}; right: --help");
+    }
     Ok(())
 }
 

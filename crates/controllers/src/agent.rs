@@ -111,10 +111,10 @@ impl Agent {
         registry.register_collector(Box::new(budget.clone()));
         let switch = Switch::new(options.clock.clone());
         if options.lease.is_some() {
-            registry.register_collector(Box::new(leading.clone()));
             registry.register_collector(Box::new(switch.clone()));
         }
-        let gauges = Gauges::new(leading.clone(), options.clock.clone());
+        let is_elected = options.lease.is_some();
+        let gauges = Gauges::new(leading.clone(), options.clock.clone(), is_elected);
         registry.register_collector(Box::new(gauges));
         Agent { client, options, health, writes, events, levels, budget, switch, leading }
     }

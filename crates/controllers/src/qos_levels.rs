@@ -1,5 +1,5 @@
-//! QoS levels: not carried out in a cluster yet. `--controllers` does not offer them, so no `ConfigMap` and no pod
-//! is watched, and nothing is reported or written. Forecasts of files know them already.
+//! QoS levels, as far as the controllers go: they are carried out by the agent, which is another process.
+//! `--controllers` does not offer them, so no `ConfigMap` and no pod is watched here.
 
 use almanac_engine::{Identity, Recorded};
 use almanac_shell::event_log::EventLog;
@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use crate::cluster::{ClusterState, PolicyEntry};
 use crate::families::{Composed, FamilyController, ReportSubject};
 
-/// Policies for levels, none of which is carried out.
+/// Policies for levels, none of which is carried out here.
 pub(crate) struct QosLevels;
 
 impl FamilyController for QosLevels {

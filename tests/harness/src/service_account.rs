@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
-use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
+use k8s_openapi::api::authentication::v1::{BoundObjectReference, TokenRequest, TokenRequestSpec};
 use k8s_openapi::api::core::v1::ServiceAccount;
 use kube::Client;
 use kube::api::{Api, PostParams};
@@ -27,13 +27,23 @@ pub struct ServiceAccountAccess {
 
 impl ServiceAccountAccess {
     /// Requests a token with an administrator's kubeconfig, whose server and CA are reused. The
-    /// account must exist.
-    pub async fn grant(administrator: &Path, namespace: &str, name: &str) -> Result<Self> {
+    /// account must exist. With a node, the token says that it is from there.
+    pub async fn grant(
+        administrator: &Path,
+        (namespace, name): (&str, &str),
+        node: Option<&str>,
+    ) -> Result<Self> {
         let client = client_for(administrator).await?;
         let accounts: Api<ServiceAccount> = Api::namespaced(client, namespace);
         let request = TokenRequest {
             spec: Some(TokenRequestSpec {
                 expiration_seconds: Some(VALID_FOR_SECONDS),
+                bound_object_ref: node.map(|node| BoundObjectReference {
+                    api_version: Some("v1".to_owned()),
+                    kind: Some("Node".to_owned()),
+                    name: Some(node.to_owned()),
+                    uid: None,
+                }),
                 ..TokenRequestSpec::default()
             }),
             ..TokenRequest::default()

@@ -178,7 +178,7 @@ impl SharedTest {
 
     /// Access as a service account of this namespace, with only its permissions.
     pub async fn service_account(&self, name: &str) -> Result<ServiceAccountAccess> {
-        ServiceAccountAccess::grant(&self.kubeconfig(), &self.namespace, name).await
+        ServiceAccountAccess::grant(&self.kubeconfig(), (&self.namespace, name), None).await
     }
 
     async fn prepare(cluster: &'static SharedCluster) -> Result<Self> {
@@ -281,7 +281,16 @@ impl OwnTest {
         namespace: &str,
         name: &str,
     ) -> Result<ServiceAccountAccess> {
-        ServiceAccountAccess::grant(&self.plane.kubeconfig(), namespace, name).await
+        ServiceAccountAccess::grant(&self.plane.kubeconfig(), (namespace, name), None).await
+    }
+
+    /// The same with a token of a pod on a node.
+    pub async fn service_account_on_node(
+        &self,
+        (namespace, name): (&str, &str),
+        node: &str,
+    ) -> Result<ServiceAccountAccess> {
+        ServiceAccountAccess::grant(&self.plane.kubeconfig(), (namespace, name), Some(node)).await
     }
 
     /// kubectl for this control plane.

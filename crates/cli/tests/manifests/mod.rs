@@ -1,8 +1,9 @@
 //! What the manifests have put into a cluster.
 
-use almanac_harness::{Kubectl, Observation, PATIENCE, TestResult, await_condition};
+use almanac_harness::Kubectl;
 use anyhow::Context as _;
-use serde_json::Value;
+
+use crate::reading::get;
 
 pub(crate) const NAMESPACE: &str = "almanac-system";
 
@@ -11,25 +12,4 @@ pub(crate) async fn arguments_of_the_deployment(kubectl: &Kubectl) -> anyhow::Re
     let deployment = get(kubectl, &["-n", NAMESPACE, "deployment", "almanac"]).await?;
     let arguments = &deployment["spec"]["template"]["spec"]["containers"][0]["args"];
     serde_json::from_value(arguments.clone()).context("the container has no arguments")
-}
-
-/// An object, or a list of them, as the API server has it.
-pub(crate) async fn get(kubectl: &Kubectl, what: &[&str]) -> anyhow::Result<Value> {
-    let arguments: Vec<&str> = ["get", "-o", "json"].iter().chain(what).copied().collect();
-    Ok(serde_json::from_str(&kubectl.run(&arguments).await?)?)
-}
-
-/// Waits until a value in an object is this.
-pub(crate) async fn await_value(
-    kubectl: &Kubectl,
-    what: &[&str],
-    pointer: &str,
-    expected: &Value,
-) -> TestResult {
-    await_condition(&format!("{what:?} to have {expected} at {pointer}"), PATIENCE, async || {
-        let object = get(kubectl, what).await?;
-        let found = object.pointer(pointer);
-        Ok(Observation::of(found == Some(expected), format!("{found:?} in {object}")))
-    })
-    .await
 }

@@ -101,27 +101,28 @@ mod tests {
         let pod = Identity::new("", "Pod", "shop", "web");
         let recorded = Recorded { at: Timestamp::UNIX_EPOCH, pod, ended, begun, from, to };
         let events = of_change(&recorded, "uid").into_iter();
-        events.map(|it| format!("{} {}\n", it.reason, it.note)).collect()
+        let lines: Vec<String> = events.map(|it| format!("{} {}", it.reason, it.note)).collect();
+        lines.join("\n")
     }
 
     #[test]
     fn an_event_has_the_name_of_the_policy_and_the_levels() {
         assert_eq!(
             notes(None, Some("night"), None, Some("-1")),
-            "PolicyActivated policy night sets the QoS level to -1; it was none\n"
+            "PolicyActivated policy night sets the QoS level to -1; it was none"
         );
         assert_eq!(
             notes(Some("night"), None, Some("-1"), Some("1")),
-            "PolicyExpired policy night is over; the QoS level is 1 again, and was -1\n"
+            "PolicyExpired policy night is over; the QoS level is 1 again, and was -1"
         );
         assert_eq!(
             notes(Some("night"), Some("peak"), Some("-1"), Some("2")),
             "PolicyExpired policy night is over; policy peak follows it\n\
-             PolicyActivated policy peak sets the QoS level to 2; it was -1, set by policy night\n"
+             PolicyActivated policy peak sets the QoS level to 2; it was -1, set by policy night"
         );
         assert_eq!(
             notes(None, None, Some("-1"), None),
-            "PolicyExpired no policy applies; the QoS level is none again, and was -1\n"
+            "PolicyExpired no policy applies; the QoS level is none again, and was -1"
         );
     }
 }

@@ -16,6 +16,8 @@ use crate::leadership::Leadership;
 pub(super) struct Gauges {
     leading: Leadership<Known>,
     clock: Clock,
+    /// Whether this process may be the leader of several.
+    is_elected: bool,
 }
 
 #[derive(Default)]
@@ -29,8 +31,8 @@ struct Numbers {
 }
 
 impl Gauges {
-    pub(super) fn new(leading: Leadership<Known>, clock: Clock) -> Self {
-        Self { leading, clock }
+    pub(super) fn new(leading: Leadership<Known>, clock: Clock, is_elected: bool) -> Self {
+        Self { leading, clock, is_elected }
     }
 
     fn numbers(&self, state: &KnownState) -> Numbers {
@@ -59,7 +61,15 @@ impl Gauges {
 
 impl Collector for Gauges {
     fn encode(&self, mut encoder: DescriptorEncoder) -> Result<(), std::fmt::Error> {
-        let Some(known) = self.leading.cluster() else { return Ok(()) };
+        let known = self.leading.cluster();
+        if self.is_elected {
+            // Not the name that controllers have: a query over both would find two leaders.
+            let (name, help) =
+                ("almanac_agent_leader", "Whether this agent is the leader (1) or not (0)");
+            let series = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
+            ConstGauge::new(i64::from(known.is_some())).encode(series)?;
+        }
+        let Some(known) = known else { return Ok(()) };
         let numbers = self.numbers(&known.lock());
         for (name, help, value) in [
             ("almanac_qos_policies_loaded", "Policies in the lists in force", numbers.loaded),

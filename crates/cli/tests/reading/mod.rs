@@ -1,0 +1,25 @@
+//! What is in a cluster, as kubectl shows it.
+
+use almanac_harness::{Kubectl, Observation, PATIENCE, TestResult, await_condition};
+use serde_json::Value;
+
+/// An object, or a list of them, as the API server has it.
+pub(crate) async fn get(kubectl: &Kubectl, what: &[&str]) -> anyhow::Result<Value> {
+    let arguments: Vec<&str> = ["get", "-o", "json"].iter().chain(what).copied().collect();
+    Ok(serde_json::from_str(&kubectl.run(&arguments).await?)?)
+}
+
+/// Waits until a value in an object is this.
+pub(crate) async fn await_value(
+    kubectl: &Kubectl,
+    what: &[&str],
+    pointer: &str,
+    expected: &Value,
+) -> TestResult {
+    await_condition(&format!("{what:?} to have {expected} at {pointer}"), PATIENCE, async || {
+        let object = get(kubectl, what).await?;
+        let found = object.pointer(pointer);
+        Ok(Observation::of(found == Some(expected), format!("{found:?} in {object}")))
+    })
+    .await
+}

@@ -1,0 +1,57 @@
+//! What roles grant, and what requests have taken of it.
+
+use std::collections::BTreeSet;
+
+use almanac_harness::{AuditedRequest, Kubectl};
+use anyhow::{Context as _, ensure};
+
+use crate::reading::get;
+
+/// A verb, an API group, and a resource of it.
+pub(crate) type Right = (String, String, String);
+
+/// What roles in the cluster grant. Each is named as kubectl names it.
+pub(crate) async fn granted(
+    kubectl: &Kubectl,
+    roles: &[&[&str]],
+) -> anyhow::Result<BTreeSet<Right>> {
+    let mut rights = BTreeSet::new();
+    for role in roles {
+        let role = get(kubectl, role).await?;
+        for rule in role["rules"].as_array().context("a role without rules")? {
+            let texts = |field: &str| -> anyhow::Result<Vec<String>> {
+                Ok(serde_json::from_value(rule[field].clone())?)
+            };
+            for group in texts("apiGroups")? {
+                for resource in texts("resources")? {
+                    for verb in texts("verbs")? {
+                        let is_plain = ![&group, &resource, &verb].iter().any(|it| *it == "*");
+                        ensure!(is_plain, "{rule} grants more than it names");
+                        rights.insert((verb, group.clone(), resource.clone()));
+                    }
+                }
+            }
+        }
+    }
+    Ok(rights)
+}
+
+/// What a request took; nothing for what everybody may ask, such as which kinds there are.
+pub(crate) fn right(request: &AuditedRequest) -> Option<Right> {
+    if request.resource.is_empty() {
+        return None;
+    }
+    let mut resource = request.resource.clone();
+    if !request.subresource.is_empty() {
+        resource = format!("{resource}/{}", request.subresource);
+    }
+    Some((request.verb.clone(), request.group.clone(), resource))
+}
+
+/// Both are the same.
+pub(crate) fn compare(used: &BTreeSet<Right>, granted: &BTreeSet<Right>) {
+    let unused: Vec<_> = granted.difference(used).collect();
+    assert!(unused.is_empty(), "granted and never used: {unused:#?}");
+    let elsewhere: Vec<_> = used.difference(granted).collect();
+    assert!(elsewhere.is_empty(), "used, though these roles do not grant it: {elsewhere:#?}");
+}
