@@ -3,9 +3,11 @@
 mod json;
 mod text;
 
+use std::collections::{BTreeMap, VecDeque};
 use std::io::Write;
 use std::iter;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use almanac_calendar::Zone;
 use almanac_engine::{Identity, PolicyName};
@@ -89,6 +91,9 @@ const USUAL_COUNT: usize = 10;
 /// What is listed last is listed.
 const JUST_AFTER: SignedDuration = SignedDuration::from_secs(1);
 
+/// What happens in a place, and to how many pods.
+type Together<'a> = (&'a InputPlace, Event, usize);
+
 /// What a clock change does to a rule, and the place the rule is in.
 type OfPlace<'a> = (&'a InputPlace, TouchedRule);
 
@@ -138,27 +143,19 @@ impl Question<'_> {
         self.all_events().take(self.count)
     }
 
-    /// The same, with what happens to several pods at once as one: the first, and how many there are.
-    fn events_together(&self) -> impl Iterator<Item = (&InputPlace, Event, usize)> {
+    /// The same, with what happens to several pods at once as one: the first, and how many there are. Whatever
+    /// else happens at that instant may lie between them.
+    fn events_together(&self) -> impl Iterator<Item = Together<'_>> {
         let mut events = self.all_events().peekable();
+        let mut of_instant = VecDeque::new();
         let together = iter::from_fn(move || {
-            let (place, first) = events.next()?;
-            let is_pod = |event: &Event| {
-                let pod = place.world.pods.get(&event.target);
-                pod.is_some_and(|pod| !pod.is_template)
-            };
-            let mut count = 1;
-            let is_same = |(other, event): &(&InputPlace, Event)| {
-                let target = first.target.clone();
-                std::ptr::eq(*other, place)
-                    && is_pod(&first)
-                    && is_pod(event)
-                    && Event { target, ..event.clone() } == first
-            };
-            while events.next_if(is_same).is_some() {
-                count += 1;
+            if of_instant.is_empty() {
+                let first = events.next()?;
+                let at = first.1.at;
+                let further = iter::from_fn(|| events.next_if(|(_, event)| event.at == at));
+                of_instant = joined(iter::once(first).chain(further));
             }
-            Some((place, first, count))
+            of_instant.pop_front()
         });
         together.take(self.count)
     }
@@ -224,4 +221,28 @@ impl Question<'_> {
         let of_rule = |(rule, _): &(Option<_>, Zone)| rule.is_none() || *rule == event.rule;
         zones.into_iter().find(of_rule).map_or(Zone::utc(), |(_, zone)| zone)
     }
+}
+
+/// The events of an instant, those that differ in nothing but their pod as one, where the first of them is.
+fn joined<'a>(events: impl Iterator<Item = (&'a InputPlace, Event)>) -> VecDeque<Together<'a>> {
+    let mut all: VecDeque<Together<'a>> = VecDeque::new();
+    let mut of_pods: BTreeMap<Option<Arc<str>>, Vec<usize>> = BTreeMap::new();
+    for (place, event) in events {
+        let pod = place.world.pods.get(&event.target);
+        if pod.is_some_and(|pod| !pod.is_template) {
+            let of_rule = of_pods.entry(event.rule.clone()).or_default();
+            let is_same = |index: &&usize| {
+                let (other, first, _) = &all[**index];
+                let target = event.target.clone();
+                std::ptr::eq(*other, place) && Event { target, ..first.clone() } == event
+            };
+            if let Some(known) = of_rule.iter().find(is_same).copied() {
+                all[known].2 += 1;
+                continue;
+            }
+            of_rule.push(all.len());
+        }
+        all.push_back((place, event, 1));
+    }
+    all
 }
