@@ -11,6 +11,7 @@ use almanac_engine::{Family, Identity};
 
 use crate::objects::document_key;
 
+pub use names::kind_named;
 pub(crate) use names::nearest;
 pub use recognition::group_and_version;
 pub(crate) use recognition::{

@@ -6,13 +6,17 @@ mod similar;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use almanac_api::kinds::Kind;
-use almanac_engine::{Identity, PolicyName, World};
+use almanac_api::kinds::kind_named;
+use almanac_api::objects::AGENT_CONFIGS;
+use almanac_engine::{Family, Identity, PolicyName, World};
 use glob::Pattern;
 
 use crate::argument_error::ArgumentError;
 use crate::input::InputPlace;
 use crate::shell_word::quoted;
+
+/// What a pod's kind is called.
+const POD: &str = "Pod";
 
 /// A name that may fit several objects.
 #[derive(Clone, Debug)]
@@ -32,7 +36,7 @@ impl Subject {
     ) -> Result<Vec<Subject>, ArgumentError> {
         if let [kind, names @ ..] = texts
             && !names.is_empty()
-            && Kind::named(kind).is_some()
+            && kind_named(kind).is_some()
             && !texts.iter().any(|text| text.contains('/'))
         {
             let of_kind = |name| Subject::parse(argument, &format!("{kind}/{name}"));
@@ -124,7 +128,7 @@ impl Subject {
     }
 
     /// The matching objects of a policy that sets something of several objects, unless the policy itself
-    /// matches.
+    /// matches. A pod that is named as one is among them even if the policy leaves it alone.
     pub(crate) fn objects(
         &self,
         world: &World,
@@ -132,23 +136,23 @@ impl Subject {
     ) -> impl Iterator<Item = Identity> {
         let is_of_several = world.target_of(policy).is_none() && !self.fits(&policy.identity);
         let written = is_of_several.then(|| world.footprint(policy).writes);
-        let objects = written.into_iter().flatten().map(|(object, _)| object);
-        objects.filter(|object| self.fits(object))
+        let written = written.into_iter().flatten().map(|(object, _)| object);
+        let mut objects: BTreeSet<Identity> = written.filter(|it| self.fits(it)).collect();
+        let is_about_pods = is_of_several && policy.family == Family::QosLevels && self.is_of_pod();
+        if objects.is_empty() && is_about_pods {
+            objects.extend(world.pods.keys().filter(|it| self.fits(it)).cloned());
+        }
+        objects.into_iter()
+    }
+
+    /// Whether it can mean nothing but a pod.
+    fn is_of_pod(&self) -> bool {
+        self.kind.as_deref() == Some(POD)
     }
 
     /// An error for a name that fits nothing.
     pub(crate) fn not_found(&self, argument: &'static str, places: &[InputPlace]) -> ArgumentError {
-        let policies = places.iter().flat_map(|place| place.world.policies());
-        let known: BTreeSet<String> = policies.map(|policy| called(&policy.identity)).collect();
-        let mut known: Vec<String> = known.into_iter().take(9).collect();
-        if known.len() == 9 {
-            "…".clone_into(&mut known[8]);
-        }
-        let message = if known.is_empty() {
-            "no policy or target matches; there are no policies that can be used".to_owned()
-        } else {
-            format!("no policy or target matches; the policies are {}", known.join(", "))
-        };
+        let message = if self.is_of_pod() { no_pod(places) } else { no_policy(places) };
         let message = match self.similar(places.iter().flat_map(|place| identities(&place.world))) {
             Some(similar) => format!("{message}; did you mean {similar}?"),
             None => message,
@@ -162,13 +166,47 @@ impl Subject {
     }
 }
 
-/// What can be named: policies and their targets.
+fn no_policy(places: &[InputPlace]) -> String {
+    let policies = places.iter().flat_map(|place| place.world.policies());
+    match first_of(policies.map(|policy| called(&policy.identity))) {
+        Some(known) => format!("no policy or target matches; the policies are {known}"),
+        None => "no policy or target matches; there are no policies that can be used".to_owned(),
+    }
+}
+
+fn no_pod(places: &[InputPlace]) -> String {
+    if places.iter().all(|place| place.world.qos_levels.is_empty()) {
+        let [(design, _), (installed, _)] = AGENT_CONFIGS;
+        return format!(
+            "no pod matches; pods are read only where there are policies for QoS levels, in a ConfigMap \
+             {design} or {installed}"
+        );
+    }
+    let pods = places.iter().flat_map(|place| place.world.pods.keys());
+    match first_of(pods.filter(|pod| pod.kind() == POD).map(called)) {
+        Some(known) => format!("no pod matches; the pods are {known}"),
+        None => "no pod matches; there are none".to_owned(),
+    }
+}
+
+/// The first few of some names, in their order; `None` if there are none.
+fn first_of(names: impl Iterator<Item = String>) -> Option<String> {
+    let names: BTreeSet<String> = names.collect();
+    let mut first: Vec<String> = names.into_iter().take(9).collect();
+    if first.len() == 9 {
+        "…".clone_into(&mut first[8]);
+    }
+    (!first.is_empty()).then(|| first.join(", "))
+}
+
+/// What can be named: policies, their targets, and pods with what stands for them.
 fn identities(world: &World) -> impl Iterator<Item = Identity> {
-    world.policies().flat_map(|policy| {
+    let policies = world.policies().flat_map(|policy| {
         let target = world.target_of(&policy);
         let target = target.map(|reference| reference.target.identity().clone());
         [Some(policy.identity), target].into_iter().flatten()
-    })
+    });
+    policies.chain(world.pods.keys().cloned())
 }
 
 /// Whether what was typed can be nothing but a path.
@@ -191,8 +229,8 @@ pub(crate) fn called(identity: &Identity) -> String {
 /// The kind that is meant, where we know it; else what was typed, without the plural and the group
 /// that kubectl prints.
 fn whole_kind(typed: &str) -> String {
-    if let Some(kind) = Kind::named(typed) {
-        return kind.name().to_owned();
+    if let Some(kind) = kind_named(typed) {
+        return kind.to_owned();
     }
     let lower = typed.to_ascii_lowercase();
     let lower = lower.split('.').next().unwrap_or_default();
@@ -227,9 +265,21 @@ mod tests {
         };
         assert_eq!(texts("deployment shop"), "deployment/shop");
         assert_eq!(texts("deploy shop web"), "deploy/shop deploy/web");
+        assert_eq!(texts("pods batch-07 batch-08"), "pods/batch-07 pods/batch-08");
         for as_they_are in ["shop web", "deploy", "deploy sts/web", "deploy/shop sts/web"] {
             assert_eq!(texts(as_they_are), as_they_are);
         }
+    }
+
+    #[test]
+    fn a_pod_is_named_by_each_word_for_its_kind() {
+        let pod = Identity::new("", "Pod", "shop", "batch-07");
+        for text in
+            ["batch-07", "pod/batch-07", "pods/batch-07", "po/batch-07", "Pod/shop/batch-07"]
+        {
+            assert!(Subject::parse("NAME", text).unwrap().fits(&pod), "{text}");
+        }
+        assert!(!Subject::parse("NAME", "po/test/batch-07").unwrap().fits(&pod));
     }
 
     #[test]

@@ -323,17 +323,30 @@ impl World {
             let footprint = self.footprint(policy);
             let written = footprint.writes.iter().map(|(object, _)| object);
             for object in footprint.reads.iter().chain(written) {
-                let workload = self.workloads.get_key_value(object);
-                part.workloads.extend(workload.map(|(object, it)| (object.clone(), *it)));
-                let autoscaler = self.autoscalers.get_key_value(object);
-                part.autoscalers.extend(autoscaler.map(|(object, it)| (object.clone(), *it)));
-                let Some((object, pod)) = self.pods.get_key_value(object) else { continue };
-                part.pods.insert(object.clone(), pod.clone());
-                let node = pod.node.as_ref().and_then(|node| self.nodes.get_key_value(node));
-                part.nodes.extend(node.map(|(name, it)| (Arc::clone(name), it.clone())));
+                self.add_object(object, &mut part);
             }
         }
         part
+    }
+
+    /// The same, with an object that none of them may have anything to do with.
+    #[must_use]
+    pub fn part_with(&self, policies: &[PolicyName], object: &Identity) -> World {
+        let mut part = self.part(policies);
+        self.add_object(object, &mut part);
+        part
+    }
+
+    /// Adds what policies act on to a part, if it is here.
+    fn add_object(&self, object: &Identity, part: &mut World) {
+        let workload = self.workloads.get_key_value(object);
+        part.workloads.extend(workload.map(|(object, it)| (object.clone(), *it)));
+        let autoscaler = self.autoscalers.get_key_value(object);
+        part.autoscalers.extend(autoscaler.map(|(object, it)| (object.clone(), *it)));
+        let Some((object, pod)) = self.pods.get_key_value(object) else { return };
+        part.pods.insert(object.clone(), pod.clone());
+        let node = pod.node.as_ref().and_then(|node| self.nodes.get_key_value(node));
+        part.nodes.extend(node.map(|(name, it)| (Arc::clone(name), it.clone())));
     }
 
     /// Carries out an action like an API server that never fails.

@@ -56,7 +56,8 @@ pub fn explain_object(
     at: Timestamp,
 ) -> Option<Explanation> {
     let island = islands(world).into_iter().find(|island| island.contains(policy))?;
-    let mut simulation = Simulation::start(world.part(&island), at, &AssumedValues::new());
+    let part = world.part_with(&island, target);
+    let mut simulation = Simulation::start(part, at, &AssumedValues::new());
     let mut assumptions = simulation.assumptions().to_vec();
     assumptions.retain(|assumption| match assumption {
         Assumption::Presumed(Presumption::TemplateStandsForPods { workload }) => workload == target,

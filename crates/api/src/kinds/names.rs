@@ -2,6 +2,63 @@
 
 use super::Kind;
 
+/// A kind of which nothing is read but the pods that its objects are, or make.
+struct KindOfPods {
+    name: &'static str,
+    plural: &'static str,
+    short_names: &'static [&'static str],
+    groups: &'static [&'static str],
+}
+
+/// Those that everybody has, or that Volcano brings. Two kinds are called Job; which one is meant, its group says.
+const OF_PODS: [KindOfPods; 4] = [
+    KindOfPods { name: "Pod", plural: "pods", short_names: &["po"], groups: &["", "v1", "v1."] },
+    KindOfPods {
+        name: "DaemonSet",
+        plural: "daemonsets",
+        short_names: &["ds"],
+        groups: &["apps", "v1.apps"],
+    },
+    KindOfPods {
+        name: "CronJob",
+        plural: "cronjobs",
+        short_names: &["cj"],
+        groups: &["batch", "v1.batch"],
+    },
+    KindOfPods {
+        name: "Job",
+        plural: "jobs",
+        short_names: &["vcjob", "vj"],
+        groups: &["batch", "v1.batch", "batch.volcano.sh", "v1alpha1.batch.volcano.sh"],
+    },
+];
+
+/// The kind that a person means by a text, as [`Kind::named`] has it, also if its objects are only of interest
+/// for their pods.
+#[must_use]
+pub fn kind_named(text: &str) -> Option<&'static str> {
+    let of_pods = || {
+        let typed = text.to_ascii_lowercase();
+        let (word, qualifier) = match typed.split_once('.') {
+            Some((word, qualifier)) => (word, Some(qualifier)),
+            None => (typed.as_str(), None),
+        };
+        let is_meant = |kind: &&KindOfPods| {
+            kind.is_called(word) && qualifier.is_none_or(|it| kind.groups.contains(&it))
+        };
+        OF_PODS.iter().find(is_meant).map(|kind| kind.name)
+    };
+    Kind::named(text).map(Kind::name).or_else(of_pods)
+}
+
+impl KindOfPods {
+    fn is_called(&self, word: &str) -> bool {
+        word == self.plural
+            || word.eq_ignore_ascii_case(self.name)
+            || self.short_names.contains(&word)
+    }
+}
+
 impl Kind {
     /// The kind a person means by a text: its name, its plural or a short name, in any letter case,
     /// with or without its group, as in `deployments.apps`.
@@ -96,6 +153,32 @@ mod tests {
             ["", "s", "shop", "deployments.extensions", "deployment.v2.apps", "pod", ".apps"]
         {
             assert_eq!(Kind::named(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_kind_that_is_of_interest_for_its_pods_alone_is_known_by_all_its_names_too() {
+        for (text, kind) in [
+            ("pod", "Pod"),
+            ("Pods", "Pod"),
+            ("po", "Pod"),
+            ("pods.v1", "Pod"),
+            ("pods.v1.", "Pod"),
+            ("ds", "DaemonSet"),
+            ("daemonsets.apps", "DaemonSet"),
+            ("cj", "CronJob"),
+            ("cronjobs.v1.batch", "CronJob"),
+            ("jobs.batch", "Job"),
+            ("jobs.batch.volcano.sh", "Job"),
+            ("vcjob", "Job"),
+            ("deploy", "Deployment"),
+        ] {
+            assert_eq!(kind_named(text), Some(kind), "{text}");
+            let is_in_table = Kind::ALL.iter().any(|it| it.name() == kind);
+            assert_eq!(Kind::named(text).is_some(), is_in_table, "{text}");
+        }
+        for text in ["", "p", "pods.apps", "jobs.apps", "shop", "nodes"] {
+            assert_eq!(kind_named(text), None, "{text}");
         }
     }
 

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 
-use almanac_api::kinds::{Kind, Role};
+use almanac_api::kinds::{Role, kind_named};
 use almanac_api::reading::{Node, ReadObject, Reading};
 use clap_complete::CompletionCandidate;
 use kube::config::Kubeconfig;
@@ -79,7 +79,7 @@ fn kubeconfig(line: &Line) -> Kubeconfig {
 
 impl Named {
     fn is_of(&self, kind: &str) -> bool {
-        Kind::named(kind).map_or(kind, |known| known.name()).eq_ignore_ascii_case(&self.kind)
+        kind_named(kind).unwrap_or(kind).eq_ignore_ascii_case(&self.kind)
     }
 
     fn is_in(&self, namespace: &str) -> bool {

@@ -1,6 +1,6 @@
 //! The object that was probably intended by a name without a match.
 
-use almanac_api::kinds::Kind;
+use almanac_api::kinds::kind_named;
 use almanac_engine::Identity;
 
 use super::{Subject, called};
@@ -16,7 +16,7 @@ impl Subject {
     /// `KIND/NAME` where it is written as `NAME/KIND`.
     fn turned_round(&self) -> Option<Subject> {
         let (name, kind) = self.text.rsplit_once('/')?;
-        Kind::named(kind)?;
+        kind_named(kind)?;
         Subject::parse("NAME", &format!("{kind}/{name}")).ok()
     }
 

@@ -205,3 +205,74 @@ fn a_list_that_cannot_be_used_leaves_the_pods_as_they_are_and_is_told() {
     assert!(text(&told.stdout).contains("nothing to forecast"), "{}", text(&told.stdout));
     assert!(text(&told.stdout).contains("agent.yaml:9:20"), "{}", text(&told.stdout));
 }
+
+#[test]
+fn what_pods_do_at_one_instant_is_one_line_whatever_else_happens_between_them() {
+    let of = |app: &str, name: &str, level: &str| {
+        let annotations = format!("  annotations: {{volcano.sh/qos-level: '{level}'}}\n");
+        pod(name, "n1", &annotations).replace("workload-type: offline", app)
+    };
+    // Between two pods of one policy there is always one of the other, or one with another level.
+    let pods: String = (0..12)
+        .map(|number| match number % 3 {
+            0 => of("workload-type: offline", &format!("p-{number:02}"), "1"),
+            1 => of("workload-type: online", &format!("p-{number:02}"), "2"),
+            _ => of("workload-type: offline", &format!("p-{number:02}"), "0"),
+        })
+        .collect();
+    let files = [("agent.yaml", AGENT), ("nodes.yaml", NODES), ("pods.yaml", &*pods)];
+    let folder = folder_with("levels-between", &files);
+    let told = text(&ask(&folder, "next", &["--count", "3"]).stdout);
+    let lines: Vec<&str> = told.lines().filter(|line| line.starts_with("  ")).collect();
+    let offline = "volcano-agent-config offline-qos-during-day opens; Pod default";
+    assert_eq!(
+        lines,
+        [
+            format!("  {offline}/p-00 and 3 more pods: qosLevel 1 → -1"),
+            "  volcano-agent-config online-qos-at-night closes; Pod default/p-01 and 3 more pods: \
+             qosLevel -1 → 2"
+                .to_owned(),
+            format!("  {offline}/p-02 and 3 more pods: qosLevel 0 → -1"),
+        ]
+    );
+    let exact = as_json(&ask(&folder, "next", &["-o", "json"]));
+    assert_eq!(exact["items"].as_array().unwrap().len(), 24, "of each pod for programs");
+}
+
+#[test]
+fn a_pod_is_explained_by_every_word_for_its_kind_and_also_if_no_policy_selects_it() {
+    let folder = folder("levels-words");
+    let explain = |words: &[&str]| {
+        let at = ["--at", "2026-11-23T12:00:00+08:00", "-f", "."];
+        almanac(&folder, &[&["explain"], words, &at].concat())
+    };
+    let told = text(&explain(&["pod/batch-07"]).stdout);
+    assert!(told.contains("qosLevel of Pod default/batch-07 is -1"), "{told}");
+    for words in [&["pods/batch-07"][..], &["po/batch-07"], &["pods", "batch-07"]] {
+        assert_eq!(text(&explain(words).stdout), told, "{words:?}");
+    }
+    assert!(text(&explain(&["cj/report"]).stdout).contains("CronJob.batch default/report is -1"));
+    let left = text(&explain(&["pod/quiet"]).stdout);
+    assert!(left.contains("qosLevel of Pod default/quiet is 1\n"), "{left}");
+    assert!(left.contains("Nothing changes within a year."), "{left}");
+}
+
+#[test]
+fn the_name_of_a_pod_that_is_not_there_suggests_one_that_is() {
+    let folder = folder("levels-unknown");
+    let said = |folder: &Path, name: &str| {
+        let output = almanac(folder, &["explain", "-f", ".", name]);
+        assert_eq!(output.status.code(), Some(2), "{name}");
+        text(&output.stderr)
+    };
+    let near = said(&folder, "po/btch-07");
+    assert!(near.contains("did you mean Pod/default/batch-07?"), "{near}");
+    let far = said(&folder, "pods/shop");
+    let pods = "no pod matches; the pods are Pod/default/batch-00, Pod/default/batch-01, ";
+    assert!(far.contains(pods) && far.contains("Pod/default/batch-07, …"), "{far}");
+    let without = folder_with("levels-no-policies", &[("pods.yaml", &pod("batch", "n1", ""))]);
+    let none = said(&without, "pod/batch");
+    let why = "pods are read only where there are policies for QoS levels, in a ConfigMap \
+               volcano-agent-config or volcano-agent-configuration";
+    assert!(none.contains(why), "{none}");
+}
