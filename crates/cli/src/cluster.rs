@@ -151,6 +151,7 @@ impl ClusterArguments {
             checked: it.checked,
             api_version: it.kind.api_version(),
             labels: it.object.metadata.labels.unwrap_or_default(),
+            names_its_namespace: true,
         });
         Ok(Fetched { objects: objects.collect(), reading, findings, seen, note })
     }

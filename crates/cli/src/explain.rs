@@ -10,7 +10,7 @@ use std::{iter, slice};
 
 use almanac_api::reading::PlacedFinding;
 use almanac_calendar::Zone;
-use almanac_engine::{Identity, PolicyName, RuleExplanation, Verdict};
+use almanac_engine::{Family, Identity, PolicyName, RuleExplanation, Verdict};
 use almanac_forecast::{Explanation, explain, explain_object};
 use clap::{Args, ValueEnum};
 use clap_complete::{ArgValueCandidates, ArgValueCompleter};
@@ -106,7 +106,9 @@ impl Answer<'_> {
     /// Everything that is assumed.
     fn assumptions(&self) -> impl Iterator<Item = String> {
         let assumed = self.explanation.assumptions.iter().map(ToString::to_string);
-        assumed.chain(self.input.unseen.iter().cloned())
+        let is_of_levels = self.explanation.policy.family == Family::QosLevels;
+        let of_place = self.place.assumed.iter().filter(move |_| is_of_levels);
+        assumed.chain(of_place.chain(&self.input.unseen).cloned())
     }
 }
 

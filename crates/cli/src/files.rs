@@ -234,6 +234,12 @@ impl Files {
         self
     }
 
+    /// Where the agent of Volcano looks for its `ConfigMap`.
+    pub(crate) fn with_config_namespace(mut self, namespace: &str) -> Files {
+        self.layout.config_namespace = Some(namespace.to_owned());
+        self
+    }
+
     /// A place that is asked about has to be there.
     fn check_places(&self, asked: &[String]) -> anyhow::Result<()> {
         for (text, (_, folder)) in asked.iter().zip(&self.layout.only) {

@@ -13,7 +13,7 @@ use almanac_api::checking::{CheckContext, check_everything};
 use almanac_api::exempt::EXEMPT_NAMESPACES;
 use almanac_api::finding::Severity;
 use almanac_api::objects::CONFIG_NAMESPACE;
-use almanac_api::reading::{PlacedFinding, Reading, labels};
+use almanac_api::reading::{PlacedFinding, ReadObject, Reading, labels};
 use almanac_calendar::Zone;
 use almanac_engine::qos_levels::{self, AgentSettings};
 use almanac_engine::{PolicyName, Slim};
@@ -65,7 +65,7 @@ pub(crate) struct InputArguments {
     )]
     exempt_namespaces: Vec<String>,
 
-    /// The namespace of the configuration of Volcano's agent
+    /// The namespace of the configuration of Volcano's agent; in files, also of one that names none
     #[arg(long, value_name = "NAMESPACE", default_value = CONFIG_NAMESPACE)]
     config_namespace: String,
 
@@ -124,6 +124,7 @@ impl InputArguments {
             let files = self.files.read()?;
             let namespace = self.namespace.as_deref();
             let files = files.narrowed(namespace, selector.as_ref());
+            let files = files.with_config_namespace(&self.config_namespace);
             Input::of_files(files, command, namespace, checked_at)
         } else {
             if let Some(argument) = self.files.about_files() {
@@ -174,6 +175,7 @@ impl Input {
                 checked,
                 api_version: read.api_version.to_string(),
                 labels: labels(&read.node),
+                names_its_namespace: names_namespace(read),
             })
             .collect();
         let places = &everything.places;
@@ -327,4 +329,8 @@ pub(crate) fn keep_selected(
         let object = placed.object.and_then(|position| reading.objects.get(position));
         object.is_none_or(|object| selector.fits(Some(&labels(&object.node))))
     });
+}
+
+fn names_namespace(object: &ReadObject) -> bool {
+    object.node.get("metadata").and_then(|it| it.get("namespace")).is_some()
 }

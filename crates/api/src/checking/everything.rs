@@ -10,7 +10,8 @@ use super::object::{CheckContext, CheckedObject, check};
 use super::places::{Layout, Places};
 use super::together::{check_against_foreign, check_together};
 use crate::finding::{Code, Finding, Severity};
-use crate::kinds::{Recognised, Role, recognise};
+use crate::kinds::{Kind, Recognised, Role, recognise};
+use crate::objects::CONFIG_NAMESPACE;
 use crate::reading::{
     Engine, ForeignScaler, Locator, PlacedFinding, ReadObject, Reading, Span, Template,
     name_letters, placeholder, unfilled,
@@ -38,7 +39,14 @@ pub fn check_everything(
     context: CheckContext<'_>,
     layout: &Layout,
 ) -> Everything {
-    let mut checked: Vec<_> = reading.objects.iter().map(|object| check(object, context)).collect();
+    // The agent's ConfigMap is applied to where the agent looks for it, which is where nothing else is.
+    let config_namespace = layout.config_namespace.as_deref().unwrap_or(CONFIG_NAMESPACE);
+    let of_agent = CheckContext { namespace: config_namespace, ..context };
+    let check = |object: &ReadObject| match object.kind {
+        Kind::ConfigMap => check(object, of_agent),
+        _ => check(object, context),
+    };
+    let mut checked: Vec<_> = reading.objects.iter().map(check).collect();
     let mut templates = reading.templates.clone();
     for (object, checked) in reading.objects.iter().zip(&mut checked) {
         // Of one with a wrong version, only what is wrong is of use.
@@ -57,7 +65,7 @@ pub fn check_everything(
     templates.dedup();
     let foreign = foreign_writers(reading, &checked, context);
     let places = places_of(reading, &checked, &foreign, context, layout);
-    let targets = targets(&checked, crate::kinds::Kind::is_ours);
+    let targets = targets(&checked, Kind::is_ours);
     let together = checked_by_place(reading, &checked, &places, &foreign);
     let mut told = told_of_files(reading, &targets, &places);
     let mut objects_checked = Vec::new();
@@ -107,10 +115,7 @@ fn as_template(
 }
 
 /// The targets of the objects whose kinds match.
-fn targets(
-    checked: &[CheckedObject],
-    of: impl Fn(crate::kinds::Kind) -> bool,
-) -> BTreeSet<Identity> {
+fn targets(checked: &[CheckedObject], of: impl Fn(Kind) -> bool) -> BTreeSet<Identity> {
     let scaling = checked.iter().filter(|object| of(object.kind));
     scaling.filter_map(|object| Some(object.scales.as_ref()?.identity().clone())).collect()
 }

@@ -33,6 +33,8 @@ pub struct Layout {
     pub named: Vec<(String, Folder)>,
     /// The requested places, by name or as folders; if there are none, all of them.
     pub only: Vec<(String, Folder)>,
+    /// Where the agent of Volcano looks for its `ConfigMap`, in every place, if not where it usually does.
+    pub config_namespace: Option<String>,
 }
 
 /// The places of what was read.

@@ -201,7 +201,8 @@ impl Question<'_> {
         }
         let left_out = self.forecasts.iter().enumerate().flat_map(|(number, of_place)| {
             let place = self.in_places(&[number]);
-            of_place.place.left_out.iter().map(move |it| format!("{place}{it}"))
+            let told = of_place.place.assumed.iter().chain(&of_place.place.left_out);
+            told.map(move |it| format!("{place}{it}"))
         });
         let input = [left_out.collect(), self.input.unseen.iter().cloned().collect()];
         sorts.into_iter().map(|(_, alike)| alike).chain(input).collect()

@@ -19,6 +19,7 @@ pub(crate) struct InputObject {
     /// The `apiVersion` it is written in.
     pub(crate) api_version: String,
     pub(crate) labels: Labels,
+    pub(crate) names_its_namespace: bool,
 }
 
 /// What one cluster gets.
@@ -28,6 +29,8 @@ pub(crate) struct InputPlace {
     pub(crate) world: World,
     /// What is not forecast, though it is written: what is exempt.
     pub(crate) left_out: BTreeSet<String>,
+    /// What is taken for granted of what is written.
+    pub(crate) assumed: BTreeSet<String>,
     api_versions: BTreeMap<Identity, String>,
     labels: BTreeMap<Identity, Labels>,
     /// Which of the objects that were read has this name.
@@ -147,13 +150,19 @@ impl InputPlace {
             name,
             world: World::default(),
             left_out: BTreeSet::new(),
+            assumed: BTreeSet::new(),
             api_versions: BTreeMap::new(),
             labels: BTreeMap::new(),
             positions: BTreeMap::new(),
         };
         let duplicates = duplicates(objects.clone().map(|(_, object)| object));
-        for (position, InputObject { checked, api_version, labels }) in objects {
+        for (position, object) in objects {
+            let InputObject { checked, api_version, labels, names_its_namespace } = object;
             let Some(identity) = &checked.identity else { continue };
+            if checked.kind == Kind::ConfigMap && !names_its_namespace {
+                let why = "is where the agent looks for it, although it names no namespace";
+                place.assumed.insert(format!("{identity} {why}"));
+            }
             place.api_versions.insert(identity.clone(), api_version.clone());
             if checked.is_marked {
                 Arc::make_mut(&mut place.world.exempt).mark(identity, true);

@@ -8,7 +8,7 @@ use crate::assert_written_down;
 use crate::running::{almanac, folder_with, json as as_json, text};
 
 /// The example of the design, with a node that has no policies.
-const AGENT: &str = "\
+pub(crate) const AGENT: &str = "\
 apiVersion: v1
 kind: ConfigMap
 metadata: {name: volcano-agent-config, namespace: volcano-system}
@@ -94,7 +94,7 @@ fn folder(name: &str) -> PathBuf {
 
 const PERIOD: [&str; 5] = ["-f", ".", "--from", "2026-11-23T00:00:00+08:00", "--for=1d"];
 
-fn ask(folder: &Path, command: &str, further: &[&str]) -> std::process::Output {
+pub(crate) fn ask(folder: &Path, command: &str, further: &[&str]) -> std::process::Output {
     almanac(folder, &[&[command], &PERIOD[..], further].concat())
 }
 
@@ -275,4 +275,27 @@ fn the_name_of_a_pod_that_is_not_there_suggests_one_that_is() {
     let why = "pods are read only where there are policies for QoS levels, in a ConfigMap \
                volcano-agent-config or volcano-agent-configuration";
     assert!(none.contains(why), "{none}");
+}
+
+#[test]
+fn a_config_map_without_a_namespace_is_where_the_agent_looks() {
+    let without = AGENT.replace(", namespace: volcano-system", "");
+    let files = [("agent.yaml", &*without), ("pods.yaml", &pod("batch", "n1", ""))];
+    let folder = folder_with("levels-no-namespace", &files);
+    for (further, namespace) in [
+        (&[][..], "volcano-system"),
+        (&["--config-namespace", "agents"], "agents"),
+        (&["-n", "default"], "volcano-system"),
+    ] {
+        let told = as_json(&ask(&folder, "forecast", &[&["-o", "json"], further].concat()));
+        assert_eq!(told["series"].as_array().unwrap().len(), 1, "{further:?} {told:#}");
+        let assumed = format!(
+            "ConfigMap {namespace}/volcano-agent-config is where the agent looks for it, although it \
+             names no namespace"
+        );
+        let assumptions = told["assumptions"].as_array().unwrap();
+        assert!(assumptions.contains(&json!(assumed)), "{further:?} {assumptions:#?}");
+    }
+    let explained = almanac(&folder, &["explain", "-f", ".", "po/batch", "--at", "2026-11-23"]);
+    assert!(text(&explained.stdout).contains("although it names no namespace"));
 }
