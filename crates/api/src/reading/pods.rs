@@ -6,12 +6,18 @@ use std::sync::LazyLock;
 use aho_corasick::AhoCorasick;
 use almanac_engine::qos_levels::Pod;
 use almanac_engine::{Identity, Labels};
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
 use super::tree::Node;
 use crate::exempt::{MARK, exempts};
 use crate::kinds::group_and_version;
 use crate::slim;
+
+/// The group of Volcano's jobs.
+const VOLCANO: &str = "batch.volcano.sh";
+
+/// The labels by which Kubernetes tells the pods of a job.
+const JOB_NAMES: [&str; 2] = ["batch.kubernetes.io/job-name", "job-name"];
 
 /// A pod that was read, or a workload whose template stands for its pods.
 #[derive(Clone, Debug)]
@@ -22,7 +28,7 @@ pub struct ReadPod {
     pub kind: Box<str>,
     /// The namespace it names, if it names one.
     pub namespace: Option<Box<str>>,
-    /// Its name.
+    /// Its name; that of a task of a job is the beginning of its pods' names.
     pub name: Box<str>,
     /// Which source it came from: a position in [`super::Reading::sources`].
     pub source: usize,
@@ -53,36 +59,43 @@ pub fn may_hold_pods(bytes: &[u8]) -> bool {
 }
 
 impl ReadPod {
-    /// Reads a pod, or a workload with a template. One that another object owns stands for nothing by itself.
-    pub(super) fn read(api_version: &str, kind: &str, source: usize, node: &Node) -> Option<Self> {
-        let metadata = node.get("metadata")?;
+    /// Reads a pod, or the templates of a workload. One that another object owns stands for nothing by itself.
+    pub(super) fn read(api_version: &str, kind: &str, source: usize, node: &Node) -> Vec<Self> {
+        let Some(metadata) = node.get("metadata") else { return Vec::new() };
         let text = |field: &str| {
             let text = metadata.get(field).and_then(Node::as_text);
-            text.filter(|text| !text.is_empty()).map(Box::from)
+            text.filter(|text| !text.is_empty()).map(Box::<str>::from)
         };
-        let name = text("name")?;
-        let pod = if (api_version, kind) == ("v1", "Pod") {
-            slim::pod(&node.to_json())
-        } else {
-            let is_owned = metadata
-                .get("ownerReferences")
-                .and_then(Node::as_list)
-                .is_some_and(|owners| !owners.is_empty());
-            let template = template(node).filter(|_| !is_owned)?;
-            Pod { node: None, left_alone: None, is_template: true, ..slim::pod(&template) }
-        };
-        Some(ReadPod {
+        let Some(name) = text("name") else { return Vec::new() };
+        let is_marked = ["annotations", "labels"].into_iter().any(|field| {
+            let mark = metadata.get(field).and_then(|texts| texts.get(MARK));
+            mark.and_then(Node::as_text).is_some_and(exempts)
+        });
+        let read = |name: Box<str>, pod: Pod| ReadPod {
             api_version: api_version.into(),
             kind: kind.into(),
             namespace: text("namespace"),
             name,
             source,
             pod,
-            is_marked: ["annotations", "labels"].into_iter().any(|field| {
-                let mark = metadata.get(field).and_then(|texts| texts.get(MARK));
-                mark.and_then(Node::as_text).is_some_and(exempts)
-            }),
-        })
+            is_marked,
+        };
+        if (api_version, kind) == ("v1", "Pod") {
+            return vec![read(name, slim::pod(&node.to_json()))];
+        }
+        let owners = metadata.get("ownerReferences").and_then(Node::as_list);
+        if owners.is_some_and(|owners| !owners.is_empty()) {
+            return Vec::new();
+        }
+        let workload = Workload { group: group_and_version(api_version).0, kind, name: &name };
+        let templates = workload.templates(node).into_iter();
+        let pod = |metadata: Json| Pod {
+            node: None,
+            left_alone: None,
+            is_template: true,
+            ..slim::pod(&json!({ "metadata": metadata }))
+        };
+        templates.map(|(name, metadata)| read(name, pod(metadata))).collect()
     }
 
     /// What names it, if it is in the namespace it names, or else in the given one.
@@ -94,15 +107,68 @@ impl ReadPod {
     }
 }
 
-/// The metadata of a template, as an object: `spec.template`, or that of a job which a `CronJob` makes.
-fn template(node: &Node) -> Option<Json> {
-    let spec = node.get("spec")?;
-    let template =
-        spec.get("template").or_else(|| spec.get("jobTemplate")?.get("spec")?.get("template"))?;
+/// What makes pods.
+struct Workload<'a> {
+    group: &'a str,
+    kind: &'a str,
+    name: &'a str,
+}
+
+impl Workload<'_> {
+    /// The metadata of each pod template, with the name by which it stands for its pods: `spec.template`, or those
+    /// of the tasks of a job of Volcano. A `CronJob` has that of the jobs it makes, whose names only it knows.
+    fn templates(&self, node: &Node) -> Vec<(Box<str>, Json)> {
+        let Some(spec) = node.get("spec") else { return Vec::new() };
+        let of_jobs = spec.get("jobTemplate").and_then(|job| job.get("spec"));
+        let spec = of_jobs.unwrap_or(spec);
+        let job = Some(self.name).filter(|_| self.kind == "Job" && of_jobs.is_none());
+        if self.group == VOLCANO {
+            let tasks = spec.get("tasks").and_then(Node::as_list).unwrap_or_default();
+            let queue = spec.get("queue").and_then(Node::as_text).unwrap_or("default");
+            let task = |(index, task)| self.task(index, task, job, queue);
+            return tasks.iter().enumerate().filter_map(task).collect();
+        }
+        let labels = match job {
+            Some(job) if self.group == "batch" => &JOB_NAMES.map(|key| (key, job))[..],
+            _ => &[],
+        };
+        let template = spec.get("template").and_then(|it| metadata_of(it, labels));
+        template.map(|metadata| (self.name.into(), metadata)).into_iter().collect()
+    }
+
+    /// A task: Volcano calls the pods of it by the job, the task and a number.
+    fn task(
+        &self,
+        index: usize,
+        task: &Node,
+        job: Option<&str>,
+        queue: &str,
+    ) -> Option<(Box<str>, Json)> {
+        let written = task.get("name").and_then(Node::as_text).filter(|name| !name.is_empty());
+        let name = written.map_or_else(|| format!("default{index}"), str::to_owned);
+        let job = job.map(|job| ("volcano.sh/job-name", job));
+        let own = [("volcano.sh/task-spec", &*name), ("volcano.sh/queue-name", queue)];
+        let labels: Vec<_> = job.into_iter().chain(own).collect();
+        let metadata = metadata_of(task.get("template")?, &labels)?;
+        Some((format!("{}-{name}", self.name).into(), metadata))
+    }
+}
+
+/// The metadata of a pod template, with the labels that pods get beside those of it.
+fn metadata_of(template: &Node, labels: &[(&str, &str)]) -> Option<Json> {
     // Templates of other things than pods have no containers.
     template.get("spec")?.get("containers")?;
-    let metadata = template.get("metadata").map(Node::to_json).unwrap_or_default();
-    Some(serde_json::json!({ "metadata": metadata }))
+    let mut metadata = template.get("metadata").map(Node::to_json).unwrap_or_default();
+    for (key, value) in labels {
+        if !metadata.is_object() {
+            metadata = json!({});
+        }
+        if !metadata["labels"].is_object() {
+            metadata["labels"] = json!({});
+        }
+        metadata["labels"][*key] = json!(value);
+    }
+    Some(metadata)
 }
 
 impl ReadNode {

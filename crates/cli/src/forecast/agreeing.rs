@@ -6,8 +6,14 @@ use almanac_engine::{Field, Identity, World};
 use almanac_forecast::Series;
 
 /// The labels by which pods are commonly told apart.
-const TELLING: [&str; 5] =
-    ["app.kubernetes.io/name", "app", "k8s-app", "batch.kubernetes.io/job-name", "job-name"];
+const TELLING: [&str; 6] = [
+    "app.kubernetes.io/name",
+    "app",
+    "k8s-app",
+    "volcano.sh/job-name",
+    "batch.kubernetes.io/job-name",
+    "job-name",
+];
 
 /// What is drawn as one.
 pub(super) struct Drawn<'a> {

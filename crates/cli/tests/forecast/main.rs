@@ -7,6 +7,7 @@
 mod autoscalers;
 mod clock_changes;
 mod known;
+mod level_templates;
 mod levels;
 mod output;
 mod running;
