@@ -4,6 +4,7 @@
 //! `kubectl get -o yaml` shows, so that the finding has a position. Nothing is ever written: there
 //! are only `get`, `list` and discovery.
 
+mod levels;
 mod requests;
 mod targets;
 mod waiting;
@@ -17,6 +18,7 @@ use almanac_api::finding::Finding;
 use almanac_api::kinds::{Kind, Role};
 use almanac_api::reading::{Locator, PlacedFinding, Reading, Source, read_objects};
 use almanac_api::writing::to_yaml;
+use almanac_engine::qos_levels::QosLevels;
 use almanac_engine::{Family, Identity, Workload};
 use almanac_shell::client::{ClientOptions, connect};
 use anyhow::Context as _;
@@ -26,6 +28,7 @@ use futures::{StreamExt as _, stream};
 use jiff::Timestamp;
 use kube::api::{DynamicObject, TypeMeta};
 
+pub(crate) use self::levels::{SeenNode, SeenPod};
 use self::requests::{AT_ONCE, Answer, Requests, Scope};
 use crate::completion;
 use crate::input::InputObject;
@@ -85,22 +88,27 @@ pub(crate) struct Seen {
     pub(crate) unseen: BTreeSet<String>,
     /// The namespaces that bear the mark that exempts what is in them.
     pub(crate) marked_namespaces: Vec<String>,
+    /// The pods, where there are policies for their levels.
+    pub(crate) pods: Vec<SeenPod>,
+    /// The nodes, where such policies depend on them.
+    pub(crate) nodes: Vec<SeenNode>,
 }
 
 impl ClusterArguments {
-    /// Fetches the policies of a namespace, or of all, and what they act on. `checked_at` is where
-    /// checks that look ahead begin.
+    /// Fetches the policies of a namespace, or of all, and what they act on. If levels of pods are asked about,
+    /// `config_namespace` is where their policies are. `checked_at` is where checks that look ahead begin.
     pub(crate) fn fetch(
         &self,
         namespace: Option<&str>,
+        config_namespace: Option<&str>,
         checked_at: Timestamp,
     ) -> anyhow::Result<Fetched> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
             .context("failed to start the network runtime")?;
-        let fetched =
-            runtime.block_on(waiting::shown(self.fetch_everything(namespace, checked_at)));
+        let fetched = self.fetch_everything(namespace, config_namespace, checked_at);
+        let fetched = runtime.block_on(waiting::shown(fetched));
         let fetched =
             fetched.context("failed to read from a cluster (to read files, name them with -f)")?;
         if let Some(note) = &fetched.note {
@@ -112,6 +120,7 @@ impl ClusterArguments {
     async fn fetch_everything(
         &self,
         namespace: Option<&str>,
+        config_namespace: Option<&str>,
         checked_at: Timestamp,
     ) -> anyhow::Result<Fetched> {
         let options =
@@ -141,8 +150,18 @@ impl ClusterArguments {
             objects.into_iter().map(move |object| FetchedObject::check(kind, object, checked_at))
         };
         let mut objects: Vec<FetchedObject> = listed.into_iter().flat_map(checked).collect();
-        let is_empty = !objects.iter().any(|it| is_policy(it.kind));
-        let note = is_empty.then(|| requests.why_empty());
+        let mut has_policies = objects.iter().any(|it| is_listed_policy(it.kind));
+        if let Some(config_namespace) = config_namespace {
+            let config_maps = levels::config_maps(&requests, config_namespace, &mut seen).await?;
+            let config_maps: Vec<_> = checked((Kind::ConfigMap, config_maps)).collect();
+            if let Some(policies) = levels::policies(&config_maps) {
+                has_policies |= policies != QosLevels::none();
+                levels::read_mark(&requests, config_namespace, &mut seen).await?;
+                levels::list_pods_and_nodes(&requests, &policies, &mut seen).await?;
+            }
+            objects.extend(config_maps);
+        }
+        let note = (!has_policies).then(|| requests.why_empty());
         let wanted = targets::of_policies(&objects);
         let fetched = targets::fetch(&requests, wanted, &complete, &mut seen).await?;
         objects.extend(fetched.into_iter().flat_map(checked));
@@ -157,8 +176,8 @@ impl ClusterArguments {
     }
 }
 
-/// Levels are forecast from files only: in a cluster, they would take every pod.
-fn is_policy(kind: Kind) -> bool {
+/// Whether all objects of a kind are listed as policies. `ConfigMaps` are many, and asked for by their names.
+fn is_listed_policy(kind: Kind) -> bool {
     match kind.role() {
         Role::Policy(Family::QosLevels) | Role::Bounds | Role::Workload { .. } => false,
         Role::Policy(_) => true,
@@ -195,7 +214,8 @@ async fn list_all(
     requests: &Requests,
     seen: &mut Seen,
 ) -> anyhow::Result<Vec<(Kind, Vec<DynamicObject>)>> {
-    let kinds = Kind::ALL.iter().copied().filter(|kind| is_policy(*kind) || is_autoscaler(*kind));
+    let kinds =
+        Kind::ALL.iter().copied().filter(|kind| is_listed_policy(*kind) || is_autoscaler(*kind));
     let lists = stream::iter(kinds.map(|kind| async move { (kind, requests.list(kind).await) }));
     let lists: Vec<_> = lists.buffered(AT_ONCE).collect().await;
     let mut found = Vec::new();

@@ -16,7 +16,7 @@ use almanac_api::objects::CONFIG_NAMESPACE;
 use almanac_api::reading::{PlacedFinding, ReadObject, Reading, labels};
 use almanac_calendar::Zone;
 use almanac_engine::qos_levels::{self, AgentSettings};
-use almanac_engine::{PolicyName, Slim};
+use almanac_engine::{Family, PolicyName, Slim};
 use clap::{Args, ValueEnum};
 use clap_complete::ArgValueCandidates;
 use jiff::Timestamp;
@@ -133,7 +133,10 @@ impl InputArguments {
             }
             let named = || Subject::only_namespace(subjects);
             let namespace = self.namespace.as_deref().or_else(named);
-            let fetched = self.cluster.fetch(namespace, checked_at);
+            let is_about_levels =
+                subjects.is_empty() || subjects.iter().any(Subject::may_be_of_levels);
+            let config_namespace = is_about_levels.then_some(&*self.config_namespace);
+            let fetched = self.cluster.fetch(namespace, config_namespace, checked_at);
             Input::of_cluster(fetched.map_err(|error| Subject::name_paths(subjects, error))?, now)
         };
         if let Some(selector) = &selector {
@@ -200,6 +203,7 @@ impl Input {
         for (target, workload) in seen.scales {
             place.world.upsert(target, Slim::Workload(workload));
         }
+        place.add_seen(seen.pods, seen.nodes);
         place.find_texts(&reading);
         Input {
             places: vec![place],
@@ -309,10 +313,15 @@ impl Input {
         })
     }
 
-    /// The zone that all policies follow, if it is one.
+    /// The zone that all policies follow, if it is one. Those for levels count if there are pods of theirs: most
+    /// who look at a cluster ask about something else.
     pub(crate) fn only_zone(&self) -> Option<Zone> {
         let mut zones = self.places.iter().flat_map(|place| {
-            place.world.policies().flat_map(|policy| place.world.zones_of(&policy))
+            let world = &place.world;
+            let counts = |policy: &PolicyName| {
+                policy.family != Family::QosLevels || !world.footprint(policy).writes.is_empty()
+            };
+            world.policies().filter(counts).flat_map(|policy| world.zones_of(&policy))
         });
         let (_, first) = zones.next()?;
         zones.all(|(_, zone)| zone == first).then_some(first)

@@ -15,8 +15,8 @@ use crate::argument_error::ArgumentError;
 use crate::input::InputPlace;
 use crate::shell_word::quoted;
 
-/// What a pod's kind is called.
 const POD: &str = "Pod";
+const CONFIG_MAP: &str = "ConfigMap";
 
 /// A name that may fit several objects.
 #[derive(Clone, Debug)]
@@ -76,8 +76,16 @@ impl Subject {
         })
     }
 
-    /// The namespace that is named, if all names are in one.
+    /// Whether it may mean a pod, or policies for the levels of pods.
+    pub(crate) fn may_be_of_levels(&self) -> bool {
+        self.kind.as_deref().is_none_or(|kind| kind == POD || kind == CONFIG_MAP)
+    }
+
+    /// The namespace that is named, if all names are in one. That of a `ConfigMap` is not where its pods are.
     pub(crate) fn only_namespace(subjects: &[Subject]) -> Option<&str> {
+        if subjects.iter().any(|subject| subject.kind.as_deref() == Some(CONFIG_MAP)) {
+            return None;
+        }
         let (first, others) = subjects.split_first()?;
         let namespace = first.namespace.as_ref()?;
         let all = others.iter().all(|other| other.namespace.as_ref() == Some(namespace));
@@ -311,6 +319,8 @@ mod tests {
         assert_eq!(of(&["deploy/prod/shop", "shop"]), None);
         assert_eq!(of(&["shop"]), None);
         assert_eq!(of(&["deploy/prod-*/shop"]), None);
+        assert_eq!(of(&["pod/prod/batch-07"]).as_deref(), Some("prod"));
+        assert_eq!(of(&["cm/volcano-system/volcano-agent-config"]), None);
         assert_eq!(of(&[]), None);
     }
 

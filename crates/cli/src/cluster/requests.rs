@@ -74,13 +74,47 @@ impl Requests {
         format!("no policies found in {place}{elsewhere}")
     }
 
+    /// Where is looked.
+    pub(super) fn scope(&self) -> &Scope {
+        &self.scope
+    }
+
+    /// Whether objects of a namespace are looked for.
+    pub(super) fn is_in_scope(&self, namespace: &str) -> bool {
+        match &self.scope {
+            Scope::Cluster => true,
+            Scope::Namespace(name) => name == namespace,
+        }
+    }
+
     /// All objects of a kind in the scope.
     pub(super) async fn list(&self, kind: Kind) -> anyhow::Result<Answer<Vec<DynamicObject>>> {
-        let what = format!("list {} in {}", kind.resource_name(), self.place());
-        let (client, resource) = (self.connection.client.clone(), kind.resource());
-        let api: Api<DynamicObject> = match &self.scope {
-            Scope::Cluster => Api::all_with(client, &resource),
-            Scope::Namespace(namespace) => Api::namespaced_with(client, namespace, &resource),
+        let answer = self.list_slim(&kind.resource(), Some(&self.scope), Some).await?;
+        match answer {
+            // A server says so of kinds that it does not have, too.
+            Answer::Forbidden(_) if !self.serves(kind).await => Ok(Answer::Absent),
+            answer => Ok(answer),
+        }
+    }
+
+    /// All objects of a kind that is served, in a scope unless they are in no namespace: of each only what is
+    /// to be kept.
+    pub(super) async fn list_slim<T>(
+        &self,
+        resource: &ApiResource,
+        scope: Option<&Scope>,
+        slim: impl Fn(DynamicObject) -> Option<T>,
+    ) -> anyhow::Result<Answer<Vec<T>>> {
+        let name = match &*resource.group {
+            "" => resource.plural.clone(),
+            group => format!("{}.{group}", resource.plural),
+        };
+        let place = scope.map_or(String::new(), |_| format!(" in {}", self.place()));
+        let what = format!("list {name}{place}");
+        let client = self.connection.client.clone();
+        let api: Api<DynamicObject> = match scope {
+            Some(Scope::Namespace(name)) => Api::namespaced_with(client, name, resource),
+            Some(Scope::Cluster) | None => Api::all_with(client, resource),
         };
         let mut found = Vec::new();
         let mut asked = ListParams::default().limit(PAGE);
@@ -97,11 +131,9 @@ impl Requests {
             let page = match page {
                 Answer::Found(page) => page,
                 Answer::Absent => return Ok(Answer::Absent),
-                // A server says so of kinds that it does not have, too.
-                Answer::Forbidden(_) if !self.serves(kind).await => return Ok(Answer::Absent),
                 Answer::Forbidden(said) => return Ok(Answer::Forbidden(said)),
             };
-            found.extend(page.items);
+            found.extend(page.items.into_iter().filter_map(&slim));
             match page.metadata.continue_.filter(|next| !next.is_empty()) {
                 Some(next) => asked = asked.continue_token(&next),
                 None => return Ok(Answer::Found(found)),
@@ -127,6 +159,14 @@ impl Requests {
             marked.filter_map(|metadata| metadata.name).collect()
         });
         self.answer(found, "read namespaces")
+    }
+
+    /// Whether a namespace bears that mark.
+    pub(super) async fn is_marked_namespace(&self, name: &str) -> anyhow::Result<Answer<bool>> {
+        let client = self.connection.client.clone();
+        let api: Api<DynamicObject> = Api::all_with(client, &namespaces());
+        let answer = self.answered(api.get_metadata(name)).await;
+        self.answer(answer.map(|it| is_marked(&it.metadata)), "read namespaces")
     }
 
     /// What it takes to read the namespaces where is looked: the verb, and what they are called.

@@ -11,6 +11,7 @@ use almanac_engine::{Identity, Slim, Target, Workload, World};
 
 use serde_json::{Value, json};
 
+use crate::cluster::{SeenNode, SeenPod};
 use crate::selector::Labels;
 
 /// An object, and what its checked form does not say of it.
@@ -249,6 +250,18 @@ impl InputPlace {
             let version = read.api_version.to_string();
             self.api_versions.entry(identity.clone()).or_insert(version);
             self.world.upsert(identity, Slim::Pod(read.pod.clone()));
+        }
+    }
+
+    /// Adds the pods and nodes of a cluster that policies for levels are about.
+    pub(super) fn add_seen(&mut self, pods: Vec<SeenPod>, nodes: Vec<SeenNode>) {
+        self.world.nodes.extend(nodes);
+        for SeenPod { identity, pod, is_marked } in pods {
+            if is_marked {
+                Arc::make_mut(&mut self.world.exempt).mark(&identity, true);
+            }
+            self.api_versions.insert(identity.clone(), "v1".to_owned());
+            self.world.upsert(identity, Slim::Pod(pod));
         }
     }
 

@@ -1,14 +1,12 @@
 //! `almanac next`, `explain` and `forecast` over a cluster: the same answers as over what kubectl
 //! exports of it.
 
-mod live;
-
 use std::fs;
 use std::path::Path;
 
+use crate::live::{PRESENT, ROLLOUT, almanac, answer, apply, prepare, stderr, stdout};
 use almanac_harness::{ControlPlaneOptions, Kubectl, OwnTest, TestResult, on_own_control_plane};
 use anyhow::Context as _;
-use live::{PRESENT, ROLLOUT, almanac, answer, apply, prepare, stderr, stdout};
 use serde_json::{Value, json};
 
 /// Everything that can matter to an answer, as somebody would export it.

@@ -1,0 +1,144 @@
+//! What a cluster holds of QoS levels: the `ConfigMaps` of Volcano's agent, by their names, and the pods and nodes
+//! that their policies are about. These are many, so nothing of them is kept but what a decision depends on.
+
+use std::sync::Arc;
+
+use almanac_api::exempt::{MARK, is_marked};
+use almanac_api::kinds::Kind;
+use almanac_api::objects::AGENT_CONFIGS;
+use almanac_api::slim;
+use almanac_engine::qos_levels::{Node, Pod, QosLevels};
+use almanac_engine::{Identity, Labels, Slim};
+use futures::{StreamExt as _, stream};
+use kube::api::{ApiResource, DynamicObject};
+
+use super::requests::{AT_ONCE, Answer, Requests};
+use super::{FetchedObject, Seen};
+
+/// A pod of a cluster.
+pub(crate) struct SeenPod {
+    pub(crate) identity: Identity,
+    pub(crate) pod: Pod,
+    /// Whether it bears the mark that exempts it from all policies.
+    pub(crate) is_marked: bool,
+}
+
+/// A node of a cluster, by its name.
+pub(crate) type SeenNode = (Arc<str>, Node);
+
+/// Fetches the `ConfigMaps` from the namespace in which the agent looks for them, the one that counts first.
+pub(super) async fn config_maps(
+    requests: &Requests,
+    namespace: &str,
+    seen: &mut Seen,
+) -> anyhow::Result<Vec<DynamicObject>> {
+    let gets = AGENT_CONFIGS.map(|(name, _)| async move {
+        (name, requests.get(Kind::ConfigMap, namespace, name).await)
+    });
+    let answers: Vec<_> = stream::iter(gets).buffered(AT_ONCE).collect().await;
+    let (mut found, mut forbidden) = (Vec::new(), Vec::new());
+    for (name, answer) in answers {
+        match answer? {
+            Answer::Found(object) => found.push(object),
+            Answer::Absent => {}
+            Answer::Forbidden(_) => forbidden.push(name),
+        }
+    }
+    if forbidden.len() == AGENT_CONFIGS.len() {
+        seen.unseen.insert(format!(
+            "no ConfigMap of Volcano's agent in namespace {namespace} was read: missing permission to get \
+             configmaps"
+        ));
+    } else {
+        let unseen = |name| {
+            let identity = Kind::ConfigMap.identity(namespace, name);
+            format!("{identity} was not read: missing permission to get configmaps")
+        };
+        seen.unseen.extend(forbidden.into_iter().map(unseen));
+    }
+    Ok(found)
+}
+
+/// What the `ConfigMap` that counts says, if there is one.
+pub(super) fn policies(objects: &[FetchedObject]) -> Option<QosLevels> {
+    let slim = objects.iter().find_map(|object| match &object.checked.slim {
+        Some(Slim::QosLevels(levels)) => Some(levels),
+        _ => None,
+    })?;
+    Some(slim.policy.as_deref().cloned().unwrap_or_else(QosLevels::unusable))
+}
+
+/// Lists the pods where is looked; and the nodes, if it depends on their labels which policies a pod follows.
+pub(super) async fn list_pods_and_nodes(
+    requests: &Requests,
+    policies: &QosLevels,
+    seen: &mut Seen,
+) -> anyhow::Result<()> {
+    match requests.list_slim(&of_core("Pod", "pods"), Some(requests.scope()), seen_pod).await? {
+        Answer::Found(pods) => seen.pods = pods,
+        Answer::Absent => {}
+        Answer::Forbidden(_) => {
+            let place = requests.place();
+            seen.unseen
+                .insert(format!("no Pod in {place} was read: missing permission to list pods"));
+        }
+    }
+    if !policies.asks_for_node_labels() {
+        return Ok(());
+    }
+    match requests.list_slim(&of_core("Node", "nodes"), None, seen_node).await? {
+        Answer::Found(nodes) => seen.nodes = nodes,
+        Answer::Absent => {}
+        Answer::Forbidden(_) => {
+            seen.unseen.insert("no Node was read: missing permission to list nodes".to_owned());
+        }
+    }
+    Ok(())
+}
+
+/// Notes whether the namespace of the `ConfigMap` bears the mark, if that is not known by then.
+pub(super) async fn read_mark(
+    requests: &Requests,
+    namespace: &str,
+    seen: &mut Seen,
+) -> anyhow::Result<()> {
+    if requests.is_in_scope(namespace) {
+        return Ok(());
+    }
+    match requests.is_marked_namespace(namespace).await? {
+        Answer::Found(true) => seen.marked_namespaces.push(namespace.to_owned()),
+        Answer::Found(false) | Answer::Absent => {}
+        Answer::Forbidden(_) => {
+            seen.unseen.insert(format!(
+                "whether namespace {namespace} is marked with {MARK} was not read: missing permission to get \
+                 namespaces"
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// How an API server is asked for a kind of Kubernetes' own.
+fn of_core(kind: &str, plural: &str) -> ApiResource {
+    ApiResource {
+        group: String::new(),
+        version: "v1".to_owned(),
+        api_version: "v1".to_owned(),
+        kind: kind.to_owned(),
+        plural: plural.to_owned(),
+    }
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "nothing else is kept of it")]
+fn seen_pod(object: DynamicObject) -> Option<SeenPod> {
+    let metadata = &object.metadata;
+    let (namespace, name) = (metadata.namespace.as_deref()?, metadata.name.as_deref()?);
+    let identity = Identity::new("", "Pod", namespace, name);
+    Some(SeenPod { identity, pod: slim::watched_pod(&object), is_marked: is_marked(metadata) })
+}
+
+fn seen_node(object: DynamicObject) -> Option<SeenNode> {
+    let labels = object.metadata.labels.iter().flatten().map(|(key, value)| (key, &**value));
+    let node = Node { labels: Labels::new(labels) };
+    Some((object.metadata.name?.into(), node))
+}

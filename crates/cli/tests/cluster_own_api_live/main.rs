@@ -1,0 +1,6 @@
+//! `almanac next`, `explain` and `forecast` over a cluster.
+
+mod exports;
+mod levels;
+#[path = "../live/mod.rs"]
+mod live;
