@@ -100,6 +100,8 @@ fn options(arguments: &AgentArguments, connection: &Connection) -> AgentOptions 
         let namespace = namespace.unwrap_or_else(|| connection.namespace.clone());
         LeaseOptions::new(namespace, arguments.lease_name.clone(), identity.clone())
     });
+    // There may be thousands of agents with one node each, all of which write in the same seconds.
+    let at_once = if nodes == Nodes::All { 32 } else { 4 };
     AgentOptions {
         nodes,
         config_namespace: arguments.config_namespace.clone(),
@@ -107,7 +109,7 @@ fn options(arguments: &AgentArguments, connection: &Connection) -> AgentOptions 
         exempt_namespaces: arguments.process.exempt_namespaces.clone(),
         lease,
         identity,
-        limits: arguments.process.limits(),
+        limits: arguments.process.limits(at_once),
         spread: Duration::try_from(arguments.spread).unwrap_or_default(),
         clock: arguments.process.clock(),
         seed,

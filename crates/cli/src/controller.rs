@@ -119,6 +119,9 @@ enum Kind {
 /// memory.
 const THREADS: usize = 2;
 
+/// How many writes are in flight at once, unless the command line says so.
+const WRITES_AT_ONCE: u16 = 32;
+
 pub(crate) fn run(
     arguments: &ControllerArguments,
     output: &mut impl Write,
@@ -180,7 +183,7 @@ fn options(arguments: &ControllerArguments, connection: &Connection, queries: Qu
         take_over: arguments.take_over.iter().map(|kind| kind.controlled()).collect(),
         lease,
         identity,
-        limits: arguments.process.limits(),
+        limits: arguments.process.limits(WRITES_AT_ONCE),
         allow_cluster_scoped_targets: arguments.allow_cluster_scoped_targets,
         queries,
         clock: arguments.process.clock(),

@@ -58,9 +58,9 @@ pub(crate) struct ProcessArguments {
     #[arg(long, value_name = "ADDRESS", default_value = "0.0.0.0:8080")]
     listen: SocketAddr,
 
-    /// Maximum number of writes in flight
-    #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u16).range(1..))]
-    writes_at_once: u16,
+    /// Maximum number of writes in flight [default: 32; 4 for the agent of a single node]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    writes_at_once: Option<u16>,
 
     /// Maximum sustained number of writes per second [default: unlimited]
     #[arg(long, value_name = "N", value_parser = above_zero)]
@@ -96,9 +96,9 @@ impl ProcessArguments {
     }
 
     /// The write limits.
-    pub(crate) fn limits(&self) -> WriteLimits {
+    pub(crate) fn limits(&self, usual_at_once: u16) -> WriteLimits {
         WriteLimits {
-            at_once: usize::from(self.writes_at_once),
+            at_once: usize::from(self.writes_at_once.unwrap_or(usual_at_once)),
             per_second: self.writes_per_second,
             burst: self.write_burst,
         }
@@ -169,7 +169,7 @@ where
     );
 
     let health = Health::default();
-    health.set_waiting_for("the lease");
+    health.set_waiting_for("the process to begin");
     let mut registry = Registry::default();
     let carried_out = begin(&connection, health.clone(), &mut registry)?;
     // Metrics and health are served until the lease has been released.

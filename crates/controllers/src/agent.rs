@@ -27,7 +27,7 @@ use almanac_engine::qos_levels::LevelFormat;
 use almanac_shell::budget::{WriteBudget, WriteLimits};
 use almanac_shell::clock::Clock;
 use almanac_shell::endpoints::Health;
-use almanac_shell::event_log::EventMetrics;
+use almanac_shell::event_log::{EventMetrics, EventPace};
 use almanac_shell::lease::{Fence, LeaseOptions, Switch};
 use almanac_shell::process_metrics;
 use almanac_shell::writer::WriteMetrics;
@@ -75,6 +75,17 @@ pub enum Nodes {
     One(Arc<str>),
     /// All of them, and pods that have no node yet.
     All,
+}
+
+impl Nodes {
+    /// There may be thousands of agents with one node, whose pods change in the same instant; the one for all
+    /// nodes has the pods of thousands to report about.
+    fn event_pace(&self) -> EventPace {
+        match self {
+            Nodes::One(_) => EventPace { waiting: 1000, per_second: 5.0, burst: 5 },
+            Nodes::All => EventPace { waiting: 20_000, per_second: 50.0, burst: 100 },
+        }
+    }
 }
 
 /// The agent process.
@@ -129,7 +140,7 @@ impl Agent {
             seed: self.options.seed,
         };
         let over = || drop(self.leading.end());
-        terms.run(&end, async |fence| self.term(fence, &end).await, over).await;
+        terms.run(&end, |fence| self.term(fence, &end), over).await;
     }
 
     /// Runs a term. If it ends unexpectedly, returns how long it lasted.

@@ -135,7 +135,7 @@ impl Process {
                 self.unwritten.keep(&cluster);
             }
         };
-        terms.run(&end, async |fence| self.term(fence, &end).await, over).await;
+        terms.run(&end, |fence| self.term(fence, &end), over).await;
     }
 
     /// Runs a term. If it ends unexpectedly, returns how long it lasted.

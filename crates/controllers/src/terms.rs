@@ -30,10 +30,10 @@ pub(crate) struct Terms {
 impl Terms {
     /// Runs until the token is cancelled. A term that ends unexpectedly returns how long it lasted; when the lease
     /// is lost, it is dropped. `over` is called after each, however it ended.
-    pub(crate) async fn run(
+    pub(crate) async fn run<Term: Future<Output = Option<Duration>>>(
         self,
         end: &CancellationToken,
-        term: impl AsyncFn(Fence) -> Option<Duration>,
+        term: impl Fn(Fence) -> Term,
         over: impl Fn(),
     ) {
         let mut pauses = RestartDelays::new(self.seed);

@@ -70,8 +70,8 @@ pub struct Connection {
 /// Waiting longer for a connection is useless; another address or another attempt is not.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// See [`crate::following`], whose watches are shorter.
-const READ_TIMEOUT: Duration = Duration::from_secs(90);
+/// See [`crate::following`], which checks a watch sooner that says nothing.
+const READ_TIMEOUT: Duration = Duration::from_secs(150);
 
 /// The name of our requests in an audit log.
 pub(crate) const USER_AGENT_VALUE: &str = concat!("almanac/", env!("CARGO_PKG_VERSION"));
@@ -80,8 +80,7 @@ pub(crate) const USER_AGENT_VALUE: &str = concat!("almanac/", env!("CARGO_PKG_VE
 pub async fn connect(options: &ClientOptions) -> Result<Connection, ClientError> {
     let (mut config, read_once) = configuration(options).await?;
     config.connect_timeout = Some(CONNECT_TIMEOUT);
-    // A connection that is silent for so long is dead. A watch is never that quiet: the API server
-    // is asked to end it sooner.
+    // A connection that is silent for so long is dead.
     config.read_timeout = Some(READ_TIMEOUT);
     config.reset_reader_on_write = true;
     config.default_retry = false;

@@ -60,13 +60,26 @@ struct QueuedEvent {
     name: Option<String>,
 }
 
-/// The length of each queue. Warnings have their own, so that thousands of normal Events do not
-/// crowd them out.
-const QUEUE_CAPACITY: usize = 500;
 /// The longest note that the API accepts.
 const MAX_NOTE_LENGTH: usize = 1024;
-/// When many objects report the same in one minute, not every one is worth a request at once.
-const EVENT_RATE: WriteLimits = WriteLimits { at_once: 1, per_second: Some(10.0), burst: 100 };
+/// How many Events are written, and how many may wait.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct EventPace {
+    /// The length of each queue. Warnings have their own, so that thousands of normal Events do not
+    /// crowd them out.
+    pub waiting: usize,
+    /// How many are written per second, sustained. When many objects report the same in one minute, not
+    /// every one is worth a request at once.
+    pub per_second: f64,
+    /// How many are written at once after a quiet time.
+    pub burst: u32,
+}
+
+impl Default for EventPace {
+    fn default() -> Self {
+        Self { waiting: 500, per_second: 10.0, burst: 100 }
+    }
+}
 
 /// A namespace that is being deleted is not retried for this long: it may have thousands of Events,
 /// and other namespaces are waiting for theirs.
@@ -98,8 +111,19 @@ impl EventLog {
     /// A log that is written by [`EventLogWriter::run`].
     #[must_use]
     pub fn new(writer: Writer, identity: &str, metrics: &EventMetrics) -> (Self, EventLogWriter) {
-        let (warnings, queued_warnings) = mpsc::channel(QUEUE_CAPACITY);
-        let (others, queued_others) = mpsc::channel(QUEUE_CAPACITY);
+        Self::with_pace(writer, identity, metrics, EventPace::default())
+    }
+
+    /// The same at another pace.
+    #[must_use]
+    pub fn with_pace(
+        writer: Writer,
+        identity: &str,
+        metrics: &EventMetrics,
+        pace: EventPace,
+    ) -> (Self, EventLogWriter) {
+        let (warnings, queued_warnings) = mpsc::channel(pace.waiting);
+        let (others, queued_others) = mpsc::channel(pace.waiting);
         let left_out = metrics.left_out.clone();
         let log = Self { warnings, others, left_out: left_out.clone() };
         let identity = Arc::from(identity);
@@ -109,6 +133,7 @@ impl EventLog {
             others: queued_others,
             identity,
             left_out,
+            pace,
         };
         (log, writer)
     }
@@ -146,12 +171,15 @@ pub struct EventLogWriter {
     others: mpsc::Receiver<QueuedEvent>,
     identity: Arc<str>,
     left_out: Counter,
+    pace: EventPace,
 }
 
 impl EventLogWriter {
     /// Writes until every sender is gone and every queued Event is written.
     pub async fn run(mut self) {
-        let pace = WriteBudget::new(EVENT_RATE);
+        let EventPace { per_second, burst, .. } = self.pace;
+        let limits = WriteLimits { at_once: 1, per_second: Some(per_second), burst };
+        let pace = WriteBudget::new(limits);
         let mut recent = RecentSeries::default();
         let mut ending: BTreeMap<String, Instant> = BTreeMap::new();
         while let Some(queued) = self.next().await {

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use futures::StreamExt as _;
 use kube::Client;
-use kube::api::{Api, DynamicObject, ListParams, WatchEvent, WatchParams};
+use kube::api::{Api, DynamicObject, ListParams, VersionMatch, WatchEvent, WatchParams};
 use kube::core::ApiResource;
 use tokio::time::{Instant, timeout, timeout_at};
 
@@ -99,12 +99,23 @@ pub async fn follow_selected(
         Some(namespace) => Api::namespaced_with(client.clone(), namespace, kind),
         None => Api::all_with(client.clone(), kind),
     };
-    let kind_name = &kind.kind;
-    let mut following =
-        Following { client, api, kind: kind_name, selection, watch_age, newest: 0, follower };
+    let mut following = Following {
+        client,
+        api,
+        kind: &kind.kind,
+        selection,
+        watch_age,
+        newest: 0,
+        is_cache_behind: false,
+        follower,
+    };
     let mut hasher = DefaultHasher::new();
-    kind.plural.hash(&mut hasher);
-    let mut pauses = Backoff::new(INITIAL_BACKOFF, MAX_BACKOFF, hasher.finish());
+    (&kind.plural, &selection.fields, selection.seed).hash(&mut hasher);
+    let seed = hasher.finish();
+    let mut pauses = Backoff::new(INITIAL_BACKOFF, MAX_BACKOFF, seed);
+    // A permission that is missing on purpose stays so.
+    let longest = MAX_BACKOFF.max(selection.lasting / 3);
+    let mut refused = Backoff::new(INITIAL_BACKOFF, longest, seed);
     let mut next = Next::List;
     let mut is_forbidden = false;
     loop {
@@ -122,6 +133,7 @@ pub async fn follow_selected(
                 }
                 next = Next::WatchFrom(version);
                 is_forbidden = false;
+                refused.reset();
             }
             Ok(Next::List) => {
                 next = Next::List;
@@ -144,6 +156,7 @@ pub async fn follow_selected(
                 if is_watch && begun.elapsed() > MAX_BACKOFF {
                     pauses.reset();
                 }
+                let pauses = if is_forbidden { &mut refused } else { &mut pauses };
                 tokio::time::sleep(pauses.next_pause()).await;
             }
         }
@@ -198,6 +211,8 @@ struct Following<'a, F> {
     watch_age: WatchAge,
     /// The newest version that was delivered.
     newest: u64,
+    /// Whether the cache of the API server did not have that version when it was asked last.
+    is_cache_behind: bool,
     follower: &'a mut F,
 }
 
@@ -205,7 +220,13 @@ impl<F: Follower> Following<'_, F> {
     /// Delivers all objects.
     async fn list(&mut self) -> Result<Next, Failure> {
         let collection = self.api.resource_url().to_owned();
-        let mut pages = Pages::new(self.client.clone(), collection, self.selection.fields.clone());
+        let known = self.newest.to_string();
+        // Versions may have gone back, too, which only the latest list can tell.
+        let cached_since =
+            (self.selection.from_cache && !self.is_cache_behind).then_some(known.as_str());
+        let fields = self.selection.fields.clone();
+        let mut pages = Pages::new(self.client.clone(), collection, fields, cached_since);
+        self.is_cache_behind = cached_since.is_some();
         let mut version = None;
         loop {
             let page = match timeout(LIST_TIMEOUT, pages.fetch_next()).await {
@@ -234,6 +255,7 @@ impl<F: Follower> Following<'_, F> {
             page.for_each(|object| self.follower.upsert(object))
                 .map_err(|error| Failure::of(&kube::Error::SerdeError(error), Next::List))?;
         }
+        self.is_cache_behind = false;
         self.follower.list_complete();
         self.watch_age.mark_fresh();
         Ok(version.map_or(Next::List, Next::WatchFrom))
@@ -302,7 +324,11 @@ impl<F: Follower> Following<'_, F> {
     /// have gone back and it waits for one that will not come for a long time.
     async fn check(&mut self, version: String) -> Result<Next, Failure> {
         let begun = Instant::now();
-        let mut parameters = ListParams::default().limit(1);
+        let mut parameters = if self.selection.from_cache {
+            ListParams::default().at("0").matching(VersionMatch::NotOlderThan)
+        } else {
+            ListParams::default().limit(1)
+        };
         parameters.field_selector.clone_from(&self.selection.fields);
         match timeout(LIST_TIMEOUT, self.api.list(&parameters)).await {
             Ok(Ok(page)) => {

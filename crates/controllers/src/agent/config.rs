@@ -2,6 +2,7 @@
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
+use std::time::Duration;
 
 use almanac_api::checking::{CheckContext, check_json};
 use almanac_api::exempt::is_marked;
@@ -9,7 +10,7 @@ use almanac_api::finding::{Finding, Severity};
 use almanac_api::kinds::Kind;
 use almanac_api::objects::document_key;
 use almanac_engine::{Family, Identity, PolicyName, Slim};
-use almanac_shell::event_log::EventLog;
+use almanac_shell::event_log::{Event, EventLog};
 use almanac_shell::following::{Follower, WatchFailure};
 use kube::api::DynamicObject;
 
@@ -26,6 +27,8 @@ pub(super) struct ConfigFollower {
     pub(super) config: Identity,
     pub(super) surveyed: Arc<Surveyed>,
     pub(super) events: EventLog,
+    /// How long after a change it is told what is wrong with it.
+    pub(super) told_after: Duration,
     pub(super) progress: ListReport,
     /// Whether it is in the list that is being told.
     pub(super) is_listed: bool,
@@ -51,7 +54,7 @@ impl ConfigFollower {
             }
             _ => false,
         };
-        let (uid, version) = (entry.uid.to_string(), format!("{:x}", entry.content));
+        let (uid, version) = (entry.uid.to_string(), entry.version.to_string());
         let is_rejected = entry.is_rejected;
         state.hold_config(self.config.clone(), slim, entry);
         let held = state.world.qos_levels.get(&self.config).and_then(|it| it.policy.clone());
@@ -62,15 +65,18 @@ impl ConfigFollower {
             self.surveyed.metrics.rejections.inc();
             let why = why_rejected(&self.config, &text, &checked.findings);
             let is_kept = held.is_some_and(|it| !it.has_unusable_lists());
-            let then = if is_kept {
-                "the last good policies stay in force"
-            } else {
-                "no good ones are known, so the pods under them stay as they are"
+            let policy = PolicyName::new(Family::QosLevels, self.config.clone());
+            let then = match state.world.why_no_levels(&policy) {
+                Some(unused) => unused,
+                None if is_kept => "the last good policies stay in force".to_owned(),
+                None => {
+                    "no good ones are known, so the pods under them stay as they are".to_owned()
+                }
             };
             tracing::warn!(config = %self.config, "rejected: {why}; {then}");
             let note = format!("{why}; {then}");
             let event = event::about_config(&self.config, &uid, "ConfigRejected", note);
-            self.events.emit_once(event, &version);
+            self.tell(event, version);
         }
         self.tell_of_unused(state);
     }
@@ -79,14 +85,24 @@ impl ConfigFollower {
     fn tell_of_unused(&self, state: &KnownState) {
         for (config, entry) in &state.configs.present {
             let levels = state.world.qos_levels.get(config).and_then(|it| it.policy.as_ref());
-            let has_policies = levels.is_some_and(|it| it.lists().next().is_some());
+            let has_policies =
+                levels.is_some_and(|it| it.has_unusable_lists() || it.lists().next().is_some());
             let policy = PolicyName::new(Family::QosLevels, config.clone());
             if let Some(note) = state.world.why_no_levels(&policy).filter(|_| has_policies) {
                 tracing::warn!(%config, "{note}");
                 let event = event::about_config(config, &entry.uid, "ConfigNotUsed", note);
-                self.events.emit_once(event, "");
+                self.tell(event, entry.uid.to_string());
             }
         }
+    }
+
+    /// Emits an Event that the agents of all nodes emit, each a bit later than another one.
+    fn tell(&self, event: Event, about: String) {
+        let (events, delay) = (self.events.clone(), self.told_after);
+        tokio::spawn(async move {
+            tokio::time::sleep(delay).await;
+            events.emit_once(event, &about);
+        });
     }
 
     fn remove(&self) {

@@ -2,7 +2,7 @@
 //!
 //! An agent that finds something else in place of what it has just written may have a user to thank for it, or
 //! another agent that reads another `ConfigMap` or writes levels in another form. It writes again at once a few
-//! times, and then after pauses that double without a bound: less and less often while it goes on, and soon enough
+//! times, and then after pauses that double, up to about an hour: seldom enough while it goes on, and soon enough
 //! after it has ended. Once it wants something else, as at a boundary, it begins anew.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -16,8 +16,8 @@ const AT_ONCE: u32 = 3;
 /// The first pause.
 const FIRST_PAUSE: SignedDuration = SignedDuration::from_secs(1);
 
-/// The longest pause is some days, which is longer than any window.
-const MAX_DOUBLINGS: u32 = 19;
+/// The longest pause is a bit more than an hour, which is also how long an API server keeps an Event.
+const MAX_DOUBLINGS: u32 = 12;
 
 /// What has stayed for this long beyond the last pause is contested by nobody.
 const CALM: SignedDuration = SignedDuration::from_mins(10);
@@ -56,6 +56,11 @@ impl LastWrite {
     /// Whether it is now written for so many times that somebody should know.
     pub(super) fn is_contested(&self) -> bool {
         self.again == AT_ONCE
+    }
+
+    /// Whether somebody should be told again, because the Event from before is gone.
+    pub(super) fn is_told_again(&self) -> bool {
+        self.again >= AT_ONCE + MAX_DOUBLINGS
     }
 
     fn pause(&self) -> SignedDuration {
@@ -105,7 +110,9 @@ mod tests {
         let day = SignedDuration::from_hours(24);
         let written = fight(&wanted("p", "-1", "1"), Timestamp::UNIX_EPOCH, day);
         assert_eq!(written[..8], [0, 0, 0, 0, 1, 3, 7, 15], "{written:?}");
-        assert!(written.len() < 22, "{written:?}");
+        assert!(written.len() < 4 + 12 + 24, "{written:?}");
+        let last = written.len() - 1;
+        assert_eq!(written[last] - written[last - 1], 4096, "{written:?}");
     }
 
     #[test]

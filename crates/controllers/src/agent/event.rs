@@ -19,6 +19,8 @@ pub(super) fn of_change(recorded: &Recorded, uid: &str) -> Vec<Event> {
             let why = format!("it was {before}, set by policy {ended}");
             vec![event("PolicyExpired", note), activated(begun, why)]
         }
+        // The user has edited what belongs to the policy, and it is as it was again.
+        (Some(_), Some(_)) if from == to => Vec::new(),
         (_, Some(begun)) => vec![activated(begun, format!("it was {before}"))],
         (Some(ended), None) => {
             let note =
@@ -35,7 +37,8 @@ pub(super) fn of_change(recorded: &Recorded, uid: &str) -> Vec<Event> {
 /// The Event about a pod that is written again and again.
 pub(super) fn of_contest(pod: &Identity, uid: &str) -> Event {
     let note = "something else keeps changing the annotations of the QoS level; they are now written again at \
-                growing intervals. Another agent with another ConfigMap or level format does that";
+                growing intervals. Another agent with another ConfigMap or level format does that, and so does an \
+                admission webhook that rewrites them";
     about_pod(pod, uid, (true, "LevelContested"), note.to_owned())
 }
 

@@ -1,6 +1,6 @@
 //! What an agent has to do and has done, evaluated at the scrape by the same decision that is carried out.
 
-use almanac_engine::qos_levels::DecidedPod;
+use almanac_engine::qos_levels::{DecidedPod, ListInForce, QosLevels};
 use almanac_engine::{OpenDecision, Reach, turn};
 use almanac_shell::clock::Clock;
 use prometheus_client::collector::Collector;
@@ -45,7 +45,8 @@ impl Gauges {
         else {
             return numbers;
         };
-        for policy in open.policy.lists().flat_map(|(_, list)| list) {
+        let lists = open.policy.lists().filter(|(entry, _)| followed(&open.policy, state, *entry));
+        for policy in lists.flat_map(|(_, list)| list) {
             numbers.loaded += 1;
             numbers.active += usize::from(policy.is_enabled && policy.windows.is_open(now));
         }
@@ -57,6 +58,14 @@ impl Gauges {
         numbers.restores_pending = count(|pod| pod.policy.is_none() && pod.is_written());
         numbers
     }
+}
+
+/// Whether any node of the agent follows the list of this entry. Without a node, it is the global one.
+fn followed(policies: &QosLevels, state: &KnownState, entry: Option<u32>) -> bool {
+    let nodes = &state.world.nodes;
+    let is_it = |list| matches!(list, ListInForce::Known(known, _) if known == entry);
+    nodes.values().any(|node| is_it(policies.in_force(Some(&node.labels))))
+        || (nodes.is_empty() && is_it(policies.in_force(None)))
 }
 
 impl Collector for Gauges {

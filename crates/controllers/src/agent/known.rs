@@ -8,10 +8,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use almanac_api::kinds::Kind;
 use almanac_api::objects::AGENT_CONFIGS;
-use almanac_engine::qos_levels::QosLevels;
-use almanac_engine::{Family, Identity, PolicyName, PolicyObject, Slim, World};
+use almanac_engine::qos_levels::{QosAnnotations, QosLevels};
+use almanac_engine::{Family, Identity, PolicyName, PolicyObject, Recorded, Slim, World};
 use almanac_shell::backoff::Backoff;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::contest::LastWrite;
 
@@ -56,6 +56,16 @@ pub(super) struct Failure {
     pub(super) backoff: Backoff,
     /// When it is tried again.
     pub(super) again: Timestamp,
+    /// What has happened if the last attempt has succeeded after all, though its answer was lost.
+    pub(super) unsure: Option<(QosAnnotations, Vec<Recorded>)>,
+}
+
+impl Failure {
+    /// When it is tried again. An instant from before the clock was set back is not waited for.
+    pub(super) fn again_at(&self, now: Timestamp) -> Timestamp {
+        let is_wrong = self.again.duration_since(now) > SignedDuration::from_mins(2);
+        if is_wrong { now } else { self.again }
+    }
 }
 
 /// Which `ConfigMaps` there are.
@@ -91,6 +101,16 @@ impl KnownState {
         self.configs.are_listed().then_some(())?;
         let first = self.world.qos_levels.keys().next()?;
         Some(PolicyName::new(Family::QosLevels, first.clone()))
+    }
+
+    /// Takes what is known of the failures to write a pod, which are over. The last one is told.
+    pub(super) fn take_failure(&mut self, pod: &Identity) -> Option<Failure> {
+        let failure = self.pods.get_mut(pod)?.failure.take()?;
+        self.failing -= 1;
+        if self.failing == 0 {
+            tracing::info!("no pod is waiting any more for a write that has failed");
+        }
+        Some(*failure)
     }
 
     /// Notes that the list of the `ConfigMap` of this name is complete.

@@ -23,8 +23,8 @@ pub(super) struct PodFollower {
 
 impl PodFollower {
     fn remove(&self, state: &mut KnownState, pod: &Identity) {
-        if let Some(entry) = state.pods.remove(pod) {
-            state.failing -= usize::from(entry.failure.is_some());
+        state.take_failure(pod);
+        if state.pods.remove(pod).is_some() {
             state.world.pods.remove(pod);
             exemptions::change(&mut state.world, |exempt| exempt.mark(pod, false));
             self.surveyed.queue.forget(pod);

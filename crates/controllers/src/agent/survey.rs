@@ -29,6 +29,13 @@ pub(super) struct Surveyed {
     pub(super) asked: Notify,
 }
 
+/// The wall clock may be set during a sleep.
+const LONGEST_SLEEP: Duration = Duration::from_secs(1);
+
+/// How often to look again while no policy says how often, as after all have been deleted: pods may still be to be
+/// restored.
+const CHECK_INTERVAL: SignedDuration = SignedDuration::from_secs(15);
+
 /// The next two instants at which a survey is due.
 #[derive(Clone, Copy, Default)]
 struct NextSurvey {
@@ -49,48 +56,53 @@ impl Surveyed {
             let now = self.clock.now();
             let reached = next.boundary.filter(|boundary| *boundary <= now);
             next = self.survey(reached, now);
-            let earliest = next.boundary.into_iter().chain(next.check).min();
-            let due = async {
-                match earliest {
-                    Some(at) => self.clock.sleep_until(at).await,
-                    None => std::future::pending().await,
-                }
-            };
             tokio::select! {
                 () = end.cancelled() => {}
                 () = self.asked.notified() => {}
-                () = due => {}
+                () = self.until_due(next, now) => {}
             }
+        }
+    }
+
+    /// Waits for the next survey. After the clock was set back it is due at once, because everything was decided
+    /// for a time that has not come yet.
+    async fn until_due(&self, next: NextSurvey, surveyed_at: Timestamp) {
+        let earliest = next.boundary.into_iter().chain(next.check).min();
+        loop {
+            let now = self.clock.now();
+            if now < surveyed_at || earliest.is_some_and(|at| at <= now) {
+                return;
+            }
+            let left = earliest.and_then(|at| Duration::try_from(at.duration_since(now)).ok());
+            tokio::time::sleep(left.map_or(LONGEST_SLEEP, |left| left.min(LONGEST_SLEEP))).await;
         }
     }
 
     /// Gives a turn to every pod that is not as it should be. `reached` is the boundary that has just passed.
     fn survey(&self, reached: Option<Timestamp>, now: Timestamp) -> NextSurvey {
         let mut state = self.known.lock();
-        let Some(policies) = state.policies_in_force() else { return NextSurvey::default() };
+        let again = |interval| NextSurvey { boundary: None, check: now.checked_add(interval).ok() };
+        let Some(policies) = state.policies_in_force() else { return again(CHECK_INTERVAL) };
         let open = turn::open(&state.world, &policies, &Reach::everything(), now);
-        let Some(open) = open else { return NextSurvey::default() };
+        let Some(open) = open else { return again(CHECK_INTERVAL) };
         let OpenDecision::QosLevels(decided) = open.decision() else {
-            return NextSurvey::default();
+            return again(CHECK_INTERVAL);
         };
         let KnownState { world, pods, .. } = &mut *state;
         for pod in decided.decision.pods.iter().filter(|pod| pod.is_written()) {
             let Some(entry) = pods.get_mut(&pod.pod) else { continue };
-            if reached.is_some() {
+            // What has been failing since before is not due because of this boundary.
+            if entry.failure.is_none() {
                 entry.due_since = entry.due_since.or(reached);
             }
-            // One that has failed, or is contested, has its next turn already.
-            let waits = entry.failure.as_ref().is_some_and(|failure| failure.again > now);
-            if !waits {
-                let node = world.pods.get(&pod.pod).and_then(|it| it.node.as_deref());
-                let offset = offset(node.unwrap_or_default(), self.spread);
-                let at = now.saturating_add(offset).unwrap_or(now);
-                self.queue.bring_forward(&pod.pod, at);
-            }
+            let node = world.pods.get(&pod.pod).and_then(|it| it.node.as_deref());
+            let offset = offset(node.unwrap_or_default(), self.spread);
+            let at = now.saturating_add(offset).unwrap_or(now);
+            let again = entry.failure.as_ref().map_or(at, |failure| failure.again_at(now));
+            self.queue.bring_forward(&pod.pod, at.max(again));
         }
-        let interval = check_interval(&decided.policy);
-        let check = interval.and_then(|interval| now.checked_add(interval).ok());
-        NextSurvey { boundary: decided.decision.wake_at, check }
+        let interval = check_interval(&decided.policy).unwrap_or(CHECK_INTERVAL);
+        NextSurvey { boundary: decided.decision.wake_at, ..again(interval) }
     }
 }
 

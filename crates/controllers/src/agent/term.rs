@@ -30,6 +30,9 @@ const TURNS_PER_WRITE: usize = 2;
 /// How long the end of a term may take.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// How long the Events may take of that.
+const EVENT_FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
+
 /// What a term needs.
 pub(super) struct Term<'a> {
     pub(super) agent: &'a Agent,
@@ -47,8 +50,9 @@ impl Term<'_> {
             self.agent.budget.clone(),
             self.agent.writes.clone(),
         );
+        let pace = options.nodes.event_pace();
         let (events, writing_events) =
-            EventLog::new(writer.clone(), &options.identity, &self.agent.events);
+            EventLog::with_pace(writer.clone(), &options.identity, &self.agent.events, pace);
         // All tasks are in these sets, and are aborted with them when the term is dropped.
         let (mut following, mut working) = (JoinSet::new(), JoinSet::new());
         let mut event_writer = JoinSet::new();
@@ -90,7 +94,9 @@ impl Term<'_> {
             drop(leading.end());
             following.shutdown().await;
             drop(watches);
-            while event_writer.join_next().await.is_some() {}
+            // Others are waiting for the lease; Events are not worth much more time.
+            let _in_time =
+                tokio::time::timeout(EVENT_FLUSH_TIMEOUT, event_writer.join_next()).await;
         };
         if tokio::time::timeout(SHUTDOWN_TIMEOUT, orderly).await.is_err() {
             tracing::warn!("shut down before everything was finished");

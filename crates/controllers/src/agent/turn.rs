@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use almanac_api::slim;
-use almanac_engine::qos_levels::QosAnnotations;
+use almanac_engine::qos_levels::{Pod, QosAnnotations};
 use almanac_engine::turn::{self, OpenTurn};
 use almanac_engine::{Action, Identity, Outcome, Reach, Recorded};
 use almanac_shell::backoff::Backoff;
@@ -63,7 +63,13 @@ impl Turns {
             Look::Later(at) => return Some(at),
             Look::Write(opened) => opened,
         };
-        let written = self.write(pod, &opened).await;
+        let mut written = self.write(pod, &opened).await;
+        if let Ok(answer) = &written
+            && let Some(admitted) = rewritten(answer, &opened.wanted)
+        {
+            // Nobody has edited it: said in the pod, so that what was admitted is not taken for a user's word.
+            written = self.own_up(pod, &opened, answer, &admitted).await;
+        }
         self.settle(pod, *opened, written)
     }
 
@@ -72,12 +78,12 @@ impl Turns {
         let mut state = self.surveyed.known.lock();
         let Some(policies) = state.policies_in_force() else { return Look::Nothing };
         let open = turn::open(&state.world, &policies, &Reach::only(pod.clone()), now);
-        let KnownState { pods, failing, .. } = &mut *state;
-        let Some(entry) = pods.get_mut(pod) else { return Look::Nothing };
+        let Some(entry) = state.pods.get_mut(pod) else { return Look::Nothing };
         let wanted = open.as_ref().and_then(|open| wanted(open).cloned());
         let (Some(open), Some(wanted)) = (open, wanted) else {
-            entry.due_since = None;
-            *failing -= usize::from(entry.failure.take().is_some());
+            let since = entry.due_since.take();
+            let uid = entry.uid.clone();
+            self.tell_of_lost_answer(&mut state, pod, &uid, since);
             return Look::Nothing;
         };
         if let Some(until) = LastWrite::waits_until(entry.wrote, &wanted, now) {
@@ -101,6 +107,38 @@ impl Turns {
         self.writer.patch_annotations(place, &opened.version, &annotations, &still_wanted).await
     }
 
+    /// The write that has seemed to fail has succeeded, if that is how the pod is now.
+    fn tell_of_lost_answer(
+        &self,
+        state: &mut KnownState,
+        pod: &Identity,
+        uid: &str,
+        since: Option<Timestamp>,
+    ) {
+        let unsure = state.take_failure(pod).and_then(|failure| failure.unsure);
+        let found = state.world.pods.get(pod).map(Pod::annotations);
+        if let Some((wanted, recorded)) = unsure
+            && Some(&wanted) == found.as_ref()
+        {
+            self.report(&recorded, uid, since);
+        }
+    }
+
+    /// Says that the level which was admitted is the one that the policy has set.
+    async fn own_up(
+        &self,
+        pod: &Identity,
+        opened: &Opened,
+        answer: &Written,
+        admitted: &str,
+    ) -> Result<Written, WriteError> {
+        let collection = format!("/api/v1/namespaces/{}/pods", pod.namespace());
+        let place = ObjectPath { collection: &collection, name: pod.name() };
+        let version = answer.metadata.resource_version.as_deref().unwrap_or(&opened.version);
+        let annotations = [(slim::QOS_APPLIED, Some(admitted))];
+        self.writer.patch_annotations(place, version, &annotations, &|| true).await
+    }
+
     /// Whether a write that has waited is still what would be decided now.
     fn is_still_wanted(&self, pod: &Identity, opened: &Opened) -> bool {
         let now = self.surveyed.clock.now();
@@ -121,39 +159,54 @@ impl Turns {
         let now = self.surveyed.clock.now();
         let Opened { open, wanted, uid, .. } = opened;
         let mut state = self.surveyed.known.lock();
-        let is_gone = state.pods.get(pod).is_none_or(|entry| entry.uid != uid);
-        let (outcome, why) = match written {
-            Ok(written) if is_gone => (outcome_of(&written, &wanted), None),
-            Ok(written) => (note(&mut state, pod, &written, &wanted), None),
+        let is_there = state.pods.get(pod).is_some_and(|entry| entry.uid == uid);
+        let written = match written {
+            Ok(written) => written,
             // This process no longer leads, or the next turn decides afresh.
             Err(WriteError::Fenced(_)) => return None,
             Err(WriteError::Withdrawn) => return Some(now),
-            Err(WriteError::Refused(refusal)) if refusal.is_not_found() => return None,
-            Err(error) => (Outcome::Conflict, Some(error.to_string())),
+            Err(_) if !is_there => return None,
+            Err(WriteError::Refused(refusal))
+                if refusal.is_not_found() && !refusal.is_admission_denied() =>
+            {
+                return None;
+            }
+            Err(error) => {
+                let unsure = matches!(error, WriteError::Unknown(_)).then(|| {
+                    (wanted, open.close(&mut state.world, vec![Outcome::Done], now).recorded)
+                });
+                return self.note_failure(&mut state, pod, &error, unsure);
+            }
         };
-        if let Some(why) = why {
-            return (!is_gone).then(|| self.note_failure(&mut state, pod, &why, now)).flatten();
+        let (mut outcome, mut since) = (outcome_of(&written, &wanted), None);
+        if is_there {
+            outcome = note(&mut state, pod, &written, &wanted);
+            since = self.note_success(&mut state, pod, &wanted, now);
         }
-        let lag = self.note_success(&mut state, pod, &wanted, now);
         let turn = open.close(&mut state.world, vec![outcome], now);
         drop(state);
-        for recorded in &turn.recorded {
-            if let Recorded::QosLevels(recorded) = recorded {
-                let lag = lag.map(|since| now.duration_since(since));
-                self.surveyed.metrics.count(recorded, lag);
-                let policy = recorded.begun.as_deref().or(recorded.ended.as_deref());
-                let (from, to) = (recorded.from.as_deref(), recorded.to.as_deref());
-                tracing::debug!(policy, from, to, "wrote the level");
-                for event in event::of_change(recorded, &uid) {
-                    self.events.emit(event);
-                }
-            }
-        }
+        self.report(&turn.recorded, &uid, since);
         // Something may have changed while it was written.
         match self.look(pod) {
             Look::Nothing => None,
             Look::Later(at) => Some(at),
             Look::Write(_) => Some(now),
+        }
+    }
+
+    /// Counts what has happened, and writes Events about it.
+    fn report(&self, recorded: &[Recorded], uid: &str, since: Option<Timestamp>) {
+        let lag = since.map(|since| self.surveyed.clock.now().duration_since(since));
+        for recorded in recorded {
+            if let Recorded::QosLevels(recorded) = recorded {
+                self.surveyed.metrics.count(recorded, lag);
+                let policy = recorded.begun.as_deref().or(recorded.ended.as_deref());
+                let (from, to) = (recorded.from.as_deref(), recorded.to.as_deref());
+                tracing::debug!(policy, from, to, "wrote the level");
+                for event in event::of_change(recorded, uid) {
+                    self.events.emit(event);
+                }
+            }
         }
     }
 
@@ -165,18 +218,14 @@ impl Turns {
         wanted: &QosAnnotations,
         now: Timestamp,
     ) -> Option<Timestamp> {
-        let KnownState { pods, failing, .. } = state;
-        let entry = pods.get_mut(pod)?;
-        if entry.failure.take().is_some() {
-            *failing -= 1;
-            if *failing == 0 {
-                tracing::info!("all pods that could not be written have been written");
-            }
-        }
+        state.take_failure(pod);
+        let entry = state.pods.get_mut(pod)?;
         let wrote = LastWrite::note(entry.wrote, wanted, now);
         if wrote.is_contested() {
             self.surveyed.metrics.contested.inc();
             tracing::warn!(%pod, "something else keeps changing the annotations of this pod");
+        }
+        if wrote.is_contested() || wrote.is_told_again() {
             self.events.emit(event::of_contest(pod, &entry.uid));
         }
         entry.wrote = Some(wrote);
@@ -187,30 +236,43 @@ impl Turns {
         &self,
         state: &mut KnownState,
         pod: &Identity,
-        why: &str,
-        now: Timestamp,
+        error: &WriteError,
+        unsure: Option<(QosAnnotations, Vec<Recorded>)>,
     ) -> Option<Timestamp> {
-        self.surveyed.metrics.failed.inc();
+        let now = self.surveyed.clock.now();
         let KnownState { pods, failing, .. } = state;
         let entry: &mut PodEntry = pods.get_mut(pod)?;
-        if entry.failure.is_none() {
-            *failing += 1;
-            if *failing == 1 {
-                tracing::warn!(%pod, error = why, "failed to write the level of a pod; it is retried");
+        let is_first = entry.failure.is_none() && *failing == 0;
+        *failing += usize::from(entry.failure.is_none());
+        // Others change pods as well, above all the kubelet. The next turn is based on what they have written.
+        let is_race = matches!(error, WriteError::Refused(refusal) if refusal.is_conflict());
+        if !is_race {
+            self.surveyed.metrics.failed.inc();
+            if is_first {
+                tracing::warn!(%pod, %error, "failed to write the level of a pod; it is retried");
             }
         }
         let seed = self.seed ^ u64::from(*entry.uid.as_bytes().last().unwrap_or(&0));
         let failure = entry.failure.get_or_insert_with(|| {
             let backoff = Backoff::new(FIRST_RETRY, LAST_RETRY, seed);
-            Box::new(Failure { attempts: 0, backoff, again: now })
+            Box::new(Failure { attempts: 0, backoff, again: now, unsure: None })
         });
         failure.attempts += 1;
+        failure.unsure = unsure.or(failure.unsure.take());
         failure.again = now.saturating_add(failure.backoff.next_pause()).unwrap_or(now);
         if failure.attempts == ATTEMPTS_UNTIL_TOLD {
-            self.events.emit(event::of_failure(pod, &entry.uid, why));
+            self.events.emit(event::of_failure(pod, &entry.uid, &error.to_string()));
         }
         Some(failure.again)
     }
+}
+
+/// The level that was admitted in place of the one that was sent, if everything else was admitted as sent.
+fn rewritten(answer: &Written, wanted: &QosAnnotations) -> Option<String> {
+    let found = slim::level_annotations(&answer.metadata);
+    let is_rewritten = wanted.applied.is_some() && found.level != wanted.level;
+    let is_as_sent = QosAnnotations { level: wanted.level.clone(), ..found.clone() } == *wanted;
+    (is_rewritten && is_as_sent).then(|| found.level.as_deref().unwrap_or_default().to_owned())
 }
 
 /// Notes in the world what was written, before the watch delivers it: as the API server has it, which an

@@ -20,12 +20,13 @@ use tokio::task::JoinSet;
 
 use super::config::ConfigFollower;
 use super::pods::PodFollower;
-use super::survey::Surveyed;
+use super::survey::{Surveyed, offset};
 use super::{Agent, Nodes};
 use crate::exemptions::{self, NamespaceFollower};
 use crate::list_progress::{ListProgress, ListReport};
 
-/// How long a watch lasts. Every node of a cluster may have an agent, and each restart is a request.
+/// How long a watch lasts at least, and less than twice that. Every node of a cluster may have an agent, and each
+/// restart is a request.
 const WATCH: Duration = Duration::from_mins(5);
 
 /// A list that is waited for, and what it is of.
@@ -54,17 +55,16 @@ impl Watches<'_> {
                 config: Kind::ConfigMap.identity(namespace, name),
                 surveyed: Arc::clone(&self.surveyed),
                 events: self.events.clone(),
+                told_after: self.told_after(),
                 progress,
                 is_listed: false,
             };
-            let selection = Selection {
-                namespace: Some(namespace.clone()),
-                fields: Some(format!("metadata.name={name}")),
-                lasting: WATCH,
-            };
+            let what = format!("the ConfigMap {namespace}/{name}");
+            let fields = Some(format!("metadata.name={name}"));
+            let namespace = Some(namespace.clone());
+            let selection = Selection { namespace, ..self.selection(fields) };
             // Two ages, because one of the two watches may hang.
             self.follow(tasks, Kind::ConfigMap.resource(), selection, (name, true), follower);
-            let what = format!("the ConfigMap {namespace}/{name}");
             awaited.push(Awaited { what, progress: listed, is_needed: true });
         }
         let (progress, listed) = ListReport::new();
@@ -76,7 +76,8 @@ impl Watches<'_> {
             }
             Nodes::All => (None, "all pods".to_owned()),
         };
-        let selection = Selection { namespace: None, fields, lasting: WATCH };
+        let from_cache = fields.is_some();
+        let selection = Selection { from_cache, ..self.selection(fields) };
         self.follow(tasks, core("Pod", "pods"), selection, ("pods", true), follower);
         awaited.push(Awaited { what, progress: listed, is_needed: true });
         awaited.push(self.follow_nodes(tasks));
@@ -92,8 +93,10 @@ impl Watches<'_> {
             Nodes::All => None,
         };
         let fields = of.as_ref().map(|node| format!("metadata.name={node}"));
-        let follower = NodeFollower { surveyed, of, listed: BTreeSet::new(), progress };
-        let selection = Selection { namespace: None, fields, lasting: WATCH };
+        let (listed_nodes, has_complained) = (BTreeSet::new(), false);
+        let follower =
+            NodeFollower { surveyed, of, listed: listed_nodes, progress, has_complained };
+        let selection = self.selection(fields);
         self.follow(tasks, core("Node", "nodes"), selection, ("nodes", false), follower);
         Awaited { what: "nodes".to_owned(), progress: listed, is_needed: false }
     }
@@ -105,9 +108,23 @@ impl Watches<'_> {
             exemptions::change(world, |exempt| exempt.mark_namespace(name, is_marked));
             surveyed.ask();
         });
-        let selection = Selection { lasting: WATCH, ..Selection::default() };
+        let selection = Selection { from_cache: true, ..self.selection(None) };
         self.follow(tasks, exempt::namespaces(), selection, ("namespaces", false), follower);
         Awaited { what: "all namespaces".to_owned(), progress: listed, is_needed: false }
+    }
+
+    fn told_after(&self) -> Duration {
+        match &self.agent.options.nodes {
+            Nodes::One(node) => offset(node, self.agent.options.spread),
+            Nodes::All => Duration::ZERO,
+        }
+    }
+
+    fn selection(&self, fields: Option<String>) -> Selection {
+        let seed = self.agent.options.seed;
+        let part = u32::try_from(seed % 1024).unwrap_or_default();
+        let lasting = WATCH + WATCH * part / 1024;
+        Selection { namespace: None, fields, lasting, from_cache: false, seed }
     }
 
     fn follow(
@@ -145,6 +162,7 @@ struct NodeFollower {
     /// The nodes in the list that is being told.
     listed: BTreeSet<Arc<str>>,
     progress: ListReport,
+    has_complained: bool,
 }
 
 impl NodeFollower {
@@ -189,7 +207,8 @@ impl Follower for NodeFollower {
     }
 
     fn failed(&mut self, why: &WatchFailure) {
-        if why.is_forbidden {
+        if why.is_forbidden && !self.has_complained {
+            self.has_complained = true;
             tracing::warn!(
                 error = why.reason,
                 "failed to watch nodes: their labels are not known, so policies for certain nodes are not carried out"

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::{Cause, FollowingPod, Input, LevelFormat, ListInForce, Pod, QosAnnotations, QosPolicy};
+use super::{
+    Cause, FollowingPod, Input, LevelFormat, ListInForce, Pod, QosAnnotations, QosLevels, QosPolicy,
+};
 use crate::{Action, Identity, Labels, Reason, Verdict};
 
 /// The decision about the pods that follow a `ConfigMap`.
@@ -16,7 +18,7 @@ pub struct Decision {
     /// The pods under a policy, and those that are no longer, in their order. What none has changed is not
     /// listed.
     pub pods: Vec<DecidedPod>,
-    /// The next boundary of an enabled policy.
+    /// The next boundary of an enabled policy; `None` as well for a decision about a single pod.
     pub wake_at: Option<Timestamp>,
 }
 
@@ -46,7 +48,7 @@ impl DecidedPod {
 /// Decides the levels at `now`.
 #[must_use]
 pub fn decide(input: &Input<'_>, now: Timestamp) -> Decision {
-    let mut open = OpenPolicies::at(input, now);
+    let mut open = OpenPolicies::at(now);
     let pods: Vec<DecidedPod> =
         input.pods.iter().filter_map(|pod| decide_pod(pod, &mut open, input.format)).collect();
     let written = pods.iter().filter(|pod| pod.is_written());
@@ -54,10 +56,15 @@ pub fn decide(input: &Input<'_>, now: Timestamp) -> Decision {
         pod: it.pod.clone(),
         annotations: Box::new(it.wanted.clone()),
     });
-    let enabled = input.policy.lists().flat_map(|(_, list)| list).filter(|it| it.is_enabled);
-    let boundaries = enabled.filter_map(|it| it.windows.next_transition(now));
-    let wake_at = boundaries.map(|boundary| boundary.at).min();
+    let wake_at = if input.is_about_all { next_boundary(input.policy, now) } else { None };
     Decision { actions: actions.collect(), pods, wake_at }
+}
+
+/// The next boundary of any enabled policy.
+fn next_boundary(policies: &QosLevels, now: Timestamp) -> Option<Timestamp> {
+    let enabled = policies.lists().flat_map(|(_, list)| list).filter(|it| it.is_enabled);
+    let boundaries = enabled.filter_map(|it| it.windows.next_transition(now));
+    boundaries.map(|boundary| boundary.at).min()
 }
 
 /// What is wanted of one pod; `None` when it is to stay as it is and no policy is about it.
@@ -85,21 +92,17 @@ fn decide_pod<'a>(
     Some(DecidedPod { pod: (*identity).clone(), reason, policy, wanted, found })
 }
 
-/// Which policies of each list are enabled and open, in their order.
+/// Which policies of each list are enabled and open, in their order, each list looked at once a pod follows it.
 struct OpenPolicies<'a> {
+    now: Timestamp,
     of_lists: BTreeMap<Option<u32>, Vec<usize>>,
     /// The first one for pods with these labels. Most pods have those of many others.
     first: BTreeMap<(Option<u32>, &'a Labels), Option<usize>>,
 }
 
 impl<'a> OpenPolicies<'a> {
-    fn at(input: &Input<'_>, now: Timestamp) -> Self {
-        let of_lists = input.policy.lists().map(|(entry, list)| {
-            let open =
-                list.iter().enumerate().filter(|(_, it)| it.is_enabled && it.windows.is_open(now));
-            (entry, open.map(|(position, _)| position).collect())
-        });
-        OpenPolicies { of_lists: of_lists.collect(), first: BTreeMap::new() }
+    fn at(now: Timestamp) -> Self {
+        OpenPolicies { now, of_lists: BTreeMap::new(), first: BTreeMap::new() }
     }
 
     /// The first open policy of a list that selects a pod.
@@ -109,7 +112,12 @@ impl<'a> OpenPolicies<'a> {
         policies: &'a [QosPolicy],
         pod: &'a Pod,
     ) -> Option<(u32, &'a QosPolicy)> {
-        let open = self.of_lists.get(&entry)?;
+        let now = self.now;
+        let open = self.of_lists.entry(entry).or_insert_with(|| {
+            let is_open = |it: &QosPolicy| it.is_enabled && it.windows.is_open(now);
+            let open = policies.iter().enumerate().filter(|(_, it)| is_open(it));
+            open.map(|(position, _)| position).collect()
+        });
         let position = *self.first.entry((entry, &pod.labels)).or_insert_with(|| {
             let selects = |position: &&usize| {
                 policies.get(**position).is_some_and(|it| it.selector.selects(&pod.labels))

@@ -26,6 +26,8 @@ pub struct Input<'a> {
     pub format: LevelFormat,
     /// The pods that may be changed, in order.
     pub pods: Vec<FollowingPod<'a>>,
+    /// Whether these are all of them. A decision about one says nothing of when there is another one about all.
+    pub is_about_all: bool,
 }
 
 /// A pod, and the list it follows.
@@ -67,19 +69,20 @@ pub(super) fn standing<'a>(world: &'a World, config: &Identity) -> Standing<'a> 
 /// fetched. There is no decision about one that does not count, or is exempt.
 #[must_use]
 pub fn gather<'a>(world: &'a World, config: &Identity) -> Option<Input<'a>> {
-    gather_from(world, config, world.pods.iter())
+    gather_from(world, config, world.pods.iter(), true)
 }
 
 /// The same for a single pod, at no cost for the others.
 #[must_use]
 pub fn gather_only<'a>(world: &'a World, config: &Identity, pod: &Identity) -> Option<Input<'a>> {
-    gather_from(world, config, world.pods.get_key_value(pod).into_iter())
+    gather_from(world, config, world.pods.get_key_value(pod).into_iter(), false)
 }
 
 fn gather_from<'a>(
     world: &'a World,
     config: &Identity,
     pods: impl Iterator<Item = (&'a Identity, &'a Pod)>,
+    is_about_all: bool,
 ) -> Option<Input<'a>> {
     let (identity, object) = world.qos_levels.get_key_value(config)?;
     let policy = object.policy.as_deref()?;
@@ -91,7 +94,8 @@ fn gather_from<'a>(
         .filter(|(identity, pod)| pod.left_alone.is_none() && world.exempt.of(identity).is_none());
     let pods = pods.map(|(identity, pod)| FollowingPod { identity, pod, list: lists.of(pod) });
     let pods = pods.collect();
-    Some(Input { identity, policy, format: world.agent.level_format, pods })
+    let format = world.agent.level_format;
+    Some(Input { identity, policy, format, pods, is_about_all })
 }
 
 /// The lists of the nodes, each found once.

@@ -168,7 +168,8 @@ async fn a_refused_event_starts_no_series_but_one_whose_response_was_lost_does()
 async fn a_warning_comes_first_and_is_not_dropped_for_thousands_of_normal_events() {
     let (stub, events) = (Stub::new(), EventMetrics::default());
     let (log, writer) = log(&stub, &WriteMetrics::default(), &events);
-    for number in 0..QUEUE_CAPACITY + 20 {
+    let waiting = EventPace::default().waiting;
+    for number in 0..waiting + 20 {
         log.emit(Event { is_warning: false, ..noted(&format!("up {number}")) });
     }
     log.emit(noted("down"));
@@ -176,7 +177,7 @@ async fn a_warning_comes_first_and_is_not_dropped_for_thousands_of_normal_events
     writer.run().await;
     assert_eq!(events.left_out.get(), 20);
     let written = stub.requests_where(|asked| asked.method == Method::POST);
-    assert_eq!(written.len(), QUEUE_CAPACITY + 1);
+    assert_eq!(written.len(), waiting + 1);
     let first = &written[0].body;
     assert_eq!((&first["note"], &first["type"]), (&json!("down"), &json!("Warning")));
     let about = json!({

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use futures::AsyncReadExt as _;
 use kube::Client;
-use kube::api::{DynamicObject, ListParams, ObjectMeta, TypeMeta};
+use kube::api::{DynamicObject, ListParams, ObjectMeta, TypeMeta, VersionMatch};
 use kube::core::Request;
 use serde::Deserialize;
 use serde::de::value::MapDeserializer;
@@ -30,9 +30,20 @@ pub(super) struct Pages {
 }
 
 impl Pages {
-    /// Those that the field selector selects, if there is one.
-    pub(super) fn new(client: Client, collection: String, fields: Option<String>) -> Self {
-        let asked = ListParams { field_selector: fields, ..ListParams::default().limit(OBJECTS) };
+    /// Those that the field selector selects, if there is one: at the latest, or as the API server's cache has
+    /// them, which is asked for no less than this version.
+    pub(super) fn new(
+        client: Client,
+        collection: String,
+        fields: Option<String>,
+        cached_since: Option<&str>,
+    ) -> Self {
+        let asked = match cached_since {
+            // A limit would have the API server read from etcd again.
+            Some(version) => ListParams::default().at(version).matching(VersionMatch::NotOlderThan),
+            None => ListParams::default().limit(OBJECTS),
+        };
+        let asked = ListParams { field_selector: fields, ..asked };
         Self { client, collection, asked, is_last_read: false }
     }
 

@@ -1,4 +1,4 @@
-//! Which objects of a kind are watched, and how long a watch lasts.
+//! Which objects of a kind are watched, and what that costs the API server.
 
 use std::time::Duration;
 
@@ -12,11 +12,18 @@ pub struct Selection {
     /// A watch is restarted after this long. A process of which there is one on every node restarts its watches
     /// less often than one of which there are two in a cluster.
     pub lasting: Duration,
+    /// Whether lists may come from the cache of the API server, which may be a bit behind. That cache knows the pods
+    /// of each node; a list that has to be the latest is read from etcd, which does not: the API server
+    /// reads all pods of the cluster to find those of one node. Writes that carry a version come to no harm by it.
+    pub from_cache: bool,
+    /// The seed of all jitter, so that processes whose watches broke in one instant do not go on in step.
+    pub seed: u64,
 }
 
 impl Default for Selection {
-    /// Everything.
+    /// Everything, as it is at the latest.
     fn default() -> Self {
-        Self { namespace: None, fields: None, lasting: Duration::from_mins(1) }
+        let lasting = Duration::from_mins(1);
+        Self { namespace: None, fields: None, lasting, from_cache: false, seed: 0 }
     }
 }

@@ -292,7 +292,7 @@ async fn large_objects_come_in_pages_that_fit_however_many_there_are() {
         object["metadata"]["annotations"] = json!({ "long": "x".repeat(length) });
         stub.put(object);
     }
-    let mut pages = Pages::new(stub.client(), "/api/v1/configmaps".to_owned(), None);
+    let mut pages = Pages::new(stub.client(), "/api/v1/configmaps".to_owned(), None, None);
     let mut listed = Vec::new();
     while let Some(page) = pages.fetch_next().await.expect("it is answered") {
         let mut of_page = Vec::new();

@@ -178,7 +178,13 @@ pub(super) fn refollowed<'a>(input: &Input<'a>, levels: &'a QosLevels) -> Input<
         unknown => unknown,
     };
     let pods = input.pods.iter().map(|it| FollowingPod { list: list(it), ..*it }).collect();
-    Input { identity: input.identity, policy: levels, format: input.format, pods }
+    Input {
+        identity: input.identity,
+        policy: levels,
+        format: input.format,
+        pods,
+        is_about_all: true,
+    }
 }
 
 /// The same input, with lists that cannot be used taken for empty ones.
