@@ -125,6 +125,58 @@ fn hostile_names_are_escaped_and_stay_on_the_page() {
     assert_eq!(page.complaints(), [""; 0], "complaints of the browser");
 }
 
+#[test]
+fn pods_that_always_agree_are_one_lane_of_the_page() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("browser_forecast_levels");
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).unwrap();
+    let pod = |number| {
+        let level = if number == 36 { "2" } else { "1" };
+        let metadata = format!(
+            "{{name: batch-{number:02}, labels: {{app: batch}}, annotations: {{volcano.sh/qos-level: '{level}'}}}}"
+        );
+        format!("---\napiVersion: v1\nkind: Pod\nmetadata: {metadata}\n")
+    };
+    let pods: Vec<String> = (0..37).map(pod).collect();
+    fs::write(folder.join("levels.yaml"), format!("{LEVELS}{}", pods.concat())).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_almanac"));
+    command.current_dir(&folder).args(["forecast", "-f", ".", "-o", "html", "--out", "page.html"]);
+    let output = command.args(["--from", "2026-03-02", "--for", "1d"]).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let mut page = Page::open(&folder, &format!("file://{}/page.html", folder.display()));
+    let series = "JSON.parse(document.getElementById('forecast').textContent).series.length";
+    assert_eq!(page.evaluate(series), 37, "the page has what programs get");
+    let titles = "[...document.querySelectorAll('main h2')].map((it) => it.textContent).join('; ')";
+    let lanes = "36 pods of app=batch in default qosLevel; Pod default/batch-36 qosLevel";
+    assert_eq!(page.evaluate(titles), lanes);
+    let labels = "[...document.querySelectorAll('main svg')[0].querySelectorAll('text:not(.label)')]\
+                  .map((it) => it.textContent).join(' ')";
+    assert_eq!(page.evaluate(labels), "-1 1 -1");
+    page.evaluate("document.querySelectorAll('details')[1].open = true");
+    let names = page.evaluate("document.querySelectorAll('details')[1].textContent");
+    assert!(names.as_str().unwrap().ends_with("batch-34, batch-35"), "{names}");
+    page.screenshot(&folder.join("light.png"));
+    // A pod is found by its name though it is not drawn by itself.
+    page.evaluate(
+        "(() => { const it = document.getElementById('filter'); it.value = 'batch-07'; \
+         it.dispatchEvent(new Event('input')); })()",
+    );
+    let left = "[...document.querySelectorAll('section:not([hidden]) h2')].map((it) => it.textContent).join('; ')";
+    assert_eq!(page.evaluate(left), "36 pods of app=batch in default qosLevel");
+    assert_eq!(page.complaints(), [""; 0], "complaints of the browser");
+}
+
+const LEVELS: &str = "\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: volcano-agent-config, namespace: volcano-system}
+data:
+  config.yaml: |
+    globalConfig:
+      timeBasedQoSPolicies:
+      - {name: night, startTime: '22:00', endTime: '08:00', selector: {matchLabels: {app: batch}}, targetQoSLevel: -1}
+";
+
 fn hovering_tells_the_reason(page: &mut Page) {
     let hidden = page.evaluate("document.getElementById('tip').hidden");
     assert_eq!(hidden, true);

@@ -21,13 +21,15 @@ pub(super) struct Drawn<'a> {
     pub(super) title: String,
     /// The field over time, of each of them.
     pub(super) series: &'a Series,
+    /// Which of the series are drawn as this one, by their positions; the first of them is.
+    pub(super) positions: Vec<usize>,
 }
 
 #[cfg(test)]
 impl<'a> Drawn<'a> {
     /// A series by itself.
     pub(super) fn of(series: &'a Series) -> Drawn<'a> {
-        Drawn { title: series.target.to_string(), series }
+        Drawn { title: series.target.to_string(), series, positions: vec![0] }
     }
 }
 
@@ -36,23 +38,24 @@ type Pods = (Box<str>, Option<(&'static str, Box<str>)>);
 
 /// What to draw, in the order of the first of each.
 pub(super) fn drawn<'a>(world: &World, series: &'a [Series]) -> Vec<Drawn<'a>> {
-    let mut groups: Vec<(&Series, Option<Pods>, usize)> = Vec::new();
+    let mut groups: Vec<(&Series, Option<Pods>, Vec<usize>)> = Vec::new();
     // Of each group of pods, those that agree with one another.
     let mut of_pods: BTreeMap<Pods, Vec<usize>> = BTreeMap::new();
-    for one in series {
+    for (position, one) in series.iter().enumerate() {
         let Some(pods) = pods(world, one) else {
-            groups.push((one, None, 1));
+            groups.push((one, None, vec![position]));
             continue;
         };
         let known = of_pods.entry(pods.clone()).or_default();
         if let Some(group) = known.iter().find(|group| agree(groups[**group].0, one)) {
-            groups[*group].2 += 1;
+            groups[*group].2.push(position);
         } else {
             known.push(groups.len());
-            groups.push((one, Some(pods), 1));
+            groups.push((one, Some(pods), vec![position]));
         }
     }
-    let drawn = |(series, pods, count): (&'a Series, Option<Pods>, usize)| {
+    let drawn = |(series, pods, positions): (&'a Series, Option<Pods>, Vec<usize>)| {
+        let count = positions.len();
         let title = match pods {
             Some((namespace, label)) if count > 1 => {
                 let of = label.map_or(String::new(), |(key, value)| format!(" of {key}={value}"));
@@ -60,7 +63,7 @@ pub(super) fn drawn<'a>(world: &World, series: &'a [Series]) -> Vec<Drawn<'a>> {
             }
             _ => series.target.to_string(),
         };
-        Drawn { title, series }
+        Drawn { title, series, positions }
     };
     groups.into_iter().map(drawn).collect()
 }

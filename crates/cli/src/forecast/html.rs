@@ -1,17 +1,20 @@
 //! The forecast as one page that needs no network: the JSON of the contract, and the script that
 //! draws it.
 //!
-//! The page holds exactly what `-o json` prints, so the two cannot disagree.
+//! The page holds exactly what `-o json` prints, so the two cannot disagree; and beside it, which of its series
+//! are drawn as one.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
+use std::sync::{Mutex, PoisonError};
 
 use almanac_calendar::Zone;
-use almanac_forecast::Period;
+use almanac_forecast::{Part, Period};
 use serde_json::{Value, json};
 
-use super::json;
-use super::question::{Question, View};
+use super::question::{Question, View, Which};
 use super::svg::escaped;
+use super::{agreeing, json};
 use crate::wall_clock::civil;
 
 const STYLE: &str = include_str!("page/page.css");
@@ -34,9 +37,46 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
     output.write_all(b"<script type=\"application/json\" id=\"clock\">")?;
     write!(InScript(&mut *output), "{}", clock(period, zone))?;
     output.write_all(b"</script>\n<script type=\"application/json\" id=\"forecast\">")?;
-    json::write(question, &mut InScript(&mut *output))?;
+    let lanes = Lanes::default();
+    let note = |which: Which<'_>, part: &Part| lanes.note(which, part);
+    json::write_and_note(question, note, &mut InScript(&mut *output))?;
+    output.write_all(b"</script>\n<script type=\"application/json\" id=\"lanes\">")?;
+    write!(InScript(&mut *output), "{}", lanes.of_all())?;
     write!(output, "</script>\n<script>\n{DRAWN}{SCRIPT}</script>\n</body>\n</html>\n")?;
     Ok(())
+}
+
+/// Which series are drawn as one, in each part, and how many series the part has.
+#[derive(Default)]
+struct Lanes(Mutex<BTreeMap<usize, (usize, Vec<Lane>)>>);
+
+/// What it is of, and the positions of its series in the part.
+type Lane = (String, Vec<usize>);
+
+impl Lanes {
+    fn note(&self, which: Which<'_>, part: &Part) {
+        let place = which.place.name.as_ref().map_or(String::new(), |name| format!("{name}: "));
+        let drawn = agreeing::drawn(&which.place.world, &part.series).into_iter();
+        let lanes = drawn.filter(|drawn| drawn.positions.len() > 1);
+        let lanes = lanes.map(|drawn| (format!("{place}{}", drawn.title), drawn.positions));
+        let of_part = (part.series.len(), lanes.collect());
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(which.index, of_part);
+    }
+
+    /// The same over all parts, which are written in the order of their numbers.
+    fn of_all(self) -> Value {
+        let (mut before, mut all) = (0, Vec::new());
+        for (count, lanes) in
+            self.0.into_inner().unwrap_or_else(PoisonError::into_inner).into_values()
+        {
+            for (title, positions) in lanes {
+                let series: Vec<usize> = positions.into_iter().map(|it| before + it).collect();
+                all.push(json!({ "title": title, "series": series }));
+            }
+            before += count;
+        }
+        Value::Array(all)
+    }
 }
 
 /// What the wall clock of the zone shows, by our own time zone database: a browser's may differ.

@@ -9,13 +9,22 @@ use std::sync::Arc;
 
 use almanac_calendar::tzdata_version;
 use almanac_engine::Value;
-use almanac_forecast::{Origin, Series};
+use almanac_forecast::{Origin, Part, Series};
 use serde_json::json;
 
 use super::instants::Instants;
-use super::question::{Question, View};
+use super::question::{Question, View, Which};
 
 pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow::Result<()> {
+    write_and_note(question, |_, _| (), output)
+}
+
+/// The same, with something to be noted of each part, in any order.
+pub(super) fn write_and_note(
+    question: &Question<'_>,
+    note: impl Fn(Which<'_>, &Part) + Sync,
+    output: &mut impl Write,
+) -> anyhow::Result<()> {
     let period = question.view.period;
     let (from, to, tzdata) = (period.from(), period.to(), tzdata_version());
     write!(
@@ -25,6 +34,7 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
     )?;
     let assumptions = question.write_parts(
         |which, part, sheet| {
+            note(which, part);
             part.series.iter().try_for_each(|series| {
                 let api_version = which.place.api_version(&series.target);
                 let name = which.place.name.as_deref();

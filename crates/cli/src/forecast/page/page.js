@@ -6,13 +6,21 @@
   const element = (id) => document.getElementById(id);
   const forecast = read("forecast");
   const clock = read("clock");
+  // Pods that always agree are one lane, drawn as the first of them.
+  const lanes = new Map(), merged = new Set();
+  for (const { title, series } of read("lanes")) {
+    const members = series.map((index) => forecast.series[index]);
+    lanes.set(members[0], { title, members });
+    members.slice(1).forEach((it) => merged.add(it));
+  }
+  const all = forecast.series.filter((it) => !merged.has(it));
   const HOUR = 3600e3, DAY = 24 * HOUR;
   const offsets = clock.offsets.map((it) => ({ at: Date.parse(it.at), ms: it.offset * 1000 }));
   const whole = { from: Date.parse(forecast.from), to: Date.parse(forecast.to) };
   let view = { ...whole };
   let kept = null;
 
-  for (const series of forecast.series) {
+  for (const series of all) {
     for (const segment of series.segments) {
       segment.start = Date.parse(segment.from);
       segment.end = Date.parse(segment.to);
@@ -109,7 +117,8 @@
   }
 
   // Where there are several places, what is called the same is told apart by them.
-  const shownTarget = (series) => (series.place ? series.place + ": " : "") + called(series.target);
+  const shownTarget = (series) => lanes.get(series)?.title ??
+    (series.place ? series.place + ": " : "") + called(series.target);
   const called = (object) => object.kind + " " + (object.namespace ? object.namespace + "/" : "") +
     object.name;
   const who = (segment) => segment.policy
@@ -233,8 +242,26 @@
       return { series, block, canvas };
     });
     section.append(table(series));
+    const { members } = lanes.get(series) ?? { members: [series] };
+    if (members.length > 1) section.append(list(members));
     element("rows").append(section);
-    return { series, canvases, section };
+    const named = members.map((it) => called(it.target));
+    const names = [shownTarget(series), series.field, ...series.writers, ...named].join(" ").toLowerCase();
+    return { series, canvases, section, names };
+  }
+
+  // The names of the pods of a lane, made when they are asked for.
+  function list(members) {
+    const details = html("details");
+    details.append(html("summary", "Its pods"));
+    details.addEventListener("toggle", () => {
+      details.querySelector("p")?.remove();
+      if (!details.open) return;
+      const names = members.slice(0, 500).map((it) => it.target.name);
+      const more = members.length - names.length;
+      details.append(html("p", names.join(", ") + (more > 0 ? ` and ${more} more` : "")));
+    });
+    return details;
   }
 
   // The same in words, made when it is asked for: the steps of the time that is shown.
@@ -276,7 +303,7 @@
     if (forecast.series.length === 0) element("rows").append(html("p", "Nothing to forecast."));
   }
 
-  const rows = forecast.series.map(build);
+  const rows = all.map(build);
   notes();
 
   let asked = false;
@@ -347,10 +374,7 @@
   });
   element("filter").addEventListener("input", (event) => {
     const wanted = event.target.value.toLowerCase();
-    for (const { series, section } of rows) {
-      const names = [shownTarget(series), series.field, ...series.writers].join(" ").toLowerCase();
-      section.hidden = !names.includes(wanted);
-    }
+    for (const { section, names } of rows) section.hidden = !names.includes(wanted);
     refresh();
   });
   addEventListener("resize", refresh);

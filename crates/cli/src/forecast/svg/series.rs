@@ -47,7 +47,7 @@ pub(super) fn write_series(
     output: &mut impl Write,
 ) -> anyhow::Result<()> {
     let mut stories = Stories::new(view);
-    let Drawn { title: of, series } = drawn;
+    let Drawn { title: of, series, .. } = drawn;
     let blocks = blocks(series);
     let numbers = blocks.iter().flat_map(|block| &block.stretches).filter_map(Stretch::number);
     // One scale for all names, so that they can be compared.

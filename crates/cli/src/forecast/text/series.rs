@@ -31,7 +31,7 @@ pub(super) fn write_series(
     drawn: &Drawn<'_>,
     output: &mut impl Write,
 ) -> io::Result<()> {
-    let Drawn { title, series } = drawn;
+    let Drawn { title, series, .. } = drawn;
     let mut warning = warning(series);
     let blocks = blocks(series);
     for block in &blocks {
