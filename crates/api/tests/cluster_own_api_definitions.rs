@@ -279,6 +279,7 @@ fn the_api_server_and_we_agree_on_whatever_a_schema_can_express() -> TestResult 
 
 async fn examples_are_accepted(kubectl: &Kubectl) -> TestResult {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").display().to_string();
+    kubectl.run(&["create", "namespace", "volcano-system"]).await?;
     let apply = ["apply", "--server-side", "--dry-run=server", "--recursive", "-f", &folder];
     let applied = kubectl.run(&apply).await?;
     assert!(applied.lines().count() > 10, "{applied}");

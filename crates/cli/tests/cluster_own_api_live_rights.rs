@@ -76,11 +76,11 @@ fn read_permission_is_enough_and_what_could_not_be_read_is_reported() -> TestRes
         let output = almanac(&reader, &["next", "--from", PRESENT]).await?;
         assert!(output.status.success(), "{}", stderr(&output));
         prepare(&kubectl).await?;
-        kubectl.run(&["create", "namespace", AGENT_NAMESPACE]).await?;
         apply(&kubectl, "default", ROLLOUT).await?;
         what_policies_need_is_named(&kubectl, &reader).await?;
         the_rest_is_assumed(&kubectl, &reader).await?;
-        allow_in(&kubectl, AGENT_NAMESPACE, "reader", &json!([config_maps()])).await?;
+        let of_agent = json!([config_maps(), rule("", &["namespaces"], &["get"])]);
+        allow_in(&kubectl, AGENT_NAMESPACE, "reader", &of_agent).await?;
         let all = json!([
             rule(KARMADA, &["cronfederatedhpas", "federatedhpas"], &["list"]),
             rule(KARPENTER, &["metricsproducers", "horizontalautoscalers"], &["list"]),
@@ -89,6 +89,7 @@ fn read_permission_is_enough_and_what_could_not_be_read_is_reported() -> TestRes
             rule("apps", &["deployments"], &["get"]),
             rule("example.org", &["rollouts/scale"], &["get"]),
             rule("", &["namespaces"], &["get"]),
+            rule("", &["pods"], &["list"]),
         ]);
         allow(&kubectl, "reader", &all).await?;
         let by_admin = answer(&test.plane.kubeconfig(), &QUESTION).await?;

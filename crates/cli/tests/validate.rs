@@ -55,7 +55,7 @@ fn the_examples_are_valid() {
     let output = almanac(&["validate", "-f", "../../../examples"]);
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert_eq!(output.status.code(), Some(0), "{text}");
-    assert!(text.ends_with("no problems found\n"), "{text}");
+    assert!(text.contains("no problems found\n"), "{text}");
 }
 
 #[test]

@@ -178,6 +178,7 @@ pub(crate) async fn apply(kubectl: &Kubectl, namespace: &str, text: &str) -> Tes
 pub(crate) async fn prepare(kubectl: &Kubectl) -> TestResult {
     install_definitions(kubectl).await?;
     kubectl.run(&["create", "namespace", "designs"]).await?;
+    kubectl.run(&["create", "namespace", "volcano-system"]).await?;
     kubectl.run(&["apply", "--server-side", "-R", "-f", &format!("{ROOT}/examples")]).await?;
     apply(kubectl, "designs", DESIGNS).await
 }
