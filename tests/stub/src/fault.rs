@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use http::{Method, StatusCode};
+use serde_json::Value;
 
 use crate::answers::Refusal;
 use crate::{ReceivedRequest, Stub};
@@ -25,6 +26,7 @@ pub(crate) enum Effect {
     Hang,
     Silence,
     Meanwhile(Arc<dyn Fn(&Stub) + Send + Sync>),
+    Admit(Arc<dyn Fn(&mut Value) + Send + Sync>),
 }
 
 impl Fault {
@@ -69,6 +71,12 @@ impl Fault {
     #[must_use]
     pub fn meanwhile(act: impl Fn(&Stub) + Send + Sync + 'static) -> Self {
         Self::of(Effect::Meanwhile(Arc::new(act)))
+    }
+
+    /// An admission webhook changes what is sent before it is carried out.
+    #[must_use]
+    pub fn admit(change: impl Fn(&mut Value) + Send + Sync + 'static) -> Self {
+        Self::of(Effect::Admit(Arc::new(change)))
     }
 
     /// Only with requests of this method.
@@ -132,6 +140,7 @@ impl std::fmt::Debug for Fault {
             Effect::Hang => "no response",
             Effect::Silence => "an answer that never ends",
             Effect::Meanwhile(_) => "something happens meanwhile",
+            Effect::Admit(_) => "a webhook changes it",
         };
         write!(formatter, "{effect}, {} times", self.times)
     }

@@ -89,6 +89,11 @@ impl Stub {
             Some(Effect::Hang) => std::future::pending().await,
             Some(Effect::Silence) => return Ok(answers::silence()),
             Some(Effect::Meanwhile(act)) => act(self),
+            Some(Effect::Admit(change)) => {
+                let mut admitted = (*request).clone();
+                change(&mut admitted.body);
+                return Ok(self.lock().store.answer(&admitted));
+            }
         }
         Ok(self.lock().store.answer(&request))
     }

@@ -1,5 +1,6 @@
-//! A herd: many cron rules, each with a target of its own, due in the same minute. Measures the
-//! time, memory, requests and CPU time that `almanac controller` needs for them.
+//! A herd: many cron rules, each with a target of its own, due in the same minute, or many pods whose level one
+//! boundary changes. Measures the time, memory, requests and CPU time that `almanac controller` or `almanac agent`
+//! needs for them.
 //!
 //! It prints figures and does not judge them; it fails if something was not carried out. It runs
 //! the `almanac` that was built beside it:
@@ -13,6 +14,7 @@ mod exposition;
 mod figures;
 mod memory;
 mod objects;
+mod pods;
 mod processes;
 mod stub;
 mod stubbed;
@@ -39,6 +41,8 @@ enum Against {
     Cluster(cluster::Cluster),
     /// Against a server that answers at once
     Stub(stubbed::Stubbed),
+    /// Pods whose level a boundary changes, against a real etcd and API server
+    Pods(pods::Pods),
     /// The memory that armed rules take, against a server that answers at once
     Memory(memory::Memory),
 }
@@ -54,6 +58,7 @@ fn main() -> Result<()> {
         match &arguments.against {
             Against::Cluster(it) => it.run(&program(arguments.almanac.as_ref())?).await,
             Against::Stub(it) => it.run(&program(arguments.almanac.as_ref())?).await,
+            Against::Pods(it) => it.run(&program(arguments.almanac.as_ref())?).await,
             Against::Memory(it) => it.run(&program(arguments.almanac.as_ref())?).await,
         }
     })

@@ -1,0 +1,317 @@
+//! An agent in front of a stub of the API, under a clock that the test sets: what a real control plane does not do
+//! when it is asked to.
+
+#![expect(clippy::expect_used, reason = "what fails here fails the test")]
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+
+use almanac_controllers::agent::{Agent, AgentOptions, Nodes};
+use almanac_engine::qos_levels::LevelFormat;
+use almanac_shell::budget::WriteLimits;
+use almanac_shell::clock::Clock;
+use almanac_shell::endpoints::Health;
+use almanac_stub::{Fault, Kind, Stub};
+use http::{Method, StatusCode};
+use jiff::{SignedDuration, Timestamp};
+use prometheus_client::encoding::text::encode;
+use prometheus_client::registry::Registry;
+use serde_json::{Value, json};
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep, timeout};
+use tokio_util::sync::CancellationToken;
+
+/// A minute before the window of the policy opens, which lasts for eight hours.
+const BEFORE: &str = "2026-11-20T21:59:00Z";
+const INSIDE: &str = "2026-11-20T23:00:00Z";
+const MINUTE: Duration = Duration::from_mins(1);
+
+/// An agent for all pods, and a pod whose own level is 1.
+struct Running {
+    stub: Stub,
+    /// By how many seconds the clock was set.
+    set: Arc<AtomicI64>,
+    registry: Registry,
+    end: CancellationToken,
+    agent: JoinHandle<()>,
+}
+
+impl Running {
+    fn begin(now: &str) -> Self {
+        let stub = Stub::new();
+        stub.serve(Kind::new("v1", "Pod", "pods"));
+        stub.serve(Kind::new("v1", "Node", "nodes").cluster_scoped());
+        stub.serve(Kind::new("v1", "Namespace", "namespaces").cluster_scoped());
+        stub.put(json!({
+            "apiVersion": "v1", "kind": "Pod",
+            "metadata": {
+                "namespace": "shop", "name": "web", "uid": "web-1", "labels": { "app": "batch" },
+                "annotations": { "volcano.sh/qos-level": "LS" },
+            },
+            "spec": {},
+        }));
+        configure(&stub, &policy("22:00"));
+        let (begin, since): (Timestamp, _) = (almanac_fixtures::at(now), Instant::now());
+        let set = Arc::new(AtomicI64::new(0));
+        let shift = Arc::clone(&set);
+        let now = move || {
+            let passed = SignedDuration::try_from(since.elapsed()).expect("it is short");
+            begin + passed + SignedDuration::from_secs(shift.load(Ordering::SeqCst))
+        };
+        let options = AgentOptions {
+            nodes: Nodes::All,
+            config_namespace: "volcano-system".to_owned(),
+            level_format: LevelFormat::Number,
+            exempt_namespaces: vec!["kube-system".to_owned()],
+            lease: None,
+            identity: "us".to_owned(),
+            limits: WriteLimits::default(),
+            spread: Duration::ZERO,
+            clock: Clock::from_fn(now),
+            seed: 1,
+        };
+        let mut registry = Registry::default();
+        let agent = Agent::new(stub.client(), options, Health::default(), &mut registry);
+        let end = CancellationToken::new();
+        let agent = tokio::spawn(agent.run(end.clone()));
+        Self { stub, set, registry, end, agent }
+    }
+
+    /// The level of the pod, what it was before, the policy, and what that has set.
+    fn shows(&self) -> String {
+        let pod = self.stub.object("pods", "shop", "web").expect("it is there");
+        let keys = [
+            "volcano.sh/qos-level",
+            "volcano.sh/original-qos-level",
+            "almanac.dev/qos-policy",
+            "almanac.dev/qos-applied",
+        ];
+        let annotations = &pod["metadata"]["annotations"];
+        keys.map(|key| annotations[key].as_str().unwrap_or("-").to_owned()).join(" ")
+    }
+
+    /// Waits until the pod shows this.
+    async fn await_shown(&self, expected: &str) {
+        let shown = async {
+            while self.shows() != expected {
+                sleep(Duration::from_millis(50)).await;
+            }
+        };
+        let is_shown = timeout(2 * MINUTE, shown).await;
+        assert!(is_shown.is_ok(), "it shows {}, and not {expected}", self.shows());
+    }
+
+    fn metric(&self, name: &str) -> String {
+        let mut text = String::new();
+        encode(&mut text, &self.registry).expect("it is text");
+        let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        line.unwrap_or_default().to_owned()
+    }
+
+    /// The reasons and notes of all Events.
+    fn events(&self) -> Vec<String> {
+        let is_event =
+            |method: &Method, path: &str| *method == Method::POST && path.ends_with("/events");
+        let sent = self.stub.requests_where(|it| is_event(&it.method, &it.path));
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        sent.iter()
+            .map(|it| format!("{}: {}", text(&it.body["reason"]), text(&it.body["note"])))
+            .collect()
+    }
+
+    /// How often the pod was written.
+    fn writes(&self) -> usize {
+        self.stub
+            .requests_where(|it| it.method == Method::PATCH && it.path.contains("/pods/"))
+            .len()
+    }
+
+    async fn end(self) {
+        self.end.cancel();
+        let ended = timeout(Duration::from_secs(15), self.agent).await;
+        ended.expect("it ends in time").expect("it does not panic");
+    }
+}
+
+fn policy(start: &str) -> String {
+    json!({ "globalConfig": { "timeBasedQoSPolicies": [{
+        "name": "night", "startTime": start, "endTime": "06:00", "targetQoSLevel": -1,
+        "selector": { "matchLabels": { "app": "batch" } },
+    }] } })
+    .to_string()
+}
+
+fn configure(stub: &Stub, text: &str) {
+    stub.put(json!({
+        "apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": {
+            "namespace": "volcano-system", "name": "volcano-agent-config", "uid": "config",
+        },
+        "data": { "config.yaml": text },
+    }));
+}
+
+fn of_pod(fault: Fault) -> Fault {
+    fault.method(Method::PATCH).path_contains("/pods/")
+}
+
+const OWN: &str = "LS - - -";
+const AT_NIGHT: &str = "-1 LS night -1";
+
+#[tokio::test(start_paused = true)]
+async fn a_window_sets_the_level_and_gives_it_back() {
+    let running = Running::begin(BEFORE);
+    sleep(MINUTE / 2).await;
+    assert_eq!(running.shows(), OWN);
+    running.await_shown(AT_NIGHT).await;
+    running.set.store(8 * 3600, Ordering::SeqCst);
+    running.await_shown(OWN).await;
+    assert_eq!(running.writes(), 2);
+    sleep(MINUTE).await;
+    assert_eq!(
+        running.events(),
+        [
+            "PolicyActivated: policy night sets the QoS level to -1; it was LS",
+            "PolicyExpired: policy night is over; the QoS level is LS again, and was -1",
+        ]
+    );
+    assert_eq!(running.metric("almanac_qos_lag_seconds_count"), "2");
+    running.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_way_of_failing_once_is_made_up_for() {
+    let faults: [fn() -> Fault; 7] = [
+        || Fault::answer(StatusCode::CONFLICT, "the object has been modified"),
+        || Fault::answer(StatusCode::INTERNAL_SERVER_ERROR, "etcd is gone"),
+        || Fault::answer(StatusCode::FORBIDDEN, "pods is forbidden: User \"us\" cannot patch"),
+        || Fault::wait(StatusCode::TOO_MANY_REQUESTS, 1),
+        Fault::lose_answer,
+        Fault::refuse,
+        Fault::hang,
+    ];
+    for fault in faults {
+        let running = Running::begin(INSIDE);
+        running.stub.inject(of_pod(fault()));
+        running.await_shown(AT_NIGHT).await;
+        sleep(MINUTE).await;
+        running.stub.inject(of_pod(fault()));
+        running.stub.delete("configmaps", "volcano-system", "volcano-agent-config");
+        running.await_shown(OWN).await;
+        sleep(MINUTE).await;
+        let told = running.events();
+        let of = |reason: &str| told.iter().filter(|it| it.starts_with(reason)).count();
+        assert_eq!((of("PolicyActivated"), of("PolicyExpired")), (1, 1), "{told:?}");
+        assert_eq!(running.metric("almanac_qos_restored_total"), "1");
+        assert_eq!(running.metric("almanac_qos_restores_pending"), "0");
+        running.end().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_clock_that_is_set_back_is_followed() {
+    let running = Running::begin(INSIDE);
+    running.await_shown(AT_NIGHT).await;
+    running.set.store(-8 * 3600, Ordering::SeqCst);
+    running.await_shown(OWN).await;
+    // Its boundaries are followed as well.
+    running.set.store(-8 * 3600 + 7 * 3600 - 30, Ordering::SeqCst);
+    running.await_shown(AT_NIGHT).await;
+    running.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_retry_from_before_the_clock_was_set_back_is_not_waited_for() {
+    let running = Running::begin(INSIDE);
+    running.await_shown(AT_NIGHT).await;
+    let denied = Fault::answer(StatusCode::INTERNAL_SERVER_ERROR, "etcd is gone");
+    running.stub.inject(of_pod(denied).always());
+    running.set.store(8 * 3600, Ordering::SeqCst);
+    sleep(2 * MINUTE).await;
+    assert_eq!(running.metric("almanac_qos_restores_pending"), "1");
+    running.set.store(7 * 3600, Ordering::SeqCst);
+    running.stub.mend();
+    running.stub.delete("configmaps", "volcano-system", "volcano-agent-config");
+    running.await_shown(OWN).await;
+    running.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_webhook_that_rewrites_the_level_does_not_cost_the_user_theirs() {
+    let running = Running::begin(INSIDE);
+    let rewrites = Fault::admit(|body| {
+        let level = body.pointer_mut("/metadata/annotations/volcano.sh~1qos-level");
+        if let Some(level) = level.filter(|level| *level == "-1") {
+            *level = json!("BE");
+        }
+    });
+    running.stub.inject(of_pod(rewrites).always());
+    running.await_shown("BE LS night BE").await;
+    sleep(10 * MINUTE).await;
+    assert_eq!(running.shows(), "BE LS night BE");
+    assert!(running.writes() < 40, "{} writes", running.writes());
+    running.stub.delete("configmaps", "volcano-system", "volcano-agent-config");
+    running.await_shown(OWN).await;
+    running.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_denial_with_the_code_of_a_missing_pod_is_retried() {
+    let running = Running::begin(INSIDE);
+    running.await_shown(AT_NIGHT).await;
+    let message = "admission webhook \"x\" denied the request: no";
+    running.stub.inject(of_pod(Fault::answer(StatusCode::NOT_FOUND, message)).times(3));
+    running.stub.delete("configmaps", "volcano-system", "volcano-agent-config");
+    running.await_shown(OWN).await;
+    assert_eq!(running.metric("almanac_qos_failed_total"), "3");
+    running.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_undoes_every_write_is_not_fought_and_the_user_is_told() {
+    let running = Running::begin(INSIDE);
+    let stub = running.stub.clone();
+    let undoing = tokio::spawn(async move {
+        let theirs = json!({ "metadata": { "annotations": {
+            "volcano.sh/qos-level": "BE", "almanac.dev/qos-applied": "BE",
+        } } });
+        loop {
+            let pod = stub.object("pods", "shop", "web").expect("it is there");
+            if pod["metadata"]["annotations"]["almanac.dev/qos-applied"] == "-1" {
+                stub.change("pods", "shop", "web", &theirs);
+            }
+            sleep(Duration::from_millis(50)).await;
+        }
+    });
+    sleep(6 * 60 * MINUTE).await;
+    let writes = running.writes();
+    assert!((10..25).contains(&writes), "{writes} writes in six hours");
+    assert_eq!(running.metric("almanac_qos_contested_total"), "1");
+    let told = running.events();
+    assert!(told.iter().any(|it| it.starts_with("LevelContested: ")), "{told:?}");
+    undoing.abort();
+    running.set.store(2 * 3600, Ordering::SeqCst);
+    // It is over, and so is the window.
+    running.await_shown(OWN).await;
+    running.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_bad_list_leaves_the_old_one_in_force_and_the_event_says_which_line() {
+    let running = Running::begin(INSIDE);
+    running.await_shown(AT_NIGHT).await;
+    let (stub, set) = (running.stub.clone(), Arc::clone(&running.set));
+    configure(&stub, &policy("25:00"));
+    set.store(8 * 3600, Ordering::SeqCst);
+    // The last good list is still in force.
+    running.await_shown(OWN).await;
+    sleep(MINUTE).await;
+    let told = running.events();
+    let rejected: Vec<_> = told.iter().filter(|it| it.starts_with("ConfigRejected")).collect();
+    assert_eq!(rejected.len(), 1, "{told:?}");
+    let line = "config.yaml, line 1: globalConfig.timeBasedQoSPolicies[0].startTime: ";
+    assert!(rejected[0].contains(line), "{rejected:?}");
+    assert_eq!(running.metric("almanac_qos_configs_rejected"), "1");
+    running.end().await;
+}
