@@ -51,7 +51,11 @@ pub(crate) struct Controller {
 
 /// The limit of memory that the container has in the manifests, in bytes.
 pub(crate) fn memory_in_the_manifests() -> Result<u64> {
-    let manifest = include_str!("../../../../deploy/almanac.yaml");
+    memory_in(include_str!("../../../../deploy/almanac.yaml"))
+}
+
+/// The same in another manifest.
+pub(crate) fn memory_in(manifest: &str) -> Result<u64> {
     let (_, limit) = manifest.split_once("limits: {memory: ").context("no limit of memory")?;
     let (mebibytes, _) = limit.split_once("Mi}").context("a limit in other units")?;
     Ok(mebibytes.parse::<u64>()? << 20)
@@ -313,11 +317,22 @@ impl Controller {
         instant: &str,
         further: &[&str],
     ) -> Result<Self> {
+        Self::start_command("controller", memory, kubeconfig, instant, further)
+    }
+
+    /// The same for another command that runs beside a cluster.
+    pub(crate) fn start_command(
+        command: &str,
+        memory: u64,
+        kubeconfig: &Path,
+        instant: &str,
+        further: &[&str],
+    ) -> Result<Self> {
         let instant: Timestamp = instant.parse()?;
         let ahead = instant.duration_since(Timestamp::now());
         let kubeconfig = kubeconfig.to_str().context("the path is text")?;
         let offset = format!("--clock-offset={ahead}");
-        let mut arguments = vec!["controller", "--kubeconfig", kubeconfig, &offset];
+        let mut arguments = vec![command, "--kubeconfig", kubeconfig, &offset];
         arguments.extend(["--log-format", "text", "--log-level", "debug"]);
         arguments.extend(further);
         let limit = MemoryLimit::of(memory);
