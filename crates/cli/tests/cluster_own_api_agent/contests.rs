@@ -58,7 +58,7 @@ fn agents_that_write_levels_in_different_forms_do_so_ever_more_rarely_until_they
         place.configure(&[daily("night", "batch", -1)]).await?;
         place.pod("job", "batch", "1").await?;
         // The window closes while they are at it.
-        let instant = "2026-11-30T16:59:40Z";
+        let instant = "2026-11-30T16:59:30Z";
         let numbers = Contestant::start(place, instant, &[]).await?;
         let now = numbers.agent.now().to_string();
         let names = Contestant::start(place, &now, &["--qos-level-format", "name"]).await?;

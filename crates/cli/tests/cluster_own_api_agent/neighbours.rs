@@ -2,6 +2,7 @@
 
 use almanac_harness::{FaultProxy, ServiceAccountAccess, TestResult};
 use anyhow::ensure;
+use jiff::SignedDuration;
 use serde_json::json;
 
 use crate::place::{INSIDE, OPENS, Place, daily, early, ensure_before, own, under};
@@ -20,7 +21,7 @@ async fn account(place: &Place, name: &str) -> anyhow::Result<ServiceAccountAcce
     let role = ["create", "clusterrolebinding", &binding, "--clusterrole=almanac-agent", &subject];
     kubectl(&role).await?;
     kubectl(&["create", "rolebinding", &binding, "--role=almanac-agent", &subject]).await?;
-    ServiceAccountAccess::grant(place.cluster.kubeconfig(), &place.name, name).await
+    ServiceAccountAccess::grant(place.cluster.kubeconfig(), (&place.name, name), None).await
 }
 
 #[test]
@@ -82,9 +83,10 @@ fn two_agents_of_one_node_with_the_same_settings_write_each_pod_once_a_change() 
             FaultProxy::start(place.cluster.client())?,
             FaultProxy::start(place.cluster.client())?,
         ];
-        let instant = early(OPENS)?;
-        let first = place.start_behind(&proxies[0], &instant, &[]).await?;
-        let second = place.start_behind(&proxies[1], &first.now().to_string(), &[]).await?;
+        let first = place.start_behind(&proxies[0], &early(OPENS)?, &[]).await?;
+        // Its clock is a bit behind, so that it sees everything too early by it.
+        let late = first.now() - SignedDuration::from_millis(400);
+        let second = place.start_behind(&proxies[1], &late.to_string(), &[]).await?;
         second.await_done().await?;
         ensure_before(&second, OPENS)?;
         first.await_time(OPENS).await?;

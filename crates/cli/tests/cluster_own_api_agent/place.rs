@@ -309,7 +309,11 @@ pub(crate) fn pod_object(name: &str, labels: &Value, annotations: &Value) -> Val
     json!({
         "apiVersion": "v1", "kind": "Pod",
         "metadata": {"name": name, "labels": labels, "annotations": annotations},
-        "spec": {"containers": [{"name": "main", "image": "registry.k8s.io/pause:3.10"}]},
+        "spec": {
+            "containers": [{"name": "main", "image": "registry.k8s.io/pause:3.10"}],
+            // One that is deleted is gone at once.
+            "terminationGracePeriodSeconds": 0,
+        },
     })
 }
 

@@ -6,6 +6,7 @@ use almanac_api::exempt::is_marked;
 use almanac_api::slim;
 use almanac_engine::Identity;
 use almanac_shell::following::{Follower, WatchFailure};
+use jiff::SignedDuration;
 use kube::api::DynamicObject;
 
 use super::known::{KnownState, PodEntry};
@@ -13,6 +14,10 @@ use super::survey::Surveyed;
 use crate::cluster::{OLDEST_VERSION, is_older};
 use crate::exemptions;
 use crate::list_progress::ListReport;
+
+/// How long what another agent has written stays as it is. Its clock may be a little ahead, or it may have heard of a
+/// new list first; writing back what was there before would only make both write again.
+const CREDIT: SignedDuration = SignedDuration::from_secs(1);
 
 /// Keeps track of the pods there are.
 pub(super) struct PodFollower {
@@ -71,14 +76,24 @@ impl Follower for PodFollower {
             let entry = PodEntry { uid, version, listing, due_since, wrote, failure };
             pods.insert(pod.clone(), entry);
         }
-        if world.pods.get(&pod) != Some(&slim) {
+        let before = world.pods.get(&pod);
+        // What this agent has written itself is noted there already, unless its turn is still running.
+        let by_another = before.is_some_and(|before| !before.has_same_marks(&slim));
+        if before != Some(&slim) {
             world.pods.insert(pod.clone(), slim);
             is_news = true;
         }
         drop(state);
         // Before all of them are known, a survey is still to come.
-        if is_news && self.progress.is_complete() {
-            self.surveyed.queue.wake(&pod);
+        if !is_news || !self.progress.is_complete() {
+            return;
+        }
+        let Surveyed { queue, clock, .. } = &*self.surveyed;
+        if by_another {
+            let now = clock.now();
+            queue.bring_forward(&pod, now.saturating_add(CREDIT).unwrap_or(now));
+        } else {
+            queue.wake(&pod);
         }
     }
 

@@ -65,6 +65,16 @@ impl Pod {
         self.annotations.as_ref().is_some_and(|it| it.are_marks())
     }
 
+    /// Whether it has the same of what only a policy adds as another pod.
+    #[must_use]
+    pub fn has_same_marks(&self, other: &Pod) -> bool {
+        let marks = |pod: &Pod| {
+            let QosAnnotations { original, policy, applied, .. } = pod.annotations();
+            (original, policy, applied)
+        };
+        marks(self) == marks(other)
+    }
+
     /// Replaces its annotations; whether any of them is another one than before.
     pub fn annotate(&mut self, annotations: &QosAnnotations) -> bool {
         let is_new = self.annotations() != *annotations;
