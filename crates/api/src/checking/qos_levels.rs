@@ -20,6 +20,10 @@ use crate::objects::agent_config::{GLOBAL, NODES, POLICIES, selector_schema};
 use crate::objects::document_key;
 use crate::reading::{EmbeddedDocument, Entry, Node, ReadObject, Span, Value, read_embedded};
 
+/// So many findings about one document are told, more than anybody makes by hand, and the rest is counted: there is
+/// room for hundreds of thousands, and each costs whoever shows it a look through the file.
+const TOLD: usize = 1_000;
+
 /// Checks the document of a `ConfigMap`. Fields are those of the document, and findings say where in the text
 /// they are; `field` leads to the text.
 pub(super) fn check(text: &str, field: &Path<'_>) -> Checked<QosLevels> {
@@ -35,6 +39,7 @@ pub(super) fn check(text: &str, field: &Path<'_>) -> Checked<QosLevels> {
     };
     let mut findings = Vec::new();
     let mut value = check_root(&root, field, &mut findings);
+    count_most(&mut findings);
     for finding in &mut findings {
         if finding.in_text.is_none() && finding.field != FieldPath::from(field) {
             let at_key = finding.code.is_about_the_key();
@@ -46,6 +51,20 @@ pub(super) fn check(text: &str, field: &Path<'_>) -> Checked<QosLevels> {
     }
     findings.append(&mut of_text);
     Checked { value: Some(value), findings }
+}
+
+/// Keeps the first of very many findings, errors before others, and counts the rest.
+fn count_most(findings: &mut Vec<Finding>) {
+    if findings.len() <= TOLD {
+        return;
+    }
+    findings.sort_by_key(|finding| finding.severity() != Severity::Error);
+    let more = findings.len() - TOLD;
+    findings.truncate(TOLD + 1);
+    if let Some(first) = findings.last_mut() {
+        first.message = format!("{more} more mistakes in this document, this one first");
+        first.fix = Some("correct those above first".to_owned());
+    }
 }
 
 /// The field of a policy, by its position in all usable lists.

@@ -7,7 +7,7 @@ use almanac_api::checking::{CheckedObject, Places};
 use almanac_api::kinds::{Kind, Role};
 use almanac_api::reading::{Node, OtherObject, ReadNode, ReadObject, ReadPod, Reading};
 use almanac_engine::qos_levels::{AgentSettings, Node as PodNode};
-use almanac_engine::{Identity, Slim, Target, Workload, World};
+use almanac_engine::{Identity, Labels as PodLabels, Slim, Target, Workload, World};
 
 use serde_json::{Value, json};
 
@@ -235,12 +235,9 @@ impl InputPlace {
         }
         let named = pods.map(|read| (read.identity(namespace), read));
         let (templates, pods): (Vec<_>, Vec<_>) = named.partition(|(_, it)| it.pod.is_template);
+        let known = PodsByLabel::new(&pods);
         let has_pods = |(workload, template): &(Identity, &ReadPod)| {
-            pods.iter().any(|(identity, read)| {
-                let mut labels = template.pod.labels.iter();
-                identity.namespace() == workload.namespace()
-                    && labels.all(|(key, value)| read.pod.labels.get(key) == Some(value))
-            })
+            known.has_any(workload.namespace(), &template.pod.labels)
         };
         let templates: Vec<_> = templates.into_iter().filter(|it| !has_pods(it)).collect();
         for (identity, read) in pods.into_iter().chain(templates) {
@@ -309,6 +306,41 @@ impl InputPlace {
             "namespace": identity.namespace(),
             "name": identity.name(),
         })
+    }
+}
+
+/// The labels of pods, to be found by those of a template: there may be thousands of both.
+struct PodsByLabel<'a> {
+    namespaces: BTreeSet<&'a str>,
+    /// By namespace, key and value.
+    labels: BTreeMap<(&'a str, &'a str, &'a str), Vec<&'a PodLabels>>,
+}
+
+impl<'a> PodsByLabel<'a> {
+    fn new(pods: &'a [(Identity, &'a ReadPod)]) -> PodsByLabel<'a> {
+        let (mut namespaces, mut labels) = (BTreeSet::new(), BTreeMap::new());
+        for (identity, ReadPod { pod, .. }) in pods {
+            namespaces.insert(identity.namespace());
+            for (key, value) in pod.labels.iter() {
+                let known: &mut Vec<_> =
+                    labels.entry((identity.namespace(), key, value)).or_default();
+                known.push(&pod.labels);
+            }
+        }
+        PodsByLabel { namespaces, labels }
+    }
+
+    /// Whether any pod of a namespace has all these labels.
+    fn has_any(&self, namespace: &str, labels: &PodLabels) -> bool {
+        let of_label = |(key, value)| {
+            self.labels.get(&(namespace, key, value)).map(Vec::as_slice).unwrap_or_default()
+        };
+        match labels.iter().map(of_label).min_by_key(|pods| pods.len()) {
+            Some(fewest) => fewest
+                .iter()
+                .any(|pod| labels.iter().all(|(key, value)| pod.get(key) == Some(value))),
+            None => self.namespaces.contains(namespace),
+        }
     }
 }
 

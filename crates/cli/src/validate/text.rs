@@ -83,17 +83,22 @@ fn write_beside(
 /// The part of a line around a span; how many characters stand before the marked part, and how
 /// many are marked.
 fn excerpt(source: &Source, span: Span, column: usize) -> (String, usize, usize) {
-    let line: Vec<char> = printable(source.line_around(span.start)).chars().collect();
-    let length = source.slice(span).lines().next().unwrap_or_default().chars().count();
-    let begin = if line.len() > WIDEST { column.saturating_sub(LEAD) } else { 0 };
-    let end = line.len().min(begin + WIDEST);
+    // A line may be a whole file, of which only what is shown is looked at twice.
+    let line = source.line_around(span.start);
+    let is_long = line.chars().nth(WIDEST).is_some();
+    let begin = if is_long { column.saturating_sub(LEAD) } else { 0 };
+    let mut rest = line.chars().skip(begin);
+    let part: String = rest.by_ref().take(WIDEST).collect();
+    let end = begin + part.chars().count();
+    let written = source.slice(span).lines().next().unwrap_or_default();
+    let length = written.chars().take(WIDEST).count();
     let marked = length.clamp(1, (end.max(column + 1)) - column);
     let mut shown = String::new();
     if begin > 0 {
         shown.push('…');
     }
-    shown.extend(&line[begin.min(end)..end]);
-    if end < line.len() {
+    shown.push_str(&printable(&part));
+    if rest.next().is_some() {
         shown.push('…');
     }
     let before = column - begin + usize::from(begin > 0);

@@ -6,6 +6,7 @@
 
 mod autoscalers;
 mod clock_changes;
+mod hostile_levels;
 mod known;
 mod level_templates;
 mod levels;

@@ -119,13 +119,10 @@ fn tell_missing(item: &Node, path: &Path<'_>, findings: &mut Vec<Finding>) -> bo
 
 /// Drops what is said of a field again whose shape is complained of already.
 fn drop_what_is_told(findings: &mut Vec<Finding>, before: usize, told: usize) {
-    let of_shape: Vec<FieldPath> =
-        findings[before..told].iter().map(|it| it.field.clone()).collect();
-    let mut position = 0;
-    findings.retain(|finding| {
-        position += 1;
-        position <= told || !of_shape.iter().any(|known| finding.field.is_within(known))
-    });
+    let further = findings.split_off(told);
+    let of_shape: Vec<FieldPath> = findings[before..].iter().map(|it| it.field.clone()).collect();
+    let is_told = |finding: &Finding| of_shape.iter().any(|known| finding.field.is_within(known));
+    findings.extend(further.into_iter().filter(|finding| !is_told(finding)));
 }
 
 fn check_policy(
