@@ -38,6 +38,32 @@ async fn two_replicas(test: &OwnTest) -> anyhow::Result<(Program, Program, Times
     Ok((leader, standby, boundary))
 }
 
+/// An agent for all pods, with a policy that sets the level of one of them at the boundary.
+async fn agent(kubectl: &Kubectl, test: &OwnTest, boundary: Timestamp) -> anyhow::Result<Program> {
+    let policy = json!({
+        "startTime": "09:00", "endTime": "17:00", "targetQoSLevel": -1,
+        "selector": {"matchLabels": {"app": "tide"}},
+    });
+    let policies = json!({"globalConfig": {"timeBasedQoSPolicies": [policy]}}).to_string();
+    let config = json!({
+        "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "volcano-agent-config"},
+        "data": {"config.yaml": policies},
+    });
+    let containers = json!([{"name": "a", "image": "a"}]);
+    let pod = json!({
+        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "tide", "labels": {"app": "tide"}},
+        "spec": {"containers": containers},
+    });
+    create(kubectl, &[config, pod]).await?;
+    let arguments = ["agent", "--node-name=*", "--lease-namespace=default", "--spread=0s"];
+    let mut arguments = arguments.map(String::from).to_vec();
+    arguments.push(format!("--config-namespace={HARBOUR}"));
+    let before = boundary.duration_since(Timestamp::now());
+    let agent = start(&arguments, &test.plane.kubeconfig(), before)?;
+    agent.await_ready().await?;
+    Ok(agent)
+}
+
 fn seconds(at: Timestamp) -> f64 {
     at.duration_since(Timestamp::UNIX_EPOCH).as_secs_f64()
 }
@@ -70,13 +96,15 @@ fn a_scrape_after_a_boundary_never_has_the_old_value_and_each_number_is_there_on
         )
         .await?;
         let (leader, standby, boundary) = two_replicas(test).await?;
-        let targets = [leader.address()?, standby.address()?];
+        let agent = agent(&kubectl, test, boundary).await?;
+        let targets = [leader.address()?, standby.address()?, agent.address()?];
         let prometheus = Prometheus::start_honoring_labels(&targets).await?;
 
         the_number_changes_at_the_boundary(&prometheus, boundary).await?;
         each_number_is_there_once(&prometheus, &standby).await?;
         await_query(&prometheus, "sum(almanac_cron_fired_total)", Some(1.0)).await?;
-        the_documents_list_what_is_exported(&leader).await?;
+        await_query(&prometheus, "sum(almanac_qos_activated_total)", Some(1.0)).await?;
+        the_documents_list_what_is_exported(&leader, &agent).await?;
         the_dashboard_is_filled(&prometheus).await?;
         what_needs_attention_is_counted_until_it_is_mended(&kubectl, &prometheus).await?;
         a_deleted_schedule_has_no_number(&kubectl, &prometheus).await?;
@@ -123,9 +151,9 @@ async fn the_number_changes_at_the_boundary(
     Ok(())
 }
 
-/// Two replicas are scraped, and one of them has the numbers.
+/// Two replicas are scraped, and an agent, and one of them has the numbers.
 async fn each_number_is_there_once(prometheus: &Prometheus, standby: &Program) -> TestResult {
-    await_query(prometheus, r#"sum(up{job="test"})"#, Some(2.0)).await?;
+    await_query(prometheus, r#"sum(up{job="test"})"#, Some(3.0)).await?;
     await_query(prometheus, "count(almanac_leader)", Some(2.0)).await?;
     await_query(prometheus, "sum(almanac_leader)", Some(1.0)).await?;
     for series in SERIES {
@@ -152,7 +180,7 @@ async fn a_deleted_schedule_has_no_number(
 async fn the_next_leader_has_the_numbers(prometheus: &Prometheus, leader: &Program) -> TestResult {
     ensure!(leader.stop().await?.success(), "it did not end well");
     await_query(prometheus, "sum(almanac_leader)", Some(1.0)).await?;
-    await_query(prometheus, r#"sum(up{job="test"})"#, Some(1.0)).await?;
+    await_query(prometheus, r#"sum(up{job="test"})"#, Some(2.0)).await?;
     await_query(prometheus, &format!("count({})", selector(SERIES[0])), Some(1.0)).await?;
     await_query(prometheus, &selector(SERIES[0]), Some(7.0)).await
 }
@@ -220,11 +248,15 @@ fn prometheus_accepts_the_alerts() -> TestResult {
     Ok(())
 }
 
-async fn the_documents_list_what_is_exported(leader: &Program) -> TestResult {
+async fn the_documents_list_what_is_exported(leader: &Program, agent: &Program) -> TestResult {
     let document = std::fs::read_to_string(format!("{ROOT}/docs/metrics.md"))?;
     let listed: BTreeSet<String> = listed(&document).into_iter().map(String::from).collect();
-    let (status, text) = leader.get("/metrics").await?;
-    ensure!(status == 200, "{status}: {text}");
+    let mut text = String::new();
+    for process in [leader, agent] {
+        let (status, metrics) = process.get("/metrics").await?;
+        ensure!(status == 200, "{status}: {metrics}");
+        text.push_str(&metrics);
+    }
     assert_eq!(exported(&text), listed, "left: exported; right: listed in docs/metrics.md");
     for label in text.lines().filter_map(|line| line.split_once('{')) {
         let names = label.1.split('}').next().unwrap_or_default().split(',');
