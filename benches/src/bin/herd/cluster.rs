@@ -137,7 +137,8 @@ fn running(plane: &ControlPlane, controller: &Controller) -> Result<Vec<(&'stati
     ])
 }
 
-type Changes =
+/// A watch of everything of a kind.
+pub(crate) type Changes =
     std::pin::Pin<Box<dyn Stream<Item = watcher::Result<watcher::Event<DynamicObject>>>>>;
 
 fn changed_targets(client: &Client) -> Changes {
@@ -146,7 +147,7 @@ fn changed_targets(client: &Client) -> Changes {
     watcher(api, watcher::Config::default()).boxed()
 }
 
-async fn await_listed(changes: &mut Changes) -> Result<()> {
+pub(crate) async fn await_listed(changes: &mut Changes) -> Result<()> {
     while let Some(change) = changes.next().await {
         if matches!(change?, watcher::Event::InitDone) {
             return Ok(());
@@ -171,12 +172,12 @@ async fn lags(changes: &mut Changes, rules: usize, boundary: Timestamp) -> Resul
     Ok(lags)
 }
 
-async fn requests(client: &Client) -> Result<Exposition> {
+pub(crate) async fn requests(client: &Client) -> Result<Exposition> {
     let text = get(client, "/metrics").await?;
     Ok(Exposition::read(&text, &["apiserver_request_total{"]))
 }
 
-async fn requests_since(client: &Client, before: &Exposition) -> Result<Exposition> {
+pub(crate) async fn requests_since(client: &Client, before: &Exposition) -> Result<Exposition> {
     Ok(requests(client).await?.since(before))
 }
 

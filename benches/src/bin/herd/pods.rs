@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use almanac_harness::{Component, ControlPlane, ControlPlaneOptions, Program};
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, ensure};
 use clap::Args;
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use jiff::{SignedDuration, Timestamp};
@@ -15,7 +15,8 @@ use kube::api::{Api, DynamicObject};
 use kube::runtime::watcher;
 use serde_json::{Value, json};
 
-use crate::cluster_objects::{get, resource};
+use crate::cluster::{Changes, await_listed, requests, requests_since};
+use crate::cluster_objects::resource;
 use crate::exposition::{Exposition, label_of};
 use crate::figures::{count, load, megabytes, spread};
 use crate::processes::Processes;
@@ -228,21 +229,9 @@ fn running(plane: &ControlPlane, agents: &[Program]) -> Result<Vec<(&'static str
     Ok(running)
 }
 
-type Changes =
-    std::pin::Pin<Box<dyn futures::Stream<Item = watcher::Result<watcher::Event<DynamicObject>>>>>;
-
 fn changed_pods(client: &Client) -> Changes {
     let api: Api<DynamicObject> = Api::all_with(client.clone(), &resource("/v1", "Pod", "pods"));
     watcher(api, watcher::Config::default()).boxed()
-}
-
-async fn await_listed(changes: &mut Changes) -> Result<()> {
-    while let Some(change) = changes.next().await {
-        if matches!(change?, watcher::Event::InitDone) {
-            return Ok(());
-        }
-    }
-    bail!("the watch ended")
 }
 
 /// How long after the boundary each of so many pods had its level.
@@ -264,15 +253,6 @@ async fn lags(changes: &mut Changes, due: usize, boundary: Timestamp) -> Result<
         }
     }
     Ok(lags.into_values().collect())
-}
-
-async fn requests(client: &Client) -> Result<Exposition> {
-    let text = get(client, "/metrics").await?;
-    Ok(Exposition::read(&text, &["apiserver_request_total{"]))
-}
-
-async fn requests_since(client: &Client, before: &Exposition) -> Result<Exposition> {
-    Ok(requests(client).await?.since(before))
 }
 
 /// The requests to the API server about pods and Events.
