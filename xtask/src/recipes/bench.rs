@@ -13,15 +13,20 @@ pub(super) const RECIPE: Recipe =
 fn run(run: &mut Run) -> anyhow::Result<()> {
     // Named one by one: `cargo bench` alone also starts the unit tests, whose harness knows
     // nothing of criterion's options.
-    let benches: Vec<_> = run
+    let mut benches: Vec<_> = run
         .workspace
         .targets("bench")
         .map(|(member, bench)| (member.name.clone(), bench.name.clone()))
         .collect();
     ensure!(!benches.is_empty(), "there is nothing to run: no package has a benchmark");
+    // The name of a benchmark chooses it as a whole; any other text chooses among the cases of all.
+    let mut filter = run.arguments.filter.clone();
+    if let Some(name) = filter.take_if(|name| benches.iter().any(|(_, bench)| bench == name)) {
+        benches.retain(|(_, bench)| *bench == name);
+    }
     for (package, bench) in benches {
         let step = Step::cargo(&["bench", "--package", &package, "--bench", &bench]);
-        let step = match &run.arguments.filter {
+        let step = match &filter {
             Some(filter) => step.with(["--", filter]),
             None => step,
         };
