@@ -43,11 +43,12 @@ pub(crate) fn daily(name: &str, app: &str, target: i64) -> Value {
     policy(name, ("09:00", "17:00"), app, target)
 }
 
-/// A policy for the pods of an app.
+/// A policy for the pods of an app. That the agent looks again by itself comes too late for any test.
 pub(crate) fn policy(name: &str, (start, end): (&str, &str), app: &str, target: i64) -> Value {
     json!({
         "name": name, "startTime": start, "endTime": end,
         "selector": {"matchLabels": {"app": app}}, "targetQoSLevel": target,
+        "checkInterval": "1h",
     })
 }
 
