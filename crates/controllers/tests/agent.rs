@@ -257,6 +257,32 @@ async fn a_webhook_that_rewrites_the_level_does_not_cost_the_user_theirs() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_a_webhook_has_rewritten_is_no_word_of_the_user_even_if_the_pod_cannot_say_so() {
+    let running = Running::begin(INSIDE);
+    let has_level = |body: &Value| {
+        body.pointer("/metadata/annotations/volcano.sh~1qos-level").is_some_and(Value::is_string)
+    };
+    // What only says whose level it is never succeeds.
+    let denied = Fault::answer(StatusCode::CONFLICT, "the object has been modified");
+    let denied = of_pod(denied).matching(move |it| !has_level(&it.body)).always();
+    let rewrites = Fault::admit(|body| {
+        let level = body.pointer_mut("/metadata/annotations/volcano.sh~1qos-level");
+        if let Some(level) = level.filter(|level| **level == "-1") {
+            *level = json!("BE");
+        }
+    });
+    running.stub.inject(of_pod(rewrites).matching(move |it| has_level(&it.body)).always());
+    running.stub.inject(denied);
+    running.await_shown("BE LS night -1").await;
+    sleep(10 * MINUTE).await;
+    assert_eq!(running.shows(), "BE LS night -1");
+    running.stub.mend();
+    running.stub.delete("configmaps", "volcano-system", "volcano-agent-config");
+    running.await_shown(OWN).await;
+    running.end().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_denial_with_the_code_of_a_missing_pod_is_retried() {
     let running = Running::begin(INSIDE);
     running.await_shown(AT_NIGHT).await;

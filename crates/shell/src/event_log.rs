@@ -255,6 +255,14 @@ impl EventLogWriter {
     }
 }
 
+impl Drop for EventLogWriter {
+    /// What is still waiting is never written.
+    fn drop(&mut self) {
+        let waiting = self.warnings.len() + self.others.len();
+        self.left_out.inc_by(u64::try_from(waiting).unwrap_or(u64::MAX));
+    }
+}
+
 fn event_object(event: &Event, at: Timestamp, identity: &str, name: &str) -> Value {
     let Event { regarding, is_warning, reason, action, note } = event;
     json!({

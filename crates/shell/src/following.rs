@@ -14,9 +14,11 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::time::Duration;
 
 use futures::StreamExt as _;
+use http::HeaderValue;
+use http::header::ACCEPT;
 use kube::Client;
-use kube::api::{Api, DynamicObject, ListParams, VersionMatch, WatchEvent, WatchParams};
-use kube::core::ApiResource;
+use kube::api::{Api, DynamicObject, WatchEvent, WatchParams};
+use kube::core::{ApiResource, Request};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::backoff::Backoff;
@@ -113,9 +115,7 @@ pub async fn follow_selected(
     (&kind.plural, &selection.fields, selection.seed).hash(&mut hasher);
     let seed = hasher.finish();
     let mut pauses = Backoff::new(INITIAL_BACKOFF, MAX_BACKOFF, seed);
-    // A permission that is missing on purpose stays so.
-    let longest = MAX_BACKOFF.max(selection.lasting / 3);
-    let mut refused = Backoff::new(INITIAL_BACKOFF, longest, seed);
+    let mut refused = Backoff::new(INITIAL_BACKOFF, selection.forbidden_pause, seed);
     let mut next = Next::List;
     let mut is_forbidden = false;
     loop {
@@ -162,6 +162,10 @@ pub async fn follow_selected(
         }
     }
 }
+
+/// Has the API server leave out everything of each object but its metadata.
+const METADATA_ONLY: HeaderValue =
+    HeaderValue::from_static("application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1");
 
 /// The next step.
 enum Next {
@@ -224,15 +228,16 @@ impl<F: Follower> Following<'_, F> {
         // Versions may have gone back, too, which only the latest list can tell.
         let cached_since =
             (self.selection.from_cache && !self.is_cache_behind).then_some(known.as_str());
-        let fields = self.selection.fields.clone();
-        let mut pages = Pages::new(self.client.clone(), collection, fields, cached_since);
-        self.is_cache_behind = cached_since.is_some();
+        let mut pages = Pages::new(self.client.clone(), collection, self.selection, cached_since);
         let mut version = None;
         loop {
             let page = match timeout(LIST_TIMEOUT, pages.fetch_next()).await {
                 Ok(Ok(Some(page))) => page,
                 Ok(Ok(None)) => break,
-                Ok(Err(error)) => return Err(Failure::of(&error, Next::List)),
+                Ok(Err(error)) => {
+                    self.is_cache_behind = cached_since.is_some() && is_too_large(&error);
+                    return Err(Failure::of(&error, Next::List));
+                }
                 Err(_) => return Err(Failure::no_answer(LIST_TIMEOUT, Next::List)),
             };
             if version.is_none() {
@@ -269,7 +274,16 @@ impl<F: Follower> Following<'_, F> {
         parameters.field_selector.clone_from(fields);
         let begun = Instant::now();
         let mut heard = begun;
-        let changes = match timeout(REQUEST_TIMEOUT, self.api.watch(&parameters, &version)).await {
+        let request = Request::new(self.api.resource_url()).watch(&parameters, &version);
+        let request = request.map_err(|error| {
+            Failure::of(&kube::Error::BuildRequest(error), Next::WatchFrom(version.clone()))
+        });
+        let mut request = request?;
+        if self.selection.metadata_only {
+            request.headers_mut().insert(ACCEPT, METADATA_ONLY);
+        }
+        let asked = self.client.request_events::<DynamicObject>(request);
+        let changes = match timeout(REQUEST_TIMEOUT, asked).await {
             Ok(Ok(changes)) => changes,
             Ok(Err(error)) => return Err(Failure::of(&error, Next::WatchFrom(version))),
             // A kind that cannot be watched can perhaps be listed.
@@ -324,15 +338,13 @@ impl<F: Follower> Following<'_, F> {
     /// have gone back and it waits for one that will not come for a long time.
     async fn check(&mut self, version: String) -> Result<Next, Failure> {
         let begun = Instant::now();
-        let mut parameters = if self.selection.from_cache {
-            ListParams::default().at("0").matching(VersionMatch::NotOlderThan)
-        } else {
-            ListParams::default().limit(1)
-        };
-        parameters.field_selector.clone_from(&self.selection.fields);
-        match timeout(LIST_TIMEOUT, self.api.list(&parameters)).await {
+        let collection = self.api.resource_url().to_owned();
+        let cached_since = self.selection.from_cache.then_some("0");
+        let mut pages =
+            Pages::of_one(self.client.clone(), collection, self.selection, cached_since);
+        match timeout(LIST_TIMEOUT, pages.fetch_next()).await {
             Ok(Ok(page)) => {
-                let now = page.metadata.resource_version.unwrap_or_default();
+                let now = page.map(|page| page.version).unwrap_or_default();
                 if self.has_gone_back(&now) {
                     return Ok(Next::List);
                 }
@@ -354,8 +366,9 @@ impl<F: Follower> Following<'_, F> {
         self.follower.failed(unseen);
     }
 
-    /// Whether a version is older than the newest delivered one. Lists are requested at the latest version
-    /// and watches deliver versions in order, so a lagging cache never causes this.
+    /// Whether a version is older than the newest delivered one. Watches deliver versions in order, and lists are
+    /// requested at the latest version or at no older one than that. Only the check of a silent watch may
+    /// find the cache of another API server behind, which costs another list.
     fn has_gone_back(&self, version: &str) -> bool {
         number(version).is_some_and(|version| version < self.newest)
     }
@@ -379,6 +392,11 @@ fn version_of(change: &WatchEvent<DynamicObject>) -> String {
 /// Versions are growing numbers. Should that ever change, none counts as older than another.
 fn number(version: &str) -> Option<u64> {
     version.parse().ok()
+}
+
+/// Whether the cache of the API server has not come as far as the version that was asked for.
+fn is_too_large(error: &kube::Error) -> bool {
+    matches!(error, kube::Error::Api(status) if status.code == 504)
 }
 
 #[cfg(test)]

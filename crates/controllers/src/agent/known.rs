@@ -4,7 +4,7 @@
 //! waiting.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use almanac_api::kinds::Kind;
 use almanac_api::objects::AGENT_CONFIGS;
@@ -48,6 +48,35 @@ pub(super) struct PodEntry {
     pub(super) wrote: Option<LastWrite>,
     /// The failed attempts since the last success.
     pub(super) failure: Option<Box<Failure>>,
+    /// What was sent, and the level that an admission webhook has put in place of it.
+    pub(super) admitted: Option<Box<(QosAnnotations, Option<Arc<str>>)>>,
+    /// Until when to leave what another agent has written.
+    pub(super) credit: Option<Timestamp>,
+}
+
+impl PodEntry {
+    /// What a pod says of its level. What a webhook has made of our own write is ours, and no word of the user.
+    pub(super) fn read(&mut self, mut found: QosAnnotations) -> QosAnnotations {
+        let unsure = self.failure.as_ref().and_then(|failure| failure.unsure.as_ref());
+        if let Some((sent, _)) = unsure
+            && is_rewritten(&found, sent)
+        {
+            self.admitted = Some(Box::new((sent.clone(), found.level.clone())));
+        }
+        if let Some((sent, level)) = self.admitted.as_deref()
+            && found.level == *level
+            && is_rewritten(&found, sent)
+        {
+            found.applied = Some(level.clone().unwrap_or_default());
+        }
+        found
+    }
+}
+
+/// Whether a pod has everything that was sent, but for another level.
+pub(super) fn is_rewritten(found: &QosAnnotations, sent: &QosAnnotations) -> bool {
+    let is_as_sent = QosAnnotations { level: sent.level.clone(), ..found.clone() } == *sent;
+    sent.applied.is_some() && found.level != sent.level && is_as_sent
 }
 
 /// The failed attempts to write a pod.

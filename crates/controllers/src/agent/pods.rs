@@ -17,7 +17,7 @@ use crate::list_progress::ListReport;
 
 /// How long what another agent has written stays as it is. Its clock may be a little ahead, or it may have heard of a
 /// new list first; writing back what was there before would only make both write again.
-const CREDIT: SignedDuration = SignedDuration::from_secs(1);
+pub(super) const CREDIT: SignedDuration = SignedDuration::from_secs(1);
 
 /// Keeps track of the pods there are.
 pub(super) struct PodFollower {
@@ -51,7 +51,7 @@ impl Follower for PodFollower {
 
     fn upsert(&mut self, object: DynamicObject) {
         let pod = name_of(&object);
-        let slim = slim::watched_pod(&object);
+        let mut slim = slim::watched_pod(&object);
         let metadata = object.metadata;
         let uid: Box<str> = metadata.uid.as_deref().unwrap_or_default().into();
         let version: Box<str> = metadata.resource_version.as_deref().unwrap_or_default().into();
@@ -70,10 +70,14 @@ impl Follower for PodFollower {
             // What has failed may succeed with the version that is known now.
             is_news |= entry.version != version && entry.failure.is_some();
             entry.version = version;
+            let read = entry.read(slim.annotations());
+            slim.annotate(&read);
         } else {
             let listing = self.listing;
             let (due_since, wrote, failure) = (None, None, None);
-            let entry = PodEntry { uid, version, listing, due_since, wrote, failure };
+            let (admitted, credit) = (None, None);
+            let entry =
+                PodEntry { uid, version, listing, due_since, wrote, failure, admitted, credit };
             pods.insert(pod.clone(), entry);
         }
         let before = world.pods.get(&pod);
@@ -83,17 +87,13 @@ impl Follower for PodFollower {
             world.pods.insert(pod.clone(), slim);
             is_news = true;
         }
+        if by_another && let Some(entry) = pods.get_mut(&pod) {
+            entry.credit = self.surveyed.clock.now().checked_add(CREDIT).ok();
+        }
         drop(state);
         // Before all of them are known, a survey is still to come.
-        if !is_news || !self.progress.is_complete() {
-            return;
-        }
-        let Surveyed { queue, clock, .. } = &*self.surveyed;
-        if by_another {
-            let now = clock.now();
-            queue.bring_forward(&pod, now.saturating_add(CREDIT).unwrap_or(now));
-        } else {
-            queue.wake(&pod);
+        if is_news && self.progress.is_complete() {
+            self.surveyed.queue.wake(&pod);
         }
     }
 

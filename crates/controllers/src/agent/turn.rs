@@ -15,7 +15,8 @@ use jiff::Timestamp;
 
 use super::contest::LastWrite;
 use super::event;
-use super::known::{Failure, KnownState, PodEntry};
+use super::known::{Failure, KnownState, PodEntry, is_rewritten};
+use super::pods::CREDIT;
 use super::survey::Surveyed;
 use crate::cluster::is_older;
 
@@ -64,11 +65,13 @@ impl Turns {
             Look::Write(opened) => opened,
         };
         let mut written = self.write(pod, &opened).await;
-        if let Ok(answer) = &written
-            && let Some(admitted) = rewritten(answer, &opened.wanted)
-        {
-            // Nobody has edited it: said in the pod, so that what was admitted is not taken for a user's word.
-            written = self.own_up(pod, &opened, answer, &admitted).await;
+        if let Ok(answer) = &written {
+            let found = slim::level_annotations(&answer.metadata);
+            if is_rewritten(&found, &opened.wanted) {
+                self.note_rewritten(pod, &opened, &found);
+                // What is known here is lost with this process, so the pod says it as well, if that succeeds.
+                written = self.own_up(pod, &opened, answer, &found).await.or(written);
+            }
         }
         self.settle(pod, *opened, written)
     }
@@ -78,14 +81,19 @@ impl Turns {
         let mut state = self.surveyed.known.lock();
         let Some(policies) = state.policies_in_force() else { return Look::Nothing };
         let open = turn::open(&state.world, &policies, &Reach::only(pod.clone()), now);
+        self.tell_of_lost_answer(&mut state, pod);
         let Some(entry) = state.pods.get_mut(pod) else { return Look::Nothing };
         let wanted = open.as_ref().and_then(|open| wanted(open).cloned());
         let (Some(open), Some(wanted)) = (open, wanted) else {
-            let since = entry.due_since.take();
-            let uid = entry.uid.clone();
-            self.tell_of_lost_answer(&mut state, pod, &uid, since);
+            (entry.due_since, entry.credit) = (None, None);
+            state.take_failure(pod);
             return Look::Nothing;
         };
+        // An instant from before the clock was set back is not waited for.
+        let credit = entry.credit.filter(|until| *until > now && *until <= now + CREDIT);
+        if let Some(until) = credit {
+            return Look::Later(until);
+        }
         if let Some(until) = LastWrite::waits_until(entry.wrote, &wanted, now) {
             return Look::Later(until);
         }
@@ -108,19 +116,25 @@ impl Turns {
     }
 
     /// The write that has seemed to fail has succeeded, if that is how the pod is now.
-    fn tell_of_lost_answer(
-        &self,
-        state: &mut KnownState,
-        pod: &Identity,
-        uid: &str,
-        since: Option<Timestamp>,
-    ) {
-        let unsure = state.take_failure(pod).and_then(|failure| failure.unsure);
+    fn tell_of_lost_answer(&self, state: &mut KnownState, pod: &Identity) {
         let found = state.world.pods.get(pod).map(Pod::annotations);
-        if let Some((wanted, recorded)) = unsure
-            && Some(&wanted) == found.as_ref()
-        {
-            self.report(&recorded, uid, since);
+        let Some(entry) = state.pods.get_mut(pod) else { return };
+        let unsure = entry.failure.as_mut().and_then(|failure| {
+            failure.unsure.take_if(|(wanted, _)| Some(&*wanted) == found.as_ref())
+        });
+        if let Some((wanted, recorded)) = unsure {
+            let now = self.surveyed.clock.now();
+            entry.wrote = Some(LastWrite::note(entry.wrote, &wanted, now));
+            let (uid, since) = (entry.uid.clone(), entry.due_since.take());
+            self.report(&recorded, &uid, since);
+        }
+    }
+
+    /// Notes that the level in the answer is what a webhook has made of ours, and no word of the user.
+    fn note_rewritten(&self, pod: &Identity, opened: &Opened, found: &QosAnnotations) {
+        let mut state = self.surveyed.known.lock();
+        if let Some(entry) = state.pods.get_mut(pod).filter(|entry| entry.uid == opened.uid) {
+            entry.admitted = Some(Box::new((opened.wanted.clone(), found.level.clone())));
         }
     }
 
@@ -130,13 +144,15 @@ impl Turns {
         pod: &Identity,
         opened: &Opened,
         answer: &Written,
-        admitted: &str,
+        found: &QosAnnotations,
     ) -> Result<Written, WriteError> {
+        let admitted = found.level.as_deref().unwrap_or_default();
         let collection = format!("/api/v1/namespaces/{}/pods", pod.namespace());
         let place = ObjectPath { collection: &collection, name: pod.name() };
         let version = answer.metadata.resource_version.as_deref().unwrap_or(&opened.version);
         let annotations = [(slim::QOS_APPLIED, Some(admitted))];
-        self.writer.patch_annotations(place, version, &annotations, &|| true).await
+        let still_wanted = || !self.switch.is_stopped();
+        self.writer.patch_annotations(place, version, &annotations, &still_wanted).await
     }
 
     /// Whether a write that has waited is still what would be decided now.
@@ -267,14 +283,6 @@ impl Turns {
     }
 }
 
-/// The level that was admitted in place of the one that was sent, if everything else was admitted as sent.
-fn rewritten(answer: &Written, wanted: &QosAnnotations) -> Option<String> {
-    let found = slim::level_annotations(&answer.metadata);
-    let is_rewritten = wanted.applied.is_some() && found.level != wanted.level;
-    let is_as_sent = QosAnnotations { level: wanted.level.clone(), ..found.clone() } == *wanted;
-    (is_rewritten && is_as_sent).then(|| found.level.as_deref().unwrap_or_default().to_owned())
-}
-
 /// Notes in the world what was written, before the watch delivers it: as the API server has it, which an
 /// admission webhook may have changed.
 fn note(
@@ -286,8 +294,9 @@ fn note(
     let version = written.metadata.resource_version.as_deref().unwrap_or_default();
     if let Some(entry) = state.pods.get_mut(pod).filter(|it| !is_older(version, &it.version)) {
         entry.version = version.into();
+        let read = entry.read(slim::level_annotations(&written.metadata));
         if let Some(known) = state.world.pods.get_mut(pod) {
-            known.annotate(&slim::level_annotations(&written.metadata));
+            known.annotate(&read);
         }
     }
     outcome_of(written, wanted)

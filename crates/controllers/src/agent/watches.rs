@@ -29,6 +29,9 @@ use crate::list_progress::{ListProgress, ListReport};
 /// restart is a request.
 const WATCH: Duration = Duration::from_mins(5);
 
+/// The permissions for nodes and namespaces may be missing on purpose.
+const FORBIDDEN_PAUSE: Duration = Duration::from_mins(3);
+
 /// A list that is waited for, and what it is of.
 pub(super) struct Awaited {
     pub(super) what: String,
@@ -96,7 +99,9 @@ impl Watches<'_> {
         let (listed_nodes, has_complained) = (BTreeSet::new(), false);
         let follower =
             NodeFollower { surveyed, of, listed: listed_nodes, progress, has_complained };
-        let selection = self.selection(fields);
+        let forbidden_pause = FORBIDDEN_PAUSE;
+        let selection =
+            Selection { metadata_only: true, forbidden_pause, ..self.selection(fields) };
         self.follow(tasks, core("Node", "nodes"), selection, ("nodes", false), follower);
         Awaited { what: "nodes".to_owned(), progress: listed, is_needed: false }
     }
@@ -108,7 +113,12 @@ impl Watches<'_> {
             exemptions::change(world, |exempt| exempt.mark_namespace(name, is_marked));
             surveyed.ask();
         });
-        let selection = Selection { from_cache: true, ..self.selection(None) };
+        // One that is a bit behind may lack a mark that was just set, which thousands of lists from etcd would
+        // be too much for.
+        let from_cache = matches!(self.agent.options.nodes, Nodes::One(_));
+        let (metadata_only, forbidden_pause) = (true, FORBIDDEN_PAUSE);
+        let selection =
+            Selection { from_cache, metadata_only, forbidden_pause, ..self.selection(None) };
         self.follow(tasks, exempt::namespaces(), selection, ("namespaces", false), follower);
         Awaited { what: "all namespaces".to_owned(), progress: listed, is_needed: false }
     }
@@ -124,7 +134,7 @@ impl Watches<'_> {
         let seed = self.agent.options.seed;
         let part = u32::try_from(seed % 1024).unwrap_or_default();
         let lasting = WATCH + WATCH * part / 1024;
-        Selection { namespace: None, fields, lasting, from_cache: false, seed }
+        Selection { fields, lasting, seed, ..Selection::default() }
     }
 
     fn follow(

@@ -7,6 +7,8 @@
 use std::collections::BTreeMap;
 
 use futures::AsyncReadExt as _;
+use http::HeaderValue;
+use http::header::ACCEPT;
 use kube::Client;
 use kube::api::{DynamicObject, ListParams, ObjectMeta, TypeMeta, VersionMatch};
 use kube::core::Request;
@@ -14,10 +16,17 @@ use serde::Deserialize;
 use serde::de::value::MapDeserializer;
 use serde_json::value::RawValue;
 
+use super::Selection;
+
 /// How many objects are asked for at first.
 const OBJECTS: u32 = 250;
 /// Several kinds may be read at a time.
 const LONGEST_ANSWER: u64 = 2 << 20;
+/// The cache of the API server answers with everything at once, or is not asked.
+const LONGEST_WHOLE_ANSWER: u64 = 4 << 20;
+/// Has the API server leave out everything of each object but its metadata.
+const METADATA_ONLY: HeaderValue =
+    HeaderValue::from_static("application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1");
 /// A response that is too long for that many objects is asked for again with a part of them.
 const PART: u32 = 4;
 
@@ -26,16 +35,17 @@ pub(super) struct Pages {
     client: Client,
     collection: String,
     asked: ListParams,
+    metadata_only: bool,
     is_last_read: bool,
 }
 
 impl Pages {
-    /// Those that the field selector selects, if there is one: at the latest, or as the API server's cache has
-    /// them, which is asked for no less than this version.
+    /// The selected ones: at the latest, or as the API server's cache has them, which is asked for no less
+    /// than this version.
     pub(super) fn new(
         client: Client,
         collection: String,
-        fields: Option<String>,
+        selection: &Selection,
         cached_since: Option<&str>,
     ) -> Self {
         let asked = match cached_since {
@@ -43,8 +53,21 @@ impl Pages {
             Some(version) => ListParams::default().at(version).matching(VersionMatch::NotOlderThan),
             None => ListParams::default().limit(OBJECTS),
         };
-        let asked = ListParams { field_selector: fields, ..asked };
-        Self { client, collection, asked, is_last_read: false }
+        let asked = ListParams { field_selector: selection.fields.clone(), ..asked };
+        let metadata_only = selection.metadata_only;
+        Self { client, collection, asked, metadata_only, is_last_read: false }
+    }
+
+    /// The same with one object to a page, where that costs the API server less.
+    pub(super) fn of_one(
+        client: Client,
+        collection: String,
+        selection: &Selection,
+        cached_since: Option<&str>,
+    ) -> Self {
+        let mut pages = Self::new(client, collection, selection, cached_since);
+        pages.asked.limit = pages.asked.limit.map(|_| 1);
+        pages
     }
 
     /// The next page, or nothing after the last.
@@ -56,7 +79,12 @@ impl Pages {
             if let Some(answer) = self.answer().await? {
                 break answer;
             }
-            self.asked.limit = self.asked.limit.map(|objects| (objects / PART).max(1));
+            self.asked.limit = if let Some(objects) = self.asked.limit {
+                Some((objects / PART).max(1))
+            } else {
+                (self.asked.resource_version, self.asked.version_match) = (None, None);
+                Some(OBJECTS)
+            };
         };
         let head: Head = serde_json::from_slice(&answer).map_err(kube::Error::SerdeError)?;
         self.asked.continue_token = head.metadata.next.filter(|it| !it.is_empty());
@@ -70,9 +98,14 @@ impl Pages {
         let request = Request::new(&self.collection).list(&self.asked);
         let request = request.map_err(kube::Error::BuildRequest)?;
         let longest = match self.asked.limit {
-            Some(1) | None => u64::MAX,
+            Some(1) => u64::MAX,
+            None => LONGEST_WHOLE_ANSWER,
             Some(_) => LONGEST_ANSWER,
         };
+        let mut request = request;
+        if self.metadata_only {
+            request.headers_mut().insert(ACCEPT, METADATA_ONLY);
+        }
         let answer = self.client.request_stream(request).await?;
         let mut read = Vec::new();
         // One extra byte shows whether there was more.

@@ -12,6 +12,11 @@ pub struct Selection {
     /// A watch is restarted after this long. A process of which there is one on every node restarts its watches
     /// less often than one of which there are two in a cluster.
     pub lasting: Duration,
+    /// Whether only the metadata of the objects are needed.
+    pub metadata_only: bool,
+    /// How long to wait at most before asking again for what is forbidden. Where a permission may be missing on
+    /// purpose, thousands of processes need not ask every half a minute.
+    pub forbidden_pause: Duration,
     /// Whether lists may come from the cache of the API server, which may be a bit behind. That cache knows the pods
     /// of each node; a list that has to be the latest is read from etcd, which does not: the API server
     /// reads all pods of the cluster to find those of one node. Writes that carry a version come to no harm by it.
@@ -23,7 +28,14 @@ pub struct Selection {
 impl Default for Selection {
     /// Everything, as it is at the latest.
     fn default() -> Self {
-        let lasting = Duration::from_mins(1);
-        Self { namespace: None, fields: None, lasting, from_cache: false, seed: 0 }
+        Self {
+            namespace: None,
+            fields: None,
+            lasting: Duration::from_mins(1),
+            metadata_only: false,
+            forbidden_pause: Duration::from_secs(30),
+            from_cache: false,
+            seed: 0,
+        }
     }
 }

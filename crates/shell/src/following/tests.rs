@@ -68,6 +68,10 @@ struct Following {
 
 impl Following {
     fn begin(stub: &Stub) -> Self {
+        Self::begin_selected(stub, Selection::default())
+    }
+
+    fn begin_selected(stub: &Stub, selection: Selection) -> Self {
         let (noting, watch_ages) = (Noting::default(), WatchAges::default());
         let kind = ApiResource {
             group: String::new(),
@@ -78,7 +82,9 @@ impl Following {
         };
         let (watch_age, client) = (watch_ages.begin("configmaps", true), stub.client());
         let (mut follower, mut task) = (noting.clone(), JoinSet::new());
-        task.spawn(async move { follow(client, &kind, watch_age, &mut follower).await });
+        task.spawn(async move {
+            follow_selected(client, &kind, &selection, watch_age, &mut follower).await;
+        });
         Self { noting, watch_ages, _task: task }
     }
 
@@ -292,7 +298,8 @@ async fn large_objects_come_in_pages_that_fit_however_many_there_are() {
         object["metadata"]["annotations"] = json!({ "long": "x".repeat(length) });
         stub.put(object);
     }
-    let mut pages = Pages::new(stub.client(), "/api/v1/configmaps".to_owned(), None, None);
+    let mut pages =
+        Pages::new(stub.client(), "/api/v1/configmaps".to_owned(), &Selection::default(), None);
     let mut listed = Vec::new();
     while let Some(page) = pages.fetch_next().await.expect("it is answered") {
         let mut of_page = Vec::new();
@@ -325,4 +332,53 @@ async fn a_missing_permission_is_logged_once_until_it_is_granted_and_missing_aga
     stub.inject(forbidden());
     following.after(300).await;
     assert_eq!(warnings.lines().len(), 2, "{:?}", warnings.lines());
+}
+
+/// The versions that lists have asked for; a dash for the latest.
+fn versions_listed(stub: &Stub) -> Vec<String> {
+    let lists = stub.requests_where(is_list);
+    let version =
+        |it: &Arc<ReceivedRequest>| it.parameter("resourceVersion").unwrap_or("-").to_owned();
+    lists.iter().map(version).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_from_the_cache_is_read_from_etcd_only_where_the_cache_is_behind() {
+    let stub = stub_with(&["a"]);
+    let selection = Selection { from_cache: true, ..Selection::default() };
+    let following = Following::begin_selected(&stub, selection);
+    assert_eq!(following.after(5).await, ["begin", "present a", "complete"]);
+    assert_eq!(versions_listed(&stub), ["0"]);
+    let lists = stub.requests_where(is_list);
+    assert_eq!(lists[0].parameter("limit"), None, "a limit has it read from etcd");
+    // An API server that is busy is asked for the same again, and one that is behind for the latest.
+    stub.put(config_map("b"));
+    stub.compact();
+    stub.end_watches();
+    let busy = || Fault::answer(StatusCode::SERVICE_UNAVAILABLE, "starting");
+    let behind = Fault::answer(StatusCode::GATEWAY_TIMEOUT, "Too large resource version");
+    stub.inject(busy().matching(is_list));
+    stub.inject(behind.matching(is_list));
+    stub.inject(Fault::answer(StatusCode::GONE, "too old").matching(ReceivedRequest::is_watch));
+    let told = following.after(120).await;
+    assert!(told.contains(&"present b".to_owned()), "{told:?}");
+    let versions = versions_listed(&stub);
+    let [_, busy, behind, latest] = &versions[..] else { panic!("{versions:?}") };
+    assert_eq!((busy, latest.as_str()), (behind, "-"), "{versions:?}");
+    assert!(busy.parse::<u64>().is_ok_and(|version| version > 0), "{versions:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_from_the_cache_that_is_too_long_is_read_in_pages() {
+    let stub = stub_with(&[]);
+    for number in 0..6 {
+        let text = "x".repeat(900_000);
+        stub.put(objects::config_map(&format!("c{number}"), &json!({ "text": text })));
+    }
+    let selection = Selection { from_cache: true, ..Selection::default() };
+    let following = Following::begin_selected(&stub, selection);
+    assert_eq!(following.after(5).await.len(), 8);
+    let lists = stub.requests_where(is_list);
+    assert_eq!(lists[0].parameter("limit"), None);
+    assert!(lists[1..].iter().all(|it| it.parameter("limit").is_some()));
 }
