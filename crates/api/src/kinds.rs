@@ -23,6 +23,8 @@ pub(crate) use recognition::{
 pub enum Role {
     /// Its objects are policies of a family.
     Policy(Family),
+    /// Placements select from its objects, or write what they have selected in them.
+    Hub,
     /// Its objects have bounds, which policies set.
     Bounds,
     /// Its objects have replicas, which policies set.
@@ -80,6 +82,7 @@ macro_rules! kinds {
 
 const KARPENTER: &str = "autoscaling.karpenter.sh";
 const KARMADA: &str = "autoscaling.karmada.io";
+const CLUSTERS: &str = "cluster.open-cluster-management.io";
 const ONE_UNLESS_SAID: Role = Role::Workload { absent_replicas: Some(1) };
 
 kinds! {
@@ -107,6 +110,36 @@ kinds! {
     ConfigMap {
         group: "", versions: ["v1"], plural: "configmaps",
         short: ["cm"], namespaced: true, role: Role::Policy(Family::QosLevels),
+    }
+    /// Selects clusters.
+    Placement {
+        group: CLUSTERS, versions: ["v1beta1", "v1alpha1"], plural: "placements",
+        short: [], namespaced: true, role: Role::Policy(Family::Placement),
+    }
+    /// What a placement has selected.
+    PlacementDecision {
+        group: CLUSTERS, versions: ["v1beta1", "v1alpha1"], plural: "placementdecisions",
+        short: [], namespaced: true, role: Role::Hub,
+    }
+    /// Scores of the cluster that its namespace is of.
+    AddOnPlacementScore {
+        group: CLUSTERS, versions: ["v1alpha1"], plural: "addonplacementscores",
+        short: [], namespaced: true, role: Role::Hub,
+    }
+    /// A cluster that a hub knows.
+    ManagedCluster {
+        group: CLUSTERS, versions: ["v1"], plural: "managedclusters",
+        short: ["mcl", "mcls"], namespaced: false, role: Role::Hub,
+    }
+    /// A set of clusters.
+    ManagedClusterSet {
+        group: CLUSTERS, versions: ["v1beta2", "v1beta1"], plural: "managedclustersets",
+        short: ["mclset", "mclsets"], namespaced: false, role: Role::Hub,
+    }
+    /// Lets the placements of a namespace select from a set.
+    ManagedClusterSetBinding {
+        group: CLUSTERS, versions: ["v1beta2", "v1beta1"], plural: "managedclustersetbindings",
+        short: ["mclsetbinding", "mclsetbindings"], namespaced: true, role: Role::Hub,
     }
     /// An autoscaler over clusters; data that cron rules change.
     FederatedHPA {
@@ -161,6 +194,7 @@ impl Kind {
             Family::CronScaling => Kind::CronFederatedHPA,
             Family::MetricScaling => Kind::HorizontalAutoscaler,
             Family::QosLevels => Kind::ConfigMap,
+            Family::Placement => Kind::Placement,
         }
     }
 

@@ -14,7 +14,9 @@ mod cron_federated_hpa;
 mod custom_resources;
 mod federated_hpa;
 mod horizontal_autoscaler;
+pub(crate) mod hub;
 mod metrics_producer;
+mod placement;
 mod scalable_node_group;
 mod schema;
 
@@ -24,6 +26,7 @@ pub use cron_federated_hpa::{
     ExecutionHistory, FailedExecution, SuccessfulExecution,
 };
 pub(crate) use cron_federated_hpa::{MAX_EXECUTIONS, MAX_MESSAGE, MAX_RULE_NAME, MAX_RULES};
+pub(crate) use custom_resources::placement;
 pub use custom_resources::{CustomResource, custom_resources};
 pub use federated_hpa::{FederatedHPA, FederatedHPASpec};
 pub use horizontal_autoscaler::{
@@ -31,9 +34,15 @@ pub use horizontal_autoscaler::{
     HorizontalAutoscalerStatus, Metric, MetricTarget, MetricTargetType, PrometheusMetric,
     Recommendation, ScaleEvent, ScalingPolicy, ScalingPolicyType, ScalingRules, SelectPolicy,
 };
+pub use hub::{CLUSTER_SET_LABEL, GROUP_INDEX_LABEL, GROUP_NAME_LABEL, PLACEMENT_LABEL};
 pub use metrics_producer::{
     MetricsProducer, MetricsProducerSpec, MetricsProducerStatus, Pattern, Schedule,
     ScheduledBehavior, ScheduledCapacityStatus,
+};
+pub use placement::{
+    AddOnScore, CelSelector, ClaimSelector, ClusterPredicate, ClusterSelector, DISABLE_ANNOTATION,
+    DecisionGroup, DecisionStrategy, GroupClusterSelector, GroupStrategy, Placement, PlacementSpec,
+    PrioritizerConfig, PrioritizerPolicy, ScoreCoordinate, SortBy, Toleration,
 };
 pub use scalable_node_group::{ScalableNodeGroup, ScalableNodeGroupSpec, ScalableNodeGroupStatus};
 pub(crate) use schema::MAX_CONDITION_MESSAGE;

@@ -5,14 +5,19 @@
 
 use std::sync::Arc;
 
+use almanac_engine::placement::{
+    Cluster, ClusterSet, HubObject, PlacementDecision, Score, Scores, Taint, TaintEffect,
+};
 use almanac_engine::qos_levels::{LeftAlone, Pod, QosAnnotations};
 use almanac_engine::{Autoscaler, Labels, Slim, Workload};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use kube::api::DynamicObject;
+use kube::core::DynamicObject;
 use serde_json::Value;
 
+use crate::checking::quantity;
 use crate::kinds::{Kind, Role};
-use crate::lenient::count;
+use crate::lenient::{count, instant};
+use crate::objects::{CLUSTER_SET_LABEL, GROUP_INDEX_LABEL, GROUP_NAME_LABEL, PLACEMENT_LABEL};
 
 /// The level of a pod.
 pub const QOS_LEVEL: &str = "volcano.sh/qos-level";
@@ -46,6 +51,7 @@ pub fn of_data(kind: Kind, object: &Value) -> Option<Slim> {
             min_replicas: number(&spec["minReplicas"], Some(LEAST_UNLESS_SAID)),
             max_replicas: number(&spec["maxReplicas"], None),
         })),
+        Role::Hub => hub_object(kind, object, &object["status"]).map(Slim::Hub),
         Role::Policy(_) => None,
     }
 }
@@ -62,7 +68,7 @@ pub(crate) fn fields(role: Role) -> &'static [&'static str] {
     match role {
         Role::Workload { .. } => &["replicas"],
         Role::Bounds => &["minReplicas", "maxReplicas"],
-        Role::Policy(_) => &[],
+        Role::Policy(_) | Role::Hub => &[],
     }
 }
 
@@ -118,6 +124,83 @@ fn pod_of<'a>(
     let mut pod = Pod { labels, node, left_alone, ..Pod::default() };
     pod.annotate(&level_in(annotation));
     pod
+}
+
+/// What placements select from, given apart from its status; `None` for every other kind, and where the least is
+/// missing.
+#[must_use]
+pub fn hub_object(kind: Kind, object: &Value, status: &Value) -> Option<HubObject> {
+    let metadata = &object["metadata"];
+    let label = |key: &str| metadata["labels"][key].as_str().map(Arc::from);
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    Some(match kind {
+        Kind::ManagedCluster => HubObject::Cluster(cluster(object, status)),
+        Kind::ManagedClusterSet => {
+            let selector = &object["spec"]["clusterSelector"];
+            HubObject::Set(match selector["selectorType"].as_str() {
+                Some("LabelSelector") => ClusterSet::Unusable,
+                _ => ClusterSet::ByName,
+            })
+        }
+        Kind::ManagedClusterSetBinding => {
+            HubObject::Binding(object["spec"]["clusterSet"].as_str()?.into())
+        }
+        Kind::AddOnPlacementScore => {
+            let until = &status["validUntil"];
+            let valid_until = instant(until);
+            let scores = list(&status["scores"]);
+            // When they expire is not known: nobody can rely on them.
+            let is_known = until.is_null() || valid_until.is_some();
+            let scores = scores.iter().filter(|_| is_known).filter_map(|item| {
+                let name = item["name"].as_str().filter(|name| !name.is_empty())?;
+                let value = &item["value"];
+                let score = if value.is_null() { Some(Score::default()) } else { score(value) };
+                Some((Arc::from(name), score?))
+            });
+            HubObject::Scores(Scores { values: scores.collect(), valid_until })
+        }
+        Kind::PlacementDecision => {
+            let clusters = list(&status["decisions"]);
+            let names = clusters.iter().filter_map(|it| it["clusterName"].as_str().map(Arc::from));
+            HubObject::Decision(PlacementDecision {
+                placement: label(PLACEMENT_LABEL),
+                group: label(GROUP_NAME_LABEL).unwrap_or_default(),
+                group_index: label(GROUP_INDEX_LABEL).and_then(|it: Arc<str>| it.parse().ok()),
+                clusters: names.collect(),
+            })
+        }
+        _ => return None,
+    })
+}
+
+fn cluster(object: &Value, status: &Value) -> Cluster {
+    let metadata = &object["metadata"];
+    let text = |value: &Value| Arc::from(value.as_str().unwrap_or_default());
+    let taints = object["spec"]["taints"].as_array().into_iter().flatten().filter_map(|taint| {
+        Some(Taint {
+            key: text(&taint["key"]),
+            value: text(&taint["value"]),
+            effect: TaintEffect::named(taint["effect"].as_str()?)?,
+            added: instant(&taint["timeAdded"]),
+        })
+    });
+    let claims = status["clusterClaims"].as_array().into_iter().flatten();
+    let claims = claims.filter_map(|it| Some((it["name"].as_str()?, it["value"].as_str()?)));
+    let amount = |name: &str| quantity::of_json(&status["allocatable"][name]);
+    Cluster {
+        labels: labels(&metadata["labels"]),
+        claims: Labels::new(claims),
+        set: metadata["labels"][CLUSTER_SET_LABEL].as_str().map(Arc::from),
+        taints: taints.collect(),
+        allocatable_cpu: amount("cpu"),
+        allocatable_memory: amount("memory"),
+        is_terminating: !metadata["deletionTimestamp"].is_null(),
+    }
+}
+
+/// A score, if it is one.
+pub(crate) fn score(value: &Value) -> Option<Score> {
+    value.as_i64().and_then(Score::new)
 }
 
 /// The labels of an object.
@@ -248,7 +331,8 @@ mod tests {
     fn only_data_has_a_slim_form_of_its_own() {
         let is_data = |kind: &&Kind| of_data(**kind, &Value::Null).is_some();
         let data: Vec<_> = Kind::ALL.iter().filter(is_data).map(|it| it.name()).collect();
-        let expected = "ScalableNodeGroup FederatedHPA HorizontalPodAutoscaler Deployment \
+        let expected = "ScalableNodeGroup PlacementDecision AddOnPlacementScore ManagedCluster \
+                        ManagedClusterSet FederatedHPA HorizontalPodAutoscaler Deployment \
                         StatefulSet ReplicaSet ReplicationController";
         assert_eq!(data.join(" "), expected);
     }

@@ -43,7 +43,7 @@ impl TouchedRule {
             Occurrence::Fires | Occurrence::Superseded | Occurrence::Missed => ScheduleEvent::Fires,
             Occurrence::Opens => ScheduleEvent::Opens,
             Occurrence::Closes => ScheduleEvent::Closes,
-            Occurrence::Scales => return None,
+            Occurrence::Scales | Occurrence::Selects => return None,
         };
         let (from, to) = (event.at.saturating_sub(NEAR).ok()?, event.at.saturating_add(NEAR).ok()?);
         let of_policy = world.clock_effects(&event.policy, from, to);

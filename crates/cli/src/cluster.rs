@@ -177,9 +177,13 @@ impl ClusterArguments {
 }
 
 /// Whether all objects of a kind are listed as policies. `ConfigMaps` are many, and asked for by their names.
+/// Placements are forecast from files only.
 fn is_listed_policy(kind: Kind) -> bool {
     match kind.role() {
-        Role::Policy(Family::QosLevels) | Role::Bounds | Role::Workload { .. } => false,
+        Role::Policy(Family::QosLevels | Family::Placement)
+        | Role::Hub
+        | Role::Bounds
+        | Role::Workload { .. } => false,
         Role::Policy(_) => true,
     }
 }
@@ -188,7 +192,8 @@ fn is_listed_policy(kind: Kind) -> bool {
 fn must_be_seen(kind: Kind) -> bool {
     match kind.role() {
         Role::Policy(Family::ScheduledCapacity | Family::CronScaling) => true,
-        Role::Policy(Family::MetricScaling | Family::QosLevels)
+        Role::Policy(Family::MetricScaling | Family::QosLevels | Family::Placement)
+        | Role::Hub
         | Role::Bounds
         | Role::Workload { .. } => false,
     }
@@ -198,7 +203,7 @@ fn must_be_seen(kind: Kind) -> bool {
 fn is_autoscaler(kind: Kind) -> bool {
     match kind.role() {
         Role::Bounds => true,
-        Role::Policy(_) | Role::Workload { .. } => false,
+        Role::Policy(_) | Role::Hub | Role::Workload { .. } => false,
     }
 }
 

@@ -176,6 +176,7 @@ fn tell_what_cannot_be_used(input: &Input, place: &InputPlace, explanation: &mut
                 message,
                 since: None,
                 until: None,
+                scored: None,
             }),
         }
     }

@@ -28,6 +28,7 @@ impl Controlled {
             Self::Policies(Family::CronScaling) => "cron-federated-hpa",
             Self::Policies(Family::MetricScaling) => "horizontal-autoscaler",
             Self::Policies(Family::QosLevels) => "qos-levels",
+            Self::Policies(Family::Placement) => "placement",
             Self::NodeGroups => "scalable-node-group",
         }
     }

@@ -18,6 +18,7 @@ use crate::cron_federated_hpa::CronFederatedHpas;
 use crate::horizontal_autoscaler::HorizontalAutoscalers;
 use crate::leadership::Leadership;
 use crate::metrics_producer::MetricsProducers;
+use crate::placement::Placements;
 use crate::qos_levels::QosLevels;
 use crate::status_writer::WriteMethod;
 use crate::upstream::Upstreams;
@@ -95,6 +96,7 @@ impl Families {
             Family::CronScaling => &self.rules,
             Family::MetricScaling => &self.autoscalers,
             Family::QosLevels => &QosLevels,
+            Family::Placement => &Placements,
         }
     }
 

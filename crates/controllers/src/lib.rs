@@ -38,6 +38,7 @@ mod leadership;
 mod list_progress;
 mod metrics_producer;
 mod not_ready;
+mod placement;
 mod policies;
 pub mod process;
 mod qos_levels;

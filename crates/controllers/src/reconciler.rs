@@ -344,7 +344,11 @@ fn reach(target: &Identity, unknown: &TargetError) -> Option<Reach> {
 fn is_evaluated_when_asked(action: &Action) -> bool {
     match action {
         Action::Publish { .. } => true,
-        Action::SetReplicas { .. } | Action::SetBounds { .. } | Action::Annotate { .. } => false,
+        Action::SetReplicas { .. }
+        | Action::SetBounds { .. }
+        | Action::Annotate { .. }
+        | Action::WriteDecision { .. }
+        | Action::RemoveDecision { .. } => false,
     }
 }
 

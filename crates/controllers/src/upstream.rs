@@ -79,6 +79,12 @@ fn upstream_of(controlled: Controlled) -> Upstream {
         },
         // Nothing has this lease: what the agent carries out is not left to anybody.
         Family::QosLevels => Upstream { name: "Volcano", lease: "volcano-agent", definition: None },
+        // Not carried out, so not left to anybody either.
+        Family::Placement => Upstream {
+            name: "Open Cluster Management",
+            lease: "placement-controller-lock",
+            definition: None,
+        },
         Family::CronScaling => {
             Upstream { name: "Karmada", lease: "karmada-controller-manager", definition: None }
         }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::Identity;
+use crate::placement::PlacementDecision;
 use crate::qos_levels::QosAnnotations;
 
 /// One change to one object. The shell carries it out against an API server, [`crate::World::apply`]
@@ -40,6 +41,18 @@ pub enum Action {
         /// All of them.
         annotations: Box<QosAnnotations>,
     },
+    /// Create a `PlacementDecision`, or replace what it says.
+    WriteDecision {
+        /// The object.
+        decision: Identity,
+        /// All that it says.
+        content: Box<PlacementDecision>,
+    },
+    /// Delete a `PlacementDecision`.
+    RemoveDecision {
+        /// The object.
+        decision: Identity,
+    },
 }
 
 impl Action {
@@ -50,6 +63,9 @@ impl Action {
             Action::Publish { schedule, .. } => schedule,
             Action::SetReplicas { target, .. } | Action::SetBounds { target, .. } => target,
             Action::Annotate { pod, .. } => pod,
+            Action::WriteDecision { decision, .. } | Action::RemoveDecision { decision } => {
+                decision
+            }
         }
     }
 }

@@ -11,6 +11,7 @@ use jiff::Timestamp;
 use crate::beginning::{Beginning, RunStart};
 use crate::cron_scaling::{self, CronRules, ExternalChange};
 use crate::metric_scaling::{self, Autoscalers};
+use crate::placement::{self, Placements};
 use crate::qos_levels::{self, Levels};
 use crate::scheduled_capacity::{self, Schedules};
 use crate::turn::{Closed, PolicyDecision};
@@ -119,6 +120,7 @@ impl Family {
             Family::CronScaling => &CronRules,
             Family::MetricScaling => &Autoscalers,
             Family::QosLevels => &Levels,
+            Family::Placement => &Placements,
         }
     }
 }
@@ -136,6 +138,8 @@ pub enum OpenDecision {
     MetricScaling(PolicyDecision<metric_scaling::MetricScaling, metric_scaling::Decision>),
     /// For a policy that sets the levels of pods.
     QosLevels(PolicyDecision<qos_levels::QosLevels, qos_levels::Decision>),
+    /// For a policy that selects clusters.
+    Placement(PolicyDecision<placement::Placement, placement::Decision>),
 }
 
 impl OpenDecision {
@@ -145,6 +149,7 @@ impl OpenDecision {
             OpenDecision::CronScaling(open) => &open.decision.actions,
             OpenDecision::MetricScaling(open) => &open.decision.actions,
             OpenDecision::QosLevels(open) => &open.decision.actions,
+            OpenDecision::Placement(open) => &open.decision.actions,
         }
     }
 
@@ -155,6 +160,7 @@ impl OpenDecision {
             OpenDecision::CronScaling(open) => std::mem::take(&mut open.decision.actions),
             OpenDecision::MetricScaling(open) => std::mem::take(&mut open.decision.actions),
             OpenDecision::QosLevels(open) => std::mem::take(&mut open.decision.actions),
+            OpenDecision::Placement(open) => std::mem::take(&mut open.decision.actions),
         }
     }
 
@@ -162,7 +168,8 @@ impl OpenDecision {
         match self {
             OpenDecision::ScheduledCapacity(_)
             | OpenDecision::MetricScaling(_)
-            | OpenDecision::QosLevels(_) => None,
+            | OpenDecision::QosLevels(_)
+            | OpenDecision::Placement(_) => None,
             OpenDecision::CronScaling(open) => cron_scaling::deadline(&open.policy, &open.decision),
         }
     }
@@ -186,6 +193,9 @@ impl OpenDecision {
                 metric_scaling::close(world, policy, open, outcomes, opened_at, now)
             }
             OpenDecision::QosLevels(open) => qos_levels::close(open, outcomes, opened_at),
+            OpenDecision::Placement(open) => {
+                placement::close(world, policy, open, outcomes, opened_at)
+            }
         }
     }
 }
@@ -201,6 +211,8 @@ pub enum EffectReason {
     MetricScaling(Reason<metric_scaling::Cause>),
     /// A policy that sets the levels of pods.
     QosLevels(Reason<qos_levels::Cause>),
+    /// A policy that selects clusters.
+    Placement(Reason<placement::Cause>),
 }
 
 impl EffectReason {
@@ -215,6 +227,7 @@ impl EffectReason {
             EffectReason::CronScaling(reason) => cron_scaling::describe(world, policy, reason),
             EffectReason::MetricScaling(reason) => metric_scaling::describe(world, policy, reason),
             EffectReason::QosLevels(reason) => qos_levels::describe(world, policy, reason),
+            EffectReason::Placement(reason) => placement::describe(world, policy, reason),
         }
     }
 
@@ -230,6 +243,7 @@ impl EffectReason {
                 EffectReason::MetricScaling(reason.without_span())
             }
             EffectReason::QosLevels(reason) => EffectReason::QosLevels(reason.without_span()),
+            EffectReason::Placement(reason) => EffectReason::Placement(reason.without_span()),
         }
     }
 }
@@ -245,6 +259,8 @@ pub enum Recorded {
     MetricScaling(metric_scaling::Recorded),
     /// To a pod whose level a policy sets.
     QosLevels(qos_levels::Recorded),
+    /// To a policy that selects clusters.
+    Placement(placement::Recorded),
 }
 
 /// What happens to a rule, as a word.
@@ -262,6 +278,8 @@ pub enum Occurrence {
     Closes,
     /// An autoscaler sets another number of replicas.
     Scales,
+    /// A placement selects other clusters.
+    Selects,
 }
 
 impl Occurrence {
@@ -275,6 +293,7 @@ impl Occurrence {
             Occurrence::Opens => "opens",
             Occurrence::Closes => "closes",
             Occurrence::Scales => "scales",
+            Occurrence::Selects => "selects",
         }
     }
 }
@@ -291,7 +310,8 @@ impl Recorded {
             Recorded::CronScaling(_)
             | Recorded::ScheduledCapacity(_)
             | Recorded::MetricScaling(_)
-            | Recorded::QosLevels(_) => None,
+            | Recorded::QosLevels(_)
+            | Recorded::Placement(_) => None,
         }
     }
 
@@ -302,7 +322,8 @@ impl Recorded {
             Recorded::QosLevels(recorded) => Some(&recorded.pod),
             Recorded::CronScaling(_)
             | Recorded::ScheduledCapacity(_)
-            | Recorded::MetricScaling(_) => None,
+            | Recorded::MetricScaling(_)
+            | Recorded::Placement(_) => None,
         }
     }
 
@@ -318,6 +339,7 @@ impl Recorded {
             Recorded::CronScaling(recorded) => recorded.occurrence(),
             Recorded::MetricScaling(recorded) => recorded.occurrence(),
             Recorded::QosLevels(recorded) => recorded.occurrence(),
+            Recorded::Placement(recorded) => Some(recorded.occurrence(world, policy)),
         }
     }
 }
@@ -350,4 +372,39 @@ pub struct RuleExplanation {
     pub since: Option<Timestamp>,
     /// Until when, if time alone ends it.
     pub until: Option<Timestamp>,
+    /// The scores it is ranked by, if it is.
+    pub scored: Option<Scored>,
+}
+
+/// A part of what a policy has set, where it is divided: a `PlacementDecision`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Division {
+    /// The name of the object.
+    pub object: Arc<str>,
+    /// The index of its group; `None` if it does not say.
+    pub group: Option<u32>,
+    /// The name of the group; empty for none.
+    pub group_name: Arc<str>,
+    /// What is in it, in order.
+    pub names: Vec<Arc<str>>,
+}
+
+/// The scores that something is ranked by.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Scored {
+    /// Their sum, each times its weight.
+    pub total: i64,
+    /// Each of them.
+    pub scores: Vec<ScorePart>,
+}
+
+/// One score of several.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ScorePart {
+    /// Its name.
+    pub of: Arc<str>,
+    /// The score.
+    pub raw: i8,
+    /// Its weight.
+    pub weight: i8,
 }

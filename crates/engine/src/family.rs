@@ -18,12 +18,19 @@ pub enum Family {
     MetricScaling,
     /// Daily windows that set the QoS levels of pods.
     QosLevels,
+    /// Selections of clusters.
+    Placement,
 }
 
 impl Family {
     /// All of them, in their order.
-    pub const ALL: [Family; 4] =
-        [Family::ScheduledCapacity, Family::CronScaling, Family::MetricScaling, Family::QosLevels];
+    pub const ALL: [Family; 5] = [
+        Family::ScheduledCapacity,
+        Family::CronScaling,
+        Family::MetricScaling,
+        Family::QosLevels,
+        Family::Placement,
+    ];
 }
 
 /// The name of a policy: its family and its object.

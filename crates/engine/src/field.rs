@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use crate::qos_levels;
 use crate::{Identity, Target, Value, World};
+use crate::{placement, qos_levels};
 
 /// A field of a target.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -18,12 +18,20 @@ pub enum Field {
     Value,
     /// The QoS level of a pod.
     QosLevel,
+    /// The clusters that a placement selects.
+    Clusters,
 }
 
 impl Field {
     /// All of them, in their order.
-    pub const ALL: [Field; 5] =
-        [Field::Replicas, Field::MinReplicas, Field::MaxReplicas, Field::Value, Field::QosLevel];
+    pub const ALL: [Field; 6] = [
+        Field::Replicas,
+        Field::MinReplicas,
+        Field::MaxReplicas,
+        Field::Value,
+        Field::QosLevel,
+        Field::Clusters,
+    ];
 
     /// As it is written in manifests and in JSON.
     #[must_use]
@@ -34,6 +42,7 @@ impl Field {
             Field::MaxReplicas => "maxReplicas",
             Field::Value => "value",
             Field::QosLevel => "qosLevel",
+            Field::Clusters => "clusters",
         }
     }
 
@@ -58,6 +67,7 @@ impl Field {
             Field::QosLevel => {
                 return Some(qos_levels::value_of(world.pods.get(object)?.level().cloned()));
             }
+            Field::Clusters => return placement::selected(&world.decisions, object),
         };
         number.map(Value::Number)
     }
@@ -69,7 +79,7 @@ impl Field {
             Field::Replicas => world.workloads.get_mut(object).map(|it| &mut it.replicas),
             Field::MinReplicas => world.autoscalers.get_mut(object).map(|it| &mut it.min_replicas),
             Field::MaxReplicas => world.autoscalers.get_mut(object).map(|it| &mut it.max_replicas),
-            Field::Value | Field::QosLevel => None,
+            Field::Value | Field::QosLevel | Field::Clusters => None,
         };
         place.map(|place| *place = Some(number)).is_some()
     }
@@ -79,7 +89,7 @@ impl Field {
     pub fn can_be_assumed(self) -> bool {
         match self {
             Field::Replicas | Field::MinReplicas | Field::MaxReplicas => true,
-            Field::Value | Field::QosLevel => false,
+            Field::Value | Field::QosLevel | Field::Clusters => false,
         }
     }
 }

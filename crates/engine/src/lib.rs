@@ -33,6 +33,7 @@ mod footprint;
 mod identity;
 mod labels;
 pub mod metric_scaling;
+pub mod placement;
 mod presumption;
 pub mod qos_levels;
 mod reach;
@@ -50,7 +51,8 @@ pub use beginning::{PriorWrite, Replayed, RunStart, begin};
 pub use decision::Decision;
 pub use exempt::{Exempt, Exemption, Exemptions};
 pub use families::{
-    EffectReason, Occurrence, OpenDecision, Recorded, RuleClockEffect, RuleExplanation,
+    Division, EffectReason, Occurrence, OpenDecision, Recorded, RuleClockEffect, RuleExplanation,
+    ScorePart, Scored,
 };
 pub use family::{Family, PolicyName};
 pub use field::Field;

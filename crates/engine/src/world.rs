@@ -11,11 +11,12 @@ use jiff::Timestamp;
 
 use crate::cron_scaling::{self, CronScaling, ExternalChange};
 use crate::metric_scaling::{self, FiniteNumber, MetricScaling, Samples};
+use crate::placement::{self, DecisionLedger, Hub, HubObject, Placement, PlacementDecision};
 use crate::qos_levels::{self, AgentSettings, Node, Pod, QosLevels};
 use crate::scheduled_capacity::{self, Published, ScheduledCapacity};
 use crate::{
-    Action, Autoscaler, Exempt, Exemptions, Family, Footprint, Identity, Outcome, PolicyName,
-    Presumption, Recorded, RuleClockEffect, RuleExplanation, TargetReference, Workload,
+    Action, Autoscaler, Division, Exempt, Exemptions, Family, Footprint, Identity, Outcome,
+    PolicyName, Presumption, Recorded, RuleClockEffect, RuleExplanation, TargetReference, Workload,
 };
 
 /// A policy in the world: its rules, and its memory.
@@ -45,6 +46,10 @@ pub enum Slim {
     MetricScaling(PolicyObject<MetricScaling, metric_scaling::Memory>),
     /// Policies that set the levels of pods.
     QosLevels(PolicyObject<QosLevels, ()>),
+    /// A policy that selects clusters.
+    Placement(PolicyObject<Placement, placement::Memory>),
+    /// What such policies select from, and what they have selected.
+    Hub(HubObject),
     /// Something with a `scale` subresource.
     Workload(Workload),
     /// Something with bounds.
@@ -72,6 +77,12 @@ pub struct World {
     /// Policies that set the levels of pods. Whoever knows that a cluster has none holds an empty one, and
     /// removes it before the first one that is there.
     pub qos_levels: Policies<QosLevels, ()>,
+    /// Policies that select clusters.
+    pub placements: Policies<Placement, placement::Memory>,
+    /// What they select from. Parts of a world share it.
+    pub hub: Arc<Hub>,
+    /// What they have selected.
+    pub decisions: DecisionLedger,
     /// How the agent of the cluster runs that carries them out.
     pub agent: AgentSettings,
     /// Pods, or what stands for those of a workload.
@@ -106,7 +117,12 @@ impl Slim {
             Slim::CronScaling(_) => Some(Slim::CronScaling(PolicyObject::UNUSABLE)),
             Slim::MetricScaling(_) => Some(Slim::MetricScaling(PolicyObject::UNUSABLE)),
             Slim::QosLevels(_) => Some(Slim::QosLevels(PolicyObject::UNUSABLE)),
-            Slim::Workload(_) | Slim::Autoscaler(_) | Slim::Pod(_) | Slim::Node(_) => None,
+            Slim::Placement(_) => Some(Slim::Placement(PolicyObject::UNUSABLE)),
+            Slim::Hub(_)
+            | Slim::Workload(_)
+            | Slim::Autoscaler(_)
+            | Slim::Pod(_)
+            | Slim::Node(_) => None,
         }
     }
 
@@ -134,6 +150,8 @@ impl Slim {
             // Everything about these is decided afresh each time.
             Slim::ScheduledCapacity(_)
             | Slim::QosLevels(_)
+            | Slim::Placement(_)
+            | Slim::Hub(_)
             | Slim::Workload(_)
             | Slim::Autoscaler(_)
             | Slim::Pod(_)
@@ -214,6 +232,14 @@ impl World {
         policy.family.logic().explain(self, &policy.identity, Some(object), now)
     }
 
+    /// How what a policy has set is divided, if it is.
+    #[must_use]
+    pub fn divisions(&self, policy: &PolicyName) -> Vec<Division> {
+        let is_placement = policy.family == Family::Placement;
+        let divisions = is_placement.then(|| placement::divisions(self, &policy.identity));
+        divisions.unwrap_or_default()
+    }
+
     /// Whether a policy needs a turn at this instant because its target has changed.
     #[must_use]
     pub fn reacts_to_changes(&self, policy: &PolicyName, now: Timestamp) -> bool {
@@ -246,6 +272,15 @@ impl World {
         readers.map(|reader| PolicyName::new(Family::MetricScaling, reader.clone()))
     }
 
+    /// The policies that may decide otherwise because an object that they read, and that is no policy, is new,
+    /// was edited or is gone.
+    pub fn readers_of_object(&self, changed: &Identity) -> impl Iterator<Item = PolicyName> {
+        let is_of_hub = changed.group() == placement::GROUP;
+        let readers = is_of_hub.then(|| placement::readers(self, changed));
+        let readers = readers.into_iter().flatten();
+        readers.map(|reader| PolicyName::new(Family::Placement, reader.clone()))
+    }
+
     /// Detects values of a policy that other writers have replaced, given their known changes of its
     /// target (`foreign`). What is new is returned, once.
     pub fn detect_undone(
@@ -273,6 +308,8 @@ impl World {
             Slim::QosLevels(object) => {
                 qos_levels::upsert(&mut self.qos_levels, identity, object);
             }
+            Slim::Placement(object) => placement::upsert(&mut self.placements, identity, object),
+            Slim::Hub(object) => placement::upsert_hub_object(self, identity, object),
             Slim::Workload(workload) => {
                 self.workloads.insert(identity, workload);
             }
@@ -307,6 +344,9 @@ impl World {
         if object.kind() == "Node" {
             self.nodes.remove(object.name());
         }
+        if object.group() == placement::GROUP {
+            placement::remove_hub_object(self, object);
+        }
     }
 
     /// A world with only the given policies and what they read and write.
@@ -325,6 +365,10 @@ impl World {
             for object in footprint.reads.iter().chain(written) {
                 self.add_object(object, &mut part);
             }
+        }
+        if !part.placements.is_empty() {
+            part.hub = Arc::clone(&self.hub);
+            part.decisions = self.decisions.clone();
         }
         part
     }
@@ -377,6 +421,17 @@ impl World {
             Action::Annotate { pod, annotations } => present(self.pods.get_mut(pod), pod, |pod| {
                 if pod.annotate(annotations) { Outcome::Done } else { Outcome::Unchanged }
             }),
+            Action::WriteDecision { decision, content } => {
+                if self.is_as_wanted(action) {
+                    return Outcome::Unchanged;
+                }
+                self.decisions.insert(decision.clone(), PlacementDecision::clone(content));
+                Outcome::Done
+            }
+            Action::RemoveDecision { decision } => match self.decisions.remove(decision) {
+                Some(_) => Outcome::Done,
+                None => Outcome::Unchanged,
+            },
         }
     }
 
@@ -400,6 +455,10 @@ impl World {
             Action::Annotate { pod, annotations } => {
                 self.pods.get(pod).is_some_and(|it| it.annotations() == **annotations)
             }
+            Action::WriteDecision { decision, content } => {
+                self.decisions.get(decision) == Some(&**content)
+            }
+            Action::RemoveDecision { decision } => self.decisions.get(decision).is_none(),
         }
     }
 }

@@ -1,7 +1,8 @@
 //! Why a target has its values at an instant, as far as one policy is concerned, and what changes next.
 
 use almanac_engine::{
-    Field, Identity, PolicyName, Presumption, RuleExplanation, Value, Verdict, World, islands,
+    Division, Field, Identity, PolicyName, Presumption, RuleExplanation, Value, Verdict, World,
+    islands,
 };
 use jiff::{SignedDuration, Timestamp};
 
@@ -26,6 +27,8 @@ pub struct Explanation {
     pub reasons: Vec<RuleExplanation>,
     /// The next change of any of the values, if one comes within a year.
     pub next: Option<Change>,
+    /// How its value is divided, if it is.
+    pub divisions: Vec<Division>,
     /// What was assumed.
     pub assumptions: Vec<Assumption>,
 }
@@ -66,12 +69,22 @@ pub fn explain_object(
     while simulation.step(just_after(at)).is_some() {}
     let mut values = values_of(&simulation, target);
     let mut reasons = simulation.world().explain_object(policy, target, at);
+    let divisions = simulation.world().divisions(policy);
     let ahead = look_ahead(&mut simulation, target, at, &values);
-    credit_writers(&mut reasons, policy, &values, &ahead.ends);
+    if divisions.is_empty() {
+        credit_writers(&mut reasons, policy, &values, &ahead.ends);
+    } else {
+        // The reasons are about the parts of the value, and it is decided at this instant: since when it has been
+        // the same is not known.
+        for (_, write) in &mut values {
+            write.since = None;
+        }
+    }
     date_back(&mut values, policy, &reasons);
     let next = ahead.next;
     let target = target.clone();
-    Some(Explanation { policy: policy.clone(), target, at, values, reasons, next, assumptions })
+    let policy = policy.clone();
+    Some(Explanation { policy, target, at, values, reasons, next, divisions, assumptions })
 }
 
 /// Every field of an object that policies set, or that is known, with its last write.

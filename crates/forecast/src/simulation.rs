@@ -210,7 +210,7 @@ impl Simulation {
         let (other, crosses): (Field, fn(u32, u32) -> bool) = match assumed {
             Field::MinReplicas => (Field::MaxReplicas, |min, max| min > max),
             Field::MaxReplicas => (Field::MinReplicas, |max, min| min > max),
-            Field::Replicas | Field::Value | Field::QosLevel => return,
+            Field::Replicas | Field::Value | Field::QosLevel | Field::Clusters => return,
         };
         let place = (target.clone(), other);
         let Some(write) = self.last_writes.get_mut(&place).filter(|_| !all.contains_key(&place))

@@ -79,7 +79,7 @@ fn sets(
     object: Option<&Identity>,
 ) -> Vec<(Field, Option<Value>, Value)> {
     let by_rule = |writer: Option<&Arc<str>>| match what {
-        Occurrence::Closes => true,
+        Occurrence::Closes | Occurrence::Selects => true,
         Occurrence::Fires
         | Occurrence::Superseded
         | Occurrence::Missed

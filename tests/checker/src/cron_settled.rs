@@ -146,7 +146,8 @@ fn of_cron_rules(recorded: &[engine::Recorded]) -> Vec<Recorded> {
         engine::Recorded::CronScaling(recorded) => Some(recorded.clone()),
         engine::Recorded::ScheduledCapacity(_)
         | engine::Recorded::MetricScaling(_)
-        | engine::Recorded::QosLevels(_) => None,
+        | engine::Recorded::QosLevels(_)
+        | engine::Recorded::Placement(_) => None,
     });
     recorded.collect()
 }

@@ -9,7 +9,7 @@ use almanac_engine::Identity;
 use super::object::{CheckContext, CheckedObject, check};
 use super::places::{Layout, Places};
 use super::together::{check_against_foreign, check_together};
-use crate::finding::{Code, Finding, Severity};
+use crate::finding::{Code, Finding, Path, Severity};
 use crate::kinds::{Kind, Recognised, Role, recognise};
 use crate::objects::CONFIG_NAMESPACE;
 use crate::reading::{
@@ -69,9 +69,14 @@ pub fn check_everything(
     let together = checked_by_place(reading, &checked, &places, &foreign);
     let mut told = told_of_files(reading, &targets, &places);
     let mut objects_checked = Vec::new();
+    // One finding says it for all objects of a file.
+    let mut with_statuses = BTreeSet::new();
     for (index, (object, checked)) in reading.objects.iter().zip(&mut checked).enumerate() {
         let source = &reading.sources[object.source];
         let further = together.get(&index).into_iter().flatten();
+        if drops_status(object) && with_statuses.insert(object.source) {
+            checked.findings.push(dropped_status(object));
+        }
         let own = checked.findings.len();
         checked.findings.extend(further.clone().map(|(finding, _)| finding.clone()));
         let in_places = vec![None; own].into_iter().chain(further.map(|(_, place)| *place));
@@ -96,6 +101,20 @@ pub fn check_everything(
     }
     told.sort_by_key(|finding| (finding.source, finding.span.map(|span| span.start)));
     Everything { objects: checked, findings: told, templates, places, checked: objects_checked }
+}
+
+/// Whether a plain `kubectl apply` leaves out the only thing that an object says. One that a cluster has printed is
+/// not meant to be applied.
+fn drops_status(object: &ReadObject) -> bool {
+    let is_printed = object.node.get("metadata").is_some_and(|it| it.get("uid").is_some());
+    object.kind == Kind::AddOnPlacementScore && object.node.get("status").is_some() && !is_printed
+}
+
+fn dropped_status(object: &ReadObject) -> Finding {
+    let kind = object.kind.name();
+    let why = format!("kubectl apply drops it, and it is all that an {kind} says");
+    let fix = "create the objects first, then apply the file again with --server-side --subresource=status";
+    Finding::new(Code::DroppedStatus, Path::Root.key("status"), why).with_fix(fix)
 }
 
 /// Whether an error in an object is only due to a placeholder that is not filled in yet.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use almanac_engine::cron_scaling::{CronScaling, UnusableRule};
+use almanac_engine::placement::{ClusterSet, HubObject};
 use almanac_engine::qos_levels::QosLevels;
 use almanac_engine::{Family, PolicyObject, Slim, Target, Workload};
 use jiff::Timestamp;
@@ -10,7 +11,10 @@ use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 
 use super::target::check_target;
-use super::{Checked, cron_federated_hpa, horizontal_autoscaler, metrics_producer, qos_levels};
+use super::{
+    Checked, cron_federated_hpa, horizontal_autoscaler, hub, metrics_producer, placement,
+    qos_levels,
+};
 use crate::finding::{Code, FieldPath, Finding, Path, Severity};
 use crate::kinds::{Kind, Role};
 use crate::lenient;
@@ -48,6 +52,8 @@ pub(super) fn meaning_of(object: Mended<'_>) -> Meaning {
         Role::Policy(Family::CronScaling) => object.cron_scaling(),
         Role::Policy(Family::MetricScaling) => object.metric_scaling(),
         Role::Policy(Family::QosLevels) => object.qos_levels(),
+        Role::Policy(Family::Placement) => object.placement(),
+        Role::Hub => object.hub_object(),
         Role::Bounds => object.bounds(),
         Role::Workload { .. } => Meaning { slim: object.data(&[]), ..Meaning::default() },
     }
@@ -108,6 +114,31 @@ impl Mended<'_> {
         let slim =
             Slim::QosLevels(PolicyObject { created: self.created, ..PolicyObject::new(levels) });
         Meaning { slim: Some(slim), scales: None, findings: checked.findings }
+    }
+
+    fn placement(mut self) -> Meaning {
+        let metadata = self.object["metadata"].clone();
+        let checked = self.check_spec(|_, spec| placement::check(&spec, &metadata));
+        let policy = checked.value.filter(|_| self.is_sound());
+        let slim = Slim::Placement(PolicyObject {
+            policy: policy.map(Arc::new),
+            created: self.created,
+            memory: None,
+        });
+        Meaning { slim: Some(slim), scales: None, findings: checked.findings }
+    }
+
+    /// What a placement selects from. Where its shape does not fit, it is as if it were not there; a set is there,
+    /// with clusters that nobody knows.
+    fn hub_object(self) -> Meaning {
+        let checked = hub::check(self.kind, &self.object, &self.status);
+        let object = match checked.object {
+            Some(HubObject::Set(_)) if !self.is_sound() => {
+                Some(HubObject::Set(ClusterSet::Unusable))
+            }
+            object => object.filter(|_| self.is_sound()),
+        };
+        Meaning { slim: object.map(Slim::Hub), scales: None, findings: checked.findings }
     }
 
     /// An autoscaler. One of Kubernetes' own is looked at as far as its bounds and its target go:

@@ -1,7 +1,9 @@
-//! Quantities of Kubernetes above zero, exactly, in billionths: what is finer is rounded up, and what is larger
-//! than the largest is that, as in Kubernetes.
+//! Quantities of Kubernetes, exactly, in billionths: what is finer is rounded up, and what is larger than the
+//! largest is that, as in Kubernetes.
 
 use almanac_engine::metric_scaling::MetricTarget;
+use almanac_engine::placement::Quantity;
+use serde_json::Value as Json;
 
 /// The largest quantity: `i64::MAX`.
 const LARGEST: u128 = i64::MAX as u128 * 1_000_000_000;
@@ -14,7 +16,25 @@ struct Scale {
 
 /// A quantity above zero; `None` for anything else.
 pub(super) fn positive(text: &str) -> Option<MetricTarget> {
-    let unsigned = text.strip_prefix('+').unwrap_or(text);
+    MetricTarget::from_billionths(billionths(text.strip_prefix('+').unwrap_or(text))?)
+}
+
+/// A quantity as it stands in an object, where it may be a number; `None` for anything else.
+pub(crate) fn of_json(written: &Json) -> Option<Quantity> {
+    let text = match written {
+        Json::String(text) => text.clone(),
+        Json::Number(number) => number.to_string(),
+        _ => return None,
+    };
+    let (sign, unsigned) = match text.strip_prefix('-') {
+        Some(unsigned) => (-1, unsigned),
+        None => (1, text.strip_prefix('+').unwrap_or(&text)),
+    };
+    Quantity::from_billionths(sign * i128::try_from(billionths(unsigned)?).ok()?)
+}
+
+/// The billionths of a quantity without a sign.
+fn billionths(unsigned: &str) -> Option<u128> {
     let end = unsigned.find(|letter: char| !matches!(letter, '0'..='9' | '.'));
     let (number, suffix) = unsigned.split_at(end.unwrap_or(unsigned.len()));
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
@@ -25,7 +45,7 @@ pub(super) fn positive(text: &str) -> Option<MetricTarget> {
     let digits = [whole, fraction].concat();
     let digits = digits.trim_start_matches('0');
     if digits.is_empty() {
-        return None;
+        return Some(0);
     }
     let exponent = of_ten + 9 - i32::try_from(fraction.len()).ok()?;
     let power = 10_u128.checked_pow(exponent.unsigned_abs());
@@ -36,7 +56,7 @@ pub(super) fn positive(text: &str) -> Option<MetricTarget> {
     } else {
         digits.map(|digits| power.map_or(1, |power| digits.div_ceil(power)))
     };
-    MetricTarget::from_billionths(billionths.unwrap_or(LARGEST).min(LARGEST))
+    Some(billionths.unwrap_or(LARGEST).min(LARGEST))
 }
 
 fn scale(suffix: &str) -> Option<Scale> {
@@ -90,6 +110,14 @@ mod tests {
             let quantity = positive(written).map(|it| it.to_string());
             assert_eq!(quantity.as_deref(), Some(value), "{written}");
         }
+        for (written, billionths) in
+            [("0", 0), ("0m", 0), ("-1", -1_000_000_000), ("1500m", 1_500_000_000), ("+2n", 2)]
+        {
+            let quantity = of_json(&written.into()).map(Quantity::billionths);
+            assert_eq!(quantity, Some(billionths), "{written}");
+        }
+        assert_eq!(of_json(&4.into()).map(Quantity::billionths), Some(4_000_000_000));
+        assert_eq!([of_json(&"--1".into()), of_json(&"-".into()), of_json(&Json::Null)], [None; 3]);
         for bad in ["", "0", "-1", "1x", "m", "1.2.3", "ten", "0m", ".", "+", "++1", "1e", "1e999"]
         {
             assert_eq!(positive(bad), None, "{bad}");

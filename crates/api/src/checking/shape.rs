@@ -282,6 +282,10 @@ impl Shape {
             (Value::Text(text), ShapeKind::Bool) if matches!(&**text, "true" | "false") => {
                 finding.with_fix(format!("remove the quotes: {text}"))
             }
+            // A word in braces, which is to be replaced, is a map in YAML.
+            (Value::Map(entries), ShapeKind::Text) if is_word_in_braces(entries) => {
+                finding.with_fix("replace the braces and what is in them by what is meant")
+            }
             (Value::Map(_), ShapeKind::List) => finding.with_fix("begin each item with '- '"),
             (Value::Null, _) => finding.with_fix("give it a value, or remove the field"),
             _ => finding.with_fix(format!("write {due}")),
@@ -314,6 +318,10 @@ impl Shape {
             ShapeKind::Bool => Json::Bool(false),
         }
     }
+}
+
+fn is_word_in_braces(entries: &[Entry]) -> bool {
+    matches!(entries, [entry] if entry.value.value == Value::Null)
 }
 
 fn unknown_field(field: &Path<'_>, meant: Option<&str>) -> Finding {

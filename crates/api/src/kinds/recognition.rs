@@ -5,6 +5,9 @@ use super::{Kind, Role, nearest};
 /// What published examples write for the group `apps`.
 pub(crate) const APPS_MISTYPED: &str = "app/v1";
 
+/// The kinds in groups of policies that have nothing to do with them.
+const NOT_OURS: [(&str, &str); 1] = [("cluster.open-cluster-management.io", "ClusterClaim")];
+
 /// What the table says about an `apiVersion` and a `kind`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Recognised {
@@ -48,6 +51,9 @@ pub(crate) fn recognise(api_version: &str, kind: &str) -> Recognised {
         } else {
             Recognised::Mistyped { field: "apiVersion", meant: known.api_version() }
         };
+    }
+    if NOT_OURS.contains(&(group, kind)) {
+        return Recognised::Other;
     }
     if is_group_of_ours(group) {
         let kinds = || Kind::ALL.iter().filter(|it| it.group() == group).map(|it| it.name());

@@ -5,7 +5,8 @@ use kube::CustomResourceExt;
 use serde_json::{Value, json};
 
 use super::{
-    CronFederatedHPA, FederatedHPA, HorizontalAutoscaler, MetricsProducer, ScalableNodeGroup,
+    CronFederatedHPA, FederatedHPA, HorizontalAutoscaler, MetricsProducer, Placement,
+    ScalableNodeGroup,
 };
 use crate::kinds::Kind;
 
@@ -28,6 +29,13 @@ pub fn custom_resources() -> Vec<CustomResource> {
     .into_iter()
     .map(|definition| CustomResource { definition })
     .collect()
+}
+
+/// The definition of placements, which is for checking only: as long as no controller carries them out, a cluster
+/// has that of Open Cluster Management, or none.
+#[must_use]
+pub(crate) fn placement() -> CustomResource {
+    CustomResource { definition: Placement::crd() }
 }
 
 impl CustomResource {

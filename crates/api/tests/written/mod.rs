@@ -72,7 +72,10 @@ pub(crate) fn is_usable(object: &CheckedObject) -> bool {
         Some(Slim::ScheduledCapacity(object)) => object.policy.is_some(),
         Some(Slim::MetricScaling(object)) => object.policy.is_some(),
         Some(Slim::QosLevels(object)) => object.policy.is_some(),
-        Some(Slim::Autoscaler(_) | Slim::Workload(_) | Slim::Pod(_) | Slim::Node(_)) => true,
+        Some(Slim::Placement(object)) => object.policy.is_some(),
+        Some(
+            Slim::Hub(_) | Slim::Autoscaler(_) | Slim::Workload(_) | Slim::Pod(_) | Slim::Node(_),
+        ) => true,
         None => object.scales.is_some(),
     }
 }

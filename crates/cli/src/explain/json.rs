@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use almanac_engine::{Field, Value as FieldValue, Verdict};
+use almanac_engine::{Division, Field, ScorePart, Value as FieldValue, Verdict};
 use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -39,6 +39,10 @@ struct Told<'a> {
     reasons: Vec<Reason<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    groups: Option<Vec<Value>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    decisions: Option<Vec<Value>>,
     #[serde(rename = "clockChanges")]
     clock_changes: Vec<Value>,
     assumptions: Vec<String>,
@@ -53,6 +57,10 @@ struct Reason<'a> {
     since: Option<Timestamp>,
     #[serde(skip_serializing_if = "Option::is_none")]
     until: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    total: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scores: Option<Vec<Value>>,
 }
 
 pub(super) fn write(
@@ -82,9 +90,12 @@ fn told<'a>(answer: &'a Answer<'_>) -> Told<'a> {
         because: &reason.message,
         since: reason.since,
         until: reason.until,
+        total: reason.scored.as_ref().map(|it| it.total),
+        scores: reason.scored.as_ref().map(|it| it.scores.iter().map(score).collect()),
     });
     let next = explanation.next.as_ref();
     let next = next.map(|next| json!({ "at": next.at, "value": value(&next.values) }));
+    let divisions = Some(&explanation.divisions).filter(|it| !it.is_empty());
     Told {
         at: explanation.at,
         place: answer.place.name.as_deref(),
@@ -93,9 +104,32 @@ fn told<'a>(answer: &'a Answer<'_>) -> Told<'a> {
         value: value(&values),
         reasons: reasons.collect(),
         next,
+        groups: divisions.map(|it| groups(it)),
+        decisions: divisions.map(|it| it.iter().map(decision).collect()),
         clock_changes: answer.clock_changes().iter().map(|it| it.to_json(answer.place)).collect(),
         assumptions: answer.assumptions().collect(),
     }
+}
+
+/// The groups of what is divided, each with all that is in it.
+fn groups(divisions: &[Division]) -> Vec<Value> {
+    let of_groups = divisions.chunk_by(|one, other| one.group == other.group);
+    let groups = of_groups.filter_map(|parts| {
+        let first = parts.first()?;
+        let names: Vec<&str> = parts.iter().flat_map(|it| &it.names).map(|it| &**it).collect();
+        Some(json!({ "index": first.group, "name": &*first.group_name, "clusters": names }))
+    });
+    groups.collect()
+}
+
+fn decision(part: &Division) -> Value {
+    let names: Vec<&str> = part.names.iter().map(|it| &**it).collect();
+    json!({ "name": &*part.object, "clusters": names })
+}
+
+/// One of the scores that a total is of.
+fn score(part: &ScorePart) -> Value {
+    json!({ "of": &*part.of, "raw": part.raw, "weight": part.weight })
 }
 
 /// The value of the only field, or for an autoscaler an object of its bounds; null when there is none.
@@ -103,7 +137,9 @@ pub(crate) fn value(values: &[(Field, Option<FieldValue>)]) -> Value {
     let told = |value: &Option<FieldValue>| value.as_ref().map_or(Value::Null, json_of);
     match values {
         [] => Value::Null,
-        [(Field::Replicas | Field::Value | Field::QosLevel, value)] => told(value),
+        [(Field::Replicas | Field::Value | Field::QosLevel | Field::Clusters, value)] => {
+            told(value)
+        }
         several => {
             let fields = several.iter().map(|(field, value)| (field.to_string(), told(value)));
             Value::Object(fields.collect::<Map<_, _>>())

@@ -129,10 +129,13 @@ fn that_matter(objects: &[InputObject], here: &[usize]) -> Vec<usize> {
     }
     let targets: BTreeSet<&Identity> =
         policies.iter().filter_map(|policy| target(objects, *policy)).collect();
+    let is_placement = |position: &usize| objects[*position].checked.kind == Kind::Placement;
+    let has_placements = policies.iter().any(is_placement);
     let matters = |position: &usize| {
         let checked = &objects[*position].checked;
+        let is_of_hub = has_placements && checked.kind.role() == Role::Hub;
         let is_target = checked.identity.as_ref().is_some_and(|it| targets.contains(it));
-        is_policy(position) || is_target
+        is_policy(position) || is_target || is_of_hub
     };
     here.iter().copied().filter(matters).collect()
 }

@@ -75,9 +75,11 @@ fn write_event(
     let sets = match event.what {
         Occurrence::Superseded => "another rule at the same instant takes its place".to_owned(),
         Occurrence::Missed => "too late to be carried out".to_owned(),
-        Occurrence::Fires | Occurrence::Opens | Occurrence::Closes | Occurrence::Scales => {
-            sets.join(", ")
-        }
+        Occurrence::Fires
+        | Occurrence::Opens
+        | Occurrence::Closes
+        | Occurrence::Scales
+        | Occurrence::Selects => sets.join(", "),
     };
     let of = if event.policy.identity == event.target {
         String::new()

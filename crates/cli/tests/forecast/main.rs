@@ -11,6 +11,7 @@ mod known;
 mod level_templates;
 mod levels;
 mod output;
+mod placements;
 mod running;
 
 use std::fs;

@@ -65,6 +65,13 @@ fn levels(policy: &str) -> String {
     )
 }
 
+/// An object of Open Cluster Management, of this version and kind.
+fn hub(kind: &str, rest: &str) -> String {
+    format!(
+        "# A hub.\n{{apiVersion: cluster.open-cluster-management.io/{kind}, metadata: {{name: NAME}}, {rest}}}\n"
+    )
+}
+
 /// What is wrong with a policy for QoS levels, and the fix.
 const LEVELS: &[(Code, &str, &str)] = &[
     (
@@ -434,6 +441,19 @@ fn schedules() -> Vec<Case> {
             Code::WeekdayNumbers,
             schedule("0 12 ? * 2-6"),
             "write the weekdays by name: tue-sat as they are here, or mon-fri",
+        ),
+        (
+            Code::Expression,
+            hub(
+                "v1beta1, kind: Placement",
+                "spec: {predicates: [{requiredClusterSelector: {celSelector: {celExpressions: ['true']}}}]}",
+            ),
+            "select by labels or claims instead",
+        ),
+        (
+            Code::DroppedStatus,
+            hub("v1alpha1, kind: AddOnPlacementScore", "status: {scores: []}"),
+            "create the objects first, then apply the file again with --server-side --subresource=status",
         ),
     ];
     let levels = LEVELS.iter().map(|(code, policy, fix)| (*code, levels(policy), *fix));

@@ -306,7 +306,11 @@ fn note(
 fn wanted(open: &OpenTurn) -> Option<&QosAnnotations> {
     open.actions().iter().find_map(|action| match action {
         Action::Annotate { annotations, .. } => Some(&**annotations),
-        Action::Publish { .. } | Action::SetReplicas { .. } | Action::SetBounds { .. } => None,
+        Action::Publish { .. }
+        | Action::SetReplicas { .. }
+        | Action::SetBounds { .. }
+        | Action::WriteDecision { .. }
+        | Action::RemoveDecision { .. } => None,
     })
 }
 

@@ -34,7 +34,13 @@ pub(super) fn kind_of(resolved: &Resolved) -> Option<Kind> {
         | Kind::MetricsProducer
         | Kind::HorizontalAutoscaler
         | Kind::ConfigMap
-        | Kind::CronFederatedHPA => false,
+        | Kind::CronFederatedHPA
+        | Kind::Placement
+        | Kind::PlacementDecision
+        | Kind::AddOnPlacementScore
+        | Kind::ManagedCluster
+        | Kind::ManagedClusterSet
+        | Kind::ManagedClusterSetBinding => false,
     };
     is_followed.then_some(kind)
 }

@@ -149,8 +149,12 @@ impl Targets {
                 }
                 self.writer.patch_spec(place, version, Value::Object(fields), still_wanted).await
             }
-            // A published number is evaluated at the scrape; levels are not written by this process.
-            Action::Publish { .. } | Action::Annotate { .. } => Ok(Written::default()),
+            // A published number is evaluated at the scrape; levels are not written by this process, and
+            // what placements select is not written yet.
+            Action::Publish { .. }
+            | Action::Annotate { .. }
+            | Action::WriteDecision { .. }
+            | Action::RemoveDecision { .. } => Ok(Written::default()),
         }
     }
 

@@ -142,6 +142,7 @@ impl Logic for CronRules {
             message: "is invalid as written".to_owned(),
             since: None,
             until: None,
+            scored: None,
         });
         let mut explained: Vec<RuleExplanation> = usable.chain(unusable).collect();
         explained.sort_by_key(|it| it.position);
@@ -267,6 +268,7 @@ fn explained(policy: &CronScaling, reason: &Reason<Cause>) -> RuleExplanation {
         message: render(policy, reason),
         since: reason.since,
         until: reason.until,
+        scored: None,
     }
 }
 

@@ -111,6 +111,7 @@ impl Logic for Autoscalers {
                 message: format!("not carried out; {exempt}"),
                 since: None,
                 until: None,
+                scored: None,
             }];
         }
         let reach = Reach::everything();
@@ -123,6 +124,7 @@ impl Logic for Autoscalers {
             message: explained(&input, reason),
             since: reason.since,
             until: reason.until,
+            scored: None,
         });
         lines.collect()
     }

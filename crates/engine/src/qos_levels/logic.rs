@@ -157,6 +157,7 @@ impl Logic for Levels {
             message: render(levels, reason),
             since: reason.since,
             until: reason.until,
+            scored: None,
         });
         lines.collect()
     }
@@ -198,7 +199,8 @@ fn policy_of<'w>(world: &'w World, policy: &Identity) -> Option<&'w QosLevels> {
 }
 
 fn whole(verdict: Verdict, message: String) -> RuleExplanation {
-    RuleExplanation { rule: None, position: None, verdict, message, since: None, until: None }
+    let (since, until) = (None, None);
+    RuleExplanation { rule: None, position: None, verdict, message, since, until, scored: None }
 }
 
 /// Why nothing comes of a `ConfigMap`, if nothing does.
@@ -256,6 +258,7 @@ fn explain_lists(levels: &QosLevels, now: Timestamp) -> Vec<RuleExplanation> {
             message,
             since: change.and_then(|it| it.previous_transition(now)).map(|it| it.at),
             until: change.and_then(|it| it.next_transition(now)).map(|it| it.at),
+            scored: None,
         }
     });
     lines.collect()

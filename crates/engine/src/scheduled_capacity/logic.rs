@@ -86,6 +86,7 @@ impl Logic for Schedules {
                 message: format!("not published; {exempt}"),
                 since: None,
                 until: None,
+                scored: None,
             }];
         }
         let Some(input) = gather(world, policy) else { return Vec::new() };
@@ -98,6 +99,7 @@ impl Logic for Schedules {
             message: render(input.policy, reason),
             since: reason.since,
             until: reason.until,
+            scored: None,
         });
         explained.collect()
     }

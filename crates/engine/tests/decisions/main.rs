@@ -16,6 +16,7 @@ mod beginning;
 mod cron_scaling;
 mod footprint;
 mod metric_scaling;
+mod placement;
 mod qos_levels;
 mod scheduled_capacity;
 mod support;

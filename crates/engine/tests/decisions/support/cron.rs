@@ -23,6 +23,7 @@ pub(crate) fn decision_of(open: &OpenTurn) -> &Decision {
         OpenDecision::ScheduledCapacity(_) => panic!("it is the turn of a schedule"),
         OpenDecision::MetricScaling(_) => panic!("it is the turn of an autoscaler"),
         OpenDecision::QosLevels(_) => panic!("it is the turn of levels"),
+        OpenDecision::Placement(_) => panic!("it is the turn of a placement"),
     }
 }
 

@@ -2,6 +2,7 @@
 
 pub(crate) mod cron;
 pub(crate) mod levels;
+pub(crate) mod placements;
 pub(crate) mod property;
 pub(crate) mod run;
 pub(crate) mod scaling;

@@ -35,6 +35,7 @@ pub(crate) fn decision_of(open: &OpenTurn) -> &Decision {
         OpenDecision::CronScaling(_) => panic!("it is the turn of cron rules"),
         OpenDecision::MetricScaling(_) => panic!("it is the turn of an autoscaler"),
         OpenDecision::QosLevels(_) => panic!("it is the turn of levels"),
+        OpenDecision::Placement(_) => panic!("it is the turn of a placement"),
     }
 }
 

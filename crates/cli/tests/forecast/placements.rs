@@ -1,0 +1,83 @@
+//! Placements in a forecast of files: a score that expires, and the explanation of every candidate.
+
+use serde_json::json;
+
+use crate::running::{almanac, folder_with, json as as_json, text};
+
+const API: &str = "cluster.open-cluster-management.io";
+
+/// A placement that selects one cluster by a score, and two clusters; the score of the better one ends at noon.
+fn hub() -> String {
+    let object = |version: &str, kind: &str, metadata: &str, rest: &str| {
+        format!(
+            "---\napiVersion: {API}/{version}\nkind: {kind}\nmetadata: {{{metadata}}}\n{rest}\n"
+        )
+    };
+    let score =
+        "{scoreCoordinate: {type: AddOn, addOn: {resourceName: default, scoreName: cpuratio}}}";
+    let spec = format!(
+        "spec: {{numberOfClusters: 1, prioritizerPolicy: {{mode: Exact, configurations: [{score}]}}}}"
+    );
+    let mut text = object("v1beta1", "Placement", "name: web, namespace: shop", &spec);
+    text += &object("v1beta2", "ManagedClusterSet", "name: fleet", "spec: {}");
+    let binding = "name: fleet, namespace: shop";
+    text += &object("v1beta2", "ManagedClusterSetBinding", binding, "spec: {clusterSet: fleet}");
+    let taint = "spec: {taints: [{key: gone, effect: NoSelect}]}";
+    for (name, value, until, spec) in [
+        ("east", 88, "validUntil: '2026-11-23T12:00:00Z', ", "spec: {}"),
+        ("north", 99, "", taint),
+        ("west", 40, "", "spec: {}"),
+    ] {
+        let metadata = format!("name: {name}, labels: {{{API}/clusterset: fleet}}");
+        text += &object("v1", "ManagedCluster", &metadata, spec);
+        let metadata = format!("name: default, namespace: {name}, uid: a");
+        let status = format!("status: {{{until}scores: [{{name: cpuratio, value: {value}}}]}}");
+        text += &object("v1alpha1", "AddOnPlacementScore", &metadata, &status);
+    }
+    text
+}
+
+#[test]
+fn a_cluster_comes_and_goes_at_the_instant_at_which_a_score_expires() {
+    let folder = folder_with("placements", &[("hub.yaml", &hub())]);
+    let period = ["--from", "2026-11-23", "--for", "1d", "-o", "json"];
+    let told = as_json(&almanac(&folder, &[&["forecast", "-f", "hub.yaml"], &period[..]].concat()));
+    let series = &told["series"][0];
+    assert_eq!(series["field"], "clusters");
+    assert_eq!(series["target"]["kind"], "Placement");
+    let segments: Vec<_> = series["segments"].as_array().unwrap().iter().collect();
+    let values: Vec<_> = segments.iter().map(|it| (&it["from"], &it["value"])).collect();
+    let (start, noon) = (json!("2026-11-23T00:00:00Z"), json!("2026-11-23T12:00:00Z"));
+    assert_eq!(values, [(&start, &json!(["east"])), (&noon, &json!(["west"]))]);
+    assert_eq!(segments[1]["policy"]["rule"], "AddOn/default/cpuratio");
+}
+
+#[test]
+fn every_candidate_is_explained_with_its_scores_or_what_excludes_it() {
+    let folder = folder_with("placement-explained", &[("hub.yaml", &hub())]);
+    let at = ["--at", "2026-11-23T11:00:00Z", "-o", "json"];
+    let question = ["explain", "-f", "hub.yaml", "Placement/shop/web"];
+    let told = as_json(&almanac(&folder, &[&question[..], &at].concat()));
+    assert_eq!(told["value"], json!(["east"]));
+    assert_eq!(told["next"], json!({ "at": "2026-11-23T12:00:00Z", "value": ["west"] }));
+    assert_eq!(told["groups"], json!([{ "index": 0, "name": "", "clusters": ["east"] }]));
+    assert_eq!(told["decisions"], json!([{ "name": "web-decision-1", "clusters": ["east"] }]));
+    let reasons = told["reasons"].as_array().unwrap();
+    let verdicts: Vec<_> = reasons.iter().map(|it| (&it["rule"], &it["verdict"])).collect();
+    let [east, west, north] = [("east", "won"), ("west", "lost"), ("north", "excluded")]
+        .map(|(rule, verdict)| (json!(rule), json!(verdict)));
+    let expected = [&east, &west, &north].map(|(rule, verdict)| (rule, verdict));
+    assert_eq!(verdicts, expected);
+    assert_eq!(reasons[0]["total"], 88);
+    let score = json!([{ "of": "AddOn/default/cpuratio", "raw": 88, "weight": 1 }]);
+    assert_eq!(reasons[0]["scores"], score);
+    assert_eq!(reasons[2]["because"], "gone:NoSelect is not tolerated");
+}
+
+#[test]
+fn what_comes_next_names_the_score_and_the_clusters() {
+    let folder = folder_with("placement-next", &[("hub.yaml", &hub())]);
+    let next = almanac(&folder, &["next", "-f", "hub.yaml", "--from", "2026-11-23"]);
+    let told = text(&next.stdout);
+    assert!(told.contains("AddOn/default/cpuratio selects; clusters east → west"), "{told}");
+}

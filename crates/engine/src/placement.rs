@@ -1,0 +1,34 @@
+//! Placements: which clusters of the sets bound to a namespace are selected, by filters, taints and scores.
+
+mod begin;
+mod decide;
+mod gather;
+mod hub;
+mod logic;
+mod policy;
+mod rank;
+mod reasons;
+mod settle;
+mod writes;
+
+pub use decide::{CLUSTERS_PER_DECISION, DecidedGroup, Decision, Satisfaction, decide};
+pub use gather::{Candidate, Input, gather};
+pub use hub::{
+    Cluster, ClusterSet, DecisionLedger, Hub, HubObject, PlacementDecision, Quantity, Score,
+    Scores, Taint, TaintEffect,
+};
+pub use policy::{
+    ClusterSelector, DecisionGroup, GroupSize, Placement, Prioritizer, PrioritizerMode,
+    ScoreSource, Standing, Tolerated, Toleration, Weight,
+};
+pub use rank::{Eligibility, Exclusion, Ranked, Ranking, RawScore};
+pub use reasons::{Cause, explain, render};
+pub use settle::{Memory, Recorded, Settled, settle};
+
+pub(crate) use gather::readers;
+use gather::unusable_set;
+pub(crate) use hub::GROUP;
+pub(crate) use logic::{
+    Placements, close, divisions, remove_hub_object, selected, upsert, upsert_hub_object,
+};
+pub(crate) use reasons::describe;

@@ -1,0 +1,280 @@
+//! Decides which clusters a placement selects, and how they are divided.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::hub::decision_identity;
+use super::writes::{WantedDecision, writes};
+use super::{
+    Candidate, Cause, Eligibility, Exclusion, Input, PlacementDecision, Ranked, Ranking, RawScore,
+    ScoreSource,
+};
+use crate::{Action, Reason, Verdict};
+
+/// How many clusters one `PlacementDecision` has at most.
+pub const CLUSTERS_PER_DECISION: usize = 100;
+
+/// What a placement wants.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Decision {
+    /// The writes, in an order in which no cluster that stays selected is missing in between: one must not be
+    /// carried out before those ahead of it are.
+    pub actions: Vec<Action>,
+    /// The selected clusters, in the order of their names.
+    pub clusters: Vec<Arc<str>>,
+    /// How they are divided.
+    pub groups: Vec<DecidedGroup>,
+    /// Whether there are as many as are wanted.
+    pub satisfaction: Satisfaction,
+    /// Why these, and by what it has changed.
+    pub reason: Reason<Cause>,
+    /// The clusters that were not selected before, in order.
+    pub added: Vec<Arc<str>>,
+    /// Those that were and are not any more, in order.
+    pub removed: Vec<Arc<str>>,
+    /// The clusters with a taint that would not be tolerated forever, if it said when it was added.
+    pub undated: Vec<Arc<str>>,
+    /// When time alone could next change any of this.
+    pub wake_at: Option<Timestamp>,
+}
+
+/// A group of selected clusters. Its index is its position.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DecidedGroup {
+    /// Its name; empty for none.
+    pub name: Arc<str>,
+    /// Its clusters, in the order of their names.
+    pub clusters: Vec<Arc<str>>,
+    /// The names of its `PlacementDecision`s.
+    pub decisions: Vec<Arc<str>>,
+}
+
+/// Whether a placement has as many clusters as it wants.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Satisfaction {
+    /// No set that exists is bound to its namespace.
+    NothingBound,
+    /// None of those it names is.
+    NoneOfItsSets,
+    /// There are no clusters in its sets.
+    NoClusters,
+    /// None of them may be selected.
+    NoneMatches,
+    /// So many are missing.
+    Lacks(u32),
+    /// It has.
+    Satisfied,
+}
+
+impl Satisfaction {
+    /// The reason in the condition, as Open Cluster Management has it.
+    #[must_use]
+    pub fn reason(self) -> &'static str {
+        match self {
+            Satisfaction::NothingBound => "NoManagedClusterSetBindings",
+            Satisfaction::NoneOfItsSets => "NoIntersection",
+            Satisfaction::NoClusters => "AllManagedClusterSetsEmpty",
+            Satisfaction::NoneMatches => "NoManagedClusterMatched",
+            Satisfaction::Lacks(_) => "NotAllDecisionsScheduled",
+            Satisfaction::Satisfied => "AllDecisionsScheduled",
+        }
+    }
+}
+
+/// Decides at `now`.
+#[must_use]
+pub fn decide(input: &Input<'_>, now: Timestamp) -> Decision {
+    let ranking = Ranking::of(input, now);
+    let mut selected = selected(input, &ranking);
+    // Positions are in the order of the names.
+    selected.sort_unstable();
+    let chosen: Vec<&Candidate<'_>> = selected.iter().map(|it| candidate(input, *it)).collect();
+    let groups = groups(input, &chosen);
+    let wanted = wanted_decisions(&groups);
+    let actions = writes(input, &wanted);
+    let known: BTreeSet<&Arc<str>> = own_clusters(input).collect();
+    let clusters: Vec<Arc<str>> = chosen.iter().map(|it| Arc::clone(it.name)).collect();
+    let added = clusters.iter().filter(|it| !known.contains(it)).cloned().collect();
+    let gone = known.into_iter().filter(|it| clusters.binary_search(it).is_err());
+    let removed: Vec<Arc<str>> = gone.cloned().collect();
+    let decision = Decision {
+        actions,
+        satisfaction: satisfaction(input, &ranking, clusters.len()),
+        reason: Reason {
+            rule: None,
+            verdict: Verdict::Won,
+            cause: Cause::Ranked {
+                eligible: number(ranking.ranked.len()),
+                selected: number(clusters.len()),
+            },
+            since: None,
+            until: None,
+        },
+        groups,
+        clusters,
+        added,
+        removed,
+        undated: undated(input),
+        wake_at: ranking.wake_at(input, now),
+    };
+    let reason = reason(input, &ranking, &decision, now);
+    Decision { reason, ..decision }
+}
+
+/// The candidates to select, in no order.
+pub(super) fn selected(input: &Input<'_>, ranking: &Ranking) -> Vec<u32> {
+    let mut ranked = ranking.ranked.clone();
+    let wanted = input.policy.number_of_clusters.and_then(|it| usize::try_from(it).ok());
+    if let Some(wanted) = wanted.filter(|wanted| *wanted < ranked.len()) {
+        ranked.select_nth_unstable_by_key(wanted, Ranked::key);
+        ranked.truncate(wanted);
+    }
+    ranked.into_iter().map(|it| it.candidate).collect()
+}
+
+fn candidate<'i, 'a>(input: &'i Input<'a>, position: u32) -> &'i Candidate<'a> {
+    &input.candidates[position as usize]
+}
+
+fn number(length: usize) -> u32 {
+    u32::try_from(length).unwrap_or(u32::MAX)
+}
+
+/// What the placement has selected so far.
+fn own_clusters<'a>(input: &Input<'a>) -> impl Iterator<Item = &'a Arc<str>> {
+    let name = input.identity.name();
+    let own = input.decisions.values().filter(move |it| it.placement.as_deref() == Some(name));
+    own.flat_map(|it| &it.clusters)
+}
+
+fn groups(input: &Input<'_>, selected: &[&Candidate<'_>]) -> Vec<DecidedGroup> {
+    let size = input.policy.group_size.of(selected.len());
+    let mut rest: Vec<&Candidate<'_>> = selected.to_vec();
+    let mut groups: Vec<DecidedGroup> = Vec::new();
+    let mut divide = |name: &Arc<str>, clusters: &[&Candidate<'_>]| {
+        for chunk in clusters.chunks(size) {
+            let clusters = chunk.iter().map(|it| Arc::clone(it.name)).collect();
+            groups.push(DecidedGroup { name: Arc::clone(name), clusters, decisions: Vec::new() });
+        }
+    };
+    for group in &input.policy.groups {
+        let is_of_group = |it: &&Candidate<'_>| group.selector.selects(it.cluster);
+        let (members, others) = rest.into_iter().partition(is_of_group);
+        let members: Vec<&Candidate<'_>> = members;
+        divide(&group.name, &members);
+        rest = others;
+    }
+    divide(&Arc::default(), &rest);
+    if groups.is_empty() {
+        // Whoever looks for decisions finds an empty one, not none.
+        groups.push(DecidedGroup {
+            name: Arc::default(),
+            clusters: Vec::new(),
+            decisions: Vec::new(),
+        });
+    }
+    let mut number = 0;
+    for group in &mut groups {
+        let decisions = group.clusters.len().div_ceil(CLUSTERS_PER_DECISION).max(1);
+        let names = (number + 1..=number + decisions)
+            .map(|number| format!("{}-decision-{number}", input.identity.name()).into());
+        group.decisions = names.collect();
+        number += decisions;
+    }
+    groups
+}
+
+fn wanted_decisions(groups: &[DecidedGroup]) -> Vec<WantedDecision<'_>> {
+    let groups = groups.iter().enumerate();
+    let wanted = groups.flat_map(|(index, group)| {
+        // An empty group has one decision, and no chunk.
+        let chunks = group.clusters.chunks(CLUSTERS_PER_DECISION).chain(std::iter::once(&[][..]));
+        group.decisions.iter().zip(chunks).map(move |(name, clusters)| WantedDecision {
+            name,
+            group: &group.name,
+            index: number(index),
+            clusters,
+        })
+    });
+    wanted.collect()
+}
+
+fn satisfaction(input: &Input<'_>, ranking: &Ranking, selected: usize) -> Satisfaction {
+    let available = input.candidates.iter().filter(|it| !it.cluster.is_terminating).count();
+    let wanted = input.policy.number_of_clusters.unwrap_or_default();
+    match () {
+        () if input.bound_sets == 0 => Satisfaction::NothingBound,
+        () if input.sets.is_empty() => Satisfaction::NoneOfItsSets,
+        () if available == 0 => Satisfaction::NoClusters,
+        () if ranking.ranked.is_empty() => Satisfaction::NoneMatches,
+        () => match wanted.saturating_sub(number(selected)) {
+            0 => Satisfaction::Satisfied,
+            lacking => Satisfaction::Lacks(lacking),
+        },
+    }
+}
+
+/// What has changed the selection since the last decision, if it was time; otherwise how it was made.
+fn reason(
+    input: &Input<'_>,
+    ranking: &Ranking,
+    decision: &Decision,
+    now: Timestamp,
+) -> Reason<Cause> {
+    let is_other = !decision.added.is_empty() || !decision.removed.is_empty();
+    let memory = input.memory.as_ref();
+    if !is_other {
+        return memory.map_or(decision.reason, |it| it.reason);
+    }
+    let Some(memory) = memory else { return decision.reason };
+    let is_news = |at: Timestamp| memory.decided_at < at && at <= now;
+    let mut ended = (0..).zip(&ranking.eligibility).filter_map(|(candidate, it)| match it {
+        Eligibility::Excluded(Exclusion::Tainted { taint, ended: Some(ended) })
+            if is_news(*ended) =>
+        {
+            Some(Cause::TolerationEnded { candidate, taint: *taint })
+        }
+        _ => None,
+    });
+    if let Some(cause) = ended.next() {
+        return Reason { cause, ..decision.reason };
+    }
+    for (position, prioritizer) in input.policy.prioritizers.iter().enumerate() {
+        let ScoreSource::AddOn { .. } = prioritizer.score else { continue };
+        for it in &ranking.ranked {
+            if let RawScore::Expired(at) = ranking.raw_score(input, position, it.candidate, now)
+                && is_news(at)
+            {
+                let cause = Cause::ScoreExpired { candidate: it.candidate };
+                return Reason { rule: Some(number(position)), cause, ..decision.reason };
+            }
+        }
+    }
+    decision.reason
+}
+
+fn undated(input: &Input<'_>) -> Vec<Arc<str>> {
+    let tolerations = &input.policy.tolerations;
+    let is_undated = |it: &&Candidate<'_>| {
+        let mut taints = it.cluster.taints.iter();
+        taints.any(|taint| tolerations.iter().any(|it| it.misses_time_added(taint)))
+    };
+    input.candidates.iter().filter(is_undated).map(|it| Arc::clone(it.name)).collect()
+}
+
+/// What a decision of this placement should be.
+pub(super) fn content(input: &Input<'_>, wanted: &WantedDecision<'_>) -> PlacementDecision {
+    PlacementDecision {
+        placement: Some(input.identity.name().into()),
+        group: Arc::clone(wanted.group),
+        group_index: Some(wanted.index),
+        clusters: wanted.clusters.into(),
+    }
+}
+
+/// The object of a decision.
+pub(super) fn object(input: &Input<'_>, name: &str) -> crate::Identity {
+    decision_identity(input.identity.namespace(), name)
+}

@@ -1,0 +1,212 @@
+//! The inputs of a decision about a placement: its candidates, with their scores, and what it has selected so far.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::iter::Peekable;
+use std::sync::Arc;
+
+use super::{
+    Cluster, ClusterSet, Hub, Memory, Placement, PlacementDecision, Prioritizer, ScoreSource,
+    Scores, Standing,
+};
+use crate::{Identity, World};
+
+/// All inputs of a decision.
+#[derive(Clone, Debug)]
+pub struct Input<'a> {
+    /// The placement.
+    pub identity: &'a Identity,
+    /// What it says.
+    pub policy: &'a Placement,
+    /// How many sets that exist are bound to its namespace.
+    pub bound_sets: usize,
+    /// Those of them that it selects from, in order.
+    pub sets: Vec<&'a Arc<str>>,
+    /// The clusters of these sets, in the order of their names.
+    pub candidates: Vec<Candidate<'a>>,
+    /// What add-ons say of them: for each score of the policy the objects, in the order of the candidates; empty
+    /// for a score that is built in.
+    pub add_on_scores: Vec<Vec<Option<&'a Scores>>>,
+    /// How often the cluster that other placements have selected most often is selected by them.
+    pub busiest: u32,
+    /// The decisions of the placement, and those that have the name of one.
+    pub decisions: BTreeMap<&'a Identity, &'a PlacementDecision>,
+    /// What is remembered of the last decision.
+    pub memory: Option<Memory>,
+}
+
+/// A cluster that may be selected.
+#[derive(Clone, Copy, Debug)]
+pub struct Candidate<'a> {
+    /// Its name.
+    pub name: &'a Arc<str>,
+    /// What it says.
+    pub cluster: &'a Cluster,
+    /// Whether it is selected now.
+    pub is_selected: bool,
+    /// How often other placements have selected it.
+    pub selected_by_others: u32,
+}
+
+/// Gathers the inputs of a decision about the placement of this name. Nothing has to be fetched. There is no
+/// decision about one that is disabled, being deleted or exempt, or that cannot be used as written: what it has
+/// selected so far stays.
+#[must_use]
+pub fn gather<'a>(world: &'a World, placement: &Identity) -> Option<Input<'a>> {
+    let (identity, object) = world.placements.get_key_value(placement)?;
+    let policy = object.policy.as_deref()?;
+    if policy.standing != Standing::Active || world.exempt.of(placement).is_some() {
+        return None;
+    }
+    let hub = &*world.hub;
+    let bound = bound_sets(hub, placement.namespace());
+    let sets: Vec<&Arc<str>> = bound.iter().copied().filter(|it| wants(policy, it)).collect();
+    if unusable_set(world, placement).is_some() {
+        return None;
+    }
+    let decisions = world.decisions.of_placement(placement);
+    let own = own_counts(placement, &decisions);
+    let mut candidates = candidates(hub, &sets, &own);
+    let mut busiest = 0;
+    if policy.balances() {
+        count_others(world, &mut candidates, &own);
+        busiest = world.decisions.busiest_without(&own);
+    }
+    let add_on_scores = policy.prioritizers.iter().map(|it| match &it.score {
+        ScoreSource::AddOn { resource, .. } => scores(hub, resource, &candidates),
+        ScoreSource::Balance
+        | ScoreSource::Steady
+        | ScoreSource::AllocatableCpu
+        | ScoreSource::AllocatableMemory => Vec::new(),
+    });
+    let add_on_scores = add_on_scores.collect();
+    Some(Input {
+        identity,
+        policy,
+        bound_sets: bound.len(),
+        sets,
+        candidates,
+        add_on_scores,
+        busiest,
+        decisions,
+        memory: object.memory,
+    })
+}
+
+fn wants(policy: &Placement, set: &Arc<str>) -> bool {
+    policy.cluster_sets.is_empty() || policy.cluster_sets.contains(set)
+}
+
+/// A set that a placement selects from, and of which it cannot be said which clusters it has.
+pub(super) fn unusable_set<'a>(world: &'a World, placement: &Identity) -> Option<&'a Arc<str>> {
+    let policy = world.placements.get(placement)?.policy.as_deref()?;
+    let bound = bound_sets(&world.hub, placement.namespace());
+    let is_unusable = |set: &&Arc<str>| world.hub.sets.get(*set) == Some(&ClusterSet::Unusable);
+    bound.into_iter().filter(|set| wants(policy, set)).find(is_unusable)
+}
+
+/// The sets that are bound to a namespace, and there.
+pub(super) fn bound_sets<'a>(hub: &'a Hub, namespace: &str) -> BTreeSet<&'a Arc<str>> {
+    let bindings = hub.bindings.get(namespace).into_iter().flat_map(BTreeMap::values);
+    bindings.filter(|set| hub.sets.contains_key(*set)).collect()
+}
+
+/// How often each cluster is in the decisions of a placement.
+fn own_counts<'a>(
+    placement: &Identity,
+    decisions: &BTreeMap<&'a Identity, &'a PlacementDecision>,
+) -> BTreeMap<&'a str, u32> {
+    let own = decisions.values().filter(|it| it.placement.as_deref() == Some(placement.name()));
+    let mut counts = BTreeMap::new();
+    for cluster in own.flat_map(|it| &it.clusters) {
+        *counts.entry(&**cluster).or_default() += 1;
+    }
+    counts
+}
+
+fn candidates<'a>(
+    hub: &'a Hub,
+    sets: &[&'a Arc<str>],
+    own: &BTreeMap<&str, u32>,
+) -> Vec<Candidate<'a>> {
+    let known = sets.iter().filter_map(|name| Some((*name, hub.sets.get(*name)?)));
+    let known: Vec<_> = known.collect();
+    let mut own = own.keys().copied().peekable();
+    let mut candidates = Vec::new();
+    for (name, cluster) in &hub.clusters {
+        if known.iter().any(|(set, members)| members.contains(set, cluster)) {
+            let is_selected = advance(&mut own, name, |known| known).is_some();
+            candidates.push(Candidate { name, cluster, is_selected, selected_by_others: 0 });
+        }
+    }
+    candidates
+}
+
+fn count_others(world: &World, candidates: &mut [Candidate<'_>], own: &BTreeMap<&str, u32>) {
+    let mut counts = world.decisions.counts().peekable();
+    for candidate in candidates {
+        let name: &str = candidate.name;
+        let all = advance(&mut counts, name, |(cluster, _)| &***cluster).map_or(0, |(_, all)| all);
+        let is_own = candidate.is_selected;
+        let mine = if is_own { own.get(name).copied().unwrap_or_default() } else { 0 };
+        candidate.selected_by_others = all.saturating_sub(mine);
+    }
+}
+
+fn scores<'a>(
+    hub: &'a Hub,
+    resource: &str,
+    candidates: &[Candidate<'_>],
+) -> Vec<Option<&'a Scores>> {
+    let mut scores = hub.scores.get(resource).into_iter().flatten().peekable();
+    let of_candidate = |it: &Candidate<'_>| {
+        advance(&mut scores, it.name, |(cluster, _)| &***cluster).map(|(_, scores)| scores)
+    };
+    candidates.iter().map(of_candidate).collect()
+}
+
+/// Goes on to the item of this name; names are asked for in their order.
+fn advance<Item>(
+    items: &mut Peekable<impl Iterator<Item = Item>>,
+    name: &str,
+    name_of: impl Fn(&Item) -> &str,
+) -> Option<Item> {
+    while items.next_if(|item| name_of(item) < name).is_some() {}
+    items.next_if(|item| name_of(item) == name)
+}
+
+/// The placements whose decision may be another one because of what has changed: an object of the hub that is new,
+/// was edited or is gone. What placements have selected is not among it: it counts at their next turns.
+pub(crate) fn readers<'w>(world: &'w World, changed: &Identity) -> Vec<&'w Identity> {
+    let active = world.placements.iter().filter_map(|(identity, object)| {
+        let policy = object.policy.as_deref()?;
+        (policy.standing == Standing::Active).then_some((identity, policy))
+    });
+    let (namespace, name) = (changed.namespace(), changed.name());
+    let reads = |identity: &Identity, policy: &Placement| match changed.kind() {
+        "AddOnPlacementScore" => {
+            let asks = |it: &Prioritizer| match &it.score {
+                ScoreSource::AddOn { resource, .. } => **resource == *name,
+                ScoreSource::Balance
+                | ScoreSource::Steady
+                | ScoreSource::AllocatableCpu
+                | ScoreSource::AllocatableMemory => false,
+            };
+            policy.prioritizers.iter().any(asks) && may_select(world, identity, policy, namespace)
+        }
+        "ManagedClusterSetBinding" => identity.namespace() == namespace,
+        "ManagedCluster" | "ManagedClusterSet" => true,
+        _ => false,
+    };
+    active.filter(|(identity, policy)| reads(identity, policy)).map(|(it, _)| it).collect()
+}
+
+/// Whether a cluster is one of the candidates of a placement.
+fn may_select(world: &World, placement: &Identity, policy: &Placement, cluster: &str) -> bool {
+    let hub = &*world.hub;
+    let Some(cluster) = hub.clusters.get(cluster) else { return false };
+    let mut bound = bound_sets(hub, placement.namespace()).into_iter();
+    bound.any(|set| {
+        wants(policy, set)
+            && hub.sets.get(set).is_some_and(|members| members.contains(set, cluster))
+    })
+}

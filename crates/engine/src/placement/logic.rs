@@ -1,0 +1,238 @@
+//! The family's implementation of the interface that all families share.
+
+use std::sync::Arc;
+
+use almanac_calendar::Zone;
+use jiff::Timestamp;
+
+use super::hub::decision_number;
+use super::{
+    Decision, DecisionLedger, HubObject, Memory, Placement, Standing, decide, explain, gather,
+    settle, unusable_set,
+};
+use crate::beginning::{Beginning, RunStart};
+use crate::families::{Division, Logic, OpenDecision, Recorded, RuleClockEffect, RuleExplanation};
+use crate::turn::{Closed, PolicyDecision};
+use crate::world::{Policies, PolicyObject};
+use crate::{
+    Exempt, Field, Footprint, Identity, Outcome, Reach, Slim, TargetReference, Value, Verdict,
+    World,
+};
+
+/// Placements, as a family of policies.
+pub(crate) struct Placements;
+
+impl Logic for Placements {
+    fn names<'w>(&self, world: &'w World) -> Box<dyn Iterator<Item = &'w Identity> + 'w> {
+        Box::new(world.placements.keys())
+    }
+
+    /// A placement that ranks by the decisions of others reads all of them, so it connects all placements. That
+    /// they all read the first of them says as much.
+    fn footprint(&self, world: &World, policy: &Identity) -> Option<Footprint> {
+        policy_of(world, policy)?;
+        let mut footprint = Footprint::default();
+        footprint.writes.push((policy.clone(), Field::Clusters));
+        let usable = || world.placements.iter().filter(|(_, it)| it.policy.is_some());
+        let balances = |it: &PolicyObject<Placement, Memory>| {
+            it.policy.as_ref().is_some_and(|policy| policy.balances())
+        };
+        if usable().any(|(_, object)| balances(object)) {
+            footprint.reads.extend(usable().next().map(|(first, _)| first.clone()));
+        }
+        Some(footprint)
+    }
+
+    fn target(&self, _: &World, _: &Identity) -> Option<TargetReference> {
+        None
+    }
+
+    fn zones(&self, _: &World, _: &Identity) -> Vec<(Option<Arc<str>>, Zone)> {
+        Vec::new()
+    }
+
+    fn clock_effects(
+        &self,
+        _: &World,
+        _: &Identity,
+        _: Timestamp,
+        _: Timestamp,
+    ) -> Vec<RuleClockEffect> {
+        Vec::new()
+    }
+
+    fn open(
+        &self,
+        world: &World,
+        policy: &Identity,
+        _: &Reach,
+        now: Timestamp,
+    ) -> Option<OpenDecision> {
+        let decision = decide(&gather(world, policy)?, now);
+        let policy = Arc::clone(world.placements.get(policy)?.policy.as_ref()?);
+        Some(OpenDecision::Placement(PolicyDecision { policy, decision }))
+    }
+
+    /// While everything is stopped, nothing falls due that could be missed.
+    fn skip_stopped(
+        &self,
+        world: &mut World,
+        policy: &Identity,
+        _: Timestamp,
+        _: Timestamp,
+    ) -> Option<Closed> {
+        policy_of(world, policy)?;
+        Some(Closed { recorded: Vec::new(), effects: Vec::new(), wake_at: None })
+    }
+
+    fn explain(
+        &self,
+        world: &World,
+        policy: &Identity,
+        _: Option<&Identity>,
+        now: Timestamp,
+    ) -> Vec<RuleExplanation> {
+        if let Some(message) = why_not_decided(world, policy) {
+            return vec![whole(Verdict::Excluded, message)];
+        }
+        let Some(input) = gather(world, policy) else { return Vec::new() };
+        let namespace = policy.namespace();
+        let without_sets = match (input.bound_sets, input.sets.is_empty()) {
+            (0, _) => format!("no ManagedClusterSet is bound to the namespace {namespace}"),
+            (_, true) => {
+                let sets = input.policy.cluster_sets.join(", ");
+                format!("none of its sets is bound to the namespace {namespace}: {sets}")
+            }
+            _ if input.candidates.is_empty() => {
+                let sets: Vec<&str> = input.sets.iter().map(|it| &***it).collect();
+                format!("there is no cluster in its sets: {}", sets.join(", "))
+            }
+            _ => return explain(&input, now),
+        };
+        vec![whole(Verdict::Excluded, without_sets)]
+    }
+
+    fn begin(&self, world: &mut World, policies: &[&Identity], beginning: Beginning) -> RunStart {
+        super::begin::begin(world, policies, beginning)
+    }
+
+    fn known_until(&self, _: &World, _: &Identity) -> Option<Timestamp> {
+        None
+    }
+
+    fn slim(&self, world: &World, policy: &Identity) -> Option<Slim> {
+        world.placements.get(policy).cloned().map(Slim::Placement)
+    }
+
+    fn remove(&self, world: &mut World, policy: &Identity) {
+        world.placements.remove(policy);
+    }
+}
+
+fn policy_of<'w>(world: &'w World, policy: &Identity) -> Option<&'w Placement> {
+    world.placements.get(policy)?.policy.as_deref()
+}
+
+fn whole(verdict: Verdict, message: String) -> RuleExplanation {
+    let (since, until) = (None, None);
+    RuleExplanation { rule: None, position: None, verdict, message, since, until, scored: None }
+}
+
+/// Why a placement is not decided, if it is not although it is usable.
+fn why_not_decided(world: &World, placement: &Identity) -> Option<String> {
+    let policy = policy_of(world, placement)?;
+    let why = match policy.standing {
+        Standing::Disabled => "an annotation disables it".to_owned(),
+        Standing::Terminating => "it is being deleted".to_owned(),
+        Standing::Active => match Exempt::of(&world.exempt, placement, None) {
+            Some(exempt) => exempt.to_string(),
+            None => format!(
+                "the selector of its set {} cannot be used",
+                unusable_set(world, placement)?
+            ),
+        },
+    };
+    Some(format!("not decided, so what it has selected stays; {why}"))
+}
+
+/// Holds a placement, with what is remembered of it.
+pub(crate) fn upsert(
+    objects: &mut Policies<Placement, Memory>,
+    identity: Identity,
+    mut object: PolicyObject<Placement, Memory>,
+) {
+    let before = objects.remove(&identity).and_then(|before| before.memory);
+    object.memory = before.or(object.memory);
+    objects.insert(identity, object);
+}
+
+/// Holds an object of a hub.
+pub(crate) fn upsert_hub_object(world: &mut World, identity: Identity, object: HubObject) {
+    let (namespace, name) = (Arc::from(identity.namespace()), Arc::from(identity.name()));
+    let hub = Arc::make_mut(&mut world.hub);
+    match object {
+        HubObject::Cluster(cluster) => {
+            hub.clusters.insert(name, cluster);
+        }
+        HubObject::Set(set) => {
+            hub.sets.insert(name, set);
+        }
+        HubObject::Binding(set) => {
+            hub.bindings.entry(namespace).or_default().insert(name, set);
+        }
+        HubObject::Scores(scores) => {
+            hub.scores.entry(name).or_default().insert(namespace, scores);
+        }
+        HubObject::Decision(decision) => world.decisions.insert(identity, decision),
+    }
+}
+
+/// Removes an object of a hub.
+pub(crate) fn remove_hub_object(world: &mut World, object: &Identity) {
+    if object.kind() == "PlacementDecision" {
+        world.decisions.remove(object);
+    } else {
+        Arc::make_mut(&mut world.hub).remove(object);
+    }
+}
+
+/// What a placement has selected; `None` when there is no decision of it.
+pub(crate) fn selected(decisions: &DecisionLedger, placement: &Identity) -> Option<Value> {
+    let own = decisions.of_placement(placement);
+    let mut own =
+        own.into_values().filter(|it| it.placement.as_deref() == Some(placement.name())).peekable();
+    own.peek()?;
+    Some(Value::Names(Arc::new(own.flat_map(|it| it.clusters.iter().cloned()).collect())))
+}
+
+/// The decisions of a placement, in the order of their groups.
+pub(crate) fn divisions(world: &World, placement: &Identity) -> Vec<Division> {
+    let own = world.decisions.of_placement(placement);
+    let own = own.into_iter().filter(|(_, it)| it.placement.as_deref() == Some(placement.name()));
+    let divisions = own.map(|(identity, decision)| Division {
+        object: identity.name().into(),
+        group: decision.group_index,
+        group_name: Arc::clone(&decision.group),
+        names: decision.clusters.to_vec(),
+    });
+    let mut divisions: Vec<Division> = divisions.collect();
+    divisions.sort_by_key(|it| (it.group, decision_number(&it.object, placement.name())));
+    divisions
+}
+
+/// Settles an open turn.
+pub(crate) fn close(
+    world: &mut World,
+    placement: &Identity,
+    open: PolicyDecision<Placement, Decision>,
+    outcomes: &[Outcome],
+    opened_at: Timestamp,
+) -> Closed {
+    let wake_at = open.decision.wake_at;
+    let settled = settle(placement, open.decision, outcomes, opened_at);
+    if let (Some(memory), Some(object)) = (settled.memory, world.placements.get_mut(placement)) {
+        object.memory = Some(memory);
+    }
+    let recorded = settled.recorded.into_iter().map(Recorded::Placement).collect();
+    Closed { recorded, effects: settled.effects, wake_at }
+}

@@ -1,0 +1,344 @@
+//! A checked placement: which clusters it may select, how it ranks them, and how it divides what it has selected.
+
+use std::fmt;
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::{Cluster, Taint, TaintEffect};
+use crate::LabelSelector;
+
+/// Selects clusters from the sets bound to its namespace.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Placement {
+    /// Whether it is decided at all.
+    pub standing: Standing,
+    /// The sets to select from; without any, all that are bound.
+    pub cluster_sets: Box<[Arc<str>]>,
+    /// How many clusters to select at most; without it, all that match.
+    pub number_of_clusters: Option<u32>,
+    /// One of them has to match; without any, every cluster does.
+    pub predicates: Box<[ClusterSelector]>,
+    /// The taints that it tolerates.
+    pub tolerations: Box<[Toleration]>,
+    /// What ranks the clusters.
+    pub prioritizers: Box<[Prioritizer]>,
+    /// How many clusters a group has at most.
+    pub group_size: GroupSize,
+    /// The groups that are formed first.
+    pub groups: Box<[DecisionGroup]>,
+}
+
+/// Whether a placement is decided.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub enum Standing {
+    /// It is.
+    #[default]
+    Active,
+    /// An annotation says that it is not.
+    Disabled,
+    /// It is being deleted.
+    Terminating,
+}
+
+/// Selects clusters by their labels and by their claims: both have to match.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct ClusterSelector {
+    /// Of the labels.
+    pub labels: LabelSelector,
+    /// Of the claims.
+    pub claims: LabelSelector,
+}
+
+impl ClusterSelector {
+    /// Whether it selects a cluster.
+    #[must_use]
+    pub fn selects(&self, cluster: &Cluster) -> bool {
+        self.labels.selects(&cluster.labels) && self.claims.selects(&cluster.claims)
+    }
+}
+
+/// `labels region=eu, claims platform=aws`; `everything` without requirements.
+impl fmt::Display for ClusterSelector {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.labels.is_everything(), self.claims.is_everything()) {
+            (true, true) => formatter.write_str("everything"),
+            (false, true) => write!(formatter, "labels {}", self.labels),
+            (true, false) => write!(formatter, "claims {}", self.claims),
+            (false, false) => write!(formatter, "labels {}, claims {}", self.labels, self.claims),
+        }
+    }
+}
+
+/// Tolerates taints, forever or for some time.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Toleration {
+    /// The key of the taints; `None` for any.
+    pub key: Option<Arc<str>>,
+    /// The value of the taints; `None` for any.
+    pub value: Option<Arc<str>>,
+    /// The effect of the taints; `None` for any.
+    pub effect: Option<TaintEffect>,
+    /// How many seconds after a taint was added it ends; `None` for never.
+    pub seconds: Option<i64>,
+}
+
+/// For how long a taint is tolerated.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Tolerated {
+    /// Before this instant.
+    Until(Timestamp),
+    /// Forever.
+    Forever,
+}
+
+impl Toleration {
+    /// Whether a taint is one that it tolerates, for however long.
+    #[must_use]
+    pub fn matches(&self, taint: &Taint) -> bool {
+        self.key.as_ref().is_none_or(|key| *key == taint.key)
+            && self.value.as_ref().is_none_or(|value| *value == taint.value)
+            && self.effect.is_none_or(|effect| effect == taint.effect)
+    }
+
+    /// Whether it would end, if it were known when the taint was added.
+    #[must_use]
+    pub fn misses_time_added(&self, taint: &Taint) -> bool {
+        let ends = self.seconds.is_some() && taint.effect != TaintEffect::NoSelectIfNew;
+        ends && taint.added.is_none() && self.matches(taint)
+    }
+
+    /// For how long it tolerates a taint; `None` if it is for others.
+    ///
+    /// How many seconds it lasts does not matter for [`TaintEffect::NoSelectIfNew`], nor for a taint that does not
+    /// say when it was added.
+    #[must_use]
+    pub fn tolerates(&self, taint: &Taint) -> Option<Tolerated> {
+        if !self.matches(taint) {
+            return None;
+        }
+        let counts = taint.effect != TaintEffect::NoSelectIfNew;
+        let (Some(seconds), Some(added)) = (self.seconds.filter(|_| counts), taint.added) else {
+            return Some(Tolerated::Forever);
+        };
+        Some(match added.checked_add(SignedDuration::from_secs(seconds)) {
+            Ok(end) => Tolerated::Until(end),
+            Err(_) if seconds > 0 => Tolerated::Forever,
+            Err(_) => Tolerated::Until(Timestamp::MIN),
+        })
+    }
+}
+
+/// The weight of a score in the total: -10 to 10, and not 0, which is none.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Weight(i8);
+
+impl Weight {
+    /// A weight, if it is one and has an effect.
+    #[must_use]
+    pub fn new(weight: i64) -> Option<Weight> {
+        let weight = i8::try_from(weight).ok()?;
+        (weight != 0 && (-10..=10).contains(&weight)).then_some(Weight(weight))
+    }
+
+    /// The number.
+    #[must_use]
+    pub fn get(self) -> i8 {
+        self.0
+    }
+}
+
+impl fmt::Display for Weight {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(formatter)
+    }
+}
+
+/// A score with its weight.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Prioritizer {
+    /// Which score.
+    pub score: ScoreSource,
+    /// Its weight.
+    pub weight: Weight,
+}
+
+/// Where a score comes from. Each is from -100 to 100.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum ScoreSource {
+    /// The fewer other placements have selected a cluster, the higher.
+    Balance,
+    /// High for the clusters that are selected now.
+    Steady,
+    /// The more CPU can be allocated, the higher.
+    AllocatableCpu,
+    /// The more memory can be allocated, the higher.
+    AllocatableMemory,
+    /// A score in an `AddOnPlacementScore`.
+    AddOn {
+        /// The name of the object.
+        resource: Arc<str>,
+        /// The name of the score in it.
+        score: Arc<str>,
+    },
+}
+
+impl ScoreSource {
+    /// A score that is built in, by its name.
+    #[must_use]
+    pub fn built_in(name: &str) -> Option<ScoreSource> {
+        Some(match name {
+            "Balance" => ScoreSource::Balance,
+            "Steady" => ScoreSource::Steady,
+            "ResourceAllocatableCPU" => ScoreSource::AllocatableCpu,
+            "ResourceAllocatableMemory" => ScoreSource::AllocatableMemory,
+            _ => return None,
+        })
+    }
+
+    /// The names of those that are built in.
+    pub const BUILT_IN: [&'static str; 4] =
+        ["Balance", "Steady", "ResourceAllocatableCPU", "ResourceAllocatableMemory"];
+}
+
+/// `Balance`, or `AddOn/default/cpuratio`.
+impl fmt::Display for ScoreSource {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ScoreSource::Balance => formatter.write_str("Balance"),
+            ScoreSource::Steady => formatter.write_str("Steady"),
+            ScoreSource::AllocatableCpu => formatter.write_str("ResourceAllocatableCPU"),
+            ScoreSource::AllocatableMemory => formatter.write_str("ResourceAllocatableMemory"),
+            ScoreSource::AddOn { resource, score } => write!(formatter, "AddOn/{resource}/{score}"),
+        }
+    }
+}
+
+/// Whether the scores that are listed are all there are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum PrioritizerMode {
+    /// They are added to, or replace, Balance and Steady with a weight of 1 each.
+    #[default]
+    Additive,
+    /// They are all there are.
+    Exact,
+}
+
+impl PrioritizerMode {
+    /// The scores that count, given those that are listed; a weight of `None` is 0.
+    pub fn prioritizers(
+        self,
+        listed: impl IntoIterator<Item = (ScoreSource, Option<Weight>)>,
+    ) -> Box<[Prioritizer]> {
+        let mut all: Vec<(ScoreSource, Option<Weight>)> = match self {
+            PrioritizerMode::Additive => {
+                [ScoreSource::Balance, ScoreSource::Steady].map(|it| (it, Some(Weight(1)))).into()
+            }
+            PrioritizerMode::Exact => Vec::new(),
+        };
+        for (score, weight) in listed {
+            match all.iter_mut().find(|(known, _)| *known == score) {
+                Some((_, known)) => *known = weight,
+                None => all.push((score, weight)),
+            }
+        }
+        let counting = all
+            .into_iter()
+            .filter_map(|(score, weight)| weight.map(|weight| Prioritizer { score, weight }));
+        counting.collect()
+    }
+}
+
+/// How many clusters a group has at most.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum GroupSize {
+    /// So many; 0 is all.
+    Clusters(u32),
+    /// So many percent of those selected, rounded up.
+    Percent(u8),
+}
+
+impl Default for GroupSize {
+    fn default() -> Self {
+        GroupSize::Percent(100)
+    }
+}
+
+impl GroupSize {
+    /// How many clusters that is at most, at least 1.
+    #[must_use]
+    pub fn of(self, selected: usize) -> usize {
+        let size = match self {
+            GroupSize::Clusters(clusters) => usize::try_from(clusters).unwrap_or(usize::MAX),
+            GroupSize::Percent(percent) => (selected * usize::from(percent)).div_ceil(100),
+        };
+        let size = if size == 0 { selected } else { size.min(selected) };
+        size.max(1)
+    }
+}
+
+/// Selected clusters that are in groups of their own.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DecisionGroup {
+    /// The name of these groups.
+    pub name: Arc<str>,
+    /// Which of the clusters.
+    pub selector: ClusterSelector,
+}
+
+impl Placement {
+    /// Whether it ranks clusters by how many placements have selected them.
+    #[must_use]
+    pub fn balances(&self) -> bool {
+        self.prioritizers.iter().any(|it| it.score == ScoreSource::Balance)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(mode: PrioritizerMode, listed: &[(ScoreSource, i64)]) -> String {
+        let listed = listed.iter().map(|(score, weight)| (score.clone(), Weight::new(*weight)));
+        let all = mode.prioritizers(listed);
+        let shown = all.iter().map(|it| format!("{} {}", it.score, it.weight));
+        shown.collect::<Vec<_>>().join(", ")
+    }
+
+    #[test]
+    fn additive_scores_come_on_top_of_balance_and_steady_unless_they_replace_them() {
+        use PrioritizerMode::{Additive, Exact};
+        use ScoreSource::{AllocatableCpu, Balance, Steady};
+        assert_eq!(shown(Additive, &[]), "Balance 1, Steady 1");
+        assert_eq!(shown(Additive, &[(Steady, 3), (Balance, 0)]), "Steady 3");
+        let listed = [(AllocatableCpu, -2), (Balance, 3)];
+        assert_eq!(shown(Additive, &listed), "Balance 3, Steady 1, ResourceAllocatableCPU -2");
+        assert_eq!(shown(Exact, &[]), "");
+        assert_eq!(shown(Exact, &listed), "ResourceAllocatableCPU -2, Balance 3");
+    }
+
+    #[test]
+    fn a_weight_is_from_minus_ten_to_ten_and_not_zero() {
+        let weights = [-11, -10, -1, 0, 1, 10, 11].map(|it| Weight::new(it).map(Weight::get));
+        assert_eq!(weights, [None, Some(-10), Some(-1), None, Some(1), Some(10), None]);
+    }
+
+    #[test]
+    fn a_group_has_at_most_the_percentage_rounded_up_and_never_none() {
+        let percent = |percent, of| GroupSize::Percent(percent).of(of);
+        assert_eq!(
+            [percent(25, 3), percent(25, 100), percent(100, 7), percent(1, 0)],
+            [1, 25, 7, 1]
+        );
+        let clusters = |clusters, of| GroupSize::Clusters(clusters).of(of);
+        assert_eq!([clusters(2, 5), clusters(9, 5), clusters(0, 5)], [2, 5, 5]);
+    }
+
+    #[test]
+    fn a_built_in_score_is_known_by_the_name_it_is_printed_with() {
+        for name in ScoreSource::BUILT_IN {
+            assert_eq!(ScoreSource::built_in(name).map(|it| it.to_string()).as_deref(), Some(name));
+        }
+        assert_eq!(ScoreSource::built_in("AddOn"), None);
+    }
+}

@@ -1,0 +1,276 @@
+//! Which candidates may be selected, and the total of each of them. All of it in whole numbers.
+
+use jiff::Timestamp;
+
+use super::{
+    Candidate, Cluster, Input, Placement, Quantity, Score, ScoreSource, Taint, TaintEffect,
+    Tolerated,
+};
+
+/// Whether a candidate may be selected.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Eligibility {
+    /// It may not.
+    Excluded(Exclusion),
+    /// It may.
+    Eligible {
+        /// The position of the taint because of which others with the same total come first.
+        shunned_by: Option<u32>,
+        /// When a toleration that matters ends.
+        until: Option<Timestamp>,
+    },
+}
+
+/// Why a candidate may not be selected.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Exclusion {
+    /// It is being deleted.
+    Terminating,
+    /// No predicate matches.
+    NoPredicate,
+    /// It has a taint that is not tolerated.
+    Tainted {
+        /// The position of the taint.
+        taint: u32,
+        /// When the toleration ended, if there was one.
+        ended: Option<Timestamp>,
+    },
+}
+
+/// One score of a candidate.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RawScore {
+    /// This one.
+    Given(Score),
+    /// The cluster does not say how much there is to allocate.
+    NoData,
+    /// There is no such `AddOnPlacementScore`.
+    NoObject,
+    /// There is one, without this score.
+    NotInObject,
+    /// It was given, until this instant.
+    Expired(Timestamp),
+}
+
+impl RawScore {
+    /// What counts: 0 for what is missing.
+    #[must_use]
+    pub fn get(self) -> i8 {
+        match self {
+            RawScore::Given(score) => score.get(),
+            RawScore::NoData
+            | RawScore::NoObject
+            | RawScore::NotInObject
+            | RawScore::Expired(_) => 0,
+        }
+    }
+}
+
+/// The candidates that may be selected, with their totals.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Ranking {
+    /// Of every candidate, in their order.
+    pub eligibility: Vec<Eligibility>,
+    /// Those that may be selected, in the order of the candidates.
+    pub ranked: Vec<Ranked>,
+    /// The smallest and the largest amount that a score compares, by the position of the score.
+    amounts: Vec<Option<Amounts>>,
+}
+
+/// A candidate that may be selected.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Ranked {
+    /// Its position among the candidates.
+    pub candidate: u32,
+    /// The sum of its scores, each times its weight.
+    pub total: i64,
+    /// Whether others with the same total come first.
+    pub is_shunned: bool,
+}
+
+impl Ranked {
+    /// Sorts the candidate to be selected first to the front.
+    pub(super) fn key(&self) -> (std::cmp::Reverse<i64>, bool, u32) {
+        (std::cmp::Reverse(self.total), self.is_shunned, self.candidate)
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Amounts {
+    smallest: Quantity,
+    largest: Quantity,
+}
+
+impl Ranking {
+    /// Ranks the candidates at `now`.
+    #[must_use]
+    pub fn of(input: &Input<'_>, now: Timestamp) -> Ranking {
+        let assess = |it: &Candidate<'_>| eligibility(input.policy, it, now);
+        let eligibility: Vec<Eligibility> = input.candidates.iter().map(assess).collect();
+        let mut ranked: Vec<Ranked> = Vec::with_capacity(eligibility.len());
+        for (candidate, it) in (0..).zip(&eligibility) {
+            if let Eligibility::Eligible { shunned_by, .. } = it {
+                let is_shunned = shunned_by.is_some();
+                ranked.push(Ranked { candidate, total: 0, is_shunned });
+            }
+        }
+        let amounts = input.policy.prioritizers.iter().map(|it| amounts(input, &it.score, &ranked));
+        let mut ranking = Ranking { eligibility, amounts: amounts.collect(), ranked: Vec::new() };
+        for (score, prioritizer) in input.policy.prioritizers.iter().enumerate() {
+            for it in &mut ranked {
+                let raw = ranking.raw_score(input, score, it.candidate, now);
+                it.total += i64::from(raw.get()) * i64::from(prioritizer.weight.get());
+            }
+        }
+        ranking.ranked = ranked;
+        ranking
+    }
+
+    /// A score of a candidate, by the position of the score in the policy.
+    #[must_use]
+    pub fn raw_score(
+        &self,
+        input: &Input<'_>,
+        score: usize,
+        candidate: u32,
+        now: Timestamp,
+    ) -> RawScore {
+        let position = usize::try_from(candidate).unwrap_or(usize::MAX);
+        let (Some(prioritizer), Some(candidate)) =
+            (input.policy.prioritizers.get(score), input.candidates.get(position))
+        else {
+            return RawScore::NoData;
+        };
+        match &prioritizer.score {
+            ScoreSource::Balance => balance(candidate.selected_by_others, input.busiest),
+            ScoreSource::Steady if candidate.is_selected => RawScore::Given(Score::HIGHEST),
+            ScoreSource::Steady => RawScore::Given(Score::default()),
+            ScoreSource::AllocatableCpu | ScoreSource::AllocatableMemory => {
+                let amount = amount(&prioritizer.score, candidate.cluster);
+                match (amount, self.amounts.get(score).copied().flatten()) {
+                    (Some(amount), Some(amounts)) => allocatable(amount, amounts),
+                    _ => RawScore::NoData,
+                }
+            }
+            ScoreSource::AddOn { score: name, .. } => {
+                let objects = input.add_on_scores.get(score);
+                let Some(scores) = objects.and_then(|it| *it.get(position)?) else {
+                    return RawScore::NoObject;
+                };
+                match (scores.get(name), scores.valid_until) {
+                    (None, _) => RawScore::NotInObject,
+                    (Some(_), Some(end)) if end <= now => RawScore::Expired(end),
+                    (Some(score), _) => RawScore::Given(score),
+                }
+            }
+        }
+    }
+
+    /// When time alone could next change anything of this: the end of a toleration or of a score that counts.
+    pub(super) fn wake_at(&self, input: &Input<'_>, now: Timestamp) -> Option<Timestamp> {
+        let tolerated = self.eligibility.iter().filter_map(|it| match it {
+            Eligibility::Eligible { until, .. } => *until,
+            Eligibility::Excluded(_) => None,
+        });
+        let mut earliest = tolerated.min();
+        for (prioritizer, objects) in input.policy.prioritizers.iter().zip(&input.add_on_scores) {
+            let ScoreSource::AddOn { score, .. } = &prioritizer.score else { continue };
+            for it in &self.ranked {
+                let position = usize::try_from(it.candidate).unwrap_or(usize::MAX);
+                let Some(Some(scores)) = objects.get(position) else { continue };
+                // Most objects of a resource are valid until about the same instant.
+                let end = scores.valid_until.filter(|end| *end > now);
+                let is_earlier = end.is_some_and(|end| earliest.is_none_or(|known| end < known));
+                if is_earlier && scores.get(score).is_some() {
+                    earliest = end;
+                }
+            }
+        }
+        earliest
+    }
+}
+
+fn eligibility(policy: &Placement, candidate: &Candidate<'_>, now: Timestamp) -> Eligibility {
+    let cluster = candidate.cluster;
+    if cluster.is_terminating {
+        return Eligibility::Excluded(Exclusion::Terminating);
+    }
+    let predicates = &policy.predicates;
+    if !predicates.is_empty() && !predicates.iter().any(|it| it.selects(cluster)) {
+        return Eligibility::Excluded(Exclusion::NoPredicate);
+    }
+    let mut shunned_by = None;
+    let (mut selected_until, mut preferred_until) = (None, None);
+    for (position, taint) in (0..).zip(&cluster.taints) {
+        if taint.effect == TaintEffect::NoSelectIfNew && candidate.is_selected {
+            continue;
+        }
+        let is_preference = taint.effect == TaintEffect::PreferNoSelect;
+        let until = if is_preference { &mut preferred_until } else { &mut selected_until };
+        match tolerated(policy, taint) {
+            Some(Tolerated::Forever) => {}
+            Some(Tolerated::Until(end)) if end > now => *until = Some(earlier(*until, end)),
+            _ if is_preference => shunned_by = shunned_by.or(Some(position)),
+            ended => {
+                let ended = match ended {
+                    Some(Tolerated::Until(end)) => Some(end),
+                    Some(Tolerated::Forever) | None => None,
+                };
+                return Eligibility::Excluded(Exclusion::Tainted { taint: position, ended });
+            }
+        }
+    }
+    // Whoever is shunned already is not shunned more.
+    let preferred_until = preferred_until.filter(|_| shunned_by.is_none());
+    let until = preferred_until.map_or(selected_until, |end| Some(earlier(selected_until, end)));
+    Eligibility::Eligible { shunned_by, until }
+}
+
+fn earlier(known: Option<Timestamp>, end: Timestamp) -> Timestamp {
+    known.map_or(end, |known| known.min(end))
+}
+
+/// For how long a taint is tolerated, by the toleration that lasts longest.
+fn tolerated(policy: &Placement, taint: &Taint) -> Option<Tolerated> {
+    policy.tolerations.iter().filter_map(|it| it.tolerates(taint)).max()
+}
+
+/// 100 for a cluster that no other placement has selected, down to -100 for the one that most have.
+fn balance(selected: u32, busiest: u32) -> RawScore {
+    let (selected, busiest) = (i64::from(selected), i64::from(busiest));
+    if selected == 0 || busiest == 0 {
+        return RawScore::Given(Score::HIGHEST);
+    }
+    let halved = (50 * busiest - 100 * selected) / busiest;
+    RawScore::Given(Score::new(2 * halved).unwrap_or_default())
+}
+
+/// From -100 for the smallest amount to 100 for the largest.
+fn allocatable(amount: Quantity, Amounts { smallest, largest }: Amounts) -> RawScore {
+    let range = largest.billionths() - smallest.billionths();
+    if range == 0 {
+        return RawScore::Given(Score::HIGHEST);
+    }
+    let above = amount.billionths() - smallest.billionths();
+    let score = i64::try_from((200 * above - 100 * range) / range);
+    RawScore::Given(score.ok().and_then(Score::new).unwrap_or_default())
+}
+
+fn amount(score: &ScoreSource, cluster: &Cluster) -> Option<Quantity> {
+    match score {
+        ScoreSource::AllocatableCpu => cluster.allocatable_cpu,
+        ScoreSource::AllocatableMemory => cluster.allocatable_memory,
+        ScoreSource::Balance | ScoreSource::Steady | ScoreSource::AddOn { .. } => None,
+    }
+}
+
+/// What the clusters that may be selected have, as far as they say.
+fn amounts(input: &Input<'_>, score: &ScoreSource, ranked: &[Ranked]) -> Option<Amounts> {
+    let all = || {
+        ranked.iter().filter_map(|it| {
+            let position = usize::try_from(it.candidate).ok()?;
+            amount(score, input.candidates.get(position)?.cluster)
+        })
+    };
+    Some(Amounts { smallest: all().min()?, largest: all().max()? })
+}

@@ -1,0 +1,237 @@
+//! Why a placement has its clusters, and how to say it.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::{
+    Eligibility, Exclusion, Input, Memory, Placement, Ranked, Ranking, RawScore, ScoreSource,
+    Taint, gather,
+};
+use crate::families::RuleExplanation;
+use crate::{Identity, Reason, ScorePart, Scored, Verdict, World};
+
+/// What a selection follows from. Candidates are told by their position in the [`Input`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Cause {
+    /// The totals, as they are.
+    Ranked {
+        /// How many candidates may be selected.
+        eligible: u32,
+        /// How many are.
+        selected: u32,
+    },
+    /// The toleration of a taint has ended.
+    TolerationEnded {
+        /// The candidate that has the taint.
+        candidate: u32,
+        /// The position of the taint.
+        taint: u32,
+    },
+    /// A score has expired; the rule is the position of the score.
+    ScoreExpired {
+        /// The candidate that it was of.
+        candidate: u32,
+    },
+}
+
+/// A reason as a line for a person.
+#[must_use]
+pub fn render(input: &Input<'_>, reason: &Reason<Cause>) -> String {
+    match reason.cause {
+        Cause::Ranked { eligible, selected } if selected < eligible => {
+            let scores = scores(input.policy);
+            format!("{selected} of {eligible} matching clusters selected by {scores}")
+        }
+        Cause::Ranked { eligible, .. } => {
+            format!("all matching clusters selected: {eligible}")
+        }
+        Cause::TolerationEnded { candidate, .. } => {
+            let taint = rule_name(input, reason).unwrap_or_default();
+            format!("the toleration of {taint} on {} has ended", name(input, candidate))
+        }
+        Cause::ScoreExpired { candidate } => {
+            let score = rule_name(input, reason).unwrap_or_default();
+            format!("{score} of {} has expired", name(input, candidate))
+        }
+    }
+}
+
+/// The score or the taint that has changed a selection, as text.
+fn rule_name(input: &Input<'_>, reason: &Reason<Cause>) -> Option<Arc<str>> {
+    match reason.cause {
+        Cause::Ranked { .. } => None,
+        Cause::TolerationEnded { candidate, taint } => {
+            Some(taint_of(input, candidate, taint)?.to_string().into())
+        }
+        Cause::ScoreExpired { .. } => {
+            let prioritizer = input.policy.prioritizers.get(position(reason.rule?))?;
+            Some(prioritizer.score.to_string().into())
+        }
+    }
+}
+
+fn scores(policy: &Placement) -> String {
+    let named = policy.prioritizers.iter().map(|it| format!("{} {}", it.score, it.weight));
+    let named = named.collect::<Vec<_>>().join(", ");
+    if named.is_empty() { "name".to_owned() } else { named }
+}
+
+fn position(index: u32) -> usize {
+    usize::try_from(index).unwrap_or(usize::MAX)
+}
+
+fn taint_of<'a>(input: &Input<'a>, candidate: u32, taint: u32) -> Option<&'a Taint> {
+    input.candidates.get(position(candidate))?.cluster.taints.get(position(taint))
+}
+
+fn name<'a>(input: &Input<'a>, candidate: u32) -> &'a str {
+    input.candidates.get(position(candidate)).map_or("", |it| &**it.name)
+}
+
+/// The score or taint of a reason by name, and the reason as a line for a person.
+pub(crate) fn describe(
+    world: &World,
+    placement: &Identity,
+    reason: &Reason<Cause>,
+) -> Option<(Option<Arc<str>>, String)> {
+    let input = gather(world, placement)?;
+    Some((rule_name(&input, reason), render(&input, reason)))
+}
+
+/// The verdict on every candidate: those that may be selected in the order of their ranks, then the others in the
+/// order of their names.
+#[must_use]
+pub fn explain(input: &Input<'_>, now: Timestamp) -> Vec<RuleExplanation> {
+    let ranking = Ranking::of(input, now);
+    let mut ranked = ranking.ranked.clone();
+    ranked.sort_unstable_by_key(Ranked::key);
+    let wanted = input.policy.number_of_clusters.map_or(ranked.len(), position).min(ranked.len());
+    let last = ranked.get(..wanted).and_then(<[Ranked]>::last).copied();
+    let mut lines = Vec::with_capacity(ranking.eligibility.len());
+    for (index, it) in ranked.iter().enumerate() {
+        let is_selected = index < wanted;
+        let scored = scored(input, &ranking, it, now);
+        let mut message = format!("rank {} of {}", index + 1, ranked.len());
+        if wanted < ranked.len() {
+            let _ = write!(message, ", {wanted} wanted");
+        }
+        let _ = write!(message, ": total {}", scored.total);
+        if !scored.scores.is_empty() {
+            let parts = scored.scores.iter();
+            let parts = parts.map(|it| format!("{} {} x {}", it.of, it.raw, it.weight));
+            let _ = write!(message, " ({})", parts.collect::<Vec<_>>().join(", "));
+        }
+        if let Some(last) = last.filter(|_| !is_selected) {
+            let _ = write!(message, "; {}", why_behind(input, it, &last));
+        }
+        let (shunned_by, until) = match ranking.eligibility.get(position(it.candidate)) {
+            Some(Eligibility::Eligible { shunned_by, until }) => (*shunned_by, *until),
+            Some(Eligibility::Excluded(_)) | None => (None, None),
+        };
+        if let Some(taint) = shunned_by.and_then(|taint| taint_of(input, it.candidate, taint)) {
+            let _ = write!(message, "; {taint} puts it behind others with the same total");
+        }
+        message.push_str(&missing(input, &ranking, it, now));
+        let verdict = if is_selected { Verdict::Won } else { Verdict::Lost };
+        let scored = Some(scored);
+        lines.push(line(input, it.candidate, verdict, message, (None, until), scored));
+    }
+    for (candidate, it) in (0..).zip(&ranking.eligibility) {
+        let Eligibility::Excluded(why) = it else { continue };
+        let (message, since) = excluded(input, candidate, *why, now);
+        lines.push(line(input, candidate, Verdict::Excluded, message, (since, None), None));
+    }
+    lines
+}
+
+fn line(
+    input: &Input<'_>,
+    candidate: u32,
+    verdict: Verdict,
+    message: String,
+    (since, until): (Option<Timestamp>, Option<Timestamp>),
+    scored: Option<Scored>,
+) -> RuleExplanation {
+    let rule = Some(name(input, candidate).into());
+    RuleExplanation { rule, position: None, verdict, message, since, until, scored }
+}
+
+fn scored(input: &Input<'_>, ranking: &Ranking, it: &Ranked, now: Timestamp) -> Scored {
+    let parts = input.policy.prioritizers.iter().enumerate().map(|(index, prioritizer)| {
+        let raw = ranking.raw_score(input, index, it.candidate, now).get();
+        ScorePart {
+            of: prioritizer.score.to_string().into(),
+            raw,
+            weight: prioritizer.weight.get(),
+        }
+    });
+    Scored { total: it.total, scores: parts.collect() }
+}
+
+fn why_behind(input: &Input<'_>, it: &Ranked, last: &Ranked) -> String {
+    let ahead = name(input, last.candidate);
+    if last.total > it.total {
+        return format!("{ahead} has {}", last.total);
+    }
+    if it.is_shunned && !last.is_shunned {
+        return format!("{ahead} has as much");
+    }
+    format!("{ahead} has as much, and comes before it by name")
+}
+
+/// The scores that count 0 because there are none.
+fn missing(input: &Input<'_>, ranking: &Ranking, it: &Ranked, now: Timestamp) -> String {
+    let mut text = String::new();
+    for (index, prioritizer) in input.policy.prioritizers.iter().enumerate() {
+        let why = match (ranking.raw_score(input, index, it.candidate, now), &prioritizer.score) {
+            (RawScore::Given(_), _) => continue,
+            (RawScore::Expired(at), _) => format!("it was valid until {at}"),
+            (RawScore::NoObject, ScoreSource::AddOn { resource, .. }) => {
+                format!("there is no AddOnPlacementScore {}/{resource}", name(input, it.candidate))
+            }
+            (RawScore::NotInObject, ScoreSource::AddOn { resource, score }) => {
+                format!(
+                    "AddOnPlacementScore {}/{resource} has no {score}",
+                    name(input, it.candidate)
+                )
+            }
+            (RawScore::NoData | RawScore::NoObject | RawScore::NotInObject, _) => {
+                "the cluster does not say how much is allocatable".to_owned()
+            }
+        };
+        let _ = write!(text, "; {} counts 0: {why}", prioritizer.score);
+    }
+    text
+}
+
+fn excluded(
+    input: &Input<'_>,
+    candidate: u32,
+    why: Exclusion,
+    now: Timestamp,
+) -> (String, Option<Timestamp>) {
+    match why {
+        Exclusion::Terminating => ("it is being deleted".to_owned(), None),
+        Exclusion::NoPredicate => {
+            let predicates = input.policy.predicates.iter().map(ToString::to_string);
+            let predicates = predicates.collect::<Vec<_>>().join("; or ");
+            (format!("no predicate matches: {predicates}"), None)
+        }
+        Exclusion::Tainted { taint, ended } => {
+            let taint = taint_of(input, candidate, taint).map(Taint::to_string).unwrap_or_default();
+            match ended.filter(|ended| *ended <= now) {
+                Some(ended) => (format!("{taint} was tolerated until {ended}"), Some(ended)),
+                None => (format!("{taint} is not tolerated"), None),
+            }
+        }
+    }
+}
+
+impl Memory {
+    /// What is remembered of a decision.
+    pub(super) fn of(reason: Reason<Cause>, decided_at: Timestamp) -> Memory {
+        Memory { reason: reason.without_span(), decided_at }
+    }
+}

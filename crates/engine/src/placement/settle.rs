@@ -1,0 +1,91 @@
+//! What follows from the outcomes of the writes.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::{Cause, Decision};
+use crate::turn::Effect;
+use crate::{EffectReason, Field, Identity, Occurrence, Outcome, Reason, Value, World};
+
+/// What is remembered between two decisions. What was selected is in the `PlacementDecision`s.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Memory {
+    /// What the selection follows from.
+    pub reason: Reason<Cause>,
+    /// When it was last decided.
+    pub decided_at: Timestamp,
+}
+
+/// A placement has selected other clusters.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Recorded {
+    /// When.
+    pub at: Timestamp,
+    /// Those it had not selected before, in order.
+    pub added: Vec<Arc<str>>,
+    /// Those it has no longer, in order.
+    pub removed: Vec<Arc<str>>,
+    /// How many it has selected.
+    pub selected: u32,
+    /// Why.
+    pub reason: Reason<Cause>,
+}
+
+impl Recorded {
+    /// What happened, and the score or the taint by which it did.
+    pub(crate) fn occurrence(
+        &self,
+        world: &World,
+        placement: &Identity,
+    ) -> (Occurrence, Option<Arc<str>>) {
+        let described = super::describe(world, placement, &self.reason);
+        (Occurrence::Selects, described.and_then(|(rule, _)| rule))
+    }
+}
+
+/// What follows from a decision and its outcomes.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Settled {
+    /// What happened.
+    pub recorded: Vec<Recorded>,
+    /// What is selected, whether or not it had to be written.
+    pub effects: Vec<Effect>,
+    /// What is remembered; `None` to go on with what was.
+    pub memory: Option<Memory>,
+}
+
+/// What the writes have come to. If one of them has failed, what is selected is between what was and what is
+/// wanted, and the next turn goes on from there.
+#[must_use]
+pub fn settle(
+    placement: &Identity,
+    decision: Decision,
+    outcomes: &[Outcome],
+    now: Timestamp,
+) -> Settled {
+    if !outcomes.iter().all(Outcome::is_as_wanted) {
+        return Settled::default();
+    }
+    let reason = decision.reason;
+    let value = Value::Names(Arc::new(decision.clusters.iter().cloned().collect()));
+    let effect = Effect {
+        target: placement.clone(),
+        field: Field::Clusters,
+        value,
+        reason: EffectReason::Placement(reason),
+    };
+    let is_other = !decision.added.is_empty() || !decision.removed.is_empty();
+    let recorded = is_other.then(|| Recorded {
+        at: now,
+        selected: u32::try_from(decision.clusters.len()).unwrap_or(u32::MAX),
+        added: decision.added,
+        removed: decision.removed,
+        reason,
+    });
+    Settled {
+        recorded: recorded.into_iter().collect(),
+        effects: vec![effect],
+        memory: Some(Memory::of(reason, now)),
+    }
+}

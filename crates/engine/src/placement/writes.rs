@@ -1,0 +1,167 @@
+//! The order in which the decisions of a placement are written, so that no cluster that stays selected is missing
+//! from all of them in between: where it goes is written before where it was.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::decide::{CLUSTERS_PER_DECISION, content, object};
+use super::hub::decision_number;
+use super::{Input, PlacementDecision};
+use crate::{Action, Identity};
+
+/// What one decision should be.
+pub(super) struct WantedDecision<'a> {
+    pub(super) name: &'a Arc<str>,
+    pub(super) group: &'a Arc<str>,
+    pub(super) index: u32,
+    pub(super) clusters: &'a [Arc<str>],
+}
+
+/// The writes that lead from what is there to what is wanted.
+pub(super) fn writes(input: &Input<'_>, wanted: &[WantedDecision<'_>]) -> Vec<Action> {
+    let mut pending: BTreeMap<Identity, Option<PlacementDecision>> = BTreeMap::new();
+    let mut kept: BTreeSet<Identity> = BTreeSet::new();
+    for it in wanted {
+        let object = object(input, it.name);
+        if !input.decisions.get(&object).is_some_and(|found| is_as_wanted(input, found, it)) {
+            pending.insert(object.clone(), Some(content(input, it)));
+        }
+        kept.insert(object);
+    }
+    let surplus = input.decisions.keys().filter(|it| !kept.contains(**it));
+    pending.extend(surplus.map(|object| ((*object).clone(), None)));
+    if pending.is_empty() {
+        return Vec::new();
+    }
+    let placement = input.identity.name();
+    let is_own = |it: &PlacementDecision| it.placement.as_deref() == Some(placement);
+    let mut update = Update {
+        is_selected: wanted.iter().flat_map(|it| it.clusters).cloned().collect(),
+        places: BTreeMap::new(),
+        state: BTreeMap::new(),
+        spare: free_number(input, wanted),
+        actions: Vec::new(),
+    };
+    for (object, found) in input.decisions.iter().filter(|(_, it)| is_own(it)) {
+        update.hold((*object).clone(), &found.clusters);
+    }
+    update.run(input, pending);
+    update.actions
+}
+
+fn is_as_wanted(input: &Input<'_>, found: &PlacementDecision, wanted: &WantedDecision<'_>) -> bool {
+    found.placement.as_deref() == Some(input.identity.name())
+        && found.group == *wanted.group
+        && found.group_index == Some(wanted.index)
+        && *found.clusters == *wanted.clusters
+}
+
+/// A number that no decision of the placement has.
+fn free_number(input: &Input<'_>, wanted: &[WantedDecision<'_>]) -> u32 {
+    let name = input.identity.name();
+    let known = input.decisions.keys().filter_map(|it| decision_number(it.name(), name));
+    let wanted = u32::try_from(wanted.len()).unwrap_or(u32::MAX);
+    known.max().unwrap_or_default().max(wanted).saturating_add(1)
+}
+
+/// The decisions of a placement while they are written.
+struct Update {
+    is_selected: BTreeSet<Arc<str>>,
+    /// In how many decisions each cluster is now.
+    places: BTreeMap<Arc<str>, u32>,
+    state: BTreeMap<Identity, BTreeSet<Arc<str>>>,
+    spare: u32,
+    actions: Vec<Action>,
+}
+
+impl Update {
+    fn hold(&mut self, object: Identity, clusters: &[Arc<str>]) {
+        let clusters: BTreeSet<Arc<str>> = clusters.iter().cloned().collect();
+        for cluster in &clusters {
+            *self.places.entry(Arc::clone(cluster)).or_default() += 1;
+        }
+        let before = self.state.insert(object, clusters);
+        self.leave(before);
+    }
+
+    fn leave(&mut self, clusters: Option<BTreeSet<Arc<str>>>) {
+        for cluster in clusters.into_iter().flatten() {
+            if let Some(places) = self.places.get_mut(&cluster) {
+                *places = places.saturating_sub(1);
+            }
+        }
+    }
+
+    /// The clusters that would be nowhere if a decision had this content.
+    fn lost(&self, object: &Identity, content: Option<&PlacementDecision>) -> Vec<Arc<str>> {
+        let kept: BTreeSet<&Arc<str>> = content.into_iter().flat_map(|it| &it.clusters).collect();
+        let held = self.state.get(object).into_iter().flatten();
+        let lost = held.filter(|cluster| {
+            self.is_selected.contains(*cluster)
+                && !kept.contains(cluster)
+                && self.places.get(*cluster).is_some_and(|places| *places < 2)
+        });
+        lost.cloned().collect()
+    }
+
+    fn write(&mut self, decision: Identity, content: PlacementDecision) {
+        self.hold(decision.clone(), &content.clusters);
+        self.actions.push(Action::WriteDecision { decision, content: Box::new(content) });
+    }
+
+    fn remove(&mut self, decision: Identity) {
+        let before = self.state.remove(&decision);
+        self.leave(before);
+        self.actions.push(Action::RemoveDecision { decision });
+    }
+
+    fn run(
+        &mut self,
+        input: &Input<'_>,
+        mut pending: BTreeMap<Identity, Option<PlacementDecision>>,
+    ) {
+        let mut spares = Vec::new();
+        while !pending.is_empty() {
+            // What is written comes before what is removed, and later decisions before earlier ones: most
+            // changes move clusters towards the end.
+            let mut order: Vec<&Identity> = pending.keys().rev().collect();
+            order.sort_by_key(|it| pending[*it].is_none());
+            let free = order.iter().find(|it| self.lost(it, pending[**it].as_ref()).is_empty());
+            let next = Identity::clone(free.unwrap_or(&order[0]));
+            let is_free = free.is_some();
+            let Some(content) = pending.remove(&next) else { break };
+            if !is_free {
+                spares.append(&mut self.keep_elsewhere(input, &next, content.as_ref()));
+            }
+            match content {
+                Some(content) => self.write(next, content),
+                None => self.remove(next),
+            }
+        }
+        for spare in spares {
+            self.remove(spare);
+        }
+    }
+
+    /// Clusters change places in a circle: those of one decision are held by others in the meantime.
+    fn keep_elsewhere(
+        &mut self,
+        input: &Input<'_>,
+        object: &Identity,
+        content: Option<&PlacementDecision>,
+    ) -> Vec<Identity> {
+        let lost = self.lost(object, content);
+        let mut spares = Vec::new();
+        for clusters in lost.chunks(CLUSTERS_PER_DECISION) {
+            let name = format!("{}-decision-{}", input.identity.name(), self.spare);
+            self.spare = self.spare.saturating_add(1);
+            let spare = super::decide::object(input, &name);
+            let placement = Some(input.identity.name().into());
+            let like = content.cloned().unwrap_or_default();
+            let held = PlacementDecision { placement, clusters: clusters.into(), ..like };
+            self.write(spare.clone(), held);
+            spares.push(spare);
+        }
+        spares
+    }
+}

@@ -1,0 +1,145 @@
+//! Which clusters may be selected: sets, bindings, predicates, and placements that are not decided.
+
+use std::sync::Arc;
+
+use almanac_engine::placement::{
+    Cluster, ClusterSet, HubObject, Placement, Satisfaction, Standing,
+};
+use almanac_engine::{Exemptions, PolicyObject, Reach, Slim, turn};
+use almanac_fixtures::levels::label_selector;
+use almanac_fixtures::placements::{
+    add_decision, cluster, cluster_selector, decision, labels_of, object, placement_name,
+};
+
+use crate::support::monday;
+use crate::support::placements::Fleet;
+
+fn of_set(set: &str) -> Cluster {
+    Cluster { set: Some(set.into()), ..Cluster::default() }
+}
+
+fn upsert(fleet: &mut Fleet, identity: almanac_engine::Identity, object: HubObject) {
+    fleet.world.upsert(identity, Slim::Hub(object));
+}
+
+fn satisfaction(fleet: &Fleet) -> Satisfaction {
+    fleet.decide(monday("12:00")).satisfaction
+}
+
+#[test]
+fn only_clusters_of_sets_that_exist_and_are_bound_to_the_namespace_are_selected() {
+    let mut fleet = Fleet::new(&["a"], Placement::default())
+        .with("edge", of_set("edge"))
+        .with("nowhere", Cluster::default())
+        .with("chosen", Cluster { labels: labels_of("tier=gold"), ..Cluster::default() });
+    assert_eq!(fleet.selects(), "a");
+    upsert(&mut fleet, object("ManagedClusterSet", "", "edge"), HubObject::Set(ClusterSet::ByName));
+    assert_eq!(fleet.selects(), "a", "it is not bound");
+    let gold = ClusterSet::Selected(label_selector("tier=gold"));
+    for (set, members) in [("edge", ClusterSet::ByName), ("gold", gold)] {
+        upsert(&mut fleet, object("ManagedClusterSet", "", set), HubObject::Set(members));
+        let binding = object("ManagedClusterSetBinding", "default", set);
+        upsert(&mut fleet, binding, HubObject::Binding(set.into()));
+    }
+    let elsewhere = object("ManagedClusterSetBinding", "other", "absent");
+    upsert(&mut fleet, elsewhere, HubObject::Binding("absent".into()));
+    let absent = object("ManagedClusterSetBinding", "default", "absent");
+    upsert(&mut fleet, absent, HubObject::Binding("absent".into()));
+    assert_eq!(fleet.selects(), "a chosen edge");
+    let sets = ["gold", "absent"].map(Arc::from).into();
+    fleet.set(Placement { cluster_sets: sets, ..Placement::default() });
+    assert_eq!(fleet.selects(), "chosen");
+    fleet.world.remove(&object("ManagedClusterSet", "", "gold"));
+    assert_eq!(fleet.selects(), "");
+    assert_eq!(satisfaction(&fleet), Satisfaction::NoneOfItsSets);
+}
+
+#[test]
+fn a_set_that_selects_everything_is_an_object_like_any_other() {
+    let global = HubObject::Set(ClusterSet::Selected(label_selector("")));
+    let mut fleet = Fleet::new(&["a"], Placement::default()).with("b", of_set("edge"));
+    upsert(&mut fleet, object("ManagedClusterSet", "", "global"), global);
+    assert_eq!(fleet.selects(), "a");
+    let binding = object("ManagedClusterSetBinding", "default", "global");
+    upsert(&mut fleet, binding.clone(), HubObject::Binding("global".into()));
+    assert_eq!(fleet.selects(), "a b");
+    fleet.world.remove(&binding);
+    assert_eq!(fleet.selects(), "a");
+}
+
+#[test]
+fn a_cluster_that_is_being_deleted_is_not_selected() {
+    let leaving = Cluster { is_terminating: true, ..cluster("") };
+    let fleet = Fleet::new(&["a"], Placement::default()).with("b", leaving);
+    assert_eq!(fleet.selects(), "a");
+    assert_eq!(fleet.explained(monday("12:00"))[1], "b Excluded: it is being deleted");
+}
+
+#[test]
+fn one_predicate_has_to_match_with_its_labels_and_its_claims() {
+    let claimed =
+        |labels: &str, claims: &str| Cluster { claims: labels_of(claims), ..cluster(labels) };
+    let mut fleet = Fleet::new(&["bare"], Placement::default())
+        .with("both", claimed("region=eu", "platform=aws"))
+        .with("claim", claimed("region=us", "platform=aws"))
+        .with("label", claimed("region=eu", "platform=gcp"))
+        .with("prod", claimed("env=prod", ""));
+    let mut predicates = vec![cluster_selector("region=eu", "platform=aws")];
+    fleet.set(Placement { predicates: predicates.clone().into(), ..Placement::default() });
+    assert_eq!(fleet.selects(), "both");
+    predicates.push(cluster_selector("env=prod", ""));
+    fleet.set(Placement { predicates: predicates.into(), ..Placement::default() });
+    assert_eq!(fleet.selects(), "both prod");
+    assert_eq!(
+        fleet.explained(monday("12:00"))[2],
+        "bare Excluded: no predicate matches: labels region=eu, claims platform=aws; or labels env=prod"
+    );
+}
+
+#[test]
+fn what_keeps_a_placement_from_being_satisfied_is_told_apart() {
+    let mut fleet = Fleet::new(&["a", "b"], Placement::default());
+    assert_eq!(satisfaction(&fleet), Satisfaction::Satisfied);
+    for (wanted, found) in
+        [(3, Satisfaction::Lacks(1)), (2, Satisfaction::Satisfied), (0, Satisfaction::Satisfied)]
+    {
+        fleet.set(Placement { number_of_clusters: Some(wanted), ..Placement::default() });
+        assert_eq!(satisfaction(&fleet), found, "{wanted}");
+    }
+    let predicates = [cluster_selector("region=eu", "")].into();
+    fleet.set(Placement { predicates, number_of_clusters: Some(1), ..Placement::default() });
+    assert_eq!(satisfaction(&fleet), Satisfaction::NoneMatches);
+    for name in ["a", "b"] {
+        fleet.world.remove(&object("ManagedCluster", "", name));
+    }
+    assert_eq!(satisfaction(&fleet), Satisfaction::NoClusters);
+    fleet.world.remove(&object("ManagedClusterSetBinding", "default", "fleet"));
+    assert_eq!(satisfaction(&fleet), Satisfaction::NothingBound);
+}
+
+#[test]
+fn a_placement_that_cannot_be_used_is_disabled_deleted_or_exempt_keeps_what_it_has_selected() {
+    let mut fleet = Fleet::new(&["a", "b"], Placement::default());
+    add_decision(&mut fleet.world, "web-decision-1", decision("web", &["a"]));
+    let name = Fleet::name();
+    let is_left_alone = |fleet: &Fleet| {
+        turn::open(&fleet.world, &name, &Reach::everything(), monday("12:00")).is_none()
+    };
+    assert!(!is_left_alone(&fleet));
+    for standing in [Standing::Disabled, Standing::Terminating] {
+        fleet.set(Placement { standing, ..Placement::default() });
+        assert!(is_left_alone(&fleet), "{standing:?}");
+    }
+    assert_eq!(
+        fleet.explained(monday("12:00")),
+        [" Excluded: not decided, so what it has selected stays; it is being deleted"]
+    );
+    fleet.set(Placement::default());
+    fleet.world.exempt = Arc::new(Exemptions::of_namespaces(["default"]));
+    assert!(is_left_alone(&fleet));
+    fleet.world.exempt = Arc::default();
+    let unusable = PolicyObject { policy: None, ..PolicyObject::new(Placement::default()) };
+    fleet.world.upsert(placement_name("web").identity, Slim::Placement(unusable));
+    assert!(is_left_alone(&fleet));
+    assert_eq!(fleet.decisions(), ["web-decision-1 0 : a"]);
+}

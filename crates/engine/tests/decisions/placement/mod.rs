@@ -1,0 +1,10 @@
+//! Which clusters a placement selects.
+
+mod candidates;
+mod groups;
+mod properties;
+mod reasons;
+mod scores;
+mod selection;
+mod taints;
+mod writes;

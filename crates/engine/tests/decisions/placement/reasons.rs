@@ -1,0 +1,126 @@
+//! Why a cluster is selected or not, in words, and what is told of a change.
+
+use almanac_engine::placement::{Cluster, Placement, PrioritizerMode};
+use almanac_engine::{Occurrence, Verdict};
+use almanac_fixtures::placements::{
+    add_cluster, add_scores, cluster, object, placement, scores, taint, toleration,
+};
+
+use crate::support::monday;
+use crate::support::placements::Fleet;
+
+fn tainted(text: &str, added: &str) -> Cluster {
+    Cluster { taints: [taint(text, Some(monday(added)))].into(), ..cluster("") }
+}
+
+#[test]
+fn every_candidate_has_its_rank_its_total_and_the_parts_of_it_or_why_it_has_none() {
+    let mut two = placement(
+        Some(2),
+        PrioritizerMode::Additive,
+        &[("ResourceAllocatableMemory", 2), ("default/cpuratio", -1)],
+    );
+    two.tolerations = [toleration("down", Some(60))].into();
+    let fleet = Fleet::new(&["a", "b", "c"], two)
+        .scored("a", "cpuratio", 40)
+        .scored("b", "cpuratio", 40)
+        .scored("c", "cpuratio", -10)
+        .with("d", tainted("gone=really:NoSelect", "11:00"))
+        .with("e", tainted("down:NoSelect", "12:00"));
+    assert_eq!(
+        fleet.explained(monday("12:00")),
+        [
+            "c Won: rank 1 of 4, 2 wanted: total 110 (Balance 100 x 1, Steady 0 x 1, \
+         ResourceAllocatableMemory 0 x 2, AddOn/default/cpuratio -10 x -1); \
+         ResourceAllocatableMemory counts 0: the cluster does not say how much is allocatable",
+            "e Won: rank 2 of 4, 2 wanted: total 100 (Balance 100 x 1, Steady 0 x 1, \
+         ResourceAllocatableMemory 0 x 2, AddOn/default/cpuratio 0 x -1); \
+         ResourceAllocatableMemory counts 0: the cluster does not say how much is allocatable; \
+         AddOn/default/cpuratio counts 0: there is no AddOnPlacementScore e/default",
+            "a Lost: rank 3 of 4, 2 wanted: total 60 (Balance 100 x 1, Steady 0 x 1, \
+         ResourceAllocatableMemory 0 x 2, AddOn/default/cpuratio 40 x -1); e has 100; \
+         ResourceAllocatableMemory counts 0: the cluster does not say how much is allocatable",
+            "b Lost: rank 4 of 4, 2 wanted: total 60 (Balance 100 x 1, Steady 0 x 1, \
+         ResourceAllocatableMemory 0 x 2, AddOn/default/cpuratio 40 x -1); e has 100; \
+         ResourceAllocatableMemory counts 0: the cluster does not say how much is allocatable",
+            "d Excluded: gone=really:NoSelect is not tolerated",
+        ]
+    );
+    let reasons = fleet.world.explain(&Fleet::name(), monday("12:00"));
+    assert_eq!(reasons[1].until, Some(monday("12:01")));
+    let scored = reasons[0].scored.as_ref().unwrap();
+    let parts: Vec<_> = scored.scores.iter().map(|it| (&*it.of, it.raw, it.weight)).collect();
+    assert_eq!(parts[3], ("AddOn/default/cpuratio", -10, -1));
+    assert_eq!(reasons[4].scored, None);
+}
+
+#[test]
+fn without_candidates_it_says_what_is_missing() {
+    let mut fleet = Fleet::new(&[], Placement::default());
+    let line = |fleet: &Fleet| fleet.explained(monday("12:00")).join("|");
+    assert_eq!(line(&fleet), " Excluded: there is no cluster in its sets: fleet");
+    fleet.set(Placement { cluster_sets: ["edge".into()].into(), ..Placement::default() });
+    assert_eq!(line(&fleet), " Excluded: none of its sets is bound to the namespace default: edge");
+    fleet.world.remove(&object("ManagedClusterSetBinding", "default", "fleet"));
+    assert_eq!(line(&fleet), " Excluded: no ManagedClusterSet is bound to the namespace default");
+}
+
+/// What is told of the only change in a turn: what happened, by what, and why.
+fn told(fleet: &mut Fleet, time: &str) -> (Option<String>, String) {
+    let turn = fleet.turn(monday(time));
+    let [recorded] = &turn.recorded[..] else { panic!("{:?}", turn.recorded) };
+    let placement = Fleet::name();
+    let (what, rule) = recorded.occurrence(&fleet.world, &placement.identity).unwrap();
+    assert_eq!(what, Occurrence::Selects);
+    let effect = &turn.effects[0];
+    let (of_effect, why) = effect.reason.render(&fleet.world, &placement.identity).unwrap();
+    assert_eq!(of_effect, rule);
+    (rule.map(|it| it.to_string()), why)
+}
+
+#[test]
+fn a_change_names_the_score_or_the_taint_that_time_has_ended() {
+    let scored = [("default/cpuratio", 1)];
+    let mut one = placement(Some(1), PrioritizerMode::Exact, &scored);
+    one.tolerations = [toleration("down", Some(3600))].into();
+    let mut fleet = Fleet::new(&["b", "c"], one).with("a", tainted("down:NoSelect", "12:00"));
+    let until = |time| Some(monday(time));
+    for (name, score, end) in [("a", 90, None), ("b", 80, until("14:00")), ("c", 70, None)] {
+        add_scores(&mut fleet.world, name, "default", scores(&[("cpuratio", score)], end));
+    }
+    let first = told(&mut fleet, "12:30");
+    let by_score = "1 of 3 matching clusters selected by AddOn/default/cpuratio 1";
+    assert_eq!(first, (None, by_score.to_owned()));
+    assert_eq!(
+        told(&mut fleet, "13:00"),
+        (
+            Some("down:NoSelect".to_owned()),
+            "the toleration of down:NoSelect on a has ended".to_owned()
+        )
+    );
+    let quiet = fleet.turn(monday("13:30"));
+    let (rule, _) = quiet.effects[0].reason.render(&fleet.world, &Fleet::name().identity).unwrap();
+    assert_eq!(rule.as_deref(), Some("down:NoSelect"), "what it follows from stays the same");
+    assert_eq!(
+        told(&mut fleet, "14:00"),
+        (
+            Some("AddOn/default/cpuratio".to_owned()),
+            "AddOn/default/cpuratio of b has expired".to_owned()
+        )
+    );
+    add_cluster(&mut fleet.world, "c", tainted("gone:NoSelect", "09:00"));
+    let edited = told(&mut fleet, "14:30");
+    assert_eq!(edited.0, None, "what somebody has edited is no score and no taint that has ended");
+}
+
+#[test]
+fn of_what_is_equal_the_name_decides_and_is_said_to() {
+    let one = placement(Some(1), PrioritizerMode::Exact, &[]);
+    let fleet = Fleet::new(&["a", "b"], one);
+    let lines = fleet.explained(monday("12:00"));
+    let behind =
+        "b Lost: rank 2 of 2, 1 wanted: total 0; a has as much, and comes before it by name";
+    assert_eq!(lines[1], behind);
+    let verdicts = fleet.world.explain(&Fleet::name(), monday("12:00"));
+    assert_eq!(verdicts[0].verdict, Verdict::Won);
+}

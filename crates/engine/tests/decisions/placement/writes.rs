@@ -1,0 +1,110 @@
+//! The writes of a turn: only what differs, and never a cluster missing that stays selected.
+
+use almanac_engine::placement::{DecisionGroup, Placement, PlacementDecision, PrioritizerMode};
+use almanac_engine::{Action, Outcome, World};
+use almanac_fixtures::placements::{
+    add_cluster, add_decision, cluster, cluster_selector, decision, object, placement,
+};
+
+use crate::support::monday;
+use crate::support::placements::Fleet;
+
+fn names(numbers: std::ops::Range<u32>) -> Vec<String> {
+    numbers.map(|number| format!("c{number:04}")).collect()
+}
+
+fn written(done: &[(Action, Outcome)]) -> Vec<String> {
+    let shown = done.iter().map(|(action, _)| match action {
+        Action::RemoveDecision { decision } => format!("remove {}", decision.name()),
+        other => format!("write {}", other.target().name()),
+    });
+    shown.collect()
+}
+
+#[test]
+fn a_turn_that_changes_nothing_writes_nothing() {
+    let mut fleet = Fleet::new(&["a", "b"], Placement::default());
+    assert_eq!(fleet.turn(monday("12:00")).done.len(), 1);
+    let again = fleet.turn(monday("12:00"));
+    assert!(again.done.is_empty() && again.recorded.is_empty());
+    assert_eq!(again.effects.len(), 1);
+}
+
+#[test]
+fn where_a_cluster_goes_is_written_before_where_it_was() {
+    let all = names(0..250);
+    let all: Vec<&str> = all.iter().map(String::as_str).collect();
+    let mut fleet = Fleet::new(&all[1..], Placement::default());
+    fleet.turn(monday("12:00"));
+    add_cluster(&mut fleet.world, all[0], cluster(""));
+    let added = fleet.turn(monday("12:01"));
+    let order = ["write web-decision-3", "write web-decision-2", "write web-decision-1"];
+    assert_eq!(written(&added.done), order);
+    fleet.world.remove(&object("ManagedCluster", "", all[0]));
+    let removed = fleet.turn(monday("12:02"));
+    assert_eq!(written(&removed.done), [order[2], order[1], order[0]]);
+    let some = placement(Some(90), PrioritizerMode::Exact, &[]);
+    fleet.set(some);
+    let shrunk = fleet.turn(monday("12:03"));
+    assert_eq!(
+        written(&shrunk.done),
+        ["write web-decision-1", "remove web-decision-3", "remove web-decision-2",]
+    );
+}
+
+#[test]
+fn clusters_that_change_places_are_held_elsewhere_in_the_meantime() {
+    let group = |name: &str| DecisionGroup {
+        name: name.into(),
+        selector: cluster_selector(&format!("group={name}"), ""),
+    };
+    let placement =
+        Placement { groups: [group("one"), group("two")].into(), ..Placement::default() };
+    let mut fleet =
+        Fleet::new(&[], placement).with("a", cluster("group=one")).with("b", cluster("group=two"));
+    fleet.turn(monday("12:00"));
+    add_cluster(&mut fleet.world, "a", cluster("group=two"));
+    add_cluster(&mut fleet.world, "b", cluster("group=one"));
+    let turn = fleet.turn(monday("12:01"));
+    assert_eq!(written(&turn.done).last().unwrap(), "remove web-decision-3");
+    assert_eq!(fleet.decisions(), ["web-decision-1 0 one: b", "web-decision-2 1 two: a"]);
+    assert!(turn.recorded.is_empty(), "the same clusters are selected");
+}
+
+#[test]
+fn a_write_that_fails_is_wanted_again_and_what_was_selected_is_still_there() {
+    let all = names(0..250);
+    let all: Vec<&str> = all.iter().map(String::as_str).collect();
+    let mut fleet = Fleet::new(&all[1..], Placement::default());
+    fleet.turn(monday("12:00"));
+    add_cluster(&mut fleet.world, all[0], cluster(""));
+    let mut left = 1;
+    let failed = fleet.turn_with(monday("12:01"), |world: &mut World, action: &Action| {
+        if left == 0 {
+            return Outcome::Conflict;
+        }
+        left -= 1;
+        world.apply(action)
+    });
+    assert!(failed.recorded.is_empty() && failed.effects.is_empty());
+    let shown = fleet.world.decisions.iter().flat_map(|(_, it)| &it.clusters);
+    let shown: std::collections::BTreeSet<&str> = shown.map(|it| &**it).collect();
+    assert!(all[1..].iter().all(|it| shown.contains(it)));
+    let again = fleet.turn(monday("12:02"));
+    assert_eq!((again.done.len(), again.effects.len()), (2, 1));
+}
+
+#[test]
+fn decisions_with_other_labels_or_another_name_are_made_right() {
+    let mut fleet = Fleet::new(&["a"], Placement::default());
+    let unlabelled = PlacementDecision { placement: None, ..decision("web", &["a"]) };
+    add_decision(&mut fleet.world, "web-decision-1", unlabelled);
+    add_decision(&mut fleet.world, "odd", decision("web", &["a"]));
+    add_decision(&mut fleet.world, "web-decision-7", decision("web", &["b"]));
+    add_decision(&mut fleet.world, "other-decision-1", decision("other", &["a"]));
+    let turn = fleet.turn(monday("12:00"));
+    assert_eq!(fleet.decisions(), ["other-decision-1 0 : a", "web-decision-1 0 : a"]);
+    let [recorded] = &turn.recorded[..] else { panic!("{:?}", turn.recorded) };
+    let almanac_engine::Recorded::Placement(recorded) = recorded else { panic!() };
+    assert_eq!((&*recorded.added, &*recorded.removed), (&[][..], &["b".into()][..]));
+}

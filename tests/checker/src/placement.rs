@@ -1,0 +1,283 @@
+//! What must be true of any decision about the clusters of a placement.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use almanac_engine::placement::{
+    CLUSTERS_PER_DECISION, Candidate, Decision, Input, PlacementDecision, ScoreSource, TaintEffect,
+    Tolerated,
+};
+use almanac_engine::{Action, Identity};
+use jiff::Timestamp;
+
+use crate::Violations;
+
+/// Checks what was decided for a placement at `now`.
+#[must_use]
+pub fn check_placement(input: &Input<'_>, now: Timestamp, decision: &Decision) -> Violations {
+    let mut violations = Violations::default();
+    check_selection(&mut violations, input, now, decision);
+    check_groups(&mut violations, input, decision);
+    check_writes(&mut violations, input, decision);
+    check_waking(&mut violations, input, now, decision);
+    violations
+}
+
+/// Whether a taint counts against a cluster.
+fn counts(
+    input: &Input<'_>,
+    candidate: &Candidate<'_>,
+    effect: TaintEffect,
+    now: Timestamp,
+) -> bool {
+    let mut taints = candidate.cluster.taints.iter().filter(|taint| taint.effect == effect);
+    taints.any(|taint| {
+        let mut tolerations = input.policy.tolerations.iter();
+        !tolerations.any(|toleration| match toleration.tolerates(taint) {
+            Some(Tolerated::Forever) => true,
+            Some(Tolerated::Until(end)) => now < end,
+            None => false,
+        })
+    })
+}
+
+fn may_be_selected(input: &Input<'_>, candidate: &Candidate<'_>, now: Timestamp) -> bool {
+    let predicates = &input.policy.predicates;
+    let matches = predicates.is_empty()
+        || predicates.iter().any(|it| {
+            it.labels.selects(&candidate.cluster.labels)
+                && it.claims.selects(&candidate.cluster.claims)
+        });
+    matches
+        && !candidate.cluster.is_terminating
+        && !counts(input, candidate, TaintEffect::NoSelect, now)
+        && (candidate.is_selected || !counts(input, candidate, TaintEffect::NoSelectIfNew, now))
+}
+
+/// The total of each cluster that may be selected, and whether it is shunned. In fractions that are compared
+/// crosswise, not as the engine has them.
+fn totals<'a>(input: &Input<'a>, now: Timestamp) -> BTreeMap<&'a str, (i64, bool)> {
+    let eligible: Vec<(usize, &Candidate<'a>)> = input
+        .candidates
+        .iter()
+        .enumerate()
+        .filter(|(_, candidate)| may_be_selected(input, candidate, now))
+        .collect();
+    let mut totals: BTreeMap<&str, (i64, bool)> = eligible
+        .iter()
+        .map(|(_, it)| (&**it.name, (0, counts(input, it, TaintEffect::PreferNoSelect, now))))
+        .collect();
+    for (index, prioritizer) in input.policy.prioritizers.iter().enumerate() {
+        let amount = |it: &Candidate<'_>| match prioritizer.score {
+            ScoreSource::AllocatableCpu => it.cluster.allocatable_cpu,
+            _ => it.cluster.allocatable_memory,
+        };
+        let known: Vec<i128> = eligible
+            .iter()
+            .filter_map(|(_, it)| amount(it))
+            .map(almanac_engine::placement::Quantity::billionths)
+            .collect();
+        for (position, it) in &eligible {
+            let raw = match &prioritizer.score {
+                ScoreSource::Balance => {
+                    let (n, m) = (i128::from(it.selected_by_others), i128::from(input.busiest));
+                    if n == 0 { 100 } else { 2 * truncated(100 * (m - 2 * n), 2 * m) }
+                }
+                ScoreSource::Steady => i128::from(it.is_selected) * 100,
+                ScoreSource::AllocatableCpu | ScoreSource::AllocatableMemory => {
+                    let (min, max) = (known.iter().min(), known.iter().max());
+                    match (amount(it), min, max) {
+                        (Some(_), Some(min), Some(max)) if min == max => 100,
+                        (Some(amount), Some(min), Some(max)) => {
+                            let (above, range) = (amount.billionths() - min, max - min);
+                            truncated(200 * (2 * above - range), 2 * range)
+                        }
+                        _ => 0,
+                    }
+                }
+                ScoreSource::AddOn { score, .. } => {
+                    let scores = input.add_on_scores[index][*position];
+                    let valid = scores.filter(|it| it.valid_until.is_none_or(|end| now < end));
+                    valid.and_then(|it| it.get(score)).map_or(0, |it| i128::from(it.get()))
+                }
+            };
+            let weighted = raw * i128::from(prioritizer.weight.get());
+            if let Some((total, _)) = totals.get_mut(&**it.name) {
+                *total += i64::try_from(weighted).unwrap_or_default();
+            }
+        }
+    }
+    totals
+}
+
+fn truncated(numerator: i128, denominator: i128) -> i128 {
+    let whole = numerator.abs() / denominator;
+    if numerator < 0 { -whole } else { whole }
+}
+
+fn check_selection(
+    violations: &mut Violations,
+    input: &Input<'_>,
+    now: Timestamp,
+    decision: &Decision,
+) {
+    let totals = totals(input, now);
+    let selected: BTreeSet<&str> = decision.clusters.iter().map(|it| &**it).collect();
+    violations.unless(selected.len() == decision.clusters.len(), || {
+        format!("a cluster is selected twice: {:?}", decision.clusters)
+    });
+    for cluster in selected.iter().filter(|it| !totals.contains_key(*it)) {
+        violations.unless(false, || format!("{cluster} is selected, but may not be"));
+    }
+    let wanted = input.policy.number_of_clusters.and_then(|it| usize::try_from(it).ok());
+    let possible = wanted.unwrap_or(usize::MAX).min(totals.len());
+    violations.unless(selected.len() == possible, || {
+        format!("{} clusters are selected, and {possible} could be", selected.len())
+    });
+    let key = |name: &&str| {
+        let (total, is_shunned) = totals.get(name).copied().unwrap_or((i64::MIN, true));
+        (std::cmp::Reverse(total), is_shunned, name.to_string())
+    };
+    let worst = selected.iter().copied().max_by_key(key);
+    let best_left = totals.keys().copied().filter(|it| !selected.contains(it)).min_by_key(key);
+    if let (Some(worst), Some(left)) = (worst, best_left) {
+        violations.unless(key(&worst) < key(&left), || {
+            format!("{worst} is selected, though {left} comes before it: {totals:?}")
+        });
+    }
+    let before = selected_before(input);
+    let added: Vec<&str> = selected.difference(&before).copied().collect();
+    let removed: Vec<&str> = before.difference(&selected).copied().collect();
+    let told = |clusters: &[Arc<str>]| clusters.iter().map(ToString::to_string).collect::<Vec<_>>();
+    violations.unless(told(&decision.added) == added && told(&decision.removed) == removed, || {
+        format!("tells of {:?} and {:?} as added and removed", decision.added, decision.removed)
+    });
+}
+
+fn is_own(input: &Input<'_>, decision: &PlacementDecision) -> bool {
+    decision.placement.as_deref() == Some(input.identity.name())
+}
+
+fn selected_before<'a>(input: &Input<'a>) -> BTreeSet<&'a str> {
+    let own = input.decisions.values().filter(|it| is_own(input, it));
+    own.flat_map(|it| &it.clusters).map(|it| &**it).collect()
+}
+
+fn check_groups(violations: &mut Violations, input: &Input<'_>, decision: &Decision) {
+    let mut grouped: Vec<&str> = Vec::new();
+    let size = input.policy.group_size.of(decision.clusters.len());
+    for group in &decision.groups {
+        violations.unless(group.clusters.len() <= size, || {
+            format!("a group has {} clusters, more than {size}", group.clusters.len())
+        });
+        let needed = group.clusters.len().div_ceil(CLUSTERS_PER_DECISION).max(1);
+        violations.unless(group.decisions.len() == needed, || {
+            format!("{} clusters are in {} decisions", group.clusters.len(), group.decisions.len())
+        });
+        grouped.extend(group.clusters.iter().map(|it| &**it));
+    }
+    grouped.sort_unstable();
+    let selected: Vec<&str> = decision.clusters.iter().map(|it| &**it).collect();
+    violations.unless(grouped == selected, || {
+        format!("{grouped:?} are in groups, and {selected:?} are selected")
+    });
+    let names: Vec<String> =
+        decision.groups.iter().flat_map(|it| &it.decisions).map(ToString::to_string).collect();
+    let numbered = (1..=names.len()).map(|it| format!("{}-decision-{it}", input.identity.name()));
+    violations.unless(names == numbered.collect::<Vec<_>>(), || {
+        format!("the decisions are not numbered from one: {names:?}")
+    });
+}
+
+/// Carries the writes out one by one, and looks for what stays selected after each of them.
+fn check_writes(violations: &mut Violations, input: &Input<'_>, decision: &Decision) {
+    let before = selected_before(input);
+    let stays: Vec<&str> =
+        decision.clusters.iter().map(|it| &**it).filter(|it| before.contains(it)).collect();
+    let mut state: BTreeMap<Identity, PlacementDecision> =
+        input.decisions.iter().map(|(it, found)| ((*it).clone(), (*found).clone())).collect();
+    for action in &decision.actions {
+        match action {
+            Action::WriteDecision { decision, content } => {
+                violations.unless(content.clusters.len() <= CLUSTERS_PER_DECISION, || {
+                    format!("{decision} has {} clusters", content.clusters.len())
+                });
+                violations.unless(state.get(decision) != Some(&**content), || {
+                    format!("{decision} is written as it is")
+                });
+                state.insert(decision.clone(), PlacementDecision::clone(content));
+            }
+            Action::RemoveDecision { decision } => {
+                violations.unless(state.remove(decision).is_some(), || {
+                    format!("{decision} is not there")
+                });
+            }
+            other => violations.unless(false, || format!("{other:?} is not for a placement")),
+        }
+        let own = state.values().filter(|it| is_own(input, it));
+        let shown: BTreeSet<&str> = own.flat_map(|it| &it.clusters).map(|it| &**it).collect();
+        for missing in stays.iter().filter(|it| !shown.contains(*it)) {
+            violations.unless(false, || format!("{missing} is missing after {action:?}"));
+        }
+    }
+    let mut wanted = BTreeMap::new();
+    for (index, group) in (0..).zip(&decision.groups) {
+        let mut rest = &group.clusters[..];
+        for name in &group.decisions {
+            let (chunk, further) = rest.split_at(rest.len().min(CLUSTERS_PER_DECISION));
+            rest = further;
+            let content = PlacementDecision {
+                placement: Some(input.identity.name().into()),
+                group: Arc::clone(&group.name),
+                group_index: Some(index),
+                clusters: chunk.into(),
+            };
+            let (api_group, namespace) = (input.identity.group(), input.identity.namespace());
+            let object = Identity::new(api_group, "PlacementDecision", namespace, name);
+            wanted.insert(object, content);
+        }
+    }
+    violations.unless(state == wanted, || format!("{state:?} comes of it instead of {wanted:?}"));
+}
+
+fn check_waking(
+    violations: &mut Violations,
+    input: &Input<'_>,
+    now: Timestamp,
+    decision: &Decision,
+) {
+    let mut ends: BTreeSet<Timestamp> = BTreeSet::new();
+    for (position, candidate) in input.candidates.iter().enumerate() {
+        for taint in &candidate.cluster.taints {
+            let tolerated = input.policy.tolerations.iter().filter_map(|it| it.tolerates(taint));
+            if let Some(Tolerated::Until(end)) = tolerated.max() {
+                ends.insert(end);
+            }
+        }
+        if !may_be_selected(input, candidate, now) {
+            continue;
+        }
+        for (prioritizer, objects) in input.policy.prioritizers.iter().zip(&input.add_on_scores) {
+            let ScoreSource::AddOn { score, .. } = &prioritizer.score else { continue };
+            let Some(scores) = objects[position] else { continue };
+            let Some(end) = scores.valid_until.filter(|end| *end > now) else { continue };
+            if scores.get(score).is_some() {
+                ends.insert(end);
+                violations.unless(decision.wake_at.is_some_and(|it| it <= end), || {
+                    format!("would sleep past {end}, when a score of {} expires", candidate.name)
+                });
+            }
+        }
+    }
+    if let Some(wake_at) = decision.wake_at {
+        violations.unless(wake_at > now, || format!("wakes at {wake_at}, which is over at {now}"));
+        violations.unless(ends.contains(&wake_at), || {
+            format!("wakes at {wake_at}, when nothing ends: {ends:?}")
+        });
+        return;
+    }
+    for end in ends.iter().filter(|end| **end > now) {
+        let at = |now| input.candidates.iter().map(move |it| may_be_selected(input, it, now));
+        violations.unless(at(now).eq(at(*end)), || format!("would sleep past {end}, forever"));
+    }
+}
