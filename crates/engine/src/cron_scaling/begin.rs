@@ -89,7 +89,7 @@ fn begin_from_state(
     };
     let first = first_that_matters(target, writers, from).filter(|first| *first > at);
     if let Some(first) = first.filter(|_| !writers.iter().any(is_overdue)) {
-        run_from(world, target, writers, first, from, start);
+        run_from(world, target, writers, first, start);
     } else {
         start.first_turns.extend(writers.iter().map(|writer| (name(&writer.policy), at)));
     }
@@ -153,7 +153,7 @@ fn replay(
     let first = first_that_matters(target, writers, from);
     start.replayed.as_if_in_force |=
         first.is_some() && writers.iter().any(|writer| writer.since.is_none());
-    run_from(world, target, writers, first.unwrap_or(from), from, start);
+    run_from(world, target, writers, first.unwrap_or(from), start);
 }
 
 /// Where a run has to begin so that the last writer of every field that a rule names is known. One
@@ -164,17 +164,16 @@ fn first_that_matters(target: &Target, writers: &[Writer], from: Timestamp) -> O
 }
 
 /// Arms every rule from an instant on, and requests the turn of its first firing. A bound that no rule
-/// names then starts where it was moved to before.
+/// has named by then starts where it was moved to before.
 fn run_from(
     world: &mut World,
     target: &Target,
     writers: &[Writer],
     first: Timestamp,
-    from: Timestamp,
     start: &mut RunStart,
 ) {
     if let Target::Autoscaler(autoscaler) = target {
-        let named = last_named(target, writers, from);
+        let named = last_named(target, writers, first);
         for field in Field::of_target(target).iter().filter(|field| !named.contains_key(field)) {
             start.prior_writes.extend(made_way(world, autoscaler, *field, writers, first));
         }
