@@ -10,7 +10,7 @@ use std::{iter, slice};
 
 use almanac_api::reading::PlacedFinding;
 use almanac_calendar::Zone;
-use almanac_engine::{Family, Identity, PolicyName, RuleExplanation, Verdict};
+use almanac_engine::{Identity, PolicyName, RuleExplanation, Verdict};
 use almanac_forecast::{Explanation, explain, explain_object};
 use clap::{Args, ValueEnum};
 use clap_complete::{ArgValueCandidates, ArgValueCompleter};
@@ -106,8 +106,9 @@ impl Answer<'_> {
     /// Everything that is assumed.
     fn assumptions(&self) -> impl Iterator<Item = String> {
         let assumed = self.explanation.assumptions.iter().map(ToString::to_string);
-        let is_of_levels = self.explanation.policy.family == Family::QosLevels;
-        let of_place = self.place.assumed.iter().filter(move |_| is_of_levels);
+        let family = self.explanation.policy.family;
+        let of_place = self.place.assumed.iter().filter(move |(about, _)| *about == family);
+        let of_place = of_place.map(|(_, assumed)| assumed);
         assumed.chain(of_place.chain(&self.input.unseen).cloned())
     }
 }
@@ -135,7 +136,7 @@ pub(crate) fn run(
     let mut answers = Vec::new();
     for place in &input.places {
         for (target, policy) in choose(&subject, &input, place, at)? {
-            let explanation = explain_object(&place.world, &policy, &target, at);
+            let explanation = explain_object(&place.world, &policy, &target, at, &place.initial);
             let Some(mut explanation) = explanation else { continue };
             tell_what_cannot_be_used(&input, place, &mut explanation);
             answers.push(Answer { input: &input, place, zone, explanation });

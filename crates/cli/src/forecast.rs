@@ -1,7 +1,6 @@
 //! `almanac forecast`: what will happen, exactly, and why.
 
 mod agreeing;
-mod assume;
 mod destination;
 mod drawn;
 mod html;
@@ -87,10 +86,6 @@ pub(crate) struct ForecastArguments {
     )]
     zone: Option<String>,
 
-    /// An initial value to assume, such as deployment/shop.replicas=3
-    #[arg(long, value_name = "NAME.FIELD=NUMBER")]
-    assume: Vec<String>,
-
     /// Output format
     #[arg(short, long, value_enum, default_value_t = Output::Text)]
     output: Output,
@@ -144,10 +139,9 @@ fn run_on(
     };
     let period = period(arguments, from, now, shown_in)?;
     input.check_names(&only)?;
-    let assumed = assume::read(&arguments.assume, &input.places)?;
     let mut forecasts = Vec::new();
-    for (place, assumed) in input.places.iter().zip(assumed) {
-        let forecast = Forecast::new(&place.world, period, assumed);
+    for place in &input.places {
+        let forecast = Forecast::new(&place.world, period, place.initial.clone());
         forecasts.push(OfPlace { place, forecast: narrowed(forecast, &only, &input, place) });
     }
     let view = View { period, zone: shown_in };

@@ -3,6 +3,7 @@
 //! What is valid is used; what is not becomes a finding. The order in which files are named or
 //! found makes no difference, nor whether an object was read from a file or from a cluster.
 
+mod assume;
 mod place;
 mod sample;
 
@@ -55,6 +56,11 @@ pub(crate) struct InputArguments {
     /// The result of a query of an autoscaler that can't be evaluated here, such as 'sum(queue)=12'
     #[arg(long = "sample", value_name = "PROMQL=NUMBER")]
     samples: Vec<String>,
+
+    /// What to assume: an initial value, such as deployment/shop.replicas=3, or a score of a cluster, such as
+    /// addonplacementscore/east/default.cpuratio=90
+    #[arg(long, value_name = "NAME.FIELD=VALUE")]
+    assume: Vec<String>,
 
     /// The namespaces in which nothing is carried out, as with `almanac controller`
     #[arg(
@@ -151,6 +157,7 @@ impl InputArguments {
         }
         input.selector = selector;
         sample::state(&self.samples, &mut input.places)?;
+        assume::assume(&self.assume, &mut input.places, now)?;
         Ok(input)
     }
 }

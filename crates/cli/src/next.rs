@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use almanac_calendar::Zone;
 use almanac_engine::{Identity, PolicyName};
-use almanac_forecast::{AssumedValues, Event, Period, Upcoming};
+use almanac_forecast::{Event, Period, Upcoming};
 use clap::{Args, ValueEnum};
 use clap_complete::{ArgValueCandidates, ArgValueCompleter};
 use jiff::{SignedDuration, Timestamp};
@@ -167,7 +167,7 @@ impl Question<'_> {
             .iter()
             .map(|place| {
                 let world = place.world.clone();
-                let upcoming = Upcoming::new(world, self.period, &AssumedValues::new());
+                let upcoming = Upcoming::new(world, self.period, &place.initial);
                 (place, upcoming.filter(|event| self.is_wanted(place, event)).peekable())
             })
             .collect();

@@ -47,20 +47,23 @@ pub struct Change {
 #[must_use]
 pub fn explain(world: &World, policy: &PolicyName, at: Timestamp) -> Option<Explanation> {
     let target = world.target_of(policy).map(|reference| reference.target.identity().clone());
-    explain_object(world, policy, &target.unwrap_or_else(|| policy.identity.clone()), at)
+    let target = target.unwrap_or_else(|| policy.identity.clone());
+    explain_object(world, policy, &target, at, &AssumedValues::new())
 }
 
-/// The same, as far as an object is concerned that the policy sets something of.
+/// The same, as far as an object is concerned that the policy sets something of, if fields had certain values at
+/// that instant.
 #[must_use]
 pub fn explain_object(
     world: &World,
     policy: &PolicyName,
     target: &Identity,
     at: Timestamp,
+    assumed: &AssumedValues,
 ) -> Option<Explanation> {
     let island = islands(world).into_iter().find(|island| island.contains(policy))?;
     let part = world.part_with(&island, target);
-    let mut simulation = Simulation::start(part, at, &AssumedValues::new());
+    let mut simulation = Simulation::start(part, at, assumed);
     let mut assumptions = simulation.assumptions().to_vec();
     assumptions.retain(|assumption| match assumption {
         Assumption::Presumed(Presumption::TemplateStandsForPods { workload }) => workload == target,

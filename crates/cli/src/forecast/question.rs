@@ -201,7 +201,8 @@ impl Question<'_> {
         }
         let left_out = self.forecasts.iter().enumerate().flat_map(|(number, of_place)| {
             let place = self.in_places(&[number]);
-            let told = of_place.place.assumed.iter().chain(&of_place.place.left_out);
+            let assumed = of_place.place.assumed.iter().map(|(_, assumed)| assumed);
+            let told = assumed.chain(&of_place.place.left_out);
             told.map(move |it| format!("{place}{it}"))
         });
         let input = [left_out.collect(), self.input.unseen.iter().cloned().collect()];

@@ -7,8 +7,8 @@ use almanac_api::checking::{CheckedObject, Places};
 use almanac_api::kinds::{Kind, Role};
 use almanac_api::reading::{Node, OtherObject, ReadNode, ReadObject, ReadPod, Reading};
 use almanac_engine::qos_levels::{AgentSettings, Node as PodNode};
-use almanac_engine::{Identity, Labels as PodLabels, Slim, Target, Workload, World};
-
+use almanac_engine::{Family, Identity, Labels as PodLabels, Slim, Target, Workload, World};
+use almanac_forecast::AssumedValues;
 use serde_json::{Value, json};
 
 use crate::cluster::{SeenNode, SeenPod};
@@ -30,8 +30,10 @@ pub(crate) struct InputPlace {
     pub(crate) world: World,
     /// What is not forecast, though it is written: what is exempt.
     pub(crate) left_out: BTreeSet<String>,
-    /// What is taken for granted of what is written.
-    pub(crate) assumed: BTreeSet<String>,
+    /// What is taken for granted, and which family it is about.
+    pub(crate) assumed: BTreeSet<(Family, String)>,
+    /// What is assumed of fields at the start.
+    pub(crate) initial: AssumedValues,
     api_versions: BTreeMap<Identity, String>,
     labels: BTreeMap<Identity, Labels>,
     /// Which of the objects that were read has this name.
@@ -155,6 +157,7 @@ impl InputPlace {
             world: World::default(),
             left_out: BTreeSet::new(),
             assumed: BTreeSet::new(),
+            initial: AssumedValues::new(),
             api_versions: BTreeMap::new(),
             labels: BTreeMap::new(),
             positions: BTreeMap::new(),
@@ -165,7 +168,7 @@ impl InputPlace {
             let Some(identity) = &checked.identity else { continue };
             if checked.kind == Kind::ConfigMap && !names_its_namespace {
                 let why = "is where the agent looks for it, although it names no namespace";
-                place.assumed.insert(format!("{identity} {why}"));
+                place.assumed.insert((Family::QosLevels, format!("{identity} {why}")));
             }
             place.api_versions.insert(identity.clone(), api_version.clone());
             if checked.is_marked {

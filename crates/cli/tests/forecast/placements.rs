@@ -75,6 +75,64 @@ fn every_candidate_is_explained_with_its_scores_or_what_excludes_it() {
 }
 
 #[test]
+fn an_assumed_score_counts_in_every_command_and_is_told_as_an_assumption() {
+    let folder = folder_with("placement-assumed", &[("hub.yaml", &hub())]);
+    let run = |command: &[&str], assumed: &[&str]| {
+        let assumed = assumed.iter().flat_map(|it| ["--assume", *it]);
+        let period: Vec<_> = command.iter().copied().chain(assumed).collect();
+        almanac(&folder, &period)
+    };
+    let explain = ["explain", "-f", "hub.yaml", "Placement/shop/web", "--at", "2026-11-23T11:00Z"];
+    let explain = [&explain[..], &["-o", "json"]].concat();
+    let told = as_json(&run(&explain, &["addonplacementscore/west/default.cpuratio=89"]));
+    assert_eq!((&told["value"], &told["reasons"][0]["total"]), (&json!(["west"]), &json!(89)));
+    let assumed =
+        "cpuratio of AddOnPlacementScore.cluster.open-cluster-management.io west/default is 89";
+    assert_eq!(told["assumptions"], json!([assumed]));
+    // Of every cluster: it is the name that decides then.
+    let told = as_json(&run(&explain, &["addonplacementscore/default.cpuratio=-7"]));
+    let totals = [&told["reasons"][0]["total"], &told["reasons"][1]["total"]];
+    assert_eq!((&told["value"], totals), (&json!(["east"]), [&json!(-7), &json!(-7)]));
+
+    let next = ["next", "-f", "hub.yaml", "--from", "2026-11-23", "--for", "3d", "-o", "json"];
+    let at = |assumed: &[&str]| as_json(&run(&next, assumed))["items"][0]["at"].clone();
+    assert_eq!(at(&[]), "2026-11-23T12:00:00Z");
+    assert_eq!(
+        at(&["addonplacementscore/east/default.validUntil=2026-11-24T00:30Z"]),
+        "2026-11-24T00:30:00Z"
+    );
+    assert_eq!(at(&["addonplacementscore/east/default.validUntil=never"]), json!(null));
+    let forecast =
+        ["forecast", "-f", "hub.yaml", "--from", "2026-11-23", "--for", "1d", "-o", "json"];
+    let told =
+        as_json(&run(&forecast, &["addonplacementscore/e*/default.validUntil=2026-11-23T18:00Z"]));
+    assert_eq!(told["series"][0]["segments"][1]["from"], "2026-11-23T18:00:00Z");
+}
+
+#[test]
+fn an_assumption_that_no_placement_reads_or_that_is_no_score_is_an_error() {
+    let folder = folder_with("placement-assumed-wrongly", &[("hub.yaml", &hub())]);
+    for (assumed, expected) in [
+        ("addonplacementscore/west/default.cpu=1", "no placement reads cpu of"),
+        ("addonplacementscore/south/default.cpuratio=1", "for a cluster that is there"),
+        ("addonplacementscore/west/default.cpuratio=101", "a number from -100 to 100"),
+        ("addonplacementscore/west/default.cpuratio", "a number from -100 to 100"),
+        ("addonplacementscore/west/default.validUntil=soon", "not a valid time"),
+        ("placement/web.clusters=3", "the scores of an addonplacementscore"),
+    ] {
+        let told = almanac(&folder, &["forecast", "-f", "hub.yaml", "--assume", assumed]);
+        let told = text(&told.stderr);
+        assert!(told.contains(expected), "{assumed}: {told}");
+    }
+    let twice =
+        ["addonplacementscore/west/default.cpuratio=1", "addonplacementscore/default.cpuratio=2"];
+    let twice = twice.iter().flat_map(|it| ["--assume", *it]);
+    let told =
+        almanac(&folder, &["next", "-f", "hub.yaml"].into_iter().chain(twice).collect::<Vec<_>>());
+    assert!(text(&told.stderr).contains("west/default is already assumed"), "{told:?}");
+}
+
+#[test]
 fn what_comes_next_names_the_score_and_the_clusters() {
     let folder = folder_with("placement-next", &[("hub.yaml", &hub())]);
     let next = almanac(&folder, &["next", "-f", "hub.yaml", "--from", "2026-11-23"]);
