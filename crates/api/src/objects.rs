@@ -14,9 +14,10 @@ mod cron_federated_hpa;
 mod custom_resources;
 mod federated_hpa;
 mod horizontal_autoscaler;
-pub(crate) mod hub;
+mod hub;
 mod metrics_producer;
 mod placement;
+mod placement_status;
 mod scalable_node_group;
 mod schema;
 
@@ -26,8 +27,7 @@ pub use cron_federated_hpa::{
     ExecutionHistory, FailedExecution, SuccessfulExecution,
 };
 pub(crate) use cron_federated_hpa::{MAX_EXECUTIONS, MAX_MESSAGE, MAX_RULE_NAME, MAX_RULES};
-pub(crate) use custom_resources::placement;
-pub use custom_resources::{CustomResource, custom_resources};
+pub use custom_resources::{CustomResource, custom_resources, hub_custom_resources};
 pub use federated_hpa::{FederatedHPA, FederatedHPASpec};
 pub use horizontal_autoscaler::{
     Behavior, CurrentMetric, HorizontalAutoscaler, HorizontalAutoscalerSpec,
@@ -42,8 +42,10 @@ pub use metrics_producer::{
 pub use placement::{
     AddOnScore, CelSelector, ClaimSelector, ClusterPredicate, ClusterSelector, DISABLE_ANNOTATION,
     DecisionGroup, DecisionStrategy, GroupClusterSelector, GroupStrategy, Placement, PlacementSpec,
-    PrioritizerConfig, PrioritizerPolicy, ScoreCoordinate, SortBy, Toleration,
+    PrioritizerConfig, PrioritizerPolicy, ScoreCoordinate, SortBy, SpreadConstraint, SpreadPolicy,
+    Toleration, TopologyKeyType, WhenUnsatisfiable,
 };
+pub use placement_status::{DecisionGroupStatus, PlacementStatus};
 pub use scalable_node_group::{ScalableNodeGroup, ScalableNodeGroupSpec, ScalableNodeGroupStatus};
 pub(crate) use schema::MAX_CONDITION_MESSAGE;
 pub use schema::{Observed, ScaleTargetReference};

@@ -1,6 +1,6 @@
-//! The CRDs in `deploy/crds` match the types, and meet the rules for all our CRDs.
+//! The CRDs in `deploy/crds` and `deploy/hub-crds` match the types, and meet the rules for all our CRDs.
 //!
-//! Run with `ALMANAC_UPDATE=1` to regenerate them; `almanac crds --out deploy/crds` does the same.
+//! Run with `ALMANAC_UPDATE=1` to regenerate them; `cargo xtask crds` does the same.
 
 #![expect(clippy::disallowed_methods, reason = "golden files are files")]
 #![allow(clippy::panic, reason = "what fails here fails the test")]
@@ -9,38 +9,46 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use almanac_api::kinds::{Kind, Role};
-use almanac_api::objects::custom_resources;
+use almanac_api::objects::{CustomResource, custom_resources, hub_custom_resources};
 use almanac_api::reading::{Reading, Source, read_objects};
 use almanac_api::writing::to_yaml;
 use almanac_engine::Family;
 use serde_json::{Value, json};
 
-fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/crds")
+fn folder(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy").join(name)
+}
+
+fn all() -> impl Iterator<Item = CustomResource> {
+    custom_resources().into_iter().chain(hub_custom_resources())
 }
 
 #[test]
 fn the_generated_crds_are_up_to_date() {
-    let expected: BTreeMap<String, String> = custom_resources()
-        .iter()
-        .map(|it| (format!("{}.yaml", it.file_stem()), to_yaml(&[it.manifest()]).expect("YAML")))
-        .collect();
-    if std::env::var_os("ALMANAC_UPDATE").is_some() {
-        std::fs::create_dir_all(folder()).expect("a folder");
-        for (name, text) in &expected {
-            std::fs::write(folder().join(name), text).expect("a file");
+    for (name, resources) in [("crds", custom_resources()), ("hub-crds", hub_custom_resources())] {
+        let folder = folder(name);
+        let files = resources.iter().map(|it| {
+            (format!("{}.yaml", it.file_stem()), to_yaml(&[it.manifest()]).expect("YAML"))
+        });
+        let expected: BTreeMap<String, String> = files.collect();
+        if std::env::var_os("ALMANAC_UPDATE").is_some() {
+            std::fs::create_dir_all(&folder).expect("a folder");
+            for (name, text) in &expected {
+                std::fs::write(folder.join(name), text).expect("a file");
+            }
         }
-    }
-    let mut found = BTreeMap::new();
-    for entry in std::fs::read_dir(folder()).expect("deploy/crds is there") {
-        let path = entry.expect("an entry").path();
-        let name = path.file_name().expect("a name").to_string_lossy().into_owned();
-        found.insert(name, std::fs::read_to_string(&path).expect("text"));
-    }
-    let stale = "deploy/crds is stale: run almanac crds --out deploy/crds";
-    assert_eq!(found.keys().collect::<Vec<_>>(), expected.keys().collect::<Vec<_>>(), "{stale}");
-    for (name, text) in &expected {
-        assert!(found[name] == *text, "{name}: {stale}");
+        let mut found = BTreeMap::new();
+        for entry in std::fs::read_dir(&folder).expect("the folder is there") {
+            let path = entry.expect("an entry").path();
+            let name = path.file_name().expect("a name").to_string_lossy().into_owned();
+            found.insert(name, std::fs::read_to_string(&path).expect("text"));
+        }
+        let stale = format!("deploy/{name} is stale: run cargo xtask crds");
+        let names = found.keys().collect::<Vec<_>>();
+        assert_eq!(names, expected.keys().collect::<Vec<_>>(), "{stale}");
+        for (name, text) in &expected {
+            assert!(found[name] == *text, "{name}: {stale}");
+        }
     }
 }
 
@@ -83,7 +91,7 @@ fn every_list_and_every_string_has_a_limit() {
 #[test]
 fn every_field_has_a_description() {
     let mut unexplained = Vec::new();
-    for resource in custom_resources() {
+    for resource in all() {
         walk(&resource.schema(), resource.kind(), &mut |path, schema| {
             let item = path.ends_with("[]") || path.contains("conditions[]");
             if schema["description"].is_null() && !item && !is_borrowed(path) {
@@ -96,8 +104,7 @@ fn every_field_has_a_description() {
 
 #[test]
 fn names_columns_and_subresources_match_the_designs() {
-    let table: Vec<_> = custom_resources()
-        .iter()
+    let table: Vec<_> = all()
         .map(|resource| {
             let spec = &resource.manifest()["spec"];
             let version = &spec["versions"][0];
@@ -126,17 +133,24 @@ fn names_columns_and_subresources_match_the_designs() {
             r#"ScalableNodeGroup ["sng"] null "Namespaced" | TYPE REPLICAS DESIRED READY AGE | {"scale":{"labelSelectorPath":".status.selector","specReplicasPath":".spec.replicas","statusReplicasPath":".status.replicas"},"status":{}}"#,
             r#"CronFederatedHPA ["cronfhpa"] ["karmada-io"] "Namespaced" | REFERENCE-KIND REFERENCE-NAME NEXT LAST READY AGE | {"status":{}}"#,
             r#"FederatedHPA ["fhpa"] ["karmada-io"] "Namespaced" | REFERENCE-KIND REFERENCE-NAME MINPODS MAXPODS REPLICAS AGE | {"status":{}}"#,
+            r#"Placement null null "Namespaced" | Succeeded Reason SelectedClusters | {"status":{}}"#,
+            r#"PlacementDecision null null "Namespaced" |  | {"status":{}}"#,
+            r#"AddOnPlacementScore null null "Namespaced" |  | {"status":{}}"#,
+            r#"ManagedCluster ["mcl","mcls"] null "Cluster" | Hub Accepted Managed Cluster URLs Joined Available Age | {"status":{}}"#,
+            r#"ManagedClusterSet ["mclset","mclsets"] null "Cluster" | Empty Age | {"status":{}}"#,
+            r#"ManagedClusterSetBinding ["mclsetbinding","mclsetbindings"] null "Namespaced" |  | {"status":{}}"#,
         ]
     );
 }
 
 #[test]
 fn the_table_of_kinds_matches_the_crds() {
-    for resource in custom_resources() {
+    for resource in all() {
         let kind = resource.known_kind().unwrap_or_else(|| panic!("{}", resource.kind()));
         let spec = &resource.manifest()["spec"];
         assert_eq!(kind.plural(), spec["names"]["plural"]);
-        assert_eq!(json!(kind.short_names()), spec["names"]["shortNames"]);
+        let short_names = spec["names"]["shortNames"].as_array().cloned().unwrap_or_default();
+        assert_eq!(json!(kind.short_names()), json!(short_names));
         assert_eq!(kind.is_namespaced(), spec["scope"] == "Namespaced");
         let versions = spec["versions"].as_array().expect("a list").iter();
         let versions: Vec<_> = versions.map(|version| version["name"].clone()).collect();

@@ -102,7 +102,7 @@ fn what_is_wrong_with_a_placement_is_said_and_none_of_it_is_used() {
     for (spec, message) in [
         ("{numberOfClusters: -1}".to_owned(), "out-of-range spec.numberOfClusters: Invalid value: -1: must be greater than or equal to 0"),
         ("{prioritizerPolicy: {mode: Exactly}}".to_owned(), "unsupported-value spec.prioritizerPolicy.mode: Unsupported value: \"Exactly\": supported values: \"Additive\", \"Exact\", \"\""),
-        (config("{name: Balanced}"), "unsupported-value spec.prioritizerPolicy.configurations[0].name: Unsupported value: \"Balanced\": supported values: \"Balance\", \"Steady\", \"ResourceAllocatableCPU\", \"ResourceAllocatableMemory\""),
+        (config("{name: Balanced}"), "unsupported-value spec.prioritizerPolicy.configurations[0].name: Unsupported value: \"Balanced\": supported values: \"Balance\", \"Steady\", \"ResourceAllocatableCPU\", \"ResourceAllocatableMemory\", \"\""),
         (config("{weight: 1}"), "missing-field spec.prioritizerPolicy.configurations[0].scoreCoordinate.builtIn: Required value: one of Balance, Steady, ResourceAllocatableCPU, ResourceAllocatableMemory"),
         (config("{scoreCoordinate: {type: AddOn}}"), "missing-field spec.prioritizerPolicy.configurations[0].scoreCoordinate.addOn: Required value: a score of an add-on needs the names of its objects and of the score"),
         (config("{name: Steady}, {scoreCoordinate: {buildIn: Steady}}"), "duplicate-item spec.prioritizerPolicy.configurations[1]: Duplicate value: \"Steady\": each score has one weight"),
@@ -125,7 +125,7 @@ fn what_is_wrong_with_a_placement_is_said_and_none_of_it_is_used() {
 fn what_has_no_effect_is_said_and_the_rest_is_used() {
     for (spec, message) in [
         (
-            "{spreadPolicy: {spreadConstraints: []}}",
+            "{spreadPolicy: {spreadConstraints: [{topologyKey: zone, topologyKeyType: Label}]}}",
             "unsupported spec.spreadPolicy: not supported yet: clusters are not spread",
         ),
         (
@@ -145,7 +145,8 @@ fn what_has_no_effect_is_said_and_the_rest_is_used() {
         assert_eq!(only_message(&text), message);
         assert!(policy_of(&text).is_some(), "{spec}");
     }
-    assert_eq!(findings(&placement("{sortBy: ClusterName, scoreRateLimit: 1m}")), [""; 0]);
+    let usual = "{sortBy: ClusterName, scoreRateLimit: 1m, spreadPolicy: {}}";
+    assert_eq!(findings(&placement(usual)), [""; 0]);
 }
 
 #[test]

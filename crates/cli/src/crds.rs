@@ -6,46 +6,102 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use almanac_api::objects::{CustomResource, custom_resources};
+use almanac_api::kinds::Kind;
+use almanac_api::objects::{CustomResource, custom_resources, hub_custom_resources};
 use almanac_api::writing::to_yaml;
 use anyhow::Context;
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use crate::outcome::exit_codes_without_findings;
 
 /// Print the custom resource definitions
 ///
-/// Without options, prints one YAML stream: `almanac crds | kubectl apply -f -`.
+/// Without options, prints one YAML stream: `almanac crds | kubectl apply -f -`. The definitions for placements are
+/// printed only if asked for: on a hub of Open Cluster Management, they would replace its own.
 #[derive(Args)]
 #[command(after_help = concat!("Examples:
   almanac crds | kubectl apply -f -
+  almanac crds --controllers placement | kubectl apply --server-side -f -
   almanac crds --out deploy/crds
   almanac crds --json-schema .schemas
 
 ", exit_codes_without_findings!()))]
 pub(crate) struct CrdsArguments {
+    /// The controllers whose kinds to print [default: all but placement; all for --json-schema]
+    #[arg(long, value_name = "KINDS", value_enum, value_delimiter = ',')]
+    controllers: Vec<Controller>,
+
     /// Write one YAML file per kind into this directory instead
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 
-    /// Write one JSON Schema per kind into this directory, for editors
+    /// Write one JSON Schema per kind and version into this directory, for editors
     #[arg(long, value_name = "DIR", conflicts_with = "out")]
     json_schema: Option<PathBuf>,
 }
 
+/// A controller, by its name in `almanac controller --controllers`.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Controller {
+    MetricsProducer,
+    CronFederatedHpa,
+    HorizontalAutoscaler,
+    ScalableNodeGroup,
+    Placement,
+}
+
+impl Controller {
+    /// The controller that a kind is for.
+    fn of(kind: Kind) -> Option<Self> {
+        match kind {
+            Kind::MetricsProducer => Some(Self::MetricsProducer),
+            Kind::CronFederatedHPA | Kind::FederatedHPA => Some(Self::CronFederatedHpa),
+            Kind::HorizontalAutoscaler => Some(Self::HorizontalAutoscaler),
+            Kind::ScalableNodeGroup => Some(Self::ScalableNodeGroup),
+            Kind::Placement
+            | Kind::PlacementDecision
+            | Kind::AddOnPlacementScore
+            | Kind::ManagedCluster
+            | Kind::ManagedClusterSet
+            | Kind::ManagedClusterSetBinding => Some(Self::Placement),
+            Kind::ConfigMap
+            | Kind::HorizontalPodAutoscaler
+            | Kind::Deployment
+            | Kind::StatefulSet
+            | Kind::ReplicaSet
+            | Kind::ReplicationController => None,
+        }
+    }
+}
+
+impl CrdsArguments {
+    fn resources(&self) -> Vec<CustomResource> {
+        let (ours, of_a_hub) = (custom_resources(), hub_custom_resources());
+        if self.controllers.is_empty() && self.json_schema.is_none() {
+            return ours;
+        }
+        let is_asked_for = |resource: &CustomResource| {
+            let controller = resource.known_kind().and_then(Controller::of);
+            controller.is_some_and(|it| self.controllers.contains(&it))
+        };
+        let all = ours.into_iter().chain(of_a_hub);
+        all.filter(|it| self.controllers.is_empty() || is_asked_for(it)).collect()
+    }
+}
+
 pub(crate) fn run(arguments: &CrdsArguments, output: &mut impl Write) -> anyhow::Result<ExitCode> {
+    let resources = arguments.resources();
     if let Some(folder) = &arguments.json_schema {
-        for resource in custom_resources() {
-            let text = format!("{:#}\n", resource.json_schema());
-            write_file(&folder.join(resource.json_schema_path()), &text)?;
+        for (path, schema) in resources.iter().flat_map(CustomResource::json_schemas) {
+            write_file(&folder.join(path), &format!("{schema:#}\n"))?;
         }
     } else if let Some(folder) = &arguments.out {
-        for resource in custom_resources() {
+        for resource in resources {
             let text = to_yaml(&[resource.manifest()])?;
             write_file(&folder.join(format!("{}.yaml", resource.file_stem())), &text)?;
         }
     } else {
-        let manifests: Vec<_> = custom_resources().iter().map(CustomResource::manifest).collect();
+        let manifests: Vec<_> = resources.iter().map(CustomResource::manifest).collect();
         output.write_all(to_yaml(&manifests)?.as_bytes())?;
     }
     Ok(ExitCode::SUCCESS)

@@ -112,7 +112,37 @@ fn the_crds_are_printed_as_one_stream() {
 }
 
 #[test]
-fn editor_schemas_are_written_one_per_kind() {
+fn the_crds_of_a_hub_are_printed_only_if_asked_for() {
+    let printed = |controllers: &str| {
+        let output = almanac(&["crds", "--controllers", controllers]);
+        assert_eq!(output.status.code(), Some(0));
+        let text = String::from_utf8(output.stdout).expect("text");
+        let names = text.lines().filter_map(|line| line.strip_prefix("  name: "));
+        names.map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        printed("placement"),
+        [
+            "placements.cluster.open-cluster-management.io",
+            "placementdecisions.cluster.open-cluster-management.io",
+            "addonplacementscores.cluster.open-cluster-management.io",
+            "managedclusters.cluster.open-cluster-management.io",
+            "managedclustersets.cluster.open-cluster-management.io",
+            "managedclustersetbindings.cluster.open-cluster-management.io",
+        ]
+    );
+    assert_eq!(
+        printed("cron-federated-hpa,scalable-node-group"),
+        [
+            "scalablenodegroups.autoscaling.karpenter.sh",
+            "cronfederatedhpas.autoscaling.karmada.io",
+            "federatedhpas.autoscaling.karmada.io",
+        ]
+    );
+}
+
+#[test]
+fn editor_schemas_are_written_one_per_kind_and_version() {
     let folder = tempfile::tempdir().expect("a folder");
     let output = almanac(&["crds", "--json-schema", &folder.path().display().to_string()]);
     assert_eq!(output.status.code(), Some(0));
@@ -126,5 +156,9 @@ fn editor_schemas_are_written_one_per_kind() {
         serde_json::json!(["integer", "null"])
     );
     assert_eq!(schema["properties"]["kind"]["const"], "CronFederatedHPA");
+    let hub = folder.path().join("cluster.open-cluster-management.io");
+    for name in ["placement_v1beta1", "placement_v1alpha1", "addonplacementscore_v1alpha1"] {
+        assert!(hub.join(format!("{name}.json")).exists(), "{name}");
+    }
     assert!(!text.contains("x-kubernetes-") && !text.contains("nullable"));
 }

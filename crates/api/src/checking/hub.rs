@@ -4,7 +4,7 @@ use almanac_engine::placement::{ClusterSet, HubObject};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector as Written;
 use serde_json::Value as Json;
 
-use super::label_selector::check_selector;
+use super::label_selector::{check_selector, note_operators};
 use super::quantity;
 use crate::finding::{Code, Finding, Path};
 use crate::kinds::Kind;
@@ -47,7 +47,10 @@ fn check_set(object: &Json, findings: &mut Vec<Finding>) -> ClusterSet {
     let path = field.key("labelSelector");
     let written: Written =
         serde_json::from_value(selector["labelSelector"].clone()).unwrap_or_default();
-    match check_selector(&written, &path, findings) {
+    let before = findings.len();
+    note_operators(&written, &path, findings);
+    let has_operators = findings.len() == before;
+    match check_selector(&written, &path, findings).filter(|_| has_operators) {
         Some(selector) => ClusterSet::Selected(selector),
         None => ClusterSet::Unusable,
     }

@@ -9,6 +9,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{
 
 use super::envelope::why_no_subdomain;
 use crate::finding::{Code, Finding, Path};
+use crate::kinds::nearest;
 
 /// The longest name and value of a label.
 const CHARACTERS: usize = 63;
@@ -34,6 +35,30 @@ pub(super) fn check_selector(
         requirements.extend(check_expression(expression, &list.index(position), findings));
     }
     (findings.len() == before).then(|| LabelSelector::new(requirements))
+}
+
+/// What is wrong with the operators of a selector, where its schema leaves them to whoever uses it.
+pub(super) fn note_operators(written: &Written, path: &Path<'_>, findings: &mut Vec<Finding>) {
+    const OPERATORS: [&str; 4] = ["In", "NotIn", "Exists", "DoesNotExist"];
+    let list = path.key("matchExpressions");
+    for (position, expression) in written.match_expressions.iter().flatten().enumerate() {
+        if !OPERATORS.contains(&&*expression.operator) {
+            let item = list.index(position);
+            findings.push(unsupported(&item.key("operator"), &expression.operator, &OPERATORS));
+        }
+    }
+}
+
+/// A finding about a text that is none of those there are, with the one that was probably meant.
+pub(super) fn unsupported(field: &Path<'_>, written: &str, choices: &[&str]) -> Finding {
+    let quoted: Vec<String> = choices.iter().map(|it| format!("{it:?}")).collect();
+    let message =
+        format!("Unsupported value: {written:?}: supported values: {}", quoted.join(", "));
+    let finding = Finding::new(Code::UnsupportedValue, field, message);
+    match nearest(written, choices.iter().copied()) {
+        Some(meant) => finding.with_fix(format!("write {meant}")),
+        None => finding,
+    }
 }
 
 fn check_expression(

@@ -13,9 +13,8 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use serde_json::Value as Json;
 
 use super::Checked;
-use super::label_selector::{check_selector, is_label_text};
+use super::label_selector::{check_selector, is_label_text, note_operators, unsupported};
 use crate::finding::{Code, Finding, Path, Severity};
-use crate::kinds::nearest;
 use crate::objects::{self, DISABLE_ANNOTATION, PlacementSpec};
 
 /// How often scores are updated unless a placement says so.
@@ -120,29 +119,6 @@ fn check_cluster_selector(
     let claims = WrittenSelector { match_expressions: Some(claims), match_labels: None };
     let claims = check(claims, "claimSelector");
     Some(ClusterSelector { labels: labels?, claims: claims? })
-}
-
-/// The schema of a selector leaves the operator to whoever uses it.
-fn note_operators(written: &WrittenSelector, path: &Path<'_>, findings: &mut Vec<Finding>) {
-    const OPERATORS: [&str; 4] = ["In", "NotIn", "Exists", "DoesNotExist"];
-    let list = path.key("matchExpressions");
-    for (position, expression) in written.match_expressions.iter().flatten().enumerate() {
-        if !OPERATORS.contains(&&*expression.operator) {
-            let item = list.index(position);
-            findings.push(unsupported(&item.key("operator"), &expression.operator, &OPERATORS));
-        }
-    }
-}
-
-fn unsupported(field: &Path<'_>, written: &str, choices: &[&str]) -> Finding {
-    let quoted: Vec<String> = choices.iter().map(|it| format!("{it:?}")).collect();
-    let message =
-        format!("Unsupported value: {written:?}: supported values: {}", quoted.join(", "));
-    let finding = Finding::new(Code::UnsupportedValue, field, message);
-    match nearest(written, choices.iter().copied()) {
-        Some(meant) => finding.with_fix(format!("write {meant}")),
-        None => finding,
-    }
 }
 
 fn check_tolerations(
@@ -348,8 +324,11 @@ fn check_group_size(
 
 fn note_unsupported(written: &PlacementSpec, spec: &Path<'_>, findings: &mut Vec<Finding>) {
     let limit = written.score_rate_limit.as_deref();
+    // Clients in Go write an empty one where none is meant.
+    let spread = written.spread_policy.as_ref();
+    let is_spread = spread.is_some_and(|it| !it.spread_constraints.is_empty());
     for (name, is_there, instead) in [
-        ("spreadPolicy", written.spread_policy.is_some(), "clusters are not spread"),
+        ("spreadPolicy", is_spread, "clusters are not spread"),
         (
             "sortBy",
             written.sort_by == Some(objects::SortBy::Score),

@@ -129,6 +129,9 @@ impl Shape {
         for entry in entries {
             let field = path.key(&entry.key);
             let shape = self.properties.get(&*entry.key).or(self.values.as_deref());
+            if self.drops(entry) {
+                continue;
+            }
             if let Some(shape) = shape {
                 let value = shape.examine(&entry.value, &field, findings);
                 mended.insert(entry.key.to_string(), value);
@@ -148,6 +151,14 @@ impl Shape {
             }
         }
         Json::Object(mended)
+    }
+
+    /// Whether an API server drops a field before it looks at it: one that is null, and may be absent but not null.
+    fn drops(&self, entry: &Entry) -> bool {
+        let is_null = matches!(entry.value.value, Value::Null);
+        let field = self.properties.get(&*entry.key).filter(|_| is_null);
+        field.is_some_and(|it| !it.nullable && it.kind != ShapeKind::Anything)
+            && !self.required.iter().any(|name| **name == *entry.key)
     }
 
     fn examine_list(&self, items: &[Node], path: &Path<'_>, findings: &mut Vec<Finding>) -> Json {

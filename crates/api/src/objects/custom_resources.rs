@@ -1,12 +1,13 @@
 //! Every kind we define, with its definition and its schema, in the order they are documented.
 
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
+    CustomResourceDefinition, CustomResourceDefinitionVersion,
+};
 use kube::CustomResourceExt;
 use serde_json::{Value, json};
 
 use super::{
-    CronFederatedHPA, FederatedHPA, HorizontalAutoscaler, MetricsProducer, Placement,
-    ScalableNodeGroup,
+    CronFederatedHPA, FederatedHPA, HorizontalAutoscaler, MetricsProducer, ScalableNodeGroup, hub,
 };
 use crate::kinds::Kind;
 
@@ -16,7 +17,7 @@ pub struct CustomResource {
     pub definition: CustomResourceDefinition,
 }
 
-/// All of them.
+/// The kinds of Almanac's controllers, but for those of a hub.
 #[must_use]
 pub fn custom_resources() -> Vec<CustomResource> {
     [
@@ -31,11 +32,11 @@ pub fn custom_resources() -> Vec<CustomResource> {
     .collect()
 }
 
-/// The definition of placements, which is for checking only: as long as no controller carries them out, a cluster
-/// has that of Open Cluster Management, or none.
+/// The kinds of a hub of Open Cluster Management. They are apart because a hub that it is installed on has its own
+/// definitions of them, which ours must not replace.
 #[must_use]
-pub(crate) fn placement() -> CustomResource {
-    CustomResource { definition: Placement::crd() }
+pub fn hub_custom_resources() -> Vec<CustomResource> {
+    hub::definitions().into_iter().map(|definition| CustomResource { definition }).collect()
 }
 
 impl CustomResource {
@@ -63,40 +64,43 @@ impl CustomResource {
         serde_json::to_value(&self.definition).unwrap_or_default()
     }
 
-    /// Where editors look for its schema: `autoscaling.karmada.io/federatedhpa_v1alpha1.json`.
-    #[must_use]
-    pub fn json_schema_path(&self) -> String {
+    /// Its schemas for editors, one a version, with the paths where editors look for them
+    /// (`autoscaling.karmada.io/federatedhpa_v1alpha1.json`): plain JSON Schema, which knows nothing of Kubernetes'
+    /// own words.
+    pub fn json_schemas(&self) -> impl Iterator<Item = (String, Value)> {
         let spec = &self.definition.spec;
-        format!("{}/{}_{}.json", spec.group, self.kind().to_lowercase(), self.version())
+        spec.versions.iter().map(move |version| {
+            let name = self.kind().to_lowercase();
+            let path = format!("{}/{name}_{}.json", spec.group, version.name);
+            (path, self.json_schema(version))
+        })
     }
 
-    fn version(&self) -> &str {
-        self.definition.spec.versions.first().map_or("", |version| &version.name)
-    }
-
-    /// Its schema for editors: plain JSON Schema, which knows nothing of Kubernetes' own words.
-    #[must_use]
-    pub fn json_schema(&self) -> Value {
-        let mut schema = self.schema();
+    fn json_schema(&self, version: &CustomResourceDefinitionVersion) -> Value {
+        let mut schema = schema_of(version);
         to_plain(&mut schema);
-        let api_version = format!("{}/{}", self.definition.spec.group, self.version());
+        let api_version = format!("{}/{}", self.definition.spec.group, version.name);
         schema["$schema"] = json!("http://json-schema.org/draft-07/schema#");
         schema["title"] = json!(self.kind());
         schema["properties"]["apiVersion"] = json!({ "const": api_version });
         schema["properties"]["kind"] = json!({ "const": self.kind() });
         schema["properties"]["metadata"] = json!({ "type": "object" });
-        schema["required"] = json!(["apiVersion", "kind", "metadata", "spec"]);
+        let own = schema["required"].as_array().cloned().unwrap_or_default();
+        let envelope = ["apiVersion", "kind", "metadata"].map(Value::from);
+        schema["required"] = envelope.into_iter().chain(own).collect();
         schema
     }
 
-    /// The schema of its one version, as JSON.
+    /// The schema of the version that is stored, which has the fields of all of them.
     #[must_use]
     pub fn schema(&self) -> Value {
-        let version = self.definition.spec.versions.first();
-        let validation = version.and_then(|version| version.schema.as_ref());
-        let schema = validation.and_then(|validation| validation.open_api_v3_schema.as_ref());
-        serde_json::to_value(schema).unwrap_or_default()
+        self.definition.spec.versions.first().map(schema_of).unwrap_or_default()
     }
+}
+
+fn schema_of(version: &CustomResourceDefinitionVersion) -> Value {
+    let schema = version.schema.as_ref().and_then(|it| it.open_api_v3_schema.as_ref());
+    serde_json::to_value(schema).unwrap_or_default()
 }
 
 /// Says in plain JSON Schema what Kubernetes says with words of its own: null besides a type, whole
