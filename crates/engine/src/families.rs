@@ -89,6 +89,11 @@ pub(crate) trait Logic: Sync {
         None
     }
 
+    /// The policies of the family that may decide otherwise because this one has just set something.
+    fn influenced_by(&self, _: &World, _: &Identity) -> Vec<Identity> {
+        Vec::new()
+    }
+
     /// Detects values of a policy that other writers have replaced; returns what is new.
     fn detect_undone(
         &self,

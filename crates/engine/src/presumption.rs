@@ -36,6 +36,16 @@ pub enum Presumption {
         /// Its name.
         node: Arc<str>,
     },
+    /// Nothing is selected yet, so that a placement selects when a run begins.
+    SelectsAfresh {
+        /// The placement.
+        placement: Identity,
+    },
+    /// A placement is decided again as soon as another one has selected other clusters.
+    BalancesAtOnce {
+        /// The placement.
+        placement: Identity,
+    },
     /// A target has at once as many replicas as are set.
     FollowsAtOnce {
         /// The target.
@@ -60,6 +70,14 @@ impl fmt::Display for Presumption {
             Presumption::NodeWithoutLabels { node } => {
                 write!(formatter, "Node {node} has no labels; it is not among the objects")
             }
+            Presumption::SelectsAfresh { placement } => {
+                write!(formatter, "{placement} has no decisions yet, and selects at the beginning")
+            }
+            Presumption::BalancesAtOnce { placement } => write!(
+                formatter,
+                "{placement} is decided again at once when another one selects other clusters; a controller \
+                 looks again within five minutes"
+            ),
             Presumption::FollowsAtOnce { target } => {
                 write!(formatter, "{target} has as many replicas as are set, at once")
             }

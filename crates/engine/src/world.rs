@@ -264,6 +264,13 @@ impl World {
         policy.family.logic().follows_target(self, &policy.identity, now)
     }
 
+    /// The policies that may decide otherwise because this one has just set something that is no target of theirs.
+    pub fn influenced_by(&self, policy: &PolicyName) -> impl Iterator<Item = PolicyName> {
+        let family = policy.family;
+        let influenced = family.logic().influenced_by(self, &policy.identity);
+        influenced.into_iter().map(move |identity| PolicyName::new(family, identity))
+    }
+
     /// The policies that may decide otherwise when this one comes, goes or is edited.
     pub fn readers_of<'w>(&'w self, policy: &'w PolicyName) -> impl Iterator<Item = PolicyName> {
         let is_schedule = policy.family == Family::ScheduledCapacity;

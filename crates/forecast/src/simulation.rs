@@ -26,7 +26,13 @@ pub struct Simulation {
     /// Whom it matters to that somebody else changes an object.
     followers: BTreeMap<Identity, Vec<PolicyName>>,
     assumptions: Vec<Assumption>,
+    /// How often each policy has changed something at this instant, of those that influence each other.
+    changes: (Timestamp, BTreeMap<PolicyName, u8>),
 }
+
+/// Policies that influence each other need not come to rest: after so many changes at one instant, a policy is left
+/// alone until its own next turn.
+const CHANGES_AT_ONCE: u8 = 4;
 
 /// Who set a field last, and when.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -88,8 +94,9 @@ impl Simulation {
         }
         let last_writes = initial_writes(&world);
         let origins = Origins::default();
+        let changes = (from, BTreeMap::new());
         let mut simulation =
-            Simulation { world, agenda, origins, last_writes, followers, assumptions };
+            Simulation { world, agenda, origins, last_writes, followers, assumptions, changes };
         simulation.take_over_prior_writes(begun.prior_writes);
         while simulation.step(from).is_some() {}
         if replayed.as_if_in_force {
@@ -137,15 +144,32 @@ impl Simulation {
 
     /// Gives those another turn to whom it matters that somebody else has changed an object.
     fn tell_followers(&mut self, policy: &PolicyName, turn: &Turn, at: Timestamp) {
-        if self.followers.is_empty() {
+        let mut done = turn.done.iter().filter(|(_, outcome)| *outcome == Outcome::Done).peekable();
+        if done.peek().is_none() {
             return;
         }
-        let done = turn.done.iter().filter(|(_, outcome)| *outcome == Outcome::Done);
+        self.tell_influenced(policy, at);
         for follower in done.filter_map(|(it, _)| self.followers.get(it.target())).flatten() {
             let due = self.world.follows_target(follower, at).filter(|_| follower != policy);
             if let Some(due) = due {
                 self.agenda.bring_forward(follower, due);
             }
+        }
+    }
+
+    fn tell_influenced(&mut self, policy: &PolicyName, at: Timestamp) {
+        let mut influenced = self.world.influenced_by(policy).peekable();
+        if influenced.peek().is_none() {
+            return;
+        }
+        if self.changes.0 != at {
+            self.changes = (at, BTreeMap::new());
+        }
+        let (_, changes) = &mut self.changes;
+        *changes.entry(policy.clone()).or_default() += 1;
+        for other in influenced.filter(|it| changes.get(it).is_none_or(|it| *it < CHANGES_AT_ONCE))
+        {
+            self.agenda.bring_forward(&other, at);
         }
     }
 

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use almanac_api::reading::PlacedFinding;
-use almanac_engine::{Field, RuleExplanation, Value, Verdict};
+use almanac_engine::{Family, Field, RuleExplanation, Value, Verdict};
 use almanac_forecast::LastWrite;
 use anstyle::{AnsiColor, Style};
 
@@ -116,7 +116,11 @@ fn write_reason(
         Verdict::Excluded => ('-', QUIET, "excluded"),
         Verdict::Error => ('!', ERROR, "error"),
     };
-    let whole = if reason.verdict == Verdict::Error { "the object" } else { "default" };
+    let whole = match (reason.verdict, answer.explanation.policy.family) {
+        (Verdict::Error, _) => "the object",
+        (_, Family::Placement) => "the placement",
+        _ => "default",
+    };
     let rule = reason.rule.as_deref().unwrap_or(whole);
     writeln!(output, "  {style}{mark} {verdict:<8}{style:#}  {STRONG}{rule}{STRONG:#}")?;
     writeln!(output, "              {}", reason.message)?;

@@ -132,6 +132,70 @@ fn an_assumption_that_no_placement_reads_or_that_is_no_score_is_an_error() {
     assert!(text(&told.stderr).contains("west/default is already assumed"), "{told:?}");
 }
 
+/// Two placements for one of two clusters each: `p` by Balance and Steady, `q` by a score by which east is better.
+fn rivals() -> String {
+    let object = |version: &str, kind: &str, metadata: &str, rest: &str| {
+        format!(
+            "---\napiVersion: {API}/{version}\nkind: {kind}\nmetadata: {{{metadata}}}\n{rest}\n"
+        )
+    };
+    let mut text =
+        object("v1beta1", "Placement", "name: p, namespace: shop", "spec: {numberOfClusters: 1}");
+    let score = "{scoreCoordinate: {type: AddOn, addOn: {resourceName: default, scoreName: cpu}}}";
+    let spec = format!(
+        "spec: {{numberOfClusters: 1, prioritizerPolicy: {{mode: Exact, configurations: [{score}]}}}}"
+    );
+    text += &object("v1beta1", "Placement", "name: q, namespace: shop", &spec);
+    text += &object("v1beta2", "ManagedClusterSet", "name: fleet", "spec: {}");
+    let binding = "name: fleet, namespace: shop";
+    text += &object("v1beta2", "ManagedClusterSetBinding", binding, "spec: {clusterSet: fleet}");
+    for (name, value) in [("east", 90), ("west", 10)] {
+        let metadata = format!("name: {name}, labels: {{{API}/clusterset: fleet}}");
+        text += &object("v1", "ManagedCluster", &metadata, "spec: {}");
+        let metadata = format!("name: default, namespace: {name}, uid: a");
+        let status = format!("status: {{scores: [{{name: cpu, value: {value}}}]}}");
+        text += &object("v1alpha1", "AddOnPlacementScore", &metadata, &status);
+    }
+    text
+}
+
+#[test]
+fn a_placement_that_balances_is_decided_again_when_another_one_has_selected() {
+    let folder = folder_with("placement-rivals", &[("hub.yaml", &rivals())]);
+    let period = ["--from", "2026-11-23", "--for", "1d", "-o", "json"];
+    let told = as_json(&almanac(&folder, &[&["forecast", "-f", "hub.yaml"], &period[..]].concat()));
+    let values = |index: usize| {
+        let segments = told["series"][index]["segments"].as_array().unwrap();
+        segments.iter().map(|it| it["value"].clone()).collect::<Vec<_>>()
+    };
+    assert_eq!((values(0), values(1)), (vec![json!(["west"])], vec![json!(["east"])]));
+    let assumptions = told["assumptions"].to_string();
+    assert!(assumptions.contains("shop/p has no decisions yet"), "{assumptions}");
+    assert!(assumptions.contains("shop/p is decided again at once"), "{assumptions}");
+    assert!(!assumptions.contains("shop/q"), "{assumptions}");
+    let explain = ["explain", "-f", "hub.yaml", "Placement/shop/p", "-o", "json"];
+    let told = as_json(&almanac(&folder, &explain));
+    assert_eq!(told["value"], json!(["west"]));
+    let reasons = told["reasons"].as_array().unwrap();
+    assert_eq!((reasons.len(), &reasons[0]["rule"]), (2, &json!("west")));
+    assert_eq!((&reasons[0]["total"], &reasons[1]["total"]), (&json!(200), &json!(-100)));
+}
+
+#[test]
+fn a_placement_that_is_decided_otherwise_each_time_says_so() {
+    let restless = rivals().replace(
+        "metadata: {name: p, namespace: shop}\nspec: {numberOfClusters: 1}",
+        "metadata: {name: p, namespace: shop}\nspec: {numberOfClusters: 1, prioritizerPolicy: {mode: \
+         Exact, configurations: [{scoreCoordinate: {builtIn: Steady}, weight: -1}]}}",
+    );
+    let folder = folder_with("placement-restless", &[("hub.yaml", &restless)]);
+    let explain = ["explain", "-f", "hub.yaml", "Placement/shop/p"];
+    let told = text(&almanac(&folder, &explain).stdout);
+    assert!(told.contains("clusters is east"), "{told}");
+    assert!(told.contains("inactive  the placement"), "{told}");
+    assert!(told.contains("when it is decided next, it selects west"), "{told}");
+}
+
 #[test]
 fn what_comes_next_names_the_score_and_the_clusters() {
     let folder = folder_with("placement-next", &[("hub.yaml", &hub())]);

@@ -143,7 +143,7 @@ fn number(length: usize) -> u32 {
 }
 
 /// What the placement has selected so far.
-fn own_clusters<'a>(input: &Input<'a>) -> impl Iterator<Item = &'a Arc<str>> {
+pub(super) fn own_clusters<'a>(input: &Input<'a>) -> impl Iterator<Item = &'a Arc<str>> {
     let name = input.identity.name();
     let own = input.decisions.values().filter(move |it| it.placement.as_deref() == Some(name));
     own.flat_map(|it| &it.clusters)

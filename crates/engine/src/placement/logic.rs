@@ -1,5 +1,6 @@
 //! The family's implementation of the interface that all families share.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use almanac_calendar::Zone;
@@ -7,16 +8,16 @@ use jiff::Timestamp;
 
 use super::hub::decision_number;
 use super::{
-    Decision, DecisionLedger, HubObject, Memory, Placement, Standing, decide, explain, gather,
-    settle, unusable_set,
+    Decision, DecisionLedger, HubObject, Input, Memory, Placement, ScoreSource, Standing, decide,
+    explain, gather, settle, unusable_set,
 };
 use crate::beginning::{Beginning, RunStart};
 use crate::families::{Division, Logic, OpenDecision, Recorded, RuleClockEffect, RuleExplanation};
 use crate::turn::{Closed, PolicyDecision};
 use crate::world::{Policies, PolicyObject};
 use crate::{
-    Exempt, Field, Footprint, Identity, Outcome, Reach, Slim, TargetReference, Value, Verdict,
-    World,
+    Exempt, Field, Footprint, Identity, Outcome, Presumption, Reach, Slim, TargetReference, Value,
+    Verdict, World,
 };
 
 /// Placements, as a family of policies.
@@ -107,9 +108,32 @@ impl Logic for Placements {
                 let sets: Vec<&str> = input.sets.iter().map(|it| &***it).collect();
                 format!("there is no cluster in its sets: {}", sets.join(", "))
             }
-            _ => return explain(&input, now),
+            _ => {
+                let mut verdicts = explain(&input, now);
+                verdicts.extend(is_decided_otherwise(&input, &verdicts));
+                return verdicts;
+            }
         };
         vec![whole(Verdict::Excluded, without_sets)]
+    }
+
+    fn presumptions(&self, world: &World, policy: &Identity) -> Vec<Presumption> {
+        let Some(input) = gather(world, policy) else { return Vec::new() };
+        let placement = || policy.clone();
+        let is_steady = input.policy.prioritizers.iter().any(|it| it.score == ScoreSource::Steady);
+        let afresh = (is_steady && input.decisions.is_empty())
+            .then(|| Presumption::SelectsAfresh { placement: placement() });
+        let is_alone = world.placements.len() < 2;
+        let balanced = (input.policy.balances() && !is_alone)
+            .then(|| Presumption::BalancesAtOnce { placement: placement() });
+        afresh.into_iter().chain(balanced).collect()
+    }
+
+    fn influenced_by(&self, world: &World, policy: &Identity) -> Vec<Identity> {
+        let balancing = world.placements.iter().filter(|(identity, object)| {
+            *identity != policy && object.policy.as_ref().is_some_and(|it| it.balances())
+        });
+        balancing.map(|(identity, _)| identity.clone()).collect()
     }
 
     fn begin(&self, world: &mut World, policies: &[&Identity], beginning: Beginning) -> RunStart {
@@ -136,6 +160,29 @@ fn policy_of<'w>(world: &'w World, policy: &Identity) -> Option<&'w Placement> {
 fn whole(verdict: Verdict, message: String) -> RuleExplanation {
     let (since, until) = (None, None);
     RuleExplanation { rule: None, position: None, verdict, message, since, until, scored: None }
+}
+
+/// What would be selected if it were decided once more, where that is something else: what is selected has changed
+/// the very scores that it was selected by.
+fn is_decided_otherwise(
+    input: &Input<'_>,
+    verdicts: &[RuleExplanation],
+) -> Option<RuleExplanation> {
+    let own = super::decide::own_clusters(input).map(|it| &**it).collect::<BTreeSet<_>>();
+    let won = verdicts.iter().filter(|it| it.verdict == Verdict::Won);
+    let won: BTreeSet<&str> = won.filter_map(|it| it.rule.as_deref()).collect();
+    if input.decisions.is_empty() || own == won {
+        return None;
+    }
+    let next = if won.is_empty() {
+        "nothing".to_owned()
+    } else {
+        won.into_iter().collect::<Vec<_>>().join(", ")
+    };
+    let message = format!(
+        "when it is decided next, it selects {next}: what is selected counts for Balance and Steady"
+    );
+    Some(whole(Verdict::Inactive, message))
 }
 
 /// Why a placement is not decided, if it is not although it is usable.
