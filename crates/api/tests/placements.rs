@@ -279,6 +279,12 @@ fn a_set_has_the_clusters_that_name_it_or_those_with_its_labels() {
         panic!("it selects by labels")
     };
     assert!(all.is_everything());
+    // As Kubernetes has it: an empty selector selects everything, none at all selects nothing.
+    for nothing in
+        ["{selectorType: LabelSelector}", "{selectorType: LabelSelector, labelSelector: null}"]
+    {
+        assert_eq!(set(nothing), ClusterSet::Empty, "{nothing}");
+    }
     for unusable in [
         "{selectorType: Name}",
         "{selectorType: LabelSelector, labelSelector: {matchLabels: {a: '-'}}}",

@@ -246,6 +246,12 @@ fn check_waking(
     now: Timestamp,
     decision: &Decision,
 ) {
+    // Whatever is given up now, and may not come back, is out of it.
+    let stays = |candidate: &Candidate<'_>, at: Timestamp| {
+        let is_new = decision.clusters.binary_search(candidate.name).is_err();
+        let is_out = is_new && counts(input, candidate, TaintEffect::NoSelectIfNew, at);
+        !is_out && may_be_selected(input, candidate, at)
+    };
     let mut ends: BTreeSet<Timestamp> = BTreeSet::new();
     for (position, candidate) in input.candidates.iter().enumerate() {
         for taint in &candidate.cluster.taints {
@@ -254,7 +260,7 @@ fn check_waking(
                 ends.insert(end);
             }
         }
-        if !may_be_selected(input, candidate, now) {
+        if !stays(candidate, now) {
             continue;
         }
         for (prioritizer, objects) in input.policy.prioritizers.iter().zip(&input.add_on_scores) {
@@ -277,7 +283,7 @@ fn check_waking(
         return;
     }
     for end in ends.iter().filter(|end| **end > now) {
-        let at = |now| input.candidates.iter().map(move |it| may_be_selected(input, it, now));
+        let at = |instant| input.candidates.iter().map(move |it| stays(it, instant));
         violations.unless(at(now).eq(at(*end)), || format!("would sleep past {end}, forever"));
     }
 }

@@ -44,6 +44,9 @@ fn check_set(object: &Json, findings: &mut Vec<Finding>) -> ClusterSet {
     if selector["selectorType"].as_str() != Some("LabelSelector") {
         return ClusterSet::ByName;
     }
+    if selector["labelSelector"].is_null() {
+        return ClusterSet::Empty;
+    }
     let path = field.key("labelSelector");
     let written: Written =
         serde_json::from_value(selector["labelSelector"].clone()).unwrap_or_default();

@@ -9,7 +9,7 @@ use super::hub::decision_identity;
 use super::writes::{WantedDecision, writes};
 use super::{
     Candidate, Cause, Eligibility, Exclusion, Input, PlacementDecision, Ranked, Ranking, RawScore,
-    ScoreSource,
+    ScoreSource, Taint,
 };
 use crate::{Action, Reason, Verdict};
 
@@ -116,8 +116,8 @@ pub fn decide(input: &Input<'_>, now: Timestamp) -> Decision {
         clusters,
         added,
         removed,
-        undated: undated(input),
-        wake_at: ranking.wake_at(input, now),
+        undated: undated(input, &ranking),
+        wake_at: ranking.wake_at(input, &selected, now),
     };
     let reason = reason(input, &ranking, &decision, now);
     Decision { reason, ..decision }
@@ -255,13 +255,21 @@ fn reason(
     decision.reason
 }
 
-fn undated(input: &Input<'_>) -> Vec<Arc<str>> {
+/// Those that match, with a taint that no toleration tolerates forever by itself.
+fn undated(input: &Input<'_>, ranking: &Ranking) -> Vec<Arc<str>> {
     let tolerations = &input.policy.tolerations;
-    let is_undated = |it: &&Candidate<'_>| {
-        let mut taints = it.cluster.taints.iter();
-        taints.any(|taint| tolerations.iter().any(|it| it.misses_time_added(taint)))
+    let is_undated = |taint: &Taint| {
+        let mut matching = tolerations.iter().filter(|it| it.matches(taint)).peekable();
+        matching.peek().is_some() && matching.all(|it| it.misses_time_added(taint))
     };
-    input.candidates.iter().filter(is_undated).map(|it| Arc::clone(it.name)).collect()
+    let candidates = input.candidates.iter().zip(&ranking.eligibility);
+    let undated = candidates.filter(|(it, eligibility)| match eligibility {
+        Eligibility::Excluded(Exclusion::Terminating | Exclusion::NoPredicate) => false,
+        Eligibility::Excluded(Exclusion::Tainted { .. }) | Eligibility::Eligible { .. } => {
+            it.cluster.taints.iter().any(is_undated)
+        }
+    });
+    undated.map(|(it, _)| Arc::clone(it.name)).collect()
 }
 
 /// What a decision of this placement should be.

@@ -114,6 +114,8 @@ pub enum ClusterSet {
     ByName,
     /// Those with certain labels.
     Selected(LabelSelector),
+    /// None: it selects by labels, but has no selector. An empty selector selects all clusters.
+    Empty,
     /// It cannot be said which, because the selector cannot be used. Whoever selects from it keeps what is selected.
     Unusable,
 }
@@ -125,7 +127,7 @@ impl ClusterSet {
         match self {
             ClusterSet::ByName => cluster.set.as_deref() == Some(name),
             ClusterSet::Selected(selector) => selector.selects(&cluster.labels),
-            ClusterSet::Unusable => false,
+            ClusterSet::Empty | ClusterSet::Unusable => false,
         }
     }
 }

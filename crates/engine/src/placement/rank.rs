@@ -18,6 +18,8 @@ pub enum Eligibility {
         shunned_by: Option<u32>,
         /// When a toleration that matters ends.
         until: Option<Timestamp>,
+        /// Whether it may only because it is selected now: otherwise a taint would exclude it.
+        only_if_kept: bool,
     },
 }
 
@@ -166,10 +168,25 @@ impl Ranking {
         }
     }
 
-    /// When time alone could next change anything of this: the end of a toleration or of a score that counts.
-    pub(super) fn wake_at(&self, input: &Input<'_>, now: Timestamp) -> Option<Timestamp> {
-        let tolerated = self.eligibility.iter().filter_map(|it| match it {
-            Eligibility::Eligible { until, .. } => *until,
+    /// When time alone could next change anything of this, once these candidates are selected, in order: the end of
+    /// a toleration or of a score that counts.
+    pub(super) fn wake_at(
+        &self,
+        input: &Input<'_>,
+        selected: &[u32],
+        now: Timestamp,
+    ) -> Option<Timestamp> {
+        let stays = |candidate: u32| {
+            let position = usize::try_from(candidate).unwrap_or(usize::MAX);
+            match self.eligibility.get(position) {
+                Some(Eligibility::Eligible { only_if_kept, .. }) => {
+                    !only_if_kept || selected.binary_search(&candidate).is_ok()
+                }
+                Some(Eligibility::Excluded(_)) | None => false,
+            }
+        };
+        let tolerated = (0..).zip(&self.eligibility).filter_map(|(candidate, it)| match it {
+            Eligibility::Eligible { until, .. } => until.filter(|_| stays(candidate)),
             Eligibility::Excluded(_) => None,
         });
         let mut earliest = tolerated.min();
@@ -181,7 +198,7 @@ impl Ranking {
                 // Most objects of a resource are valid until about the same instant.
                 let end = scores.valid_until.filter(|end| *end > now);
                 let is_earlier = end.is_some_and(|end| earliest.is_none_or(|known| end < known));
-                if is_earlier && scores.get(score).is_some() {
+                if is_earlier && scores.get(score).is_some() && stays(it.candidate) {
                     earliest = end;
                 }
             }
@@ -199,10 +216,11 @@ fn eligibility(policy: &Placement, candidate: &Candidate<'_>, now: Timestamp) ->
     if !predicates.is_empty() && !predicates.iter().any(|it| it.selects(cluster)) {
         return Eligibility::Excluded(Exclusion::NoPredicate);
     }
-    let mut shunned_by = None;
+    let (mut shunned_by, mut only_if_kept) = (None, false);
     let (mut selected_until, mut preferred_until) = (None, None);
     for (position, taint) in (0..).zip(&cluster.taints) {
         if taint.effect == TaintEffect::NoSelectIfNew && candidate.is_selected {
+            only_if_kept |= tolerated(policy, taint).is_none();
             continue;
         }
         let is_preference = taint.effect == TaintEffect::PreferNoSelect;
@@ -223,7 +241,7 @@ fn eligibility(policy: &Placement, candidate: &Candidate<'_>, now: Timestamp) ->
     // Whoever is shunned already is not shunned more.
     let preferred_until = preferred_until.filter(|_| shunned_by.is_none());
     let until = preferred_until.map_or(selected_until, |end| Some(earlier(selected_until, end)));
-    Eligibility::Eligible { shunned_by, until }
+    Eligibility::Eligible { shunned_by, until, only_if_kept }
 }
 
 fn earlier(known: Option<Timestamp>, end: Timestamp) -> Timestamp {

@@ -127,7 +127,7 @@ pub fn explain(input: &Input<'_>, now: Timestamp) -> Vec<RuleExplanation> {
             let _ = write!(message, "; {}", why_behind(input, it, &last));
         }
         let (shunned_by, until) = match ranking.eligibility.get(position(it.candidate)) {
-            Some(Eligibility::Eligible { shunned_by, until }) => (*shunned_by, *until),
+            Some(Eligibility::Eligible { shunned_by, until, .. }) => (*shunned_by, *until),
             Some(Eligibility::Excluded(_)) | None => (None, None),
         };
         if let Some(taint) = shunned_by.and_then(|taint| taint_of(input, it.candidate, taint)) {

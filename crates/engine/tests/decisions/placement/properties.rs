@@ -3,7 +3,7 @@
 use almanac_checker::check_placement;
 use almanac_engine::placement::{
     Cluster, Decision, DecisionGroup, GroupSize, Placement, PlacementDecision, PrioritizerMode,
-    Quantity, Taint, Toleration, decide, gather,
+    Quantity, ScoreSource, Taint, Toleration, decide, gather,
 };
 use almanac_engine::{Verdict, World, turn};
 use almanac_fixtures::placements::{
@@ -191,9 +191,11 @@ fn says(world: &World, now: Timestamp) -> Result<(Vec<String>, Vec<String>), Tes
 fn between_now_and_the_wake_nothing_changes_and_at_the_wake_something_does() {
     let name = "between_now_and_the_wake_nothing_changes_and_at_the_wake_something_does";
     holds(name, 1_000, case(), |case| {
-        let world = case.world(false);
+        // What is selected counts from now on.
+        let mut world = case.world(false);
+        let turn = turn::take(&mut world, &placement_name("web"), case.now);
+        let wake_at = turn.unwrap().wake_at;
         let now = says(&world, case.now)?;
-        let wake_at = decided(&world, case.now)?.wake_at;
         let horizon = wake_at.unwrap_or(case.now + seconds(10_000));
         let mut between: Vec<Timestamp> = vec![horizon - NANOSECOND];
         between.extend((1..20).map(|step| case.now + seconds(step * 5)));
@@ -214,7 +216,7 @@ fn a_decision_that_is_carried_out_is_stable_unless_it_depends_on_what_is_selecte
     holds(name, 1_000, case(), |mut case| {
         // A weight below zero for what is selected now asks for something else each time, and a cluster that
         // may not come back changes what the others are compared with.
-        let steady = almanac_engine::placement::ScoreSource::Steady;
+        let steady = ScoreSource::Steady;
         let is_restless =
             |it: &almanac_engine::placement::Prioritizer| it.score == steady && it.weight.get() < 0;
         let calm = case.placement.prioritizers.iter().filter(|it| !is_restless(it)).cloned();
@@ -234,27 +236,84 @@ fn a_decision_that_is_carried_out_is_stable_unless_it_depends_on_what_is_selecte
     });
 }
 
+/// The clusters that may be selected with their totals, the first in rank first.
+fn ranked(world: &World, now: Timestamp) -> Vec<(String, i64)> {
+    let reasons = world.explain(&placement_name("web"), now).into_iter();
+    reasons.filter_map(|it| Some((it.rule?.to_string(), it.scored?.total))).collect()
+}
+
+/// A case, and the same without one of its clusters: it is gone, being deleted, or tainted.
+fn with_and_without() -> impl Strategy<Value = (Case, Case, String)> {
+    (case(), any::<prop::sample::Index>(), 0..3_u8).prop_map(|(mut with, which, how)| {
+        if with.clusters.is_empty() {
+            with.clusters.push(cluster(""));
+        }
+        // Nothing tolerates the taint that keeps a cluster out.
+        with.placement.tolerations =
+            with.placement.tolerations.iter().filter(|it| it.key.is_some()).cloned().collect();
+        let position = which.index(with.clusters.len());
+        let mut without = with.clone();
+        let other = &mut without.clusters[position];
+        match how {
+            0 => other.set = None,
+            1 => other.is_terminating = true,
+            _ => other.taints = [taint("out:NoSelect", None)].into(),
+        }
+        (with, without, name(position))
+    })
+}
+
+fn is_compared(score: &ScoreSource) -> bool {
+    matches!(score, ScoreSource::AllocatableCpu | ScoreSource::AllocatableMemory)
+}
+
 #[test]
-fn a_cluster_that_is_added_takes_no_place_but_its_own() {
-    let name = "a_cluster_that_is_added_takes_no_place_but_its_own";
-    holds(name, 1_000, (case(), a_cluster()), |(mut case, extra)| {
-        // What is allocatable is compared among all, so another cluster changes the scores of the others.
-        let listed = [("default/cpu", 2), ("Steady", 1)];
-        let scored = placement(case.placement.number_of_clusters, PrioritizerMode::Exact, &listed);
-        case.placement.prioritizers = scored.prioritizers;
-        let before = decided(&case.world(false), case.now)?.clusters;
-        case.clusters.push(extra);
-        let added = name_of_last(&case);
-        let after = decided(&case.world(false), case.now)?.clusters;
-        let lost = before.iter().filter(|it| !after.contains(it)).count();
-        prop_assert!(lost <= usize::from(after.iter().any(|it| **it == *added)));
-        prop_assert!(after.iter().all(|it| **it == *added || before.contains(it)));
+fn a_cluster_that_comes_or_goes_changes_neither_the_totals_nor_the_order_of_the_others() {
+    let name =
+        "a_cluster_that_comes_or_goes_changes_neither_the_totals_nor_the_order_of_the_others";
+    holds(name, 2_000, with_and_without(), |(mut with, mut without, changed)| {
+        // What is allocatable is the one score that compares the candidates with each other.
+        for case in [&mut with, &mut without] {
+            let scores = case.placement.prioritizers.iter().cloned();
+            case.placement.prioritizers = scores.filter(|it| !is_compared(&it.score)).collect();
+        }
+        let (with, without, now) = (with.world(false), without.world(false), with.now);
+        let all = ranked(&with, now);
+        let rest: Vec<_> = all.iter().filter(|(it, _)| *it != changed).cloned().collect();
+        prop_assert_eq!(&ranked(&without, now), &rest);
+        // So it takes nobody's place but that of the last, and leaves its own to the first that has none.
+        let (before, after) = (decided(&with, now)?.clusters, decided(&without, now)?.clusters);
+        let lost = before.iter().filter(|it| !after.contains(it) && ***it != *changed);
+        let new: Vec<_> = after.iter().filter(|it| !before.contains(it)).collect();
+        let is_freed = before.iter().any(|it| **it == *changed);
+        prop_assert_eq!(lost.count(), 0);
+        prop_assert!(new.len() <= usize::from(is_freed), "{:?}", new);
+        let next = rest.iter().find(|(it, _)| !before.iter().any(|known| **known == **it));
+        prop_assert!(new.iter().all(|new| next.is_some_and(|(next, _)| **next == ***new)));
         Ok(())
     });
 }
 
-fn name_of_last(case: &Case) -> String {
-    name(case.clusters.len() - 1)
+#[test]
+fn a_cluster_that_comes_or_goes_never_reverses_the_order_of_two_others_by_what_is_allocatable() {
+    let name = "a_cluster_that_comes_or_goes_never_reverses_the_order_of_two_others_by_what_is_allocatable";
+    holds(name, 1_000, with_and_without(), |(mut with, mut without, _)| {
+        let listed = [("ResourceAllocatableCPU", 1)];
+        let scored = placement(None, PrioritizerMode::Exact, &listed);
+        for case in [&mut with, &mut without] {
+            case.placement.prioritizers = scored.prioritizers.clone();
+            let world = case.world(false);
+            // Less is never ahead, whatever the others have; both may come to the same total.
+            let amount = |it: &str| world.hub.clusters.get(it)?.allocatable_cpu;
+            let ranked = ranked(&world, case.now).into_iter();
+            let ranked: Vec<_> =
+                ranked.filter_map(|(it, total)| Some((total, amount(&it)?))).collect();
+            let is_in_order =
+                |pair: &[(i64, Quantity)]| pair[0].0 == pair[1].0 || pair[0].1 > pair[1].1;
+            prop_assert!(ranked.windows(2).all(is_in_order), "{:?}", ranked);
+        }
+        Ok(())
+    });
 }
 
 #[test]

@@ -1,7 +1,10 @@
 //! Taints, and the tolerations that end.
 
 use almanac_engine::placement::{Cluster, Placement, TaintEffect, Toleration};
-use almanac_fixtures::placements::{add_cluster, cluster, placement, taint, toleration};
+use almanac_fixtures::placements::{
+    add_cluster, add_decision, add_scores, cluster, cluster_selector, decision, placement, scores,
+    taint, toleration,
+};
 
 use crate::support::placements::Fleet;
 use crate::support::{NANOSECOND, monday};
@@ -95,6 +98,45 @@ fn a_taint_that_does_not_say_when_it_was_added_is_tolerated_forever_and_told_of(
     let decision = fleet.decide(monday("12:00"));
     assert_eq!(fleet.selects(), "a b");
     assert_eq!((decision.wake_at, &*decision.undated), (None, &["b".into()][..]));
+}
+
+#[test]
+fn a_taint_that_is_tolerated_forever_anyway_or_on_a_cluster_that_does_not_match_is_not_told_of() {
+    let ends = toleration("down", Some(1));
+    let undated = |tolerations: &[Toleration]| {
+        let fleet = Fleet::new(&[], tolerating(tolerations))
+            .with("a", tainted(&["down:NoSelect"], None))
+            .with("full", tainted(&["full:NoSelect", "down:NoSelect"], None))
+            .with("gone", Cluster { is_terminating: true, ..tainted(&["down:NoSelect"], None) });
+        fleet.decide(monday("12:00")).undated.join(" ")
+    };
+    assert_eq!(undated(std::slice::from_ref(&ends)), "a full");
+    assert_eq!(undated(&[ends.clone(), toleration("down", None)]), "");
+    let mut elsewhere = tolerating(&[ends]);
+    elsewhere.predicates = [cluster_selector("region=eu", "")].into();
+    let fleet = Fleet::new(&[], elsewhere).with("a", tainted(&["down:NoSelect"], None));
+    assert_eq!(fleet.decide(monday("12:00")).undated, []);
+}
+
+#[test]
+fn a_cluster_that_is_given_up_and_may_not_come_back_wakes_nobody() {
+    let listed = [("default/cpuratio", 1)];
+    let exact = |clusters| {
+        let mode = almanac_engine::placement::PrioritizerMode::Exact;
+        Placement {
+            tolerations: [toleration("down", Some(60))].into(),
+            ..placement(Some(clusters), mode, &listed)
+        }
+    };
+    let full = tainted(&["full:NoSelectIfNew", "down:NoSelect"], Some("12:00"));
+    let mut fleet = Fleet::new(&["a"], exact(2)).with("b", full);
+    add_decision(&mut fleet.world, "web-decision-1", decision("web", &["a", "b"]));
+    let ratio = scores(&[("cpuratio", 0)], Some(monday("12:00:30")));
+    add_scores(&mut fleet.world, "b", "default", ratio);
+    assert_eq!(fleet.decide(monday("12:00")).wake_at, Some(monday("12:00:30")));
+    fleet.set(exact(1));
+    let turn = fleet.turn(monday("12:00"));
+    assert_eq!((fleet.decisions(), turn.wake_at), (vec!["web-decision-1 0 : a".to_owned()], None));
 }
 
 #[test]
