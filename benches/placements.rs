@@ -7,9 +7,7 @@ use std::alloc::System;
 use std::hint::black_box;
 use std::sync::Arc;
 
-use almanac_engine::placement::{
-    Cluster, GroupSize, Placement, PrioritizerMode, Quantity, decide, gather,
-};
+use almanac_engine::placement::{Cluster, Placement, PrioritizerMode, Quantity, decide, gather};
 use almanac_engine::{PolicyName, World, turn};
 use almanac_fixtures::placements::{
     SET, add_cluster, add_placement, add_scores, hub, labels_of, object, placement, placement_name,
@@ -116,9 +114,6 @@ fn main() {
     let mut criterion = Criterion::default().configure_from_args().sample_size(20);
     for count in [2_000, CLUSTERS] {
         let world = clusters(count);
-        if count == CLUSTERS {
-            every_cluster_moves(&mut criterion, world.clone());
-        }
         let default = Placement { number_of_clusters: Some(10), ..Placement::default() };
         let prioritizers = PrioritizerMode::Additive.prioritizers([]);
         let default = Placement { prioritizers, ..default };
@@ -135,23 +130,6 @@ fn main() {
         }
     }
     criterion.final_summary();
-}
-
-/// One cluster is gone that was in the first of ten thousand groups: every cluster moves by one.
-fn every_cluster_moves(criterion: &mut Criterion, mut world: World) {
-    let group_size = GroupSize::Clusters(1);
-    add_placement(&mut world, "measured", Placement { group_size, ..Placement::default() });
-    let policy = placement_name("measured");
-    turn::take(&mut world, &policy, now()).unwrap();
-    world.remove(&object("ManagedCluster", "", &name(0)));
-    criterion.bench_function("placements/10000 clusters, each in another group", |bencher| {
-        bencher.iter(|| {
-            let input = gather(&world, &policy.identity).unwrap();
-            let decision = decide(&input, black_box(now()));
-            assert_eq!(decision.actions.len(), CLUSTERS);
-            black_box(decision)
-        });
-    });
 }
 
 fn one_score_changed(criterion: &mut Criterion, mut world: World) {

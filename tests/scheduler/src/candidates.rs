@@ -1,0 +1,66 @@
+//! The first two steps: the clusters of the sets that are bound, and which of them the predicates match.
+
+use serde_json::Value;
+
+use crate::objects::{CLUSTER_SET_LABEL, Objects, list, name_of, namespace_of};
+use crate::selector;
+
+/// The candidates of a placement, or why there are none.
+pub(crate) enum Candidates<'o> {
+    /// In the namespace, no set that exists is bound.
+    NothingBound,
+    /// Sets are bound, but none that the placement names.
+    NoneOfThoseNamed,
+    /// The clusters of the sets that are left, by name, with those that are being deleted; possibly none.
+    Clusters(Vec<&'o Value>),
+}
+
+pub(crate) fn candidates<'o>(objects: &'o Objects, placement: &Value) -> Candidates<'o> {
+    let is_bound = |set: &Value| {
+        objects.of_kind("ManagedClusterSetBinding").any(|binding| {
+            namespace_of(binding) == namespace_of(placement)
+                && binding["spec"]["clusterSet"] == name_of(set)
+        })
+    };
+    let bound: Vec<_> = objects.of_kind("ManagedClusterSet").filter(|set| is_bound(set)).collect();
+    if bound.is_empty() {
+        return Candidates::NothingBound;
+    }
+    let named = list(&placement["spec"]["clusterSets"]);
+    let is_named = |set: &Value| named.is_empty() || named.iter().any(|it| it == name_of(set));
+    let sets: Vec<_> = bound.into_iter().filter(|set| is_named(set)).collect();
+    if sets.is_empty() {
+        return Candidates::NoneOfThoseNamed;
+    }
+    let clusters = objects.of_kind("ManagedCluster");
+    let clusters = clusters.filter(|it| sets.iter().any(|set| is_in(it, set)));
+    let mut clusters: Vec<_> = clusters.collect();
+    clusters.sort_by_key(|it| name_of(it));
+    Candidates::Clusters(clusters)
+}
+
+/// Whether a cluster is being deleted: then it is out.
+pub(crate) fn is_terminating(cluster: &Value) -> bool {
+    !cluster["metadata"]["deletionTimestamp"].is_null()
+}
+
+fn is_in(cluster: &Value, set: &Value) -> bool {
+    let labels = &cluster["metadata"]["labels"];
+    let how = &set["spec"]["clusterSelector"];
+    if how["selectorType"] == "LabelSelector" {
+        // Kubernetes' rule: no selector selects nothing, an empty one everything.
+        let selector = &how["labelSelector"];
+        !selector.is_null() && selector::matches(selector, |key| labels[key].as_str())
+    } else {
+        labels[CLUSTER_SET_LABEL] == name_of(set)
+    }
+}
+
+/// Whether any of the predicates matches, if there are any.
+pub(crate) fn matches_predicates(placement: &Value, cluster: &Value) -> bool {
+    let predicates = list(&placement["spec"]["predicates"]);
+    predicates.is_empty()
+        || predicates
+            .iter()
+            .any(|it| selector::matches_cluster(&it["requiredClusterSelector"], cluster))
+}

@@ -1,0 +1,31 @@
+//! A second scheduler of placements, to test ours against.
+//!
+//! It is slow and plain on purpose, and shares no code with the engine or the reading of objects. It takes the
+//! objects as API servers have them, in JSON, and an instant, and follows the rules of placements step by step:
+//! candidates, predicates, taints, prioritizers, selection, groups. Every lookup goes through all objects, every
+//! score is a fraction until it is truncated, and when time alone changes something is found out by scheduling
+//! again at every instant that any object mentions. It asks jiff for one thing only, to parse a timestamp.
+//!
+//! It trusts that objects are as an API server would have let them in, except for the specs of placements, which
+//! may say what cannot be carried out. [`generate`] makes up worlds of such objects. The comparison is in `tests/`.
+
+mod candidates;
+mod fraction;
+pub mod generate;
+mod groups;
+mod objects;
+mod prioritizers;
+mod quantity;
+mod schedule;
+mod selector;
+mod taints;
+mod waking;
+
+pub use groups::Decision;
+pub use objects::{
+    CLUSTER_SET_LABEL, GROUP_INDEX_LABEL, GROUP_NAME_LABEL, Key, Objects, PLACEMENT_LABEL,
+};
+pub use prioritizers::{Missing, Part};
+pub use quantity::nanos;
+pub use schedule::{Exclusion, Misconfigured, Ranked, Schedule, is_left_alone, schedule};
+pub use waking::next_change;

@@ -1,0 +1,168 @@
+//! A schedule: all steps, one after the other, for one placement at one instant.
+
+use std::cmp::Reverse;
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use crate::candidates::{Candidates, candidates, is_terminating, matches_predicates};
+use crate::groups::{self, Decision};
+use crate::objects::{Objects, list, name_of};
+use crate::prioritizers::{Part, is_decided, parts, prioritizers};
+use crate::taints::{self, Tainted, tainted};
+
+const DISABLED: &str = "cluster.open-cluster-management.io/experimental-scheduling-disable";
+
+/// What a placement selects, and why.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Schedule {
+    /// The clusters that could be selected, the best first.
+    pub ranked: Vec<Ranked>,
+    /// How many of them are selected, from the first on.
+    pub selected: usize,
+    /// The candidates that could not, by name.
+    pub excluded: Vec<(String, Exclusion)>,
+    /// The candidates that match, with a taint that is tolerated only because it does not say when it was added.
+    pub undated: Vec<String>,
+    /// The `PlacementDecision`s that follow.
+    pub decisions: Vec<Decision>,
+    /// Whether the placement is satisfied.
+    pub is_satisfied: bool,
+    /// The reason of that condition.
+    pub reason: &'static str,
+}
+
+/// A cluster that could be selected.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Ranked {
+    /// Its name.
+    pub cluster: String,
+    /// The sum of its parts.
+    pub total: i64,
+    /// Others with the same total go first, because it would rather not be selected.
+    pub is_last: bool,
+    /// What each prioritizer says.
+    pub parts: Vec<Part>,
+}
+
+/// Why a candidate cannot be selected.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Exclusion {
+    /// It is being deleted.
+    Terminating,
+    /// No predicate matches it.
+    Predicates,
+    /// This taint is not tolerated.
+    Taint {
+        /// The taint, as kubectl writes those of nodes.
+        taint: String,
+        /// When it ceased to be tolerated, if it was.
+        ended: Option<Timestamp>,
+    },
+}
+
+/// What cannot be used in a spec. Whatever has been decided stays.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Misconfigured(pub &'static str);
+
+/// Whether nothing at all is done about a placement, because it says so.
+#[must_use]
+pub fn is_left_alone(placement: &Value) -> bool {
+    placement["metadata"]["annotations"][DISABLED] == "true"
+}
+
+/// What a placement selects at an instant.
+pub fn schedule(
+    objects: &Objects,
+    placement: &Value,
+    now: Timestamp,
+) -> Result<Schedule, Misconfigured> {
+    let prioritizers = prioritizers(placement).map_err(Misconfigured)?;
+    check(placement)?;
+    let found = candidates(objects, placement);
+    let all: &[&Value] = match &found {
+        Candidates::Clusters(clusters) => clusters,
+        Candidates::NothingBound | Candidates::NoneOfThoseNamed => &[],
+    };
+    let (mut excluded, mut undated) = (Vec::new(), Vec::new());
+    let mut left: Vec<(&Value, bool)> = Vec::new();
+    for cluster in all {
+        let is_decided = is_decided(objects, placement, cluster);
+        let why = if is_terminating(cluster) {
+            Exclusion::Terminating
+        } else if matches_predicates(placement, cluster) {
+            if taints::is_undated(placement, cluster) {
+                undated.push(name_of(cluster).to_owned());
+            }
+            match tainted(placement, cluster, is_decided, now) {
+                Tainted::Out { taint, ended } => Exclusion::Taint { taint, ended },
+                Tainted::In { is_last } => {
+                    left.push((cluster, is_last));
+                    continue;
+                }
+            }
+        } else {
+            Exclusion::Predicates
+        };
+        excluded.push((name_of(cluster).to_owned(), why));
+    }
+    let among: Vec<&Value> = left.iter().map(|(cluster, _)| *cluster).collect();
+    let ranked = left.iter().map(|(cluster, is_last)| {
+        let parts = parts(&prioritizers, objects, placement, cluster, &among, now);
+        let total = parts.iter().map(|it| it.weight * it.raw).sum();
+        Ranked { cluster: name_of(cluster).to_owned(), total, is_last: *is_last, parts }
+    });
+    let mut ranked: Vec<Ranked> = ranked.collect();
+    ranked.sort_by_key(|it| (Reverse(it.total), it.is_last, it.cluster.clone()));
+    let wanted = wanted(placement);
+    let selected = wanted.map_or(ranked.len(), |wanted| wanted.min(ranked.len()));
+    let is_selected = |it: &&Value| ranked[..selected].iter().any(|at| at.cluster == name_of(it));
+    let chosen: Vec<&Value> = among.iter().copied().filter(is_selected).collect();
+    let decisions = groups::decisions(placement, &chosen);
+    let reason = reason(&found, ranked.len(), selected, wanted);
+    let is_satisfied = reason == "AllDecisionsScheduled";
+    Ok(Schedule { ranked, selected, excluded, undated, decisions, is_satisfied, reason })
+}
+
+/// How many clusters are wanted; all of them without a number.
+fn wanted(placement: &Value) -> Option<usize> {
+    placement["spec"]["numberOfClusters"].as_i64().map(|it| usize::try_from(it).unwrap_or(0))
+}
+
+fn reason(
+    found: &Candidates<'_>,
+    ranked: usize,
+    selected: usize,
+    wanted: Option<usize>,
+) -> &'static str {
+    match found {
+        Candidates::NothingBound => "NoManagedClusterSetBindings",
+        Candidates::NoneOfThoseNamed => "NoIntersection",
+        Candidates::Clusters(clusters) if clusters.iter().all(|it| is_terminating(it)) => {
+            "AllManagedClusterSetsEmpty"
+        }
+        Candidates::Clusters(_) if ranked == 0 => "NoManagedClusterMatched",
+        Candidates::Clusters(_) if wanted.is_none_or(|wanted| wanted == selected) => {
+            "AllDecisionsScheduled"
+        }
+        Candidates::Clusters(_) => "NotAllDecisionsScheduled",
+    }
+}
+
+/// What is left to find wrong in a spec, besides its prioritizers.
+fn check(placement: &Value) -> Result<(), Misconfigured> {
+    let spec = &placement["spec"];
+    let selectors = list(&spec["predicates"]).iter().map(|it| &it["requiredClusterSelector"]);
+    let is_negative = spec["numberOfClusters"].as_i64().is_some_and(|it| it < 0);
+    if is_negative {
+        Err(Misconfigured("the number of clusters is negative"))
+    } else if !selectors.into_iter().all(groups::selectors_are_usable) {
+        Err(Misconfigured("a selector of a predicate is invalid"))
+    } else if !taints::are_usable(placement) {
+        Err(Misconfigured("a toleration is invalid"))
+    } else if !groups::are_usable(placement) {
+        Err(Misconfigured("the decision groups are invalid"))
+    } else {
+        Ok(())
+    }
+}

@@ -1,0 +1,53 @@
+//! When time alone next changes a schedule, found by scheduling at every instant that any object mentions.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use crate::objects::{Objects, instant, list};
+use crate::{Exclusion, Missing, Schedule, schedule, taints};
+
+/// The first instant after `now` at which a placement is scheduled otherwise if nothing happens until then: other
+/// clusters, totals, exclusions, or a score that no longer counts.
+#[must_use]
+pub fn next_change(objects: &Objects, placement: &Value, now: Timestamp) -> Option<Timestamp> {
+    let held = at(objects, placement, now);
+    let differs = |instant: Timestamp| at(objects, placement, instant) != held;
+    let mentioned = mentioned(objects, placement).into_iter();
+    let mut later = mentioned.filter(|nanos| *nanos > now.as_nanosecond());
+    later.find_map(|nanos| {
+        let just_before = Timestamp::from_nanosecond(nanos - 1).ok();
+        let at = Timestamp::from_nanosecond(nanos).ok();
+        // Between two instants that are mentioned nothing changes, or one has been forgotten.
+        debug_assert!(just_before.is_none_or(|at| !differs(at)), "a change before {nanos}");
+        at.filter(|at| differs(*at))
+    })
+}
+
+/// The schedule at an instant. Of what has nothing to say, the reason may change without changing anything.
+fn at(objects: &Objects, placement: &Value, instant: Timestamp) -> Option<Schedule> {
+    let mut schedule = schedule(objects, placement, instant).ok()?;
+    for part in schedule.ranked.iter_mut().flat_map(|it| &mut it.parts) {
+        part.missing = part.missing.map(|_| Missing::Score);
+    }
+    for (_, why) in &mut schedule.excluded {
+        if let Exclusion::Taint { taint, ended } = why {
+            (*taint, *ended) = (String::new(), None);
+        }
+    }
+    Some(schedule)
+}
+
+/// Every instant at which something that any object mentions begins or ends.
+fn mentioned(objects: &Objects, placement: &Value) -> BTreeSet<i128> {
+    let scores = objects.of_kind("AddOnPlacementScore");
+    let scores = scores.filter_map(|it| instant(&it["status"]["validUntil"]));
+    let mut mentioned: BTreeSet<i128> = scores.map(Timestamp::as_nanosecond).collect();
+    for taint in objects.of_kind("ManagedCluster").flat_map(|it| list(&it["spec"]["taints"])) {
+        mentioned.extend(instant(&taint["timeAdded"]).map(Timestamp::as_nanosecond));
+        let tolerations = list(&placement["spec"]["tolerations"]).iter();
+        mentioned.extend(tolerations.filter_map(|it| taints::ends_at(it, taint)));
+    }
+    mentioned
+}

@@ -1,0 +1,128 @@
+//! What is compared: Almanac, by its public way in and its turns.
+
+use std::sync::Arc;
+
+use almanac_api::checking::{CheckContext, check_json};
+use almanac_api::kinds::Kind;
+use almanac_engine::placement::{Input, Ranking, RawScore, gather};
+use almanac_engine::turn::{self, PolicyDecision};
+use almanac_engine::{Family, Identity, OpenDecision, PolicyName, Reach, RuleExplanation, World};
+use almanac_second_scheduler::generate::Change;
+use almanac_second_scheduler::{Decision, Key, Missing};
+use jiff::Timestamp;
+use serde_json::Value;
+
+/// Almanac's world.
+#[derive(Default)]
+pub(crate) struct Subject {
+    world: World,
+}
+
+/// What a turn of Almanac came to.
+pub(crate) struct Decided {
+    /// Every candidate, in the order of the explanation.
+    pub(crate) explained: Vec<RuleExplanation>,
+    /// The candidates that others with the same total are ahead of.
+    pub(crate) last: Vec<String>,
+    /// The scores that nothing is known of: the cluster, the score, and why.
+    pub(crate) missing: Vec<(String, String, Missing)>,
+    /// The candidates with taints that do not say when they were added.
+    pub(crate) undated: Vec<String>,
+    /// The reason of the condition.
+    pub(crate) reason: &'static str,
+    /// The clusters that are new, and those that are no longer selected.
+    pub(crate) changes: (Vec<String>, Vec<String>),
+    /// The `PlacementDecision`s after the turn, by number.
+    pub(crate) decisions: Vec<Decision>,
+    /// When the placement wants its next turn.
+    pub(crate) wake_at: Option<Timestamp>,
+}
+
+impl Subject {
+    /// Takes an object in as a controller does.
+    pub(crate) fn put(&mut self, object: &Value) {
+        let kind = kind(object["kind"].as_str().unwrap_or_default());
+        let checked =
+            check_json(kind, object.clone(), CheckContext::new("default", Timestamp::UNIX_EPOCH));
+        let identity = checked.identity.expect("an object has a name");
+        match checked.slim {
+            Some(slim) => self.world.upsert(identity, slim),
+            None => self.world.remove(&identity),
+        }
+    }
+
+    pub(crate) fn make(&mut self, change: &Change) {
+        match change {
+            Change::Put(object) => self.put(object),
+            Change::Remove(key) => self.world.remove(&identity(key)),
+        }
+    }
+
+    /// A turn of a placement. `None` when there is none: nothing of it can be used, or it is left alone.
+    pub(crate) fn turn(&mut self, placement: &(String, String), now: Timestamp) -> Option<Decided> {
+        let (namespace, name) = placement;
+        let policy = PolicyName::new(Family::Placement, Kind::Placement.identity(namespace, name));
+        let open = turn::open(&self.world, &policy, &Reach::everything(), now)?;
+        let OpenDecision::Placement(PolicyDecision { decision, .. }) = open.decision() else {
+            panic!("the decision is none about a placement");
+        };
+        let input = gather(&self.world, &policy.identity)?;
+        let ranking = Ranking::of(&input, now);
+        let is_last = ranking.ranked.iter().filter(|it| it.is_shunned);
+        let last = texts(is_last.map(|it| input.candidates[it.candidate as usize].name));
+        let explained = self.world.explain(&policy, now).into_iter();
+        let mut decided = Decided {
+            // What is about the placement as a whole names no cluster.
+            explained: explained.filter(|it| it.rule.is_some()).collect(),
+            last,
+            missing: missing(&input, &ranking, now),
+            undated: texts(&decision.undated),
+            reason: decision.satisfaction.reason(),
+            changes: (texts(&decision.added), texts(&decision.removed)),
+            decisions: Vec::new(),
+            wake_at: None,
+        };
+        let outcomes = open.actions().iter().map(|action| self.world.apply(action)).collect();
+        decided.wake_at = open.close(&mut self.world, outcomes, now).wake_at;
+        let divisions = self.world.divisions(&policy).into_iter();
+        let decisions = divisions.map(|it| Decision {
+            name: it.object.to_string(),
+            group: it.group_name.to_string(),
+            group_index: it.group.map_or(usize::MAX, |index| index as usize),
+            clusters: texts(&it.names),
+        });
+        decided.decisions = decisions.collect();
+        Some(decided)
+    }
+}
+
+fn missing(input: &Input<'_>, ranking: &Ranking, now: Timestamp) -> Vec<(String, String, Missing)> {
+    let mut missing = Vec::new();
+    for it in &ranking.ranked {
+        for (position, prioritizer) in input.policy.prioritizers.iter().enumerate() {
+            let why = match ranking.raw_score(input, position, it.candidate, now) {
+                RawScore::Given(_) => continue,
+                RawScore::NoData => Missing::Data,
+                RawScore::NoObject => Missing::Object,
+                RawScore::NotInObject => Missing::Score,
+                RawScore::Expired(_) => Missing::Expired,
+            };
+            let cluster = input.candidates[it.candidate as usize].name.to_string();
+            missing.push((cluster, prioritizer.score.to_string(), why));
+        }
+    }
+    missing
+}
+
+fn texts<'a>(names: impl IntoIterator<Item = &'a Arc<str>>) -> Vec<String> {
+    names.into_iter().map(ToString::to_string).collect()
+}
+
+fn identity((kind_name, namespace, name): &Key) -> Identity {
+    kind(kind_name).identity(namespace, name)
+}
+
+fn kind(name: &str) -> Kind {
+    let known = Kind::ALL.iter().find(|it| it.name() == name);
+    *known.expect("a kind we know")
+}
