@@ -21,15 +21,17 @@ pub(crate) fn shell_blocks(document: &str, heading: &str) -> anyhow::Result<Vec<
     Ok(blocks)
 }
 
-/// Runs a script in the repository, with the cluster's kubectl.
+/// Runs a script in the repository, with the cluster's kubectl and the binary under test.
 pub(crate) async fn shell(
     test: &OwnTest,
     kubectl: &Kubectl,
     script: &str,
 ) -> anyhow::Result<Output> {
     let kubectl = kubectl.program().parent().context("kubectl is in a folder")?;
+    let almanac = Path::new(env!("CARGO_BIN_EXE_almanac")).parent().context("so is almanac")?;
     let path = std::env::join_paths(
-        std::iter::once(kubectl.to_owned())
+        [kubectl.to_owned(), almanac.to_owned()]
+            .into_iter()
             .chain(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default())),
     )?;
     let mut command = Command::new("bash");
