@@ -11,7 +11,9 @@ use jiff::Timestamp;
 
 use crate::cron_scaling::{self, CronScaling, ExternalChange};
 use crate::metric_scaling::{self, FiniteNumber, MetricScaling, Samples};
-use crate::placement::{self, DecisionLedger, Hub, HubObject, Placement, PlacementDecision};
+use crate::placement::{
+    self, ClusterSet, DecisionLedger, Hub, HubObject, Placement, PlacementDecision,
+};
 use crate::qos_levels::{self, AgentSettings, Node, Pod, QosLevels};
 use crate::scheduled_capacity::{self, Published, ScheduledCapacity};
 use crate::{
@@ -109,7 +111,8 @@ impl<Policy, Memory> PolicyObject<Policy, Memory> {
 }
 
 impl Slim {
-    /// The policy with nothing of it that can be used; `None` for what is no policy.
+    /// The policy with nothing of it that can be used, or the set of which it cannot be said what it has; `None` for
+    /// anything else.
     #[must_use]
     pub fn unusable(&self) -> Option<Slim> {
         match self {
@@ -118,6 +121,7 @@ impl Slim {
             Slim::MetricScaling(_) => Some(Slim::MetricScaling(PolicyObject::UNUSABLE)),
             Slim::QosLevels(_) => Some(Slim::QosLevels(PolicyObject::UNUSABLE)),
             Slim::Placement(_) => Some(Slim::Placement(PolicyObject::UNUSABLE)),
+            Slim::Hub(HubObject::Set(_)) => Some(Slim::Hub(HubObject::Set(ClusterSet::Unusable))),
             Slim::Hub(_)
             | Slim::Workload(_)
             | Slim::Autoscaler(_)

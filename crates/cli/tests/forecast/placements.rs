@@ -197,6 +197,23 @@ fn a_placement_that_is_decided_otherwise_each_time_says_so() {
 }
 
 #[test]
+fn a_set_that_is_written_twice_has_nobody_knows_which_clusters_so_what_is_selected_stays() {
+    let decision = format!(
+        "---\napiVersion: {API}/v1beta1\nkind: PlacementDecision\nmetadata: {{name: q-decision-1, namespace: \
+         shop, uid: a, labels: {{{API}/placement: q}}}}\nstatus: {{decisions: [{{clusterName: west, reason: \
+         ''}}]}}\n"
+    );
+    let set = format!(
+        "---\napiVersion: {API}/v1beta2\nkind: ManagedClusterSet\nmetadata: {{name: fleet}}\n"
+    );
+    let folder = folder_with("placement-twice", &[("hub.yaml", &(rivals() + &decision + &set))]);
+    let told = almanac(&folder, &["explain", "-f", "hub.yaml", "Placement/shop/q"]);
+    let told = text(&told.stdout);
+    assert!(told.contains("clusters is west"), "{told}");
+    assert!(told.contains("the selector of its set fleet cannot be used"), "{told}");
+}
+
+#[test]
 fn what_comes_next_names_the_score_and_the_clusters() {
     let folder = folder_with("placement-next", &[("hub.yaml", &hub())]);
     let next = almanac(&folder, &["next", "-f", "hub.yaml", "--from", "2026-11-23"]);
