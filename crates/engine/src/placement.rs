@@ -29,6 +29,7 @@ pub(crate) use gather::readers;
 use gather::unusable_set;
 pub(crate) use hub::GROUP;
 pub(crate) use logic::{
-    Placements, close, divisions, remove_hub_object, selected, upsert, upsert_hub_object,
+    Placements, close, divisions, has_hub_object, remove_hub_object, selected, upsert,
+    upsert_hub_object, why_not_decided,
 };
 pub(crate) use reasons::describe;

@@ -191,6 +191,19 @@ impl World {
         is_one.then(|| qos_levels::why_not_carried_out(self, &config.identity)).flatten()
     }
 
+    /// Why nothing is decided for a placement that can be used as written, if nothing is.
+    #[must_use]
+    pub fn why_not_selecting(&self, placement: &PolicyName) -> Option<String> {
+        let is_one = placement.family == Family::Placement;
+        is_one.then(|| placement::why_not_decided(self, &placement.identity)).flatten()
+    }
+
+    /// Whether an object that placements read is here as it is given.
+    #[must_use]
+    pub fn has_hub_object(&self, identity: &Identity, object: &HubObject) -> bool {
+        placement::has_hub_object(self, identity, object)
+    }
+
     /// Why a policy is not carried out, if it or its target is exempt.
     #[must_use]
     pub fn why_exempt(&self, policy: &PolicyName) -> Option<Exempt> {
@@ -284,7 +297,7 @@ impl World {
     }
 
     /// The policies that may decide otherwise because an object that they read, and that is no policy, is new,
-    /// was edited or is gone.
+    /// was edited or is gone. Whoever edits one asks before and after: not the same policies may read it then.
     pub fn readers_of_object(&self, changed: &Identity) -> impl Iterator<Item = PolicyName> {
         let is_of_hub = changed.group() == placement::GROUP;
         let readers = is_of_hub.then(|| placement::readers(self, changed));

@@ -29,6 +29,9 @@ pub use watch_age::{WatchAge, WatchAges};
 
 /// Receives the objects of a kind.
 pub trait Follower: Send {
+    /// The version of the list that begins next: later changes are not in it.
+    fn listing_at(&mut self, _version: &str) {}
+
     /// A list begins: all objects follow.
     fn begin_list(&mut self);
 
@@ -117,7 +120,7 @@ pub async fn follow_selected(
     let mut pauses = Backoff::new(INITIAL_BACKOFF, MAX_BACKOFF, seed);
     let mut refused = Backoff::new(INITIAL_BACKOFF, selection.forbidden_pause, seed);
     let mut next = Next::List;
-    let mut is_forbidden = false;
+    let mut is_withheld = false;
     loop {
         let begun = Instant::now();
         // Lists may succeed while watches fail; they must not follow each other without a delay.
@@ -132,7 +135,7 @@ pub async fn follow_selected(
                     pauses.reset();
                 }
                 next = Next::WatchFrom(version);
-                is_forbidden = false;
+                is_withheld = false;
                 refused.reset();
             }
             Ok(Next::List) => {
@@ -140,9 +143,10 @@ pub async fn follow_selected(
                 tokio::time::sleep(pauses.next_pause()).await;
             }
             Err(failure) => {
-                // A missing permission is reported once: it may be missing on purpose.
-                if is_forbidden && failure.unseen.is_forbidden {
-                    tracing::debug!(kind = kind.kind, "still forbidden to watch");
+                // A missing permission or a missing kind is reported once: it may be missing on purpose.
+                if is_withheld && failure.is_withheld() {
+                    let error = &failure.unseen.reason;
+                    tracing::debug!(kind = kind.kind, error, "still not to be watched");
                 } else {
                     tracing::warn!(
                         kind = kind.kind,
@@ -150,7 +154,8 @@ pub async fn follow_selected(
                         "failed to watch"
                     );
                 }
-                is_forbidden = failure.unseen.is_forbidden;
+                is_withheld = failure.is_withheld();
+                let is_forbidden = failure.unseen.is_forbidden;
                 following.failed(&failure.unseen);
                 next = failure.next;
                 if is_watch && begun.elapsed() > MAX_BACKOFF {
@@ -180,6 +185,11 @@ struct Failure {
 }
 
 impl Failure {
+    /// Whether waiting is not likely to help.
+    fn is_withheld(&self) -> bool {
+        self.unseen.is_forbidden || self.unseen.is_absent
+    }
+
     fn new(reason: impl Into<String>, next: Next) -> Self {
         let reason = reason.into();
         Self { unseen: WatchFailure { is_absent: false, is_forbidden: false, reason }, next }
@@ -254,6 +264,7 @@ impl<F: Follower> Following<'_, F> {
                     self.follower.versions_went_back();
                 }
                 self.newest = number(&told).unwrap_or_default();
+                self.follower.listing_at(&told);
                 version = Some(told);
                 self.follower.begin_list();
             }

@@ -16,15 +16,15 @@ use std::time::Duration;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Client;
-use kube::api::{Patch, PatchParams, PostParams};
+use kube::api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions};
 use kube::core::Request;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::registry::Registry;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::budget::{Urgency, WriteBudget};
 use crate::lease::{Fence, Fenced};
@@ -153,6 +153,61 @@ impl Writer {
         self.patch((Urgency::Capacity, still_wanted), place, None, &patch).await
     }
 
+    /// Creates an object, if the write is still wanted once the budget admits it.
+    pub async fn create(
+        &self,
+        collection: &str,
+        object: &Value,
+        still_wanted: StillWanted<'_>,
+    ) -> Result<Written, WriteError> {
+        self.post((Urgency::Capacity, still_wanted), collection, object).await
+    }
+
+    /// Deletes an object, if it is the one with this UID and still has this version, and if the write is still
+    /// wanted once the budget admits it.
+    pub async fn delete(
+        &self,
+        place: ObjectPath<'_>,
+        (uid, version): (&str, &str),
+        still_wanted: StillWanted<'_>,
+    ) -> Result<(), WriteError> {
+        let only =
+            Preconditions { uid: Some(uid.to_owned()), resource_version: Some(version.to_owned()) };
+        let parameters = DeleteParams::background().preconditions(only);
+        self.send::<IgnoredAny>(Urgency::Capacity, still_wanted, || {
+            Request::new(place.collection).delete(place.name, &parameters)
+        })
+        .await
+        .map(|_| ())
+    }
+
+    /// Sets fields of an object's metadata, if it still has this version, and if the write is still wanted once the
+    /// budget admits it. Fields that are not named stay; a list is replaced.
+    pub async fn patch_metadata(
+        &self,
+        place: ObjectPath<'_>,
+        version: &str,
+        mut fields: Map<String, Value>,
+        still_wanted: StillWanted<'_>,
+    ) -> Result<Written, WriteError> {
+        fields.insert("resourceVersion".to_owned(), json!(version));
+        let patch = json!({ "metadata": fields });
+        self.patch((Urgency::Capacity, still_wanted), place, None, &patch).await
+    }
+
+    /// Sets fields in the status of an object whose status is what a policy decides, and not a report about it,
+    /// under the same conditions.
+    pub async fn patch_decided_status(
+        &self,
+        place: ObjectPath<'_>,
+        version: &str,
+        fields: Value,
+        still_wanted: StillWanted<'_>,
+    ) -> Result<Written, WriteError> {
+        let patch = json!({ "metadata": { "resourceVersion": version }, "status": fields });
+        self.patch((Urgency::Capacity, still_wanted), place, Some("status"), &patch).await
+    }
+
     /// Sets annotations of an object, under the same conditions. One without a text is removed; those that are
     /// not named stay.
     pub async fn patch_annotations(
@@ -163,9 +218,8 @@ impl Writer {
         still_wanted: StillWanted<'_>,
     ) -> Result<Written, WriteError> {
         let annotations: BTreeMap<_, _> = annotations.iter().copied().collect();
-        let patch =
-            json!({ "metadata": { "resourceVersion": version, "annotations": annotations } });
-        self.patch((Urgency::Capacity, still_wanted), place, None, &patch).await
+        let fields = Map::from_iter([("annotations".to_owned(), json!(annotations))]);
+        self.patch_metadata(place, version, fields, still_wanted).await
     }
 
     /// Asks whether an object or its scale may be changed, with an empty patch as a dry run. It is not
@@ -244,21 +298,19 @@ impl Writer {
         let patch = Patch::Apply(&object);
         self.send(Urgency::Status, &always, || {
             let request = Request::new(place.collection);
-            let mut request =
-                request.patch_subresource("status", place.name, &parameters, &patch)?;
-            request.headers_mut().insert(http::header::ACCEPT, METADATA_ONLY);
-            Ok(request)
+            Ok(metadata_only(request.patch_subresource(
+                "status",
+                place.name,
+                &parameters,
+                &patch,
+            )?))
         })
         .await
     }
 
     /// Creates an Event.
     pub async fn create_event(&self, collection: &str, object: &Value) -> Result<(), WriteError> {
-        let body = object.to_string().into_bytes();
-        let parameters =
-            PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() };
-        let request = || Request::new(collection).create(&parameters, body.clone());
-        self.send::<Written>(Urgency::Event, &always, request).await.map(|_| ())
+        self.post((Urgency::Event, &always), collection, object).await.map(|_| ())
     }
 
     /// Patches an Event. Fields that are not named stay.
@@ -268,6 +320,19 @@ impl Writer {
         patch: &Value,
     ) -> Result<(), WriteError> {
         self.patch((Urgency::Event, &always), place, None, patch).await.map(|_| ())
+    }
+
+    async fn post(
+        &self,
+        (urgency, still_wanted): (Urgency, StillWanted<'_>),
+        collection: &str,
+        object: &Value,
+    ) -> Result<Written, WriteError> {
+        let body = object.to_string().into_bytes();
+        let parameters =
+            PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() };
+        let request = || Request::new(collection).create(&parameters, body.clone());
+        self.send(urgency, still_wanted, request).await
     }
 
     async fn patch(
@@ -285,10 +350,9 @@ impl Writer {
             match subresource {
                 // Only the metadata of the object is needed, so only that is requested.
                 Some("status") => {
-                    let mut request =
+                    let request =
                         request.patch_subresource("status", place.name, &parameters, &patch)?;
-                    request.headers_mut().insert(http::header::ACCEPT, METADATA_ONLY);
-                    Ok(request)
+                    Ok(metadata_only(request))
                 }
                 Some(subresource) => {
                     request.patch_subresource(subresource, place.name, &parameters, &patch)
@@ -363,6 +427,12 @@ struct StatusPatch<'a> {
 /// Statuses and Events are wanted whatever happens meanwhile.
 fn always() -> bool {
     true
+}
+
+/// Has the API server leave out everything of the object it answers with but its metadata.
+fn metadata_only(mut request: http::Request<Vec<u8>>) -> http::Request<Vec<u8>> {
+    request.headers_mut().insert(http::header::ACCEPT, METADATA_ONLY);
+    request
 }
 
 const METADATA_ONLY: http::HeaderValue =

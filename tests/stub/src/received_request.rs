@@ -22,10 +22,11 @@ pub struct ReceivedRequest {
     /// The group and the version of the path: `apps/v1`.
     pub(crate) api_version: String,
     /// The plural resource name in the path: `deployments`.
-    pub(crate) plural: String,
+    pub plural: String,
     pub(crate) namespace: String,
     pub(crate) name: String,
-    pub(crate) subresource: String,
+    /// The subresource in the path; empty for the object itself.
+    pub subresource: String,
     pub(crate) wants_metadata_only: bool,
 }
 

@@ -168,7 +168,9 @@ impl Store {
         let is_edited = spec_before.is_some_and(|spec| spec != object["spec"]);
         let metadata = &mut object["metadata"];
         metadata["name"] = json!(key.name);
-        metadata["namespace"] = json!(key.namespace);
+        if !key.namespace.is_empty() {
+            metadata["namespace"] = json!(key.namespace);
+        }
         metadata["resourceVersion"] = json!(version.to_string());
         metadata["generation"] = json!(generation + u64::from(is_edited));
         for name in ["uid", "creationTimestamp"] {

@@ -6,12 +6,13 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::hub::decision_identity;
+use super::reasons::of_changes;
 use super::writes::{WantedDecision, writes};
 use super::{
     Candidate, Cause, Eligibility, Exclusion, Input, PlacementDecision, Ranked, Ranking, RawScore,
     ScoreSource, Taint,
 };
-use crate::{Action, Reason, Verdict};
+use crate::{Action, Reason, RuleExplanation, Verdict};
 
 /// How many clusters one `PlacementDecision` has at most.
 pub const CLUSTERS_PER_DECISION: usize = 100;
@@ -34,6 +35,8 @@ pub struct Decision {
     pub added: Vec<Arc<str>>,
     /// Those that were and are not any more, in order.
     pub removed: Vec<Arc<str>>,
+    /// Why some of those were added or removed.
+    pub told: Vec<RuleExplanation>,
     /// The clusters with a taint that would not be tolerated forever, if it said when it was added.
     pub undated: Vec<Arc<str>>,
     /// When time alone could next change any of this.
@@ -96,11 +99,14 @@ pub fn decide(input: &Input<'_>, now: Timestamp) -> Decision {
     let actions = writes(input, &wanted);
     let known: BTreeSet<&Arc<str>> = own_clusters(input).collect();
     let clusters: Vec<Arc<str>> = chosen.iter().map(|it| Arc::clone(it.name)).collect();
-    let added = clusters.iter().filter(|it| !known.contains(it)).cloned().collect();
+    let added: Vec<Arc<str>> = clusters.iter().filter(|it| !known.contains(it)).cloned().collect();
     let gone = known.into_iter().filter(|it| clusters.binary_search(it).is_err());
     let removed: Vec<Arc<str>> = gone.cloned().collect();
+    let is_other = !added.is_empty() || !removed.is_empty();
+    let told = is_other.then(|| of_changes(input, &ranking, (&added, &removed), now));
     let decision = Decision {
         actions,
+        told: told.unwrap_or_default(),
         satisfaction: satisfaction(input, &ranking, clusters.len()),
         reason: Reason {
             rule: None,

@@ -88,12 +88,18 @@ pub fn gather<'a>(world: &'a World, placement: &Identity) -> Option<Input<'a>> {
         add_on_scores,
         busiest,
         decisions,
-        memory: object.memory,
+        memory: object.memory.clone(),
     })
 }
 
-fn wants(policy: &Placement, set: &Arc<str>) -> bool {
-    policy.cluster_sets.is_empty() || policy.cluster_sets.contains(set)
+fn wants(policy: &Placement, set: &str) -> bool {
+    policy.cluster_sets.is_empty() || policy.cluster_sets.iter().any(|it| **it == *set)
+}
+
+/// Whether a set is bound to a namespace, and be it one that is not there.
+fn is_bound(hub: &Hub, namespace: &str, set: &str) -> bool {
+    let bindings = hub.bindings.get(namespace).into_iter().flat_map(BTreeMap::values);
+    bindings.into_iter().any(|bound| **bound == *set)
 }
 
 /// A set that a placement selects from, and of which it cannot be said which clusters it has.
@@ -175,8 +181,12 @@ fn advance<Item>(
 }
 
 /// The placements whose decision may be another one because of what has changed: an object of the hub that is new,
-/// was edited or is gone. What placements have selected is not among it: it counts at their next turns.
+/// was edited or is gone. Whoever changes one asks before and after: a cluster may be in other sets then. What one
+/// placement has selected counts for others at their next turns, and at once only for the one whose it is.
 pub(crate) fn readers<'w>(world: &'w World, changed: &Identity) -> Vec<&'w Identity> {
+    if changed.kind() == "PlacementDecision" {
+        return world.decisions.placements_of(changed, &world.placements);
+    }
     let active = world.placements.iter().filter_map(|(identity, object)| {
         let policy = object.policy.as_deref()?;
         (policy.standing == Standing::Active).then_some((identity, policy))
@@ -194,7 +204,10 @@ pub(crate) fn readers<'w>(world: &'w World, changed: &Identity) -> Vec<&'w Ident
             policy.prioritizers.iter().any(asks) && may_select(world, identity, policy, namespace)
         }
         "ManagedClusterSetBinding" => identity.namespace() == namespace,
-        "ManagedCluster" | "ManagedClusterSet" => true,
+        "ManagedCluster" => may_select(world, identity, policy, name),
+        "ManagedClusterSet" => {
+            is_bound(&world.hub, identity.namespace(), name) && wants(policy, name)
+        }
         _ => false,
     };
     active.filter(|(identity, policy)| reads(identity, policy)).map(|(it, _)| it).collect()

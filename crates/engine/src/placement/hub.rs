@@ -213,6 +213,22 @@ pub struct Hub {
 }
 
 impl Hub {
+    /// Whether an object is here as it is given.
+    pub(crate) fn has(&self, identity: &Identity, object: &HubObject) -> bool {
+        let (namespace, name) = (identity.namespace(), identity.name());
+        match object {
+            HubObject::Cluster(cluster) => self.clusters.get(name) == Some(cluster),
+            HubObject::Set(set) => self.sets.get(name) == Some(set),
+            HubObject::Binding(set) => {
+                self.bindings.get(namespace).and_then(|it| it.get(name)) == Some(set)
+            }
+            HubObject::Scores(scores) => {
+                self.scores.get(name).and_then(|it| it.get(namespace)) == Some(scores)
+            }
+            HubObject::Decision(_) => false,
+        }
+    }
+
     /// Removes an object, if it is of a kind that is here.
     pub(crate) fn remove(&mut self, object: &Identity) {
         let (namespace, name) = (object.namespace(), object.name());
@@ -282,6 +298,20 @@ impl DecisionLedger {
         let named = named
             .filter(|(identity, _)| decision_number(identity.name(), placement.name()).is_some());
         labelled.chain(named).collect()
+    }
+
+    /// The placements whose decision an object is by its label or by its name, among these.
+    pub(super) fn placements_of<'p, Object>(
+        &self,
+        decision: &Identity,
+        placements: &'p BTreeMap<Identity, Object>,
+    ) -> Vec<&'p Identity> {
+        let named = |name: &str| Identity::new(GROUP, "Placement", decision.namespace(), name);
+        let labelled = self.decisions.get(decision).and_then(|it| owner(decision, it));
+        let numbered = decision.name().rsplit_once("-decision-").map(|(placement, _)| placement);
+        let numbered = numbered.filter(|it| decision_number(decision.name(), it).is_some());
+        let owners: BTreeSet<Identity> = labelled.into_iter().chain(numbered.map(named)).collect();
+        owners.iter().filter_map(|owner| Some(placements.get_key_value(owner)?.0)).collect()
     }
 
     /// How often each cluster is selected, by all placements together.

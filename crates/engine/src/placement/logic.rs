@@ -93,7 +93,8 @@ impl Logic for Placements {
         _: Option<&Identity>,
         now: Timestamp,
     ) -> Vec<RuleExplanation> {
-        if let Some(message) = why_not_decided(world, policy) {
+        if let Some(why) = why_not_decided(world, policy) {
+            let message = format!("not decided, so what it has selected stays; {why}");
             return vec![whole(Verdict::Excluded, message)];
         }
         let Some(input) = gather(world, policy) else { return Vec::new() };
@@ -186,9 +187,9 @@ fn is_decided_otherwise(
 }
 
 /// Why a placement is not decided, if it is not although it is usable.
-fn why_not_decided(world: &World, placement: &Identity) -> Option<String> {
+pub(crate) fn why_not_decided(world: &World, placement: &Identity) -> Option<String> {
     let policy = policy_of(world, placement)?;
-    let why = match policy.standing {
+    Some(match policy.standing {
         Standing::Disabled => "an annotation disables it".to_owned(),
         Standing::Terminating => "it is being deleted".to_owned(),
         Standing::Active => match Exempt::of(&world.exempt, placement, None) {
@@ -198,8 +199,7 @@ fn why_not_decided(world: &World, placement: &Identity) -> Option<String> {
                 unusable_set(world, placement)?
             ),
         },
-    };
-    Some(format!("not decided, so what it has selected stays; {why}"))
+    })
 }
 
 /// Holds a placement, with what is remembered of it.
@@ -231,6 +231,17 @@ pub(crate) fn upsert_hub_object(world: &mut World, identity: Identity, object: H
             hub.scores.entry(name).or_default().insert(namespace, scores);
         }
         HubObject::Decision(decision) => world.decisions.insert(identity, decision),
+    }
+}
+
+/// Whether the world has an object of a hub as it is given.
+pub(crate) fn has_hub_object(world: &World, identity: &Identity, object: &HubObject) -> bool {
+    match object {
+        HubObject::Decision(decision) => world.decisions.get(identity) == Some(decision),
+        HubObject::Cluster(_)
+        | HubObject::Set(_)
+        | HubObject::Binding(_)
+        | HubObject::Scores(_) => world.hub.has(identity, object),
     }
 }
 

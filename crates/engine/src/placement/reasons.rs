@@ -6,8 +6,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::{
-    Eligibility, Exclusion, Input, Memory, Placement, Ranked, Ranking, RawScore, ScoreSource,
-    Taint, gather,
+    Eligibility, Exclusion, Input, Placement, Ranked, Ranking, RawScore, ScoreSource, Taint, gather,
 };
 use crate::families::RuleExplanation;
 use crate::{Identity, Reason, ScorePart, Scored, Verdict, World};
@@ -104,15 +103,54 @@ pub(crate) fn describe(
 /// order of their names.
 #[must_use]
 pub fn explain(input: &Input<'_>, now: Timestamp) -> Vec<RuleExplanation> {
-    let ranking = Ranking::of(input, now);
+    verdicts(input, &Ranking::of(input, now), now, |_| true)
+}
+
+/// How many of the clusters that have come are told of, and how many of those that have gone.
+const TOLD: usize = 3;
+
+/// The verdicts on the first of the clusters that have come, and of those that have gone.
+pub(super) fn of_changes(
+    input: &Input<'_>,
+    ranking: &Ranking,
+    (added, removed): (&[Arc<str>], &[Arc<str>]),
+    now: Timestamp,
+) -> Vec<RuleExplanation> {
+    let is_among = |names: &[Arc<str>], name: &str| {
+        names.binary_search_by(|known| (**known).cmp(name)).is_ok()
+    };
+    let has_changed = |name: &str| is_among(added, name) || is_among(removed, name);
+    let verdicts = verdicts(input, ranking, now, |it| has_changed(name(input, it)));
+    let (come, gone): (Vec<_>, Vec<_>) =
+        verdicts.into_iter().partition(|it| it.verdict == Verdict::Won);
+    let is_candidate =
+        |name: &Arc<str>| input.candidates.binary_search_by(|known| known.name.cmp(name)).is_ok();
+    let strange = removed.iter().filter(|name| !is_candidate(name)).map(|name| RuleExplanation {
+        rule: Some(Arc::clone(name)),
+        position: None,
+        verdict: Verdict::Excluded,
+        message: "no cluster of its sets has this name any more".to_owned(),
+        since: None,
+        until: None,
+        scored: None,
+    });
+    come.into_iter().take(TOLD).chain(gone.into_iter().chain(strange).take(TOLD)).collect()
+}
+
+fn verdicts(
+    input: &Input<'_>,
+    ranking: &Ranking,
+    now: Timestamp,
+    is_wanted: impl Fn(u32) -> bool,
+) -> Vec<RuleExplanation> {
     let mut ranked = ranking.ranked.clone();
     ranked.sort_unstable_by_key(Ranked::key);
     let wanted = input.policy.number_of_clusters.map_or(ranked.len(), position).min(ranked.len());
     let last = ranked.get(..wanted).and_then(<[Ranked]>::last).copied();
-    let mut lines = Vec::with_capacity(ranking.eligibility.len());
-    for (index, it) in ranked.iter().enumerate() {
+    let mut lines = Vec::new();
+    for (index, it) in ranked.iter().enumerate().filter(|(_, it)| is_wanted(it.candidate)) {
         let is_selected = index < wanted;
-        let scored = scored(input, &ranking, it, now);
+        let scored = scored(input, ranking, it, now);
         let mut message = format!("rank {} of {}", index + 1, ranked.len());
         if wanted < ranked.len() {
             let _ = write!(message, ", {wanted} wanted");
@@ -133,13 +171,16 @@ pub fn explain(input: &Input<'_>, now: Timestamp) -> Vec<RuleExplanation> {
         if let Some(taint) = shunned_by.and_then(|taint| taint_of(input, it.candidate, taint)) {
             let _ = write!(message, "; {taint} puts it behind others with the same total");
         }
-        message.push_str(&missing(input, &ranking, it, now));
+        message.push_str(&missing(input, ranking, it, now));
         let verdict = if is_selected { Verdict::Won } else { Verdict::Lost };
         let scored = Some(scored);
         lines.push(line(input, it.candidate, verdict, message, (None, until), scored));
     }
     for (candidate, it) in (0..).zip(&ranking.eligibility) {
         let Eligibility::Excluded(why) = it else { continue };
+        if !is_wanted(candidate) {
+            continue;
+        }
         let (message, since) = excluded(input, candidate, *why, now);
         lines.push(line(input, candidate, Verdict::Excluded, message, (since, None), None));
     }
@@ -226,12 +267,5 @@ fn excluded(
                 None => (format!("{taint} is not tolerated"), None),
             }
         }
-    }
-}
-
-impl Memory {
-    /// What is remembered of a decision.
-    pub(super) fn of(reason: Reason<Cause>, decided_at: Timestamp) -> Memory {
-        Memory { reason: reason.without_span(), decided_at }
     }
 }

@@ -4,17 +4,23 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::{Cause, Decision};
+use super::{Cause, Decision, Satisfaction};
 use crate::turn::Effect;
-use crate::{EffectReason, Field, Identity, Occurrence, Outcome, Reason, Value, World};
+use crate::{
+    EffectReason, Field, Identity, Occurrence, Outcome, Reason, RuleExplanation, Value, World,
+};
 
 /// What is remembered between two decisions. What was selected is in the `PlacementDecision`s.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Memory {
     /// What the selection follows from.
     pub reason: Reason<Cause>,
     /// When it was last decided.
     pub decided_at: Timestamp,
+    /// Whether there are as many clusters as are wanted.
+    pub satisfaction: Satisfaction,
+    /// The clusters with a taint that would not be tolerated forever, if it said when it was added.
+    pub undated: Arc<[Arc<str>]>,
 }
 
 /// A placement has selected other clusters.
@@ -30,6 +36,8 @@ pub struct Recorded {
     pub selected: u32,
     /// Why.
     pub reason: Reason<Cause>,
+    /// Why some of those were added or removed, as it was when that was decided.
+    pub told: Vec<RuleExplanation>,
 }
 
 impl Recorded {
@@ -82,10 +90,17 @@ pub fn settle(
         added: decision.added,
         removed: decision.removed,
         reason,
+        told: decision.told,
     });
+    let memory = Memory {
+        reason: reason.without_span(),
+        decided_at: now,
+        satisfaction: decision.satisfaction,
+        undated: decision.undated.into(),
+    };
     Settled {
         recorded: recorded.into_iter().collect(),
         effects: vec![effect],
-        memory: Some(Memory::of(reason, now)),
+        memory: Some(memory),
     }
 }

@@ -28,13 +28,15 @@ pub(super) fn writes(input: &Input<'_>, wanted: &[WantedDecision<'_>]) -> Vec<Ac
         }
         kept.insert(object);
     }
-    let surplus = input.decisions.keys().filter(|it| !kept.contains(**it));
-    pending.extend(surplus.map(|object| ((*object).clone(), None)));
+    let placement = input.identity.name();
+    let is_own = |it: &PlacementDecision| it.placement.as_deref() == Some(placement);
+    // What only has the name of a decision, and is not needed, is somebody else's.
+    let surplus =
+        input.decisions.iter().filter(|(object, it)| is_own(it) && !kept.contains(**object));
+    pending.extend(surplus.map(|(object, _)| ((*object).clone(), None)));
     if pending.is_empty() {
         return Vec::new();
     }
-    let placement = input.identity.name();
-    let is_own = |it: &PlacementDecision| it.placement.as_deref() == Some(placement);
     let mut update = Update {
         is_selected: wanted.iter().flat_map(|it| it.clusters).cloned().collect(),
         places: BTreeMap::new(),
