@@ -9,6 +9,7 @@ pub mod cron_federated_hpa;
 pub mod horizontal_autoscaler;
 pub mod metrics_producer;
 mod patch;
+pub mod placement;
 pub mod scalable_node_group;
 mod target_problem;
 

@@ -113,6 +113,7 @@ enum Kind {
     CronFederatedHpa,
     HorizontalAutoscaler,
     ScalableNodeGroup,
+    Placement,
 }
 
 /// The process mostly waits, and decides for one policy at a time. More threads would only take more
@@ -198,6 +199,7 @@ impl Kind {
             Self::CronFederatedHpa => Family::CronScaling.into(),
             Self::HorizontalAutoscaler => Family::MetricScaling.into(),
             Self::ScalableNodeGroup => Controlled::NodeGroups,
+            Self::Placement => Family::Placement.into(),
         }
     }
 }

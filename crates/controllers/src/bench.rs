@@ -17,6 +17,7 @@ use almanac_shell::writer::{WriteMetrics, Writer};
 use almanac_stub::Stub;
 use http::Method;
 use jiff::{SignedDuration, Timestamp};
+use kube::Client;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -26,6 +27,7 @@ pub(crate) use almanac_fixtures::names::cron_federated_hpa as policy;
 use crate::cluster::Cluster;
 use crate::families::Families;
 use crate::horizontal_autoscaler::{Queries, Sampler};
+use crate::placement::{DecisionWriter, PlacementMetrics};
 use crate::policies::{PolicyFollower, UnwrittenStatuses, WorkQueues};
 use crate::reconciler::Reconciler;
 use crate::targets::Targets;
@@ -55,6 +57,7 @@ impl TestBench {
         let budget = WriteBudget::new(WriteLimits::default());
         let writer = Writer::new(client.clone(), Fence::open(), budget, WriteMetrics::default());
         let (events, telling) = EventLog::new(writer.clone(), "test", &EventMetrics::default());
+        let decisions = decisions(&client, &writer, &cluster);
         let targets = Targets::new(client, writer, Arc::clone(&cluster), Arc::clone(&turns), false);
         let follower = |family| {
             let (turns, statuses) = (Arc::clone(&turns), Arc::clone(&statuses));
@@ -71,6 +74,7 @@ impl TestBench {
         let controller = Arc::new(Reconciler {
             cluster: Arc::clone(&cluster),
             targets: Arc::new(targets),
+            decisions,
             statuses,
             families: Families::default(),
             events,
@@ -156,6 +160,17 @@ impl TestBench {
             .map(|asked| (shown(self.begun, asked.at), format!("{}?{}", asked.path, asked.query)));
         told.collect()
     }
+}
+
+/// What writes the decisions of placements.
+pub(crate) fn decisions(
+    client: &Client,
+    writer: &Writer,
+    cluster: &Arc<Cluster>,
+) -> DecisionWriter {
+    let (client, writer, cluster) = (client.clone(), writer.clone(), Arc::clone(cluster));
+    let clock = Clock::from_fn(|| Timestamp::UNIX_EPOCH);
+    DecisionWriter { client, writer, cluster, clock, metrics: PlacementMetrics::default() }
 }
 
 /// What asks a Prometheus that is not there, with a clock that stands still.

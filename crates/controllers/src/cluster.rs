@@ -12,6 +12,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use almanac_engine::{PolicyName, World};
 
+use crate::placement::HubRecords;
 use crate::scalable_node_group::KnownNodeGroups;
 
 pub(crate) use policy_entry::{
@@ -34,6 +35,8 @@ pub(crate) struct ClusterState {
     pub(crate) policies: BTreeMap<PolicyName, PolicyEntry>,
     /// The bookkeeping for writing each target, and the policies it belongs to.
     pub(crate) targets: TargetTable,
+    /// The bookkeeping for placements and their decisions.
+    pub(crate) hub: HubRecords,
     /// The groups of nodes.
     pub(crate) node_groups: KnownNodeGroups,
 }

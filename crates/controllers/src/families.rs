@@ -86,6 +86,7 @@ pub(crate) struct Families {
     schedules: MetricsProducers,
     rules: CronFederatedHpas,
     autoscalers: HorizontalAutoscalers,
+    pub(crate) placements: Placements,
 }
 
 impl Families {
@@ -96,7 +97,7 @@ impl Families {
             Family::CronScaling => &self.rules,
             Family::MetricScaling => &self.autoscalers,
             Family::QosLevels => &QosLevels,
-            Family::Placement => &Placements,
+            Family::Placement => &self.placements,
         }
     }
 
@@ -112,5 +113,6 @@ impl Families {
         MetricsProducers::register(registry, leading, clock, switch, upstreams);
         self.rules.register(registry, leading, clock, upstreams);
         self.autoscalers.register(registry, leading, clock, upstreams);
+        self.placements.register(registry, leading, upstreams);
     }
 }

@@ -20,6 +20,7 @@
 //! | [`controlled`] | what can be carried out |
 //! | `families` | the families there are, and what each does besides deciding |
 //! | `metrics_producer`, `cron_federated_hpa`, `horizontal_autoscaler` | one family each: its status, Events and metrics |
+//! | `placement` | the same, and the hub that it selects from and writes its decisions to |
 //! | [`agent`] | the other process, which carries out the policies for levels of pods |
 //! | [`scalable_node_group`] | groups of nodes, which are no policies: from watching them to their status |
 //!

@@ -1,26 +1,123 @@
-//! Placements: not carried out in a cluster yet. `--controllers` does not offer them, so no placement and no cluster
-//! is watched, and nothing is reported or written. Forecasts of files know them already.
+//! `Placement`: selects clusters, and writes which into `PlacementDecision`s.
+//!
+//! This module composes the status. `follower` fills the world with what placements select from and what they have
+//! selected, `writer` writes the decisions, `records` is what both know beside the world, `report` turns what happened
+//! into Events and log lines, and `metrics` counts it.
 
-use almanac_engine::{Identity, Recorded};
+mod follower;
+mod metrics;
+mod records;
+mod report;
+mod writer;
+
+use almanac_api::kinds::Kind;
+use almanac_api::status::conditions::conditions;
+use almanac_api::status::placement::{Told, Undecided, condition_states, selected, write};
+use almanac_engine::placement::Standing;
+use almanac_engine::{Exempt, Family, Identity, PolicyName, Recorded};
 use almanac_shell::event_log::EventLog;
 use jiff::Timestamp;
+use prometheus_client::registry::Registry;
 
+pub(crate) use self::follower::HubFollower;
+use self::metrics::PlacementGauges;
+pub(crate) use self::metrics::PlacementMetrics;
+pub(crate) use self::records::{HubRecords, Settled};
+pub(crate) use self::writer::DecisionWriter;
 use crate::cluster::{ClusterState, PolicyEntry};
 use crate::families::{Composed, FamilyController, ReportSubject};
+use crate::leadership::Leadership;
+use crate::status_writer::WriteMethod;
+use crate::upstream::Upstreams;
 
-/// Placements, none of which is carried out.
-pub(crate) struct Placements;
+/// The kinds that placements depend on, apart from their own.
+pub(crate) const HUB_KINDS: [Kind; 5] = [
+    Kind::ManagedCluster,
+    Kind::ManagedClusterSet,
+    Kind::ManagedClusterSetBinding,
+    Kind::AddOnPlacementScore,
+    Kind::PlacementDecision,
+];
+
+/// The controller side of placements.
+#[derive(Clone, Default)]
+pub(crate) struct Placements {
+    pub(crate) metrics: PlacementMetrics,
+}
+
+impl Placements {
+    pub(crate) fn register(
+        &self,
+        registry: &mut Registry,
+        leading: &Leadership,
+        upstreams: &Upstreams,
+    ) {
+        self.metrics.register(registry);
+        let gauges = PlacementGauges::new(leading.clone(), upstreams.clone());
+        registry.register_collector(Box::new(gauges));
+    }
+}
 
 impl FamilyController for Placements {
     fn compose(
         &self,
-        _: &ClusterState,
-        _: &Identity,
-        _: &PolicyEntry,
-        _: Timestamp,
+        state: &ClusterState,
+        policy: &Identity,
+        entry: &PolicyEntry,
+        now: Timestamp,
     ) -> Option<Composed> {
-        None
+        let object = state.world.placements.get(policy)?;
+        let name = PolicyName::new(Family::Placement, policy.clone());
+        let usable = object.policy.as_deref();
+        let undecided = usable.and_then(|it| undecided(state, &name, it.standing));
+        if usable.is_some() && undecided.is_none() && !state.hub.is_decided(policy, entry.revision)
+        {
+            return None;
+        }
+        let divisions = state.world.divisions(&name);
+        let told = Told {
+            placement: policy,
+            policy: usable,
+            findings: &entry.findings,
+            memory: object.memory.as_ref(),
+            selected: selected(&divisions),
+            undecided,
+            obstacle: state.hub.obstacle(policy),
+        };
+        let condition_states = condition_states(&told)?;
+        let generation = entry.revision.generation();
+        let conditions =
+            conditions(&entry.recorded.conditions(), &condition_states, generation, now);
+        // A status is plain data; it can always be written.
+        let status = serde_json::to_value(write(&divisions, conditions)).ok()?;
+        let method = WriteMethod::ServerSideApply(status.clone());
+        Some(Composed { status, condition_states, method })
     }
 
-    fn report(&self, _: &ReportSubject, _: &[Recorded], _: &EventLog) {}
+    fn report(&self, of: &ReportSubject, recorded: &[Recorded], events: &EventLog) {
+        for recorded in recorded {
+            if let Recorded::Placement(recorded) = recorded {
+                self.metrics.count(recorded);
+                report::report(of, recorded, events);
+            }
+        }
+    }
+}
+
+/// Why nothing is decided for a placement that can be used as written, if nothing is.
+fn undecided(
+    state: &ClusterState,
+    placement: &PolicyName,
+    standing: Standing,
+) -> Option<Undecided> {
+    if let Some(exempt) = Exempt::of(&state.world.exempt, &placement.identity, None) {
+        return Some(Undecided::Exempt(exempt));
+    }
+    if standing == Standing::Disabled {
+        return Some(Undecided::Disabled);
+    }
+    if let Some(kind) = state.hub.missing_kind() {
+        return Some(Undecided::NotServed(kind));
+    }
+    state.world.why_not_selecting(placement).map(Undecided::Unusable)
 }

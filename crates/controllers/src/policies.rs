@@ -10,6 +10,7 @@ use std::sync::Arc;
 use almanac_api::checking::{CheckContext, check_json};
 use almanac_api::exempt::is_marked;
 use almanac_api::kinds::Kind;
+use almanac_api::objects::DISABLE_ANNOTATION;
 use almanac_engine::{Family, PolicyName};
 use almanac_shell::clock::Clock;
 use almanac_shell::following::{Follower, WatchFailure};
@@ -122,6 +123,9 @@ impl PolicyFollower {
         state.targets.set_target_of(&policy, before.as_ref(), now.as_ref());
         // Until they are compared, the memory may be ahead of the status.
         entry.is_written = false;
+        if self.family == Family::Placement {
+            state.hub.note_change(&policy.identity, self.clock.now());
+        }
         self.wake(state, &policy);
         state.policies.insert(policy, entry);
     }
@@ -141,6 +145,7 @@ impl PolicyFollower {
             let target = target.as_ref().map(|reference| reference.target.identity());
             state.targets.set_target_of(policy, target, None);
             state.world.remove_policy(policy);
+            state.hub.forget(&policy.identity);
             exemptions::change(&mut state.world, |exempt| exempt.mark(&policy.identity, false));
             state.world.readers_of(policy).for_each(|reader| self.queues.wake(&reader));
             self.queues.forget(policy);
@@ -148,10 +153,13 @@ impl PolicyFollower {
     }
 }
 
-/// An object as JSON, without labels, annotations and managed fields.
+/// An object as JSON, without labels, managed fields, and annotations that say nothing about what it does.
 pub(crate) fn as_json(object: DynamicObject) -> Value {
     let DynamicObject { mut metadata, data, .. } = object;
-    (metadata.managed_fields, metadata.annotations, metadata.labels) = (None, None, None);
+    (metadata.managed_fields, metadata.labels) = (None, None);
+    if let Some(annotations) = &mut metadata.annotations {
+        annotations.retain(|name, _| name == DISABLE_ANNOTATION);
+    }
     let mut fields = match data {
         Value::Object(fields) => fields,
         _ => Map::new(),

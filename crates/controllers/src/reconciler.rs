@@ -6,10 +6,11 @@
 use std::sync::Arc;
 
 use almanac_api::status::TargetProblem;
+use almanac_api::status::placement::Obstacle;
 use almanac_engine::cron_scaling::ExternalChange;
 use almanac_engine::turn::{self, OpenTurn, Turn};
 use almanac_engine::{
-    Action, Identity, Outcome, PolicyName, Reach, Recorded, TargetReference, Unreachable,
+    Action, Family, Identity, Outcome, PolicyName, Reach, Recorded, TargetReference, Unreachable,
 };
 use almanac_shell::clock::Clock;
 use almanac_shell::event_log::EventLog;
@@ -19,6 +20,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::cluster::{Cluster, ClusterState, PolicyEntry, SpecRevision};
 use crate::families::{Families, ReportSubject};
+use crate::placement::{DecisionWriter, Settled};
 use crate::targets::{ObservedTarget, TargetError, Targets};
 use crate::upstream::Upstreams;
 use crate::work_queue::WorkQueue;
@@ -26,10 +28,14 @@ use crate::work_queue::WorkQueue;
 /// A blocked target that is not watched is checked again after about this long.
 const RECHECK_INTERVAL: SignedDuration = SignedDuration::from_secs(60);
 
+/// A placement is decided again after about this long, whether or not anything is known to have changed.
+const PLACEMENT_INTERVAL: SignedDuration = SignedDuration::from_mins(5);
+
 /// Carries out the policies, one turn at a time.
 pub(crate) struct Reconciler {
     pub(crate) cluster: Arc<Cluster>,
     pub(crate) targets: Arc<Targets>,
+    pub(crate) decisions: DecisionWriter,
     pub(crate) statuses: Arc<WorkQueue>,
     pub(crate) families: Families,
     pub(crate) events: EventLog,
@@ -63,6 +69,14 @@ enum TargetObservation {
     Problem(TargetProblem),
     /// It can be read, but must not be changed.
     NotWritable(TargetProblem),
+}
+
+/// What came of the actions of a turn.
+struct Applied {
+    outcomes: Vec<Outcome>,
+    news: TargetObservation,
+    /// What keeps the decision of a placement from being written.
+    obstacle: Option<Obstacle>,
 }
 
 impl Reconciler {
@@ -102,9 +116,25 @@ impl Reconciler {
                 && !self.is_left_alone(policy)
                 && self.is_still_wanted(policy, &about, open.deadline())
         };
-        let applied = self.apply(&about, &open, &over, unknown.as_ref(), &still_wanted).await;
-        let (outcomes, news) = applied.ok()?;
-        let wake_at = self.close(policy, &about, open, outcomes, news);
+        let applied = match policy.family {
+            Family::Placement => {
+                let actions = open.actions();
+                let applied =
+                    self.decisions.apply(policy, &about.uid, actions, &still_wanted).await;
+                applied.map(|(outcomes, obstacle)| Applied {
+                    outcomes,
+                    news: TargetObservation::None,
+                    obstacle,
+                })
+            }
+            Family::ScheduledCapacity
+            | Family::CronScaling
+            | Family::MetricScaling
+            | Family::QosLevels => {
+                self.apply(&about, &open, &over, unknown.as_ref(), &still_wanted).await
+            }
+        };
+        let wake_at = self.close(policy, &about, open, applied.ok()?);
         self.statuses.wake(policy);
         let is_not_writable = self.about(policy).is_some_and(|about| about.is_not_writable);
         let target = about.target.as_ref().map(|reference| reference.target.identity());
@@ -115,6 +145,10 @@ impl Reconciler {
             // Nobody reports what becomes of a target that is not watched.
             Some(target) if !self.targets.is_followed(target) => {
                 self.cluster.lock().world.follows_target(policy, opened_at)
+            }
+            // How often others select a cluster counts at its next turn, whenever that is.
+            None if policy.family == Family::Placement => {
+                spread_over(&policy.identity, PLACEMENT_INTERVAL, opened_at)
             }
             _ => None,
         };
@@ -188,11 +222,18 @@ impl Reconciler {
         unknown: Option<&TargetError>,
     ) -> Option<(OpenTurn, ObservedTarget)> {
         let now = self.clock.now();
-        let state = self.cluster.lock();
+        let mut state = self.cluster.lock();
         state
             .policies
             .get(policy)
             .filter(|entry| about.is(entry) && entry.revision == about.revision)?;
+        if policy.family == Family::Placement {
+            state.hub.begin(&policy.identity, now);
+            // What is not known is not the same as what is not there.
+            if state.hub.missing_kind().is_some() {
+                return None;
+            }
+        }
         let target = about.target.as_ref().map(|reference| reference.target.identity());
         let reach = target.zip(unknown).and_then(|(target, unknown)| reach(target, unknown));
         let open = turn::open(&state.world, policy, &reach.unwrap_or_default(), now)?;
@@ -208,7 +249,7 @@ impl Reconciler {
         over: &ObservedTarget,
         unknown: Option<&TargetError>,
         still_wanted: StillWanted<'_>,
-    ) -> Result<(Vec<Outcome>, TargetObservation), Fenced> {
+    ) -> Result<Applied, Fenced> {
         let mut news = match unknown {
             Some(TargetError::Problem(problem)) => TargetObservation::Problem(problem.clone()),
             Some(TargetError::Transient(why)) => TargetObservation::Unreadable(Box::from(&**why)),
@@ -238,7 +279,7 @@ impl Reconciler {
             };
             outcomes.push(applied.outcome);
         }
-        Ok((outcomes, news))
+        Ok(Applied { outcomes, news, obstacle: None })
     }
 
     /// Whether a write is still wanted after it has waited: the spec is the same as when the turn
@@ -262,29 +303,40 @@ impl Reconciler {
         policy: &PolicyName,
         about: &TurnSubject,
         open: OpenTurn,
-        outcomes: Vec<Outcome>,
-        news: TargetObservation,
+        applied: Applied,
     ) -> Option<Timestamp> {
         let now = self.clock.now();
+        let Applied { outcomes, news, obstacle } = applied;
         let target = about.target.as_ref().map(|it| it.target.identity().clone());
-        let (turn, changed_by) = {
+        let (turn, changed_by, settled) = {
             let mut state = self.cluster.lock();
-            let ClusterState { world, policies, targets, .. } = &mut *state;
+            let ClusterState { world, policies, targets, hub, .. } = &mut *state;
             let entry = policies.get_mut(policy).filter(|entry| about.is(entry))?;
             if entry.revision == about.revision {
                 entry.note(news);
             }
             entry.is_written = false;
+            let settled = (policy.family == Family::Placement).then(|| {
+                let done = (open.actions(), &*outcomes);
+                hub.settle(&policy.identity, about.revision, done, obstacle, now)
+            });
             let mut turn = open.close(world, outcomes, now);
+            if settled.is_some() {
+                hub.note_due(&policy.identity, turn.wake_at);
+            }
             let foreign = target.as_ref().map(|target| targets.foreign(target)).unwrap_or_default();
             let changes: Vec<ExternalChange> = foreign.iter().map(|it| it.change).collect();
             turn.recorded.extend(world.detect_undone(policy, &changes, now));
             let undone = turn.recorded.iter().find_map(Recorded::undone);
             let by = foreign.iter().find(|it| Some(it.change.field) == undone);
-            (turn, by.map(|it| it.by.clone()))
+            (turn, by.map(|it| it.by.clone()), settled)
         };
         self.report(policy, about, &turn, changed_by);
-        turn.wake_at
+        let Settled { again, lag } = settled.unwrap_or_default();
+        if let Some(lag) = lag {
+            self.families.placements.metrics.observe(lag);
+        }
+        turn.wake_at.into_iter().chain(again).min()
     }
 
     /// When to check a blocked target again. A missing one of a watched kind is reported by the watch.
@@ -297,11 +349,14 @@ impl Reconciler {
         if unknown.is_some_and(TargetError::is_not_found) && self.targets.is_followed(target) {
             return None;
         }
-        // Spread by name, so that thousands are not checked at once.
-        let spread = target.name().bytes().fold(0_u8, u8::wrapping_add);
-        let after = RECHECK_INTERVAL + SignedDuration::from_millis(i64::from(spread) * 100);
-        at.saturating_add(after).ok()
+        spread_over(target, RECHECK_INTERVAL, at)
     }
+}
+
+/// An instant so long after another one, spread by name, so that thousands are not checked at once.
+fn spread_over(object: &Identity, after: SignedDuration, at: Timestamp) -> Option<Timestamp> {
+    let spread = object.name().bytes().fold(0_u8, u8::wrapping_add);
+    at.saturating_add(after + SignedDuration::from_millis(i64::from(spread) * 100)).ok()
 }
 
 impl TurnSubject {

@@ -26,6 +26,7 @@ use self::sampling::{Sampling, ask_prometheus};
 use crate::cluster::{Cluster, StatusSnapshot};
 use crate::families::{Composed, Families, ReportSubject};
 use crate::leadership::Leadership;
+use crate::placement::DecisionWriter;
 use crate::policies::{UnwrittenStatuses, WorkQueues};
 use crate::process::{Metrics, Options};
 use crate::reconciler::Reconciler;
@@ -173,6 +174,13 @@ impl Term {
         let reconciler = Reconciler {
             cluster: Arc::clone(&cluster),
             targets,
+            decisions: DecisionWriter {
+                client: self.client.clone(),
+                writer: writer.clone(),
+                cluster: Arc::clone(&cluster),
+                clock: clock.clone(),
+                metrics: self.families.placements.metrics.clone(),
+            },
             statuses: Arc::clone(&statuses),
             families: self.families.clone(),
             events: events.clone(),
@@ -313,7 +321,7 @@ impl Shared {
             None => family.compose(&state, &policy.identity, entry, now),
         };
         // That it is left alone is said once, and not fought over with whoever carries it out.
-        let is_said = upstream.is_some() && entry.is_left_alone;
+        let is_said = upstream.is_some_and(|it| entry.is_left_alone || it.writes_conditions);
         let is_known = composed.is_some();
         let not_ready = composed.as_ref().and_then(Composed::why_not_ready);
         let composed = composed.filter(|it| !is_said && !entry.recorded.is(&it.status));

@@ -38,6 +38,8 @@ pub(crate) struct Upstream {
     lease: &'static str,
     /// The CRD that has to be that of the project, if the lease alone is ambiguous.
     definition: Option<&'static str>,
+    /// Whether it keeps conditions of its own in the objects' statuses, which a note of ours would replace.
+    pub(crate) writes_conditions: bool,
 }
 
 /// The annotation that controller-gen, which generates the CRDs of all these projects, adds to each. Ours do not
@@ -50,10 +52,9 @@ const GENERATED: &str = "controller-gen.kubebuilder.io/version";
 /// |---|---|---|---|
 /// | scheduled capacity, metric scaling, groups of nodes | Karpenter 0.1 | the Lease `karpenter-leader-election`, and its CRD of the kind: later Karpenters have a lease of the same name, and no such kinds | `cmd/controller/main.go` and `config/crd/bases` of aws/karpenter-provider-aws, before 0.2 |
 /// | cron scaling | Karmada | the Lease `karmada-controller-manager` | `cmd/controller-manager/app/options/options.go` of karmada-io/karmada |
+/// | placement | Open Cluster Management | the Lease `placement-lock`: the component is called `placement` in all versions, and openshift/library-go adds `-lock` | `pkg/cmd/hub/placement.go` of open-cluster-management-io/ocm, before that `pkg/cmd/hub/controller.go` of open-cluster-management-io/placement; `pkg/controller/controllercmd/cmd.go` of openshift/library-go |
 ///
-/// Those of the designs to come: Open Cluster Management's placement controller has the Lease `placement-lock`
-/// (`pkg/cmd/hub/placement.go` of open-cluster-management-io/ocm names the component, and openshift/library-go
-/// adds `-lock`). Volcano's agent and the scheduler plugin of `ResourcePolicy` have no lease of their own: one is
+/// Volcano's agent and the scheduler plugin of `ResourcePolicy` have no lease of their own: one is
 /// a `DaemonSet`, the other a part of kube-scheduler.
 fn upstream_of(controlled: Controlled) -> Upstream {
     let family = match controlled {
@@ -63,6 +64,7 @@ fn upstream_of(controlled: Controlled) -> Upstream {
                 name: "Karpenter",
                 lease: "karpenter-leader-election",
                 definition: Some("scalablenodegroups.autoscaling.karpenter.sh"),
+                writes_conditions: false,
             };
         }
     };
@@ -71,23 +73,33 @@ fn upstream_of(controlled: Controlled) -> Upstream {
             name: "Karpenter",
             lease: "karpenter-leader-election",
             definition: Some("metricsproducers.autoscaling.karpenter.sh"),
+            writes_conditions: false,
         },
         Family::MetricScaling => Upstream {
             name: "Karpenter",
             lease: "karpenter-leader-election",
             definition: Some("horizontalautoscalers.autoscaling.karpenter.sh"),
+            writes_conditions: false,
         },
         // Nothing has this lease: what the agent carries out is not left to anybody.
-        Family::QosLevels => Upstream { name: "Volcano", lease: "volcano-agent", definition: None },
-        // Not carried out, so not left to anybody either.
+        Family::QosLevels => Upstream {
+            name: "Volcano",
+            lease: "volcano-agent",
+            definition: None,
+            writes_conditions: false,
+        },
         Family::Placement => Upstream {
             name: "Open Cluster Management",
-            lease: "placement-controller-lock",
+            lease: "placement-lock",
             definition: None,
+            writes_conditions: true,
         },
-        Family::CronScaling => {
-            Upstream { name: "Karmada", lease: "karmada-controller-manager", definition: None }
-        }
+        Family::CronScaling => Upstream {
+            name: "Karmada",
+            lease: "karmada-controller-manager",
+            definition: None,
+            writes_conditions: false,
+        },
     }
 }
 

@@ -27,6 +27,10 @@ pub enum ConditionType {
     AbleToScale,
     /// The number of replicas is within the bounds by itself.
     ScalingUnbounded,
+    /// A placement cannot be used as written. Open Cluster Management has it, so it is bad when it holds.
+    PlacementMisconfigured,
+    /// A placement has as many clusters as it wants.
+    PlacementSatisfied,
     /// Nothing about the object needs its user's attention.
     Ready,
 }
@@ -102,6 +106,36 @@ pub enum ConditionReason {
     NodeNameTaken,
     /// The provider of nodes failed to make or remove some, or to say which there are.
     ProviderFailed,
+    /// A placement is decided.
+    Selecting,
+    /// An annotation keeps a placement as it is.
+    Disabled,
+    /// A placement, or a set that it selects from, is invalid as written.
+    PlacementInvalid,
+    /// The same, as Open Cluster Management calls it.
+    Misconfigured,
+    /// A placement can be used as written.
+    Succeedconfigured,
+    /// No set that exists is bound to the namespace of a placement.
+    NoManagedClusterSetBindings,
+    /// None of the sets that a placement names is bound to its namespace.
+    NoIntersection,
+    /// There are no clusters in the sets of a placement.
+    AllManagedClusterSetsEmpty,
+    /// No cluster may be selected.
+    NoManagedClusterMatched,
+    /// More clusters are wanted than may be selected.
+    NotAllDecisionsScheduled,
+    /// As many clusters are selected as are wanted.
+    AllDecisionsScheduled,
+    /// What a placement has selected could not be written.
+    DecisionNotWritten,
+    /// Somebody else's object has the name of a decision.
+    DecisionNameTaken,
+    /// A taint does not say when it was added, so that its toleration never ends.
+    TaintWithoutTimeAdded,
+    /// The cluster does not serve a kind that the object depends on.
+    KindNotServed,
     /// Everything is stopped by hand.
     Stopped,
     /// The object or its target is exempt from all policies.
@@ -112,8 +146,14 @@ pub enum ConditionReason {
 
 impl ConditionType {
     /// All of them, in their order.
-    pub const ALL: [ConditionType; 4] =
-        [Self::Active, Self::AbleToScale, Self::ScalingUnbounded, Self::Ready];
+    pub const ALL: [ConditionType; 6] = [
+        Self::Active,
+        Self::AbleToScale,
+        Self::ScalingUnbounded,
+        Self::PlacementMisconfigured,
+        Self::PlacementSatisfied,
+        Self::Ready,
+    ];
 
     /// The `type` of the condition.
     #[must_use]
@@ -122,6 +162,8 @@ impl ConditionType {
             Self::Active => "Active",
             Self::AbleToScale => "AbleToScale",
             Self::ScalingUnbounded => "ScalingUnbounded",
+            Self::PlacementMisconfigured => "PlacementMisconfigured",
+            Self::PlacementSatisfied => "PlacementSatisfied",
             Self::Ready => "Ready",
         }
     }
@@ -166,6 +208,21 @@ impl ConditionReason {
             Self::GroupInvalid => "GroupInvalid",
             Self::NodeNameTaken => "NodeNameTaken",
             Self::ProviderFailed => "ProviderFailed",
+            Self::Selecting => "Selecting",
+            Self::Disabled => "Disabled",
+            Self::PlacementInvalid => "PlacementInvalid",
+            Self::Misconfigured => "Misconfigured",
+            Self::Succeedconfigured => "Succeedconfigured",
+            Self::NoManagedClusterSetBindings => "NoManagedClusterSetBindings",
+            Self::NoIntersection => "NoIntersection",
+            Self::AllManagedClusterSetsEmpty => "AllManagedClusterSetsEmpty",
+            Self::NoManagedClusterMatched => "NoManagedClusterMatched",
+            Self::NotAllDecisionsScheduled => "NotAllDecisionsScheduled",
+            Self::AllDecisionsScheduled => "AllDecisionsScheduled",
+            Self::DecisionNotWritten => "DecisionNotWritten",
+            Self::DecisionNameTaken => "DecisionNameTaken",
+            Self::TaintWithoutTimeAdded => "TaintWithoutTimeAdded",
+            Self::KindNotServed => "KindNotServed",
             Self::Stopped => "Stopped",
             Self::Exempt => "Exempt",
             Self::UpstreamController => "UpstreamController",
@@ -187,11 +244,19 @@ pub struct ConditionState {
 }
 
 impl ConditionState {
-    /// Whether it needs attention. An object that was suspended, stopped or exempted on purpose is
+    /// Whether it needs attention. An object that was suspended, stopped, disabled or exempted on purpose is
     /// supposed to be inactive, and bounds are there to be reached.
     #[must_use]
     pub fn needs_attention(&self) -> bool {
-        let meant = [ConditionReason::Suspended, ConditionReason::Stopped, ConditionReason::Exempt];
+        if self.about == ConditionType::PlacementMisconfigured {
+            return self.holds;
+        }
+        let meant = [
+            ConditionReason::Suspended,
+            ConditionReason::Disabled,
+            ConditionReason::Stopped,
+            ConditionReason::Exempt,
+        ];
         let is_meant =
             meant.contains(&self.reason) || self.about == ConditionType::ScalingUnbounded;
         !self.holds && !is_meant

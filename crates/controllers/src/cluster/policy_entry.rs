@@ -3,6 +3,7 @@
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use almanac_api::finding::{Code, Finding, Severity};
+use almanac_api::objects::DISABLE_ANNOTATION;
 use almanac_api::status::TargetProblem;
 use almanac_api::status::conditions::{ConditionReason, ConditionState, ConditionType};
 use almanac_shell::backoff::Backoff;
@@ -44,8 +45,8 @@ pub(crate) struct PolicyEntry {
 /// labels.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum SpecRevision {
-    /// The API server counts the revisions of the spec.
-    Generation(i64),
+    /// The API server counts the revisions of the spec. An annotation may say as much as the spec, and is not counted.
+    Generation { generation: i64, is_disabled: bool },
     /// It does not, as with a `ConfigMap`: a hash of the whole content.
     Content(u64),
     /// Unknown: whatever comes next is a new revision.
@@ -58,7 +59,10 @@ pub(crate) const OLDEST_VERSION: &str = "1";
 impl SpecRevision {
     fn of(object: &DynamicObject) -> Self {
         if let Some(generation) = object.metadata.generation {
-            return Self::Generation(generation);
+            let annotations = object.metadata.annotations.as_ref();
+            let disabled = annotations.and_then(|it| it.get(DISABLE_ANNOTATION));
+            let is_disabled = disabled.is_some_and(|it| it == "true");
+            return Self::Generation { generation, is_disabled };
         }
         let mut hasher = DefaultHasher::new();
         if let Value::Object(fields) = &object.data {
@@ -72,7 +76,7 @@ impl SpecRevision {
     /// The generation, for objects that have one.
     pub(crate) fn generation(self) -> Option<i64> {
         match self {
-            Self::Generation(generation) => Some(generation),
+            Self::Generation { generation, .. } => Some(generation),
             Self::Content(_) | Self::Unknown => None,
         }
     }

@@ -18,6 +18,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::Reconciler;
+use crate::bench::decisions;
 use crate::cluster::Cluster;
 use crate::families::Families;
 use crate::policies::{PolicyFollower, UnwrittenStatuses, WorkQueues};
@@ -83,6 +84,7 @@ impl Stage {
         let metrics = WriteMetrics::default();
         let writer = Writer::new(client.clone(), Fence::open(), budget.clone(), metrics);
         let (events, _) = EventLog::new(writer.clone(), "test", &EventMetrics::default());
+        let decisions = decisions(&client, &writer, &cluster);
         let targets = Targets::new(client, writer, Arc::clone(&cluster), Arc::clone(&turns), false);
         let woken = WorkQueues { turns, statuses: Arc::clone(&statuses), samples: None };
         let (mut follower, _) = PolicyFollower::new(
@@ -98,6 +100,7 @@ impl Stage {
         let controller = Reconciler {
             cluster: Arc::clone(&cluster),
             targets: Arc::new(targets),
+            decisions,
             statuses,
             families: Families::default(),
             events,

@@ -150,7 +150,7 @@ impl Targets {
                 self.writer.patch_spec(place, version, Value::Object(fields), still_wanted).await
             }
             // A published number is evaluated at the scrape; levels are not written by this process, and
-            // what placements select is not written yet.
+            // decisions are no targets.
             Action::Publish { .. }
             | Action::Annotate { .. }
             | Action::WriteDecision { .. }

@@ -16,6 +16,7 @@ use crate::cluster::ClusterState;
 use crate::controlled::Controlled;
 use crate::exemptions::{self, NamespaceFollower};
 use crate::list_progress::ListProgress;
+use crate::placement::{HUB_KINDS, HubFollower};
 use crate::policies::{PolicyFollower, WorkQueues};
 use crate::scalable_node_group::NodeGroupFollower;
 use crate::work_queue::WorkQueue;
@@ -32,6 +33,7 @@ impl Term {
         let namespaces = self.follow_namespaces(shared, following);
         let mut listings = self.follow_policies(shared, following);
         listings.extend(self.follow_node_groups(shared, following));
+        listings.extend(self.follow_hub(shared, following));
         for (kind, listed) in listings {
             let listed = self.await_listing(kind, listed);
             if !self.wait_for(listed, following, end).await {
@@ -140,6 +142,27 @@ impl Term {
             (kind, listed)
         };
         families.map(follow).collect()
+    }
+
+    /// Starts watching what placements select from and what they have selected, if they are carried out.
+    fn follow_hub(
+        &self,
+        shared: &Shared,
+        following: &mut JoinSet<()>,
+    ) -> Vec<(Kind, watch::Receiver<ListProgress>)> {
+        let is_wanted = self.options.families.contains(&Family::Placement);
+        let kinds = HUB_KINDS.into_iter().filter(|_| is_wanted);
+        let follow = |kind: Kind| {
+            let (cluster, turns) = (Arc::clone(&shared.cluster), Arc::clone(&shared.turns));
+            let metrics = self.families.placements.metrics.clone();
+            let (mut follower, listed) = HubFollower::new(kind, cluster, turns, metrics);
+            let (client, resource) = (self.client.clone(), kind.resource());
+            let watch_age = self.health.watch_ages().begin(&resource.plural, true);
+            following
+                .spawn(async move { follow(client, &resource, watch_age, &mut follower).await });
+            (kind, listed)
+        };
+        kinds.map(follow).collect()
     }
 
     /// Starts watching groups of nodes, if they are carried out.

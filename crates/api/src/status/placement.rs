@@ -1,0 +1,43 @@
+//! The status of a `Placement`: what it has selected, and its conditions.
+
+mod condition_states;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use almanac_engine::Division;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+
+pub use self::condition_states::{Obstacle, Told, Undecided, condition_states};
+use crate::lenient;
+use crate::objects::{DecisionGroupStatus, PlacementStatus};
+
+/// Writes the status of a placement that has made these decisions. It has no fields that older definitions of Open
+/// Cluster Management do not have: an API server would not apply it.
+#[must_use]
+pub fn write(divisions: &[Division], conditions: Vec<Condition>) -> PlacementStatus {
+    let mut groups: BTreeMap<u32, DecisionGroupStatus> = BTreeMap::new();
+    for division in divisions {
+        let index = division.group.unwrap_or_default();
+        let group = groups.entry(index).or_default();
+        group.decision_group_index = Some(lenient::number(index));
+        group.decision_group_name = Some(division.group_name.to_string());
+        group.decisions.push(division.object.to_string());
+        group.cluster_count = group.cluster_count.saturating_add(counted(division.names.len()));
+    }
+    PlacementStatus {
+        number_of_selected_clusters: Some(counted(selected(divisions))),
+        decision_groups: groups.into_values().collect(),
+        conditions,
+        ..PlacementStatus::default()
+    }
+}
+
+/// How many clusters are in these decisions.
+#[must_use]
+pub fn selected(divisions: &[Division]) -> usize {
+    divisions.iter().flat_map(|it| &it.names).collect::<BTreeSet<_>>().len()
+}
+
+fn counted(count: usize) -> i32 {
+    i32::try_from(count).unwrap_or(i32::MAX)
+}

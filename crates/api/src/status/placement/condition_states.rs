@@ -1,0 +1,227 @@
+//! The conditions of a `Placement`: whether it is decided, whether it can be used as written, whether it has as many
+//! clusters as it wants, and what needs attention. Where Open Cluster Management has a condition or a reason for it,
+//! it is that one.
+
+use std::sync::Arc;
+
+use almanac_engine::placement::{Memory, Placement, Satisfaction};
+use almanac_engine::{Exempt, Identity};
+
+use crate::finding::{Code, Finding};
+use crate::kinds::Kind;
+use crate::status::conditions::{
+    ConditionReason, ConditionState, ConditionType, errors, listed, of_exempt,
+};
+
+/// How many clusters a message names.
+const CLUSTERS_TOLD: usize = 5;
+
+/// What there is to tell of a placement.
+pub struct Told<'a> {
+    /// Its name.
+    pub placement: &'a Identity,
+    /// What it says; `None` while it cannot be used as written.
+    pub policy: Option<&'a Placement>,
+    /// What was found about it.
+    pub findings: &'a [Finding],
+    /// The last decision that was carried out.
+    pub memory: Option<&'a Memory>,
+    /// How many clusters its decisions have.
+    pub selected: usize,
+    /// Why nothing is decided, if nothing is although it can be used as written.
+    pub undecided: Option<Undecided>,
+    /// What keeps the decision from being written.
+    pub obstacle: Option<&'a Obstacle>,
+}
+
+/// Why nothing is decided for a placement that can be used as written.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Undecided {
+    /// It is exempt.
+    Exempt(Exempt),
+    /// An annotation disables it.
+    Disabled,
+    /// The cluster does not serve a kind that it depends on.
+    NotServed(Kind),
+    /// What it selects from cannot be used; why.
+    Unusable(String),
+}
+
+/// What keeps a decision from being written.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Obstacle {
+    /// Whether somebody else's object has the name of a decision.
+    pub is_name_taken: bool,
+    /// What is in the way, and what to do about it.
+    pub message: Arc<str>,
+}
+
+/// The conditions of a placement; `None` before there is anything to report.
+#[must_use]
+pub fn condition_states(told: &Told<'_>) -> Option<Vec<ConditionState>> {
+    let misconfigured = misconfigured(told);
+    if let Some(Undecided::Exempt(exempt)) = &told.undecided {
+        let [active, ready] = of_exempt(*exempt);
+        return Some(vec![active, misconfigured, standing(told), ready]);
+    }
+    if let Some((reason, why)) = why_inactive(told) {
+        let active = state(
+            ConditionType::Active,
+            false,
+            reason,
+            format!("{why}; what it has selected stays"),
+        );
+        let ready = if reason == ConditionReason::Disabled {
+            state(ConditionType::Ready, true, reason, "nothing needs attention".to_owned())
+        } else {
+            state(ConditionType::Ready, false, reason, why)
+        };
+        return Some(vec![active, misconfigured, standing(told), ready]);
+    }
+    let satisfied = match told.memory {
+        Some(memory) => satisfied(told, memory.satisfaction),
+        None if told.obstacle.is_some() => standing(told),
+        None => return None,
+    };
+    let active = state(
+        ConditionType::Active,
+        true,
+        ConditionReason::Selecting,
+        "clusters are selected, and again whenever something changes".to_owned(),
+    );
+    let ready = ready(told, &satisfied);
+    Some(vec![active, misconfigured, satisfied, ready])
+}
+
+fn state(
+    about: ConditionType,
+    holds: bool,
+    reason: ConditionReason,
+    message: String,
+) -> ConditionState {
+    ConditionState { about, holds, reason, message }
+}
+
+/// Why a placement is not decided, unless it is exempt.
+fn why_inactive(told: &Told<'_>) -> Option<(ConditionReason, String)> {
+    if told.policy.is_none() {
+        let why = errors(told.findings).unwrap_or_else(|| "it cannot be used".to_owned());
+        return Some((ConditionReason::PlacementInvalid, why));
+    }
+    Some(match told.undecided.as_ref()? {
+        Undecided::Exempt(exempt) => (ConditionReason::Exempt, exempt.to_string()),
+        Undecided::Disabled => (ConditionReason::Disabled, "an annotation disables it".to_owned()),
+        Undecided::NotServed(kind) => {
+            let why =
+                format!("the cluster does not serve the kind {}; install its CRD", kind.name());
+            (ConditionReason::KindNotServed, why)
+        }
+        Undecided::Unusable(why) => (ConditionReason::PlacementInvalid, why.clone()),
+    })
+}
+
+/// Whether something is wrong with what is written.
+fn misconfigured(told: &Told<'_>) -> ConditionState {
+    let about = ConditionType::PlacementMisconfigured;
+    let unusable = match &told.undecided {
+        Some(Undecided::Unusable(why)) => Some(why.clone()),
+        _ => None,
+    };
+    if let Some(why) = errors(told.findings).or(unusable) {
+        return state(about, true, ConditionReason::Misconfigured, why);
+    }
+    let ignored = listed(told.findings.iter().filter(|it| it.code == Code::Unsupported));
+    let message = ignored.unwrap_or_else(|| "it can be used as written".to_owned());
+    state(about, false, ConditionReason::Succeedconfigured, message)
+}
+
+/// Whether there are as many clusters as are wanted, going by the decisions alone.
+fn standing(told: &Told<'_>) -> ConditionState {
+    let wanted = told.policy.and_then(|policy| policy.number_of_clusters);
+    let wanted = wanted.and_then(|it| usize::try_from(it).ok());
+    let is_satisfied = told.policy.is_some() && wanted.unwrap_or(1) <= told.selected;
+    let (reason, message) = if is_satisfied {
+        let message = format!("{} selected", clusters(told.selected));
+        (ConditionReason::AllDecisionsScheduled, message)
+    } else {
+        let message = format!("{} selected, and nothing is decided", clusters(told.selected));
+        (ConditionReason::NotAllDecisionsScheduled, message)
+    };
+    state(ConditionType::PlacementSatisfied, is_satisfied, reason, message)
+}
+
+fn satisfied(told: &Told<'_>, satisfaction: Satisfaction) -> ConditionState {
+    let (namespace, name) = (told.placement.namespace(), told.placement.name());
+    let (reason, message) = match satisfaction {
+        Satisfaction::NothingBound => (
+            ConditionReason::NoManagedClusterSetBindings,
+            format!(
+                "no ManagedClusterSet that exists is bound to the namespace {namespace}; create a \
+                 ManagedClusterSetBinding in it"
+            ),
+        ),
+        Satisfaction::NoneOfItsSets => {
+            let sets = told.policy.map(|it| it.cluster_sets.join(", ")).unwrap_or_default();
+            let message = format!(
+                "none of its sets is bound to the namespace {namespace}: {sets}; create a \
+                 ManagedClusterSetBinding for one of them"
+            );
+            (ConditionReason::NoIntersection, message)
+        }
+        Satisfaction::NoClusters => (
+            ConditionReason::AllManagedClusterSetsEmpty,
+            "there is no cluster in its sets".to_owned(),
+        ),
+        Satisfaction::NoneMatches => (
+            ConditionReason::NoManagedClusterMatched,
+            format!(
+                "no cluster of its sets may be selected; `almanac explain placement/{name} -n {namespace}` says \
+                 why"
+            ),
+        ),
+        Satisfaction::Lacks(lacking) => (
+            ConditionReason::NotAllDecisionsScheduled,
+            format!("{} selected, and {lacking} more are wanted", clusters(told.selected)),
+        ),
+        Satisfaction::Satisfied => (
+            ConditionReason::AllDecisionsScheduled,
+            format!("{} selected", clusters(told.selected)),
+        ),
+    };
+    let holds = satisfaction == Satisfaction::Satisfied;
+    state(ConditionType::PlacementSatisfied, holds, reason, message)
+}
+
+fn clusters(count: usize) -> String {
+    if count == 1 { "1 cluster is".to_owned() } else { format!("{count} clusters are") }
+}
+
+/// What needs attention, the worst of it.
+fn ready(told: &Told<'_>, satisfied: &ConditionState) -> ConditionState {
+    let about = ConditionType::Ready;
+    if let Some(Obstacle { is_name_taken, message }) = told.obstacle {
+        let reason = if *is_name_taken {
+            ConditionReason::DecisionNameTaken
+        } else {
+            ConditionReason::DecisionNotWritten
+        };
+        return state(about, false, reason, message.to_string());
+    }
+    if !satisfied.holds {
+        return state(about, false, satisfied.reason, satisfied.message.clone());
+    }
+    let undated = told.memory.map(|it| &*it.undated).unwrap_or_default();
+    if let [first, ..] = undated {
+        let names: Vec<&str> = undated.iter().take(CLUSTERS_TOLD).map(|it| &**it).collect();
+        let more = undated.len().saturating_sub(CLUSTERS_TOLD);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let message = format!(
+            "a taint does not say when it was added, so its toleration never ends, on: {}{more}; set timeAdded in \
+             the taint of {first}",
+            names.join(", ")
+        );
+        return state(about, false, ConditionReason::TaintWithoutTimeAdded, message);
+    }
+    let reason = ConditionReason::AllDecisionsScheduled;
+    state(about, true, reason, "nothing needs attention".to_owned())
+}

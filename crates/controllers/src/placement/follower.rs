@@ -1,0 +1,242 @@
+//! Watches what placements select from, and what they have selected, and gives those a turn that a change concerns.
+//! What says nothing new wakes nobody: most changes of a `ManagedCluster` are heartbeats.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use almanac_api::checking::{CheckContext, check_json};
+use almanac_api::kinds::Kind;
+use almanac_api::slim;
+use almanac_engine::placement::HubObject;
+use almanac_engine::{Family, Identity, PolicyName, Slim, World};
+use almanac_shell::following::{Follower, WatchFailure};
+use jiff::Timestamp;
+use kube::api::DynamicObject;
+use serde_json::{Map, Value};
+use tokio::sync::watch;
+
+use super::metrics::PlacementMetrics;
+use super::records::DecisionRecord;
+use crate::cluster::{Cluster, ClusterState, is_older};
+use crate::list_progress::{ListProgress, ListReport};
+use crate::work_queue::WorkQueue;
+
+/// Fills the world with the objects of one kind of a hub.
+pub(crate) struct HubFollower {
+    kind: Kind,
+    cluster: Arc<Cluster>,
+    turns: Arc<WorkQueue>,
+    metrics: PlacementMetrics,
+    listed: ListReport,
+    /// The objects of the list that is being told, and its version.
+    listing: Option<BTreeSet<Identity>>,
+    version: String,
+}
+
+impl HubFollower {
+    pub(crate) fn new(
+        kind: Kind,
+        cluster: Arc<Cluster>,
+        turns: Arc<WorkQueue>,
+        metrics: PlacementMetrics,
+    ) -> (Self, watch::Receiver<ListProgress>) {
+        let (listed, progress) = ListReport::new();
+        let (listing, version) = (None, String::new());
+        (Self { kind, cluster, turns, metrics, listed, listing, version }, progress)
+    }
+
+    fn identity(&self, object: &DynamicObject) -> Identity {
+        let namespace = object.metadata.namespace.as_deref().unwrap_or_default();
+        let name = object.metadata.name.as_deref().unwrap_or_default();
+        self.kind.identity(namespace, name)
+    }
+
+    /// Holds an object as it is now, or not any more, and wakes whoever may decide otherwise.
+    fn hold(&self, state: &mut ClusterState, identity: &Identity, object: Option<HubObject>) {
+        match object {
+            Some(object) if state.world.has_hub_object(identity, &object) => {}
+            Some(object) => self.change(state, identity, |world| {
+                world.upsert(identity.clone(), Slim::Hub(object));
+            }),
+            None => self.change(state, identity, |world| world.remove(identity)),
+        }
+    }
+
+    fn change(
+        &self,
+        state: &mut ClusterState,
+        identity: &Identity,
+        change: impl FnOnce(&mut World),
+    ) {
+        // Until all are listed, there may be many; everybody is woken together then.
+        let is_told = self.listed.is_complete();
+        let readers = |world: &World| {
+            let readers = is_told.then(|| world.readers_of_object(identity));
+            readers.into_iter().flatten().collect::<BTreeSet<PolicyName>>()
+        };
+        let mut concerned = readers(&state.world);
+        change(&mut state.world);
+        concerned.extend(readers(&state.world));
+        let now = self.turns.now();
+        for placement in &concerned {
+            self.wake(state, placement, identity, now);
+        }
+    }
+
+    fn wake(
+        &self,
+        state: &mut ClusterState,
+        placement: &PolicyName,
+        changed: &Identity,
+        now: Timestamp,
+    ) {
+        if self.kind == Kind::PlacementDecision {
+            if state.hub.is_being_written(changed) {
+                return;
+            }
+            let at = state.hub.note_other_writer(&placement.identity, now);
+            self.metrics.count_undone();
+            tracing::info!(object = %placement, "another writer has changed a decision");
+            self.turns.bring_forward(placement, at);
+        } else {
+            state.hub.note_change(&placement.identity, now);
+            self.turns.wake(placement);
+        }
+    }
+
+    /// Notes the version of a decision, and whose it is; whether what is told of it is new.
+    fn is_news(state: &mut ClusterState, identity: &Identity, told: DecisionRecord) -> bool {
+        let known = state.hub.any_decision(identity).filter(|it| it.uid == told.uid);
+        // We have written since, and know better.
+        if known.is_some_and(|it| it.is_deleted || is_older(&told.version, &it.version)) {
+            return false;
+        }
+        state.hub.insert(identity.clone(), told);
+        true
+    }
+
+    /// The objects of the kind that the world has.
+    fn known(&self, world: &World) -> Vec<Identity> {
+        let hub = &*world.hub;
+        let named = |namespace: &str, name: &str| self.kind.identity(namespace, name);
+        match self.kind {
+            Kind::ManagedCluster => hub.clusters.keys().map(|name| named("", name)).collect(),
+            Kind::ManagedClusterSet => hub.sets.keys().map(|name| named("", name)).collect(),
+            Kind::ManagedClusterSetBinding => {
+                let all = hub.bindings.iter();
+                all.flat_map(|(namespace, of)| of.keys().map(|name| named(namespace, name)))
+                    .collect()
+            }
+            Kind::AddOnPlacementScore => {
+                let all = hub.scores.iter();
+                all.flat_map(|(name, of)| of.keys().map(|cluster| named(cluster, name))).collect()
+            }
+            _ => world.decisions.iter().map(|(identity, _)| identity.clone()).collect(),
+        }
+    }
+}
+
+impl Follower for HubFollower {
+    fn listing_at(&mut self, version: &str) {
+        version.clone_into(&mut self.version);
+    }
+
+    fn begin_list(&mut self) {
+        self.listing = Some(BTreeSet::new());
+    }
+
+    fn upsert(&mut self, object: DynamicObject) {
+        let identity = self.identity(&object);
+        if let Some(listing) = &mut self.listing {
+            listing.insert(identity.clone());
+        }
+        let mut state = self.cluster.lock();
+        if self.kind == Kind::PlacementDecision {
+            let told = DecisionRecord::of(&object.metadata);
+            if !Self::is_news(&mut state, &identity, told) {
+                return;
+            }
+        }
+        let object = hub_object(self.kind, &identity, object, self.turns.now());
+        self.hold(&mut state, &identity, object);
+    }
+
+    fn delete(&mut self, object: DynamicObject) {
+        let identity = self.identity(&object);
+        let mut state = self.cluster.lock();
+        if self.kind == Kind::PlacementDecision {
+            let uid = object.metadata.uid.as_deref().unwrap_or_default();
+            match state.hub.any_decision(&identity) {
+                // There is another one of its name by now.
+                Some(known) if *known.uid != *uid => return,
+                _ => state.hub.remove(&identity),
+            }
+        }
+        self.hold(&mut state, &identity, None);
+    }
+
+    fn list_complete(&mut self) {
+        let listing = self.listing.take().unwrap_or_default();
+        let mut state = self.cluster.lock();
+        let mut gone = self.known(&state.world);
+        gone.retain(|identity| !listing.contains(identity));
+        for identity in gone {
+            // What we have written since the list was made is not in it.
+            let known = state.hub.any_decision(&identity);
+            if known.is_some_and(|it| is_older(&self.version, &it.version)) {
+                continue;
+            }
+            state.hub.remove(&identity);
+            self.hold(&mut state, &identity, None);
+        }
+        state.hub.forget_deleted(&listing);
+        let is_first = self.listed.complete();
+        if state.hub.complete(self.kind) || is_first {
+            let placements = state.policies.keys().filter(|it| it.family == Family::Placement);
+            placements.for_each(|placement| self.turns.wake(placement));
+        }
+    }
+
+    fn failed(&mut self, why: &WatchFailure) {
+        self.listed.failed(why);
+    }
+
+    fn versions_went_back(&mut self) {
+        if self.kind == Kind::PlacementDecision {
+            self.cluster.lock().hub.forget_versions();
+        }
+    }
+}
+
+/// The slim form of an object, as from a file. What is many is read without looking for mistakes.
+pub(super) fn hub_object(
+    kind: Kind,
+    identity: &Identity,
+    object: DynamicObject,
+    now: Timestamp,
+) -> Option<HubObject> {
+    let value = as_json(object);
+    let is_checked = matches!(kind, Kind::ManagedClusterSet | Kind::ManagedClusterSetBinding);
+    let slim = if is_checked {
+        check_json(kind, value, CheckContext::new(identity.namespace(), now)).slim
+    } else {
+        slim::of_data(kind, &value)
+    };
+    match slim {
+        Some(Slim::Hub(object)) => Some(object),
+        _ => None,
+    }
+}
+
+/// An object as JSON, without annotations and managed fields.
+fn as_json(object: DynamicObject) -> Value {
+    let DynamicObject { mut metadata, data, .. } = object;
+    (metadata.managed_fields, metadata.annotations) = (None, None);
+    let mut fields = match data {
+        Value::Object(fields) => fields,
+        _ => Map::new(),
+    };
+    // Metadata is plain data and can always be written as JSON.
+    fields.insert("metadata".to_owned(), serde_json::to_value(metadata).unwrap_or_default());
+    Value::Object(fields)
+}

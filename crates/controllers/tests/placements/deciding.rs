@@ -1,0 +1,304 @@
+//! When placements are decided, and what is told of it.
+
+use std::time::Duration;
+
+use almanac_engine::Family;
+use almanac_fixtures::hub;
+use almanac_shell::lease::STOP;
+use http::Method;
+use serde_json::{Value, json};
+use tokio::time::sleep;
+
+use crate::hub::{DECISIONS, GROUP, Hub, by_ratio, steady_by_ratio};
+
+#[tokio::test(start_paused = true)]
+async fn a_placement_gets_a_decision_with_labels_an_owner_and_the_clusters_with_the_best_scores() {
+    let mut hub = Hub::with(&["c1", "c2", "c3", "c4"]);
+    for (cluster, score) in [("c1", 10), ("c2", 88), ("c3", -3), ("c4", 42)] {
+        hub.score(cluster, score, None);
+    }
+    hub.put("default", steady_by_ratio(3));
+    hub.run(&[]).await;
+    assert_eq!(hub.selected("web"), ["c1", "c2", "c4"]);
+    let decision = hub.stub.object(DECISIONS, "default", "web-decision-1").expect("it is there");
+    let label = |name: &str| decision["metadata"]["labels"][format!("{GROUP}/{name}")].clone();
+    assert_eq!(
+        ["placement", "decision-group-name", "decision-group-index"].map(label),
+        ["web", "", "0"]
+    );
+    let owner = &decision["metadata"]["ownerReferences"][0];
+    let placement = hub.placement("web");
+    assert_eq!((&owner["kind"], &owner["controller"]), (&json!("Placement"), &json!(true)));
+    assert_eq!(owner["uid"], placement["metadata"]["uid"]);
+    assert_eq!(placement["status"]["numberOfSelectedClusters"], 3);
+    assert_eq!(
+        placement["status"]["decisionGroups"],
+        json!([{
+            "decisionGroupIndex": 0, "decisionGroupName": "", "decisions": ["web-decision-1"],
+            "clusterCount": 3,
+        }])
+    );
+    assert_eq!(
+        hub.condition("web", "PlacementSatisfied"),
+        "True AllDecisionsScheduled: 3 clusters are selected"
+    );
+    assert_eq!(hub.reason("web", "PlacementMisconfigured"), "False Succeedconfigured");
+    assert_eq!(hub.reason("web", "Active"), "True Selecting");
+    assert_eq!(hub.reason("web", "Ready"), "True AllDecisionsScheduled");
+    assert_eq!(
+        hub.writes(),
+        ["POST placementdecisions", "PATCH placementdecisions/status", "PATCH placements/status"]
+    );
+    assert_eq!(
+        hub.metric("almanac_placement_selected_clusters").as_deref(),
+        Some("3.0"),
+        "it is exported"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_is_written_and_nobody_is_woken_while_nothing_new_is_told() {
+    let mut hub = Hub::with(&["c1", "c2"]);
+    hub.score("c1", 1, None);
+    hub.put("default", by_ratio(1));
+    hub.run(&[]).await;
+    hub.stub.forget_asked();
+    for beat in 0..5 {
+        let heartbeat = json!({ "status": { "conditions": [{ "type": "x", "beat": beat }] } });
+        hub.stub.change("managedclusters", "", "c1", &heartbeat);
+        let labelled = json!({ "metadata": { "annotations": { "seen": beat.to_string() } } });
+        hub.stub.change(DECISIONS, "default", "web-decision-1", &labelled);
+        sleep(Duration::from_secs(150)).await;
+    }
+    assert_eq!(hub.writes(), Vec::<String>::new());
+    let read = hub.stub.requests_where(|asked| asked.method == Method::GET && !asked.is_watch());
+    let reads: Vec<_> = read.iter().filter(|asked| asked.plural != "leases").collect();
+    assert_eq!(reads.len(), 0, "{reads:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_expired_score_counts_no_more_from_its_last_instant_on_and_not_a_second_later() {
+    let mut hub = Hub::with(&["c1", "c2"]);
+    hub.score("c1", 50, Some("2026-11-20T09:10:00Z"));
+    hub.score("c2", 20, None);
+    hub.put("default", by_ratio(1));
+    hub.run(&[]).await;
+    assert_eq!(hub.selected("web"), ["c1"]);
+    hub.stub.forget_asked();
+    let (begin, since) = hub.begun;
+    let until_end = |at: &str| {
+        let at = begin.duration_until(almanac_fixtures::at(at));
+        since + Duration::try_from(at).expect("it is to come")
+    };
+    tokio::time::sleep_until(until_end("2026-11-20T09:09:59.999Z")).await;
+    assert_eq!(hub.decision_writes(), Vec::<String>::new());
+    tokio::time::sleep_until(until_end("2026-11-20T09:10:00.050Z")).await;
+    assert_eq!(hub.selected("web"), ["c2"]);
+    assert_eq!(hub.decision_writes(), ["PATCH placementdecisions/status"]);
+    assert_eq!(hub.metric("almanac_placement_lag_seconds_count").as_deref(), Some("2"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_changed_score_or_a_new_cluster_counts_at_once() {
+    let mut hub = Hub::with(&["c1", "c2"]);
+    hub.score("c1", 50, None);
+    hub.score("c2", 20, None);
+    hub.put("default", by_ratio(1));
+    hub.run(&[]).await;
+    assert_eq!(hub.selected("web"), ["c1"]);
+    hub.score("c2", 60, None);
+    hub.settle().await;
+    assert_eq!(hub.selected("web"), ["c2"]);
+    hub.put("", hub::managed_cluster("c0"));
+    hub.score("c0", 99, None);
+    hub.settle().await;
+    assert_eq!(hub.selected("web"), ["c0"]);
+    hub.stub.delete("managedclusters", "", "c0");
+    hub.settle().await;
+    assert_eq!(hub.selected("web"), ["c2"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_bad_spec_keeps_what_is_selected_and_says_what_is_wrong() {
+    let mut hub = Hub::with(&["c1", "c2"]);
+    hub.put("default", hub::placement("web", &json!({})));
+    hub.run(&[]).await;
+    assert_eq!(hub.selected("web"), ["c1", "c2"]);
+    let negative = json!({ "spec": { "numberOfClusters": -1 } });
+    hub.stub.change("placements", "default", "web", &negative);
+    hub.stub.delete("managedclusters", "", "c2");
+    hub.settle().await;
+    assert_eq!(hub.selected("web"), ["c1", "c2"]);
+    let told = hub.condition("web", "PlacementMisconfigured");
+    assert_eq!(
+        told,
+        "True Misconfigured: spec.numberOfClusters: Invalid value: -1: must be greater than or \
+         equal to 0"
+    );
+    assert_eq!(hub.reason("web", "Ready"), "False PlacementInvalid");
+    assert_eq!(hub.placement("web")["status"]["numberOfSelectedClusters"], 2);
+    let mended = json!({ "spec": { "numberOfClusters": 5 } });
+    hub.stub.change("placements", "default", "web", &mended);
+    hub.settle().await;
+    assert_eq!(hub.selected("web"), ["c1"]);
+    assert_eq!(
+        hub.condition("web", "Ready"),
+        "False NotAllDecisionsScheduled: 1 cluster is selected, and 4 more are wanted"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_annotation_keeps_a_placement_as_it_is_from_when_it_is_set_until_it_is_removed() {
+    let mut hub = Hub::with(&["c1"]);
+    hub.put("default", hub::placement("web", &json!({})));
+    hub.run(&[]).await;
+    let annotation = format!("{GROUP}/experimental-scheduling-disable");
+    let disabled = |value: Value| json!({ "metadata": { "annotations": { &annotation: value } } });
+    hub.stub.change("placements", "default", "web", &disabled(json!("true")));
+    hub.settle().await;
+    assert_eq!(hub.reason("web", "Active"), "False Disabled");
+    assert_eq!(hub.reason("web", "Ready"), "True Disabled");
+    assert_eq!(hub.reason("web", "PlacementSatisfied"), "True AllDecisionsScheduled");
+    hub.put("", hub::managed_cluster("c2"));
+    hub.settle().await;
+    assert_eq!(hub.selected("web"), ["c1"]);
+    hub.stub.change("placements", "default", "web", &disabled(Value::Null));
+    hub.settle().await;
+    assert_eq!(hub.selected("web"), ["c1", "c2"]);
+    assert_eq!(hub.reason("web", "Active"), "True Selecting");
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_is_decided_while_a_kind_is_not_served_and_everything_once_it_is() {
+    let mut hub = Hub::with(&["c1"]);
+    let late = "addonplacementscores";
+    hub.stub.serve_in_version(late, &format!("{GROUP}/v1alpha0"));
+    hub.put("default", hub::placement("web", &json!({})));
+    hub.run(&[]).await;
+    assert_eq!(hub.decision("web-decision-1"), None);
+    let told = hub.condition("web", "Ready");
+    assert_eq!(
+        told,
+        "False KindNotServed: the cluster does not serve the kind AddOnPlacementScore; install its CRD"
+    );
+    hub.stub.serve_in_version(late, &format!("{GROUP}/v1alpha1"));
+    sleep(Duration::from_mins(1)).await;
+    assert_eq!(hub.selected("web"), ["c1"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_is_written_while_everything_is_stopped_or_the_placement_is_exempt() {
+    let mut hub = Hub::with(&["c1"]);
+    hub.put("default", hub::placement("web", &json!({})));
+    let mut marked = hub::placement("calm", &json!({}));
+    marked["metadata"]["annotations"] = json!({ "almanac.dev/ignore": "true" });
+    hub.put("default", marked);
+    hub.run(&[]).await;
+    assert_eq!(hub.decision("calm-decision-1"), None);
+    assert_eq!(hub.reason("calm", "Active"), "False Exempt");
+    assert_eq!(hub.reason("calm", "Ready"), "True Exempt");
+    let stop = |why: Value| json!({ "metadata": { "annotations": { STOP: why } } });
+    hub.stub.change("leases", "default", "almanac", &stop(json!("audit")));
+    sleep(Duration::from_secs(10)).await;
+    hub.put("", hub::managed_cluster("c2"));
+    sleep(Duration::from_secs(400)).await;
+    assert_eq!(hub.selected("web"), ["c1"]);
+    hub.stub.change("leases", "default", "almanac", &stop(Value::Null));
+    sleep(Duration::from_secs(10)).await;
+    assert_eq!(hub.selected("web"), ["c1", "c2"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn beside_open_cluster_management_nothing_is_touched_unless_it_is_taken_over() {
+    for (take_over, expected) in [(&[][..], None), (&[Family::Placement][..], Some(1))] {
+        let mut hub = Hub::with(&["c1"]);
+        hub.stub.put(json!({
+            "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
+            "metadata": { "namespace": "open-cluster-management-hub", "name": "placement-lock" },
+            "spec": { "holderIdentity": "ocm", "renewTime": format!("{:.6}", hub.begun.0) },
+        }));
+        hub.put("default", hub::placement("web", &json!({})));
+        hub.run(take_over).await;
+        assert_eq!(hub.decision("web-decision-1").map(|it| it.len()), expected);
+        if take_over.is_empty() {
+            assert_eq!(hub.writes(), Vec::<String>::new(), "its status is theirs, too");
+            assert_eq!(hub.metric("almanac_left_alone").as_deref(), Some("1"));
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn clusters_are_selected_afresh_within_minutes_when_others_have_selected_them() {
+    let mut hub = Hub::with(&["c1", "c2"]);
+    let policy = hub::exactly(&[("Balance", 1)]);
+    let spec = json!({ "numberOfClusters": 1, "prioritizerPolicy": policy });
+    hub.put("default", hub::placement("web", &spec));
+    hub.run(&[]).await;
+    assert_eq!(hub.selected("web"), ["c1"]);
+    let all = json!({ "clusterSets": [], "predicates": [{ "requiredClusterSelector": {
+        "labelSelector": { "matchLabels": { "only": "c1" } },
+    } }] });
+    hub.stub.change(
+        "managedclusters",
+        "",
+        "c1",
+        &json!({ "metadata": { "labels": { "only": "c1" } } }),
+    );
+    hub.put("default", hub::placement("other", &all));
+    hub.settle().await;
+    assert_eq!(hub.selected("other"), ["c1"]);
+    sleep(Duration::from_secs(330)).await;
+    assert_eq!(hub.selected("web"), ["c2"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_event_says_which_clusters_have_come_and_gone_and_by_what_they_were_ranked() {
+    let mut hub = Hub::with(&["c1", "c2"]);
+    hub.score("c1", 50, Some("2026-11-20T09:01:00Z"));
+    hub.score("c2", 20, None);
+    hub.put("default", by_ratio(1));
+    hub.run(&[]).await;
+    sleep(Duration::from_secs(90)).await;
+    let events =
+        hub.stub.requests_where(|asked| asked.plural == "events" && asked.method == Method::POST);
+    let told = events.iter().map(|asked| {
+        let text = |field: &str| asked.body[field].as_str().unwrap_or_default().to_owned();
+        format!("{} {}", text("reason"), text("note"))
+    });
+    assert_eq!(
+        told.collect::<Vec<_>>(),
+        [
+            "DecisionCreate 1 cluster is selected; added c1",
+            "ScoreUpdate c1: rank 1 of 2, 1 wanted: total 50 (AddOn/default/cpuratio 50 x 1)",
+            "DecisionUpdate 1 cluster is selected; added c2; removed c1; c1: rank 2 of 2, 1 wanted: total 0 \
+             (AddOn/default/cpuratio 0 x 1); c2 has 20; AddOn/default/cpuratio counts 0: it was valid until \
+             2026-11-20T09:01:00Z",
+            "ScoreUpdate c2: rank 1 of 2, 1 wanted: total 20 (AddOn/default/cpuratio 20 x 1)",
+        ]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_taint_that_does_not_say_when_it_was_added_is_told_where_its_toleration_would_end() {
+    let mut hub = Hub::with(&["c1"]);
+    let tainted = json!({ "spec": { "taints": [{ "key": "gpu", "effect": "NoSelect" }] } });
+    hub.stub.change("managedclusters", "", "c1", &tainted);
+    let toleration = json!({ "key": "gpu", "operator": "Exists", "tolerationSeconds": 60 });
+    hub.put("default", hub::placement("web", &json!({ "tolerations": [toleration] })));
+    hub.run(&[]).await;
+    assert_eq!(
+        hub.condition("web", "Ready"),
+        "False TaintWithoutTimeAdded: a taint does not say when it was added, so its toleration never ends, on: \
+         c1; set timeAdded in the taint of c1"
+    );
+    let dated = json!({ "spec": { "taints": [
+        { "key": "gpu", "effect": "NoSelect", "timeAdded": "2026-11-20T09:05:00Z" },
+    ] } });
+    hub.stub.change("managedclusters", "", "c1", &dated);
+    hub.settle().await;
+    assert_eq!(hub.reason("web", "Ready"), "True AllDecisionsScheduled");
+    sleep(Duration::from_secs(400)).await;
+    assert_eq!(hub.selected("web"), Vec::<String>::new());
+    let told = hub.condition("web", "PlacementSatisfied");
+    assert!(told.starts_with("False NoManagedClusterMatched: "), "{told}");
+}

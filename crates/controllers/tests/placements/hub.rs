@@ -1,0 +1,197 @@
+//! A hub in a stub of the API, a process that carries its placements out, and what that has come to.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use almanac_controllers::process::{Options, Process, Queries};
+use almanac_engine::Family;
+use almanac_fixtures::hub;
+use almanac_shell::budget::WriteLimits;
+use almanac_shell::clock::Clock;
+use almanac_shell::endpoints::Health;
+use almanac_shell::lease::LeaseOptions;
+use almanac_stub::{Kind, ReceivedRequest, Stub};
+use jiff::{SignedDuration, Timestamp};
+use prometheus_client::encoding::text::encode;
+use prometheus_client::registry::Registry;
+use serde_json::{Value, json};
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep, timeout};
+use tokio_util::sync::CancellationToken;
+
+pub(crate) const GROUP: &str = "cluster.open-cluster-management.io";
+const BEGIN: &str = "2026-11-20T09:00:00Z";
+pub(crate) const DECISIONS: &str = "placementdecisions";
+
+/// A hub, and perhaps a process that carries its placements out.
+pub(crate) struct Hub {
+    pub(crate) stub: Stub,
+    pub(crate) begun: (Timestamp, Instant),
+    registry: Arc<Mutex<Registry>>,
+    running: Option<(CancellationToken, JoinHandle<()>)>,
+    uids: u64,
+}
+
+/// The kinds, and whether they are in namespaces.
+const KINDS: [(&str, &str, &str, bool); 6] = [
+    ("v1beta1", "Placement", "placements", true),
+    ("v1beta1", "PlacementDecision", DECISIONS, true),
+    ("v1alpha1", "AddOnPlacementScore", "addonplacementscores", true),
+    ("v1", "ManagedCluster", "managedclusters", false),
+    ("v1beta2", "ManagedClusterSet", "managedclustersets", false),
+    ("v1beta2", "ManagedClusterSetBinding", "managedclustersetbindings", true),
+];
+
+impl Hub {
+    /// A hub that has clusters of these names, in a set that is bound to the namespace `default`.
+    pub(crate) fn with(clusters: &[&str]) -> Self {
+        let stub = Stub::new();
+        for (version, kind, plural, is_namespaced) in KINDS {
+            let kind = Kind::new(&format!("{GROUP}/{version}"), kind, plural);
+            stub.serve(if is_namespaced { kind } else { kind.cluster_scoped() });
+        }
+        stub.serve(Kind::new("v1", "Namespace", "namespaces").cluster_scoped());
+        let begun = (almanac_fixtures::at(BEGIN), Instant::now());
+        let registry = Arc::default();
+        let mut hub = Self { stub, begun, registry, running: None, uids: 0 };
+        hub.put("", hub::managed_cluster_set());
+        hub.put("default", hub::managed_cluster_set_binding());
+        for cluster in clusters {
+            hub.put("", hub::managed_cluster(cluster));
+        }
+        hub
+    }
+
+    /// Creates an object, or replaces it as a whole.
+    pub(crate) fn put(&mut self, namespace: &str, mut object: Value) {
+        self.uids += 1;
+        let metadata = &mut object["metadata"];
+        if !namespace.is_empty() {
+            metadata["namespace"] = json!(namespace);
+        }
+        metadata["uid"] = json!(format!("uid-{}", self.uids));
+        self.stub.put(object);
+    }
+
+    /// Gives a cluster a score, which may expire.
+    pub(crate) fn score(&mut self, cluster: &str, score: i64, until: Option<&str>) {
+        let mut object = hub::add_on_placement_score("default");
+        object["status"] = hub::scored(&[("cpuratio", score)], until);
+        self.put(cluster, object);
+    }
+
+    /// Starts a process, and lets it come to rest.
+    pub(crate) async fn run(&mut self, take_over: &[Family]) {
+        let (begin, since) = self.begun;
+        let now = move || begin + SignedDuration::try_from(since.elapsed()).expect("it is short");
+        let [namespace, name, identity] = ["default", "almanac", "us"].map(str::to_owned);
+        let options = Options {
+            families: vec![Family::Placement],
+            node_groups: None,
+            take_over: take_over.iter().copied().map(Into::into).collect(),
+            exempt_namespaces: vec!["kube-system".to_owned()],
+            lease: Some(LeaseOptions::new(namespace, name, identity)),
+            identity: "us".to_owned(),
+            limits: WriteLimits::default(),
+            allow_cluster_scoped_targets: false,
+            queries: Queries::default(),
+            clock: Clock::from_fn(now),
+            seed: 1,
+        };
+        let mut registry = Registry::default();
+        let client = self.stub.client();
+        let process = Process::new(client, options, Health::default(), &mut registry);
+        *self.registry.lock().expect("whole") = registry;
+        let end = CancellationToken::new();
+        self.running = Some((end.clone(), tokio::spawn(process.run(end))));
+        self.settle().await;
+    }
+
+    /// Lets the process come to rest.
+    pub(crate) async fn settle(&self) {
+        sleep(Duration::from_secs(2)).await;
+    }
+
+    pub(crate) async fn end(&mut self) {
+        let (end, process) = self.running.take().expect("it runs");
+        end.cancel();
+        let ended = timeout(Duration::from_secs(15), process).await;
+        ended.expect("it ends in time").expect("it does not panic");
+    }
+
+    /// Ends the process as if it had been killed, and lets its lease run out, which goes by a clock of its own.
+    pub(crate) fn kill(&mut self) {
+        let (_, process) = self.running.take().expect("it runs");
+        process.abort();
+        self.stub.delete("leases", "default", "almanac");
+    }
+
+    /// The clusters in a decision; `None` when there is no such object.
+    pub(crate) fn decision(&self, name: &str) -> Option<Vec<String>> {
+        let object = self.stub.object(DECISIONS, "default", name)?;
+        let decisions = object["status"]["decisions"].as_array().cloned().unwrap_or_default();
+        let name = |it: &Value| it["clusterName"].as_str().expect("it has a name").to_owned();
+        Some(decisions.iter().map(name).collect())
+    }
+
+    /// The first decision of a placement.
+    pub(crate) fn selected(&self, placement: &str) -> Vec<String> {
+        self.decision(&format!("{placement}-decision-1")).expect("there is a decision")
+    }
+
+    pub(crate) fn placement(&self, name: &str) -> Value {
+        self.stub.object("placements", "default", name).expect("it is there")
+    }
+
+    /// `True Reason: message`.
+    pub(crate) fn condition(&self, placement: &str, name: &str) -> String {
+        let status = self.placement(placement)["status"].clone();
+        let conditions = status["conditions"].as_array().cloned().unwrap_or_default();
+        let found = conditions.into_iter().find(|it| it["type"] == name);
+        assert!(found.is_some(), "no {name} in {status}");
+        let found = found.unwrap_or_default();
+        let text = |field: &str| found[field].as_str().expect("it is text").to_owned();
+        format!("{} {}: {}", text("status"), text("reason"), text("message"))
+    }
+
+    pub(crate) fn reason(&self, placement: &str, name: &str) -> String {
+        let told = self.condition(placement, name);
+        told.split_once(':').expect("it has a reason").0.to_owned()
+    }
+
+    /// The writes so far, but for Events and leases: `POST placementdecisions`, `PATCH placementdecisions/status`.
+    pub(crate) fn writes(&self) -> Vec<String> {
+        let written = self.stub.requests_where(|asked| {
+            asked.is_write() && !["events", "leases"].contains(&&*asked.plural)
+        });
+        let shown = |asked: &Arc<ReceivedRequest>| {
+            let slash = if asked.subresource.is_empty() { "" } else { "/" };
+            format!("{} {}{slash}{}", asked.method, asked.plural, asked.subresource)
+        };
+        written.iter().map(shown).collect()
+    }
+
+    pub(crate) fn decision_writes(&self) -> Vec<String> {
+        self.writes().into_iter().filter(|it| it.contains(DECISIONS)).collect()
+    }
+
+    /// The value of a metric.
+    pub(crate) fn metric(&self, series: &str) -> Option<String> {
+        let mut text = String::new();
+        encode(&mut text, &self.registry.lock().expect("whole")).expect("it can be written");
+        let line = text.lines().find(|line| line.starts_with(series))?;
+        line.rsplit_once(' ').map(|(_, value)| value.to_owned())
+    }
+}
+
+/// The placement of the design, with so many clusters.
+pub(crate) fn steady_by_ratio(clusters: u32) -> Value {
+    let policy = hub::exactly(&[("Steady", 3), ("default/cpuratio", 1)]);
+    hub::placement("web", &json!({ "numberOfClusters": clusters, "prioritizerPolicy": policy }))
+}
+
+/// A placement of as many clusters by their score alone.
+pub(crate) fn by_ratio(clusters: u32) -> Value {
+    let policy = hub::exactly(&[("default/cpuratio", 1)]);
+    hub::placement("web", &json!({ "numberOfClusters": clusters, "prioritizerPolicy": policy }))
+}

@@ -1,0 +1,7 @@
+//! Placements carried out by a whole process in front of a stub of the API, under one clock.
+
+#![expect(clippy::expect_used, reason = "what fails here fails the test")]
+
+mod deciding;
+mod hub;
+mod writing;
