@@ -4,6 +4,7 @@
 //! `kubectl get -o yaml` shows, so that the finding has a position. Nothing is ever written: there
 //! are only `get`, `list` and discovery.
 
+mod hub;
 mod levels;
 mod requests;
 mod targets;
@@ -150,6 +151,8 @@ impl ClusterArguments {
             objects.into_iter().map(move |object| FetchedObject::check(kind, object, checked_at))
         };
         let mut objects: Vec<FetchedObject> = listed.into_iter().flat_map(checked).collect();
+        let hub = hub::list(&requests, &mut objects, &mut seen).await?;
+        objects.extend(hub.into_iter().flat_map(checked));
         let mut has_policies = objects.iter().any(|it| is_listed_policy(it.kind));
         if let Some(config_namespace) = config_namespace {
             let config_maps = levels::config_maps(&requests, config_namespace, &mut seen).await?;
@@ -177,13 +180,9 @@ impl ClusterArguments {
 }
 
 /// Whether all objects of a kind are listed as policies. `ConfigMaps` are many, and asked for by their names.
-/// Placements are forecast from files only.
 fn is_listed_policy(kind: Kind) -> bool {
     match kind.role() {
-        Role::Policy(Family::QosLevels | Family::Placement)
-        | Role::Hub
-        | Role::Bounds
-        | Role::Workload { .. } => false,
+        Role::Policy(Family::QosLevels) | Role::Hub | Role::Bounds | Role::Workload { .. } => false,
         Role::Policy(_) => true,
     }
 }

@@ -9,6 +9,7 @@ mod running;
 
 use std::collections::BTreeSet;
 
+use almanac_fixtures::hub;
 use almanac_harness::{
     Answer, AuditLog, AuditedRequest, ControlPlaneOptions, Fault, FaultProxy, Kubectl, TestResult,
     on_own_control_plane,
@@ -176,6 +177,79 @@ fn every_permission_is_used_and_no_other_is_needed() -> TestResult {
             [&["clusterrole", "almanac"], &["-n", NAMESPACE, "role", "almanac-lease"]];
         compare(&used, &granted(&kubectl, &roles).await?);
         what_is_not_granted_is_denied(&kubectl).await
+    })
+}
+
+const ESTABLISHED: [&str; 5] =
+    ["wait", "--for=condition=Established", "crd", "--all", "--timeout=90s"];
+
+/// A placement whose decisions are created, changed, relabelled and deleted.
+async fn select_clusters(kubectl: &Kubectl) -> TestResult {
+    let placement = ["-n", HARBOUR, "placement", "web"];
+    let selected = "/status/numberOfSelectedClusters";
+    await_value(kubectl, &placement, selected, &json!(2)).await?;
+    create(kubectl, &[hub::managed_cluster("c3")]).await?;
+    await_value(kubectl, &placement, selected, &json!(3)).await?;
+    let all = json!([{"groupName": "all", "groupClusterSelector": {}}]);
+    for (strategy, pointer, expected) in [
+        (json!({"clustersPerDecisionGroup": 1}), "2/decisionGroupIndex", json!(2)),
+        (
+            json!({"clustersPerDecisionGroup": null, "decisionGroups": all}),
+            "0/decisionGroupName",
+            json!("all"),
+        ),
+    ] {
+        let spec = json!({"spec": {"decisionStrategy": {"groupStrategy": strategy}}}).to_string();
+        let patch = ["-n", HARBOUR, "patch", "placement", "web", "--type=merge", "-p", &spec];
+        kubectl.run(&patch).await?;
+        let pointer = format!("/status/decisionGroups/{pointer}");
+        await_value(kubectl, &placement, &pointer, &expected).await?;
+    }
+    Ok(())
+}
+
+#[test]
+fn every_permission_for_placements_is_used_and_no_other_is_needed() -> TestResult {
+    let options = ControlPlaneOptions::api_only().audited_with_reads_of(ACCOUNT);
+    on_own_control_plane(&options, async |test| {
+        let kubectl = test.kubectl().await?;
+        prepare(&kubectl).await?;
+        for folder in ["deploy/hub-crds", "deploy", "deploy/placement"] {
+            kubectl.run(&["apply", "--server-side", "-f", &format!("{ROOT}/{folder}")]).await?;
+        }
+        kubectl.run(&ESTABLISHED).await?;
+        let placement = hub::placement("web", &json!({}));
+        let mut objects = vec![hub::managed_cluster_set(), hub::managed_cluster_set_binding()];
+        objects.extend(["c1", "c2"].map(hub::managed_cluster));
+        create(&kubectl, &objects).await?;
+        create(&kubectl, &[placement]).await?;
+        let account = test.service_account(NAMESPACE, "almanac").await?;
+        let proxy = FaultProxy::start(account.client().await?)?;
+        // What has become of a write whose response is lost is read.
+        let lost = proxy.inject(
+            Fault::lose_answer().method(Method::PATCH).path_contains("/placementdecisions/"),
+        );
+        let mut arguments = arguments_of_the_deployment(&kubectl).await?;
+        arguments.retain(|it| !it.starts_with("--controllers="));
+        arguments.push("--controllers=placement".to_owned());
+        let controller = start(&arguments, &proxy.kubeconfig(), SignedDuration::ZERO)?;
+        select_clusters(&kubectl).await?;
+        ensure!(lost.taken() == 1, "no response was lost");
+        ensure!(controller.stop().await?.success(), "it did not end well");
+        drop(controller);
+
+        let requests = AuditLog::of(&test.plane)?.requests(&test.client()).await?;
+        let ours: Vec<_> = requests.iter().filter(|request| request.user == ACCOUNT).collect();
+        let refused: Vec<_> = ours.iter().filter(|it| it.code == 403).collect();
+        ensure!(refused.is_empty(), "refused: {refused:#?}");
+        let is_for_placements = |request: &&&AuditedRequest| {
+            request.group == "cluster.open-cluster-management.io"
+                || (request.is_for_lease() && request.verb == "list")
+        };
+        let ours = ours.iter().filter(is_for_placements);
+        let used: BTreeSet<Right> = ours.filter_map(|request| right(request)).collect();
+        compare(&used, &granted(&kubectl, &[&["clusterrole", "almanac-placement"]]).await?);
+        Ok(())
     })
 }
 

@@ -8,6 +8,7 @@ mod running;
 use std::collections::BTreeSet;
 use std::process::Command;
 
+use almanac_fixtures::hub;
 use almanac_harness::{
     ControlPlaneOptions, Kubectl, Observation, OwnTest, PATIENCE, Program, Prometheus, TestResult,
     await_condition, on_own_control_plane, provide_prometheus,
@@ -26,7 +27,10 @@ const A_SCRAPE: f64 = 1.0;
 
 /// Two replicas with one lease and one clock; the first one leads.
 async fn two_replicas(test: &OwnTest) -> anyhow::Result<(Program, Program, Timestamp)> {
-    let arguments = ["controller", "--lease-namespace=default", "--simulated-nodes"];
+    let all =
+        "metrics-producer,cron-federated-hpa,horizontal-autoscaler,scalable-node-group,placement";
+    let controllers = format!("--controllers={all}");
+    let arguments = ["controller", "--lease-namespace=default", "--simulated-nodes", &controllers];
     let arguments = arguments.map(String::from);
     let kubeconfig = test.plane.kubeconfig();
     let leader = start(&arguments, &kubeconfig, BEFORE)?;
@@ -81,10 +85,18 @@ fn a_scrape_after_a_boundary_never_has_the_old_value_and_each_number_is_there_on
     on_own_control_plane(&ControlPlaneOptions::api_only(), async |test| {
         let kubectl = test.kubectl().await?;
         prepare(&kubectl).await?;
+        kubectl.run(&["apply", "--server-side", "-f", &format!("{ROOT}/deploy/hub-crds")]).await?;
+        kubectl
+            .run(&["wait", "--for=condition=Established", "crd", "--all", "--timeout=90s"])
+            .await?;
         let setting = json!({"targetReplicas": 3});
         create(
             &kubectl,
             &[
+                hub::managed_cluster_set(),
+                hub::managed_cluster_set_binding(),
+                hub::managed_cluster("east"),
+                hub::placement("fleet", &json!({})),
                 metrics_producer("boundary"),
                 metrics_producer("passing"),
                 autoscaler("tide", "boundary"),

@@ -89,7 +89,17 @@ impl Requests {
 
     /// All objects of a kind in the scope.
     pub(super) async fn list(&self, kind: Kind) -> anyhow::Result<Answer<Vec<DynamicObject>>> {
-        let answer = self.list_slim(&kind.resource(), Some(&self.scope), Some).await?;
+        self.list_of(kind, false).await
+    }
+
+    /// All objects of a kind, wherever they are, or only those in the scope.
+    pub(super) async fn list_of(
+        &self,
+        kind: Kind,
+        is_everywhere: bool,
+    ) -> anyhow::Result<Answer<Vec<DynamicObject>>> {
+        let scope = Some(&self.scope).filter(|_| !is_everywhere);
+        let answer = self.list_slim(&kind.resource(), scope, Some).await?;
         match answer {
             // A server says so of kinds that it does not have, too.
             Answer::Forbidden(_) if !self.serves(kind).await => Ok(Answer::Absent),

@@ -268,6 +268,12 @@ impl Cluster {
         Ok(writes.into_iter().filter(is_target).collect())
     }
 
+    /// What almanac has sent so far for objects of one kind.
+    pub(crate) async fn writes_of(&self, plural: &str) -> Result<Vec<AuditedRequest>> {
+        let writes = self.writes().await?;
+        Ok(writes.into_iter().filter(|write| write.resource == plural).collect())
+    }
+
     /// What almanac has sent so far, whatever it was for.
     pub(crate) async fn writes(&self) -> Result<Vec<AuditedRequest>> {
         let writes = self.audit.writes(&self.client).await?;

@@ -1,0 +1,81 @@
+//! What the placements of a cluster select from, and what they have selected. That is read only where there are
+//! placements, and they are left out where it cannot be: without its clusters, every placement would seem to lose them.
+
+use std::collections::BTreeSet;
+
+use almanac_api::kinds::Kind;
+use kube::api::DynamicObject;
+
+use super::requests::{Answer, Requests};
+use super::{FetchedObject, Seen};
+
+/// What is read, and whether everywhere, or only where is looked.
+const KINDS: [(Kind, bool); 5] = [
+    (Kind::ManagedCluster, true),
+    (Kind::ManagedClusterSet, true),
+    (Kind::ManagedClusterSetBinding, false),
+    (Kind::AddOnPlacementScore, true),
+    // How often a cluster is selected counts over all of them.
+    (Kind::PlacementDecision, true),
+];
+
+/// Lists what the placements among the objects select from, and what all placements have selected. Leaves the
+/// placements out if some of that cannot be read.
+pub(super) async fn list(
+    requests: &Requests,
+    objects: &mut Vec<FetchedObject>,
+    seen: &mut Seen,
+) -> anyhow::Result<Vec<(Kind, Vec<DynamicObject>)>> {
+    let mut found = Vec::new();
+    if !objects.iter().any(|it| it.kind == Kind::Placement) {
+        return Ok(found);
+    }
+    let mut missing = BTreeSet::new();
+    for (kind, is_everywhere) in KINDS {
+        let answer = requests.list_of(kind, is_everywhere).await?;
+        let answer = match answer {
+            Answer::Forbidden(_) if kind == Kind::PlacementDecision => {
+                list_own_decisions(requests, seen).await?
+            }
+            answer => answer,
+        };
+        let right = kind.resource_name();
+        match answer {
+            Answer::Found(objects) => found.push((kind, objects)),
+            Answer::Absent => {
+                missing.insert(format!("the cluster does not serve {right}"));
+            }
+            Answer::Forbidden(_) => {
+                let place =
+                    if is_everywhere { String::new() } else { format!(" in {}", requests.place()) };
+                missing.insert(format!("missing permission to list {right}{place}"));
+            }
+        }
+    }
+    if missing.is_empty() {
+        return Ok(found);
+    }
+    objects.retain(|it| it.kind != Kind::Placement);
+    let (shown, place) = (Kind::Placement.shown(), requests.place());
+    for why in missing {
+        seen.unseen.insert(format!("no {shown} in {place} was read: {why}"));
+    }
+    Ok(Vec::new())
+}
+
+/// The decisions where is looked, if those elsewhere may not be read.
+async fn list_own_decisions(
+    requests: &Requests,
+    seen: &mut Seen,
+) -> anyhow::Result<Answer<Vec<DynamicObject>>> {
+    let kind = Kind::PlacementDecision;
+    let answer = requests.list_of(kind, false).await?;
+    if matches!(answer, Answer::Found(_)) {
+        let (shown, right, place) = (kind.shown(), kind.resource_name(), requests.place());
+        seen.unseen.insert(format!(
+            "no {shown} outside {place} was read, so how often a cluster is selected is not known: missing \
+             permission to list {right} in all namespaces"
+        ));
+    }
+    Ok(answer)
+}

@@ -1,0 +1,15 @@
+//! `Placement` on a real API server: which clusters are selected and when, in which order the decisions are written,
+//! whatever goes wrong meanwhile, and beside other writers.
+
+#[path = "../controller/mod.rs"]
+mod controller;
+
+mod hands;
+mod many;
+mod mistakes;
+mod neighbours;
+mod observer;
+mod restarts;
+mod scores;
+mod selecting;
+mod stage;

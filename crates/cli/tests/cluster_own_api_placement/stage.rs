@@ -1,0 +1,247 @@
+//! A hub with clusters, a process that carries its placements out, and what they have selected; and that the engine,
+//! the checker, `almanac explain` and `almanac forecast` agree with it.
+
+#![allow(dead_code, reason = "every test program uses a part of it")]
+
+use std::collections::BTreeSet;
+use std::process::Stdio;
+
+use almanac_api::checking::{CheckContext, check_json};
+use almanac_api::kinds::Kind as ApiKind;
+use almanac_checker::check_placement;
+use almanac_engine::placement::{decide, gather};
+use almanac_engine::{Family, World};
+use almanac_fixtures::hub;
+use almanac_harness::{Observation, OwnTest, PATIENCE, TestResult, await_condition};
+use anyhow::{Context as _, Result, ensure};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use tokio::process::Command;
+
+use crate::controller::{ALMANAC, Cluster, Controller, Kind, on_cluster};
+
+pub(crate) const NAMESPACE: &str = "default";
+
+const V1: &str = "/apis/cluster.open-cluster-management.io/v1";
+const V1ALPHA1: &str = "/apis/cluster.open-cluster-management.io/v1alpha1";
+const V1BETA1: &str = "/apis/cluster.open-cluster-management.io/v1beta1";
+const V1BETA2: &str = "/apis/cluster.open-cluster-management.io/v1beta2";
+
+pub(crate) const PLACEMENT: Kind = Kind { root: V1BETA1, plural: "placements" };
+pub(crate) const DECISION: Kind = Kind { root: V1BETA1, plural: "placementdecisions" };
+pub(crate) const SCORE: Kind = Kind { root: V1ALPHA1, plural: "addonplacementscores" };
+pub(crate) const CLUSTER: Kind = Kind { root: V1, plural: "managedclusters" };
+pub(crate) const SET: Kind = Kind { root: V1BETA2, plural: "managedclustersets" };
+pub(crate) const BINDING: Kind = Kind { root: V1BETA2, plural: "managedclustersetbindings" };
+
+/// The kinds of a hub, as the engine reads them.
+const ALL: [(ApiKind, Kind); 6] = [
+    (ApiKind::ManagedClusterSet, SET),
+    (ApiKind::ManagedClusterSetBinding, BINDING),
+    (ApiKind::ManagedCluster, CLUSTER),
+    (ApiKind::AddOnPlacementScore, SCORE),
+    (ApiKind::PlacementDecision, DECISION),
+    (ApiKind::Placement, PLACEMENT),
+];
+
+pub(crate) const GROUP: &str = "cluster.open-cluster-management.io";
+/// A process that takes part in no election.
+pub(crate) const ALONE: &[&str] = &["--controllers=placement", "--leader-elect=false"];
+
+/// Where the definitions of a hub are.
+const DEFINITIONS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy/hub-crds");
+
+/// Runs a test on a control plane that has the definitions of a hub, and nothing that reacts to anything.
+pub(crate) fn on_hub(test: impl AsyncFnOnce(&OwnTest, &Cluster) -> TestResult) -> TestResult {
+    on_cluster(async |own, cluster| {
+        define(cluster).await?;
+        test(own, cluster).await
+    })
+}
+
+/// Installs the definitions of a hub.
+pub(crate) async fn define(cluster: &Cluster) -> TestResult {
+    cluster.kubectl(&["apply", "--server-side", "-f", DEFINITIONS]).await?;
+    cluster.await_definitions().await
+}
+
+/// Makes a set that is bound to the namespace, with clusters of these names.
+pub(crate) async fn prepare(cluster: &Cluster, clusters: &[&str]) -> TestResult {
+    cluster.create(SET, "", &hub::managed_cluster_set()).await?;
+    cluster.create(BINDING, NAMESPACE, &hub::managed_cluster_set_binding()).await?;
+    for name in clusters {
+        cluster.create(CLUSTER, "", &hub::managed_cluster(name)).await?;
+    }
+    Ok(())
+}
+
+/// Starts a process whose clock is the machine's.
+pub(crate) async fn start(cluster: &Cluster) -> Result<Controller> {
+    cluster.start_at(&Timestamp::now().to_string(), ALONE).await
+}
+
+/// Gives a cluster scores, in its namespace.
+pub(crate) async fn score(cluster: &Cluster, of: &str, status: &Value) -> TestResult {
+    if cluster.get(SCORE, of, "default").await?.is_null() {
+        let namespace = Kind { root: "/api/v1", plural: "namespaces" };
+        if cluster.get(namespace, "", of).await?.is_null() {
+            cluster.namespace(of).await?;
+        }
+        cluster.create(SCORE, of, &hub::add_on_placement_score("default")).await?;
+    }
+    cluster.patch_status(SCORE, of, "default", status).await?;
+    Ok(())
+}
+
+/// The same, with the one score that most tests have.
+pub(crate) async fn ratio(cluster: &Cluster, of: &str, score_of_it: i64) -> TestResult {
+    score(cluster, of, &hub::scored(&[("cpuratio", score_of_it)], None)).await
+}
+
+/// Makes a placement of so many clusters with exactly these scores.
+pub(crate) async fn place(
+    cluster: &Cluster,
+    name: &str,
+    clusters: u32,
+    scores: &[(&str, i64)],
+) -> TestResult {
+    let spec = json!({ "numberOfClusters": clusters, "prioritizerPolicy": hub::exactly(scores) });
+    cluster.create(PLACEMENT, NAMESPACE, &hub::placement(name, &spec)).await?;
+    Ok(())
+}
+
+/// The decisions of a placement: the name of each, and its clusters.
+pub(crate) async fn decisions(
+    cluster: &Cluster,
+    placement: &str,
+) -> Result<Vec<(String, Vec<String>)>> {
+    let label = format!("{GROUP}/placement");
+    let mut all = cluster.list(DECISION, NAMESPACE).await?;
+    all.retain(|it| it["metadata"]["labels"][&label] == placement);
+    let told = all.iter().map(|it| {
+        let name = it["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+        (name, clusters_of(it))
+    });
+    Ok(told.collect())
+}
+
+/// The clusters in one decision.
+pub(crate) fn clusters_of(decision: &Value) -> Vec<String> {
+    let clusters = decision["status"]["decisions"].as_array().cloned().unwrap_or_default();
+    let name = |it: &Value| it["clusterName"].as_str().map(str::to_owned);
+    clusters.iter().filter_map(name).collect()
+}
+
+/// Waits until a placement has selected these clusters, and its status says how many they are.
+pub(crate) async fn await_selected(
+    cluster: &Cluster,
+    placement: &str,
+    expected: &[&str],
+) -> TestResult {
+    let expected: BTreeSet<&str> = expected.iter().copied().collect();
+    await_condition(&format!("{placement} selects {expected:?}"), PATIENCE, async || {
+        let decisions = decisions(cluster, placement).await?;
+        let selected: BTreeSet<&str> =
+            decisions.iter().flat_map(|(_, it)| it).map(String::as_str).collect();
+        let object = cluster.get(PLACEMENT, NAMESPACE, placement).await?;
+        let told = &object["status"]["numberOfSelectedClusters"];
+        let is_so = !decisions.is_empty() && selected == expected && *told == expected.len();
+        Ok(Observation::of(is_so, format!("{decisions:?}, status {}", object["status"])))
+    })
+    .await
+}
+
+/// Waits until a placement has so many decisions, with so many clusters each.
+pub(crate) async fn await_sizes(cluster: &Cluster, placement: &str, sizes: &[usize]) -> TestResult {
+    await_condition(&format!("{placement} has decisions of {sizes:?}"), PATIENCE, async || {
+        let decisions = decisions(cluster, placement).await?;
+        let is_so = decisions.iter().map(|(_, it)| it.len()).eq(sizes.iter().copied());
+        let object = cluster.get(PLACEMENT, NAMESPACE, placement).await?;
+        let told = &object["status"]["numberOfSelectedClusters"];
+        let is_so = is_so && *told == sizes.iter().sum::<usize>();
+        Ok(Observation::of(is_so, format!("{decisions:?}, {}", object["status"])))
+    })
+    .await
+}
+
+/// `True Reason: message` of a condition.
+pub(crate) fn condition(object: &Value, about: &str) -> String {
+    let conditions = object["status"]["conditions"].as_array().cloned().unwrap_or_default();
+    let found = conditions.into_iter().find(|it| it["type"] == about).unwrap_or_default();
+    let text = |field: &str| found[field].as_str().unwrap_or_default().to_owned();
+    format!("{} {}: {}", text("status"), text("reason"), text("message"))
+}
+
+/// Waits until a condition of a placement has this status and reason; its message.
+pub(crate) async fn await_reason(
+    cluster: &Cluster,
+    placement: &str,
+    about: &str,
+    expected: &str,
+) -> Result<String> {
+    let begin = format!("{expected}: ");
+    let is_so = |object: &Value| condition(object, about).starts_with(&begin);
+    let what = format!("{about}={expected}");
+    let object = cluster.await_object(PLACEMENT, (NAMESPACE, placement), &what, is_so).await?;
+    Ok(condition(&object, about)[begin.len()..].to_owned())
+}
+
+/// Everything of the hub, as the engine reads it.
+async fn world(cluster: &Cluster, now: Timestamp) -> Result<World> {
+    let mut world = World::default();
+    for (kind, at) in ALL {
+        for object in cluster.list(at, "").await? {
+            let namespace = object["metadata"]["namespace"].as_str().unwrap_or_default().to_owned();
+            let checked = check_json(kind, object, CheckContext::new(&namespace, now));
+            if let (Some(identity), Some(slim)) = (checked.identity, checked.slim) {
+                world.upsert(identity, slim);
+            }
+        }
+    }
+    Ok(world)
+}
+
+/// Checks that nothing is left to do, that the decisions break no rule, and that `almanac explain` and
+/// `almanac forecast` say of the cluster what it is.
+pub(crate) async fn ensure_agreed(cluster: &Cluster) -> TestResult {
+    let now = Timestamp::now();
+    let world = world(cluster, now).await?;
+    for policy in world.policies().filter(|it| it.family == Family::Placement) {
+        let Some(input) = gather(&world, &policy.identity) else { continue };
+        let decision = decide(&input, now);
+        check_placement(&input, now, &decision).stop();
+        ensure!(decision.actions.is_empty(), "{policy} has still to do {:#?}", decision.actions);
+        let (namespace, name) = (policy.identity.namespace(), policy.identity.name());
+        let selected: Vec<&str> = decision.clusters.iter().map(|it| &**it).collect();
+        let subject = format!("placement/{name}");
+        let explained =
+            asked(cluster, &["explain", &subject, "-n", namespace, "-o", "json"]).await?;
+        ensure!(explained["value"] == json!(selected), "{selected:?} explained as {explained:#}");
+        let forecast =
+            asked(cluster, &["forecast", "-n", namespace, "--for", "1m", "-o", "json"]).await?;
+        let series = forecast["series"].as_array().context("no series")?;
+        let of_it = series.iter().find(|it| it["target"]["name"] == name);
+        let first = of_it.map(|it| it["segments"][0]["value"].clone()).unwrap_or_default();
+        ensure!(first == json!(selected), "{selected:?} forecast as {forecast:#}");
+    }
+    Ok(())
+}
+
+/// What the program answers over the cluster.
+async fn asked(cluster: &Cluster, arguments: &[&str]) -> Result<Value> {
+    let mut command = Command::new(ALMANAC);
+    command.args(arguments).env("KUBECONFIG", cluster.kubeconfig()).stdin(Stdio::null());
+    let output = command.output().await?;
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    serde_json::from_slice(&output.stdout).with_context(|| format!("{arguments:?}: {told}"))
+}
+
+/// The writes of decisions by the program so far: `create`, `patch/status`, `patch`, `delete`.
+pub(crate) async fn decision_writes(cluster: &Cluster) -> Result<Vec<String>> {
+    let writes = cluster.writes_of(DECISION.plural).await?;
+    let shown = writes.iter().map(|it| {
+        let slash = if it.subresource.is_empty() { "" } else { "/" };
+        format!("{}{slash}{}", it.verb, it.subresource)
+    });
+    Ok(shown.collect())
+}
