@@ -10,6 +10,7 @@ mod coincidence;
 mod cron_federated_hpa;
 mod envelope;
 mod everything;
+mod form;
 mod go_duration;
 mod horizontal_autoscaler;
 mod hub;

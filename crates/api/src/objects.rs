@@ -35,6 +35,7 @@ pub use horizontal_autoscaler::{
     Recommendation, ScaleEvent, ScalingPolicy, ScalingPolicyType, ScalingRules, SelectPolicy,
 };
 pub use hub::{CLUSTER_SET_LABEL, GROUP_INDEX_LABEL, GROUP_NAME_LABEL, PLACEMENT_LABEL};
+pub(crate) use hub::{GROUP_SIZE, LABEL_KEY, NAME_OF_GROUP, NAME_OF_NAMESPACE, RATE_LIMIT};
 pub use metrics_producer::{
     MetricsProducer, MetricsProducerSpec, MetricsProducerStatus, Pattern, Schedule,
     ScheduledBehavior, ScheduledCapacityStatus,

@@ -61,11 +61,16 @@ impl Kubectl {
             .kill_on_drop(true)
             .spawn()
             .with_context(|| format!("failed to start {}", self.program.display()))?;
-        if let Some(mut stdin) = child.stdin.take() {
-            // kubectl may be done before it read everything; then its answer is what counts.
-            let _ = stdin.write_all(input.as_bytes()).await;
-        }
-        let output = child.wait_with_output().await?;
+        let stdin = child.stdin.take();
+        let feed = async {
+            if let Some(mut stdin) = stdin {
+                // kubectl may be done before it read everything; then its answer is what counts.
+                let _ = stdin.write_all(input.as_bytes()).await;
+            }
+        };
+        // It answers while it reads: whoever did not listen meanwhile would wait for it forever, and it for them.
+        let ((), output) = tokio::join!(feed, child.wait_with_output());
+        let output = output?;
         if !output.status.success() {
             let said = String::from_utf8_lossy(&output.stderr);
             bail!("kubectl {} failed: {}", arguments.join(" "), said.trim());

@@ -135,7 +135,7 @@ fn check_value(value: &str, field: &Path<'_>, findings: &mut Vec<Finding>) {
 }
 
 /// Whether a text may be the value of a label, or the name in its key.
-pub(super) fn is_label_text(text: &str) -> bool {
+fn is_label_text(text: &str) -> bool {
     let edge = |byte: Option<&u8>| byte.is_none_or(u8::is_ascii_alphanumeric);
     let bytes = text.as_bytes();
     bytes.len() <= CHARACTERS

@@ -13,7 +13,7 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use serde_json::Value as Json;
 
 use super::Checked;
-use super::label_selector::{check_selector, is_label_text, note_operators, unsupported};
+use super::label_selector::{check_selector, note_operators, unsupported};
 use crate::finding::{Code, Finding, Path, Severity};
 use crate::objects::{self, DISABLE_ANNOTATION, PlacementSpec};
 
@@ -268,16 +268,6 @@ fn check_groups(
     for (position, group) in strategy.decision_groups.into_iter().enumerate() {
         let item = list.index(position);
         let name = group.group_name;
-        // Kubernetes would take a single letter; the schema of the group does not.
-        let is_name = name.is_empty() || name.len() > 1 && is_label_text(&name);
-        if !is_name {
-            let why = "the name of a group is a label of its decisions: 2 to 63 letters, digits, '-', '_' and \
-                       '.', with a letter or a digit at both ends";
-            findings.push(
-                Finding::invalid(Code::InvalidName, &item.key("groupName"), &name, why)
-                    .with_fix("write such a name"),
-            );
-        }
         let selector = group.group_cluster_selector;
         let field = item.key("groupClusterSelector");
         let selector = check_cluster_selector(

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value as Json};
 
+use super::form::{Form, form_of};
 use crate::finding::{Code, Finding, Path, Shown};
 use crate::kinds::nearest;
 use crate::reading::{Entry, Node, Value};
@@ -23,6 +24,7 @@ pub(super) struct Shape {
     maximum: Option<f64>,
     min_length: usize,
     max_length: Option<usize>,
+    form: Option<&'static Form>,
     max_items: Option<usize>,
     keys: Vec<String>,
     required: Vec<String>,
@@ -73,6 +75,7 @@ impl Shape {
             maximum: schema["maximum"].as_f64().or(int32.then_some(f64::from(i32::MAX))),
             min_length: count("minLength").unwrap_or(0),
             max_length: count("maxLength"),
+            form: form_of(schema),
             max_items: count("maxItems"),
             keys: texts("x-kubernetes-list-map-keys"),
             required: texts("required"),
@@ -225,6 +228,8 @@ impl Shape {
                 Finding::new(Code::OutOfRange, path, message)
                     .with_fix(format!("shorten it to at most {most} characters")),
             );
+        } else if let Some(form) = self.form {
+            findings.extend(form.finding(text, path));
         }
         true
     }

@@ -15,9 +15,8 @@ use kube::CustomResourceExt;
 use super::Placement;
 use crate::kinds::Kind;
 
-pub(super) use schema::{
-    NAME_OF_GROUP, conditions, label_key, label_selector, selector_requirements,
-};
+pub(crate) use schema::{GROUP_SIZE, LABEL_KEY, NAME_OF_GROUP, NAME_OF_NAMESPACE, RATE_LIMIT};
+pub(super) use schema::{conditions, label_key, label_selector, selector_requirements};
 
 /// The set that a cluster is in.
 pub const CLUSTER_SET_LABEL: &str = "cluster.open-cluster-management.io/clusterset";

@@ -79,7 +79,7 @@ pub struct PlacementSpec {
     pub sort_by: Option<SortBy>,
     /// Accepted, and has no effect yet.
     #[serde(default = "every_minute", skip_serializing_if = "Option::is_none")]
-    #[schemars(regex(pattern = "^[0-9]+[hms]$"))]
+    #[schemars(regex(pattern = hub::RATE_LIMIT))]
     pub score_rate_limit: Option<String>,
 }
 
@@ -321,20 +321,20 @@ pub enum WhenUnsatisfiable {
 }
 
 /// Two configurations of one score would be two weights. A score is one of an add-on, or one that is built in, by the
-/// first of its names that is not empty.
+/// first of its names that is not empty; what names none is no score.
 fn each_score_once() -> Rule {
-    let name = |of: &str| {
-        let built_in =
-            |path: &str| format!("has({of}.{path}) && {of}.{path} != '' ? [{of}.{path}] : ");
-        let names = ["scoreCoordinate.builtIn", "scoreCoordinate.buildIn"].map(built_in).concat();
+    let score = |of: &str| {
+        let at = format!("{of}.scoreCoordinate");
+        let unless_empty = |path: String| format!("has({path}) && {path} != '' ? [{path}] : ");
+        let [usual, older] = ["builtIn", "buildIn"].map(|it| unless_empty(format!("{at}.{it}")));
+        let name = unless_empty(format!("{of}.name"));
         format!(
-            "(has({of}.scoreCoordinate) ? ({of}.scoreCoordinate.type == 'AddOn' && has({of}.scoreCoordinate.addOn) ? \
-             [{of}.scoreCoordinate.addOn.resourceName, {of}.scoreCoordinate.addOn.scoreName] : \
-             {names}has({of}.name) ? [{of}.name] : []) : has({of}.name) ? [{of}.name] : [])"
+            "(!has({at}) ? ({name}[]) : {at}.type == 'AddOn' ? (has({at}.addOn) ? \
+             [{at}.addOn.resourceName, {at}.addOn.scoreName] : []) : {usual}{older}{name}[])"
         )
     };
-    let rule =
-        format!("self.all(one, self.exists_one(other, {} == {}))", name("one"), name("other"));
+    let (one, other) = (score("one"), score("other"));
+    let rule = format!("self.all(one, {one} == [] || self.exists_one(other, {one} == {other}))");
     Rule::new(rule).message("Duplicate value: each score has one weight")
 }
 
@@ -357,7 +357,7 @@ fn effect(_: &mut SchemaGenerator) -> Schema {
 
 fn number_or_percentage(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
-        "pattern": "^((100|[1-9][0-9]{0,1})%|[1-9][0-9]*)$",
+        "pattern": hub::GROUP_SIZE,
         "x-kubernetes-int-or-string": true
     })
 }

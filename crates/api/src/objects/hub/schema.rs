@@ -8,6 +8,10 @@ pub(crate) const LABEL_KEY: &str = "^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9](
      (([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$";
 /// The name of a group of decisions.
 pub(crate) const NAME_OF_GROUP: &str = "^[a-zA-Z0-9][-A-Za-z0-9_.]{0,61}[a-zA-Z0-9]$";
+/// How many clusters a group of decisions has, where it is text.
+pub(crate) const GROUP_SIZE: &str = "^((100|[1-9][0-9]{0,1})%|[1-9][0-9]*)$";
+/// How often scores are updated.
+pub(crate) const RATE_LIMIT: &str = "^[0-9]+[hms]$";
 /// The name of a namespace.
 pub(crate) const NAME_OF_NAMESPACE: &str = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$";
 /// A quantity, such as `1500m`.
