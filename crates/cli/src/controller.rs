@@ -107,8 +107,9 @@ pub(crate) struct ControllerArguments {
     process: ProcessArguments,
 }
 
+/// A controller, by its name in `--controllers`.
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
-enum Kind {
+pub(crate) enum Kind {
     MetricsProducer,
     CronFederatedHpa,
     HorizontalAutoscaler,

@@ -10,8 +10,9 @@ use almanac_api::kinds::Kind;
 use almanac_api::objects::{CustomResource, custom_resources, hub_custom_resources};
 use almanac_api::writing::to_yaml;
 use anyhow::Context;
-use clap::{Args, ValueEnum};
+use clap::Args;
 
+use crate::controller::Kind as Controller;
 use crate::outcome::exit_codes_without_findings;
 
 /// Print the custom resource definitions
@@ -40,37 +41,25 @@ pub(crate) struct CrdsArguments {
     json_schema: Option<PathBuf>,
 }
 
-/// A controller, by its name in `almanac controller --controllers`.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Controller {
-    MetricsProducer,
-    CronFederatedHpa,
-    HorizontalAutoscaler,
-    ScalableNodeGroup,
-    Placement,
-}
-
-impl Controller {
-    /// The controller that a kind is for.
-    fn of(kind: Kind) -> Option<Self> {
-        match kind {
-            Kind::MetricsProducer => Some(Self::MetricsProducer),
-            Kind::CronFederatedHPA | Kind::FederatedHPA => Some(Self::CronFederatedHpa),
-            Kind::HorizontalAutoscaler => Some(Self::HorizontalAutoscaler),
-            Kind::ScalableNodeGroup => Some(Self::ScalableNodeGroup),
-            Kind::Placement
-            | Kind::PlacementDecision
-            | Kind::AddOnPlacementScore
-            | Kind::ManagedCluster
-            | Kind::ManagedClusterSet
-            | Kind::ManagedClusterSetBinding => Some(Self::Placement),
-            Kind::ConfigMap
-            | Kind::HorizontalPodAutoscaler
-            | Kind::Deployment
-            | Kind::StatefulSet
-            | Kind::ReplicaSet
-            | Kind::ReplicationController => None,
-        }
+/// The controller that a kind is for.
+fn controller_of(kind: Kind) -> Option<Controller> {
+    match kind {
+        Kind::MetricsProducer => Some(Controller::MetricsProducer),
+        Kind::CronFederatedHPA | Kind::FederatedHPA => Some(Controller::CronFederatedHpa),
+        Kind::HorizontalAutoscaler => Some(Controller::HorizontalAutoscaler),
+        Kind::ScalableNodeGroup => Some(Controller::ScalableNodeGroup),
+        Kind::Placement
+        | Kind::PlacementDecision
+        | Kind::AddOnPlacementScore
+        | Kind::ManagedCluster
+        | Kind::ManagedClusterSet
+        | Kind::ManagedClusterSetBinding => Some(Controller::Placement),
+        Kind::ConfigMap
+        | Kind::HorizontalPodAutoscaler
+        | Kind::Deployment
+        | Kind::StatefulSet
+        | Kind::ReplicaSet
+        | Kind::ReplicationController => None,
     }
 }
 
@@ -81,7 +70,7 @@ impl CrdsArguments {
             return ours;
         }
         let is_asked_for = |resource: &CustomResource| {
-            let controller = resource.known_kind().and_then(Controller::of);
+            let controller = resource.known_kind().and_then(controller_of);
             controller.is_some_and(|it| self.controllers.contains(&it))
         };
         let all = ours.into_iter().chain(of_a_hub);

@@ -10,9 +10,6 @@ use super::hub;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PlacementStatus {
-    /// The generation of the object this status is about.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub observed_generation: Option<i64>,
     /// How many clusters are selected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub number_of_selected_clusters: Option<i32>,
