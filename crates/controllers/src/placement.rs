@@ -1,13 +1,14 @@
 //! `Placement`: selects clusters, and writes which into `PlacementDecision`s.
 //!
 //! This module composes the status. `follower` fills the world with what placements select from and what they have
-//! selected, `writer` writes the decisions, `records` is what both know beside the world, `report` turns what happened
-//! into Events and log lines, and `metrics` counts it.
+//! selected; `writer` writes the decisions, request by request as `step` says; `records` is what they know beside the
+//! world; `report` turns what happened into Events and log lines, and `metrics` counts it.
 
 mod follower;
 mod metrics;
 mod records;
 mod report;
+mod step;
 mod writer;
 
 use almanac_api::kinds::Kind;
