@@ -10,6 +10,11 @@ pub(crate) fn instant(value: &Value) -> Option<Timestamp> {
     Some(whole_second(at)).filter(|at| *at >= Timestamp::UNIX_EPOCH)
 }
 
+/// An instant that others have written, as it is; `None` if it is invalid.
+pub(crate) fn exact_instant(value: &Value) -> Option<Timestamp> {
+    value.as_str()?.parse().ok()
+}
+
 /// A number of replicas in the range of the API: from 0 to `i32::MAX`.
 pub(crate) fn count(value: &Value) -> Option<u32> {
     let number = i32::try_from(value.as_i64()?).ok()?;

@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use crate::checking::quantity;
 use crate::kinds::{Kind, Role};
-use crate::lenient::{count, instant};
+use crate::lenient::{count, exact_instant};
 use crate::objects::{CLUSTER_SET_LABEL, GROUP_INDEX_LABEL, GROUP_NAME_LABEL, PLACEMENT_LABEL};
 
 /// The level of a pod.
@@ -147,7 +147,7 @@ pub fn hub_object(kind: Kind, object: &Value, status: &Value) -> Option<HubObjec
         }
         Kind::AddOnPlacementScore => {
             let until = &status["validUntil"];
-            let valid_until = instant(until);
+            let valid_until = exact_instant(until);
             let scores = list(&status["scores"]);
             // When they expire is not known: nobody can rely on them.
             let is_known = until.is_null() || valid_until.is_some();
@@ -181,7 +181,7 @@ fn cluster(object: &Value, status: &Value) -> Cluster {
             key: text(&taint["key"]),
             value: text(&taint["value"]),
             effect: TaintEffect::named(taint["effect"].as_str()?)?,
-            added: instant(&taint["timeAdded"]),
+            added: exact_instant(&taint["timeAdded"]),
         })
     });
     let claims = status["clusterClaims"].as_array().into_iter().flatten();

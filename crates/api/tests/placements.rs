@@ -259,6 +259,37 @@ fn a_cluster_is_known_by_its_labels_claims_taints_and_what_it_can_allocate() {
 }
 
 #[test]
+fn instants_that_others_have_written_count_to_the_nanosecond_and_however_old_they_are() {
+    let cluster = format!(
+        "apiVersion: {API}/v1\nkind: ManagedCluster\nmetadata: {{name: east}}\n\
+         spec: {{taints: [{{key: down, effect: NoSelect, timeAdded: '1969-07-20T20:17:40.5Z'}}]}}\n"
+    );
+    let Some(HubObject::Cluster(cluster)) = hub_object(&cluster) else { panic!("{cluster}") };
+    let added = "1969-07-20T20:17:40.5Z".parse().ok();
+    assert_eq!((cluster.taints[0].added, added.is_some()), (added, true));
+    let scores = format!(
+        "apiVersion: {API}/v1alpha1\nkind: AddOnPlacementScore\nmetadata: {{name: default, namespace: c, uid: a}}\n\
+         status: {{validUntil: '2026-11-23T12:00:00.9Z', scores: [{{name: cpu, value: 1}}]}}\n"
+    );
+    let Some(HubObject::Scores(scores)) = hub_object(&scores) else { panic!("{scores}") };
+    assert_eq!(scores.valid_until, "2026-11-23T12:00:00.9Z".parse().ok());
+}
+
+#[test]
+fn the_key_of_a_label_or_claim_is_never_empty() {
+    for selector in [
+        "labelSelector: {matchExpressions: [{key: '', operator: DoesNotExist}]}",
+        "labelSelector: {matchLabels: {'': x}}",
+        "claimSelector: {matchExpressions: [{key: '', operator: Exists}]}",
+    ] {
+        let text =
+            placement(&format!("{{predicates: [{{requiredClusterSelector: {{{selector}}}}}]}}"));
+        assert!(only_message(&text).contains("must not be empty"), "{text}");
+        assert_eq!(policy_of(&text), None, "{text}");
+    }
+}
+
+#[test]
 fn a_set_has_the_clusters_that_name_it_or_those_with_its_labels() {
     let set = |selector: &str| {
         let text = format!(

@@ -90,7 +90,7 @@ fn check_amounts(status: &Json, findings: &mut Vec<Finding>) {
 fn check_scores(status: &Json, findings: &mut Vec<Finding>) {
     let path = Path::Root.key("status");
     let until = &status["validUntil"];
-    if !until.is_null() && lenient::instant(until).is_none() {
+    if !until.is_null() && lenient::exact_instant(until).is_none() {
         let why = "must be an instant, such as 2026-03-02T12:00:00Z; without one, none of the scores counts";
         let shown = until.as_str().map_or_else(|| until.to_string(), str::to_owned);
         let finding = Finding::invalid(Code::WrongType, &path.key("validUntil"), shown, why);

@@ -111,15 +111,18 @@ fn check_key(key: &str, field: &Path<'_>, findings: &mut Vec<Finding>) {
     };
     let is_name = !name.is_empty() && is_label_text(name);
     let is_domain = |domain: &str| !domain.contains('/') && why_no_subdomain(domain).is_none();
-    if key.is_empty() || is_name && domain.is_none_or(is_domain) {
-        // An empty key is told by the shape.
+    if is_name && domain.is_none_or(is_domain) {
+        return;
+    }
+    if key.is_empty() {
+        findings.push(Finding::required(field, "must not be empty"));
         return;
     }
     let why = "the key of a label has at most 63 letters, digits, '-', '_' and '.', begins and ends \
                with a letter or a digit, and may have a DNS name and '/' before it";
     findings.push(
         Finding::invalid(Code::Selector, field, key, why)
-            .with_fix("write the key as it is in the labels of the pods"),
+            .with_fix("write the key as it is in the labels that are meant"),
     );
 }
 
@@ -129,7 +132,7 @@ fn check_value(value: &str, field: &Path<'_>, findings: &mut Vec<Finding>) {
                    and ends with a letter or a digit";
         findings.push(
             Finding::invalid(Code::Selector, field, value, why)
-                .with_fix("write the value as it is in the labels of the pods"),
+                .with_fix("write the value as it is in the labels that are meant"),
         );
     }
 }

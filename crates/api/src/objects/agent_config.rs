@@ -66,7 +66,7 @@ pub(crate) fn selector_schema() -> Json {
         "type": "object",
         "required": ["key", "operator"],
         "properties": {
-            "key": { "type": "string", "minLength": 1 },
+            "key": { "type": "string" },
             "operator": { "type": "string", "enum": ["In", "NotIn", "Exists", "DoesNotExist"] },
             "values": list
         }
