@@ -229,13 +229,15 @@ fn we_refuse(text: &str) -> Vec<String> {
 }
 
 async fn install(kubectl: &Kubectl) -> TestResult {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/crds");
-    kubectl.run(&["apply", "--server-side", "-f", &folder.display().to_string()]).await?;
+    for folder in ["crds", "hub-crds"] {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy").join(folder);
+        kubectl.run(&["apply", "--server-side", "-f", &folder.display().to_string()]).await?;
+    }
     await_condition("the definitions are established", PATIENCE, async || {
         let path =
             "jsonpath={range .items[*]}{.status.conditions[?(@.type=='Established')].status} {end}";
         let found = kubectl.run(&["get", "crd", "-o", path]).await?;
-        let established = found.matches("True").count() == 5;
+        let established = found.matches("True").count() == 11;
         Ok(Observation::of(established, found))
     })
     .await?;
@@ -279,7 +281,9 @@ fn the_api_server_and_we_agree_on_whatever_a_schema_can_express() -> TestResult 
 
 async fn examples_are_accepted(kubectl: &Kubectl) -> TestResult {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").display().to_string();
-    kubectl.run(&["create", "namespace", "volcano-system"]).await?;
+    for namespace in ["shop", "volcano-system"] {
+        kubectl.run(&["create", "namespace", namespace]).await?;
+    }
     let apply = ["apply", "--server-side", "--dry-run=server", "--recursive", "-f", &folder];
     let applied = kubectl.run(&apply).await?;
     assert!(applied.lines().count() > 10, "{applied}");
