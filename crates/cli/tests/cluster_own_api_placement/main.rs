@@ -9,6 +9,7 @@ mod many;
 mod mistakes;
 mod neighbours;
 mod observer;
+mod reading;
 mod restarts;
 mod scores;
 mod selecting;
