@@ -80,7 +80,8 @@ impl FamilyController for Placements {
             placement: policy,
             policy: usable,
             findings: &entry.findings,
-            memory: object.memory.as_ref(),
+            // What an earlier revision has come to says nothing about this one.
+            memory: object.memory.as_ref().filter(|_| state.hub.is_written(policy, entry.revision)),
             selected: selected(&divisions),
             undecided,
             obstacle: state.hub.obstacle(policy),

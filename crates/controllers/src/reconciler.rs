@@ -3,6 +3,7 @@
 //!
 //! It is the same for every family; how each one reports is up to that family.
 
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
 use almanac_api::status::TargetProblem;
@@ -85,6 +86,7 @@ impl Reconciler {
         let about = self.about(policy)?;
         if self.is_left_alone(policy) {
             // When it is not any more, everybody gets a turn.
+            self.cluster.lock().hub.note_undecided(&policy.identity);
             self.statuses.wake(policy);
             return None;
         }
@@ -93,10 +95,18 @@ impl Reconciler {
         if stop_state == StopState::Stopped
             && let Some(turn) = skipped
         {
+            self.cluster.lock().hub.note_undecided(&policy.identity);
             // Without an upcoming turn, the policy would miss the resumption, and the problem with its
             // target would not be checked again.
             let looks_again = || self.clock.now().checked_add(RECHECK_INTERVAL).ok();
             return turn.wake_at.or_else(looks_again);
+        }
+        let now = self.clock.now();
+        let waits_until =
+            self.cluster.lock().hub.waits_until(&policy.identity, about.revision, now);
+        if waits_until.is_some() {
+            self.statuses.wake(policy);
+            return waits_until;
         }
         let unknown = match &about.target {
             Some(target) => self.targets.fetch(target, about.was_missing).await.err(),
@@ -116,24 +126,8 @@ impl Reconciler {
                 && !self.is_left_alone(policy)
                 && self.is_still_wanted(policy, &about, open.deadline())
         };
-        let applied = match policy.family {
-            Family::Placement => {
-                let actions = open.actions();
-                let applied =
-                    self.decisions.apply(policy, &about.uid, actions, &still_wanted).await;
-                applied.map(|(outcomes, obstacle)| Applied {
-                    outcomes,
-                    news: TargetObservation::None,
-                    obstacle,
-                })
-            }
-            Family::ScheduledCapacity
-            | Family::CronScaling
-            | Family::MetricScaling
-            | Family::QosLevels => {
-                self.apply(&about, &open, &over, unknown.as_ref(), &still_wanted).await
-            }
-        };
+        let unreached = unknown.as_ref();
+        let applied = self.apply(policy, &about, &open, &over, unreached, &still_wanted).await;
         let wake_at = self.close(policy, &about, open, applied.ok()?);
         self.statuses.wake(policy);
         let is_not_writable = self.about(policy).is_some_and(|about| about.is_not_writable);
@@ -227,16 +221,20 @@ impl Reconciler {
             .policies
             .get(policy)
             .filter(|entry| about.is(entry) && entry.revision == about.revision)?;
-        if policy.family == Family::Placement {
-            state.hub.begin(&policy.identity, now);
-            // What is not known is not the same as what is not there.
-            if state.hub.missing_kind().is_some() {
-                return None;
-            }
-        }
+        // What is not known is not the same as what is not there.
+        let is_unknown = policy.family == Family::Placement && state.hub.missing_kind().is_some();
         let target = about.target.as_ref().map(|reference| reference.target.identity());
         let reach = target.zip(unknown).and_then(|(target, unknown)| reach(target, unknown));
-        let open = turn::open(&state.world, policy, &reach.unwrap_or_default(), now)?;
+        let open = (!is_unknown)
+            .then(|| turn::open(&state.world, policy, &reach.unwrap_or_default(), now))
+            .flatten();
+        if policy.family == Family::Placement {
+            match open {
+                Some(_) => state.hub.begin(&policy.identity, now),
+                None => state.hub.note_undecided(&policy.identity),
+            }
+        }
+        let open = open?;
         let over = target.map(|target| ObservedTarget::of(target, &state)).unwrap_or_default();
         Some((open, over))
     }
@@ -244,12 +242,19 @@ impl Reconciler {
     /// Carries out the decision; also returns what was learned about the target.
     async fn apply(
         &self,
+        policy: &PolicyName,
         about: &TurnSubject,
         open: &OpenTurn,
         over: &ObservedTarget,
         unknown: Option<&TargetError>,
         still_wanted: StillWanted<'_>,
     ) -> Result<Applied, Fenced> {
+        if policy.family == Family::Placement {
+            let actions = open.actions();
+            let (outcomes, obstacle) =
+                self.decisions.apply(policy, &about.uid, actions, still_wanted).await?;
+            return Ok(Applied { outcomes, news: TargetObservation::None, obstacle });
+        }
         let mut news = match unknown {
             Some(TargetError::Problem(problem)) => TargetObservation::Problem(problem.clone()),
             Some(TargetError::Transient(why)) => TargetObservation::Unreadable(Box::from(&**why)),
@@ -355,7 +360,9 @@ impl Reconciler {
 
 /// An instant so long after another one, spread by name, so that thousands are not checked at once.
 fn spread_over(object: &Identity, after: SignedDuration, at: Timestamp) -> Option<Timestamp> {
-    let spread = object.name().bytes().fold(0_u8, u8::wrapping_add);
+    let mut hasher = DefaultHasher::new();
+    (object.namespace(), object.name()).hash(&mut hasher);
+    let [spread, ..] = hasher.finish().to_le_bytes();
     at.saturating_add(after + SignedDuration::from_millis(i64::from(spread) * 100)).ok()
 }
 

@@ -10,7 +10,9 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
+use almanac_api::kinds::Kind;
 use almanac_api::status::conditions::{ConditionReason, ConditionState};
+use almanac_engine::placement::Placement;
 use almanac_engine::{Exemptions, Identity, PolicyName};
 use almanac_shell::budget::WriteBudget;
 use almanac_shell::endpoints::{Health, Heartbeat};
@@ -339,12 +341,19 @@ impl Shared {
     }
 
     /// What a turn of a policy may write. Policies that write the same object take their turns one
-    /// after the other.
+    /// after the other, and so do placements that choose by what others have selected: if two of them decided at the
+    /// same time, each would go where the other one goes.
     fn written_by(&self, policy: &PolicyName) -> Vec<Identity> {
-        let footprint = self.cluster.lock().world.footprint(policy);
+        let state = self.cluster.lock();
+        let footprint = state.world.footprint(policy);
         let mut written: Vec<Identity> =
             footprint.writes.into_iter().map(|(object, _)| object).collect();
         written.dedup();
+        let placement = state.world.placements.get(&policy.identity);
+        let chooses = |it: &Placement| it.number_of_clusters.is_some() && it.balances();
+        if placement.and_then(|it| it.policy.as_deref()).is_some_and(chooses) {
+            written.push(Kind::PlacementDecision.identity("", ""));
+        }
         written
     }
 

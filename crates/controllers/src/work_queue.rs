@@ -69,6 +69,8 @@ struct UnderWay {
     writes: Vec<Identity>,
     /// It was woken, or is due.
     is_wanted: bool,
+    /// The instant to which its next turn was brought forward.
+    next: Option<Timestamp>,
     /// It is gone, so the next turn it requests is dropped.
     is_gone: bool,
 }
@@ -113,6 +115,15 @@ impl<Name: QueueName> WorkQueue<Name> {
         }
         state.agenda.bring_forward(policy, at);
         self.changed.notify_one();
+    }
+
+    /// The same, and for one that has its turn now, the next one: it may have looked already.
+    pub(crate) fn bring_next_forward(&self, policy: &Name, at: Timestamp) {
+        if let Some(turn) = self.lock().under_way.get_mut(policy) {
+            turn.next = Some(turn.next.map_or(at, |known| known.min(at)));
+            return;
+        }
+        self.bring_forward(policy, at);
     }
 
     /// Removes a policy that is gone.
@@ -185,6 +196,7 @@ impl<Name: QueueName> WorkQueue<Name> {
         });
         let mut state = self.lock();
         let turn = state.under_way.remove(&policy).unwrap_or_default();
+        let next = next.into_iter().chain(turn.next).min();
         state.agenda.set(&policy, next.filter(|_| !turn.is_gone));
         for object in &turn.writes {
             state.written.remove(object);

@@ -17,6 +17,7 @@ pub use hub::{
     Cluster, ClusterSet, DecisionLedger, Hub, HubObject, PlacementDecision, Quantity, Score,
     Scores, Taint, TaintEffect,
 };
+pub use logic::selected_clusters;
 pub use policy::{
     ClusterSelector, DecisionGroup, GroupSize, Placement, Prioritizer, PrioritizerMode,
     ScoreSource, Standing, Tolerated, Toleration, Weight,

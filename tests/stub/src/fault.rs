@@ -27,6 +27,7 @@ pub(crate) enum Effect {
     Silence,
     Meanwhile(Arc<dyn Fn(&Stub) + Send + Sync>),
     Admit(Arc<dyn Fn(&mut Value) + Send + Sync>),
+    Overtake(Arc<dyn Fn(&Stub) + Send + Sync>),
 }
 
 impl Fault {
@@ -71,6 +72,12 @@ impl Fault {
     #[must_use]
     pub fn meanwhile(act: impl Fn(&Stub) + Send + Sync + 'static) -> Self {
         Self::of(Effect::Meanwhile(Arc::new(act)))
+    }
+
+    /// It is carried out, and answered only after a concurrent change that all watches have told of.
+    #[must_use]
+    pub fn overtake(act: impl Fn(&Stub) + Send + Sync + 'static) -> Self {
+        Self::of(Effect::Overtake(Arc::new(act)))
     }
 
     /// An admission webhook changes what is sent before it is carried out.
@@ -141,6 +148,7 @@ impl std::fmt::Debug for Fault {
             Effect::Silence => "an answer that never ends",
             Effect::Meanwhile(_) => "something happens meanwhile",
             Effect::Admit(_) => "a webhook changes it",
+            Effect::Overtake(_) => "the answer is late",
         };
         write!(formatter, "{effect}, {} times", self.times)
     }

@@ -16,6 +16,7 @@ mod store;
 mod watching;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use http::{Request, Response};
 use http_body_util::BodyExt as _;
@@ -31,6 +32,9 @@ pub use store::Backup;
 
 use fault::Effect;
 use store::Store;
+
+/// By how much an answer is late that is overtaken.
+const LATE: Duration = Duration::from_millis(100);
 
 /// An API server. Copies are the same one.
 #[derive(Clone, Default)]
@@ -89,6 +93,12 @@ impl Stub {
             Some(Effect::Hang) => std::future::pending().await,
             Some(Effect::Silence) => return Ok(answers::silence()),
             Some(Effect::Meanwhile(act)) => act(self),
+            Some(Effect::Overtake(act)) => {
+                let answer = self.lock().store.answer(&request);
+                act(self);
+                tokio::time::sleep(LATE).await;
+                return Ok(answer);
+            }
             Some(Effect::Admit(change)) => {
                 let mut admitted = (*request).clone();
                 change(&mut admitted.body);

@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use almanac_api::checking::{CheckContext, check_json};
 use almanac_api::kinds::Kind;
+use almanac_api::objects::PLACEMENT_LABEL;
 use almanac_api::slim;
-use almanac_engine::placement::HubObject;
+use almanac_engine::placement::{HubObject, PlacementDecision};
 use almanac_engine::{Family, Identity, PolicyName, Slim, World};
 use almanac_shell::following::{Follower, WatchFailure};
 use jiff::Timestamp;
@@ -58,6 +59,9 @@ impl HubFollower {
             Some(object) => self.change(state, identity, |world| {
                 world.upsert(identity.clone(), Slim::Hub(object));
             }),
+            // That somebody has deleted it may have been read before the watch tells.
+            None if self.kind == Kind::PlacementDecision
+                && state.world.decisions.get(identity).is_none() => {}
             None => self.change(state, identity, |world| world.remove(identity)),
         }
     }
@@ -97,22 +101,11 @@ impl HubFollower {
             let at = state.hub.note_other_writer(&placement.identity, now);
             self.metrics.count_undone();
             tracing::info!(object = %placement, "another writer has changed a decision");
-            self.turns.bring_forward(placement, at);
+            self.turns.bring_next_forward(placement, at);
         } else {
             state.hub.note_change(&placement.identity, now);
             self.turns.wake(placement);
         }
-    }
-
-    /// Notes the version of a decision, and whose it is; whether what is told of it is new.
-    fn is_news(state: &mut ClusterState, identity: &Identity, told: DecisionRecord) -> bool {
-        let known = state.hub.any_decision(identity).filter(|it| it.uid == told.uid);
-        // We have written since, and know better.
-        if known.is_some_and(|it| it.is_deleted || is_older(&told.version, &it.version)) {
-            return false;
-        }
-        state.hub.insert(identity.clone(), told);
-        true
     }
 
     /// The objects of the kind that the world has.
@@ -150,14 +143,13 @@ impl Follower for HubFollower {
         if let Some(listing) = &mut self.listing {
             listing.insert(identity.clone());
         }
-        let mut state = self.cluster.lock();
-        if self.kind == Kind::PlacementDecision {
-            let told = DecisionRecord::of(&object.metadata);
-            if !Self::is_news(&mut state, &identity, told) {
-                return;
-            }
-        }
+        let is_decision = self.kind == Kind::PlacementDecision;
+        let decision = is_decision.then(|| DecisionRecord::of(&object.metadata));
         let object = hub_object(self.kind, &identity, object, self.turns.now());
+        let mut state = self.cluster.lock();
+        if decision.is_some_and(|told| !state.hub.note(&identity, told)) {
+            return;
+        }
         self.hold(&mut state, &identity, object);
     }
 
@@ -165,11 +157,9 @@ impl Follower for HubFollower {
         let identity = self.identity(&object);
         let mut state = self.cluster.lock();
         if self.kind == Kind::PlacementDecision {
-            let uid = object.metadata.uid.as_deref().unwrap_or_default();
-            match state.hub.any_decision(&identity) {
-                // There is another one of its name by now.
-                Some(known) if *known.uid != *uid => return,
-                _ => state.hub.remove(&identity),
+            let told = DecisionRecord::of(&object.metadata);
+            if !state.hub.note_gone(&identity, &told) {
+                return;
             }
         }
         self.hold(&mut state, &identity, None);
@@ -189,7 +179,9 @@ impl Follower for HubFollower {
             state.hub.remove(&identity);
             self.hold(&mut state, &identity, None);
         }
-        state.hub.forget_deleted(&listing);
+        if self.kind == Kind::PlacementDecision {
+            state.hub.forget_deleted(&listing);
+        }
         let is_first = self.listed.complete();
         if state.hub.complete(self.kind) || is_first {
             let placements = state.policies.keys().filter(|it| it.family == Family::Placement);
@@ -215,6 +207,12 @@ pub(super) fn hub_object(
     object: DynamicObject,
     now: Timestamp,
 ) -> Option<HubObject> {
+    let is_controlled_by_another = kind == Kind::PlacementDecision && {
+        let record = DecisionRecord::of(&object.metadata);
+        let labels = object.metadata.labels.as_ref();
+        let label = labels.and_then(|it| it.get(PLACEMENT_LABEL));
+        record.controller().is_some_and(|it| it.kind != "Placement" || Some(&it.name) != label)
+    };
     let value = as_json(object);
     let is_checked = matches!(kind, Kind::ManagedClusterSet | Kind::ManagedClusterSetBinding);
     let slim = if is_checked {
@@ -223,6 +221,10 @@ pub(super) fn hub_object(
         slim::of_data(kind, &value)
     };
     match slim {
+        // A label alone does not make a decision of what something else controls.
+        Some(Slim::Hub(HubObject::Decision(decision))) if is_controlled_by_another => {
+            Some(HubObject::Decision(PlacementDecision { placement: None, ..decision }))
+        }
         Some(Slim::Hub(object)) => Some(object),
         _ => None,
     }
@@ -240,3 +242,6 @@ fn as_json(object: DynamicObject) -> Value {
     fields.insert("metadata".to_owned(), serde_json::to_value(metadata).unwrap_or_default());
     Value::Object(fields)
 }
+
+#[cfg(test)]
+mod tests;

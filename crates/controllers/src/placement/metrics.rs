@@ -1,6 +1,6 @@
 //! Metrics about placements.
 
-use almanac_engine::placement::{Recorded, Satisfaction};
+use almanac_engine::placement::{Recorded, Satisfaction, selected_clusters};
 use almanac_engine::{Family, Identity, PolicyName};
 use jiff::SignedDuration;
 use prometheus_client::collector::Collector;
@@ -114,9 +114,13 @@ impl PlacementGauges {
         let world = &state.world;
         let numbers = world.placements.iter().map(|(placement, object)| {
             let name = PolicyName::new(Family::Placement, placement.clone());
-            let selected = almanac_api::status::placement::selected(&world.divisions(&name));
+            let selected = selected_clusters(world, placement);
+            let revision = state.policies.get(&name).map(|entry| entry.revision);
+            let is_written = revision.is_some_and(|it| state.hub.is_written(placement, it));
             let wanted = object.policy.as_deref().and_then(|policy| policy.number_of_clusters);
-            let missing = object.memory.as_ref().map(|memory| match memory.satisfaction {
+            let missing = object.memory.as_ref().filter(|_| is_written).map(|memory| match memory
+                .satisfaction
+            {
                 Satisfaction::Satisfied => 0,
                 Satisfaction::Lacks(lacking) => lacking,
                 Satisfaction::NothingBound

@@ -25,12 +25,16 @@ const LAST_RETRY: Duration = Duration::from_mins(1);
 const SLOWEST_ANSWER: Duration = Duration::from_mins(1);
 const CONTEST_IS_OVER: SignedDuration = SignedDuration::from_mins(10);
 
+/// No attempt and no answer is further away than this, unless the clock was wrong.
+const LONGEST_WAIT: SignedDuration = SignedDuration::from_mins(2);
+
 /// What is known of a hub beside the world.
 #[derive(Default)]
 pub(crate) struct HubRecords {
     decisions: BTreeMap<Identity, DecisionRecord>,
-    /// Those that a request of ours is about to change. The watch may tell of it before the response does.
-    being_written: BTreeSet<Identity>,
+    /// Those that a request of ours is about to change, of which the watch may tell before the response does. If it
+    /// has told meanwhile that one is deleted, the version of that.
+    being_written: BTreeMap<Identity, Option<Box<str>>>,
     /// By placement.
     progress: BTreeMap<Identity, Progress>,
     /// The kinds whose objects are known.
@@ -43,7 +47,7 @@ pub(super) struct DecisionRecord {
     pub(super) uid: Box<str>,
     pub(super) version: Box<str>,
     pub(super) owners: Vec<OwnerReference>,
-    /// Whether we have deleted it, which the watch has yet to tell.
+    /// Whether we know that it is deleted, which the watch has yet to tell.
     pub(super) is_deleted: bool,
 }
 
@@ -61,7 +65,11 @@ struct Progress {
     contest: Option<Contest>,
     /// The revision of the spec that was decided last, whether or not that could be written.
     decided: Option<SpecRevision>,
+    /// The revision whose decision was written last.
+    written: Option<SpecRevision>,
     retries: Option<Backoff>,
+    /// When it is tried again.
+    retry_at: Option<Timestamp>,
     obstacle: Option<Obstacle>,
 }
 
@@ -116,17 +124,45 @@ impl HubRecords {
         self.decisions.get(decision)
     }
 
-    pub(super) fn insert(&mut self, decision: Identity, record: DecisionRecord) {
-        self.decisions.insert(decision, record);
+    /// Notes what is told of a decision, unless something newer is known, and be it of another object of this name;
+    /// whether that is so.
+    pub(super) fn note(&mut self, decision: &Identity, told: DecisionRecord) -> bool {
+        let gone = self.being_written.get(decision).and_then(Option::as_deref);
+        if gone.is_some_and(|gone| is_older(&told.version, gone)) {
+            return false;
+        }
+        let known = self.decisions.get(decision);
+        let is_old = |it: &DecisionRecord| {
+            is_older(&told.version, &it.version) || (it.is_deleted && it.uid == told.uid)
+        };
+        if known.is_some_and(is_old) {
+            return false;
+        }
+        self.decisions.insert(decision.clone(), told);
+        true
     }
 
+    /// Notes that the watch has told that a decision is deleted; whether that is news. It is not if there is another
+    /// one of its name by now, or if we have deleted it ourselves.
+    pub(super) fn note_gone(&mut self, decision: &Identity, told: &DecisionRecord) -> bool {
+        let known = self.decisions.get(decision);
+        if known.is_some_and(|it| it.uid != told.uid && !is_older(&it.version, &told.version)) {
+            return false;
+        }
+        if let Some(gone) = self.being_written.get_mut(decision) {
+            *gone = Some(told.version.clone());
+        }
+        self.decisions.remove(decision).is_none_or(|it| !it.is_deleted)
+    }
+
+    /// Forgets a decision that is not in a list.
     pub(super) fn remove(&mut self, decision: &Identity) {
         self.decisions.remove(decision);
     }
 
     /// A request that changes a decision is sent.
     pub(super) fn begin_write(&mut self, decision: &Identity) {
-        self.being_written.insert(decision.clone());
+        self.being_written.insert(decision.clone(), None);
     }
 
     /// There is a response, or there will be none.
@@ -135,31 +171,38 @@ impl HubRecords {
     }
 
     pub(super) fn is_being_written(&self, decision: &Identity) -> bool {
-        self.being_written.contains(decision)
+        self.being_written.contains_key(decision)
     }
 
-    /// Notes that we have deleted a decision: what the watch still tells of it is old.
-    pub(super) fn note_deleted(&mut self, decision: &Identity) {
-        if let Some(record) = self.decisions.get_mut(decision) {
-            record.is_deleted = true;
+    /// Notes that we have deleted a decision with this UID: what the watch still tells of it is old. `false` if the
+    /// watch has told that already.
+    pub(super) fn note_deleted(&mut self, decision: &Identity, uid: &str) -> bool {
+        let known = self.decisions.get_mut(decision).filter(|it| *it.uid == *uid);
+        known.is_some_and(|it| {
+            it.is_deleted = true;
+            true
+        })
+    }
+
+    /// Notes that a decision was not there when it was read. `false` if the watch has told of it since, and knows
+    /// better.
+    pub(super) fn note_missing(
+        &mut self,
+        decision: &Identity,
+        before: Option<&DecisionRecord>,
+    ) -> bool {
+        match (self.decisions.get_mut(decision), before) {
+            (Some(known), Some(before)) if known.version == before.version => {
+                known.is_deleted = true;
+                true
+            }
+            (known, _) => known.is_none(),
         }
     }
 
-    /// Forgets those that we have deleted and that are not in a list.
+    /// Forgets those that are deleted and not in a list.
     pub(super) fn forget_deleted(&mut self, listing: &BTreeSet<Identity>) {
         self.decisions.retain(|decision, record| !record.is_deleted || listing.contains(decision));
-    }
-
-    /// Notes that a decision has another version by our own write; whether nobody has changed it since.
-    pub(super) fn note_written(&mut self, decision: &Identity, metadata: &ObjectMeta) -> bool {
-        let record = DecisionRecord::of(metadata);
-        let known = self.decisions.get(decision);
-        let is_latest =
-            known.is_none_or(|it| it.uid != record.uid || !is_older(&record.version, &it.version));
-        if is_latest {
-            self.decisions.insert(decision.clone(), record);
-        }
-        is_latest
     }
 
     /// Makes whatever comes next of decisions count, because versions have gone back.
@@ -168,6 +211,7 @@ impl HubRecords {
         for record in self.decisions.values_mut() {
             record.version = OLDEST_VERSION.into();
         }
+        self.being_written.values_mut().for_each(|gone| *gone = None);
     }
 
     /// Something that a placement depends on has changed.
@@ -197,6 +241,26 @@ impl HubRecords {
         answer_at
     }
 
+    /// Until when a placement has no turn, whatever else changes, because a write has failed or another writer is
+    /// answered later. One whose spec was edited since is not held up.
+    pub(crate) fn waits_until(
+        &self,
+        placement: &Identity,
+        revision: SpecRevision,
+        now: Timestamp,
+    ) -> Option<Timestamp> {
+        let progress = self.progress.get(placement).filter(|it| it.decided == Some(revision))?;
+        let until = progress.retry_at.into_iter().chain(progress.answer_at).max()?;
+        (until > now && until.duration_since(now) <= LONGEST_WAIT).then_some(until)
+    }
+
+    /// Nothing is to be decided for a placement now, so nothing that has changed is delayed.
+    pub(crate) fn note_undecided(&mut self, placement: &Identity) {
+        if let Some(progress) = self.progress.get_mut(placement) {
+            (progress.changed_at, progress.cause, progress.due) = (None, None, None);
+        }
+    }
+
     /// A turn of a placement begins.
     pub(crate) fn begin(&mut self, placement: &Identity, now: Timestamp) {
         let progress = self.progress.entry(placement.clone()).or_default();
@@ -218,7 +282,8 @@ impl HubRecords {
         let progress = self.progress.entry(placement.clone()).or_default();
         progress.decided = Some(revision);
         if outcomes.iter().all(Outcome::is_as_wanted) {
-            (progress.retries, progress.obstacle) = (None, None);
+            progress.written = Some(revision);
+            (progress.retries, progress.retry_at, progress.obstacle) = (None, None, None);
             let cause = progress.cause.take().filter(|_| !actions.is_empty());
             let lag = cause.map(|cause| now.duration_since(cause));
             return Settled { again: progress.answer_at, lag };
@@ -227,7 +292,8 @@ impl HubRecords {
         progress.obstacle = obstacle.or(progress.obstacle.take());
         let begin = || Backoff::new(FIRST_RETRY, LAST_RETRY, seed(placement));
         let pause = progress.retries.get_or_insert_with(begin).next_pause();
-        Settled { again: Some(later(now, pause)), lag: None }
+        progress.retry_at = Some(later(now, pause));
+        Settled { again: progress.retry_at, lag: None }
     }
 
     /// Notes when a placement is to be decided again because time has passed.
@@ -238,6 +304,11 @@ impl HubRecords {
     /// Whether this revision of a placement has had its turn.
     pub(super) fn is_decided(&self, placement: &Identity, revision: SpecRevision) -> bool {
         self.progress.get(placement).is_some_and(|it| it.decided == Some(revision))
+    }
+
+    /// Whether the decision of this revision of a placement is written, or one was that another has followed.
+    pub(super) fn is_written(&self, placement: &Identity, revision: SpecRevision) -> bool {
+        self.progress.get(placement).is_some_and(|it| it.written == Some(revision))
     }
 
     /// What keeps the decision of a placement from being written.

@@ -14,7 +14,7 @@ use almanac_engine::placement::{HubObject, PlacementDecision};
 use almanac_engine::{Action, Identity, Outcome, PolicyName, Slim};
 use almanac_shell::clock::Clock;
 use almanac_shell::lease::Fenced;
-use almanac_shell::writer::{ObjectPath, StillWanted, WriteError, Writer, summarize};
+use almanac_shell::writer::{ObjectPath, Refusal, StillWanted, WriteError, Writer, summarize};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Client;
 use kube::api::{Api, DynamicObject};
@@ -38,6 +38,14 @@ pub(crate) struct DecisionWriter {
     pub(crate) cluster: Arc<Cluster>,
     pub(crate) clock: Clock,
     pub(crate) metrics: PlacementMetrics,
+}
+
+/// A request that was sent, with what the decision should be.
+#[derive(Clone, Copy)]
+enum Attempt<'a> {
+    Create(&'a PlacementDecision),
+    Patch(&'a PlacementDecision),
+    Delete,
 }
 
 impl DecisionWriter {
@@ -123,6 +131,10 @@ impl DecisionWriter {
                 }
                 step
             };
+            let attempt = match step {
+                Step::Create => Attempt::Create(content),
+                _ => Attempt::Patch(content),
+            };
             let (written, now) = match step {
                 Step::None if requests == 0 => return Ok(Outcome::Unchanged),
                 Step::None => return Ok(Outcome::Done),
@@ -153,9 +165,10 @@ impl DecisionWriter {
                 }
             };
             match written {
-                Ok(written) => self.note(owner, decision, &written.metadata, now),
+                Ok(written) if self.note(owner, decision, &written.metadata, now) => {}
+                Ok(_) => return Ok(Outcome::Conflict),
                 Err(error) => {
-                    return self.failed(owner, decision, Some(content), error, obstacle).await;
+                    return self.failed(owner, decision, attempt, error, obstacle).await;
                 }
             }
         }
@@ -188,62 +201,75 @@ impl DecisionWriter {
             Ok(()) => {
                 let mut state = self.cluster.lock();
                 state.hub.end_write(decision);
-                state.hub.note_deleted(decision);
-                state.world.remove(decision);
-                Ok(Outcome::Done)
+                if state.hub.note_deleted(decision, &record.uid) {
+                    state.world.remove(decision);
+                }
+                // Somebody may have created it again meanwhile.
+                let is_gone = state.hub.decision(decision).is_none();
+                Ok(if is_gone { Outcome::Done } else { Outcome::Conflict })
             }
-            Err(error) => self.failed(owner, decision, None, error, obstacle).await,
+            Err(error) => self.failed(owner, decision, Attempt::Delete, error, obstacle).await,
         }
     }
 
-    /// Notes in the world what was written, before the watch delivers it, unless somebody else has written since.
+    /// Notes in the world what was written, before the watch delivers it, unless somebody else has written since or
+    /// deleted it; whether nobody has.
     fn note(
         &self,
         owner: &Owner<'_>,
         decision: &Identity,
         metadata: &ObjectMeta,
         now: PlacementDecision,
-    ) {
+    ) -> bool {
         let mut state = self.cluster.lock();
+        let is_latest = state.hub.note(decision, DecisionRecord::of(metadata));
         state.hub.end_write(decision);
-        if state.hub.note_written(decision, metadata) {
+        if is_latest {
             state.world.upsert(decision.clone(), Slim::Hub(HubObject::Decision(now)));
         } else {
             let placement = Kind::Placement.identity(decision.namespace(), owner.name);
             state.hub.note_other_writer(&placement, self.clock.now());
+            self.metrics.count_undone();
         }
+        is_latest
     }
 
-    /// What comes of a write that has failed. `content` is `None` for one that was to be removed.
+    /// What comes of a write that has failed.
     async fn failed(
         &self,
         owner: &Owner<'_>,
         decision: &Identity,
-        content: Option<&PlacementDecision>,
+        attempt: Attempt<'_>,
         error: WriteError,
         obstacle: &mut Option<Obstacle>,
     ) -> Result<Outcome, Fenced> {
+        let is_read = match &error {
+            WriteError::Unknown(_) => Some(self.read(decision).await),
+            WriteError::Refused(refusal) if attempt.is_outdated(refusal) => {
+                Some(self.read(decision).await)
+            }
+            WriteError::Refused(_) | WriteError::Fenced(_) | WriteError::Withdrawn => None,
+        };
+        // Until here, what the watch tells is compared with what is read.
         self.cluster.lock().hub.end_write(decision);
-        let (outcome, is_read) = match error {
+        let outcome = match error {
             WriteError::Fenced(fenced) => return Err(fenced),
             WriteError::Withdrawn => return Ok(Outcome::Withdrawn),
-            WriteError::Refused(refusal)
-                if refusal.is_conflict() || (content.is_none() && refusal.is_not_found()) =>
-            {
-                (Outcome::Conflict, self.read(decision).await)
-            }
-            WriteError::Refused(refusal) => (Outcome::Refused(refusal.to_string().into()), Ok(())),
-            WriteError::Unknown(why) => (Outcome::Unknown(why.into()), self.read(decision).await),
+            WriteError::Refused(_) if is_read.is_some() => Outcome::Conflict,
+            WriteError::Refused(refusal) => Outcome::Refused(refusal.to_string().into()),
+            WriteError::Unknown(why) => Outcome::Unknown(why.into()),
         };
         self.metrics.count_failed();
-        if let Err(error) = is_read {
-            tracing::debug!(decision = %decision, error, "failed to read a decision");
-        } else if !matches!(outcome, Outcome::Refused(_)) && self.is_so(owner, decision, content) {
+        match is_read {
+            Some(Err(error)) => {
+                tracing::debug!(decision = %decision, error, "failed to read a decision");
+            }
             // The response was lost, and not the request.
-            return Ok(Outcome::Done);
+            Some(Ok(())) if self.is_so(owner, decision, attempt) => return Ok(Outcome::Done),
+            Some(Ok(())) | None => {}
         }
         if let Outcome::Refused(why) | Outcome::Unknown(why) = &outcome {
-            let what = if content.is_some() { "write" } else { "delete" };
+            let what = if matches!(attempt, Attempt::Delete) { "delete" } else { "write" };
             tracing::warn!("failed to {what} {decision}: {why}");
             let message =
                 Arc::from(format!("failed to {what} {decision}, which is tried again: {why}"));
@@ -252,24 +278,22 @@ impl DecisionWriter {
         Ok(outcome)
     }
 
-    fn is_so(
-        &self,
-        owner: &Owner<'_>,
-        decision: &Identity,
-        content: Option<&PlacementDecision>,
-    ) -> bool {
+    fn is_so(&self, owner: &Owner<'_>, decision: &Identity, attempt: Attempt<'_>) -> bool {
         let state = self.cluster.lock();
-        match content {
-            Some(content) => matches!(owner.step(&state, decision, content), Step::None),
-            None => state.hub.decision(decision).is_none(),
+        match attempt {
+            Attempt::Create(content) | Attempt::Patch(content) => {
+                matches!(owner.step(&state, decision, content), Step::None)
+            }
+            Attempt::Delete => state.hub.decision(decision).is_none(),
         }
     }
 
-    /// Reads a decision; the world has it afterwards.
+    /// Reads a decision; the world has it afterwards, or what the watch has told meanwhile, if that is newer.
     async fn read(&self, decision: &Identity) -> Result<(), String> {
         let kind = Kind::PlacementDecision;
         let (client, resource) = (self.client.clone(), kind.resource());
         let api: Api<DynamicObject> = Api::namespaced_with(client, decision.namespace(), &resource);
+        let before = self.cluster.lock().hub.any_decision(decision).cloned();
         let found = match timeout(READ_TIMEOUT, api.get_opt(decision.name())).await {
             Ok(Ok(found)) => found,
             Ok(Err(error)) => return Err(summarize(&error)),
@@ -277,15 +301,26 @@ impl DecisionWriter {
         };
         let mut state = self.cluster.lock();
         let Some(object) = found else {
-            state.hub.remove(decision);
-            state.world.remove(decision);
+            if state.hub.note_missing(decision, before.as_ref()) {
+                state.world.remove(decision);
+            }
             return Ok(());
         };
-        state.hub.insert(decision.clone(), DecisionRecord::of(&object.metadata));
-        let object = hub_object(kind, decision, object, self.clock.now());
-        if let Some(object) = object {
+        if !state.hub.note(decision, DecisionRecord::of(&object.metadata)) {
+            return Ok(());
+        }
+        if let Some(object) = hub_object(kind, decision, object, self.clock.now()) {
             state.world.upsert(decision.clone(), Slim::Hub(object));
         }
         Ok(())
+    }
+}
+
+impl Attempt<'_> {
+    /// Whether the request was refused because the decision has changed or is gone. What is missing when a decision
+    /// is created is its namespace.
+    fn is_outdated(self, refusal: &Refusal) -> bool {
+        let creates = matches!(self, Self::Create(_));
+        refusal.is_conflict() || (refusal.is_not_found() && !creates)
     }
 }

@@ -261,3 +261,17 @@ async fn a_turn_is_brought_forward_but_never_put_off_nor_added_to_one_that_is_un
     let (turns, ()) = tokio::join!(run(&queue, 20, |_| None), during);
     assert_eq!(turns, [(2, early), (5, late), (5, new)]);
 }
+
+#[tokio::test(start_paused = true)]
+async fn the_next_turn_is_brought_forward_while_one_is_under_way() {
+    let queue = queue();
+    queue.wake(&policy("a"));
+    let during = async {
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        queue.bring_next_forward(&policy("a"), at(9));
+        queue.bring_next_forward(&policy("a"), at(5));
+        queue.bring_next_forward(&policy("a"), at(7));
+    };
+    let (took, ()) = tokio::join!(run(&queue, 8, |_| Some(at(20))), during);
+    assert_eq!(took, [(0, policy("a")), (5, policy("a"))]);
+}

@@ -4,4 +4,5 @@
 
 mod deciding;
 mod hub;
+mod races;
 mod writing;

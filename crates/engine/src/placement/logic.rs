@@ -263,6 +263,15 @@ pub(crate) fn selected(decisions: &DecisionLedger, placement: &Identity) -> Opti
     Some(Value::Names(Arc::new(own.flat_map(|it| it.clusters.iter().cloned()).collect())))
 }
 
+/// How many clusters the decisions of a placement have. One that is in two of them, as while it goes from one to the
+/// other, counts twice.
+#[must_use]
+pub fn selected_clusters(world: &World, placement: &Identity) -> usize {
+    let own = world.decisions.of_placement(placement).into_values();
+    let own = own.filter(|it| it.placement.as_deref() == Some(placement.name()));
+    own.map(|it| it.clusters.len()).sum()
+}
+
 /// The decisions of a placement, in the order of their groups.
 pub(crate) fn divisions(world: &World, placement: &Identity) -> Vec<Division> {
     let own = world.decisions.of_placement(placement);

@@ -24,7 +24,7 @@ pub struct Told<'a> {
     pub policy: Option<&'a Placement>,
     /// What was found about it.
     pub findings: &'a [Finding],
-    /// The last decision that was carried out.
+    /// The last decision that was carried out, if that was one of what is written now.
     pub memory: Option<&'a Memory>,
     /// How many clusters its decisions have.
     pub selected: usize,
@@ -80,7 +80,7 @@ pub fn condition_states(told: &Told<'_>) -> Option<Vec<ConditionState>> {
     }
     let satisfied = match told.memory {
         Some(memory) => satisfied(told, memory.satisfaction),
-        None if told.obstacle.is_some() => standing(told),
+        None if told.obstacle.is_some() => unwritten(told),
         None => return None,
     };
     let active = state(
@@ -148,6 +148,14 @@ fn standing(told: &Told<'_>) -> ConditionState {
         (ConditionReason::NotAllDecisionsScheduled, message)
     };
     state(ConditionType::PlacementSatisfied, is_satisfied, reason, message)
+}
+
+/// Nothing is claimed of a decision that could not be written yet.
+fn unwritten(told: &Told<'_>) -> ConditionState {
+    let message =
+        format!("{} selected, and what is wanted now is not written", clusters(told.selected));
+    let reason = ConditionReason::NotAllDecisionsScheduled;
+    state(ConditionType::PlacementSatisfied, false, reason, message)
 }
 
 fn satisfied(told: &Told<'_>, satisfaction: Satisfaction) -> ConditionState {
