@@ -42,6 +42,7 @@ pub mod scheduled_capacity;
 mod state;
 mod target;
 pub mod turn;
+pub mod units;
 mod value;
 mod world;
 

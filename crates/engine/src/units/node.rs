@@ -1,0 +1,27 @@
+//! A node, as far as units are made of it and pods fit on it.
+
+use crate::Labels;
+
+/// A node. Its name is its key.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Node {
+    /// The version of the object, by which older news of it is told from newer; `None` when it comes from a file.
+    pub version: Option<u64>,
+    /// Its labels.
+    pub labels: Labels,
+    /// Whether `spec.unschedulable` is set. It stays in its unit.
+    pub is_unschedulable: bool,
+    /// What it has for pods; `None` when it does not say.
+    pub allocatable: Option<Resources>,
+}
+
+/// What pods request, and what nodes have. A number that is not given is `None`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Resources {
+    /// Thousandths of a processor.
+    pub milli_cpu: Option<u64>,
+    /// Bytes of memory.
+    pub memory: Option<u64>,
+    /// The number of pods. A pod requests none.
+    pub pods: Option<u32>,
+}

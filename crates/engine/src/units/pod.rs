@@ -1,0 +1,124 @@
+//! A pod, as far as units count it, and what its annotations say of its deletion cost.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::Resources;
+use crate::Labels;
+
+/// What stands before the number in the mark of an owner.
+const OWNER: &str = "almanac/";
+
+/// A pod. Its identity is its key.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Pod {
+    /// Its UID; `None` when it comes from a file.
+    pub uid: Option<Arc<str>>,
+    /// The version of the object, by which older news of it is told from newer; `None` when it comes from a file.
+    pub version: Option<u64>,
+    /// Its labels.
+    pub labels: Labels,
+    /// The name of its node; `None` before it has one.
+    pub node: Option<Arc<str>>,
+    /// Whether its phase is `Succeeded` or `Failed`.
+    pub is_finished: bool,
+    /// Since when it is being deleted.
+    pub deleted: Option<Timestamp>,
+    /// When it was created.
+    pub created: Option<Timestamp>,
+    /// When it was bound to its node: since when its condition `PodScheduled` is true.
+    pub bound: Option<Timestamp>,
+    /// What controls it. Pods of one owner may share it.
+    pub owner: Option<Arc<Owner>>,
+    /// Why no policy governs it, whatever they select.
+    pub ungoverned: Option<Ungoverned>,
+    /// What it requests, all of its containers together.
+    pub requests: Resources,
+    /// What its annotations say of its deletion cost.
+    pub cost: DeletionCost,
+}
+
+/// The controller of a pod.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub struct Owner {
+    /// Its kind (`ReplicaSet`).
+    pub kind: Arc<str>,
+    /// Its name.
+    pub name: Arc<str>,
+    /// Its UID, if that is known.
+    pub uid: Option<Arc<str>>,
+}
+
+/// Why no policy governs a pod.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Ungoverned {
+    /// A `DaemonSet` owns it.
+    DaemonSet,
+    /// It only shows what a node runs by itself.
+    Mirror,
+    /// It is exempt from all policies.
+    Exempt,
+}
+
+/// What the annotations of a pod say of its deletion cost.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub enum DeletionCost {
+    /// Nothing.
+    #[default]
+    Unset,
+    /// A policy has set this cost.
+    Ours(i32),
+    /// Somebody else has set one, or has edited ours.
+    Others,
+}
+
+impl DeletionCost {
+    /// From `controller.kubernetes.io/pod-deletion-cost` and `almanac.dev/deletion-cost-owner`.
+    ///
+    /// A cost is ours as long as it is the one that the mark names. Without a cost, a mark that was left behind says
+    /// nothing.
+    #[must_use]
+    pub fn read(cost: Option<&str>, owner: Option<&str>) -> DeletionCost {
+        let Some(cost) = cost else { return DeletionCost::Unset };
+        let marked = owner.and_then(|owner| owner.strip_prefix(OWNER));
+        match cost.parse() {
+            Ok(number) if marked == Some(cost) => DeletionCost::Ours(number),
+            _ => DeletionCost::Others,
+        }
+    }
+
+    /// The mark that goes with a cost that a policy sets.
+    #[must_use]
+    pub fn owner_mark(cost: i32) -> String {
+        format!("{OWNER}{cost}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cost_is_ours_as_long_as_it_is_the_one_that_its_mark_names() {
+        use DeletionCost::{Others, Ours, Unset};
+        for (cost, owner, read) in [
+            (None, None, Unset),
+            (None, Some("almanac/600"), Unset),
+            (Some("600"), Some("almanac/600"), Ours(600)),
+            (Some("-200"), Some("almanac/-200"), Ours(-200)),
+            // Edited by somebody who has left the mark.
+            (Some("700"), Some("almanac/600"), Others),
+            (Some("600"), None, Others),
+            (Some("600"), Some("operator/600"), Others),
+            (Some("much"), Some("almanac/much"), Others),
+            (Some(""), Some(""), Others),
+        ] {
+            assert_eq!(DeletionCost::read(cost, owner), read, "{cost:?} {owner:?}");
+        }
+        for cost in [0, 600, i32::MIN, i32::MAX] {
+            let mark = DeletionCost::owner_mark(cost);
+            assert_eq!(DeletionCost::read(Some(&cost.to_string()), Some(&mark)), Ours(cost));
+        }
+    }
+}
