@@ -20,12 +20,35 @@ pub(crate) const PLACEMENTS: [&str; 2] = ["web", "api"];
 const CLUSTERS: usize = 250;
 /// So many of them have scores.
 const SCORED: usize = 40;
+/// The last one comes or goes at the end of each plan, and at no other time: what is decided at the end of a plan is not
+/// what was decided at its beginning. Its score has it selected whatever the number of clusters.
+const LAST: usize = CLUSTERS - 1;
 /// How many requests of the test are under way at once.
 const AT_ONCE: usize = 16;
 
 /// The hub beside the API server.
 pub(crate) struct Mirror {
     objects: Objects,
+    /// The hub during the last plan: a controller may be behind by that much.
+    before: Option<Span>,
+    is_last_away: bool,
+}
+
+/// All that a hub was in a while, as far as it matters to what is selected.
+#[derive(Clone)]
+struct Span {
+    clusters: Vec<Range>,
+    /// How many clusters each placement wanted, when it wanted the fewest.
+    fewest: ByPlacement<u64>,
+}
+
+/// All that a cluster was.
+#[derive(Clone)]
+struct Range {
+    lowest: i64,
+    highest: i64,
+    was_away: bool,
+    was_there: bool,
 }
 
 /// One request of somebody who changes the hub.
@@ -73,8 +96,9 @@ impl Mirror {
             let object = hub::managed_cluster(&name);
             cluster.create(CLUSTER, "", &object).await?;
             let mut made = vec![object];
-            if number < SCORED {
-                let status = hub::scored(&[("cpuratio", 10)], None);
+            if number < SCORED || number == LAST {
+                let value = if number == LAST { 100 } else { 10 };
+                let status = hub::scored(&[("cpuratio", value)], None);
                 score(cluster, &name, &status).await?;
                 let mut scores = hub::add_on_placement_score("default");
                 scores["metadata"]["namespace"] = json!(name);
@@ -92,7 +116,8 @@ impl Mirror {
             object["metadata"]["namespace"] = json!(NAMESPACE);
             objects.push(object);
         }
-        Ok(Self { objects: Objects::new(objects) })
+        let objects = Objects::new(objects);
+        Ok(Self { objects, before: None, is_last_away: false })
     }
 
     /// The decisions of every placement, as they should be.
@@ -108,49 +133,105 @@ impl Mirror {
         decided.collect()
     }
 
-    fn selected(&self) -> Result<ByPlacement<BTreeSet<String>>> {
-        let decided = self.decided()?.into_iter();
-        let clusters = |all: Vec<Decision>| all.into_iter().flat_map(|it| it.clusters).collect();
-        Ok(decided.map(|(name, decisions)| (name, clusters(decisions))).collect())
-    }
-
     /// Plans so many rounds, and makes their changes here.
     pub(crate) fn plan(&mut self, rng: &mut Rng, rounds: u64) -> Result<Planned> {
-        let mut stay = self.selected()?;
+        let mut span = self.span()?;
         let mut planned = Vec::new();
-        for _ in 0..rounds {
-            let round: Vec<Change> = (0..rng.usize(1..4)).map(|_| change(rng)).collect();
+        for number in 1..=rounds {
+            let mut round: Vec<Change> = (0..rng.usize(1..4)).map(|_| change(rng)).collect();
+            if number == rounds {
+                self.is_last_away = !self.is_last_away;
+                round.push(tainted(cluster_name(LAST), self.is_last_away));
+            }
             for it in &round {
                 let object = self.objects.get(it.kind_name, &it.namespace, &it.name);
                 let mut object = object.context("an object is gone")?.clone();
                 merge(&mut object, &it.patch);
                 self.objects.put(object);
-                for (name, selected) in self.selected()? {
-                    let stays = stay.entry(name).or_default();
-                    stays.retain(|cluster| selected.contains(cluster));
-                }
+                span = span.and(&self.span()?);
             }
             planned.push(round);
         }
-        Ok(Planned { rounds: planned, stay })
+        let both = self.before.as_ref().map_or_else(|| span.clone(), |before| span.and(before));
+        self.before = Some(span);
+        Ok(Planned { rounds: planned, stay: both.stay() })
+    }
+
+    /// The hub as it is now.
+    fn span(&self) -> Result<Span> {
+        let clusters = (0..CLUSTERS).map(|number| {
+            let name = cluster_name(number);
+            let cluster = self.objects.get("ManagedCluster", "", &name);
+            let is_away = !cluster.context("a cluster is gone")?["spec"]["taints"].is_null();
+            let scores = self.objects.get("AddOnPlacementScore", &name, "default");
+            let score = scores.map_or(Some(0), |it| it["status"]["scores"][0]["value"].as_i64());
+            let score = score.context("a score is no number")?;
+            Ok(Range { lowest: score, highest: score, was_away: is_away, was_there: !is_away })
+        });
+        let fewest = PLACEMENTS.into_iter().map(|name| {
+            let placement = self.objects.get("Placement", NAMESPACE, name);
+            let wanted = &placement.context("a placement is gone")?["spec"]["numberOfClusters"];
+            Ok((name.to_owned(), wanted.as_u64().unwrap_or(u64::MAX)))
+        });
+        Ok(Span {
+            clusters: clusters.collect::<Result<_>>()?,
+            fewest: fewest.collect::<Result<_>>()?,
+        })
     }
 }
 
+impl Span {
+    fn and(&self, other: &Span) -> Span {
+        let clusters = self.clusters.iter().zip(&other.clusters).map(|(one, other)| Range {
+            lowest: one.lowest.min(other.lowest),
+            highest: one.highest.max(other.highest),
+            was_away: one.was_away || other.was_away,
+            was_there: one.was_there || other.was_there,
+        });
+        let fewest = self.fewest.iter().map(|(name, fewest)| {
+            let other = other.fewest.get(name).unwrap_or(fewest);
+            (name.clone(), *fewest.min(other))
+        });
+        Span { clusters: clusters.collect(), fewest: fewest.collect() }
+    }
+
+    /// The clusters that are selected whatever of all this is so at the same time: the changes of clusters, scores
+    /// and placements reach a controller in any order.
+    fn stay(&self) -> ByPlacement<BTreeSet<String>> {
+        let all = || self.clusters.iter().enumerate();
+        let ahead = |number: usize, cluster: &Range| {
+            let rivals = all().filter(|(other, it)| *other != number && it.was_there);
+            let ahead = rivals.filter(|(other, it)| {
+                it.highest > cluster.lowest || (it.highest == cluster.lowest && *other < number)
+            });
+            ahead.count() as u64
+        };
+        let always_there = all().filter(|(_, it)| !it.was_away);
+        let ahead: Vec<(usize, u64)> =
+            always_there.map(|(number, it)| (number, ahead(number, it))).collect();
+        let stay = self.fewest.iter().map(|(placement, fewest)| {
+            let stay = ahead.iter().filter(|(_, ahead)| ahead < fewest);
+            (placement.clone(), stay.map(|(number, _)| cluster_name(*number)).collect())
+        });
+        stay.collect()
+    }
+}
+
+fn of_cluster(name: String, patch: Value) -> Change {
+    let (kind, kind_name, namespace) = (CLUSTER, "ManagedCluster", String::new());
+    Change { kind, kind_name, namespace, name, patch }
+}
+
+fn tainted(cluster: String, is_away: bool) -> Change {
+    let taint = json!({ "key": "down", "effect": "NoSelect" });
+    let taints = if is_away { json!([taint]) } else { Value::Null };
+    of_cluster(cluster, json!({ "spec": { "taints": taints } }))
+}
+
 fn change(rng: &mut Rng) -> Change {
-    let of_cluster = |name: String, patch: Value| Change {
-        kind: CLUSTER,
-        kind_name: "ManagedCluster",
-        namespace: String::new(),
-        name,
-        patch,
-    };
-    let any = cluster_name(rng.usize(0..CLUSTERS));
+    let any = cluster_name(rng.usize(0..LAST));
     match rng.u8(0..10) {
-        0 | 1 => {
-            let taint = json!({ "key": "down", "effect": "NoSelect" });
-            let taints = if rng.bool() { json!([taint]) } else { Value::Null };
-            of_cluster(any, json!({ "spec": { "taints": taints } }))
-        }
+        0 | 1 => tainted(any, rng.bool()),
         2..=4 => {
             let group = [json!("canary"), json!("prod"), Value::Null][rng.usize(0..3)].clone();
             of_cluster(any, json!({ "metadata": { "labels": { "group": group } } }))

@@ -1,5 +1,5 @@
 //! What goes wrong with the controller while the hub changes: requests that fail, are lost or late, connections that
-//! end, and the process killed in between.
+//! end, and the process stalled or killed in between.
 
 use std::time::Duration;
 
@@ -29,6 +29,7 @@ enum What {
     Refused,
     Late,
     Cut,
+    Stalled,
     Killed,
     KilledWhileWriting,
 }
@@ -43,6 +44,7 @@ impl Trouble {
             What::Refused,
             What::Late,
             What::Cut,
+            What::Stalled,
             What::Killed,
             What::KilledWhileWriting,
         ];
@@ -54,7 +56,7 @@ impl Trouble {
             StatusCode::FORBIDDEN,
         ];
         let fault = match what {
-            What::Nothing | What::Cut | What::Killed => None,
+            What::Nothing | What::Cut | What::Stalled | What::Killed => None,
             What::Failed => Some(Fault::answer(Answer::with(codes[rng.usize(0..codes.len())]))),
             What::Lost => Some(Fault::lose_answer()),
             What::Refused => Some(Fault::refuse()),
@@ -83,6 +85,9 @@ impl Trouble {
         if round == self.at && self.what == What::Cut {
             proxy.cut_all().await;
         }
+        if round == self.at && self.what == What::Stalled {
+            controller.program.pause()?;
+        }
         if round == self.at && self.what == What::Killed {
             controller.program.kill()?;
             controller.program.start_again()?;
@@ -98,6 +103,9 @@ impl Trouble {
         expected: &ByPlacement<Vec<Decision>>,
         controller: &Controller,
     ) -> TestResult {
+        if self.what == What::Stalled {
+            controller.program.resume()?;
+        }
         let Some(injected) = &self.injected else { return Ok(()) };
         if self.what == What::KilledWhileWriting {
             await_condition("a write, or nothing left to write", PATIENCE, async || {

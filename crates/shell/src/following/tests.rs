@@ -319,8 +319,7 @@ async fn large_objects_come_in_pages_that_fit_however_many_there_are() {
 
 #[tokio::test(start_paused = true)]
 async fn a_missing_permission_is_logged_once_until_it_is_granted_and_missing_again() {
-    let (stub, warnings) = (stub_with(&["a"]), Warnings::default());
-    let _logging = tracing::subscriber::set_default(warnings.clone());
+    let (stub, warnings) = (stub_with(&["a"]), Warnings::collect());
     let forbidden = || Fault::answer(StatusCode::FORBIDDEN, "configmaps is forbidden").always();
     stub.inject(forbidden());
     let following = Following::begin(&stub);

@@ -1,20 +1,46 @@
-//! A subscriber for tests that collects the warnings and errors that are logged meanwhile.
+//! Collects the warnings and errors that are logged by a test's own thread.
+//!
+//! One subscriber serves the whole test program: a subscriber of a single thread would leave it to chance, since
+//! `tracing` asks only the thread that comes by a log statement first whether anybody is interested in it.
 
-use std::sync::{Arc, Mutex};
+use std::cell::RefCell;
+use std::sync::Once;
 
 use tracing::span;
 
-/// Collects warnings and errors, of any crate.
-#[derive(Clone, Default)]
-pub(crate) struct Warnings(Arc<Mutex<Vec<String>>>);
+thread_local! {
+    static COLLECTED: RefCell<Option<Vec<String>>> = const { RefCell::new(None) };
+}
+
+/// Collects the warnings and errors of this thread, of any crate, until it is dropped.
+pub(crate) struct Warnings(());
 
 impl Warnings {
+    pub(crate) fn collect() -> Self {
+        static SUBSCRIBED: Once = Once::new();
+        SUBSCRIBED.call_once(|| {
+            tracing::subscriber::set_global_default(OfThisThread).expect("there is no other");
+        });
+        COLLECTED.set(Some(Vec::new()));
+        Self(())
+    }
+
+    /// What was logged so far.
+    #[expect(clippy::unused_self, reason = "only who collects can ask")]
     pub(crate) fn lines(&self) -> Vec<String> {
-        self.0.lock().expect("whole").clone()
+        COLLECTED.with_borrow(|lines| lines.clone().unwrap_or_default())
     }
 }
 
-impl tracing::Subscriber for Warnings {
+impl Drop for Warnings {
+    fn drop(&mut self) {
+        COLLECTED.set(None);
+    }
+}
+
+struct OfThisThread;
+
+impl tracing::Subscriber for OfThisThread {
     fn enabled(&self, metadata: &tracing::Metadata<'_>) -> bool {
         *metadata.level() <= tracing::Level::WARN
     }
@@ -24,7 +50,11 @@ impl tracing::Subscriber for Warnings {
     }
 
     fn event(&self, event: &tracing::Event<'_>) {
-        self.0.lock().expect("whole").push(format!("{event:?}"));
+        COLLECTED.with_borrow_mut(|lines| {
+            if let Some(lines) = lines {
+                lines.push(format!("{event:?}"));
+            }
+        });
     }
 
     fn record(&self, _: &span::Id, _: &span::Record<'_>) {}

@@ -248,8 +248,7 @@ async fn queries_over_the_limit_wait_and_then_give_up() {
 
 #[tokio::test]
 async fn queries_are_counted_by_result_and_not_logged() {
-    let logged = Warnings::default();
-    let _logging = tracing::subscriber::set_default(logged.clone());
+    let logged = Warnings::collect();
     let metrics = QueryMetrics::default();
     for answer in [vector(&["1"]), with_status("500 x", "").into(), Vec::new()] {
         let server = Server::start(answer, After::Close).await;
