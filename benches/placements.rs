@@ -1,5 +1,6 @@
 //! What placements over ten thousand clusters cost: one decision of each sort, and the decisions that one changed
-//! score leads to, with a thousand placements of which ten select by it. Memory is counted by the allocator.
+//! score leads to, with a thousand placements of which ten select by it; and what expressions add to it. Memory is
+//! counted by the allocator.
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::panic)]
 
@@ -7,7 +8,10 @@ use std::alloc::System;
 use std::hint::black_box;
 use std::sync::Arc;
 
-use almanac_engine::placement::{Cluster, Placement, PrioritizerMode, Quantity, decide, gather};
+use almanac_engine::placement::{
+    Cluster, ClusterSelector, Document, Expression, Placement, PrioritizerMode, Quantity, decide,
+    gather,
+};
 use almanac_engine::{PolicyName, World, turn};
 use almanac_fixtures::placements::{
     SET, add_cluster, add_placement, add_scores, hub, labels_of, object, placement, placement_name,
@@ -15,6 +19,7 @@ use almanac_fixtures::placements::{
 };
 use criterion::Criterion;
 use jiff::Timestamp;
+use serde_json::json;
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 
 #[global_allocator]
@@ -51,6 +56,76 @@ fn cluster(number: usize) -> Cluster {
         ..Cluster::default()
     }
 }
+
+/// What a `ManagedCluster` with five labels, twenty claims and five conditions says.
+fn described(number: usize) -> Document {
+    let claims = |it: usize| {
+        let value = format!("value-{}", number % (it + 2));
+        json!({ "name": format!("claim-{it}.open-cluster-management.io"), "value": value })
+    };
+    let conditions = |it: usize| {
+        json!({
+            "type": format!("ManagedClusterCondition{it}"), "status": "True", "reason": "ManagedClusterAvailable",
+            "message": "Managed cluster is available", "lastTransitionTime": "2026-03-01T08:00:00Z",
+        })
+    };
+    Document::of(&json!({
+        "metadata": {
+            "name": name(number), "uid": "0d3f2a53-3c9d-4f7e-9d0e-6f3d5d1f8a11", "resourceVersion": "123456",
+            "creationTimestamp": "2026-01-01T00:00:00Z",
+            "labels": {
+                "cloud": "aws", "feature.open-cluster-management.io/addon": "available", "name": name(number),
+                "region": format!("region-{}", number % 20), "vendor": "k8s",
+            },
+        },
+        "spec": { "hubAcceptsClient": true, "leaseDurationSeconds": 60 },
+        "status": {
+            "version": { "kubernetes": format!("v1.{}.{}", 25 + number % 10, number % 7) },
+            "capacity": { "cpu": "128", "memory": "1024Gi", "pods": "500" },
+            "allocatable": { "cpu": format!("{}", number * 7919 % 128), "memory": "1000Gi", "pods": "500" },
+            "clusterClaims": (0..20).map(claims).collect::<Vec<_>>(),
+            "conditions": (0..5).map(conditions).collect::<Vec<_>>(),
+        },
+    }))
+}
+
+/// Gives every cluster its object.
+fn with_objects(mut world: World, count: usize) -> World {
+    let region = Region::new(ALLOCATOR);
+    let objects: Vec<Document> = (0..count).map(described).collect();
+    let change = region.change();
+    let bytes = (change.bytes_allocated - change.bytes_deallocated) / count;
+    println!("its object takes {bytes} bytes");
+    for (number, object) in objects.into_iter().enumerate() {
+        add_cluster(&mut world, &name(number), Cluster { object, ..cluster(number) });
+    }
+    world
+}
+
+/// Selects ten clusters by an expression.
+fn by(expression: &str) -> Placement {
+    let expressions = [Expression::compile(expression).unwrap()].into();
+    let predicate = ClusterSelector { expressions, ..ClusterSelector::default() };
+    Placement {
+        predicates: [predicate].into(),
+        ..placement(Some(10), PrioritizerMode::Additive, &[])
+    }
+}
+
+const EXPRESSIONS: [(&str, &str); 4] = [
+    ("a label", "managedCluster.metadata.labels['region'] == 'region-7'"),
+    (
+        "a version and an amount",
+        "semver(managedCluster.status.version.kubernetes, true).isGreaterThan(semver('1.30.0')) \
+         && quantity(managedCluster.status.allocatable.cpu).isGreaterThan(quantity('64'))",
+    ),
+    (
+        "a claim and a pattern",
+        "managedCluster.status.clusterClaims.exists(c, c.name == 'claim-19.open-cluster-management.io' \
+         && c.value.matches('^value-[0-9]$'))",
+    ),
+    ("a score", "managedCluster.scores('default').exists(s, s.name == 'cpuratio' && s.value > 90)"),
+];
 
 fn score(number: usize) -> i64 {
     i64::try_from(number * 31 % 201).unwrap() - 100
@@ -120,6 +195,12 @@ fn main() {
         decided(&mut criterion, count, "the default", world.clone(), default.clone());
         let all = Placement { number_of_clusters: None, ..default };
         decided(&mut criterion, count, "all of them selected", world.clone(), all);
+        let with_objects = with_objects(world.clone(), count);
+        for (of, expression) in EXPRESSIONS {
+            let of = format!("an expression of {of}");
+            decided(&mut criterion, count, &of, with_objects.clone(), by(expression));
+        }
+        drop(with_objects);
         let listed = [("ResourceAllocatableCPU", 1), ("default/cpuratio", 1)];
         let scored = placement(Some(10), PrioritizerMode::Additive, &listed);
         let world = with_placements(world);

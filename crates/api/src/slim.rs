@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use almanac_engine::placement::{
-    Cluster, ClusterSet, HubObject, PlacementDecision, Score, Scores, Taint, TaintEffect,
+    Cluster, ClusterSet, Document, HubObject, PlacementDecision, Score, Scores, Taint, TaintEffect,
 };
 use almanac_engine::qos_levels::{LeftAlone, Pod, QosAnnotations};
 use almanac_engine::{Autoscaler, Labels, Slim, Workload};
@@ -195,7 +195,35 @@ fn cluster(object: &Value, status: &Value) -> Cluster {
         allocatable_cpu: amount("cpu"),
         allocatable_memory: amount("memory"),
         is_terminating: !metadata["deletionTimestamp"].is_null(),
+        object: document(object, status),
     }
+}
+
+/// What expressions read of a cluster: its metadata, its specification and its status, with what Open Cluster
+/// Management always has there. Who has managed which field is left out.
+fn document(object: &Value, status: &Value) -> Document {
+    let mut metadata = object["metadata"].clone();
+    if let Some(metadata) = metadata.as_object_mut() {
+        metadata.remove("managedFields");
+        metadata.entry("creationTimestamp").or_insert(Value::Null);
+    }
+    let mut spec = object["spec"].clone();
+    if let Some(spec) = spec.as_object_mut() {
+        spec.entry("hubAcceptsClient").or_insert(false.into());
+        spec.entry("leaseDurationSeconds").or_insert(60.into());
+    }
+    let mut status = status.as_object().cloned().unwrap_or_default();
+    status.entry("conditions").or_insert(Value::Null);
+    status.entry("version").or_insert_with(|| Value::Object(serde_json::Map::new()));
+    for amounts in ["allocatable", "capacity"] {
+        let amounts = status.get_mut(amounts).and_then(Value::as_object_mut);
+        for amount in amounts.into_iter().flat_map(|it| it.values_mut()) {
+            if let Value::Number(number) = amount {
+                *amount = Value::String(number.to_string());
+            }
+        }
+    }
+    Document::of(&serde_json::json!({ "metadata": metadata, "spec": spec, "status": status }))
 }
 
 /// A score, if it is one.

@@ -110,7 +110,7 @@ fn what_is_wrong_with_a_placement_is_said_and_none_of_it_is_used() {
         ("{tolerations: [{value: x}]}".to_owned(), "missing-field spec.tolerations[0].key: Required value: without a key, the operator must be Exists, which tolerates every taint"),
         ("{tolerations: [{operator: Exists, value: x}]}".to_owned(), "unsupported-value spec.tolerations[0].value: Forbidden: the operator Exists tolerates any value, so it takes none"),
         ("{tolerations: [{key: x, operator: Exist}]}".to_owned(), "unsupported-value spec.tolerations[0].operator: Unsupported value: \"Exist\": supported values: \"Exists\", \"Equal\""),
-        ("{predicates: [{requiredClusterSelector: {celSelector: {celExpressions: ['true']}}}]}".to_owned(), "expression spec.predicates[0].requiredClusterSelector.celSelector.celExpressions[0]: Invalid value: \"true\": CEL expressions are not evaluated yet, so the placement is not decided, and keeps what it has selected"),
+        ("{predicates: [{requiredClusterSelector: {celSelector: {celExpressions: ['true', managedCluster.metadata.name.matchess('a')]}}}]}".to_owned(), "expression spec.predicates[0].requiredClusterSelector.celSelector.celExpressions[1]: Invalid value: \"managedCluster.metadata.name.matchess('a')\": there is no function matchess, at column 38"),
         ("{predicates: [{requiredClusterSelector: {claimSelector: {matchExpressions: [{key: a, operator: Is}]}}}]}".to_owned(), "unsupported-value spec.predicates[0].requiredClusterSelector.claimSelector.matchExpressions[0].operator: Unsupported value: \"Is\": supported values: \"In\", \"NotIn\", \"Exists\", \"DoesNotExist\""),
         ("{decisionStrategy: {groupStrategy: {clustersPerDecisionGroup: 0%}}}".to_owned(), "out-of-range spec.decisionStrategy.groupStrategy.clustersPerDecisionGroup: Invalid value: \"0%\": must be a number of clusters, or a percentage from 1% to 100%"),
         ("{decisionStrategy: {groupStrategy: {decisionGroups: [{groupName: a, groupClusterSelector: {}}]}}}".to_owned(), "invalid-name spec.decisionStrategy.groupStrategy.decisionGroups[0].groupName: Invalid value: \"a\": the name of a group is a label of its decisions: 2 to 63 letters, digits, '-', '_' and '.', with a letter or a digit at both ends"),
@@ -127,6 +127,10 @@ fn what_has_no_effect_is_said_and_the_rest_is_used() {
         (
             "{spreadPolicy: {spreadConstraints: [{topologyKey: zone, topologyKeyType: Label}]}}",
             "unsupported spec.spreadPolicy: not supported yet: clusters are not spread",
+        ),
+        (
+            "{predicates: [{requiredClusterSelector: {celSelector: {celExpressions: [size('a')]}}}]}",
+            "never-holds spec.predicates[0].requiredClusterSelector.celSelector.celExpressions[0]: it is never true, because it is of type int",
         ),
         (
             "{sortBy: Score}",
@@ -287,6 +291,39 @@ fn the_key_of_a_label_or_claim_is_never_empty() {
         assert!(only_message(&text).contains("must not be empty"), "{text}");
         assert_eq!(policy_of(&text), None, "{text}");
     }
+
+#[test]
+fn expressions_read_the_whole_cluster_with_what_open_cluster_management_always_has_there() {
+    let text = format!(
+        "apiVersion: {API}/v1\nkind: ManagedCluster\nmetadata:\n  name: c\n  managedFields: [{{manager: x}}]\n  \
+         labels: {{region: eu}}\nspec: {{}}\nstatus: {{allocatable: {{cpu: 4, memory: 16Gi}}, other: [1, {{a: b}}]}}\n"
+    );
+    let Some(HubObject::Cluster(cluster)) = hub_object(&text) else { panic!("{text}") };
+    assert_eq!(
+        format!("{:?}", cluster.object),
+        "{\"metadata\": {\"creationTimestamp\": null, \"labels\": {\"region\": \"eu\"}, \"name\": \"c\"}, \
+         \"spec\": {\"hubAcceptsClient\": false, \"leaseDurationSeconds\": 60}, \
+         \"status\": {\"allocatable\": {\"cpu\": \"4\", \"memory\": \"16Gi\"}, \"conditions\": null, \
+         \"other\": [1, {\"a\": \"b\"}], \"version\": {}}}"
+    );
+}
+
+#[test]
+fn expressions_are_compiled_with_the_placement() {
+    let cel = |expressions: &str| {
+        placement(&format!(
+            "{{predicates: [{{requiredClusterSelector: {{celSelector: {{celExpressions: [{expressions}]}}}}}}]}}"
+        ))
+    };
+    let policy = policy_of(&cel("\"managedCluster.metadata.name == 'a'\", 'true'")).unwrap();
+    let written: Vec<&str> = policy.predicates[0].expressions.iter().map(|it| it.text()).collect();
+    assert_eq!(written, ["managedCluster.metadata.name == 'a'", "true"]);
+    let long = format!("'{}'", "x".repeat(1_000_000));
+    let message = only_message(&cel(&long));
+    assert!(
+        message.ends_with("it has more than 16384 bytes") && message.len() < 400,
+        "{message:.400}"
+    );
 }
 
 #[test]

@@ -6,22 +6,25 @@ mod gather;
 mod hub;
 mod logic;
 mod policy;
+mod predicates;
 mod rank;
 mod reasons;
 mod settle;
 mod writes;
 
+pub use almanac_expressions::{CompileError, Document, Expression, Quantity, Subject};
 pub use decide::{CLUSTERS_PER_DECISION, DecidedGroup, Decision, Satisfaction, decide};
 pub use gather::{Candidate, Input, gather};
 pub use hub::{
-    Cluster, ClusterSet, DecisionLedger, Hub, HubObject, PlacementDecision, Quantity, Score,
-    Scores, Taint, TaintEffect,
+    Cluster, ClusterSet, DecisionLedger, Hub, HubObject, PlacementDecision, Score, Scores, Taint,
+    TaintEffect,
 };
 pub use logic::selected_clusters;
 pub use policy::{
     ClusterSelector, DecisionGroup, GroupSize, Placement, Prioritizer, PrioritizerMode,
     ScoreSource, Standing, Tolerated, Toleration, Weight,
 };
+pub use predicates::{Matched, ReadScore};
 pub use rank::{Eligibility, Exclusion, Ranked, Ranking, RawScore};
 pub use reasons::{Cause, explain, render};
 pub use settle::{Memory, Recorded, Settled, settle};

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use almanac_engine::placement::{
-    CLUSTERS_PER_DECISION, Candidate, Decision, Input, PlacementDecision, ScoreSource, TaintEffect,
-    Tolerated,
+    CLUSTERS_PER_DECISION, Candidate, Decision, Expression, Input, PlacementDecision, ScoreSource,
+    Subject, TaintEffect, Tolerated,
 };
 use almanac_engine::{Action, Identity};
 use jiff::Timestamp;
@@ -41,12 +41,30 @@ fn counts(
     })
 }
 
+/// Whether an expression holds, given the scores that have not expired.
+fn holds(
+    input: &Input<'_>,
+    candidate: &Candidate<'_>,
+    expression: &Expression,
+    now: Timestamp,
+) -> bool {
+    let scores = |object: &str| {
+        let scores = input.scores.get(object)?.get(candidate.name)?;
+        let is_valid = scores.valid_until.is_none_or(|end| now < end);
+        let values = scores.values.iter().filter(|_| is_valid);
+        Some(values.map(|(name, score)| (&**name, i64::from(score.get()))).collect())
+    };
+    let subject = Subject { object: &candidate.cluster.object, scores: &scores };
+    expression.holds(&subject) == Ok(true)
+}
+
 fn may_be_selected(input: &Input<'_>, candidate: &Candidate<'_>, now: Timestamp) -> bool {
     let predicates = &input.policy.predicates;
     let matches = predicates.is_empty()
         || predicates.iter().any(|it| {
             it.labels.selects(&candidate.cluster.labels)
                 && it.claims.selects(&candidate.cluster.claims)
+                && it.expressions.iter().all(|it| holds(input, candidate, it, now))
         });
     matches
         && !candidate.cluster.is_terminating
@@ -240,6 +258,11 @@ fn check_writes(violations: &mut Violations, input: &Input<'_>, decision: &Decis
     violations.unless(state == wanted, || format!("{state:?} comes of it instead of {wanted:?}"));
 }
 
+/// The objects whose scores an expression may read.
+fn read<'a>(input: &Input<'a>) -> impl Iterator<Item = &'a Arc<str>> {
+    input.scores.keys().filter(|object| input.policy.reads_scores(object))
+}
+
 fn check_waking(
     violations: &mut Violations,
     input: &Input<'_>,
@@ -259,6 +282,10 @@ fn check_waking(
             if let Some(Tolerated::Until(end)) = tolerated.max() {
                 ends.insert(end);
             }
+        }
+        for object in read(input) {
+            let scores = input.scores.get(object).and_then(|it| it.get(candidate.name));
+            ends.extend(scores.and_then(|it| it.valid_until));
         }
         if !stays(candidate, now) {
             continue;
@@ -282,6 +309,7 @@ fn check_waking(
         });
         return;
     }
+    // What expressions do not come to read may end.
     for end in ends.iter().filter(|end| **end > now) {
         let at = |instant| input.candidates.iter().map(move |it| stays(it, instant));
         violations.unless(at(now).eq(at(*end)), || format!("would sleep past {end}, forever"));

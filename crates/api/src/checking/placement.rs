@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use almanac_engine::LabelSelector;
 use almanac_engine::placement::{
-    ClusterSelector, DecisionGroup, GroupSize, Placement, PrioritizerMode, ScoreSource, Standing,
-    TaintEffect, Toleration, Weight,
+    ClusterSelector, DecisionGroup, Expression, GroupSize, Placement, PrioritizerMode, ScoreSource,
+    Standing, TaintEffect, Toleration, Weight,
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector as WrittenSelector;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
@@ -82,25 +82,54 @@ fn check_predicates(
         let path = item.key("requiredClusterSelector");
         let selector = predicate.required_cluster_selector.clone().unwrap_or_default();
         let expressions = selector.cel_selector.unwrap_or_default().cel_expressions;
-        if let Some(first) = expressions.first() {
-            let cel = path.key("celSelector");
-            let why = "CEL expressions are not evaluated yet, so the placement is not decided, and keeps what \
-                       it has selected";
-            let field = cel.key("celExpressions");
-            findings.push(
-                Finding::invalid(Code::Expression, &field.index(0), first, why)
-                    .with_fix("select by labels or claims instead"),
-            );
-        }
+        let expressions = check_expressions(&expressions, &path.key("celSelector"), findings);
         let labels = selector.label_selector;
         let claims = selector.claim_selector;
-        let checked = check_cluster_selector(labels, claims, &path, findings);
-        predicates = predicates.zip(checked).map(|(mut known, it)| {
-            known.push(it);
+        let checked = check_cluster_selector(labels, claims, &path, findings).zip(expressions);
+        predicates = predicates.zip(checked).map(|(mut known, (selector, expressions))| {
+            known.push(ClusterSelector { expressions, ..selector });
             known
         });
     }
     predicates
+}
+
+/// Compiles expressions. Each is evaluated over every cluster, so that is done once.
+fn check_expressions(
+    written: &[String],
+    path: &Path<'_>,
+    findings: &mut Vec<Finding>,
+) -> Option<Box<[Expression]>> {
+    let list = path.key("celExpressions");
+    let mut expressions = Some(Vec::new());
+    for (position, text) in written.iter().enumerate() {
+        let field = list.index(position);
+        let compiled = Expression::compile(text);
+        match &compiled {
+            Err(error) => {
+                let why = error.to_string();
+                findings.push(
+                    Finding::invalid(Code::Expression, &field, text, &why).with_fix(
+                        "write a CEL expression over managedCluster that is true or false",
+                    ),
+                );
+            }
+            Ok(expression) => {
+                if let Some(found) = expression.never_boolean() {
+                    let message = format!("it is never true, because it is of type {found}");
+                    findings.push(
+                        Finding::new(Code::NeverHolds, field, message)
+                            .with_fix("compare it with something"),
+                    );
+                }
+            }
+        }
+        expressions = expressions.zip(compiled.ok()).map(|(mut known, it)| {
+            known.push(it);
+            known
+        });
+    }
+    expressions.map(Into::into)
 }
 
 fn check_cluster_selector(
@@ -118,7 +147,7 @@ fn check_cluster_selector(
     let claims = claims.unwrap_or_default().match_expressions;
     let claims = WrittenSelector { match_expressions: Some(claims), match_labels: None };
     let claims = check(claims, "claimSelector");
-    Some(ClusterSelector { labels: labels?, claims: claims? })
+    Some(ClusterSelector { labels: labels?, claims: claims?, expressions: Box::default() })
 }
 
 fn check_tolerations(

@@ -129,7 +129,7 @@ codes! {
     MaxDelay = "max-delay", Error;
     /// A query Prometheus would reject: `max(a, b)` should be `max(a or b)`.
     Query = "query", Error;
-    /// A CEL expression that can't be used. Almanac does not evaluate any yet: a placement with one is not decided, and keeps what it has selected. Select by labels or claims instead.
+    /// A CEL expression that can't be used: it is none, or it needs what Almanac does not support. A placement with one is not decided, and keeps what it has selected.
     Expression = "expression", Error;
     /// A field that has no effect: on a target of this kind, in a policy that has no such field, or in letters of another case. Correct it or remove it, so that nobody relies on it.
     IgnoredField = "ignored-field", Warning;
@@ -149,6 +149,8 @@ codes! {
     ForeignPolicy = "foreign-policy", Info;
     /// Within a year, a clock change skips or repeats the time at which a rule fires, or a window opens or closes. The message says what happens then.
     ClockChange = "clock-change", Info;
+    /// A CEL expression whose result is never a boolean, so it matches nothing. Compare it with something.
+    NeverHolds = "never-holds", Warning;
     /// A status that `kubectl apply` drops, although it is all that the object says. Apply it with `--subresource=status`.
     DroppedStatus = "dropped-status", Warning;
     /// A part of the API that Almanac does not implement. The object is accepted and says so in its conditions.

@@ -103,7 +103,7 @@ pub struct ClusterSelector {
     /// By their claims.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claim_selector: Option<ClaimSelector>,
-    /// By expressions. They are not evaluated yet, so a placement that has any is not decided.
+    /// By expressions over the whole object.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cel_selector: Option<CelSelector>,
 }
@@ -118,11 +118,11 @@ pub struct ClaimSelector {
     pub match_expressions: Vec<LabelSelectorRequirement>,
 }
 
-/// Selects clusters by expressions.
+/// Selects clusters by expressions: all of them have to hold.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CelSelector {
-    /// The expressions.
+    /// The expressions, in the Common Expression Language. `managedCluster` is the cluster.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cel_expressions: Vec<String>,
 }

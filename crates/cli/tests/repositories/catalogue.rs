@@ -446,9 +446,17 @@ fn schedules() -> Vec<Case> {
             Code::Expression,
             hub(
                 "v1beta1, kind: Placement",
-                "spec: {predicates: [{requiredClusterSelector: {celSelector: {celExpressions: ['true']}}}]}",
+                "spec: {predicates: [{requiredClusterSelector: {celSelector: {celExpressions: ['true &&']}}}]}",
             ),
-            "select by labels or claims instead",
+            "write a CEL expression over managedCluster that is true or false",
+        ),
+        (
+            Code::NeverHolds,
+            hub(
+                "v1beta1, kind: Placement",
+                "spec: {predicates: [{requiredClusterSelector: {celSelector: {celExpressions: ['1']}}}]}",
+            ),
+            "compare it with something",
         ),
         (
             Code::DroppedStatus,

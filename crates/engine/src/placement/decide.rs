@@ -6,6 +6,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::hub::decision_identity;
+use super::predicates::matched;
 use super::reasons::of_changes;
 use super::writes::{WantedDecision, writes};
 use super::{
@@ -166,7 +167,7 @@ fn groups(input: &Input<'_>, selected: &[&Candidate<'_>]) -> Vec<DecidedGroup> {
         }
     };
     for group in &input.policy.groups {
-        let is_of_group = |it: &&Candidate<'_>| group.selector.selects(it.cluster);
+        let is_of_group = |it: &&Candidate<'_>| group.selector.fits(it.cluster);
         let (members, others) = rest.into_iter().partition(is_of_group);
         let members: Vec<&Candidate<'_>> = members;
         divide(&group.name, &members);
@@ -247,6 +248,11 @@ fn reason(
     if let Some(cause) = ended.next() {
         return Reason { cause, ..decision.reason };
     }
+    for name in decision.added.iter().chain(&decision.removed) {
+        if let Some(cause) = read_scores_expired(input, name, now, is_news) {
+            return Reason { cause, ..decision.reason };
+        }
+    }
     for (position, prioritizer) in input.policy.prioritizers.iter().enumerate() {
         let ScoreSource::AddOn { .. } = prioritizer.score else { continue };
         for it in &ranking.ranked {
@@ -261,6 +267,19 @@ fn reason(
     decision.reason
 }
 
+/// The scores that an expression has read of a cluster, if they have expired since the last decision.
+fn read_scores_expired(
+    input: &Input<'_>,
+    name: &Arc<str>,
+    now: Timestamp,
+    is_news: impl Fn(Timestamp) -> bool,
+) -> Option<Cause> {
+    let position = input.candidates.binary_search_by_key(&name, |it| it.name).ok()?;
+    let expired = matched(input, &input.candidates[position], now).expired;
+    let at = expired.into_iter().map(|it| it.expired).find(|at| is_news(*at))?;
+    Some(Cause::ReadScoresExpired { candidate: number(position), at })
+}
+
 /// Those that match, with a taint that no toleration tolerates forever by itself.
 fn undated(input: &Input<'_>, ranking: &Ranking) -> Vec<Arc<str>> {
     let tolerations = &input.policy.tolerations;
@@ -270,7 +289,7 @@ fn undated(input: &Input<'_>, ranking: &Ranking) -> Vec<Arc<str>> {
     };
     let candidates = input.candidates.iter().zip(&ranking.eligibility);
     let undated = candidates.filter(|(it, eligibility)| match eligibility {
-        Eligibility::Excluded(Exclusion::Terminating | Exclusion::NoPredicate) => false,
+        Eligibility::Excluded(Exclusion::Terminating | Exclusion::NoPredicate { .. }) => false,
         Eligibility::Excluded(Exclusion::Tainted { .. }) | Eligibility::Eligible { .. } => {
             it.cluster.taints.iter().any(is_undated)
         }

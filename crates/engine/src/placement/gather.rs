@@ -26,6 +26,8 @@ pub struct Input<'a> {
     /// What add-ons say of them: for each score of the policy the objects, in the order of the candidates; empty
     /// for a score that is built in.
     pub add_on_scores: Vec<Vec<Option<&'a Scores>>>,
+    /// All that add-ons say, for expressions: by the name of the object, and by the cluster.
+    pub scores: &'a BTreeMap<Arc<str>, BTreeMap<Arc<str>, Scores>>,
     /// How often the cluster that other placements have selected most often is selected by them.
     pub busiest: u32,
     /// The decisions of the placement, and those that have the name of one.
@@ -86,6 +88,7 @@ pub fn gather<'a>(world: &'a World, placement: &Identity) -> Option<Input<'a>> {
         sets,
         candidates,
         add_on_scores,
+        scores: &hub.scores,
         busiest,
         decisions,
         memory: object.memory.clone(),
@@ -201,7 +204,8 @@ pub(crate) fn readers<'w>(world: &'w World, changed: &Identity) -> Vec<&'w Ident
                 | ScoreSource::AllocatableCpu
                 | ScoreSource::AllocatableMemory => false,
             };
-            policy.prioritizers.iter().any(asks) && may_select(world, identity, policy, namespace)
+            let asks = policy.prioritizers.iter().any(asks) || policy.reads_scores(name);
+            asks && may_select(world, identity, policy, namespace)
         }
         "ManagedClusterSetBinding" => identity.namespace() == namespace,
         "ManagedCluster" => may_select(world, identity, policy, name),

@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use almanac_expressions::{Document, Quantity};
 use jiff::Timestamp;
 
 use crate::{Identity, LabelSelector, Labels};
@@ -29,6 +30,8 @@ pub struct Cluster {
     pub allocatable_memory: Option<Quantity>,
     /// Whether it is being deleted.
     pub is_terminating: bool,
+    /// The whole object, for expressions.
+    pub object: Document,
 }
 
 /// Keeps placements from selecting a cluster.
@@ -83,27 +86,6 @@ impl std::fmt::Display for Taint {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let equals = if self.value.is_empty() { "" } else { "=" };
         write!(formatter, "{}{equals}{}:{}", self.key, self.value, self.effect.name())
-    }
-}
-
-/// An amount of a resource, exactly, in billionths: as fine as a quantity of Kubernetes is.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Quantity(i128);
-
-impl Quantity {
-    /// The largest quantity of Kubernetes.
-    const LARGEST: i128 = i64::MAX as i128 * 1_000_000_000;
-
-    /// An amount; `None` for one that is larger than any quantity.
-    #[must_use]
-    pub fn from_billionths(billionths: i128) -> Option<Quantity> {
-        (-Self::LARGEST..=Self::LARGEST).contains(&billionths).then_some(Quantity(billionths))
-    }
-
-    /// How many billionths it is.
-    #[must_use]
-    pub fn billionths(self) -> i128 {
-        self.0
     }
 }
 

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use almanac_expressions::Expression;
 use jiff::{SignedDuration, Timestamp};
 
 use super::{Cluster, Taint, TaintEffect};
@@ -41,19 +42,21 @@ pub enum Standing {
     Terminating,
 }
 
-/// Selects clusters by their labels and by their claims: both have to match.
+/// Selects clusters by their labels, their claims and expressions: all of them have to match.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ClusterSelector {
     /// Of the labels.
     pub labels: LabelSelector,
     /// Of the claims.
     pub claims: LabelSelector,
+    /// All of them have to hold.
+    pub expressions: Box<[Expression]>,
 }
 
 impl ClusterSelector {
-    /// Whether it selects a cluster.
+    /// Whether a cluster has the labels and the claims.
     #[must_use]
-    pub fn selects(&self, cluster: &Cluster) -> bool {
+    pub fn fits(&self, cluster: &Cluster) -> bool {
         self.labels.selects(&cluster.labels) && self.claims.selects(&cluster.claims)
     }
 }
@@ -61,12 +64,18 @@ impl ClusterSelector {
 /// `labels region=eu, claims platform=aws`; `everything` without requirements.
 impl fmt::Display for ClusterSelector {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self.labels.is_everything(), self.claims.is_everything()) {
-            (true, true) => formatter.write_str("everything"),
-            (false, true) => write!(formatter, "labels {}", self.labels),
-            (true, false) => write!(formatter, "claims {}", self.claims),
-            (false, false) => write!(formatter, "labels {}, claims {}", self.labels, self.claims),
+        let mut separator = "";
+        for (name, selector) in [("labels", &self.labels), ("claims", &self.claims)] {
+            if !selector.is_everything() {
+                write!(formatter, "{separator}{name} {selector}")?;
+                separator = ", ";
+            }
         }
+        for expression in &self.expressions {
+            write!(formatter, "{separator}expression {expression}")?;
+            separator = ", ";
+        }
+        if separator.is_empty() { formatter.write_str("everything") } else { Ok(()) }
     }
 }
 
@@ -282,7 +291,7 @@ impl GroupSize {
 pub struct DecisionGroup {
     /// The name of these groups.
     pub name: Arc<str>,
-    /// Which of the clusters.
+    /// Which of the clusters. It has no expressions.
     pub selector: ClusterSelector,
 }
 
@@ -291,6 +300,13 @@ impl Placement {
     #[must_use]
     pub fn balances(&self) -> bool {
         self.prioritizers.iter().any(|it| it.score == ScoreSource::Balance)
+    }
+
+    /// Whether an expression may read the scores in the objects of this name.
+    #[must_use]
+    pub fn reads_scores(&self, resource: &str) -> bool {
+        let mut expressions = self.predicates.iter().flat_map(|it| &it.expressions);
+        expressions.any(|it| it.read_scores().contains(resource))
     }
 }
 

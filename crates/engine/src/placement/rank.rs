@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 
+use super::predicates::matched;
 use super::{
     Candidate, Cluster, Input, Placement, Quantity, Score, ScoreSource, Taint, TaintEffect,
     Tolerated,
@@ -16,7 +17,7 @@ pub enum Eligibility {
     Eligible {
         /// The position of the taint because of which others with the same total come first.
         shunned_by: Option<u32>,
-        /// When a toleration that matters ends.
+        /// When that may change: a toleration that matters ends, or a score expires that an expression has read.
         until: Option<Timestamp>,
         /// Whether it may only because it is selected now: otherwise a taint would exclude it.
         only_if_kept: bool,
@@ -29,7 +30,10 @@ pub enum Exclusion {
     /// It is being deleted.
     Terminating,
     /// No predicate matches.
-    NoPredicate,
+    NoPredicate {
+        /// When that may change: a score expires that an expression has read.
+        until: Option<Timestamp>,
+    },
     /// It has a taint that is not tolerated.
     Tainted {
         /// The position of the taint.
@@ -107,7 +111,7 @@ impl Ranking {
     /// Ranks the candidates at `now`.
     #[must_use]
     pub fn of(input: &Input<'_>, now: Timestamp) -> Ranking {
-        let assess = |it: &Candidate<'_>| eligibility(input.policy, it, now);
+        let assess = |it: &Candidate<'_>| eligibility(input, it, now);
         let eligibility: Vec<Eligibility> = input.candidates.iter().map(assess).collect();
         let mut ranked: Vec<Ranked> = Vec::with_capacity(eligibility.len());
         for (candidate, it) in (0..).zip(&eligibility) {
@@ -169,7 +173,7 @@ impl Ranking {
     }
 
     /// When time alone could next change anything of this, once these candidates are selected, in order: the end of
-    /// a toleration or of a score that counts.
+    /// a toleration, or of a score that counts or was read.
     pub(super) fn wake_at(
         &self,
         input: &Input<'_>,
@@ -187,7 +191,8 @@ impl Ranking {
         };
         let tolerated = (0..).zip(&self.eligibility).filter_map(|(candidate, it)| match it {
             Eligibility::Eligible { until, .. } => until.filter(|_| stays(candidate)),
-            Eligibility::Excluded(_) => None,
+            Eligibility::Excluded(Exclusion::NoPredicate { until }) => *until,
+            Eligibility::Excluded(Exclusion::Terminating | Exclusion::Tainted { .. }) => None,
         });
         let mut earliest = tolerated.min();
         for (prioritizer, objects) in input.policy.prioritizers.iter().zip(&input.add_on_scores) {
@@ -207,14 +212,14 @@ impl Ranking {
     }
 }
 
-fn eligibility(policy: &Placement, candidate: &Candidate<'_>, now: Timestamp) -> Eligibility {
-    let cluster = candidate.cluster;
+fn eligibility(input: &Input<'_>, candidate: &Candidate<'_>, now: Timestamp) -> Eligibility {
+    let (policy, cluster) = (input.policy, candidate.cluster);
     if cluster.is_terminating {
         return Eligibility::Excluded(Exclusion::Terminating);
     }
-    let predicates = &policy.predicates;
-    if !predicates.is_empty() && !predicates.iter().any(|it| it.selects(cluster)) {
-        return Eligibility::Excluded(Exclusion::NoPredicate);
+    let matched = matched(input, candidate, now);
+    if !matched.matches {
+        return Eligibility::Excluded(Exclusion::NoPredicate { until: matched.until });
     }
     let (mut shunned_by, mut only_if_kept) = (None, false);
     let (mut selected_until, mut preferred_until) = (None, None);
@@ -240,7 +245,8 @@ fn eligibility(policy: &Placement, candidate: &Candidate<'_>, now: Timestamp) ->
     }
     // Whoever is shunned already is not shunned more.
     let preferred_until = preferred_until.filter(|_| shunned_by.is_none());
-    let until = preferred_until.map_or(selected_until, |end| Some(earlier(selected_until, end)));
+    let ends = [selected_until, preferred_until, matched.until];
+    let until = ends.into_iter().flatten().min();
     Eligibility::Eligible { shunned_by, until, only_if_kept }
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
+use super::predicates::{matched, shown, why_not};
 use super::{
     Eligibility, Exclusion, Input, Placement, Ranked, Ranking, RawScore, ScoreSource, Taint, gather,
 };
@@ -33,6 +34,13 @@ pub enum Cause {
         /// The candidate that it was of.
         candidate: u32,
     },
+    /// The scores that an expression reads have expired.
+    ReadScoresExpired {
+        /// The candidate that they were of.
+        candidate: u32,
+        /// When.
+        at: Timestamp,
+    },
 }
 
 /// A reason as a line for a person.
@@ -54,6 +62,13 @@ pub fn render(input: &Input<'_>, reason: &Reason<Cause>) -> String {
             let score = rule_name(input, reason).unwrap_or_default();
             format!("{score} of {} has expired", name(input, candidate))
         }
+        Cause::ReadScoresExpired { candidate, .. } => {
+            let scores = rule_name(input, reason).unwrap_or_default();
+            format!(
+                "the scores {scores} of {}, which an expression reads, have expired",
+                name(input, candidate)
+            )
+        }
     }
 }
 
@@ -67,6 +82,12 @@ fn rule_name(input: &Input<'_>, reason: &Reason<Cause>) -> Option<Arc<str>> {
         Cause::ScoreExpired { .. } => {
             let prioritizer = input.policy.prioritizers.get(position(reason.rule?))?;
             Some(prioritizer.score.to_string().into())
+        }
+        Cause::ReadScoresExpired { candidate, at } => {
+            let candidate = input.candidates.get(position(candidate))?;
+            let expired = matched(input, candidate, at).expired.into_iter();
+            let object = expired.filter(|it| it.expired == at).map(|it| it.object).next()?;
+            Some(format!("AddOn/{object}").into())
         }
     }
 }
@@ -172,6 +193,9 @@ fn verdicts(
             let _ = write!(message, "; {taint} puts it behind others with the same total");
         }
         message.push_str(&missing(input, ranking, it, now));
+        if let Some(candidate) = input.candidates.get(position(it.candidate)) {
+            message.push_str(&shown(&matched(input, candidate, now).expired));
+        }
         let verdict = if is_selected { Verdict::Won } else { Verdict::Lost };
         let scored = Some(scored);
         lines.push(line(input, it.candidate, verdict, message, (None, until), scored));
@@ -182,7 +206,11 @@ fn verdicts(
             continue;
         }
         let (message, since) = excluded(input, candidate, *why, now);
-        lines.push(line(input, candidate, Verdict::Excluded, message, (since, None), None));
+        let until = match why {
+            Exclusion::NoPredicate { until } => *until,
+            Exclusion::Terminating | Exclusion::Tainted { .. } => None,
+        };
+        lines.push(line(input, candidate, Verdict::Excluded, message, (since, until), None));
     }
     lines
 }
@@ -255,10 +283,13 @@ fn excluded(
 ) -> (String, Option<Timestamp>) {
     match why {
         Exclusion::Terminating => ("it is being deleted".to_owned(), None),
-        Exclusion::NoPredicate => {
-            let predicates = input.policy.predicates.iter().map(ToString::to_string);
+        Exclusion::NoPredicate { .. } => {
+            let candidate = input.candidates.get(position(candidate));
+            let predicates = input.policy.predicates.iter();
+            let predicates = predicates.filter_map(|it| why_not(input, candidate?, it, now));
             let predicates = predicates.collect::<Vec<_>>().join("; or ");
-            (format!("no predicate matches: {predicates}"), None)
+            let expired = candidate.map(|it| shown(&matched(input, it, now).expired));
+            (format!("no predicate matches: {predicates}{}", expired.unwrap_or_default()), None)
         }
         Exclusion::Tainted { taint, ended } => {
             let taint = taint_of(input, candidate, taint).map(Taint::to_string).unwrap_or_default();

@@ -9,8 +9,9 @@ use crate::workspace::Workspace;
 /// Every crate and the crates it may depend on, as in ARCHITECTURE.md, and only these.
 const ARROWS: &[(&str, &[&str])] = &[
     ("almanac-calendar", &[]),
-    ("almanac-engine", &["almanac-calendar"]),
-    ("almanac-api", &["almanac-engine", "almanac-calendar"]),
+    ("almanac-expressions", &["almanac-calendar"]),
+    ("almanac-engine", &["almanac-calendar", "almanac-expressions"]),
+    ("almanac-api", &["almanac-engine", "almanac-calendar", "almanac-expressions"]),
     ("almanac-forecast", &["almanac-engine", "almanac-api"]),
     ("almanac-shell", &["almanac-api"]),
     ("almanac-local", &["almanac-shell"]),

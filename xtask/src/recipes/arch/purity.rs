@@ -27,6 +27,7 @@ const OBJECT_TYPES: &[&str] = &["k8s-openapi", "kube", "kube-core", "kube-derive
 
 const PURE: &[Pure] = &[
     Pure { package: "almanac-calendar", may_use: &[] },
+    Pure { package: "almanac-expressions", may_use: &[] },
     Pure { package: "almanac-engine", may_use: &[] },
     Pure { package: "almanac-api", may_use: OBJECT_TYPES },
     Pure { package: "almanac-forecast", may_use: OBJECT_TYPES },

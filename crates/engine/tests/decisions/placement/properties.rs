@@ -2,13 +2,13 @@
 
 use almanac_checker::check_placement;
 use almanac_engine::placement::{
-    Cluster, Decision, DecisionGroup, GroupSize, Placement, PlacementDecision, PrioritizerMode,
-    Quantity, ScoreSource, Taint, Toleration, decide, gather,
+    Cluster, ClusterSelector, Decision, DecisionGroup, Expression, GroupSize, Placement,
+    PlacementDecision, PrioritizerMode, Quantity, ScoreSource, Taint, Toleration, decide, gather,
 };
 use almanac_engine::{Verdict, World, turn};
 use almanac_fixtures::placements::{
     add_cluster, add_decision, add_placement, add_scores, cluster, cluster_selector, decision, hub,
-    placement, placement_name, scores, taint,
+    placement, placement_name, scores, taint, with_object,
 };
 use jiff::Timestamp;
 use proptest::collection::vec;
@@ -27,6 +27,18 @@ const SCORES: [&str; 6] = [
     "ResourceAllocatableMemory",
     "default/cpu",
     "other/mem",
+];
+
+/// Some hold for a cluster without scores, some with, and some fail.
+const EXPRESSIONS: [&str; 8] = [
+    "true",
+    "managedCluster.status.zone == 'x'",
+    "managedCluster.scores('default').exists(s, s.value > 0)",
+    "managedCluster.scores('default').all(s, s.value > 0)",
+    "managedCluster.scores('other').size() == 0 || managedCluster.scores('default').size() == 0",
+    "!managedCluster.scores(managedCluster.status.zone == 'x' ? 'default' : 'other').exists(s, s.value < 0)",
+    "managedCluster.status.zone > 1",
+    "managedCluster.status.zone",
 ];
 
 /// Seconds around noon, so that many of them are the same.
@@ -57,13 +69,14 @@ fn a_cluster() -> impl Strategy<Value = Cluster> {
     let amount =
         || option::of((0..6_i128).prop_map(|it| Quantity::from_billionths(it * 3).unwrap()));
     let label = select(&["", "region=eu", "region=us"][..]);
-    (label, vec(a_taint(), 0..3), amount(), amount(), prop::bool::weighted(0.05)).prop_map(
-        |(label, taints, allocatable_cpu, allocatable_memory, is_terminating)| Cluster {
+    let zone = select(&["{}", "{\"zone\": \"x\"}", "{\"zone\": \"y\"}"][..]);
+    (label, zone, vec(a_taint(), 0..3), amount(), amount(), prop::bool::weighted(0.05)).prop_map(
+        |(label, zone, taints, allocatable_cpu, allocatable_memory, is_terminating)| Cluster {
             taints: taints.into(),
             allocatable_cpu,
             allocatable_memory,
             is_terminating,
-            ..cluster(label)
+            ..with_object(cluster(label), zone)
         },
     )
 }
@@ -77,15 +90,23 @@ fn a_placement() -> impl Strategy<Value = Placement> {
     ];
     let eu = || cluster_selector("region=eu", "");
     let groups = prop::bool::ANY;
-    let predicates = select(&["", "region=eu", "region=us", "region"][..]);
+    let labels = select(&["", "region=eu", "region=us", "region"][..]);
+    let predicates = vec((labels, vec(select(&EXPRESSIONS[..]), 0..3)), 0..3);
     (option::of(0..8_u32), mode, listed, vec(a_toleration(), 0..3), size, groups, predicates)
-        .prop_map(move |(clusters, mode, listed, tolerations, group_size, groups, predicate)| {
+        .prop_map(move |(clusters, mode, listed, tolerations, group_size, groups, predicates)| {
+            let predicates = predicates.into_iter().map(|(labels, expressions)| ClusterSelector {
+                expressions: expressions
+                    .iter()
+                    .map(|it| Expression::compile(it).unwrap())
+                    .collect(),
+                ..cluster_selector(labels, "")
+            });
             let eu = DecisionGroup { name: "eu".into(), selector: eu() };
             Placement {
                 tolerations: tolerations.into(),
                 group_size,
                 groups: groups.then_some(eu).into_iter().collect(),
-                predicates: [cluster_selector(predicate, "")].into(),
+                predicates: predicates.collect(),
                 ..placement(clusters, mode, &listed)
             }
         })
@@ -178,7 +199,9 @@ fn says(world: &World, now: Timestamp) -> Result<(Vec<String>, Vec<String>), Tes
     // Of two taints, the first that counts is named, and that may be another one later.
     let behind = " puts it behind others with the same total";
     let lines = reasons.into_iter().map(|it| match (it.verdict, it.message.split_once(behind)) {
-        (Verdict::Excluded, _) => format!("{:?} is excluded", it.rule),
+        (Verdict::Excluded, _) if !it.message.starts_with("no predicate") => {
+            format!("{:?} is excluded", it.rule)
+        }
         (_, Some((before, after))) => {
             format!("{}{behind}{after}", before.rsplit_once(' ').unwrap().0)
         }

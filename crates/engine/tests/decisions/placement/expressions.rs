@@ -1,0 +1,198 @@
+//! Predicates with expressions: what they select, scores that expire under them, and what is said of both.
+
+use almanac_engine::placement::{
+    Cluster, ClusterSelector, Document, Expression, Placement, PrioritizerMode,
+};
+use almanac_engine::{Identity, PolicyName};
+use almanac_fixtures::placements::{
+    add_cluster, add_placement, add_scores, cluster, cluster_selector, object, placement,
+    placement_name, scores, taint, toleration, with_object,
+};
+
+use crate::support::monday;
+use crate::support::placements::Fleet;
+
+/// Selects by these expressions: all of a predicate, or those of another one.
+fn by(predicates: &[&[&str]]) -> Placement {
+    let predicates = predicates.iter().map(|expressions| ClusterSelector {
+        expressions: expressions.iter().map(|it| Expression::compile(it).unwrap()).collect(),
+        ..ClusterSelector::default()
+    });
+    Placement { predicates: predicates.collect(), ..placement(None, PrioritizerMode::Exact, &[]) }
+}
+
+/// A cluster whose object has this version and these zones.
+fn of(version: &str, zones: &[&str]) -> Cluster {
+    let zones: Vec<String> = zones.iter().map(|it| format!("{it:?}")).collect();
+    let status = format!("{{\"version\": {version:?}, \"zones\": [{}]}}", zones.join(","));
+    with_object(cluster(""), &status)
+}
+
+fn three(it: Placement) -> Fleet {
+    Fleet::new(&[], it)
+        .with("a", of("v1.30.0", &["x", "y"]))
+        .with("b", of("v1.31.4", &["y"]))
+        .with("c", of("none", &[]))
+}
+
+const NEW: &str = "semver(managedCluster.status.version, true).isGreaterThan(semver('1.30.5'))";
+
+#[test]
+fn expressions_of_a_predicate_all_have_to_hold_and_predicates_are_alternatives() {
+    let in_y = "managedCluster.status.zones.exists(z, z == 'y')";
+    assert_eq!(three(by(&[&[in_y]])).selects(), "a b");
+    assert_eq!(three(by(&[&[in_y, NEW]])).selects(), "b");
+    assert_eq!(three(by(&[&[NEW], &["managedCluster.status.zones == []"]])).selects(), "b c");
+    let mut both = by(&[&[in_y]]);
+    both.predicates[0].labels = cluster_selector("region=eu", "").labels;
+    assert_eq!(three(both).selects(), "", "labels have to match as well");
+    assert_eq!(three(by(&[&[]])).selects(), "a b c");
+}
+
+#[test]
+fn what_fails_or_is_no_boolean_does_not_match_and_says_so() {
+    let fleet = three(by(&[&[NEW]]));
+    assert_eq!(
+        fleet.explained(monday("12:00")),
+        [
+            "b Won: rank 1 of 1: total 0".to_owned(),
+            format!("a Excluded: no predicate matches: the expression {NEW} is false"),
+            format!(
+                "c Excluded: no predicate matches: the expression {NEW} has no result: \"none\" is no semantic \
+                 version such as 1.30.2"
+            ),
+        ]
+    );
+    let mut odd = by(&[&["true", "managedCluster.status.version"]]);
+    let labels = cluster_selector("region=eu", "");
+    odd.predicates = odd.predicates.iter().cloned().chain([labels]).collect();
+    let fleet = Fleet::new(&[], odd).with("a", of("v1", &[]));
+    assert_eq!(
+        fleet.explained(monday("12:00")),
+        [
+            "a Excluded: no predicate matches: the expression managedCluster.status.version has no result: the \
+          result is no boolean, but of type string; or labels region=eu"
+        ]
+    );
+}
+
+#[test]
+fn what_takes_too_many_steps_on_one_cluster_excludes_that_one() {
+    let zones = "managedCluster.status.zones";
+    let all = format!("{zones}.all(a, {zones}.all(b, {zones}.all(c, a + b + c != '')))");
+    let many: Vec<String> = (0..100).map(|it| it.to_string()).collect();
+    let many: Vec<&str> = many.iter().map(String::as_str).collect();
+    let fleet = three(by(&[&[&all]])).with("wide", of("", &many));
+    assert_eq!(fleet.selects(), "a b c");
+    let lines = fleet.explained(monday("12:00"));
+    assert!(lines[3].ends_with("has no result: it would take more than 100000 steps"), "{lines:?}");
+}
+
+const BUSY: &str = "managedCluster.scores('default').exists(s, s.name == 'load' && s.value > 50)";
+const NOT_BUSY: &str = "managedCluster.scores('default').all(s, s.value <= 50)";
+
+/// Clusters with one score each, in an object that is valid until some time.
+fn loaded(it: Placement, of: &[(&str, i64, Option<&str>)]) -> Fleet {
+    let mut fleet = Fleet::new(&[], it);
+    for (name, load, until) in of {
+        fleet = fleet.with(name, cluster(""));
+        let values = scores(&[("load", *load)], until.map(monday));
+        add_scores(&mut fleet.world, name, "default", values);
+    }
+    fleet
+}
+
+#[test]
+fn an_expired_score_is_absent_from_the_list_and_the_reason_says_so() {
+    let clusters = [("a", 90, Some("11:00")), ("b", 90, Some("12:30")), ("c", 90, None)];
+    let busy = loaded(by(&[&[BUSY]]), &clusters);
+    assert_eq!(busy.selects(), "b c");
+    let expired =
+        "AddOnPlacementScore default was valid until 2026-03-02T11:00:00Z, so it has no scores";
+    assert_eq!(
+        busy.explained(monday("12:00"))[2],
+        format!("a Excluded: no predicate matches: the expression {BUSY} is false; {expired}")
+    );
+    let not_busy = loaded(by(&[&[NOT_BUSY]]), &clusters);
+    assert_eq!(not_busy.selects(), "a", "of an empty list, everything is true");
+    let lines = not_busy.explained(monday("12:00"));
+    assert_eq!(lines[0], format!("a Won: rank 1 of 1: total 0; {expired}"));
+}
+
+#[test]
+fn without_the_object_there_is_no_result() {
+    let fleet = loaded(by(&[&[NOT_BUSY]]), &[("a", 10, None)]).with("b", cluster(""));
+    assert_eq!(fleet.selects(), "a");
+    let why = "has no result: there is no AddOnPlacementScore default";
+    assert!(fleet.explained(monday("12:00"))[1].ends_with(why));
+}
+
+#[test]
+fn a_placement_wakes_when_a_score_expires_that_one_of_its_expressions_has_read() {
+    let clusters = [("a", 90, Some("13:00")), ("b", 10, Some("14:00")), ("c", 90, None)];
+    let wake_at = |it: Placement| {
+        let fleet = loaded(it, &clusters);
+        fleet.decide(monday("12:00")).wake_at
+    };
+    assert_eq!(wake_at(by(&[&[BUSY]])), Some(monday("13:00")));
+    assert_eq!(wake_at(by(&[&[NOT_BUSY]])), Some(monday("13:00")), "an excluded one may come back");
+    assert_eq!(wake_at(by(&[&["false", BUSY]])), None, "it has not been read");
+    assert_eq!(wake_at(by(&[&["true"], &[BUSY]])), None);
+    assert_eq!(wake_at(by(&[&["true || managedCluster.scores('default') == []"]])), None);
+    assert_eq!(wake_at(by(&[&["managedCluster.scores('other') == [] || true"]])), None);
+    let mut fleet = loaded(by(&[&[NOT_BUSY]]), &clusters);
+    for (time, selected, next) in
+        [("12:00", "b", Some("13:00")), ("13:00", "a b", Some("14:00")), ("14:00", "a b", None)]
+    {
+        let turn = fleet.turn(monday(time));
+        assert_eq!(turn.wake_at, next.map(monday), "{time}");
+        assert!(fleet.decisions()[0].ends_with(&format!(": {selected}")), "{time}");
+    }
+}
+
+#[test]
+fn the_earlier_of_a_score_and_a_toleration_wakes() {
+    let mut it = by(&[&[BUSY]]);
+    it.tolerations = [toleration("down", Some(1800))].into();
+    let mut fleet = loaded(it, &[("a", 90, Some("13:00"))]);
+    assert_eq!(fleet.decide(monday("12:00")).wake_at, Some(monday("13:00")));
+    let tainted =
+        Cluster { taints: [taint("down:NoSelect", Some(monday("12:00")))].into(), ..cluster("") };
+    add_cluster(&mut fleet.world, "a", tainted);
+    assert_eq!(fleet.decide(monday("12:00")).wake_at, Some(monday("12:30")));
+}
+
+#[test]
+fn a_change_names_the_scores_that_have_expired_under_an_expression() {
+    let mut fleet = loaded(by(&[&[NOT_BUSY]]), &[("a", 90, Some("13:00")), ("b", 10, None)]);
+    fleet.turn(monday("12:00"));
+    let turn = fleet.turn(monday("13:00"));
+    let [recorded] = &turn.recorded[..] else { panic!("{:?}", turn.recorded) };
+    let (_, rule) = recorded.occurrence(&fleet.world, &Fleet::name().identity).unwrap();
+    assert_eq!(rule.as_deref(), Some("AddOn/default"));
+    let (_, why) = turn.effects[0].reason.render(&fleet.world, &Fleet::name().identity).unwrap();
+    assert_eq!(why, "the scores AddOn/default of a, which an expression reads, have expired");
+}
+
+#[test]
+fn a_changed_score_touches_the_placements_whose_expressions_may_read_it() {
+    let mut fleet = loaded(by(&[&[BUSY]]), &[("a", 90, None)]);
+    add_placement(&mut fleet.world, "any", by(&[&["managedCluster.scores('de' + 'fault') == []"]]));
+    add_placement(&mut fleet.world, "other", by(&[&["managedCluster.scores('other') == []"]]));
+    add_placement(&mut fleet.world, "none", by(&[&["true"]]));
+    let readers = |changed: Identity| {
+        let readers = fleet.world.readers_of_object(&changed);
+        readers.map(|it: PolicyName| it.identity.name().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(readers(object("AddOnPlacementScore", "a", "default")), ["any", "web"]);
+    assert_eq!(readers(object("AddOnPlacementScore", "a", "other")), ["any", "other"]);
+    assert_eq!(readers(object("AddOnPlacementScore", "elsewhere", "default")), [""; 0]);
+    assert_eq!(placement_name("web"), Fleet::name());
+}
+
+#[test]
+fn a_cluster_that_says_nothing_fails_every_expression_that_asks() {
+    let bare = Cluster { object: Document::default(), ..cluster("") };
+    let fleet = Fleet::new(&[], by(&[&["managedCluster.metadata.name == 'a'"]])).with("a", bare);
+    assert_eq!(fleet.selects(), "");
+}

@@ -1,0 +1,50 @@
+//! Why an expression has no result for an object.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use crate::meter::MOST_STEPS;
+
+/// Why an expression neither holds nor does not hold.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Failure {
+    /// A map has no such key.
+    NoSuchKey(Box<str>),
+    /// A function or an operator is not for values of these types.
+    NoSuchOverload {
+        /// As it is written.
+        function: &'static str,
+        /// The names of the types.
+        of: Box<[&'static str]>,
+    },
+    /// The result is no boolean, but of this type.
+    NotABoolean(&'static str),
+    /// It would take too many steps.
+    TooManySteps,
+    /// Anything else.
+    Other(Cow<'static, str>),
+}
+
+impl Failure {
+    pub(crate) fn other(message: impl Into<Cow<'static, str>>) -> Failure {
+        Failure::Other(message.into())
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::NoSuchKey(key) => write!(formatter, "there is no {key:?}"),
+            Failure::NoSuchOverload { function, of } => {
+                write!(formatter, "{function} is not for {}", of.join(" and "))
+            }
+            Failure::NotABoolean(found) => {
+                write!(formatter, "the result is no boolean, but of type {found}")
+            }
+            Failure::TooManySteps => {
+                write!(formatter, "it would take more than {MOST_STEPS} steps")
+            }
+            Failure::Other(message) => formatter.write_str(message),
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! What a clock and a calendar show at an instant, in UTC or in a zone, and the parts of a duration.
+
+use almanac_calendar::Zone;
+use jiff::civil::DateTime;
+use jiff::tz::Offset;
+use jiff::{SignedDuration, Timestamp};
+
+use super::{Arguments, Function};
+use crate::failure::Failure;
+use crate::types::Type;
+use crate::value::Value;
+
+const AT: &[Type] = &[Type::Timestamp];
+const AT_IN_ZONE: &[Type] = &[Type::Timestamp, Type::Text];
+const DURATION: &[Type] = &[Type::Duration];
+
+/// One part of what is shown, in UTC and in a zone.
+macro_rules! shown {
+    ($($name:literal: $part:expr),* $(,)?) => {
+        &[
+            $(
+                Function::method($name, AT, Type::Int, |it| part(it, $part)),
+                Function::method($name, AT_IN_ZONE, Type::Int, |it| part(it, $part)),
+            )*
+            Function::method("getHours", DURATION, Type::Int, |it| whole(it, 3_600_000_000_000)),
+            Function::method("getMinutes", DURATION, Type::Int, |it| whole(it, 60_000_000_000)),
+            Function::method("getSeconds", DURATION, Type::Int, |it| whole(it, 1_000_000_000)),
+            Function::method("getMilliseconds", DURATION, Type::Int, |it| {
+                Ok(Value::Int(i64::from(duration(it).subsec_millis())))
+            }),
+        ]
+    };
+}
+
+// Months, days of the month and days of the year are counted from 0, dates from 1, days of the week from Sunday.
+pub(super) const FUNCTIONS: &[Function] = shown! {
+    "getFullYear": |it| it.year().into(),
+    "getMonth": |it| i64::from(it.month()) - 1,
+    "getDayOfYear": |it| i64::from(it.day_of_year()) - 1,
+    "getDayOfMonth": |it| i64::from(it.day()) - 1,
+    "getDate": |it| it.day().into(),
+    "getDayOfWeek": |it| it.weekday().to_sunday_zero_offset().into(),
+    "getHours": |it| it.hour().into(),
+    "getMinutes": |it| it.minute().into(),
+    "getSeconds": |it| it.second().into(),
+    "getMilliseconds": |it| it.millisecond().into(),
+};
+
+fn part<'v>(it: &Arguments<'_, 'v>, part: fn(DateTime) -> i64) -> Result<Value<'v>, Failure> {
+    let Value::Timestamp(at) = it.value(0) else { return Ok(Value::Null) };
+    let shown = match it.value(1) {
+        Value::Text(zone) => civil(*at, zone)?,
+        _ => Offset::UTC.to_datetime(*at),
+    };
+    Ok(Value::Int(part(shown)))
+}
+
+/// What a clock shows in a zone, given by name or by its offset, such as `-05:30`.
+fn civil(at: Timestamp, zone: &str) -> Result<DateTime, Failure> {
+    let unknown = || Failure::other(format!("there is no time zone {zone:?}"));
+    let Some((hours, minutes)) = zone.split_once(':') else {
+        let zone = if zone.is_empty() { "UTC" } else { zone };
+        return Ok(Zone::named(zone).map_err(|_| unknown())?.civil(at));
+    };
+    let hours: i32 = hours.parse().map_err(|_| unknown())?;
+    let minutes: i32 = minutes.parse().map_err(|_| unknown())?;
+    let minutes = if zone.starts_with('-') { -minutes } else { minutes };
+    let seconds = hours.checked_mul(60).and_then(|it| it.checked_add(minutes));
+    let seconds = seconds.and_then(|it| it.checked_mul(60)).ok_or_else(unknown)?;
+    Ok(Offset::from_seconds(seconds).map_err(|_| unknown())?.to_datetime(at))
+}
+
+fn duration(it: &Arguments<'_, '_>) -> SignedDuration {
+    match it.value(0) {
+        Value::Duration(duration) => *duration,
+        _ => SignedDuration::ZERO,
+    }
+}
+
+/// How many whole units a duration has.
+fn whole<'v>(it: &Arguments<'_, 'v>, unit: i128) -> Result<Value<'v>, Failure> {
+    Ok(Value::Int(i64::try_from(duration(it).as_nanos() / unit).unwrap_or(i64::MAX)))
+}

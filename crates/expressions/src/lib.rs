@@ -1,0 +1,131 @@
+//! Expressions over an object, in the [Common Expression Language], as Open Cluster Management selects clusters with
+//! them: compiled once, and evaluated within bounds over as many objects as there are.
+//!
+//! An expression has the object in one variable, `managedCluster`. It has all operators and macros of the language,
+//! and the functions that Kubernetes adds to it: of texts, lists, patterns, quantities, versions, addresses and
+//! optional values. What is not supported is refused by name when the expression is compiled. It has no clock, and
+//! goes through maps in the order of their keys, so that it says the same of the same object everywhere.
+//!
+//! ```
+//! use almanac_expressions::{Document, Expression, Subject};
+//! use serde_json::json;
+//!
+//! let expression = Expression::compile("managedCluster.metadata.labels['tier'] in ['gold', 'silver']")?;
+//! let object = Document::of(&json!({ "metadata": { "labels": { "tier": "gold" } } }));
+//! let subject = Subject { object: &object, scores: &|_| None };
+//! assert_eq!(expression.holds(&subject), Ok(true));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! [Common Expression Language]: https://cel.dev
+
+mod arithmetic;
+mod compile;
+mod document;
+mod evaluate;
+mod failure;
+mod functions;
+mod instant;
+mod meter;
+mod network;
+mod node;
+mod pattern;
+mod quantity;
+mod source;
+mod types;
+mod url;
+mod value;
+mod version;
+
+use std::fmt;
+use std::sync::Arc;
+
+pub use compile::ReadScores;
+pub use document::Document;
+pub use evaluate::Subject;
+pub use failure::Failure;
+pub use meter::MOST_STEPS;
+pub use quantity::Quantity;
+pub use source::{CompileError, Position};
+
+use compile::Compiled;
+use evaluate::Scope;
+use value::Value;
+
+/// An expression, compiled. Two are equal if they are written alike.
+#[derive(Clone)]
+pub struct Expression {
+    text: Arc<str>,
+    compiled: Arc<Compiled>,
+}
+
+impl Expression {
+    /// Compiles an expression.
+    pub fn compile(text: &str) -> Result<Expression, CompileError> {
+        let compiled = Arc::new(compile::compile(text)?);
+        Ok(Expression { text: text.into(), compiled })
+    }
+
+    /// As it is written.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Which scores it reads.
+    #[must_use]
+    pub fn read_scores(&self) -> &ReadScores {
+        &self.compiled.scores
+    }
+
+    /// The type of its result, if that can never be a boolean.
+    #[must_use]
+    pub fn never_boolean(&self) -> Option<&str> {
+        self.compiled.never_boolean.as_deref()
+    }
+
+    /// Whether it holds for an object.
+    pub fn holds<'a>(&'a self, subject: &Subject<'a>) -> Result<bool, Failure> {
+        match Scope::new(subject).evaluate(&self.compiled.node)? {
+            Value::Bool(holds) => Ok(holds),
+            other => Err(Failure::NotABoolean(other.type_name())),
+        }
+    }
+}
+
+impl ReadScores {
+    /// Whether the scores in the object of a name are among them.
+    #[must_use]
+    pub fn contains(&self, name: &str) -> bool {
+        match self {
+            ReadScores::Named(names) => names.contains(name),
+            ReadScores::Any => true,
+        }
+    }
+}
+
+impl PartialEq for Expression {
+    fn eq(&self, other: &Expression) -> bool {
+        self.text == other.text
+    }
+}
+
+impl Eq for Expression {}
+
+impl fmt::Debug for Expression {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.text.fmt(formatter)
+    }
+}
+
+/// On one line, and cut off where it is long.
+impl fmt::Display for Expression {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const MOST_SHOWN: usize = 160;
+        let line = self.text.split_whitespace().collect::<Vec<_>>().join(" ");
+        match line.char_indices().nth(MOST_SHOWN) {
+            Some((end, _)) => write!(formatter, "{}…", &line[..end]),
+            None => formatter.write_str(&line),
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! A compiled expression: names are resolved, what is constant is computed, patterns are compiled.
+
+use std::cmp::Ordering;
+
+use regex::Regex;
+
+use crate::arithmetic::Operator;
+use crate::functions::{Function, Prepared};
+use crate::value::Value;
+
+/// A part of an expression.
+#[derive(Debug)]
+pub(crate) enum Node {
+    Constant(Value<'static>),
+    /// The object.
+    Object,
+    /// The variable of a macro, by how many are around it.
+    Variable(usize),
+    /// The scores in the object of a name.
+    Scores(Box<Node>),
+    Field {
+        of: Box<Node>,
+        name: Box<str>,
+        is_optional: bool,
+    },
+    Has {
+        of: Box<Node>,
+        name: Box<str>,
+    },
+    Index {
+        of: Box<Node>,
+        index: Box<Node>,
+        is_optional: bool,
+    },
+    /// Both or one of two; `decides` is the result that one of them has for both.
+    Logical {
+        one: Box<Node>,
+        other: Box<Node>,
+        decides: bool,
+    },
+    Not(Box<Node>),
+    Negative(Box<Node>),
+    Condition {
+        condition: Box<Node>,
+        then: Box<Node>,
+        otherwise: Box<Node>,
+    },
+    Equals {
+        one: Box<Node>,
+        other: Box<Node>,
+        is_negated: bool,
+    },
+    Compare {
+        one: Box<Node>,
+        other: Box<Node>,
+        comparison: Comparison,
+    },
+    Arithmetic {
+        one: Box<Node>,
+        other: Box<Node>,
+        operator: Operator,
+    },
+    In {
+        item: Box<Node>,
+        container: Box<Node>,
+    },
+    List(Box<[Item]>),
+    Map(Box<[(Node, Item)]>),
+    /// A macro over the items of a list, or the keys of a map.
+    Each {
+        range: Box<Node>,
+        each: Each,
+    },
+    /// A macro over the value of an optional one.
+    OptionalMap {
+        of: Box<Node>,
+        result: Box<Node>,
+        is_flat: bool,
+    },
+    /// The value of an optional one, or another value.
+    Or {
+        of: Box<Node>,
+        otherwise: Box<Node>,
+        is_optional: bool,
+    },
+    Pattern {
+        text: Box<Node>,
+        regex: Box<Regex>,
+        prepared: Prepared,
+    },
+    Call {
+        overloads: Box<[&'static Function]>,
+        arguments: Box<[Node]>,
+    },
+}
+
+/// An item of a list, or a value of a map, that may be optional.
+#[derive(Debug)]
+pub(crate) struct Item {
+    pub(crate) node: Node,
+    pub(crate) is_optional: bool,
+}
+
+/// What a macro does with each item.
+#[derive(Debug)]
+pub(crate) enum Each {
+    /// Whether all, or any, are as they should; `decides` is the result that one of them has for all.
+    Quantified {
+        holds: Box<Node>,
+        decides: bool,
+    },
+    ExactlyOne {
+        holds: Box<Node>,
+    },
+    Filter {
+        holds: Box<Node>,
+    },
+    Map {
+        holds: Option<Box<Node>>,
+        result: Box<Node>,
+    },
+}
+
+/// How two values are compared.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Comparison {
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+}
+
+impl Comparison {
+    pub(crate) fn symbol(self) -> &'static str {
+        match self {
+            Comparison::Less => "<",
+            Comparison::LessOrEqual => "<=",
+            Comparison::Greater => ">",
+            Comparison::GreaterOrEqual => ">=",
+        }
+    }
+
+    pub(crate) fn holds(self, order: Ordering) -> bool {
+        match self {
+            Comparison::Less => order.is_lt(),
+            Comparison::LessOrEqual => order.is_le(),
+            Comparison::Greater => order.is_gt(),
+            Comparison::GreaterOrEqual => order.is_ge(),
+        }
+    }
+}
+
+impl std::fmt::Debug for Function {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(self.name)
+    }
+}

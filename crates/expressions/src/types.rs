@@ -1,0 +1,241 @@
+//! Types: of what functions take, and of what an expression is known to be before it is evaluated. Of a document
+//! nothing is known.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::value::Value;
+
+/// A type as functions are declared with it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Type {
+    /// Anything, and nobody knows what.
+    Dyn,
+    Null,
+    Bool,
+    Int,
+    Uint,
+    Double,
+    Text,
+    Bytes,
+    Timestamp,
+    Duration,
+    Type,
+    Quantity,
+    Version,
+    Ip,
+    Network,
+    Url,
+    List(&'static Type),
+    Map(&'static Type, &'static Type),
+    Optional(&'static Type),
+    /// Any type, but the same one wherever it stands.
+    Any,
+    /// Another one.
+    Other,
+    /// The same as `Any`, of what has an order.
+    Ordered,
+    /// The same as `Any`, of what can be added up.
+    Summed,
+}
+
+impl Type {
+    const ORDERED: [Type; 8] = [
+        Type::Int,
+        Type::Uint,
+        Type::Double,
+        Type::Bool,
+        Type::Duration,
+        Type::Timestamp,
+        Type::Text,
+        Type::Bytes,
+    ];
+    const SUMMED: [Type; 4] = [Type::Int, Type::Uint, Type::Double, Type::Duration];
+
+    /// Whether a value is of this type. Of a list or a map, the first item is looked at.
+    pub(crate) fn accepts(&self, value: &Value<'_>) -> bool {
+        match (self, value) {
+            (Type::Dyn | Type::Any | Type::Other, _) => true,
+            (Type::Ordered, value) => Type::ORDERED.iter().any(|it| it.accepts(value)),
+            (Type::Summed, value) => Type::SUMMED.iter().any(|it| it.accepts(value)),
+            (Type::List(of), Value::List(list)) => list.get(0).is_none_or(|it| of.accepts(&it)),
+            (Type::Map(key, of), Value::Map(map)) => {
+                let first = map.iter().next();
+                first.is_none_or(|it| key.accepts(&it.0) && of.accepts(&it.1))
+            }
+            (Type::Optional(of), Value::Optional(value)) => {
+                value.as_ref().is_none_or(|it| of.accepts(it))
+            }
+            (plain, value) => plain.name() == value.type_name(),
+        }
+    }
+
+    /// As it is written in expressions.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Type::Dyn | Type::Any | Type::Other | Type::Ordered | Type::Summed => "dyn",
+            Type::Null => "null_type",
+            Type::Bool => "bool",
+            Type::Int => "int",
+            Type::Uint => "uint",
+            Type::Double => "double",
+            Type::Text => "string",
+            Type::Bytes => "bytes",
+            Type::Timestamp => "google.protobuf.Timestamp",
+            Type::Duration => "google.protobuf.Duration",
+            Type::Type => "type",
+            Type::Quantity => "kubernetes.Quantity",
+            Type::Version => "kubernetes.Semver",
+            Type::Ip => "net.IP",
+            Type::Network => "net.CIDR",
+            Type::Url => "kubernetes.URL",
+            Type::List(_) => "list",
+            Type::Map(..) => "map",
+            Type::Optional(_) => "optional_type",
+        }
+    }
+
+    /// The type whose name this is, where expressions may name it.
+    pub(crate) fn named(name: &str) -> Option<&'static str> {
+        let named = [
+            Type::Null,
+            Type::Bool,
+            Type::Int,
+            Type::Uint,
+            Type::Double,
+            Type::Text,
+            Type::Bytes,
+            Type::Timestamp,
+            Type::Duration,
+            Type::Type,
+            Type::List(&Type::Dyn),
+            Type::Map(&Type::Dyn, &Type::Dyn),
+            Type::Optional(&Type::Dyn),
+            Type::Quantity,
+            Type::Version,
+            Type::Ip,
+            Type::Network,
+            Type::Url,
+        ];
+        named.into_iter().map(Type::name).find(|it| *it == name)
+    }
+}
+
+/// What is known of the type of a part of an expression.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Known {
+    /// Nothing.
+    Dyn,
+    /// One without types in it.
+    Plain(Type),
+    List(Arc<Known>),
+    Map(Arc<Known>, Arc<Known>),
+    Optional(Arc<Known>),
+}
+
+/// What `Any` and `Other` stand for in one call.
+#[derive(Default)]
+pub(crate) struct Bindings {
+    any: Option<Known>,
+    other: Option<Known>,
+}
+
+impl Known {
+    pub(crate) const BOOL: Known = Known::Plain(Type::Bool);
+
+    /// Whether values of two types may be the same, or stand for each other.
+    pub(crate) fn fits(&self, other: &Known) -> bool {
+        match (self, other) {
+            (Known::Dyn, _) | (_, Known::Dyn) => true,
+            (Known::List(one), Known::List(other))
+            | (Known::Optional(one), Known::Optional(other)) => one.fits(other),
+            (Known::Map(key, value), Known::Map(other_key, other_value)) => {
+                key.fits(other_key) && value.fits(other_value)
+            }
+            (Known::Plain(Type::Null), other) | (other, Known::Plain(Type::Null)) => {
+                other.may_be_null()
+            }
+            (one, other) => one == other,
+        }
+    }
+
+    fn may_be_null(&self) -> bool {
+        matches!(self, Known::Plain(Type::Null | Type::Timestamp | Type::Duration))
+    }
+
+    /// The type of what is of one of two types.
+    pub(crate) fn joined(self, other: &Known) -> Known {
+        if self == *other { self } else { Known::Dyn }
+    }
+
+    /// Whether a function that takes a type takes this one.
+    pub(crate) fn is_taken_by(&self, takes: Type, bindings: &mut Bindings) -> bool {
+        let restricted = match takes {
+            Type::Ordered => Some(&Type::ORDERED[..]),
+            Type::Summed => Some(&Type::SUMMED[..]),
+            _ => None,
+        };
+        let is_one_of = |types: &[Type]| types.iter().any(|it| Known::Plain(*it) == *self);
+        if restricted.is_some_and(|types| *self != Known::Dyn && !is_one_of(types)) {
+            return false;
+        }
+        match (takes, self) {
+            (Type::Dyn, _) => true,
+            (Type::Any | Type::Ordered | Type::Summed, _) => bind(&mut bindings.any, self),
+            (Type::Other, _) => bind(&mut bindings.other, self),
+            (_, Known::Dyn) => true,
+            (Type::List(takes), Known::List(of)) | (Type::Optional(takes), Known::Optional(of)) => {
+                of.is_taken_by(*takes, bindings)
+            }
+            (Type::Map(key, value), Known::Map(of_key, of_value)) => {
+                of_key.is_taken_by(*key, bindings) && of_value.is_taken_by(*value, bindings)
+            }
+            (takes, Known::Plain(Type::Null)) => Known::Plain(takes).may_be_null(),
+            (takes, known) => Known::Plain(takes) == *known,
+        }
+    }
+
+    /// The type that a function returns.
+    pub(crate) fn returned(returns: Type, bindings: &Bindings) -> Known {
+        let of = |it: &'static Type| Arc::new(Known::returned(*it, bindings));
+        match returns {
+            Type::Dyn => Known::Dyn,
+            Type::Any | Type::Ordered | Type::Summed => bindings.any.clone().unwrap_or(Known::Dyn),
+            Type::Other => bindings.other.clone().unwrap_or(Known::Dyn),
+            Type::List(item) => Known::List(of(item)),
+            Type::Optional(item) => Known::Optional(of(item)),
+            Type::Map(key, value) => Known::Map(of(key), of(value)),
+            plain => Known::Plain(plain),
+        }
+    }
+}
+
+fn bind(bound: &mut Option<Known>, known: &Known) -> bool {
+    match bound.take() {
+        None => {
+            *bound = Some(known.clone());
+            true
+        }
+        Some(before) if before.fits(known) => {
+            *bound = Some(before.joined(known));
+            true
+        }
+        Some(before) => {
+            *bound = Some(before);
+            false
+        }
+    }
+}
+
+/// `list(string)`, `dyn`.
+impl fmt::Display for Known {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Known::Dyn => formatter.write_str("dyn"),
+            Known::Plain(plain) => formatter.write_str(plain.name()),
+            Known::List(of) => write!(formatter, "list({of})"),
+            Known::Map(key, value) => write!(formatter, "map({key}, {value})"),
+            Known::Optional(of) => write!(formatter, "optional_type({of})"),
+        }
+    }
+}

@@ -1,0 +1,318 @@
+//! The values that an expression is evaluated to, what they are equal to, and their order. Numbers of different types
+//! are compared by what they are; nothing else of different types is equal, and nothing else has an order.
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+use std::net::IpAddr;
+use std::ops::Deref;
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::document::{Content, Stored, StoredList, StoredMap};
+use crate::failure::Failure;
+use crate::meter::Meter;
+use crate::network::Network;
+use crate::quantity::Quantity;
+use crate::url::Url;
+use crate::version::Version;
+
+/// A value. It may be part of a document, or of an expression.
+#[derive(Clone, Debug)]
+pub(crate) enum Value<'v> {
+    Null,
+    Bool(bool),
+    Int(i64),
+    Uint(u64),
+    Double(f64),
+    Text(Text<'v>),
+    Bytes(Arc<[u8]>),
+    List(List<'v>),
+    Map(Map<'v>),
+    Timestamp(Timestamp),
+    Duration(SignedDuration),
+    /// The type of a value, by its name.
+    Type(&'static str),
+    Optional(Option<Arc<Value<'v>>>),
+    Quantity(Quantity),
+    Version(Arc<Version>),
+    Ip(IpAddr),
+    Network(Network),
+    Url(Arc<Url>),
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Text<'v> {
+    Stored(&'v str),
+    Made(Arc<str>),
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum List<'v> {
+    Stored(StoredList<'v>),
+    Made(Arc<[Value<'v>]>),
+}
+
+/// A map, with its entries in their order.
+#[derive(Clone, Debug)]
+pub(crate) enum Map<'v> {
+    Stored(StoredMap<'v>),
+    Made(Arc<[(Value<'v>, Value<'v>)]>),
+}
+
+impl Deref for Text<'_> {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        match self {
+            Text::Stored(text) => text,
+            Text::Made(text) => text,
+        }
+    }
+}
+
+impl<'v> From<Stored<'v>> for Value<'v> {
+    fn from(stored: Stored<'v>) -> Value<'v> {
+        match stored.content() {
+            Content::Null => Value::Null,
+            Content::Bool(value) => Value::Bool(value),
+            Content::Int(value) => Value::Int(value),
+            Content::Double(value) => Value::Double(value),
+            Content::Text(text) => Value::Text(Text::Stored(text)),
+            Content::List(list) => Value::List(List::Stored(list)),
+            Content::Map(map) => Value::Map(Map::Stored(map)),
+        }
+    }
+}
+
+impl<'v> Value<'v> {
+    pub(crate) fn text(text: impl Into<Arc<str>>) -> Value<'v> {
+        Value::Text(Text::Made(text.into()))
+    }
+
+    pub(crate) fn list(items: impl IntoIterator<Item = Value<'v>>) -> Value<'v> {
+        Value::List(List::Made(items.into_iter().collect()))
+    }
+
+    pub(crate) fn some(value: Value<'v>) -> Value<'v> {
+        Value::Optional(Some(Arc::new(value)))
+    }
+
+    pub(crate) fn map(entries: impl IntoIterator<Item = (Value<'v>, Value<'v>)>) -> Value<'v> {
+        Value::Map(Map::Made(entries.into_iter().collect()))
+    }
+
+    /// A length, or a position.
+    pub(crate) fn count(count: usize) -> Value<'v> {
+        Value::Int(i64::try_from(count).unwrap_or(i64::MAX))
+    }
+
+    /// The name of its type.
+    pub(crate) fn type_name(&self) -> &'static str {
+        match self {
+            Value::Null => "null_type",
+            Value::Bool(_) => "bool",
+            Value::Int(_) => "int",
+            Value::Uint(_) => "uint",
+            Value::Double(_) => "double",
+            Value::Text(_) => "string",
+            Value::Bytes(_) => "bytes",
+            Value::List(_) => "list",
+            Value::Map(_) => "map",
+            Value::Timestamp(_) => "google.protobuf.Timestamp",
+            Value::Duration(_) => "google.protobuf.Duration",
+            Value::Type(_) => "type",
+            Value::Optional(_) => "optional_type",
+            Value::Quantity(_) => "kubernetes.Quantity",
+            Value::Version(_) => "kubernetes.Semver",
+            Value::Ip(_) => "net.IP",
+            Value::Network(_) => "net.CIDR",
+            Value::Url(_) => "kubernetes.URL",
+        }
+    }
+
+    /// Whether it is the zero, or the empty value, of its type.
+    pub(crate) fn is_zero(&self) -> bool {
+        match self {
+            Value::Null => true,
+            Value::Bool(value) => !value,
+            Value::Int(value) => *value == 0,
+            Value::Uint(value) => *value == 0,
+            Value::Double(value) => *value == 0.0,
+            Value::Text(text) => text.is_empty(),
+            Value::Bytes(bytes) => bytes.is_empty(),
+            Value::List(list) => list.len() == 0,
+            Value::Map(map) => map.len() == 0,
+            Value::Duration(value) => value.is_zero(),
+            Value::Optional(value) => value.is_none(),
+            Value::Timestamp(_)
+            | Value::Type(_)
+            | Value::Quantity(_)
+            | Value::Version(_)
+            | Value::Ip(_)
+            | Value::Network(_)
+            | Value::Url(_) => false,
+        }
+    }
+
+    /// Whether two values are equal. That takes as many steps as they are large.
+    pub(crate) fn equals(&self, other: &Value<'v>, meter: &Meter) -> Result<bool, Failure> {
+        meter.spend(1)?;
+        Ok(match (self, other) {
+            (Value::Null, Value::Null) => true,
+            (Value::Bool(one), Value::Bool(other)) => one == other,
+            (Value::Text(one), Value::Text(other)) => **one == **other,
+            (Value::Bytes(one), Value::Bytes(other)) => one == other,
+            (Value::List(one), Value::List(other)) => {
+                if one.len() != other.len() {
+                    return Ok(false);
+                }
+                for (one, other) in one.iter().zip(other.iter()) {
+                    if !one.equals(&other, meter)? {
+                        return Ok(false);
+                    }
+                }
+                true
+            }
+            (Value::Map(one), Value::Map(other)) => {
+                if one.len() != other.len() {
+                    return Ok(false);
+                }
+                for (key, value) in one.iter() {
+                    let Some(other) = other.get(&key, meter)? else { return Ok(false) };
+                    if !value.equals(&other, meter)? {
+                        return Ok(false);
+                    }
+                }
+                true
+            }
+            (Value::Timestamp(one), Value::Timestamp(other)) => one == other,
+            (Value::Duration(one), Value::Duration(other)) => one == other,
+            (Value::Type(one), Value::Type(other)) => one == other,
+            (Value::Optional(None), Value::Optional(None)) => true,
+            (Value::Optional(Some(one)), Value::Optional(Some(other))) => {
+                return one.equals(other, meter);
+            }
+            (Value::Quantity(one), Value::Quantity(other)) => one == other,
+            (Value::Version(one), Value::Version(other)) => one.cmp(other) == Ordering::Equal,
+            (Value::Ip(one), Value::Ip(other)) => one == other,
+            (Value::Network(one), Value::Network(other)) => one == other,
+            (Value::Url(one), Value::Url(other)) => one == other,
+            _ => compare_numbers(self, other) == Some(Ordering::Equal),
+        })
+    }
+
+    /// The order of two values, if they have one.
+    pub(crate) fn compare(&self, other: &Value<'v>) -> Option<Ordering> {
+        match (self, other) {
+            (Value::Bool(one), Value::Bool(other)) => Some(one.cmp(other)),
+            (Value::Text(one), Value::Text(other)) => Some((**one).cmp(&**other)),
+            (Value::Bytes(one), Value::Bytes(other)) => Some(one.cmp(other)),
+            (Value::Timestamp(one), Value::Timestamp(other)) => Some(one.cmp(other)),
+            (Value::Duration(one), Value::Duration(other)) => Some(one.cmp(other)),
+            _ => compare_numbers(self, other),
+        }
+    }
+}
+
+/// The order of two numbers; `None` for what is no number.
+#[expect(clippy::cast_precision_loss, reason = "as every implementation of the language does")]
+fn compare_numbers(one: &Value<'_>, other: &Value<'_>) -> Option<Ordering> {
+    match (one, other) {
+        (Value::Int(one), Value::Int(other)) => Some(one.cmp(other)),
+        (Value::Uint(one), Value::Uint(other)) => Some(one.cmp(other)),
+        (Value::Double(one), Value::Double(other)) => one.partial_cmp(other),
+        (Value::Int(one), Value::Uint(other)) => Some(i128::from(*one).cmp(&i128::from(*other))),
+        (Value::Int(one), Value::Double(other)) => (*one as f64).partial_cmp(other),
+        (Value::Uint(one), Value::Double(other)) => (*one as f64).partial_cmp(other),
+        (Value::Uint(_), Value::Int(_)) | (Value::Double(_), Value::Int(_) | Value::Uint(_)) => {
+            compare_numbers(other, one).map(Ordering::reverse)
+        }
+        _ => None,
+    }
+}
+
+impl<'v> List<'v> {
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            List::Stored(list) => list.len(),
+            List::Made(items) => items.len(),
+        }
+    }
+
+    pub(crate) fn get(&self, position: usize) -> Option<Value<'v>> {
+        match self {
+            List::Stored(list) => list.get(position).map(Value::from),
+            List::Made(items) => items.get(position).cloned(),
+        }
+    }
+
+    pub(crate) fn iter(&self) -> Box<dyn Iterator<Item = Value<'v>> + '_> {
+        match self {
+            List::Stored(list) => Box::new(list.iter().map(Value::from)),
+            List::Made(items) => Box::new(items.iter().cloned()),
+        }
+    }
+}
+
+impl<'v> Map<'v> {
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Map::Stored(map) => map.len(),
+            Map::Made(entries) => entries.len(),
+        }
+    }
+
+    /// The value of a key. Keys that are numbers are found by what they are, whatever their type.
+    pub(crate) fn get(&self, key: &Value<'v>, meter: &Meter) -> Result<Option<Value<'v>>, Failure> {
+        match (self, key) {
+            (Map::Stored(_), Value::Text(text)) => self.field(text, meter),
+            (Map::Stored(_), _) => Ok(None),
+            (Map::Made(entries), key) => {
+                meter.spend(entries.len())?;
+                let is_key = |(known, _): &&(Value<'v>, Value<'v>)| match (known, key) {
+                    (Value::Text(known), Value::Text(key)) => **known == **key,
+                    (Value::Bool(known), Value::Bool(key)) => known == key,
+                    (known, key) => compare_numbers(known, key) == Some(Ordering::Equal),
+                };
+                Ok(entries.iter().find(is_key).map(|(_, value)| value.clone()))
+            }
+        }
+    }
+
+    /// The value of a key that is text.
+    pub(crate) fn field(&self, key: &str, meter: &Meter) -> Result<Option<Value<'v>>, Failure> {
+        match self {
+            Map::Stored(map) => {
+                meter.spend(map.len() / 8)?;
+                Ok(map.get(key).map(Value::from))
+            }
+            Map::Made(entries) => {
+                meter.spend(entries.len())?;
+                let is_key = |(known, _): &&(Value<'v>, Value<'v>)| match known {
+                    Value::Text(known) => **known == *key,
+                    _ => false,
+                };
+                Ok(entries.iter().find(is_key).map(|(_, value)| value.clone()))
+            }
+        }
+    }
+
+    pub(crate) fn iter(&self) -> Box<dyn Iterator<Item = (Value<'v>, Value<'v>)> + '_> {
+        match self {
+            Map::Stored(map) => Box::new(
+                map.iter().map(|(key, value)| (Value::Text(Text::Stored(key)), Value::from(value))),
+            ),
+            Map::Made(entries) => Box::new(entries.iter().cloned()),
+        }
+    }
+}
+
+impl<'v> From<Cow<'v, str>> for Value<'v> {
+    fn from(text: Cow<'v, str>) -> Value<'v> {
+        match text {
+            Cow::Borrowed(text) => Value::Text(Text::Stored(text)),
+            Cow::Owned(text) => Value::text(text),
+        }
+    }
+}
