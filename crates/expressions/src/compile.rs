@@ -24,8 +24,8 @@ pub(crate) const OBJECT: &str = "managedCluster";
 pub(crate) struct Compiled {
     pub(crate) node: Node,
     pub(crate) scores: ReadScores,
-    /// The type of the result, if it is never a boolean.
-    pub(crate) never_boolean: Option<String>,
+    /// What of it never has the result that it needs.
+    pub(crate) doubts: Vec<CompileError>,
 }
 
 /// Which scores an expression reads.
@@ -44,13 +44,17 @@ pub(crate) fn compile(text: &str) -> Result<Compiled, CompileError> {
         source,
         variables: Vec::new(),
         scores: ReadScores::Named(BTreeSet::new()),
+        doubts: Vec::new(),
         depth: 0,
         times: 1,
         steps: 0,
     };
     let (node, known) = compiler.node(&expression)?;
-    let never_boolean = (!known.fits(&Known::BOOL)).then(|| known.to_string());
-    Ok(Compiled { node, scores: compiler.scores, never_boolean })
+    if !known.fits(&Known::BOOL) {
+        let message = format!("it is never true, because it is of type {known}");
+        compiler.doubts.push(CompileError::new(message));
+    }
+    Ok(Compiled { node, scores: compiler.scores, doubts: compiler.doubts })
 }
 
 type Typed = Result<(Node, Known), CompileError>;
@@ -60,6 +64,7 @@ struct Compiler<'a> {
     /// The variables of the macros around, with their types.
     variables: Vec<(String, Known)>,
     scores: ReadScores,
+    doubts: Vec<CompileError>,
     depth: usize,
     /// How often a part is evaluated at most, as far as the lists around it are written in the expression.
     times: usize,
@@ -92,7 +97,7 @@ impl Compiler<'_> {
             Expr::Ident(name) => self.name(part, name),
             Expr::Select(select) => {
                 if let Some(name) = self.qualified_type(part) {
-                    return Ok((Node::Constant(Value::Type(name)), Known::Plain(Type::Type)));
+                    return Ok((Node::Constant(Value::Type(name)), Known::Plain(Type::Meta)));
                 }
                 let (of, known) = self.node(&select.operand)?;
                 let field = self.field_type(part.id, &known)?;
@@ -125,7 +130,7 @@ impl Compiler<'_> {
             return Ok((Node::Object, object));
         }
         match Type::named(name) {
-            Some(name) => Ok((Node::Constant(Value::Type(name)), Known::Plain(Type::Type))),
+            Some(name) => Ok((Node::Constant(Value::Type(name)), Known::Plain(Type::Meta))),
             None => Err(self
                 .source
                 .error(part.id, format!("there is no variable {name}: only {OBJECT}"))),
@@ -186,6 +191,9 @@ impl Compiler<'_> {
                 return Err(self.source.error(id, "there are no messages"));
             };
             let (key, of_key) = self.node(&entry.key)?;
+            if of_key == Known::Plain(Type::Null) {
+                return Err(self.source.error(id, "a map has no keys of type null_type"));
+            }
             let (item, of_value) = self.item(&entry.value, entry.optional)?;
             of = Some(match of {
                 Some((key, value)) => (key.joined(&of_key), value.joined(&of_value)),

@@ -50,16 +50,15 @@ fn write(json: &Json, bytes: &mut Vec<u8>) {
     match json {
         Json::Null => bytes.push(NULL),
         Json::Bool(value) => bytes.push(if *value { TRUE } else { FALSE }),
-        Json::Number(number) => match number.as_i64() {
-            Some(whole) => {
+        Json::Number(number) => {
+            if let Some(whole) = number.as_i64() {
                 bytes.push(INT);
                 bytes.extend(whole.to_le_bytes());
-            }
-            None => {
+            } else {
                 bytes.push(DOUBLE);
                 bytes.extend(number.as_f64().unwrap_or_default().to_le_bytes());
             }
-        },
+        }
         Json::String(text) => {
             bytes.push(TEXT);
             write_text(text, bytes);

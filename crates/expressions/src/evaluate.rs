@@ -12,10 +12,12 @@ use crate::value::{List, Map, Text, Value};
 pub struct Subject<'a> {
     /// The object.
     pub object: &'a Document,
-    /// The scores of the object, by the name of what they are in: each with its name. `None` if there is nothing of
-    /// that name.
-    pub scores: &'a dyn Fn(&str) -> Option<Vec<(&'a str, i64)>>,
+    /// The scores of the object, by the name of what they are in. `None` if there is nothing of that name.
+    pub scores: &'a dyn Fn(&str) -> Option<NamedScores<'a>>,
 }
+
+/// Scores, each with its name.
+pub type NamedScores<'a> = Vec<(&'a str, i64)>;
 
 impl std::fmt::Debug for Subject<'_> {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -83,8 +85,8 @@ impl<'s, 'v> Scope<'s, 'v> {
             Node::Or { of, otherwise, is_optional } => match self.evaluate(of)? {
                 Value::Optional(None) => self.evaluate(otherwise),
                 Value::Optional(Some(value)) if !is_optional => Ok((*value).clone()),
-                value @ Value::Optional(Some(_)) => Ok(value),
-                other => Err(no_overload("orValue", &[&other])),
+                // What is not optional is there.
+                value => Ok(value),
             },
             Node::Pattern { text, regex, prepared } => match self.evaluate(text)? {
                 Value::Text(text) => prepared.apply(regex, &text, &self.meter),
@@ -235,12 +237,17 @@ impl<'s, 'v> Scope<'s, 'v> {
                 )));
             }
             let Some(value) = self.item(item)? else { continue };
-            for (known, _) in &values {
-                if known.equals(&key, &self.meter)? {
-                    return Err(Failure::other("a map has the same key twice"));
+            let mut is_new = true;
+            for (known, of_known) in &mut values {
+                if known.type_name() == key.type_name() && known.equals(&key, &self.meter)? {
+                    // Of two, the last counts.
+                    *of_known = value.clone();
+                    is_new = false;
                 }
             }
-            values.push((key, value));
+            if is_new {
+                values.push((key, value));
+            }
         }
         Ok(Value::map(values))
     }

@@ -83,16 +83,11 @@ pub(crate) fn call<'v>(
     values: &[Value<'v>],
     meter: &Meter,
 ) -> Result<Value<'v>, Failure> {
-    match overloads.iter().find(|it| it.accepts(values)) {
-        Some(function) => (function.run)(&Arguments { values, meter }),
-        None => {
-            let function = overloads.first().map_or("", |it| it.name);
-            Err(Failure::NoSuchOverload {
-                function,
-                of: values.iter().map(Value::type_name).collect(),
-            })
-        }
+    if let Some(function) = overloads.iter().find(|it| it.accepts(values)) {
+        return (function.run)(&Arguments { values, meter });
     }
+    let function = overloads.first().map_or("", |it| it.name);
+    Err(Failure::NoSuchOverload { function, of: values.iter().map(Value::type_name).collect() })
 }
 
 /// What a function is called with: as many values as it takes, and of their types.

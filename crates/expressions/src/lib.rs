@@ -42,7 +42,7 @@ use std::sync::Arc;
 
 pub use compile::ReadScores;
 pub use document::Document;
-pub use evaluate::Subject;
+pub use evaluate::{NamedScores, Subject};
 pub use failure::Failure;
 pub use meter::MOST_STEPS;
 pub use quantity::Quantity;
@@ -78,10 +78,11 @@ impl Expression {
         &self.compiled.scores
     }
 
-    /// The type of its result, if that can never be a boolean.
+    /// What of it never has the result that it needs, although it can be evaluated: it is no boolean, or a call in it
+    /// always fails.
     #[must_use]
-    pub fn never_boolean(&self) -> Option<&str> {
-        self.compiled.never_boolean.as_deref()
+    pub fn doubts(&self) -> &[CompileError] {
+        &self.compiled.doubts
     }
 
     /// Whether it holds for an object.

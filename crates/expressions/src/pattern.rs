@@ -16,23 +16,26 @@ pub(crate) fn compile(pattern: &str) -> Result<Regex, Failure> {
         let flags = pattern[start + 2..].split([')', ':']).next().unwrap_or_default();
         !flags.starts_with(['P', '<']) && flags.contains(['x', 'u', 'R'])
     });
-    let compiled =
-        RegexBuilder::new(&translated(pattern)).size_limit(MOST_BYTES).nest_limit(64).build();
+    let compiled = translated(pattern).filter(|_| !is_extended).map(|translated| {
+        RegexBuilder::new(&translated).size_limit(MOST_BYTES).nest_limit(64).build()
+    });
     match compiled {
-        Ok(regex) if !is_extended => Ok(regex),
-        Err(regex::Error::CompiledTooBig(_)) => {
+        Some(Ok(regex)) => Ok(regex),
+        Some(Err(regex::Error::CompiledTooBig(_))) => {
             Err(Failure::other(format!("the pattern {pattern:?} is too large")))
         }
         _ => Err(Failure::other(format!("{pattern:?} is no regular expression"))),
     }
 }
 
-fn translated(pattern: &str) -> String {
+/// The same pattern for the crate that compiles it; `None` for one that Go does not know.
+fn translated(pattern: &str) -> Option<String> {
     let mut translated = String::with_capacity(pattern.len());
     let mut letters = pattern.chars().peekable();
     let mut is_in_class = false;
     while let Some(letter) = letters.next() {
         match letter {
+            '{' if !is_in_class && repeats_too_often(letters.clone()) => return None,
             '\\' => escaped(letters.next(), is_in_class, &mut translated),
             '[' if !is_in_class => {
                 is_in_class = true;
@@ -64,7 +67,17 @@ fn translated(pattern: &str) -> String {
             letter => translated.push(letter),
         }
     }
-    translated
+    Some(translated)
+}
+
+/// Whether a repetition begins here of more than a thousand times.
+fn repeats_too_often(letters: impl Iterator<Item = char>) -> bool {
+    let times: String = letters.take_while(|letter| *letter != '}').collect();
+    let is_number = |times: &&str| !times.is_empty() && times.bytes().all(|it| it.is_ascii_digit());
+    times
+        .split(',')
+        .filter(is_number)
+        .any(|times| times.parse::<u16>().is_ok_and(|it| it > 1000) || times.len() > 5)
 }
 
 fn escaped(letter: Option<char>, is_in_class: bool, translated: &mut String) {

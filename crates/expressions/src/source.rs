@@ -162,7 +162,7 @@ fn too_deep(text: &str) -> Option<usize> {
                 level.branches += 1;
             }
             b'.' | b'!' | b'+' | b'-' | b'*' | b'/' | b'%' | b'<' | b'>' | b'=' => {
-                level.applied += 1
+                level.applied += 1;
             }
             b'i' if bytes[start..].starts_with(b"in") => level.applied += 1,
             _ => {}

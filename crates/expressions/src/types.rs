@@ -20,7 +20,8 @@ pub(crate) enum Type {
     Bytes,
     Timestamp,
     Duration,
-    Type,
+    /// Of types themselves.
+    Meta,
     Quantity,
     Version,
     Ip,
@@ -83,7 +84,7 @@ impl Type {
             Type::Bytes => "bytes",
             Type::Timestamp => "google.protobuf.Timestamp",
             Type::Duration => "google.protobuf.Duration",
-            Type::Type => "type",
+            Type::Meta => "type",
             Type::Quantity => "kubernetes.Quantity",
             Type::Version => "kubernetes.Semver",
             Type::Ip => "net.IP",
@@ -107,7 +108,7 @@ impl Type {
             Type::Bytes,
             Type::Timestamp,
             Type::Duration,
-            Type::Type,
+            Type::Meta,
             Type::List(&Type::Dyn),
             Type::Map(&Type::Dyn, &Type::Dyn),
             Type::Optional(&Type::Dyn),
@@ -180,10 +181,9 @@ impl Known {
             return false;
         }
         match (takes, self) {
-            (Type::Dyn, _) => true,
             (Type::Any | Type::Ordered | Type::Summed, _) => bind(&mut bindings.any, self),
             (Type::Other, _) => bind(&mut bindings.other, self),
-            (_, Known::Dyn) => true,
+            (Type::Dyn, _) | (_, Known::Dyn) => true,
             (Type::List(takes), Known::List(of)) | (Type::Optional(takes), Known::Optional(of)) => {
                 of.is_taken_by(*takes, bindings)
             }

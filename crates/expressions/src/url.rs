@@ -1,5 +1,7 @@
 //! Addresses on the web, as Go reads and escapes them.
 
+use std::fmt::Write as _;
+
 /// An address on the web: with a scheme, or an absolute path.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Url {
@@ -32,7 +34,7 @@ impl Url {
         };
         if !rest.starts_with('/') {
             // Such as `mailto:someone`: there is neither a host nor a path.
-            url.user = rest.to_owned();
+            rest.clone_into(&mut url.user);
             return (!scheme.is_empty()).then_some(url);
         }
         let mut path = rest;
@@ -125,7 +127,7 @@ fn escaped(path: &str) -> String {
         if letter.is_ascii_alphanumeric() || "-_.~$&+,/:;=@".contains(letter) {
             escaped.push(letter);
         } else {
-            escaped.push_str(&format!("%{byte:02X}"));
+            let _ = write!(escaped, "%{byte:02X}");
         }
     }
     escaped

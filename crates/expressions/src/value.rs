@@ -159,7 +159,7 @@ impl<'v> Value<'v> {
     pub(crate) fn equals(&self, other: &Value<'v>, meter: &Meter) -> Result<bool, Failure> {
         meter.spend(1)?;
         Ok(match (self, other) {
-            (Value::Null, Value::Null) => true,
+            (Value::Null, Value::Null) | (Value::Optional(None), Value::Optional(None)) => true,
             (Value::Bool(one), Value::Bool(other)) => one == other,
             (Value::Text(one), Value::Text(other)) => **one == **other,
             (Value::Bytes(one), Value::Bytes(other)) => one == other,
@@ -189,7 +189,6 @@ impl<'v> Value<'v> {
             (Value::Timestamp(one), Value::Timestamp(other)) => one == other,
             (Value::Duration(one), Value::Duration(other)) => one == other,
             (Value::Type(one), Value::Type(other)) => one == other,
-            (Value::Optional(None), Value::Optional(None)) => true,
             (Value::Optional(Some(one)), Value::Optional(Some(other))) => {
                 return one.equals(other, meter);
             }

@@ -153,27 +153,26 @@ fn numbers_that_do_not_fit_are_errors() {
         "timestamp('9999-12-30T22:00:00Z') + duration('1s') == timestamp(0)",
         "timestamp('0001-01-01T00:00:00Z') - duration('1s') == timestamp(0)",
         "duration('2562047h') + duration('2562047h') == duration('0')",
-        "[9223372036854775807, 1].sum() == 0",
         "-dyn(-9223372036854775807 - 1) == 0",
         "timestamp('9999-12-30T00:00:00Z') - timestamp('0001-01-01T00:00:00Z') == duration('0')",
     ] {
         let failed = holds(text, &object).unwrap_err();
         assert_eq!(failed.to_string(), "the result is too large", "{text}");
     }
+    for text in ["9223372036854775808 == 0", "18446744073709551616u == 0u"] {
+        assert!(Expression::compile(text).is_err(), "{text}");
+    }
     for (text, why) in [
-        ("9223372036854775808 == 0", ""),
         ("int(1e30) == 0", "the result is too large"),
         ("uint(-1) == 0u", "the result is too large"),
         ("timestamp(9223372036854775807) == timestamp(0)", "the result is too large"),
-        ("1e999 == 0.0", ""),
         (
             "'a'.charAt(9223372036854775807) == ''",
             "the position 9223372036854775807 is out of range",
         ),
         ("'a'.substring(-1) == ''", "the position -1 is out of range"),
     ] {
-        let found = Expression::compile(text);
-        assert!(found.is_err_and(|it| it.message.contains(why)), "{text}");
+        assert_eq!(holds(text, &object).unwrap_err().to_string(), why, "{text}");
     }
     let held = [
         "quantity('9223372036854775807').add(quantity('9223372036854775807')).isGreaterThan(quantity('1'))",

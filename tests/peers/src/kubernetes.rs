@@ -170,6 +170,6 @@ pub fn version() -> Result<String> {
 }
 
 /// The Go module of the control plane.
-fn module() -> PathBuf {
+pub(crate) fn module() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("cluster")
 }

@@ -1,5 +1,5 @@
-//! What Kubernetes' own `HorizontalPodAutoscaler` controller answers to thousands of cases, recorded so that
-//! our autoscaler can be compared with it where there is no Go.
+//! What Kubernetes' own `HorizontalPodAutoscaler` controller answers to thousands of cases, and its libraries for
+//! CEL to a thousand expressions, recorded so that ours can be compared with them where there is no Go.
 //!
 //! - A [`Case`] is one autoscaler over a span of time. [`random_case`] makes one of a seed and a number.
 //! - [`for_kubernetes`] writes it as Kubernetes takes it. Where the same fields behave
@@ -7,10 +7,14 @@
 //! - `tests/cluster/hpa` answers it with the code of Kubernetes; [`ask`] runs that program.
 //! - A [`Record`] is the answers in a file, with all that tells whether they are still the answers.
 //!
+//! - [`expressions`] are asked about [`clusters`]; `tests/cluster/cel` answers with the code of Kubernetes, and an
+//!   [`ExpressionsRecord`] is the answers in a file.
+//!
 //! The comparison is up to whoever has an autoscaler to compare.
 
 mod case;
 mod differences;
+mod expressions;
 mod kubernetes;
 mod random;
 mod record;
@@ -20,6 +24,10 @@ pub use case::{
     Rules, Select, Step,
 };
 pub use differences::{Difference, differences};
+pub use expressions::{
+    EXPRESSIONS_RECORD, ExpressionsRecord, ask_expressions, clusters, expressions,
+    expressions_digest, random_expression, scores_of,
+};
 pub use kubernetes::{Adjustment, ask, for_kubernetes, version};
 pub use random::random_case;
 pub use record::{Record, RecordError};

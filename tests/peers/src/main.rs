@@ -1,12 +1,35 @@
-//! Asks the code of Kubernetes and rewrites the record: `cargo xtask peers`.
+//! Asks the code of Kubernetes and rewrites the records: `cargo xtask peers`.
 
 use std::fs;
 use std::path::Path;
 
-use almanac_peers::{CASES, RECORD, Record, SEED, ask, asked, version};
+use almanac_peers::{
+    CASES, EXPRESSIONS_RECORD, ExpressionsRecord, RECORD, Record, SEED, ask, ask_expressions,
+    asked, expressions_digest, version,
+};
 use anyhow::{Context as _, Result};
 
 fn main() -> Result<()> {
+    record_expressions()?;
+    record_autoscalers()
+}
+
+fn record_expressions() -> Result<()> {
+    let answers = ask_expressions()?;
+    let count = answers.len();
+    let record =
+        ExpressionsRecord { kubernetes: version()?, digest: expressions_digest(), answers };
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(EXPRESSIONS_RECORD);
+    fs::write(&file, record.to_string())
+        .with_context(|| format!("failed to write {}", file.display()))?;
+    let version = record.kubernetes;
+    println!(
+        "tests/peers/{EXPRESSIONS_RECORD}: {count} expressions, as Kubernetes {version} answers them"
+    );
+    Ok(())
+}
+
+fn record_autoscalers() -> Result<()> {
     let asked = asked(SEED, CASES);
     let answers = ask(&asked)?;
     let steps: usize = answers.iter().map(Vec::len).sum();

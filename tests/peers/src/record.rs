@@ -24,8 +24,8 @@ pub struct Record {
 /// A line that cannot be read.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RecordError {
-    line: usize,
-    wanted: &'static str,
+    pub(crate) line: usize,
+    pub(crate) wanted: &'static str,
 }
 
 impl Record {

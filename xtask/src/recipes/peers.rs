@@ -1,5 +1,5 @@
-//! `cargo xtask peers`: re-records the results of Kubernetes' own HPA controller, which our
-//! autoscaler is compared with.
+//! `cargo xtask peers`: re-records the results of Kubernetes' own HPA controller and CEL libraries,
+//! which ours are compared with.
 //!
 //! Requires Go. The comparison itself is a test like others, and reads only what was recorded.
 
@@ -8,7 +8,7 @@ use crate::run::{Run, Step};
 
 pub(super) const RECIPE: Recipe = Recipe {
     name: "peers",
-    about: "Re-record the results of Kubernetes' own HPA controller (requires Go)",
+    about: "Re-record the results of Kubernetes' own HPA controller and CEL (requires Go)",
     options: &[],
     run,
 };

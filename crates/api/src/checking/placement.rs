@@ -115,11 +115,10 @@ fn check_expressions(
                 );
             }
             Ok(expression) => {
-                if let Some(found) = expression.never_boolean() {
-                    let message = format!("it is never true, because it is of type {found}");
+                for doubt in expression.doubts() {
                     findings.push(
-                        Finding::new(Code::NeverHolds, field, message)
-                            .with_fix("compare it with something"),
+                        Finding::new(Code::NeverHolds, field, doubt.to_string())
+                            .with_fix("compare it with something, or correct what it is given"),
                     );
                 }
             }

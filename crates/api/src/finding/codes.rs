@@ -149,7 +149,7 @@ codes! {
     ForeignPolicy = "foreign-policy", Info;
     /// Within a year, a clock change skips or repeats the time at which a rule fires, or a window opens or closes. The message says what happens then.
     ClockChange = "clock-change", Info;
-    /// A CEL expression whose result is never a boolean, so it matches nothing. Compare it with something.
+    /// A CEL expression whose result is never a boolean, so it matches nothing, or that has a part which always fails. Compare it with something, or correct what the part is given.
     NeverHolds = "never-holds", Warning;
     /// A status that `kubectl apply` drops, although it is all that the object says. Apply it with `--subresource=status`.
     DroppedStatus = "dropped-status", Warning;

@@ -456,7 +456,7 @@ fn schedules() -> Vec<Case> {
                 "v1beta1, kind: Placement",
                 "spec: {predicates: [{requiredClusterSelector: {celSelector: {celExpressions: ['1']}}}]}",
             ),
-            "compare it with something",
+            "compare it with something, or correct what it is given",
         ),
         (
             Code::DroppedStatus,

@@ -3,6 +3,7 @@
 use cel::common::ast::{CallExpr, Expr, IdedExpr};
 
 use super::{Compiler, OBJECT, ReadScores, Typed};
+use crate::failure::Failure;
 use crate::functions::{self, Function, Prepared};
 use crate::meter::Meter;
 use crate::node::Node;
@@ -117,34 +118,44 @@ impl Compiler<'_> {
         let Some(returned) = returned else {
             return Err(self.unknown_function(id, name, is_method, &known));
         };
-        self.prepared(id, overloads, arguments).map(|node| (node, returned))
+        Ok((self.prepared(id, overloads, arguments), returned))
     }
 
     /// A call, or what has been prepared of it.
     fn prepared(
-        &self,
+        &mut self,
         id: u64,
         overloads: Vec<&'static Function>,
         mut arguments: Vec<Node>,
-    ) -> Result<Node, CompileError> {
-        let failed = |failure: crate::Failure| self.source.error(id, failure.to_string());
+    ) -> Node {
         let constants = arguments.iter().map(|it| match it {
             Node::Constant(value) => Some(value.clone()),
             _ => None,
         });
         if let Some(constants) = constants.collect::<Option<Vec<Value<'static>>>>() {
-            let value = functions::call(&overloads, &constants, &Meter::new()).map_err(failed)?;
-            return Ok(Node::Constant(value));
+            match functions::call(&overloads, &constants, &Meter::new()) {
+                Ok(value) => return Node::Constant(value),
+                Err(failure) => self.doubt(id, &failure),
+            }
         }
         let prepared = overloads.first().and_then(|it| Prepared::named(it.name));
         if let (Some(prepared), [_, Node::Constant(Value::Text(text))]) =
             (prepared, arguments.as_slice())
         {
-            let regex = pattern::compile(text).map_err(failed)?.into();
-            let text = arguments.swap_remove(0).into();
-            return Ok(Node::Pattern { text, regex, prepared });
+            match pattern::compile(text) {
+                Ok(regex) => {
+                    let (text, regex) = (arguments.swap_remove(0).into(), regex.into());
+                    return Node::Pattern { text, regex, prepared };
+                }
+                Err(failure) => self.doubt(id, &failure),
+            }
         }
-        Ok(Node::Call { overloads: overloads.into(), arguments: arguments.into() })
+        Node::Call { overloads: overloads.into(), arguments: arguments.into() }
+    }
+
+    /// Notes a call that fails whenever it is made. It may be made for no object.
+    pub(super) fn doubt(&mut self, id: u64, failure: &Failure) {
+        self.doubts.push(self.source.error(id, format!("it always fails: {failure}")));
     }
 
     fn unknown_function(

@@ -111,7 +111,7 @@ impl Compiler<'_> {
 
 fn is_macro(name: &str, arguments: usize) -> bool {
     match name {
-        "all" | "exists" | "exists_one" | "existsOne" | "filter" => arguments == 2,
+        "all" | "exists" | "exists_one" | "filter" => arguments == 2,
         "map" => true,
         _ => false,
     }

@@ -62,14 +62,13 @@ impl Compiler<'_> {
         if ![Type::Int, Type::Double].iter().any(|it| known.fits(&Known::Plain(*it))) {
             return Err(self.no_overload(id, "-", &[known]));
         }
-        let node = match of {
-            Node::Constant(value) => {
-                let negative = arithmetic::negative(&value);
-                Node::Constant(negative.map_err(|it| self.source.error(id, it.to_string()))?)
+        if let Node::Constant(value) = &of {
+            match arithmetic::negative(value) {
+                Ok(value) => return Ok((Node::Constant(value), known)),
+                Err(failure) => self.doubt(id, &failure),
             }
-            of => Node::Negative(of.into()),
-        };
-        Ok((node, known))
+        }
+        Ok((Node::Negative(of.into()), known))
     }
 
     fn logical(&mut self, one: &IdedExpr, other: &IdedExpr, decides: bool) -> Typed {
@@ -111,11 +110,11 @@ impl Compiler<'_> {
         comparison: Comparison,
     ) -> Typed {
         let ((one, known), (other, of_other)) = (self.node(one)?, self.node(other)?);
+        let is_ordered = |known: &Known| known.is_taken_by(Type::Ordered, &mut Bindings::default());
         let is_number = |known: &Known| {
             let numbers = [Type::Int, Type::Uint, Type::Double];
             numbers.iter().any(|it| *known == Known::Plain(*it))
         };
-        let is_ordered = |known: &Known| known.is_taken_by(Type::Ordered, &mut Bindings::default());
         let fits = known.fits(&of_other) || is_number(&known) && is_number(&of_other);
         if !fits || !is_ordered(&known) || !is_ordered(&of_other) {
             return Err(self.no_overload(id, comparison.symbol(), &[known, of_other]));

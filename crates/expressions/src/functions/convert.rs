@@ -7,12 +7,12 @@ use crate::instant;
 use crate::types::Type;
 use crate::value::Value;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 const TEXT: Type = Type::Text;
 
 pub(super) const FUNCTIONS: &[Function] = &[
-    Function::global("type", &[Type::Any], Type::Type, |it| {
+    Function::global("type", &[Type::Any], Type::Meta, |it| {
         Ok(Value::Type(it.value(0).type_name()))
     }),
     Function::global("dyn", &[Type::Any], Type::Dyn, same),
@@ -67,9 +67,6 @@ pub(super) const FUNCTIONS: &[Function] = &[
         number.map(Value::Uint).ok_or_else(|| is_no(it, "whole number"))
     }),
     Function::global("duration", &[Type::Duration], Type::Duration, same),
-    Function::global("duration", &[Type::Int], Type::Duration, |it| {
-        Ok(Value::Duration(SignedDuration::from_nanos(it.int(0))))
-    }),
     Function::global("duration", &[TEXT], Type::Duration, |it| {
         let duration = instant::parse_duration(it.text(0)).map(Value::Duration);
         duration.ok_or_else(|| is_no(it, "duration such as 1h30m"))
@@ -95,6 +92,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     Function::global("string", &[Type::Network], TEXT, to_text),
 ];
 
+#[expect(clippy::unnecessary_wraps, reason = "the type of every function")]
 fn same<'v>(it: &Arguments<'_, 'v>) -> Result<Value<'v>, Failure> {
     Ok(it.value(0).clone())
 }
@@ -103,7 +101,11 @@ fn is_no(it: &Arguments<'_, '_>, what: &str) -> Failure {
     Failure::other(format!("{:?} is no {what}", it.text(0)))
 }
 
-#[expect(clippy::cast_precision_loss, reason = "as every implementation of the language does")]
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::unnecessary_wraps,
+    reason = "as every implementation of the language does; the type of every function"
+)]
 fn number_to_double<'v>(it: &Arguments<'_, 'v>) -> Result<Value<'v>, Failure> {
     Ok(Value::Double(match it.value(0) {
         Value::Uint(value) => *value as f64,

@@ -31,6 +31,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     Function::method("sum", &[Type::List(&Type::Summed)], Type::Summed, sum),
 ];
 
+#[expect(clippy::unnecessary_wraps, reason = "the type of every function")]
 fn size<'v>(it: &Arguments<'_, 'v>) -> Result<Value<'v>, Failure> {
     Ok(Value::count(match it.value(0) {
         Value::List(list) => list.len(),

@@ -25,9 +25,7 @@ macro_rules! shown {
             Function::method("getHours", DURATION, Type::Int, |it| whole(it, 3_600_000_000_000)),
             Function::method("getMinutes", DURATION, Type::Int, |it| whole(it, 60_000_000_000)),
             Function::method("getSeconds", DURATION, Type::Int, |it| whole(it, 1_000_000_000)),
-            Function::method("getMilliseconds", DURATION, Type::Int, |it| {
-                Ok(Value::Int(i64::from(duration(it).subsec_millis())))
-            }),
+            Function::method("getMilliseconds", DURATION, Type::Int, |it| whole(it, 1_000_000)),
         ]
     };
 }
@@ -78,6 +76,7 @@ fn duration(it: &Arguments<'_, '_>) -> SignedDuration {
 }
 
 /// How many whole units a duration has.
+#[expect(clippy::unnecessary_wraps, reason = "the type of every function")]
 fn whole<'v>(it: &Arguments<'_, 'v>, unit: i128) -> Result<Value<'v>, Failure> {
     Ok(Value::Int(i64::try_from(duration(it).as_nanos() / unit).unwrap_or(i64::MAX)))
 }

@@ -1,0 +1,200 @@
+//! What Kubernetes' own libraries for CEL say of a thousand expressions over two dozen clusters, recorded, so that
+//! ours can be compared with it where there is no Go.
+//!
+//! Some expressions are written by hand: every function and operator there is, and what is none. The others are made
+//! of a seed.
+
+mod random;
+
+use std::fmt;
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+use std::str::FromStr;
+
+use anyhow::{Context as _, Result, ensure};
+use serde_json::{Value, json};
+
+use crate::kubernetes::module;
+use crate::record::{Record, RecordError};
+
+pub use random::random_expression;
+
+/// How many random expressions are asked.
+const RANDOM: usize = 400;
+/// Their seed.
+const SEED: u64 = 20_261_122;
+/// How many clusters they are asked about.
+const CLUSTERS: usize = 24;
+
+/// The file of the record, in the folder of this package.
+pub const EXPRESSIONS_RECORD: &str = "expressions.txt";
+
+const TITLE: &str = "# Kubernetes' answers to expressions. Written by: cargo xtask peers";
+
+/// All expressions, in the order of the record's answers.
+#[must_use]
+pub fn expressions() -> Vec<String> {
+    let written = include_str!("expressions/written.txt").lines();
+    let written = written.filter(|line| !line.starts_with('#')).map(str::to_owned);
+    written.chain((0..RANDOM).map(|number| random_expression(SEED, number))).collect()
+}
+
+/// The clusters that every expression is asked about.
+#[must_use]
+pub fn clusters() -> Vec<Value> {
+    (0..CLUSTERS).map(cluster).collect()
+}
+
+/// The scores of a cluster in the object of a name.
+#[must_use]
+pub fn scores_of(cluster: &str, object: &str) -> Option<Vec<(&'static str, i64)>> {
+    let number = cluster.strip_prefix('c')?.parse::<i64>().ok()?;
+    match object {
+        "default" if number % 4 != 3 => Some(vec![("cpu", number * 20 - 100), ("memory", -number)]),
+        "empty" => Some(Vec::new()),
+        _ => None,
+    }
+}
+
+/// One cluster. Each lacks something, or has it in another form.
+fn cluster(number: usize) -> Value {
+    let mut labels = json!({ "example.com/tier": "gold" });
+    if number % 3 != 0 {
+        labels["env"] = json!(if number % 3 == 1 { "prod" } else { "test" });
+    }
+    if number % 5 != 0 {
+        labels["version"] = json!(["1.30.2", "1.31.0", "v1.32", "latest"][number % 4]);
+    }
+    let claims = match number % 6 {
+        0 => json!([]),
+        1 => json!([{ "name": "id", "value": "x" }, { "name": "region", "value": "eu" }]),
+        2 => json!([{ "name": "region", "value": "us" }]),
+        3 => json!([{ "name": "region" }, { "name": "id", "value": "eu" }]),
+        4 => json!([{ "name": "region", "value": "eu" }, { "name": "region", "value": "us" }]),
+        _ => Value::Null,
+    };
+    let mut metadata = json!({
+        "name": format!("c{number}"), "labels": labels,
+        "creationTimestamp": format!("202{}-0{}-01T00:00:00Z", 5 + number % 2, 1 + number % 9),
+    });
+    if number % 2 == 0 {
+        let shape =
+            ["{\"gpus\": 4, \"zones\": [\"a\"]}", "{\"gpus\": \"4\"}", "{", "[]"][number / 2 % 4];
+        metadata["annotations"] = json!({ "shape": shape });
+    }
+    let version = ["v1.31.4", "1.29.0", "v1.30", "", "none"][number % 5];
+    let cpu = ["1500m", "4", "0", "many"][number % 4];
+    let pattern = ["^c[0-9]$", "[", "c1", "(a|b)*"][number % 4];
+    let numbers = ["[1, 2, 3]", "[3, 1]", "[]", "[1.5, 2.5]", "[\"a\"]", "[1, 2.5]"][number % 6];
+    let mut status = json!({
+        "version": { "kubernetes": version },
+        "allocatable": { "cpu": cpu, "memory": "16Gi", "pods": "110" },
+        "capacity": { "cpu": "2" }, "ratio": 0.5, "none": null,
+        "pattern": pattern,
+        "numbers": numbers.parse::<Value>().unwrap_or_default(),
+    });
+    if number % 7 != 0 {
+        status["clusterClaims"] = claims;
+    }
+    let spec = if number % 8 == 7 {
+        json!({})
+    } else {
+        json!({ "hubAcceptsClient": number % 2 == 0, "leaseDurationSeconds": 58 + number % 4 })
+    };
+    json!({ "metadata": metadata, "spec": spec, "status": status })
+}
+
+/// Recorded answers.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ExpressionsRecord {
+    /// The version of Kubernetes whose answers these are.
+    pub kubernetes: String,
+    /// A digest of all that was asked.
+    pub digest: String,
+    /// For each expression a letter for each cluster: `t`, `f`, `e` for an error, `o` for what is no boolean; `!`
+    /// for one that does not compile.
+    pub answers: Vec<String>,
+}
+
+/// All that is asked.
+fn asked() -> Value {
+    let clusters = clusters();
+    let mut scores = json!({});
+    for cluster in &clusters {
+        let name = cluster["metadata"]["name"].as_str().unwrap_or_default();
+        for object in ["default", "empty"] {
+            let Some(values) = scores_of(name, object) else { continue };
+            let values = values.iter().map(|(name, value)| json!({ "name": name, "value": value }));
+            scores[name][object] = values.collect();
+        }
+    }
+    json!({ "clusters": clusters, "scores": scores, "expressions": expressions() })
+}
+
+/// A digest of all that is asked.
+#[must_use]
+pub fn expressions_digest() -> String {
+    Record::digest_of([&asked()])
+}
+
+/// What the code of Kubernetes answers. Requires Go.
+pub fn ask_expressions() -> Result<Vec<String>> {
+    let mut program = Command::new("go")
+        .args(["run", "-trimpath", "-buildvcs=false", "./cel"])
+        .current_dir(module())
+        .env("CGO_ENABLED", "0")
+        .env_remove("GOOS")
+        .env_remove("GOARCH")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .context("failed to start go")?;
+    let mut input = program.stdin.take().context("go has no standard input")?;
+    write!(input, "{}", asked()).context("failed to hand the expressions to tests/cluster/cel")?;
+    drop(input);
+    let output = program.wait_with_output().context("failed to wait for tests/cluster/cel")?;
+    ensure!(output.status.success(), "tests/cluster/cel ended with {}", output.status);
+    let answers = String::from_utf8(output.stdout)?;
+    let answers: Vec<String> = answers.lines().map(str::to_owned).collect();
+    let expected = expressions().len();
+    ensure!(answers.len() == expected, "{expected} expressions have {} answers", answers.len());
+    Ok(answers)
+}
+
+/// One line for each expression; an answer that is the same for all clusters is written once.
+impl fmt::Display for ExpressionsRecord {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ExpressionsRecord { kubernetes, digest, answers } = self;
+        writeln!(formatter, "{TITLE}\nkubernetes {kubernetes}\nasked {digest}")?;
+        for answer in answers {
+            let first = answer.chars().next().unwrap_or_default();
+            if answer.chars().all(|letter| letter == first) {
+                writeln!(formatter, "{first}")?;
+            } else {
+                writeln!(formatter, "{answer}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for ExpressionsRecord {
+    type Err = RecordError;
+
+    fn from_str(text: &str) -> Result<ExpressionsRecord, RecordError> {
+        let mut lines = (1..).zip(text.lines());
+        let mut field = |name: &'static str| {
+            let (line, text) = lines.next().unwrap_or_default();
+            text.strip_prefix(name).map(str::trim).ok_or(RecordError { line, wanted: name })
+        };
+        field(TITLE)?;
+        let kubernetes = field("kubernetes ")?.to_owned();
+        let digest = field("asked ")?.to_owned();
+        let whole = |answer: &str| match answer {
+            "t" | "f" | "e" | "o" => answer.repeat(CLUSTERS),
+            answer => answer.to_owned(),
+        };
+        let answers = lines.map(|(_, line)| whole(line)).filter(|line| !line.is_empty()).collect();
+        Ok(ExpressionsRecord { kubernetes, digest, answers })
+    }
+}

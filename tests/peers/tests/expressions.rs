@@ -1,0 +1,134 @@
+//! Our expressions against what the code of Kubernetes answers: every answer must be the same, but for the
+//! differences that we mean. The answers are recorded; `cargo xtask peers` records them anew.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking, in its helping functions too"
+)]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use almanac_expressions::{Document, Expression, Failure, Subject};
+use almanac_peers::{
+    EXPRESSIONS_RECORD, ExpressionsRecord, clusters, expressions, expressions_digest, scores_of,
+    version,
+};
+
+/// A difference that is meant: the expressions, what we answer, and why.
+struct Difference {
+    why: &'static str,
+    expressions: &'static [&'static str],
+}
+
+const DIFFERENCES: &[Difference] = &[
+    Difference {
+        why: "texts are not formatted",
+        expressions: &["'%s'.format(['a']) == 'a'", "format.named('dns1123Label').hasValue()"],
+    },
+    Difference {
+        why: "there are no messages",
+        expressions: &["google.protobuf.Duration{seconds: 1} == duration('1s')"],
+    },
+    Difference {
+        why: "numbers of different types are compared wherever they stand, not only after a macro",
+        expressions: &["1 < 1.5", "1u < 2", "2 > 1u", "1.5 > 1", "1 <= 1.0 && 1 >= 1.0"],
+    },
+    Difference {
+        why: "nothing is known of the items of an empty list",
+        expressions: &["[].map(y, y + dyn(1)) == ['a']"],
+    },
+    Difference {
+        why: "a duration is not made of a number, which always fails",
+        expressions: &["duration(1000000000) == duration('1s')"],
+    },
+    Difference {
+        why: "no number is read from hexadecimal digits with a power of two",
+        expressions: &["double('0x1p4') == 16.0"],
+    },
+    Difference {
+        why: "amounts beyond the largest quantity are the largest quantity",
+        expressions: &[
+            "quantity('9223372036854775808') == quantity('9223372036854775807')",
+            "quantity('9999999999999999999999') == quantity('9223372036854775807')",
+            "quantity('10E') == quantity('9223372036854775807')",
+        ],
+    },
+    Difference {
+        why: "a quantity is an integer if it is one, however it is written",
+        expressions: &[
+            "quantity('1Ei').asInteger() == 1152921504606846976",
+            "quantity('1').isInteger() && !quantity('500m').isInteger() && quantity('1000m').isInteger()",
+            "quantity('9223372036854775807').isInteger()",
+            "quantity('10E').isInteger()",
+        ],
+    },
+    Difference {
+        why: "an instant is written with a point, and is before 9999-12-30T22:00:01Z",
+        expressions: &[
+            "timestamp('2026-03-02T12:00:00,5Z').getMilliseconds() == 500",
+            "timestamp('9999-12-31T23:59:59Z').getFullYear() == 9999",
+        ],
+    },
+    Difference {
+        why: "an instant has no offset, so its text is in UTC",
+        expressions: &["string(timestamp('2026-03-02T12:00:00+01:00')) == '2026-03-02T11:00:00Z'"],
+    },
+];
+
+fn record() -> ExpressionsRecord {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(EXPRESSIONS_RECORD);
+    let text = fs::read_to_string(file).unwrap();
+    text.parse().unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// What we answer, in the letters of the record.
+fn ours(expression: &str, objects: &[(String, Document)]) -> String {
+    let Ok(compiled) = Expression::compile(expression) else { return "!".to_owned() };
+    let letters = objects.iter().map(|(name, object)| {
+        let scores = |of: &str| scores_of(name, of);
+        match compiled.holds(&Subject { object, scores: &scores }) {
+            Ok(true) => 't',
+            Ok(false) => 'f',
+            Err(Failure::NotABoolean(_)) => 'o',
+            Err(_) => 'e',
+        }
+    });
+    letters.collect()
+}
+
+fn objects() -> Vec<(String, Document)> {
+    let named = |it: serde_json::Value| {
+        (it["metadata"]["name"].as_str().unwrap().to_owned(), Document::of(&it))
+    };
+    clusters().into_iter().map(named).collect()
+}
+
+#[test]
+fn the_record_is_of_what_is_asked_today() {
+    let record = record();
+    assert_eq!(record.kubernetes, version().unwrap(), "run `cargo xtask peers`");
+    assert_eq!(record.digest, expressions_digest(), "run `cargo xtask peers`");
+    assert_eq!(record.answers.len(), expressions().len(), "run `cargo xtask peers`");
+}
+
+#[test]
+fn every_answer_is_that_of_kubernetes_but_for_the_differences_that_are_meant() {
+    let (objects, record) = (objects(), record());
+    let meant: BTreeMap<&str, &str> =
+        DIFFERENCES.iter().flat_map(|it| it.expressions.iter().map(|one| (*one, it.why))).collect();
+    let mut failures = Vec::new();
+    let mut found = 0;
+    for (expression, theirs) in expressions().iter().zip(&record.answers) {
+        let ours = ours(expression, &objects);
+        let is_meant = meant.contains_key(expression.as_str());
+        found += usize::from(is_meant);
+        if (ours == *theirs) == is_meant {
+            failures.push(format!("{expression}\n  Kubernetes {theirs}\n  ours       {ours}"));
+        }
+    }
+    assert!(failures.is_empty(), "{} answers:\n{}", failures.len(), failures.join("\n"));
+    assert_eq!(found, meant.len(), "a difference is in no expression that is asked");
+}
