@@ -6,7 +6,7 @@ mod written;
 
 use almanac_engine::Slim;
 use almanac_engine::placement::{
-    ClusterSet, GroupSize, HubObject, Placement, ScoreSource, Standing,
+    ClusterSet, Expression, GroupSize, HubObject, Placement, ScoreSource, Standing,
 };
 use written::{check_one, findings, messages};
 
@@ -291,6 +291,7 @@ fn the_key_of_a_label_or_claim_is_never_empty() {
         assert!(only_message(&text).contains("must not be empty"), "{text}");
         assert_eq!(policy_of(&text), None, "{text}");
     }
+}
 
 #[test]
 fn expressions_read_the_whole_cluster_with_what_open_cluster_management_always_has_there() {
@@ -316,7 +317,8 @@ fn expressions_are_compiled_with_the_placement() {
         ))
     };
     let policy = policy_of(&cel("\"managedCluster.metadata.name == 'a'\", 'true'")).unwrap();
-    let written: Vec<&str> = policy.predicates[0].expressions.iter().map(|it| it.text()).collect();
+    let written: Vec<&str> =
+        policy.predicates[0].expressions.iter().map(Expression::text).collect();
     assert_eq!(written, ["managedCluster.metadata.name == 'a'", "true"]);
     let long = format!("'{}'", "x".repeat(1_000_000));
     let message = only_message(&cel(&long));

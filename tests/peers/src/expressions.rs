@@ -59,10 +59,10 @@ pub fn scores_of(cluster: &str, object: &str) -> Option<Vec<(&'static str, i64)>
 /// One cluster. Each lacks something, or has it in another form.
 fn cluster(number: usize) -> Value {
     let mut labels = json!({ "example.com/tier": "gold" });
-    if number % 3 != 0 {
+    if !number.is_multiple_of(3) {
         labels["env"] = json!(if number % 3 == 1 { "prod" } else { "test" });
     }
-    if number % 5 != 0 {
+    if !number.is_multiple_of(5) {
         labels["version"] = json!(["1.30.2", "1.31.0", "v1.32", "latest"][number % 4]);
     }
     let claims = match number % 6 {
@@ -77,7 +77,7 @@ fn cluster(number: usize) -> Value {
         "name": format!("c{number}"), "labels": labels,
         "creationTimestamp": format!("202{}-0{}-01T00:00:00Z", 5 + number % 2, 1 + number % 9),
     });
-    if number % 2 == 0 {
+    if number.is_multiple_of(2) {
         let shape =
             ["{\"gpus\": 4, \"zones\": [\"a\"]}", "{\"gpus\": \"4\"}", "{", "[]"][number / 2 % 4];
         metadata["annotations"] = json!({ "shape": shape });
@@ -93,13 +93,13 @@ fn cluster(number: usize) -> Value {
         "pattern": pattern,
         "numbers": numbers.parse::<Value>().unwrap_or_default(),
     });
-    if number % 7 != 0 {
+    if !number.is_multiple_of(7) {
         status["clusterClaims"] = claims;
     }
     let spec = if number % 8 == 7 {
         json!({})
     } else {
-        json!({ "hubAcceptsClient": number % 2 == 0, "leaseDurationSeconds": 58 + number % 4 })
+        json!({ "hubAcceptsClient": number.is_multiple_of(2), "leaseDurationSeconds": 58 + number % 4 })
     };
     json!({ "metadata": metadata, "spec": spec, "status": status })
 }

@@ -74,6 +74,61 @@ fn every_candidate_is_explained_with_its_scores_or_what_excludes_it() {
     assert_eq!(reasons[2]["because"], "gone:NoSelect is not tolerated");
 }
 
+/// The hub, with a placement that selects by an expression instead.
+fn hub_by(expression: &str) -> String {
+    let (before, after) = (
+        hub(),
+        "  predicates:\n  - requiredClusterSelector:\n      celSelector:\n        celExpressions:",
+    );
+    let (start, rest) = before.split_once("spec: {numberOfClusters").unwrap();
+    let (_, rest) = rest.split_once("---").unwrap();
+    format!("{start}spec:\n{after}\n        - {expression}\n---{rest}")
+}
+
+const BUSY: &str =
+    "managedCluster.scores('default').exists(s, s.name == 'cpuratio' && s.value > 50)";
+
+#[test]
+fn what_an_expression_selects_changes_when_a_score_expires_that_it_reads() {
+    let folder = folder_with("placement-expression", &[("hub.yaml", &hub_by(BUSY))]);
+    let period = ["--from", "2026-11-23", "--for", "1d", "-o", "json"];
+    let told = as_json(&almanac(&folder, &[&["forecast", "-f", "hub.yaml"], &period[..]].concat()));
+    let segments = told["series"][0]["segments"].as_array().unwrap();
+    let values: Vec<_> = segments.iter().map(|it| (&it["from"], &it["value"])).collect();
+    let (start, noon) = (json!("2026-11-23T00:00:00Z"), json!("2026-11-23T12:00:00Z"));
+    assert_eq!(values, [(&start, &json!(["east"])), (&noon, &json!([]))]);
+    assert_eq!(segments[1]["policy"]["rule"], "AddOn/default");
+    let question =
+        ["explain", "-f", "hub.yaml", "Placement/shop/web", "--at", "2026-11-23T13:00:00Z"];
+    let assumed = ["--assume", "addonplacementscore/west/default.cpuratio=60", "-o", "json"];
+    let told = as_json(&almanac(&folder, &[&question[..], &assumed].concat()));
+    assert_eq!(told["value"], json!(["west"]));
+    assert_eq!(
+        told["reasons"][1]["because"],
+        format!(
+            "no predicate matches: the expression {BUSY} is false; AddOnPlacementScore default was valid until \
+             2026-11-23T12:00:00Z, so it has no scores"
+        )
+    );
+}
+
+#[test]
+fn an_expression_that_cannot_be_used_is_found_where_it_stands() {
+    let folder = folder_with(
+        "placement-no-expression",
+        &[("hub.yaml", &hub_by("managedCluster.metadata.nam() == 'x'"))],
+    );
+    let run = almanac(&folder, &["validate", "-f", "hub.yaml", "-o", "json"]);
+    let told: serde_json::Value = serde_json::from_slice(&run.stdout).unwrap();
+    let found = told["findings"].as_array().unwrap().iter().find(|it| it["code"] == "expression");
+    let found = found.unwrap_or_else(|| panic!("{told}"));
+    assert_eq!((found["file"].as_str(), found["line"].as_u64()), (Some("hub.yaml"), Some(10)));
+    let field = "spec.predicates[0].requiredClusterSelector.celSelector.celExpressions[0]";
+    assert_eq!(found["field"], field);
+    let message = found["message"].as_str().unwrap();
+    assert!(message.ends_with("there is no function nam, at column 28"), "{message}");
+}
+
 #[test]
 fn an_assumed_score_counts_in_every_command_and_is_told_as_an_assumption() {
     let folder = folder_with("placement-assumed", &[("hub.yaml", &hub())]);

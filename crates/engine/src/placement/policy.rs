@@ -3,10 +3,10 @@
 use std::fmt;
 use std::sync::Arc;
 
-use almanac_expressions::Expression;
+use almanac_expressions::{Expression, ReadScores};
 use jiff::{SignedDuration, Timestamp};
 
-use super::{Cluster, Taint, TaintEffect};
+use super::{Cluster, Hub, Taint, TaintEffect};
 use crate::LabelSelector;
 
 /// Selects clusters from the sets bound to its namespace.
@@ -307,6 +307,16 @@ impl Placement {
     pub fn reads_scores(&self, resource: &str) -> bool {
         let mut expressions = self.predicates.iter().flat_map(|it| &it.expressions);
         expressions.any(|it| it.read_scores().contains(resource))
+    }
+
+    /// The objects whose scores its expressions may read, by name: those that they name, and all there are on a hub
+    /// if they compute one.
+    pub fn read_resources<'a>(&'a self, hub: &'a Hub) -> impl Iterator<Item = &'a Arc<str>> {
+        let expressions = self.predicates.iter().flat_map(|it| &it.expressions);
+        expressions.flat_map(|it| match it.read_scores() {
+            ReadScores::Named(names) => names.iter().collect::<Vec<_>>(),
+            ReadScores::Any => hub.scores.keys().collect(),
+        })
     }
 }
 

@@ -94,7 +94,10 @@ fn parse(text: &str, name: &str, value: &str, now: Timestamp) -> Result<Assumpti
 /// The objects that fit, of the clusters there are, if a placement reads this score of them.
 fn objects_read(world: &World, subject: &Subject, score: &str) -> Vec<Identity> {
     let placements = world.placements.values().filter_map(|it| it.policy.as_deref());
-    let read: BTreeSet<&Arc<str>> = placements.flat_map(|it| resources(it, score)).collect();
+    // Expressions read all the scores of an object.
+    let read: BTreeSet<&Arc<str>> = placements
+        .flat_map(|it| resources(it, score).chain(it.read_resources(&world.hub)))
+        .collect();
     let clusters = world.hub.clusters.keys();
     let all = clusters.flat_map(|cluster| {
         read.iter().map(move |resource| Kind::AddOnPlacementScore.identity(cluster, resource))
