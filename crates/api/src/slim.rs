@@ -200,11 +200,12 @@ fn cluster(object: &Value, status: &Value) -> Cluster {
 }
 
 /// What expressions read of a cluster: its metadata, its specification and its status, with what Open Cluster
-/// Management always has there. Who has managed which field is left out.
+/// Management always has there. What changes with every write is left out: who has managed which field, and the version.
 fn document(object: &Value, status: &Value) -> Document {
     let mut metadata = object["metadata"].clone();
     if let Some(metadata) = metadata.as_object_mut() {
         metadata.remove("managedFields");
+        metadata.remove("resourceVersion");
         metadata.entry("creationTimestamp").or_insert(Value::Null);
     }
     let mut spec = object["spec"].clone();

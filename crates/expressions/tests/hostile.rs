@@ -1,5 +1,11 @@
 //! Expressions that nobody means well with: none of them panics, and none of them takes long.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking, in its helping functions too"
+)]
+
 use almanac_expressions::{Document, Expression, Failure, Subject};
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -64,7 +70,7 @@ fn what_is_as_deep_as_allowed_is_evaluated_on_a_small_stack() {
         format!("{}true", "true ? true : ".repeat(60)),
         format!("true{}", " && true".repeat(1_500)),
         format!("false{} || true", " || false".repeat(1_500)),
-        format!("1 in [{}]", ["1"; 5_000].join(", ")),
+        format!("1 in [{}1]", "1, ".repeat(4_999)),
     ] {
         assert_eq!(holds(&text, &object), Ok(true), "{text:.60}");
     }
@@ -100,7 +106,8 @@ fn quotes_and_comments_hide_no_brackets_and_make_none() {
 #[test]
 fn lists_in_lists_are_refused_where_they_are_written_and_stopped_where_they_are_read() {
     let list = format!("[{}]", ["1"; 12].join(", "));
-    let nested = format!("{0}.all(a, {0}.all(b, {0}.all(c, {0}.all(d, {0}.all(e, true)))))", list);
+    let nested =
+        format!("{list}.all(a, {list}.all(b, {list}.all(c, {list}.all(d, {list}.all(e, true)))))");
     let whatever = "it would take more than 100000 steps, whatever the object is";
     assert!(error(&nested).starts_with(whatever), "{}", error(&nested));
     let mapped = "[1, 2, 3].map(a, [1, 2, 3].map(b, [1, 2, 3].map(c, a + b + c))).size() == 3";
