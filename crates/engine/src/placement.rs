@@ -12,7 +12,9 @@ mod reasons;
 mod settle;
 mod writes;
 
-pub use almanac_expressions::{CompileError, Document, Expression, Quantity, Subject};
+pub use almanac_expressions::{
+    Allowance, CompileError, Document, Expression, Meter, Quantity, Subject,
+};
 pub use decide::{CLUSTERS_PER_DECISION, DecidedGroup, Decision, Satisfaction, decide};
 pub use gather::{Candidate, Input, gather};
 pub use hub::{

@@ -30,13 +30,13 @@ type Evaluated<'v> = Result<Value<'v>, Failure>;
 /// An evaluation.
 pub(crate) struct Scope<'s, 'v> {
     subject: &'s Subject<'v>,
-    meter: Meter,
+    meter: &'s Meter,
     variables: Vec<Value<'v>>,
 }
 
 impl<'s, 'v> Scope<'s, 'v> {
-    pub(crate) fn new(subject: &'s Subject<'v>) -> Scope<'s, 'v> {
-        Scope { subject, meter: Meter::new(), variables: Vec::new() }
+    pub(crate) fn new(subject: &'s Subject<'v>, meter: &'s Meter) -> Scope<'s, 'v> {
+        Scope { subject, meter, variables: Vec::new() }
     }
 
     pub(crate) fn evaluate(&mut self, node: &'v Node) -> Evaluated<'v> {
@@ -64,7 +64,7 @@ impl<'s, 'v> Scope<'s, 'v> {
             },
             Node::Equals { one, other, is_negated } => {
                 let (one, other) = (self.evaluate(one)?, self.evaluate(other)?);
-                Ok(Value::Bool(one.equals(&other, &self.meter)? != *is_negated))
+                Ok(Value::Bool(one.equals(&other, self.meter)? != *is_negated))
             }
             Node::Compare { one, other, comparison } => {
                 let (one, other) = (self.evaluate(one)?, self.evaluate(other)?);
@@ -75,7 +75,7 @@ impl<'s, 'v> Scope<'s, 'v> {
             }
             Node::Arithmetic { one, other, operator } => {
                 let (one, other) = (self.evaluate(one)?, self.evaluate(other)?);
-                operator.apply(one, other, &self.meter)
+                operator.apply(one, other, self.meter)
             }
             Node::In { item, container } => self.contains(item, container),
             Node::List(items) => self.list(items),
@@ -89,13 +89,13 @@ impl<'s, 'v> Scope<'s, 'v> {
                 value => Ok(value),
             },
             Node::Pattern { text, regex, prepared } => match self.evaluate(text)? {
-                Value::Text(text) => prepared.apply(regex, &text, &self.meter),
+                Value::Text(text) => prepared.apply(regex, &text, self.meter),
                 other => Err(no_overload("matches", &[&other])),
             },
             Node::Call { overloads, arguments } => {
                 let values = arguments.iter().map(|it| self.evaluate(it));
                 let values: Vec<Value<'v>> = values.collect::<Result<_, _>>()?;
-                functions::call(overloads, &values, &self.meter)
+                functions::call(overloads, &values, self.meter)
             }
         }
     }
@@ -123,7 +123,7 @@ impl<'s, 'v> Scope<'s, 'v> {
             of => (of, is_optional),
         };
         let found = match &of {
-            Value::Map(map) => map.field(name, &self.meter)?,
+            Value::Map(map) => map.field(name, self.meter)?,
             Value::List(_) => return Err(no_overload("[]", &[&of, &Value::text("")])),
             _ if is_optional => None,
             _ => return Err(no_overload("selecting a field", &[&of])),
@@ -142,7 +142,7 @@ impl<'s, 'v> Scope<'s, 'v> {
             of => of,
         };
         match of {
-            Value::Map(map) => Ok(Value::Bool(map.field(name, &self.meter)?.is_some())),
+            Value::Map(map) => Ok(Value::Bool(map.field(name, self.meter)?.is_some())),
             Value::List(_) => Err(no_overload("has", &[&of])),
             _ => Ok(Value::Bool(false)),
         }
@@ -156,7 +156,7 @@ impl<'s, 'v> Scope<'s, 'v> {
             of => (of, is_optional),
         };
         let found = match &of {
-            Value::Map(map) if is_key(&index) => map.get(&index, &self.meter)?,
+            Value::Map(map) if is_key(&index) => map.get(&index, self.meter)?,
             Value::List(list) => {
                 let position = position(&index).ok_or_else(|| no_overload("[]", &[&of, &index]))?;
                 self.meter.spend(list.len() / 8)?;
@@ -196,14 +196,14 @@ impl<'s, 'v> Scope<'s, 'v> {
         match &container {
             Value::List(list) => {
                 for known in list.iter() {
-                    if known.equals(&item, &self.meter)? {
+                    if known.equals(&item, self.meter)? {
                         return Ok(Value::Bool(true));
                     }
                 }
                 Ok(Value::Bool(false))
             }
             Value::Map(map) if is_key(&item) => {
-                Ok(Value::Bool(map.get(&item, &self.meter)?.is_some()))
+                Ok(Value::Bool(map.get(&item, self.meter)?.is_some()))
             }
             _ => Err(no_overload("in", &[&item, &container])),
         }
@@ -239,7 +239,7 @@ impl<'s, 'v> Scope<'s, 'v> {
             let Some(value) = self.item(item)? else { continue };
             let mut is_new = true;
             for (known, of_known) in &mut values {
-                if known.type_name() == key.type_name() && known.equals(&key, &self.meter)? {
+                if known.type_name() == key.type_name() && known.equals(&key, self.meter)? {
                     // Of two, the last counts.
                     *of_known = value.clone();
                     is_new = false;

@@ -7,13 +7,13 @@
 //! goes through maps in the order of their keys, so that it says the same of the same object everywhere.
 //!
 //! ```
-//! use almanac_expressions::{Document, Expression, Subject};
+//! use almanac_expressions::{Document, Expression, Meter, Subject};
 //! use serde_json::json;
 //!
 //! let expression = Expression::compile("managedCluster.metadata.labels['tier'] in ['gold', 'silver']")?;
 //! let object = Document::of(&json!({ "metadata": { "labels": { "tier": "gold" } } }));
 //! let subject = Subject { object: &object, scores: &|_| None };
-//! assert_eq!(expression.holds(&subject), Ok(true));
+//! assert_eq!(expression.holds(&subject, &Meter::new()), Ok(true));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -44,7 +44,7 @@ pub use compile::ReadScores;
 pub use document::Document;
 pub use evaluate::{NamedScores, Subject};
 pub use failure::Failure;
-pub use meter::MOST_STEPS;
+pub use meter::{Allowance, MOST_BYTES_IN_ALL, MOST_EXPRESSIONS, MOST_STEPS, Meter};
 pub use quantity::Quantity;
 pub use source::{CompileError, Position};
 
@@ -60,8 +60,17 @@ pub struct Expression {
 }
 
 impl Expression {
-    /// Compiles an expression.
+    /// Compiles an expression that is alone.
     pub fn compile(text: &str) -> Result<Expression, CompileError> {
+        Expression::compile_within(&mut Allowance::new(), text)
+    }
+
+    /// Compiles one of the expressions of a placement, of what is left to them.
+    pub fn compile_within(
+        allowance: &mut Allowance,
+        text: &str,
+    ) -> Result<Expression, CompileError> {
+        allowance.take(text)?;
         let compiled = Arc::new(compile::compile(text)?);
         Ok(Expression { text: text.into(), compiled })
     }
@@ -85,9 +94,9 @@ impl Expression {
         &self.compiled.doubts
     }
 
-    /// Whether it holds for an object.
-    pub fn holds<'a>(&'a self, subject: &Subject<'a>) -> Result<bool, Failure> {
-        match Scope::new(subject).evaluate(&self.compiled.node)? {
+    /// Whether it holds for an object, in the steps that the meter has left.
+    pub fn holds<'a>(&'a self, subject: &Subject<'a>, meter: &Meter) -> Result<bool, Failure> {
+        match Scope::new(subject, meter).evaluate(&self.compiled.node)? {
             Value::Bool(holds) => Ok(holds),
             other => Err(Failure::NotABoolean(other.type_name())),
         }

@@ -1,33 +1,88 @@
-//! How many steps an evaluation may still take.
+//! How many steps an evaluation may still take, and how much may still be compiled.
 
 use std::cell::Cell;
 
 use crate::failure::Failure;
+use crate::source::CompileError;
 
-/// How many steps the evaluation of one expression over one object takes at most. A step is an operation, an item of
-/// a list that is gone through, or some letters of a text: far more than anybody needs who selects a cluster, and
-/// some milliseconds.
+/// How many expressions a placement has at most.
+pub const MOST_EXPRESSIONS: usize = 100;
+/// How many bytes the expressions of a placement have at most, all together.
+pub const MOST_BYTES_IN_ALL: usize = 64 * 1024;
+
+/// How many steps the evaluation of all expressions of one placement over one object takes at most. A step is an
+/// operation, an item of a list that is gone through, or some letters of a text: far more than anybody needs who
+/// selects a cluster, and some milliseconds.
 pub const MOST_STEPS: usize = 100_000;
 
-/// Counts down.
-pub(crate) struct Meter {
+/// The steps that are left to the expressions that are evaluated with it. All expressions of a placement over one
+/// object share one, so that many of them take no longer than one.
+#[derive(Debug)]
+pub struct Meter {
     left: Cell<usize>,
 }
 
 impl Meter {
-    pub(crate) fn new() -> Meter {
+    /// All steps are left.
+    #[must_use]
+    pub fn new() -> Meter {
         Meter { left: Cell::new(MOST_STEPS) }
     }
 
-    /// Takes so many steps, unless there are too few left.
+    /// Takes so many steps. If there are too few left, none is left after that.
     pub(crate) fn spend(&self, steps: usize) -> Result<(), Failure> {
-        let left = self.left.get().checked_sub(steps).ok_or(Failure::TooManySteps)?;
-        self.left.set(left);
-        Ok(())
+        let left = self.left.get().checked_sub(steps);
+        self.left.set(left.unwrap_or_default());
+        left.map(|_| ()).ok_or(Failure::TooManySteps)
     }
 
     /// The steps to go through a text.
     pub(crate) fn spend_on(&self, text: &str) -> Result<(), Failure> {
         self.spend(text.len() / 16)
+    }
+}
+
+impl Default for Meter {
+    fn default() -> Meter {
+        Meter::new()
+    }
+}
+
+/// What is left to the expressions of one placement when they are compiled: so many of them, so long in all, and so
+/// many steps to compute what is constant in them.
+#[derive(Debug)]
+pub struct Allowance {
+    expressions: usize,
+    bytes: usize,
+    pub(crate) meter: Meter,
+}
+
+impl Allowance {
+    /// What a placement may have.
+    #[must_use]
+    pub fn new() -> Allowance {
+        Allowance { expressions: MOST_EXPRESSIONS, bytes: MOST_BYTES_IN_ALL, meter: Meter::new() }
+    }
+
+    /// Takes one more expression.
+    pub(crate) fn take(&mut self, text: &str) -> Result<(), CompileError> {
+        let Some(expressions) = self.expressions.checked_sub(1) else {
+            let message = format!("a placement has at most {MOST_EXPRESSIONS} expressions");
+            return Err(CompileError::new(message));
+        };
+        let Some(bytes) = self.bytes.checked_sub(text.len()) else {
+            let message = format!(
+                "the expressions of a placement have at most {MOST_BYTES_IN_ALL} bytes in all"
+            );
+            return Err(CompileError::new(message));
+        };
+        (self.expressions, self.bytes) = (expressions, bytes);
+        Ok(())
+    }
+}
+
+impl Default for Allowance {
+    fn default() -> Allowance {
+        Allowance::new()
     }
 }

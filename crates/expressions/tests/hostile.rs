@@ -6,7 +6,7 @@
     reason = "a test fails by panicking, in its helping functions too"
 )]
 
-use almanac_expressions::{Document, Expression, Failure, Subject};
+use almanac_expressions::{Document, Expression, Failure, Meter, Subject};
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::json;
@@ -30,7 +30,9 @@ fn error(text: &str) -> String {
 
 fn holds(text: &str, object: &Document) -> Result<bool, Failure> {
     let subject = Subject { object, scores: &|_| None };
-    Expression::compile(text).unwrap_or_else(|it| panic!("{it}: {text:.200}")).holds(&subject)
+    Expression::compile(text)
+        .unwrap_or_else(|it| panic!("{it}: {text:.200}"))
+        .holds(&subject, &Meter::new())
 }
 
 #[test]
@@ -347,7 +349,7 @@ proptest! {
     fn no_sequence_of_pieces_panics(pieces in proptest::collection::vec(select(&PIECES[..]), 0..20)) {
         let object = Document::of(&json!({ "metadata": { "name": "a" } }));
         if let Ok(expression) = Expression::compile(&pieces.concat()) {
-            let _ = expression.holds(&Subject { object: &object, scores: &|_| Some(vec![("a", 1)]) });
+            let _ = expression.holds(&Subject { object: &object, scores: &|_| Some(vec![("a", 1)]) }, &Meter::new());
         }
     }
 
@@ -371,7 +373,7 @@ proptest! {
         ] {
             if let Ok(expression) = Expression::compile(&text) {
                 let subject = Subject { object: &object, scores: &|_| None };
-                prop_assert_eq!(expression.holds(&subject), expression.holds(&subject));
+                prop_assert_eq!(expression.holds(&subject, &Meter::new()), expression.holds(&subject, &Meter::new()));
             }
         }
     }

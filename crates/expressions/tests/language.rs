@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking, in its helping functions too")]
 
-use almanac_expressions::{Document, Expression, Failure, Subject};
+use almanac_expressions::{Document, Expression, Failure, Meter, Subject};
 use serde_json::{Value, json};
 
 fn cluster() -> Value {
@@ -39,7 +39,7 @@ fn result(text: &str) -> String {
         "empty" => Some(Vec::new()),
         _ => None,
     };
-    match expression.holds(&Subject { object: &document, scores: &scores }) {
+    match expression.holds(&Subject { object: &document, scores: &scores }, &Meter::new()) {
         Ok(holds) => holds.to_string(),
         Err(failure) => failure.to_string(),
     }
@@ -178,7 +178,7 @@ fn what_fails_says_why() {
     let subject = Subject { object: &document, scores: &|_| None };
     let number = Expression::compile("1").unwrap();
     assert_eq!(doubts("1"), ["it is never true, because it is of type int"]);
-    assert_eq!(number.holds(&subject), Err(Failure::NotABoolean("int")));
+    assert_eq!(number.holds(&subject, &Meter::new()), Err(Failure::NotABoolean("int")));
 }
 
 #[test]

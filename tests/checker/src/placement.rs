@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use almanac_engine::placement::{
-    CLUSTERS_PER_DECISION, Candidate, Decision, Expression, Input, PlacementDecision, ScoreSource,
-    Subject, TaintEffect, Tolerated,
+    CLUSTERS_PER_DECISION, Candidate, Decision, Expression, Input, Meter, PlacementDecision,
+    ScoreSource, Subject, TaintEffect, Tolerated,
 };
 use almanac_engine::{Action, Identity};
 use jiff::Timestamp;
@@ -46,6 +46,7 @@ fn holds(
     input: &Input<'_>,
     candidate: &Candidate<'_>,
     expression: &Expression,
+    meter: &Meter,
     now: Timestamp,
 ) -> bool {
     let scores = |object: &str| {
@@ -55,16 +56,16 @@ fn holds(
         Some(values.map(|(name, score)| (&**name, i64::from(score.get()))).collect())
     };
     let subject = Subject { object: &candidate.cluster.object, scores: &scores };
-    expression.holds(&subject) == Ok(true)
+    expression.holds(&subject, meter) == Ok(true)
 }
 
 fn may_be_selected(input: &Input<'_>, candidate: &Candidate<'_>, now: Timestamp) -> bool {
-    let predicates = &input.policy.predicates;
+    let (predicates, meter) = (&input.policy.predicates, Meter::new());
     let matches = predicates.is_empty()
         || predicates.iter().any(|it| {
             it.labels.selects(&candidate.cluster.labels)
                 && it.claims.selects(&candidate.cluster.claims)
-                && it.expressions.iter().all(|it| holds(input, candidate, it, now))
+                && it.expressions.iter().all(|it| holds(input, candidate, it, &meter, now))
         });
     matches
         && !candidate.cluster.is_terminating

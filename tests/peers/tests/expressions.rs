@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use almanac_expressions::{Document, Expression, Failure, Subject};
+use almanac_expressions::{Document, Expression, Failure, Meter, Subject};
 use almanac_peers::{
     EXPRESSIONS_RECORD, ExpressionsRecord, clusters, expressions, expressions_digest, scores_of,
     version,
@@ -89,7 +89,7 @@ fn ours(expression: &str, objects: &[(String, Document)]) -> String {
     let Ok(compiled) = Expression::compile(expression) else { return "!".to_owned() };
     let letters = objects.iter().map(|(name, object)| {
         let scores = |of: &str| scores_of(name, of);
-        match compiled.holds(&Subject { object, scores: &scores }) {
+        match compiled.holds(&Subject { object, scores: &scores }, &Meter::new()) {
             Ok(true) => 't',
             Ok(false) => 'f',
             Err(Failure::NotABoolean(_)) => 'o',

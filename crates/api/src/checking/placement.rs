@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use almanac_engine::LabelSelector;
 use almanac_engine::placement::{
-    ClusterSelector, DecisionGroup, Expression, GroupSize, Placement, PrioritizerMode, ScoreSource,
-    Standing, TaintEffect, Toleration, Weight,
+    Allowance, ClusterSelector, DecisionGroup, Expression, GroupSize, Placement, PrioritizerMode,
+    ScoreSource, Standing, TaintEffect, Toleration, Weight,
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector as WrittenSelector;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
@@ -76,13 +76,15 @@ fn check_predicates(
     findings: &mut Vec<Finding>,
 ) -> Option<Vec<ClusterSelector>> {
     let list = spec.key("predicates");
-    let mut predicates = Some(Vec::new());
+    let (mut predicates, mut allowance) = (Some(Vec::new()), Allowance::new());
     for (position, predicate) in written.predicates.iter().enumerate() {
         let item = list.index(position);
         let path = item.key("requiredClusterSelector");
         let selector = predicate.required_cluster_selector.clone().unwrap_or_default();
         let expressions = selector.cel_selector.unwrap_or_default().cel_expressions;
-        let expressions = check_expressions(&expressions, &path.key("celSelector"), findings);
+        let path_of_expressions = path.key("celSelector");
+        let expressions =
+            check_expressions(&expressions, &mut allowance, &path_of_expressions, findings);
         let labels = selector.label_selector;
         let claims = selector.claim_selector;
         let checked = check_cluster_selector(labels, claims, &path, findings).zip(expressions);
@@ -97,6 +99,7 @@ fn check_predicates(
 /// Compiles expressions. Each is evaluated over every cluster, so that is done once.
 fn check_expressions(
     written: &[String],
+    allowance: &mut Allowance,
     path: &Path<'_>,
     findings: &mut Vec<Finding>,
 ) -> Option<Box<[Expression]>> {
@@ -104,7 +107,7 @@ fn check_expressions(
     let mut expressions = Some(Vec::new());
     for (position, text) in written.iter().enumerate() {
         let field = list.index(position);
-        let compiled = Expression::compile(text);
+        let compiled = Expression::compile_within(allowance, text);
         match &compiled {
             Err(error) => {
                 let why = error.to_string();

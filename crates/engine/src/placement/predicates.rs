@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
-use almanac_expressions::{Expression, Failure, Subject};
+use almanac_expressions::{Expression, Failure, Meter, Subject};
 use jiff::Timestamp;
 
 use super::{Candidate, ClusterSelector, Input, Scores};
@@ -36,17 +36,16 @@ pub(super) fn matched(input: &Input<'_>, candidate: &Candidate<'_>, now: Timesta
     Matched { matches, until: reading.until.get(), expired: reading.expired.into_inner() }
 }
 
-/// Why a predicate does not match a candidate at `now`; `None` if it does.
-pub(super) fn why_not(
-    input: &Input<'_>,
-    candidate: &Candidate<'_>,
-    predicate: &ClusterSelector,
-    now: Timestamp,
-) -> Option<String> {
-    if !predicate.fits(candidate.cluster) {
+/// Why each predicate that does not match a candidate at `now` does not.
+pub(super) fn why_not(input: &Input<'_>, candidate: &Candidate<'_>, now: Timestamp) -> Vec<String> {
+    let reading = Reading::new(input, candidate, now);
+    input.policy.predicates.iter().filter_map(|it| why_not_one(&reading, it)).collect()
+}
+
+fn why_not_one(reading: &Reading<'_, '_>, predicate: &ClusterSelector) -> Option<String> {
+    if !predicate.fits(reading.candidate.cluster) {
         return Some(predicate.to_string());
     }
-    let reading = Reading::new(input, candidate, now);
     predicate.expressions.iter().find_map(|expression| match reading.holds(expression) {
         Ok(true) => None,
         Ok(false) => Some(format!("the expression {expression} is false")),
@@ -72,12 +71,14 @@ struct Reading<'i, 'a> {
     now: Timestamp,
     until: Cell<Option<Timestamp>>,
     expired: RefCell<Vec<ReadScore>>,
+    /// One for all expressions.
+    meter: Meter,
 }
 
 impl<'i, 'a> Reading<'i, 'a> {
     fn new(input: &'i Input<'a>, candidate: &'i Candidate<'a>, now: Timestamp) -> Reading<'i, 'a> {
         let (until, expired) = (Cell::default(), RefCell::default());
-        Reading { input, candidate, now, until, expired }
+        Reading { input, candidate, now, until, expired, meter: Meter::new() }
     }
 
     fn selects(&self, predicate: &ClusterSelector) -> bool {
@@ -87,7 +88,8 @@ impl<'i, 'a> Reading<'i, 'a> {
 
     fn holds(&self, expression: &Expression) -> Result<bool, Failure> {
         let scores = |object: &str| self.scores(object);
-        expression.holds(&Subject { object: &self.candidate.cluster.object, scores: &scores })
+        let subject = Subject { object: &self.candidate.cluster.object, scores: &scores };
+        expression.holds(&subject, &self.meter)
     }
 
     /// The scores of the cluster in the object of a name: none of them, if it has expired.

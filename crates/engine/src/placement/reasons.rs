@@ -285,9 +285,8 @@ fn excluded(
         Exclusion::Terminating => ("it is being deleted".to_owned(), None),
         Exclusion::NoPredicate { .. } => {
             let candidate = input.candidates.get(position(candidate));
-            let predicates = input.policy.predicates.iter();
-            let predicates = predicates.filter_map(|it| why_not(input, candidate?, it, now));
-            let predicates = predicates.collect::<Vec<_>>().join("; or ");
+            let predicates = candidate.map(|it| why_not(input, it, now)).unwrap_or_default();
+            let predicates = predicates.join("; or ");
             let expired = candidate.map(|it| shown(&matched(input, it, now).expired));
             (format!("no predicate matches: {predicates}{}", expired.unwrap_or_default()), None)
         }
