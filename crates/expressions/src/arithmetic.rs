@@ -185,6 +185,7 @@ pub(crate) fn negative<'v>(value: &Value<'v>) -> Result<Value<'v>, Failure> {
     match value {
         Value::Int(value) => value.checked_neg().map(Value::Int).ok_or_else(overflow),
         Value::Double(value) => Ok(Value::Double(-value)),
+        Value::Duration(value) => value.checked_neg().ok_or_else(overflow).and_then(duration),
         other => Err(Failure::NoSuchOverload { function: "-", of: [other.type_name()].into() }),
     }
 }

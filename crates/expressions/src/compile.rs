@@ -8,13 +8,12 @@ mod operators;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use cel::common::ast::{EntryExpr, Expr, IdedExpr, ListExpr, LiteralValue, MapExpr};
-
-use crate::meter::MOST_STEPS;
+use crate::meter::{MOST_STEPS, Meter};
 use crate::node::{Item, Node};
-use crate::source::{CompileError, MOST_NESTED, Source};
+use crate::source::{CompileError, error_at, shortened};
+use crate::syntax::{self, Part, Syntax};
 use crate::types::{Known, Type};
-use crate::value::{List, Value};
+use crate::value::{Map, Value};
 
 /// The name of the object in expressions.
 pub(crate) const OBJECT: &str = "managedCluster";
@@ -37,15 +36,15 @@ pub enum ReadScores {
     Any,
 }
 
-/// Compiles an expression.
-pub(crate) fn compile(text: &str) -> Result<Compiled, CompileError> {
-    let (expression, source) = Source::parse(text)?;
+/// Compiles an expression. The meter has the steps that it takes to compute what is constant.
+pub(crate) fn compile(text: &str, meter: &Meter) -> Result<Compiled, CompileError> {
+    let expression = syntax::parse(text)?;
     let mut compiler = Compiler {
-        source,
+        text,
+        meter,
         variables: Vec::new(),
         scores: ReadScores::Named(BTreeSet::new()),
         doubts: Vec::new(),
-        depth: 0,
         times: 1,
         steps: 0,
     };
@@ -59,13 +58,14 @@ pub(crate) fn compile(text: &str) -> Result<Compiled, CompileError> {
 
 type Typed = Result<(Node, Known), CompileError>;
 
+/// Goes down the syntax tree, which is not deep.
 struct Compiler<'a> {
-    source: Source<'a>,
+    text: &'a str,
+    meter: &'a Meter,
     /// The variables of the macros around, with their types.
     variables: Vec<(String, Known)>,
     scores: ReadScores,
     doubts: Vec<CompileError>,
-    depth: usize,
     /// How often a part is evaluated at most, as far as the lists around it are written in the expression.
     times: usize,
     /// The steps of all parts so far, each as often as it is evaluated.
@@ -73,51 +73,44 @@ struct Compiler<'a> {
 }
 
 impl Compiler<'_> {
-    fn node(&mut self, part: &IdedExpr) -> Typed {
-        self.depth += 1;
-        // The syntax is a little deeper than the text.
-        if self.depth > 2 * MOST_NESTED {
-            let message = format!("it is nested more than {MOST_NESTED} levels deep");
-            return Err(self.source.error(part.id, message));
-        }
+    fn error(&self, part: &Part, message: impl Into<String>) -> CompileError {
+        error_at(self.text, part.at, message)
+    }
+
+    fn node(&mut self, part: &Part) -> Typed {
         self.steps = self.steps.saturating_add(self.times);
         if self.steps > MOST_STEPS {
             let message =
                 format!("it would take more than {MOST_STEPS} steps, whatever the object is");
-            return Err(self.source.error(part.id, message));
+            return Err(self.error(part, message));
         }
-        let compiled = self.part(part);
-        self.depth -= 1;
-        compiled
-    }
-
-    fn part(&mut self, part: &IdedExpr) -> Typed {
-        match &part.expr {
-            Expr::Literal(literal) => Ok(self::literal(literal)),
-            Expr::Ident(name) => self.name(part, name),
-            Expr::Select(select) => {
-                if let Some(name) = self.qualified_type(part) {
-                    return Ok((Node::Constant(Value::Type(name)), Known::Plain(Type::Meta)));
-                }
-                let (of, known) = self.node(&select.operand)?;
-                let field = self.field_type(part.id, &known)?;
-                let name = select.field.as_str().into();
-                Ok((Node::Field { of: of.into(), name, is_optional: false }, field))
-            }
-            Expr::Call(call) => self.call(part.id, call),
-            Expr::List(list) => self.list(list),
-            Expr::Map(map) => self.map(part.id, map),
-            Expr::Struct(message) => {
-                let message = format!("there are no messages, such as {}{{}}", message.type_name);
-                Err(self.source.error(part.id, message))
-            }
-            Expr::Comprehension(_) | Expr::Unspecified => {
-                Err(self.source.error(part.id, "it is no expression"))
-            }
+        match &part.syntax {
+            Syntax::Literal(value) => Ok(literal(value)),
+            Syntax::Name(name) => self.name(part, name),
+            Syntax::Field { of, name, is_optional: false } => self.field(part, of, name),
+            Syntax::Field { of, name, is_optional: true } => self.optional_field(part, of, name),
+            Syntax::Index { of, index, is_optional } => self.index(part, of, index, *is_optional),
+            Syntax::Call { of, name, arguments } => self.call(part, of.as_deref(), name, arguments),
+            Syntax::Not(of) => self.not(of),
+            Syntax::Negative(of) => self.negative(part, of),
+            Syntax::Binary(operator, parts) => self.binary(part, *operator, parts),
+            Syntax::Logical { parts, decides } => self.logical(parts, *decides),
+            Syntax::Condition(parts) => self.condition(part, parts),
+            Syntax::List(items) => self.list(items),
+            Syntax::Map(entries) => self.map(part, entries),
         }
     }
 
-    fn name(&self, part: &IdedExpr, name: &str) -> Typed {
+    fn field(&mut self, part: &Part, of: &Part, name: &str) -> Typed {
+        if let Some(name) = self.qualified_type(part) {
+            return Ok((Node::Constant(Value::Type(name)), Known::Plain(Type::Meta)));
+        }
+        let (of, known) = self.node(of)?;
+        let field = self.field_type(part, &known)?;
+        Ok((Node::Field { of: of.into(), name: name.into(), is_optional: false }, field))
+    }
+
+    fn name(&self, part: &Part, name: &str) -> Typed {
         let plain = name.strip_prefix('.');
         let variable = self.variables.iter().rposition(|(known, _)| known == name);
         if let Some(position) = variable {
@@ -126,75 +119,59 @@ impl Compiler<'_> {
         }
         let name = plain.unwrap_or(name);
         if name == OBJECT {
-            let object = Known::Map(Known::Plain(Type::Text).into(), Known::Dyn.into());
+            let object = Known::map(Known::Plain(Type::Text), Known::Dyn);
             return Ok((Node::Object, object));
         }
-        match Type::named(name) {
-            Some(name) => Ok((Node::Constant(Value::Type(name)), Known::Plain(Type::Meta))),
-            None => Err(self
-                .source
-                .error(part.id, format!("there is no variable {name}: only {OBJECT}"))),
+        if let Some(name) = Type::named(name) {
+            return Ok((Node::Constant(Value::Type(name)), Known::Plain(Type::Meta)));
         }
+        let message = format!("there is no variable {}: only {OBJECT}", shortened(name));
+        Err(self.error(part, message))
     }
 
     /// A type whose name has dots in it.
-    fn qualified_type(&self, part: &IdedExpr) -> Option<&'static str> {
-        fn qualified(part: &IdedExpr) -> Option<String> {
-            match &part.expr {
-                Expr::Ident(name) => Some(name.clone()),
-                Expr::Select(select) => {
-                    Some(format!("{}.{}", qualified(&select.operand)?, select.field))
-                }
-                _ => None,
-            }
-        }
-        let name = qualified(part)?;
+    fn qualified_type(&self, part: &Part) -> Option<&'static str> {
+        let name = part.dotted_name()?;
         let root = name.split('.').next().unwrap_or_default();
         let is_variable = root == OBJECT || self.variables.iter().any(|(known, _)| known == root);
         if is_variable { None } else { Type::named(&name) }
     }
 
     /// The type of a field of something.
-    fn field_type(&self, part: u64, of: &Known) -> Result<Known, CompileError> {
+    fn field_type(&self, part: &Part, of: &Known) -> Result<Known, CompileError> {
         match of {
             Known::Dyn => Ok(Known::Dyn),
             Known::Map(key, value) if key.fits(&Known::Plain(Type::Text)) => Ok((**value).clone()),
-            Known::Optional(of) => {
-                self.field_type(part, of).map(|field| Known::Optional(Arc::new(field)))
-            }
-            of => Err(self.source.error(part, format!("what is of type {of} has no fields"))),
+            Known::Optional(of) => self.field_type(part, of).map(Known::optional),
+            of => Err(self.error(part, format!("what is of type {of} has no fields"))),
         }
     }
 
-    fn list(&mut self, list: &ListExpr) -> Typed {
-        let mut items = Vec::with_capacity(list.elements.len());
+    fn list(&mut self, written: &[syntax::Item]) -> Typed {
+        let mut items = Vec::with_capacity(written.len());
         let mut of: Option<Known> = None;
-        for (position, part) in list.elements.iter().enumerate() {
-            let is_optional = list.optional_indices.contains(&position);
-            let (item, known) = self.item(part, is_optional)?;
+        for item in written {
+            let (item, known) = self.item(item)?;
             of = Some(of.map_or_else(|| known.clone(), |of| of.joined(&known)));
             items.push(item);
         }
-        let known = Known::List(Arc::new(of.unwrap_or(Known::Dyn)));
-        let constants: Option<Vec<Value<'static>>> = items.iter().map(constant).collect();
+        let known = Known::list(of.unwrap_or(Known::Dyn));
+        let constants: Option<Vec<Value<'static>>> = items.iter().map(Item::constant).collect();
         Ok(match constants {
-            Some(values) => (Node::Constant(Value::List(List::Made(values.into()))), known),
+            Some(values) => (Node::Constant(Value::list(values)), known),
             None => (Node::List(items.into()), known),
         })
     }
 
-    fn map(&mut self, id: u64, map: &MapExpr) -> Typed {
-        let mut entries = Vec::with_capacity(map.entries.len());
+    fn map(&mut self, part: &Part, written: &[(Part, syntax::Item)]) -> Typed {
+        let mut entries = Vec::with_capacity(written.len());
         let mut of: Option<(Known, Known)> = None;
-        for entry in &map.entries {
-            let EntryExpr::MapEntry(entry) = &entry.expr else {
-                return Err(self.source.error(id, "there are no messages"));
-            };
-            let (key, of_key) = self.node(&entry.key)?;
+        for (key, item) in written {
+            let (key, of_key) = self.node(key)?;
             if of_key == Known::Plain(Type::Null) {
-                return Err(self.source.error(id, "a map has no keys of type null_type"));
+                return Err(self.error(part, "a map has no keys of type null_type"));
             }
-            let (item, of_value) = self.item(&entry.value, entry.optional)?;
+            let (item, of_value) = self.item(item)?;
             of = Some(match of {
                 Some((key, value)) => (key.joined(&of_key), value.joined(&of_value)),
                 None => (of_key, of_value),
@@ -202,10 +179,18 @@ impl Compiler<'_> {
             entries.push((key, item));
         }
         let (key, value) = of.unwrap_or((Known::Dyn, Known::Dyn));
-        Ok((Node::Map(entries.into()), Known::Map(key.into(), value.into())))
+        let known = Known::map(key, value);
+        let constants: Option<Vec<_>> =
+            entries.iter().map(|(key, item)| Some((key.constant()?, item.constant()?))).collect();
+        Ok(match constants.map(Map::of).transpose() {
+            Ok(Some(map)) => (Node::Constant(Value::Map(map)), known),
+            // What cannot be a map fails where it is evaluated.
+            _ => (Node::Map(entries.into()), known),
+        })
     }
 
-    fn item(&mut self, part: &IdedExpr, is_optional: bool) -> Result<(Item, Known), CompileError> {
+    fn item(&mut self, item: &syntax::Item) -> Result<(Item, Known), CompileError> {
+        let syntax::Item { part, is_optional } = item;
         let (node, known) = self.node(part)?;
         let known = match known {
             known if !is_optional => known,
@@ -213,29 +198,39 @@ impl Compiler<'_> {
             Known::Dyn => Known::Dyn,
             known => {
                 let message = format!("what is optional is no value of type {known}");
-                return Err(self.source.error(part.id, message));
+                return Err(self.error(part, message));
             }
         };
-        Ok((Item { node, is_optional }, known))
+        Ok((Item { node, is_optional: *is_optional }, known))
     }
 }
 
-fn constant(item: &Item) -> Option<Value<'static>> {
-    match &item.node {
-        Node::Constant(value) if !item.is_optional => Some(value.clone()),
-        _ => None,
-    }
-}
-
-fn literal(literal: &LiteralValue) -> (Node, Known) {
-    let (value, known) = match literal {
-        LiteralValue::Boolean(value) => (Value::Bool(*value.inner()), Type::Bool),
-        LiteralValue::Bytes(bytes) => (Value::Bytes(bytes.inner().into()), Type::Bytes),
-        LiteralValue::Double(value) => (Value::Double(*value.inner()), Type::Double),
-        LiteralValue::Int(value) => (Value::Int(*value.inner()), Type::Int),
-        LiteralValue::Null => (Value::Null, Type::Null),
-        LiteralValue::String(text) => (Value::text(text.inner()), Type::Text),
-        LiteralValue::UInt(value) => (Value::Uint(*value.inner()), Type::Uint),
+fn literal(value: &Value<'static>) -> (Node, Known) {
+    let known = match value {
+        Value::Bool(_) => Type::Bool,
+        Value::Bytes(_) => Type::Bytes,
+        Value::Double(_) => Type::Double,
+        Value::Int(_) => Type::Int,
+        Value::Text(_) => Type::Text,
+        Value::Uint(_) => Type::Uint,
+        _ => Type::Null,
     };
-    (Node::Constant(value), Known::Plain(known))
+    (Node::Constant(value.clone()), Known::Plain(known))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::failure::Failure;
+
+    #[test]
+    fn what_is_constant_is_computed_until_the_meter_has_no_steps_left() {
+        let meter = Meter::new();
+        let part = format!("'{}'.replace('', 'aaaaaaaaaaaaaaaa') != ''", "a".repeat(2_000));
+        let text = [&*part; 7].join(" && ");
+        for _ in 0..8 {
+            assert!(compile(&text, &meter).is_ok(), "what is not computed is no error");
+        }
+        assert_eq!(meter.spend(1), Err(Failure::TooManySteps));
+    }
 }

@@ -5,7 +5,8 @@ use crate::failure::Failure;
 use crate::functions;
 use crate::meter::Meter;
 use crate::node::{Each, Item, Node};
-use crate::value::{List, Map, Text, Value};
+use crate::source::shortened;
+use crate::value::{List, Map, Text, Value, is_key};
 
 /// What an expression is evaluated over.
 #[derive(Clone, Copy)]
@@ -51,7 +52,7 @@ impl<'s, 'v> Scope<'s, 'v> {
             Node::Field { of, name, is_optional } => self.field(of, name, *is_optional),
             Node::Has { of, name } => self.has(of, name),
             Node::Index { of, index, is_optional } => self.index(of, index, *is_optional),
-            Node::Logical { one, other, decides } => self.logical(one, other, *decides),
+            Node::Logical { parts, decides } => self.logical(parts, *decides),
             Node::Not(of) => match self.evaluate(of)? {
                 Value::Bool(value) => Ok(Value::Bool(!value)),
                 other => Err(no_overload("!", &[&other])),
@@ -64,11 +65,16 @@ impl<'s, 'v> Scope<'s, 'v> {
             },
             Node::Equals { one, other, is_negated } => {
                 let (one, other) = (self.evaluate(one)?, self.evaluate(other)?);
+                let is_of_other_type = one.type_name() != other.type_name();
+                // What Kubernetes adds to the language is the same as nothing else, and is not compared with it.
+                if is_of_other_type && one.is_of_kubernetes() && !is_negated {
+                    return Err(no_overload("==", &[&one, &other]));
+                }
                 Ok(Value::Bool(one.equals(&other, self.meter)? != *is_negated))
             }
             Node::Compare { one, other, comparison } => {
                 let (one, other) = (self.evaluate(one)?, self.evaluate(other)?);
-                let order = one.compare(&other);
+                let order = one.compare(&other, self.meter)?;
                 let order =
                     order.ok_or_else(|| no_overload(comparison.symbol(), &[&one, &other]))?;
                 Ok(Value::Bool(comparison.holds(order)))
@@ -88,8 +94,8 @@ impl<'s, 'v> Scope<'s, 'v> {
                 // What is not optional is there.
                 value => Ok(value),
             },
-            Node::Pattern { text, regex, prepared } => match self.evaluate(text)? {
-                Value::Text(text) => prepared.apply(regex, &text, self.meter),
+            Node::Pattern { text, pattern, prepared } => match self.evaluate(text)? {
+                Value::Text(text) => prepared.apply(pattern, &text, self.meter),
                 other => Err(no_overload("matches", &[&other])),
             },
             Node::Call { overloads, arguments } => {
@@ -106,13 +112,15 @@ impl<'s, 'v> Scope<'s, 'v> {
             other => return Err(no_overload("scores", &[&other])),
         };
         let Some(scores) = (self.subject.scores)(&name) else {
-            return Err(Failure::other(format!("there is no AddOnPlacementScore {}", &*name)));
+            let name = shortened(&name);
+            return Err(Failure::other(format!("there is no AddOnPlacementScore {name}")));
         };
         self.meter.spend(scores.len())?;
         let text = |text| Value::Text(Text::Stored(text));
-        Ok(Value::list(scores.into_iter().map(|(name, value)| {
+        let scores = scores.into_iter().map(|(name, value)| {
             Value::map([(text("name"), text(name)), (text("value"), Value::Int(value))])
-        })))
+        });
+        Ok(Value::list(scores.collect::<Result<Vec<_>, _>>()?))
     }
 
     fn field(&mut self, of: &'v Node, name: &'v str, is_optional: bool) -> Evaluated<'v> {
@@ -131,7 +139,7 @@ impl<'s, 'v> Scope<'s, 'v> {
         match (found, is_optional) {
             (found, true) => Ok(found.map_or(Value::Optional(None), Value::some)),
             (Some(found), false) => Ok(found),
-            (None, false) => Err(Failure::NoSuchKey(name.into())),
+            (None, false) => Err(Failure::no_such_key(name)),
         }
     }
 
@@ -149,12 +157,12 @@ impl<'s, 'v> Scope<'s, 'v> {
     }
 
     fn index(&mut self, of: &'v Node, index: &'v Node, is_optional: bool) -> Evaluated<'v> {
-        let (of, index) = (self.evaluate(of)?, self.evaluate(index)?);
-        let (of, is_optional) = match of {
+        let (of, is_optional) = match self.evaluate(of)? {
             Value::Optional(None) => return Ok(Value::Optional(None)),
             Value::Optional(Some(of)) => ((*of).clone(), true),
             of => (of, is_optional),
         };
+        let index = self.evaluate(index)?;
         let found = match &of {
             Value::Map(map) if is_key(&index) => map.get(&index, self.meter)?,
             Value::List(list) => {
@@ -162,7 +170,8 @@ impl<'s, 'v> Scope<'s, 'v> {
                 self.meter.spend(list.len() / 8)?;
                 position.and_then(|position| list.get(position))
             }
-            _ if is_optional => None,
+            Value::Map(_) => return Err(no_overload("[]", &[&of, &index])),
+            _ if is_optional && is_key(&index) => None,
             _ => return Err(no_overload("[]", &[&of, &index])),
         };
         match (found, is_optional) {
@@ -172,23 +181,19 @@ impl<'s, 'v> Scope<'s, 'v> {
         }
     }
 
-    /// One of two that decides does so even if the other one fails.
-    fn logical(&mut self, one: &'v Node, other: &'v Node, decides: bool) -> Evaluated<'v> {
-        let one = self.evaluate(one);
-        match one {
-            Ok(Value::Bool(value)) if value == decides => return Ok(Value::Bool(decides)),
-            Err(Failure::TooManySteps) => return one,
-            _ => {}
+    /// One that decides does so even if another one fails.
+    fn logical(&mut self, parts: &'v [Node], decides: bool) -> Evaluated<'v> {
+        let mut failed = None;
+        for part in parts {
+            match self.evaluate(part) {
+                Ok(Value::Bool(value)) if value == decides => return Ok(Value::Bool(decides)),
+                Ok(Value::Bool(_)) => {}
+                Ok(other) => failed = failed.or_else(|| Some(not_boolean(decides, &other))),
+                Err(Failure::TooManySteps) => return Err(Failure::TooManySteps),
+                Err(failure) => failed = failed.or(Some(failure)),
+            }
         }
-        let other = self.evaluate(other);
-        match (one, other) {
-            (_, Ok(Value::Bool(value))) if value == decides => Ok(Value::Bool(decides)),
-            (_, Err(Failure::TooManySteps)) => Err(Failure::TooManySteps),
-            (Ok(Value::Bool(_)), Ok(Value::Bool(_))) => Ok(Value::Bool(!decides)),
-            (Err(failure), _) | (Ok(Value::Bool(_)), Err(failure)) => Err(failure),
-            (Ok(one), Ok(Value::Bool(_)) | Err(_)) => Err(not_boolean(decides, &one)),
-            (Ok(_), Ok(other)) => Err(not_boolean(decides, &other)),
-        }
+        failed.map_or(Ok(Value::Bool(!decides)), Err)
     }
 
     fn contains(&mut self, item: &'v Node, container: &'v Node) -> Evaluated<'v> {
@@ -205,6 +210,7 @@ impl<'s, 'v> Scope<'s, 'v> {
             Value::Map(map) if is_key(&item) => {
                 Ok(Value::Bool(map.get(&item, self.meter)?.is_some()))
             }
+            Value::Map(_) => Ok(Value::Bool(false)),
             _ => Err(no_overload("in", &[&item, &container])),
         }
     }
@@ -230,26 +236,13 @@ impl<'s, 'v> Scope<'s, 'v> {
         let mut values: Vec<(Value<'v>, Value<'v>)> = Vec::with_capacity(entries.len());
         for (key, item) in entries {
             let key = self.evaluate(key)?;
-            if !is_key(&key) {
-                return Err(Failure::other(format!(
-                    "a map has no keys of type {}",
-                    key.type_name()
-                )));
-            }
-            let Some(value) = self.item(item)? else { continue };
-            let mut is_new = true;
-            for (known, of_known) in &mut values {
-                if known.type_name() == key.type_name() && known.equals(&key, self.meter)? {
-                    // Of two, the last counts.
-                    *of_known = value.clone();
-                    is_new = false;
-                }
-            }
-            if is_new {
+            // Its place among the others is looked for.
+            self.meter.spend(1 + key.steps())?;
+            if let Some(value) = self.item(item)? {
                 values.push((key, value));
             }
         }
-        Ok(Value::map(values))
+        Value::map(values)
     }
 
     /// Evaluates something with a variable.
@@ -348,13 +341,6 @@ fn keys<'v>(map: &Map<'v>) -> std::sync::Arc<[Value<'v>]> {
     map.iter().map(|(key, _)| key).collect()
 }
 
-fn is_key(value: &Value<'_>) -> bool {
-    matches!(
-        value,
-        Value::Text(_) | Value::Int(_) | Value::Uint(_) | Value::Bool(_) | Value::Double(_)
-    )
-}
-
 /// The position that an index is; `None` for what is no index, and within it for one that is in no list.
 #[expect(clippy::option_option, reason = "no index, and one that is out of range, are different")]
 fn position(index: &Value<'_>) -> Option<Option<usize>> {
@@ -371,7 +357,7 @@ fn position(index: &Value<'_>) -> Option<Option<usize>> {
 
 fn missing(index: &Value<'_>) -> Failure {
     match index {
-        Value::Text(key) => Failure::NoSuchKey((**key).into()),
+        Value::Text(key) => Failure::no_such_key(key),
         Value::Int(index) => Failure::other(format!("there is no item {index}")),
         Value::Uint(index) => Failure::other(format!("there is no item {index}")),
         Value::Double(index) => Failure::other(format!("there is no item {index}")),

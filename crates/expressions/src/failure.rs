@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use crate::meter::MOST_STEPS;
+use crate::source::shortened;
 
 /// Why an expression neither holds nor does not hold.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -26,6 +27,15 @@ pub enum Failure {
 }
 
 impl Failure {
+    pub(crate) fn no_such_key(key: &str) -> Failure {
+        Failure::NoSuchKey((&*shortened(key)).into())
+    }
+
+    /// A text is not what it should be.
+    pub(crate) fn is_no(text: &str, what: &str) -> Failure {
+        Failure::other(format!("{:?} is no {what}", shortened(text)))
+    }
+
     pub(crate) fn other(message: impl Into<Cow<'static, str>>) -> Failure {
         Failure::Other(message.into())
     }

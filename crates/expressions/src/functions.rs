@@ -83,6 +83,8 @@ pub(crate) fn call<'v>(
     values: &[Value<'v>],
     meter: &Meter,
 ) -> Result<Value<'v>, Failure> {
+    // No function goes through what it is given without these steps; some take more.
+    meter.spend(values.iter().map(Value::steps).sum())?;
     if let Some(function) = overloads.iter().find(|it| it.accepts(values)) {
         return (function.run)(&Arguments { values, meter });
     }
@@ -106,6 +108,11 @@ impl<'a, 'v> Arguments<'a, 'v> {
             Value::Text(text) => text,
             _ => "",
         }
+    }
+
+    /// The first text is not what it should be.
+    fn is_no(&self, what: &str) -> Failure {
+        Failure::is_no(self.text(0), what)
     }
 
     fn int(&self, position: usize) -> i64 {

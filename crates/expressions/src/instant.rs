@@ -17,14 +17,20 @@ pub(crate) fn parse(text: &str) -> Option<Timestamp> {
     let rest = match rest.strip_prefix(b".") {
         Some(fraction) => {
             let end = fraction.iter().position(|byte| !byte.is_ascii_digit())?;
-            (1..=9).contains(&end).then_some(&fraction[end..])?
+            (end > 0).then_some(&fraction[end..])?
         }
         None => rest,
     };
     let is_offset = rest.len() == 6
         && matches!(rest[0], b'+' | b'-')
         && rest[1..].iter().zip(b"dd:dd").all(is_of_shape);
-    (rest == b"Z" || is_offset).then(|| text.parse().ok())?
+    if rest != b"Z" && !is_offset {
+        return None;
+    }
+    // Nothing is finer than a nanosecond.
+    let digits = text.len() - rest.len();
+    let seconds = text.get(..digits.min(shape.len() + 10))?;
+    [seconds, text.get(digits..)?].concat().parse().ok()
 }
 
 /// A duration as Go writes it, such as `1h30m` or `-1.5s`.
@@ -65,12 +71,28 @@ fn in_nanoseconds(number: &str, unit: &str) -> Option<i128> {
     if whole.is_empty() && fraction.is_empty() || fraction.contains('.') {
         return None;
     }
-    let whole = if whole.is_empty() { 0 } else { i128::from(whole.parse::<i64>().ok()?) };
-    // Nothing is finer than a nanosecond, and an hour has less than 10^13 of them.
-    let fraction = &fraction[..fraction.len().min(18)];
-    let parts = if fraction.is_empty() { 0 } else { fraction.parse::<i128>().ok()? };
-    let digits = u32::try_from(fraction.len()).ok()?;
-    whole.checked_mul(unit)?.checked_add(parts * unit / 10_i128.pow(digits))
+    let whole = if whole.is_empty() { 0 } else { i128::from(whole.parse::<u64>().ok()?) };
+    whole.checked_mul(unit)?.checked_add(part_of(unit, fraction))
+}
+
+/// A fraction of a unit, with the rounding of Go.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    reason = "as Go calculates: a unit has less than 10^13 nanoseconds"
+)]
+fn part_of(unit: i128, fraction: &str) -> i128 {
+    const LARGEST: u64 = 1 << 63;
+    let (mut parts, mut scale) = (0_u64, 1.0_f64);
+    for digit in fraction.bytes() {
+        let longer = parts.checked_mul(10).map(|it| it + u64::from(digit - b'0'));
+        // What does not fit changes nothing any more.
+        let Some(longer) = longer.filter(|it| *it <= LARGEST && parts <= (LARGEST - 1) / 10) else {
+            break;
+        };
+        (parts, scale) = (longer, scale * 10.0);
+    }
+    (parts as f64 * (unit as f64 / scale)) as i128
 }
 
 /// A duration in seconds, as many digits as it takes: `5400s`.
@@ -95,6 +117,7 @@ mod tests {
             ("2026-03-02T12:00:00Z", "2026-03-02T12:00:00Z"),
             ("2026-03-02T12:00:00.25Z", "2026-03-02T12:00:00.25Z"),
             ("2026-03-02T12:00:00+01:30", "2026-03-02T10:30:00Z"),
+            ("2026-03-02T12:00:00.1234567899999Z", "2026-03-02T12:00:00.123456789Z"),
         ] {
             assert_eq!(parse(text).map(|it| it.to_string()).as_deref(), Some(shown));
         }

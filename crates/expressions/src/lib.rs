@@ -32,6 +32,7 @@ mod node;
 mod pattern;
 mod quantity;
 mod source;
+mod syntax;
 mod types;
 mod url;
 mod value;
@@ -71,7 +72,7 @@ impl Expression {
         text: &str,
     ) -> Result<Expression, CompileError> {
         allowance.take(text)?;
-        let compiled = Arc::new(compile::compile(text)?);
+        let compiled = Arc::new(compile::compile(text, &allowance.meter)?);
         Ok(Expression { text: text.into(), compiled })
     }
 

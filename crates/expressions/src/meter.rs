@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use crate::failure::Failure;
-use crate::source::CompileError;
+use crate::source::{CompileError, MOST_BYTES};
 
 /// How many expressions a placement has at most.
 pub const MOST_EXPRESSIONS: usize = 100;
@@ -70,7 +70,8 @@ impl Allowance {
             let message = format!("a placement has at most {MOST_EXPRESSIONS} expressions");
             return Err(CompileError::new(message));
         };
-        let Some(bytes) = self.bytes.checked_sub(text.len()) else {
+        // What is longer than one may be is refused for that.
+        let Some(bytes) = self.bytes.checked_sub(text.len().min(MOST_BYTES)) else {
             let message = format!(
                 "the expressions of a placement have at most {MOST_BYTES_IN_ALL} bytes in all"
             );

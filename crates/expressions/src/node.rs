@@ -2,10 +2,9 @@
 
 use std::cmp::Ordering;
 
-use regex::Regex;
-
 use crate::arithmetic::Operator;
 use crate::functions::{Function, Prepared};
+use crate::pattern::Pattern;
 use crate::value::Value;
 
 /// A part of an expression.
@@ -32,10 +31,9 @@ pub(crate) enum Node {
         index: Box<Node>,
         is_optional: bool,
     },
-    /// Both or one of two; `decides` is the result that one of them has for both.
+    /// All or one of them; `decides` is the result that one of them has for all.
     Logical {
-        one: Box<Node>,
-        other: Box<Node>,
+        parts: Box<[Node]>,
         decides: bool,
     },
     Not(Box<Node>),
@@ -85,7 +83,7 @@ pub(crate) enum Node {
     },
     Pattern {
         text: Box<Node>,
-        regex: Box<Regex>,
+        pattern: Box<Pattern>,
         prepared: Prepared,
     },
     Call {
@@ -94,11 +92,28 @@ pub(crate) enum Node {
     },
 }
 
+impl Node {
+    /// Its value, if it is always the same.
+    pub(crate) fn constant(&self) -> Option<Value<'static>> {
+        match self {
+            Node::Constant(value) => Some(value.clone()),
+            _ => None,
+        }
+    }
+}
+
 /// An item of a list, or a value of a map, that may be optional.
 #[derive(Debug)]
 pub(crate) struct Item {
     pub(crate) node: Node,
     pub(crate) is_optional: bool,
+}
+
+impl Item {
+    /// Its value, if it is there and always the same.
+    pub(crate) fn constant(&self) -> Option<Value<'static>> {
+        if self.is_optional { None } else { self.node.constant() }
+    }
 }
 
 /// What a macro does with each item.

@@ -1,104 +1,65 @@
-//! Regular expressions, with the meaning that they have in Go: `\d`, `\w`, `\s` and `\b` are of ASCII, and a class of
-//! letters has no classes in it. What one of the two does not know is no pattern.
+//! Regular expressions, with the meaning that they have in Go. What Go does not know is no pattern; nor is what the
+//! crate that matches them does not know.
 
-use std::fmt::Write as _;
+mod translation;
 
-use regex::{Regex, RegexBuilder};
+use regex::{Match, Regex, RegexBuilder};
 
 use crate::failure::Failure;
+use crate::meter::Meter;
+use crate::source::shortened;
 
 /// How large a pattern is at most, compiled: enough for hundreds of alternatives.
 const MOST_BYTES: usize = 1 << 18;
+/// The steps that it takes to compile a pattern, for each of its letters.
+const STEPS_TO_COMPILE: usize = 40;
 
-/// A pattern, compiled. It takes time in proportion to the length of what it is matched with, whatever it says.
-pub(crate) fn compile(pattern: &str) -> Result<Regex, Failure> {
-    let is_extended = pattern.match_indices("(?").any(|(start, _)| {
-        let flags = pattern[start + 2..].split([')', ':']).next().unwrap_or_default();
-        !flags.starts_with(['P', '<']) && flags.contains(['x', 'u', 'R'])
-    });
-    let compiled = translated(pattern).filter(|_| !is_extended).map(|translated| {
-        RegexBuilder::new(&translated).size_limit(MOST_BYTES).nest_limit(64).build()
-    });
-    match compiled {
-        Some(Ok(regex)) => Ok(regex),
-        Some(Err(regex::Error::CompiledTooBig(_))) => {
-            Err(Failure::other(format!("the pattern {pattern:?} is too large")))
-        }
-        _ => Err(Failure::other(format!("{pattern:?} is no regular expression"))),
-    }
+/// A pattern, compiled. Matching takes time in proportion to the length of the text, whatever the pattern says.
+#[derive(Debug)]
+pub(crate) struct Pattern {
+    regex: Regex,
+    /// How many letters it has, each as often as it is repeated.
+    size: usize,
 }
 
-/// The same pattern for the crate that compiles it; `None` for one that Go does not know.
-fn translated(pattern: &str) -> Option<String> {
-    let mut translated = String::with_capacity(pattern.len());
-    let mut letters = pattern.chars().peekable();
-    let mut is_in_class = false;
-    while let Some(letter) = letters.next() {
-        match letter {
-            '{' if !is_in_class && repeats_too_often(letters.clone()) => return None,
-            '\\' => escaped(letters.next(), is_in_class, &mut translated),
-            '[' if !is_in_class => {
-                is_in_class = true;
-                translated.push('[');
-                if let Some(negation) = letters.next_if_eq(&'^') {
-                    translated.push(negation);
-                }
-                // The first one is a letter.
-                if letters.next_if_eq(&']').is_some() {
-                    translated.push_str("\\]");
-                }
+impl Pattern {
+    pub(crate) fn compile(pattern: &str, meter: &Meter) -> Result<Pattern, Failure> {
+        meter.spend_on(pattern)?;
+        let no_pattern = || Failure::is_no(pattern, "regular expression");
+        let (translated, size) = translation::translated(pattern).ok_or_else(no_pattern)?;
+        meter.spend(size.saturating_mul(STEPS_TO_COMPILE))?;
+        let mut builder = RegexBuilder::new(&translated);
+        builder.size_limit(MOST_BYTES).dfa_size_limit(MOST_BYTES).nest_limit(64);
+        match builder.build() {
+            Ok(regex) => Ok(Pattern { regex, size }),
+            Err(regex::Error::CompiledTooBig(_)) => {
+                let pattern = shortened(pattern);
+                Err(Failure::other(format!("the pattern {pattern:?} is too large")))
             }
-            '[' if letters.peek() == Some(&':') => {
-                translated.push('[');
-                for letter in letters.by_ref() {
-                    translated.push(letter);
-                    if letter == ']' {
-                        break;
-                    }
-                }
-            }
-            ']' => {
-                is_in_class = false;
-                translated.push(']');
-            }
-            '[' | '&' | '~' if is_in_class => {
-                let _ = write!(translated, "\\{letter}");
-            }
-            letter => translated.push(letter),
+            Err(_) => Err(no_pattern()),
         }
     }
-    Some(translated)
-}
 
-/// Whether a repetition begins here of more than a thousand times.
-fn repeats_too_often(letters: impl Iterator<Item = char>) -> bool {
-    let times: String = letters.take_while(|letter| *letter != '}').collect();
-    let is_number = |times: &&str| !times.is_empty() && times.bytes().all(|it| it.is_ascii_digit());
-    times
-        .split(',')
-        .filter(is_number)
-        .any(|times| times.parse::<u16>().is_ok_and(|it| it > 1000) || times.len() > 5)
-}
+    /// The steps to match a text: at worst, every letter is compared with every one of the pattern.
+    fn spend(&self, text: usize, meter: &Meter) -> Result<(), Failure> {
+        meter.spend(text.saturating_mul(1 + self.size / 16).saturating_add(1))
+    }
 
-fn escaped(letter: Option<char>, is_in_class: bool, translated: &mut String) {
-    let ascii = match letter {
-        Some('d') => "0-9",
-        Some('D') => "^0-9",
-        Some('w') => "0-9A-Za-z_",
-        Some('W') => "^0-9A-Za-z_",
-        Some('s') => "\\t\\n\\f\\r ",
-        Some('S') => "^\\t\\n\\f\\r ",
-        Some('b') if !is_in_class => return translated.push_str("(?-u:\\b)"),
-        Some('B') if !is_in_class => return translated.push_str("(?-u:\\B)"),
-        // Words of another meaning in one of the two, or of none.
-        Some('<' | '>') => return translated.push_str("\\8"),
-        other => {
-            translated.push('\\');
-            translated.extend(other);
-            return;
-        }
-    };
-    let _ = write!(translated, "[{ascii}]");
+    pub(crate) fn matches(&self, text: &str, meter: &Meter) -> Result<bool, Failure> {
+        self.spend(text.len(), meter)?;
+        Ok(self.regex.is_match(text))
+    }
+
+    /// The first match that begins at a byte or after it.
+    pub(crate) fn find_at<'t>(
+        &self,
+        text: &'t str,
+        start: usize,
+        meter: &Meter,
+    ) -> Result<Option<Match<'t>>, Failure> {
+        self.spend(text.len() - start, meter)?;
+        Ok(self.regex.find_at(text, start))
+    }
 }
 
 #[cfg(test)]
@@ -106,7 +67,8 @@ mod tests {
     use super::*;
 
     fn matches(pattern: &str, text: &str) -> Option<bool> {
-        compile(pattern).ok().map(|regex| regex.is_match(text))
+        let meter = Meter::new();
+        Pattern::compile(pattern, &meter).ok()?.matches(text, &meter).ok()
     }
 
     #[test]
@@ -124,6 +86,9 @@ mod tests {
             (r"^[]]$", "]", true),
             (r"^[^]]$", "a", true),
             (r"^[[:alpha:]]+$", "ab", true),
+            (r"^[+--]$", ",", true),
+            (r"^\Q(?x.\E$", "(?x.", true),
+            (r"^\141\x41\x{42}$", "aAB", true),
             (r"\bone\b", "one two", true),
             (r"(?i)^ONE$", "one", true),
             (r"^1\.(30|31)\.\d+$", "1.31.4", true),
@@ -137,10 +102,12 @@ mod tests {
         for (pattern, why) in [
             ("a(", "\"a(\" is no regular expression"),
             ("(?x)a b", "\"(?x)a b\" is no regular expression"),
-            (r"\<a", "\"\\\\<a\" is no regular expression"),
-            ("((a{100}){100}){100}", "the pattern \"((a{100}){100}){100}\" is too large"),
+            ("a**", "\"a**\" is no regular expression"),
+            (r"\p{Alphabetic}", "\"\\\\p{Alphabetic}\" is no regular expression"),
+            (r"\pL{60}", "the pattern \"\\\\pL{60}\" is too large"),
         ] {
-            assert_eq!(compile(pattern).map_err(|it| it.to_string()).err().as_deref(), Some(why));
+            let error = Pattern::compile(pattern, &Meter::new()).map_err(|it| it.to_string());
+            assert_eq!(error.err().as_deref(), Some(why));
         }
     }
 }

@@ -4,6 +4,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::source::shortened;
 use crate::value::Value;
 
 /// A type as functions are declared with it.
@@ -143,6 +144,33 @@ pub(crate) struct Bindings {
 
 impl Known {
     pub(crate) const BOOL: Known = Known::Plain(Type::Bool);
+    /// How deep a type is at most. Of what is deeper nothing is known: a type may double with every level.
+    const DEEPEST: usize = 6;
+
+    pub(crate) fn list(of: Known) -> Known {
+        Known::List(of.within())
+    }
+
+    pub(crate) fn optional(of: Known) -> Known {
+        Known::Optional(of.within())
+    }
+
+    pub(crate) fn map(key: Known, value: Known) -> Known {
+        Known::Map(key.within(), value.within())
+    }
+
+    /// As it stands in another type.
+    fn within(self) -> Arc<Known> {
+        Arc::new(if self.depth() < Known::DEEPEST { self } else { Known::Dyn })
+    }
+
+    fn depth(&self) -> usize {
+        match self {
+            Known::Dyn | Known::Plain(_) => 0,
+            Known::List(of) | Known::Optional(of) => 1 + of.depth(),
+            Known::Map(key, value) => 1 + key.depth().max(value.depth()),
+        }
+    }
 
     /// Whether values of two types may be the same, or stand for each other.
     pub(crate) fn fits(&self, other: &Known) -> bool {
@@ -161,7 +189,9 @@ impl Known {
     }
 
     fn may_be_null(&self) -> bool {
-        matches!(self, Known::Plain(Type::Null | Type::Timestamp | Type::Duration))
+        use Type::{Duration, Ip, Network, Null, Quantity, Timestamp, Url, Version};
+        let of_language = matches!(self, Known::Plain(Null | Timestamp | Duration));
+        of_language || matches!(self, Known::Plain(Quantity | Version | Ip | Network | Url))
     }
 
     /// The type of what is of one of two types.
@@ -197,14 +227,14 @@ impl Known {
 
     /// The type that a function returns.
     pub(crate) fn returned(returns: Type, bindings: &Bindings) -> Known {
-        let of = |it: &'static Type| Arc::new(Known::returned(*it, bindings));
+        let of = |it: &'static Type| Known::returned(*it, bindings);
         match returns {
             Type::Dyn => Known::Dyn,
             Type::Any | Type::Ordered | Type::Summed => bindings.any.clone().unwrap_or(Known::Dyn),
             Type::Other => bindings.other.clone().unwrap_or(Known::Dyn),
-            Type::List(item) => Known::List(of(item)),
-            Type::Optional(item) => Known::Optional(of(item)),
-            Type::Map(key, value) => Known::Map(of(key), of(value)),
+            Type::List(item) => Known::list(of(item)),
+            Type::Optional(item) => Known::optional(of(item)),
+            Type::Map(key, value) => Known::map(of(key), of(value)),
             plain => Known::Plain(plain),
         }
     }
@@ -227,15 +257,21 @@ fn bind(bound: &mut Option<Known>, known: &Known) -> bool {
     }
 }
 
-/// `list(string)`, `dyn`.
+impl Known {
+    fn written(&self) -> String {
+        match self {
+            Known::Dyn => "dyn".to_owned(),
+            Known::Plain(plain) => plain.name().to_owned(),
+            Known::List(of) => format!("list({})", of.written()),
+            Known::Map(key, value) => format!("map({}, {})", key.written(), value.written()),
+            Known::Optional(of) => format!("optional_type({})", of.written()),
+        }
+    }
+}
+
+/// `list(string)`, `dyn`; cut off where it is long.
 impl fmt::Display for Known {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Known::Dyn => formatter.write_str("dyn"),
-            Known::Plain(plain) => formatter.write_str(plain.name()),
-            Known::List(of) => write!(formatter, "list({of})"),
-            Known::Map(key, value) => write!(formatter, "map({key}, {value})"),
-            Known::Optional(of) => write!(formatter, "optional_type({of})"),
-        }
+        formatter.write_str(&shortened(&self.written()))
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-/// An address on the web: with a scheme, or an absolute path.
+/// An address on the web: with a scheme, or an absolute path. Equal are those that are written alike in the end.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Url {
     pub(crate) scheme: String,
@@ -10,47 +10,51 @@ pub(crate) struct Url {
     pub(crate) host: String,
     /// As it is escaped.
     pub(crate) path: String,
-    query: String,
-    user: String,
+    /// What follows the scheme without a slash.
+    opaque: String,
+    query: Option<String>,
+    user: Option<(Vec<u8>, Option<Vec<u8>>)>,
     fragment: String,
 }
 
 impl Url {
-    /// An address; `None` for what is none, or for a path that is not absolute.
+    /// An address; `None` for what is none, or for a path that is not absolute. Kubernetes reads it twice: as that of
+    /// a request, which has no fragment, and as any other.
     pub(crate) fn parse(text: &str) -> Option<Url> {
-        let is_control = |letter: char| letter.is_ascii_control();
-        if text.is_empty() || text.contains(is_control) {
+        if text.is_empty() || text.contains(|letter: char| letter.is_ascii_control()) {
             return None;
         }
-        let (text, fragment) = text.split_once('#').unwrap_or((text, ""));
-        unescaped(fragment, false)?;
+        Url::read(text, true)?;
+        let (before, fragment) = text.split_once('#').unwrap_or((text, ""));
+        let url = Url::read(before, false)?;
+        Some(Url { fragment: as_escaped(fragment)?, ..url })
+    }
+
+    fn read(text: &str, is_of_request: bool) -> Option<Url> {
+        if text == "*" {
+            return Some(Url { path: "*".to_owned(), ..Url::default() });
+        }
         let (scheme, rest) = scheme(text)?;
-        let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
-        let mut url = Url {
-            scheme: scheme.to_ascii_lowercase(),
-            query: query.to_owned(),
-            fragment: fragment.to_owned(),
-            ..Url::default()
+        let (rest, query) = match rest.split_once('?') {
+            Some((rest, query)) => (rest, Some(query.to_owned())),
+            None => (rest, None),
         };
+        let url = Url { scheme: scheme.to_ascii_lowercase(), query, ..Url::default() };
         if !rest.starts_with('/') {
             // Such as `mailto:someone`: there is neither a host nor a path.
-            rest.clone_into(&mut url.user);
-            return (!scheme.is_empty()).then_some(url);
+            let is_known = !scheme.is_empty() || !is_of_request;
+            return is_known.then(|| Url { opaque: rest.to_owned(), ..url });
         }
-        let mut path = rest;
-        if let Some(authority) = rest.strip_prefix("//")
-            && !(scheme.is_empty() && rest.starts_with("///"))
-        {
-            let end = authority.find('/').unwrap_or(authority.len());
-            let (authority, after) = authority.split_at(end);
-            let (user, host) = authority.rsplit_once('@').unwrap_or(("", authority));
-            is_host(host).then_some(())?;
-            (url.user, url.host) = (user.to_owned(), host.to_owned());
-            path = after;
-        }
-        let decoded = unescaped(path, false)?;
-        url.path = if is_escaped(path) { path.to_owned() } else { escaped(&decoded) };
-        Some(url)
+        let has_host = !scheme.is_empty() || !is_of_request && !rest.starts_with("///");
+        let Some(rest) = rest.strip_prefix("//").filter(|_| has_host) else {
+            return Some(Url { path: as_escaped(rest)?, ..url });
+        };
+        let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+        let (user, host) = match authority.rsplit_once('@') {
+            Some((user, host)) => (Some(userinfo(user)?), host),
+            None => (None, authority),
+        };
+        Some(Url { user, host: read_host(host)?, path: as_escaped(path)?, ..url })
     }
 
     /// The host without its port.
@@ -74,12 +78,12 @@ impl Url {
 
     /// The parameters of the query in their order, each with its value. What is no parameter is left out.
     pub(crate) fn parameters(&self) -> impl Iterator<Item = (String, String)> {
-        self.query.split('&').filter_map(|parameter| {
+        self.query.iter().flat_map(|query| query.split('&')).filter_map(|parameter| {
             if parameter.is_empty() || parameter.contains(';') {
                 return None;
             }
             let (key, value) = parameter.split_once('=').unwrap_or((parameter, ""));
-            Some((unescaped(key, true)?, unescaped(value, true)?))
+            Some((text(unescaped(key, true)?), text(unescaped(value, true)?)))
         })
     }
 }
@@ -99,30 +103,69 @@ fn scheme(text: &str) -> Option<(&str, &str)> {
     }
 }
 
-fn is_host(host: &str) -> bool {
-    let is_allowed = |letter: char| {
-        letter.is_alphanumeric() || !letter.is_ascii() || "-_.~!$&'()*+,;=:[]<>\"%".contains(letter)
-    };
-    let after = match host.strip_prefix('[') {
-        Some(rest) => match rest.split_once(']') {
-            Some((_, after)) => after,
-            None => return false,
-        },
-        None => host.find(':').map_or("", |colon| &host[colon..]),
-    };
-    let is_port = |port: &str| port.bytes().all(|byte| byte.is_ascii_digit());
-    host.chars().all(is_allowed)
-        && (after.is_empty() || after.strip_prefix(':').is_some_and(is_port))
+/// The name and the password before a host.
+fn userinfo(user: &str) -> Option<(Vec<u8>, Option<Vec<u8>>)> {
+    let is_allowed =
+        |letter: char| letter.is_ascii_alphanumeric() || "-._:~!$&'()*+,;=%@".contains(letter);
+    if !user.chars().all(is_allowed) {
+        return None;
+    }
+    match user.split_once(':') {
+        Some((name, password)) => {
+            Some((unescaped(name, false)?, Some(unescaped(password, false)?)))
+        }
+        None => Some((unescaped(user, false)?, None)),
+    }
 }
 
-/// Whether a path contains only what may stand in one.
-fn is_escaped(path: &str) -> bool {
-    path.chars().all(|it| it.is_ascii_alphanumeric() || "-_.~!$&'()*+,;=:@[]/%".contains(it))
+/// A host with its port. In square brackets is an address of IPv6, which may have a zone.
+fn read_host(host: &str) -> Option<String> {
+    let is_port = |port: &str| {
+        let digits = port.strip_prefix(':');
+        port.is_empty() || digits.is_some_and(|it| it.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    if let Some(rest) = host.strip_prefix('[') {
+        let (address, port) = rest.rsplit_once(']')?;
+        let (address, zone) = address.split_at(address.find("%25").unwrap_or(address.len()));
+        let address = unescaped_host(address, false)?;
+        let zone = unescaped_host(zone, true)?;
+        address.parse::<std::net::Ipv6Addr>().ok()?;
+        let is_zone = zone.is_empty() || zone.len() > 1;
+        return (is_zone && is_port(port)).then(|| format!("[{address}{zone}]{port}"));
+    }
+    let colon = host.find(':').unwrap_or(host.len());
+    (!host.contains('[') && is_port(&host[colon..])).then(|| unescaped_host(host, false))?
 }
 
-fn escaped(path: &str) -> String {
+/// What is escaped in a host is beyond ASCII; in a zone it may be a percent sign or what may stand in a host.
+fn unescaped_host(host: &str, is_zone: bool) -> Option<String> {
+    let is_allowed = |byte: u8| {
+        byte.is_ascii_alphanumeric() || byte >= 0x80 || b"-_.~!$&'()*+,;=:[]<>\"".contains(&byte)
+    };
+    let mut parts = host.split('%');
+    let are_plain = |part: &str| part.bytes().all(is_allowed);
+    let mut is_known = parts.next().is_none_or(are_plain);
+    for part in parts {
+        let byte = u8::from_str_radix(part.get(..2)?, 16).ok()?;
+        is_known &= match (byte, is_zone) {
+            (b'%', _) => true,
+            (byte, true) => byte == b' ' || is_allowed(byte),
+            (byte, false) => byte >= 0x80,
+        };
+        is_known &= are_plain(part.get(2..)?);
+    }
+    is_known.then(|| unescaped(host, false).map(text))?
+}
+
+/// A path or a fragment as it is escaped: as it is written, if nothing else has to be escaped.
+fn as_escaped(written: &str) -> Option<String> {
+    let decoded = unescaped(written, false)?;
+    let is_allowed = |it: char| it.is_ascii_alphanumeric() || "-_.~!$&'()*+,;=:@[]/%".contains(it);
+    if written.chars().all(is_allowed) {
+        return Some(written.to_owned());
+    }
     let mut escaped = String::new();
-    for byte in path.bytes() {
+    for byte in decoded {
         let letter = char::from(byte);
         if letter.is_ascii_alphanumeric() || "-_.~$&+,/:;=@".contains(letter) {
             escaped.push(letter);
@@ -130,10 +173,15 @@ fn escaped(path: &str) -> String {
             let _ = write!(escaped, "%{byte:02X}");
         }
     }
-    escaped
+    Some(escaped)
 }
 
-fn unescaped(text: &str, plus_is_space: bool) -> Option<String> {
+fn text(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes)
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+}
+
+fn unescaped(text: &str, plus_is_space: bool) -> Option<Vec<u8>> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();
     while let Some(byte) = rest.next() {
@@ -146,5 +194,5 @@ fn unescaped(text: &str, plus_is_space: bool) -> Option<String> {
             byte => bytes.push(byte),
         }
     }
-    Some(String::from_utf8_lossy(&bytes).into_owned())
+    Some(bytes)
 }

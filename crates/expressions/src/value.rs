@@ -1,7 +1,8 @@
 //! The values that an expression is evaluated to, what they are equal to, and their order. Numbers of different types
 //! are compared by what they are; nothing else of different types is equal, and nothing else has an order.
 
-use std::borrow::Cow;
+mod map;
+
 use std::cmp::Ordering;
 use std::net::IpAddr;
 use std::ops::Deref;
@@ -9,13 +10,15 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::document::{Content, Stored, StoredList, StoredMap};
+use crate::document::{Content, Stored, StoredList};
 use crate::failure::Failure;
 use crate::meter::Meter;
 use crate::network::Network;
 use crate::quantity::Quantity;
 use crate::url::Url;
 use crate::version::Version;
+
+pub(crate) use map::{Map, is_key};
 
 /// A value. It may be part of a document, or of an expression.
 #[derive(Clone, Debug)]
@@ -51,13 +54,6 @@ pub(crate) enum Text<'v> {
 pub(crate) enum List<'v> {
     Stored(StoredList<'v>),
     Made(Arc<[Value<'v>]>),
-}
-
-/// A map, with its entries in their order.
-#[derive(Clone, Debug)]
-pub(crate) enum Map<'v> {
-    Stored(StoredMap<'v>),
-    Made(Arc<[(Value<'v>, Value<'v>)]>),
 }
 
 impl Deref for Text<'_> {
@@ -98,13 +94,42 @@ impl<'v> Value<'v> {
         Value::Optional(Some(Arc::new(value)))
     }
 
-    pub(crate) fn map(entries: impl IntoIterator<Item = (Value<'v>, Value<'v>)>) -> Value<'v> {
-        Value::Map(Map::Made(entries.into_iter().collect()))
+    pub(crate) fn map(
+        entries: impl IntoIterator<Item = (Value<'v>, Value<'v>)>,
+    ) -> Result<Value<'v>, Failure> {
+        Map::of(entries.into_iter().collect()).map(Value::Map)
     }
 
     /// A length, or a position.
     pub(crate) fn count(count: usize) -> Value<'v> {
         Value::Int(i64::try_from(count).unwrap_or(i64::MAX))
+    }
+
+    /// How many steps it takes to go through it once: through the letters of a text, and the items of a list.
+    pub(crate) fn steps(&self) -> usize {
+        match self {
+            Value::Text(text) => text.len() / 16,
+            Value::Bytes(bytes) => bytes.len() / 16,
+            Value::List(list) => list.len() / 8,
+            Value::Map(map) => map.len() / 8,
+            _ => 0,
+        }
+    }
+
+    /// Whether it takes little memory.
+    pub(crate) fn is_small(&self) -> bool {
+        let is_small_item = |value: &Value<'_>| match value {
+            Value::Text(text) => text.len() <= 256,
+            Value::Bytes(bytes) => bytes.len() <= 256,
+            Value::List(_) | Value::Map(_) | Value::Optional(_) | Value::Url(_) => false,
+            _ => true,
+        };
+        match self {
+            Value::List(list) => list.len() <= 16 && list.iter().all(|it| is_small_item(&it)),
+            Value::Url(_) => true,
+            Value::Optional(value) => value.as_deref().is_none_or(is_small_item),
+            value => is_small_item(value),
+        }
     }
 
     /// The name of its type.
@@ -155,14 +180,33 @@ impl<'v> Value<'v> {
         }
     }
 
+    /// Whether it is of a type that Kubernetes adds to the language.
+    pub(crate) fn is_of_kubernetes(&self) -> bool {
+        matches!(
+            self,
+            Value::Quantity(_)
+                | Value::Version(_)
+                | Value::Ip(_)
+                | Value::Network(_)
+                | Value::Url(_)
+        )
+    }
+
     /// Whether two values are equal. That takes as many steps as they are large.
     pub(crate) fn equals(&self, other: &Value<'v>, meter: &Meter) -> Result<bool, Failure> {
         meter.spend(1)?;
         Ok(match (self, other) {
             (Value::Null, Value::Null) | (Value::Optional(None), Value::Optional(None)) => true,
             (Value::Bool(one), Value::Bool(other)) => one == other,
-            (Value::Text(one), Value::Text(other)) => **one == **other,
-            (Value::Bytes(one), Value::Bytes(other)) => one == other,
+            (Value::Text(one), Value::Text(other)) => {
+                // Only texts of one length are looked at.
+                meter.spend(if one.len() == other.len() { one.len() / 16 } else { 0 })?;
+                **one == **other
+            }
+            (Value::Bytes(one), Value::Bytes(other)) => {
+                meter.spend(if one.len() == other.len() { one.len() / 16 } else { 0 })?;
+                one == other
+            }
             (Value::List(one), Value::List(other)) => {
                 if one.len() != other.len() {
                     return Ok(false);
@@ -201,16 +245,21 @@ impl<'v> Value<'v> {
         })
     }
 
-    /// The order of two values, if they have one.
-    pub(crate) fn compare(&self, other: &Value<'v>) -> Option<Ordering> {
-        match (self, other) {
+    /// The order of two values, if they have one. That takes as many steps as they are large.
+    pub(crate) fn compare(
+        &self,
+        other: &Value<'v>,
+        meter: &Meter,
+    ) -> Result<Option<Ordering>, Failure> {
+        meter.spend(self.steps().min(other.steps()))?;
+        Ok(match (self, other) {
             (Value::Bool(one), Value::Bool(other)) => Some(one.cmp(other)),
             (Value::Text(one), Value::Text(other)) => Some((**one).cmp(&**other)),
             (Value::Bytes(one), Value::Bytes(other)) => Some(one.cmp(other)),
             (Value::Timestamp(one), Value::Timestamp(other)) => Some(one.cmp(other)),
             (Value::Duration(one), Value::Duration(other)) => Some(one.cmp(other)),
             _ => compare_numbers(self, other),
-        }
+        })
     }
 }
 
@@ -250,68 +299,6 @@ impl<'v> List<'v> {
         match self {
             List::Stored(list) => Box::new(list.iter().map(Value::from)),
             List::Made(items) => Box::new(items.iter().cloned()),
-        }
-    }
-}
-
-impl<'v> Map<'v> {
-    pub(crate) fn len(&self) -> usize {
-        match self {
-            Map::Stored(map) => map.len(),
-            Map::Made(entries) => entries.len(),
-        }
-    }
-
-    /// The value of a key. Keys that are numbers are found by what they are, whatever their type.
-    pub(crate) fn get(&self, key: &Value<'v>, meter: &Meter) -> Result<Option<Value<'v>>, Failure> {
-        match (self, key) {
-            (Map::Stored(_), Value::Text(text)) => self.field(text, meter),
-            (Map::Stored(_), _) => Ok(None),
-            (Map::Made(entries), key) => {
-                meter.spend(entries.len())?;
-                let is_key = |(known, _): &&(Value<'v>, Value<'v>)| match (known, key) {
-                    (Value::Text(known), Value::Text(key)) => **known == **key,
-                    (Value::Bool(known), Value::Bool(key)) => known == key,
-                    (known, key) => compare_numbers(known, key) == Some(Ordering::Equal),
-                };
-                Ok(entries.iter().find(is_key).map(|(_, value)| value.clone()))
-            }
-        }
-    }
-
-    /// The value of a key that is text.
-    pub(crate) fn field(&self, key: &str, meter: &Meter) -> Result<Option<Value<'v>>, Failure> {
-        match self {
-            Map::Stored(map) => {
-                meter.spend(map.len() / 8)?;
-                Ok(map.get(key).map(Value::from))
-            }
-            Map::Made(entries) => {
-                meter.spend(entries.len())?;
-                let is_key = |(known, _): &&(Value<'v>, Value<'v>)| match known {
-                    Value::Text(known) => **known == *key,
-                    _ => false,
-                };
-                Ok(entries.iter().find(is_key).map(|(_, value)| value.clone()))
-            }
-        }
-    }
-
-    pub(crate) fn iter(&self) -> Box<dyn Iterator<Item = (Value<'v>, Value<'v>)> + '_> {
-        match self {
-            Map::Stored(map) => Box::new(
-                map.iter().map(|(key, value)| (Value::Text(Text::Stored(key)), Value::from(value))),
-            ),
-            Map::Made(entries) => Box::new(entries.iter().cloned()),
-        }
-    }
-}
-
-impl<'v> From<Cow<'v, str>> for Value<'v> {
-    fn from(text: Cow<'v, str>) -> Value<'v> {
-        match text {
-            Cow::Borrowed(text) => Value::Text(Text::Stored(text)),
-            Cow::Owned(text) => Value::text(text),
         }
     }
 }

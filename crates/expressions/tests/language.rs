@@ -184,8 +184,15 @@ fn what_fails_says_why() {
 #[test]
 fn what_cannot_be_evaluated_is_refused_by_name_where_it_stands() {
     for (text, why) in [
-        ("", "!it ends too early, or goes on after its end, at column 1"),
-        ("true &&", "!it ends too early, or goes on after its end, at column 8"),
+        ("", "!it ends without a value, at column 1"),
+        ("true &&", "!it ends without a value, at column 8"),
+        ("(true", "!it ends without ), at column 6"),
+        ("true true", "!the end should be here, and not true, at column 6"),
+        ("[1, +]", "!a value should be here, and not +, at column 5"),
+        ("'ü\n'", "!the text has no end in its line, at column 1"),
+        ("'a' == '\\q'", "!\\q means nothing in a text, at column 9"),
+        ("true # why", "!'#' has no place in an expression, at column 6"),
+        ("package == 1", "!package is a reserved word, at column 1"),
         ("cluster.metadata", "!there is no variable cluster: only managedCluster, at column 1"),
         ("true && 'ü'.matchess('a')", "!there is no function matchess, at column 21"),
         ("true &&\n  matches('a')", "!matches is not for string, at line 2, column 10"),

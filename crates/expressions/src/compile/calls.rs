@@ -1,45 +1,47 @@
 //! Calls of functions. Those that always have the same result are carried out once, here.
 
-use cel::common::ast::{CallExpr, Expr, IdedExpr};
-
 use super::{Compiler, OBJECT, ReadScores, Typed};
 use crate::failure::Failure;
 use crate::functions::{self, Function, Prepared};
-use crate::meter::Meter;
 use crate::node::Node;
-use crate::pattern;
-use crate::source::CompileError;
+use crate::pattern::Pattern;
+use crate::source::{CompileError, shortened};
+use crate::syntax::{Part, Syntax};
 use crate::types::{Bindings, Known, Type};
 use crate::value::Value;
 
+/// How many parts that always fail are mentioned.
+const MOST_DOUBTS: usize = 10;
+
 impl Compiler<'_> {
-    pub(super) fn call(&mut self, id: u64, call: &CallExpr) -> Typed {
-        if let Some(compiled) = self.operator(id, call) {
+    pub(super) fn call(
+        &mut self,
+        part: &Part,
+        of: Option<&Part>,
+        name: &str,
+        arguments: &[Part],
+    ) -> Typed {
+        if let Some(compiled) = self.expand(part, of, name, arguments) {
             return compiled;
         }
-        if let Some(compiled) = self.expand(id, call) {
-            return compiled;
-        }
-        let name = call.func_name.as_str();
-        let Some(target) = &call.target else {
-            let name = name.strip_prefix('.').unwrap_or(name);
-            return self.function(id, name, false, call.args.iter());
+        let Some(of) = of else {
+            return self.function(part, name, false, arguments.iter());
         };
-        if let Some(qualified) = self.qualified_function(target, name) {
-            return self.function(id, qualified, false, call.args.iter());
+        if let Some(qualified) = self.qualified_function(of, name) {
+            return self.function(part, qualified, false, arguments.iter());
         }
-        match (name, call.args.as_slice()) {
-            ("scores", [object]) => self.scores(id, target, object),
-            ("or" | "orValue", [otherwise]) => self.or(id, target, otherwise, name == "or"),
+        match (name, arguments) {
+            ("scores", [object]) => self.scores(part, of, object),
+            ("or" | "orValue", [otherwise]) => self.or(part, of, otherwise, name == "or"),
             (name, arguments) => {
-                self.function(id, name, true, std::iter::once(&**target).chain(arguments))
+                self.function(part, name, true, std::iter::once(of).chain(arguments))
             }
         }
     }
 
     /// A function whose name has a dot in it, such as `optional.of`.
-    fn qualified_function(&self, target: &IdedExpr, name: &str) -> Option<&'static str> {
-        let Expr::Ident(namespace) = &target.expr else { return None };
+    fn qualified_function(&self, of: &Part, name: &str) -> Option<&'static str> {
+        let Syntax::Name(namespace) = &of.syntax else { return None };
         if self.variables.iter().any(|(known, _)| known == namespace) {
             return None;
         }
@@ -47,16 +49,14 @@ impl Compiler<'_> {
         functions::all().find(is_qualified).map(|it| it.name)
     }
 
-    fn scores(&mut self, id: u64, target: &IdedExpr, object: &IdedExpr) -> Typed {
-        let (target, _) = self.node(target)?;
-        if !matches!(target, Node::Object) {
-            return Err(self
-                .source
-                .error(id, format!("scores is of {OBJECT}, and of nothing else")));
+    fn scores(&mut self, part: &Part, of: &Part, object: &Part) -> Typed {
+        let (of, _) = self.node(of)?;
+        if !matches!(of, Node::Object) {
+            return Err(self.error(part, format!("scores is of {OBJECT}, and of nothing else")));
         }
         let (object, known) = self.node(object)?;
         if !known.fits(&Known::Plain(Type::Text)) {
-            return Err(self.no_overload(id, "scores", &[known]));
+            return Err(self.no_overload(part, "scores", &[known]));
         }
         match (&object, &mut self.scores) {
             (Node::Constant(Value::Text(name)), ReadScores::Named(names)) => {
@@ -64,13 +64,16 @@ impl Compiler<'_> {
             }
             (_, scores) => *scores = ReadScores::Any,
         }
-        Ok((Node::Scores(object.into()), Known::List(Known::Dyn.into())))
+        Ok((Node::Scores(object.into()), Known::list(Known::Dyn)))
     }
 
-    fn or(&mut self, id: u64, of: &IdedExpr, otherwise: &IdedExpr, is_optional: bool) -> Typed {
+    fn or(&mut self, part: &Part, of: &Part, otherwise: &Part, is_optional: bool) -> Typed {
         let ((of, known), (otherwise, other)) = (self.node(of)?, self.node(otherwise)?);
         let returned = match &known {
-            Known::Dyn => Some(Known::Dyn),
+            Known::Dyn if is_optional => {
+                matches!(other, Known::Optional(_) | Known::Dyn).then(|| other.clone())
+            }
+            Known::Dyn => Some(other.clone()),
             Known::Optional(_) if is_optional => {
                 known.fits(&other).then(|| known.clone().joined(&other))
             }
@@ -79,22 +82,22 @@ impl Compiler<'_> {
         };
         let Some(returned) = returned else {
             let name = if is_optional { "or" } else { "orValue" };
-            return Err(self.no_overload(id, name, &[known, other]));
+            return Err(self.no_overload(part, name, &[known, other]));
         };
         Ok((Node::Or { of: of.into(), otherwise: otherwise.into(), is_optional }, returned))
     }
 
     fn function<'p>(
         &mut self,
-        id: u64,
+        part: &Part,
         name: &str,
         is_method: bool,
-        parts: impl Iterator<Item = &'p IdedExpr>,
+        parts: impl Iterator<Item = &'p Part>,
     ) -> Typed {
         let mut arguments = Vec::new();
         let mut known = Vec::new();
-        for part in parts {
-            let (argument, of_argument) = self.node(part)?;
+        for argument in parts {
+            let (argument, of_argument) = self.node(argument)?;
             arguments.push(argument);
             known.push(of_argument);
         }
@@ -116,63 +119,64 @@ impl Compiler<'_> {
             }
         }
         let Some(returned) = returned else {
-            return Err(self.unknown_function(id, name, is_method, &known));
+            return Err(self.unknown_function(part, name, is_method, &known));
         };
-        Ok((self.prepared(id, overloads, arguments), returned))
+        Ok((self.prepared(part, overloads, arguments), returned))
     }
 
     /// A call, or what has been prepared of it.
     fn prepared(
         &mut self,
-        id: u64,
+        part: &Part,
         overloads: Vec<&'static Function>,
         mut arguments: Vec<Node>,
     ) -> Node {
-        let constants = arguments.iter().map(|it| match it {
-            Node::Constant(value) => Some(value.clone()),
-            _ => None,
-        });
-        if let Some(constants) = constants.collect::<Option<Vec<Value<'static>>>>() {
-            match functions::call(&overloads, &constants, &Meter::new()) {
-                Ok(value) => return Node::Constant(value),
-                Err(failure) => self.doubt(id, &failure),
+        let constants: Option<Vec<_>> = arguments.iter().map(Node::constant).collect();
+        if let Some(constants) = constants {
+            match functions::call(&overloads, &constants, self.meter) {
+                Ok(value) if value.is_small() => return Node::Constant(value),
+                Ok(_) | Err(Failure::TooManySteps) => {}
+                Err(failure) => self.doubt(part, &failure),
             }
         }
         let prepared = overloads.first().and_then(|it| Prepared::named(it.name));
         if let (Some(prepared), [_, Node::Constant(Value::Text(text))]) =
             (prepared, arguments.as_slice())
         {
-            match pattern::compile(text) {
-                Ok(regex) => {
-                    let (text, regex) = (arguments.swap_remove(0).into(), regex.into());
-                    return Node::Pattern { text, regex, prepared };
+            match Pattern::compile(text, self.meter) {
+                Ok(pattern) => {
+                    let (text, pattern) = (arguments.swap_remove(0).into(), pattern.into());
+                    return Node::Pattern { text, pattern, prepared };
                 }
-                Err(failure) => self.doubt(id, &failure),
+                Err(Failure::TooManySteps) => {}
+                Err(failure) => self.doubt(part, &failure),
             }
         }
         Node::Call { overloads: overloads.into(), arguments: arguments.into() }
     }
 
     /// Notes a call that fails whenever it is made. It may be made for no object.
-    pub(super) fn doubt(&mut self, id: u64, failure: &Failure) {
-        self.doubts.push(self.source.error(id, format!("it always fails: {failure}")));
+    pub(super) fn doubt(&mut self, part: &Part, failure: &Failure) {
+        if self.doubts.len() < MOST_DOUBTS {
+            self.doubts.push(self.error(part, format!("it always fails: {failure}")));
+        }
     }
 
     fn unknown_function(
         &self,
-        id: u64,
+        part: &Part,
         name: &str,
         is_method: bool,
         known: &[Known],
     ) -> CompileError {
         let named = || functions::all().filter(|it| it.name == name);
         if named().next().is_none() {
-            return self.source.error(id, format!("there is no function {name}"));
+            return self.error(part, format!("there is no function {}", shortened(name)));
         }
         if named().all(|it| it.is_method != is_method) {
             let written = if is_method { format!("{name}(…)") } else { format!("….{name}()") };
-            return self.source.error(id, format!("{name} is written {written}"));
+            return self.error(part, format!("{name} is written {written}"));
         }
-        self.no_overload(id, name, known)
+        self.no_overload(part, name, known)
     }
 }

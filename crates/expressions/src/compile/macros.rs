@@ -1,43 +1,45 @@
 //! Macros: what goes through the items of something, with a variable for each.
 
-use std::sync::Arc;
-
-use cel::common::ast::{CallExpr, Expr, IdedExpr};
-
 use super::{Compiler, Typed};
 use crate::node::{Each, Node};
 use crate::source::CompileError;
+use crate::syntax::{Part, Syntax};
 use crate::types::Known;
 use crate::value::Value;
 
 impl Compiler<'_> {
     /// A call that is a macro; `None` for any other.
-    pub(super) fn expand(&mut self, id: u64, call: &CallExpr) -> Option<Typed> {
-        let name = call.func_name.as_str();
-        match (&call.target, call.args.as_slice()) {
-            (None, [field]) if name == "has" => Some(self.has(id, field)),
+    pub(super) fn expand(
+        &mut self,
+        part: &Part,
+        of: Option<&Part>,
+        name: &str,
+        arguments: &[Part],
+    ) -> Option<Typed> {
+        match (of, arguments) {
+            (None, [field]) if name == "has" => Some(self.has(part, field)),
             (Some(of), [variable, result]) if matches!(name, "optMap" | "optFlatMap") => {
                 Some(self.optional_map(of, variable, result, name == "optFlatMap"))
             }
-            (Some(of), [_, _, _] | [_, _]) if is_macro(name, call.args.len()) => {
-                Some(self.each(id, of, name, &call.args))
+            (Some(of), [_, _, _] | [_, _]) if is_macro(name, arguments.len()) => {
+                Some(self.each(part, of, name, arguments))
             }
             _ => None,
         }
     }
 
-    fn has(&mut self, id: u64, field: &IdedExpr) -> Typed {
-        let Expr::Select(select) = &field.expr else {
-            return Err(self.source.error(id, "has is of a field, such as has(a.b)"));
+    fn has(&mut self, part: &Part, field: &Part) -> Typed {
+        let Syntax::Field { of, name, is_optional: false } = &field.syntax else {
+            return Err(self.error(part, "has is of a field, such as has(a.b)"));
         };
-        let (of, known) = self.node(&select.operand)?;
-        self.field_type(id, &known)?;
-        Ok((Node::Has { of: of.into(), name: select.field.as_str().into() }, Known::BOOL))
+        let (of, known) = self.node(of)?;
+        self.field_type(part, &known)?;
+        Ok((Node::Has { of: of.into(), name: name.as_str().into() }, Known::BOOL))
     }
 
-    fn each(&mut self, id: u64, of: &IdedExpr, name: &str, arguments: &[IdedExpr]) -> Typed {
+    fn each(&mut self, part: &Part, of: &Part, name: &str, arguments: &[Part]) -> Typed {
         let [variable, parts @ .., last] = arguments else {
-            return Err(self.source.error(id, format!("{name} needs a variable")));
+            return Err(self.error(part, format!("{name} needs a variable")));
         };
         let variable = self.variable(variable)?;
         let (range, known) = self.node(of)?;
@@ -47,7 +49,7 @@ impl Compiler<'_> {
             known => {
                 let message =
                     format!("{name} is for lists and maps, and not for what is of type {known}");
-                return Err(self.source.error(of.id, message));
+                return Err(self.error(of, message));
             }
         };
         let times = self.times;
@@ -61,11 +63,11 @@ impl Compiler<'_> {
             "exists" => {
                 (Each::Quantified { holds: holds(self, last)?, decides: true }, Known::BOOL)
             }
-            "filter" => (Each::Filter { holds: holds(self, last)? }, Known::List(Arc::new(item))),
+            "filter" => (Each::Filter { holds: holds(self, last)? }, Known::list(item)),
             "map" => {
                 let holds = parts.first().map(|part| holds(self, part)).transpose()?;
                 let (result, known) = self.node(last)?;
-                (Each::Map { holds, result: result.into() }, Known::List(Arc::new(known)))
+                (Each::Map { holds, result: result.into() }, Known::list(known))
             }
             _ => (Each::ExactlyOne { holds: holds(self, last)? }, Known::BOOL),
         };
@@ -74,37 +76,31 @@ impl Compiler<'_> {
         Ok((Node::Each { range: range.into(), each }, known))
     }
 
-    fn optional_map(
-        &mut self,
-        of: &IdedExpr,
-        variable: &IdedExpr,
-        result: &IdedExpr,
-        is_flat: bool,
-    ) -> Typed {
+    fn optional_map(&mut self, of: &Part, variable: &Part, result: &Part, is_flat: bool) -> Typed {
         let variable = self.variable(variable)?;
         let (optional, known) = self.node(of)?;
         let value = match known {
             Known::Dyn => Known::Dyn,
             Known::Optional(value) => (*value).clone(),
-            known => return Err(self.no_overload(of.id, "optMap", &[known])),
+            known => return Err(self.no_overload(of, "optMap", &[known])),
         };
         self.variables.push((variable, value));
         let compiled = self.node(result);
         self.variables.pop();
         let (node, known) = compiled?;
         let known = match known {
-            known if !is_flat => Known::Optional(Arc::new(known)),
+            known if !is_flat => Known::optional(known),
             known @ (Known::Optional(_) | Known::Dyn) => known,
-            known => return Err(self.no_overload(result.id, "optFlatMap", &[known])),
+            known => return Err(self.no_overload(result, "optFlatMap", &[known])),
         };
         Ok((Node::OptionalMap { of: optional.into(), result: node.into(), is_flat }, known))
     }
 
     /// The name of a variable that a macro introduces.
-    fn variable(&self, part: &IdedExpr) -> Result<String, CompileError> {
-        match &part.expr {
-            Expr::Ident(name) if !name.starts_with('.') => Ok(name.clone()),
-            _ => Err(self.source.error(part.id, "a variable has a simple name")),
+    fn variable(&self, part: &Part) -> Result<String, CompileError> {
+        match &part.syntax {
+            Syntax::Name(name) if !name.starts_with('.') => Ok(name.clone()),
+            _ => Err(self.error(part, "a variable has a simple name")),
         }
     }
 }

@@ -1,115 +1,83 @@
-//! Operators. The syntax tree has them as calls of functions with odd names.
-
-use std::sync::Arc;
-
-use cel::common::ast::{CallExpr, Expr, IdedExpr, LiteralValue, operators};
+//! Operators.
 
 use super::{Compiler, Typed};
 use crate::arithmetic::{self, Operator};
 use crate::node::{Comparison, Node};
-use crate::source::CompileError;
+use crate::source::{CompileError, shortened};
+use crate::syntax::{Binary, Part};
 use crate::types::{Bindings, Known, Type};
 
+/// A part that is compiled.
+type One = (Node, Known);
+
 impl Compiler<'_> {
-    /// A call that is an operator; `None` for any other.
-    pub(super) fn operator(&mut self, id: u64, call: &CallExpr) -> Option<Typed> {
-        let [one, rest @ ..] = call.args.as_slice() else { return None };
-        Some(match (call.func_name.as_str(), rest) {
-            (operators::LOGICAL_NOT, []) => self.not(one),
-            (operators::NEGATE, []) => self.negative(id, one),
-            (operators::LOGICAL_AND, [other]) => self.logical(one, other, false),
-            (operators::LOGICAL_OR, [other]) => self.logical(one, other, true),
-            (operators::CONDITIONAL, [then, otherwise]) => self.condition(id, one, then, otherwise),
-            (operators::EQUALS, [other]) => self.equals(id, one, other, false),
-            (operators::NOT_EQUALS, [other]) => self.equals(id, one, other, true),
-            (operators::LESS, [other]) => self.compare(id, one, other, Comparison::Less),
-            (operators::LESS_EQUALS, [other]) => {
-                self.compare(id, one, other, Comparison::LessOrEqual)
-            }
-            (operators::GREATER, [other]) => self.compare(id, one, other, Comparison::Greater),
-            (operators::GREATER_EQUALS, [other]) => {
-                self.compare(id, one, other, Comparison::GreaterOrEqual)
-            }
-            (operators::ADD, [other]) => self.arithmetic(id, one, other, Operator::Add),
-            (operators::SUBSTRACT, [other]) => self.arithmetic(id, one, other, Operator::Subtract),
-            (operators::MULTIPLY, [other]) => self.arithmetic(id, one, other, Operator::Multiply),
-            (operators::DIVIDE, [other]) => self.arithmetic(id, one, other, Operator::Divide),
-            (operators::MODULO, [other]) => self.arithmetic(id, one, other, Operator::Remainder),
-            (operators::IN, [container]) => self.contained(id, one, container),
-            (operators::INDEX, [index]) => self.index(id, one, index, false),
-            (operators::OPT_INDEX, [index]) => self.index(id, one, index, true),
-            (operators::OPT_SELECT, [field]) => self.optional_field(id, one, field),
-            _ => return None,
-        })
+    pub(super) fn binary(&mut self, part: &Part, operator: Binary, parts: &[Part; 2]) -> Typed {
+        let [one, other] = parts;
+        let (one, other) = (self.node(one)?, self.node(other)?);
+        match operator {
+            Binary::Equals { is_negated } => self.equals(part, one, other, is_negated),
+            Binary::Compare(comparison) => self.compare(part, one, other, comparison),
+            Binary::In => self.contained(part, one, other),
+            Binary::Arithmetic(operator) => self.arithmetic(part, one, other, operator),
+        }
     }
 
     /// A part that has to be true or false.
-    pub(super) fn boolean(&mut self, part: &IdedExpr) -> Result<Node, CompileError> {
+    pub(super) fn boolean(&mut self, part: &Part) -> Result<Node, CompileError> {
         let (node, known) = self.node(part)?;
         if known.fits(&Known::BOOL) {
             return Ok(node);
         }
         let message = format!("this is of type {known}, and has to be true or false");
-        Err(self.source.error(part.id, message))
+        Err(self.error(part, message))
     }
 
-    fn not(&mut self, of: &IdedExpr) -> Typed {
+    pub(super) fn not(&mut self, of: &Part) -> Typed {
         Ok((Node::Not(self.boolean(of)?.into()), Known::BOOL))
     }
 
-    fn negative(&mut self, id: u64, of: &IdedExpr) -> Typed {
+    pub(super) fn negative(&mut self, part: &Part, of: &Part) -> Typed {
         let (of, known) = self.node(of)?;
         if ![Type::Int, Type::Double].iter().any(|it| known.fits(&Known::Plain(*it))) {
-            return Err(self.no_overload(id, "-", &[known]));
+            return Err(self.no_overload(part, "-", &[known]));
         }
         if let Node::Constant(value) = &of {
             match arithmetic::negative(value) {
                 Ok(value) => return Ok((Node::Constant(value), known)),
-                Err(failure) => self.doubt(id, &failure),
+                Err(failure) => self.doubt(part, &failure),
             }
         }
         Ok((Node::Negative(of.into()), known))
     }
 
-    fn logical(&mut self, one: &IdedExpr, other: &IdedExpr, decides: bool) -> Typed {
-        let (one, other) = (self.boolean(one)?.into(), self.boolean(other)?.into());
-        Ok((Node::Logical { one, other, decides }, Known::BOOL))
+    pub(super) fn logical(&mut self, parts: &[Part], decides: bool) -> Typed {
+        let parts: Result<Box<[Node]>, _> = parts.iter().map(|it| self.boolean(it)).collect();
+        Ok((Node::Logical { parts: parts?, decides }, Known::BOOL))
     }
 
-    fn condition(
-        &mut self,
-        id: u64,
-        condition: &IdedExpr,
-        then: &IdedExpr,
-        otherwise: &IdedExpr,
-    ) -> Typed {
+    pub(super) fn condition(&mut self, part: &Part, parts: &[Part; 3]) -> Typed {
+        let [condition, then, otherwise] = parts;
         let condition = self.boolean(condition)?.into();
         let (then, known) = self.node(then)?;
         let (otherwise, other) = self.node(otherwise)?;
         if !known.fits(&other) {
-            return Err(self.no_overload(id, "?:", &[Known::BOOL, known, other]));
+            return Err(self.no_overload(part, "?:", &[Known::BOOL, known, other]));
         }
         let (then, otherwise) = (then.into(), otherwise.into());
         Ok((Node::Condition { condition, then, otherwise }, known.joined(&other)))
     }
 
-    fn equals(&mut self, id: u64, one: &IdedExpr, other: &IdedExpr, is_negated: bool) -> Typed {
-        let ((one, known), (other, of_other)) = (self.node(one)?, self.node(other)?);
+    fn equals(&self, part: &Part, one: One, other: One, is_negated: bool) -> Typed {
+        let ((one, known), (other, of_other)) = (one, other);
         if !known.fits(&of_other) {
             let symbol = if is_negated { "!=" } else { "==" };
-            return Err(self.no_overload(id, symbol, &[known, of_other]));
+            return Err(self.no_overload(part, symbol, &[known, of_other]));
         }
         Ok((Node::Equals { one: one.into(), other: other.into(), is_negated }, Known::BOOL))
     }
 
-    fn compare(
-        &mut self,
-        id: u64,
-        one: &IdedExpr,
-        other: &IdedExpr,
-        comparison: Comparison,
-    ) -> Typed {
-        let ((one, known), (other, of_other)) = (self.node(one)?, self.node(other)?);
+    fn compare(&self, part: &Part, one: One, other: One, comparison: Comparison) -> Typed {
+        let ((one, known), (other, of_other)) = (one, other);
         let is_ordered = |known: &Known| known.is_taken_by(Type::Ordered, &mut Bindings::default());
         let is_number = |known: &Known| {
             let numbers = [Type::Int, Type::Uint, Type::Double];
@@ -117,19 +85,13 @@ impl Compiler<'_> {
         };
         let fits = known.fits(&of_other) || is_number(&known) && is_number(&of_other);
         if !fits || !is_ordered(&known) || !is_ordered(&of_other) {
-            return Err(self.no_overload(id, comparison.symbol(), &[known, of_other]));
+            return Err(self.no_overload(part, comparison.symbol(), &[known, of_other]));
         }
         Ok((Node::Compare { one: one.into(), other: other.into(), comparison }, Known::BOOL))
     }
 
-    fn arithmetic(
-        &mut self,
-        id: u64,
-        one: &IdedExpr,
-        other: &IdedExpr,
-        operator: Operator,
-    ) -> Typed {
-        let ((one, known), (other, of_other)) = (self.node(one)?, self.node(other)?);
+    fn arithmetic(&self, part: &Part, one: One, other: One, operator: Operator) -> Typed {
+        let ((one, known), (other, of_other)) = (one, other);
         let mut returned: Option<Known> = None;
         for (takes, takes_other, returns) in operator.overloads() {
             let mut bindings = Bindings::default();
@@ -142,28 +104,36 @@ impl Compiler<'_> {
             }
         }
         let Some(returned) = returned else {
-            return Err(self.no_overload(id, operator.symbol(), &[known, of_other]));
+            return Err(self.no_overload(part, operator.symbol(), &[known, of_other]));
         };
         Ok((Node::Arithmetic { one: one.into(), other: other.into(), operator }, returned))
     }
 
-    fn contained(&mut self, id: u64, item: &IdedExpr, container: &IdedExpr) -> Typed {
-        let ((item, known), (container, of_container)) = (self.node(item)?, self.node(container)?);
+    fn contained(&self, part: &Part, item: One, container: One) -> Typed {
+        let ((item, known), (container, of_container)) = (item, container);
         let fits = match &of_container {
             Known::Dyn => true,
             Known::List(of) | Known::Map(of, _) => of.fits(&known),
             Known::Plain(_) | Known::Optional(_) => false,
         };
         if !fits {
-            return Err(self.no_overload(id, "in", &[known, of_container]));
+            return Err(self.no_overload(part, "in", &[known, of_container]));
         }
         Ok((Node::In { item: item.into(), container: container.into() }, Known::BOOL))
     }
 
-    fn index(&mut self, id: u64, of: &IdedExpr, index: &IdedExpr, is_optional: bool) -> Typed {
+    pub(super) fn index(
+        &mut self,
+        part: &Part,
+        of: &Part,
+        index: &Part,
+        is_optional: bool,
+    ) -> Typed {
         let ((of, known), (index, of_index)) = (self.node(of)?, self.node(index)?);
         let (container, wraps) = match &known {
             Known::Optional(of) => (&**of, true),
+            // It may be any of many types.
+            Known::Dyn => (&Known::Dyn, false),
             known => (known, is_optional),
         };
         let item = match container {
@@ -173,26 +143,27 @@ impl Compiler<'_> {
             _ => None,
         };
         let Some(item) = item else {
-            return Err(self.no_overload(id, "[]", &[known, of_index]));
+            return Err(self.no_overload(part, "[]", &[known, of_index]));
         };
-        let item = if wraps { Known::Optional(Arc::new(item)) } else { item };
+        let item = if wraps { Known::optional(item) } else { item };
         Ok((Node::Index { of: of.into(), index: index.into(), is_optional }, item))
     }
 
-    fn optional_field(&mut self, id: u64, of: &IdedExpr, field: &IdedExpr) -> Typed {
-        let Expr::Literal(LiteralValue::String(name)) = &field.expr else {
-            return Err(self.source.error(id, "a field has a name"));
-        };
+    pub(super) fn optional_field(&mut self, part: &Part, of: &Part, name: &str) -> Typed {
         let (of, known) = self.node(of)?;
-        let known = match self.field_type(id, &known)? {
-            known @ Known::Optional(_) => known,
-            known => Known::Optional(Arc::new(known)),
+        let known = match known {
+            Known::Map(_, value) => Known::optional((*value).clone()),
+            known => match self.field_type(part, &known)? {
+                known @ Known::Optional(_) => known,
+                known => Known::optional(known),
+            },
         };
-        Ok((Node::Field { of: of.into(), name: name.inner().into(), is_optional: true }, known))
+        Ok((Node::Field { of: of.into(), name: name.into(), is_optional: true }, known))
     }
 
-    pub(super) fn no_overload(&self, id: u64, function: &str, of: &[Known]) -> CompileError {
+    pub(super) fn no_overload(&self, part: &Part, function: &str, of: &[Known]) -> CompileError {
         let of: Vec<String> = of.iter().map(Known::to_string).collect();
-        self.source.error(id, format!("{function} is not for {}", of.join(" and ")))
+        let of = of.join(" and ");
+        self.error(part, format!("{} is not for {}", shortened(function), shortened(&of)))
     }
 }

@@ -20,7 +20,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     Function::global("bool", &[TEXT], Type::Bool, |it| match it.text(0) {
         "1" | "t" | "T" | "true" | "TRUE" | "True" => Ok(Value::Bool(true)),
         "0" | "f" | "F" | "false" | "FALSE" | "False" => Ok(Value::Bool(false)),
-        _ => Err(is_no(it, "boolean")),
+        _ => Err(it.is_no("boolean")),
     }),
     Function::global("bytes", &[Type::Bytes], Type::Bytes, same),
     Function::global("bytes", &[TEXT], Type::Bytes, |it| {
@@ -34,7 +34,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
         let text = it.text(0);
         let is_finite_text = text.contains(|letter: char| letter.is_ascii_digit());
         let value = text.parse().ok().filter(|it: &f64| it.is_finite() || !is_finite_text);
-        value.map(Value::Double).ok_or_else(|| is_no(it, "number"))
+        value.map(Value::Double).ok_or_else(|| it.is_no("number"))
     }),
     Function::global("int", &[Type::Int], Type::Int, same),
     Function::global("int", &[Type::Double], Type::Int, double_to_int),
@@ -45,7 +45,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
         _ => Err(arithmetic::overflow()),
     }),
     Function::global("int", &[TEXT], Type::Int, |it| {
-        it.text(0).parse().map(Value::Int).map_err(|_| is_no(it, "whole number"))
+        it.text(0).parse().map(Value::Int).map_err(|_| it.is_no("whole number"))
     }),
     Function::global("int", &[Type::Timestamp], Type::Int, |it| match it.value(0) {
         Value::Timestamp(at) => Ok(Value::Int(at.as_second())),
@@ -64,12 +64,12 @@ pub(super) const FUNCTIONS: &[Function] = &[
     }),
     Function::global("uint", &[TEXT], Type::Uint, |it| {
         let number = it.text(0).parse().ok().filter(|_| !it.text(0).starts_with('+'));
-        number.map(Value::Uint).ok_or_else(|| is_no(it, "whole number"))
+        number.map(Value::Uint).ok_or_else(|| it.is_no("whole number"))
     }),
     Function::global("duration", &[Type::Duration], Type::Duration, same),
     Function::global("duration", &[TEXT], Type::Duration, |it| {
         let duration = instant::parse_duration(it.text(0)).map(Value::Duration);
-        duration.ok_or_else(|| is_no(it, "duration such as 1h30m"))
+        duration.ok_or_else(|| it.is_no("duration such as 1h30m"))
     }),
     Function::global("timestamp", &[Type::Timestamp], Type::Timestamp, same),
     Function::global("timestamp", &[Type::Int], Type::Timestamp, |it| {
@@ -78,7 +78,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     }),
     Function::global("timestamp", &[TEXT], Type::Timestamp, |it| {
         let at = instant::parse(it.text(0));
-        arithmetic::timestamp(at.ok_or_else(|| is_no(it, "instant such as 2026-03-02T12:00:00Z"))?)
+        arithmetic::timestamp(at.ok_or_else(|| it.is_no("instant such as 2026-03-02T12:00:00Z"))?)
     }),
     Function::global("string", &[TEXT], TEXT, same),
     Function::global("string", &[Type::Bool], TEXT, to_text),
@@ -95,10 +95,6 @@ pub(super) const FUNCTIONS: &[Function] = &[
 #[expect(clippy::unnecessary_wraps, reason = "the type of every function")]
 fn same<'v>(it: &Arguments<'_, 'v>) -> Result<Value<'v>, Failure> {
     Ok(it.value(0).clone())
-}
-
-fn is_no(it: &Arguments<'_, '_>, what: &str) -> Failure {
-    Failure::other(format!("{:?} is no {what}", it.text(0)))
 }
 
 #[expect(

@@ -63,7 +63,7 @@ fn is_sorted<'v>(it: &Arguments<'_, 'v>) -> Result<Value<'v>, Failure> {
     for item in it.list(0).iter() {
         it.meter.spend(1)?;
         if let Some(before) = &before {
-            match before.compare(&item) {
+            match before.compare(&item, it.meter)? {
                 Some(Ordering::Greater) => return Ok(Value::Bool(false)),
                 Some(Ordering::Less | Ordering::Equal) => {}
                 None => return Err(no_order("isSorted", before, &item)),
@@ -82,9 +82,14 @@ fn outermost<'v>(
     let mut best: Option<Value<'v>> = None;
     for item in it.list(0).iter() {
         it.meter.spend(1)?;
-        let order =
-            best.as_ref().map(|best| item.compare(best).ok_or_else(|| no_order(name, best, &item)));
-        if order.transpose()?.is_none_or(|order| order == wanted) {
+        let is_better = match &best {
+            Some(best) => {
+                let order = item.compare(best, it.meter)?;
+                order.ok_or_else(|| no_order(name, best, &item))? == wanted
+            }
+            None => true,
+        };
+        if is_better {
             best = Some(item);
         }
     }

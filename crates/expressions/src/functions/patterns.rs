@@ -1,16 +1,11 @@
 //! Regular expressions. A pattern that stands in an expression is compiled with it.
 
-use regex::Regex;
-
 use super::{Arguments, Function};
 use crate::failure::Failure;
 use crate::meter::Meter;
-use crate::pattern;
+use crate::pattern::Pattern;
 use crate::types::Type;
 use crate::value::Value;
-
-/// The steps that it takes to compile a pattern, for each of its letters.
-const STEPS_TO_COMPILE: usize = 40;
 
 const TEXT: Type = Type::Text;
 const TEXTS: Type = Type::List(&Type::Text);
@@ -26,9 +21,8 @@ pub(super) const FUNCTIONS: &[Function] = &[
     }),
 ];
 
-fn compiled(it: &Arguments<'_, '_>) -> Result<Regex, Failure> {
-    it.meter.spend(it.text(1).len() * STEPS_TO_COMPILE)?;
-    pattern::compile(it.text(1))
+fn compiled(it: &Arguments<'_, '_>) -> Result<Pattern, Failure> {
+    Pattern::compile(it.text(1), it.meter)
 }
 
 fn once<'v>(prepared: Prepared, it: &Arguments<'_, 'v>) -> Result<Value<'v>, Failure> {
@@ -56,26 +50,43 @@ impl Prepared {
 
     pub(crate) fn apply<'v>(
         self,
-        regex: &Regex,
+        pattern: &Pattern,
         text: &str,
         meter: &Meter,
     ) -> Result<Value<'v>, Failure> {
-        meter.spend(1 + text.len())?;
         match self {
-            Prepared::Matches => Ok(Value::Bool(regex.is_match(text))),
-            Prepared::Find => Ok(Value::text(regex.find(text).map_or("", |found| found.as_str()))),
-            Prepared::FindAll => find_all(regex, text, usize::MAX, meter),
+            Prepared::Matches => pattern.matches(text, meter).map(Value::Bool),
+            Prepared::Find => {
+                let found = pattern.find_at(text, 0, meter)?;
+                Ok(Value::text(found.map_or("", |found| found.as_str())))
+            }
+            Prepared::FindAll => find_all(pattern, text, usize::MAX, meter),
         }
     }
 }
 
+/// All matches that do not overlap. Each is looked for in the rest of the text.
 fn find_all<'v>(
-    regex: &Regex,
+    pattern: &Pattern,
     text: &str,
     most: usize,
     meter: &Meter,
 ) -> Result<Value<'v>, Failure> {
-    meter.spend(1 + text.len())?;
-    let found = regex.find_iter(text).take(most).map(|found| Value::text(found.as_str()));
+    let mut found = Vec::new();
+    let (mut start, mut end_before) = (0, None);
+    while found.len() < most
+        && let Some(next) = pattern.find_at(text, start, meter)?
+    {
+        // What is empty is none where another one ends.
+        if !next.is_empty() || Some(next.end()) != end_before {
+            found.push(Value::text(next.as_str()));
+        }
+        end_before = Some(next.end());
+        start = next.end();
+        if next.is_empty() {
+            let Some(letter) = text[start..].chars().next() else { break };
+            start += letter.len_utf8();
+        }
+    }
     Ok(Value::list(found))
 }

@@ -19,7 +19,7 @@ const VERSION: Type = Type::Version;
 pub(super) const FUNCTIONS: &[Function] = &[
     Function::global("quantity", &[TEXT], AMOUNT, |it| {
         let quantity = Quantity::parse(it.text(0)).map(Value::Quantity);
-        quantity.ok_or_else(|| is_no(it, "quantity such as 1500m or 4Gi"))
+        quantity.ok_or_else(|| it.is_no("quantity such as 1500m or 4Gi"))
     }),
     Function::global("isQuantity", &[TEXT], Type::Bool, |it| {
         Ok(Value::Bool(Quantity::parse(it.text(0)).is_some()))
@@ -81,10 +81,6 @@ pub(super) const FUNCTIONS: &[Function] = &[
     Function::method("parseJSON", &[TEXT], Type::Dyn, parse_json),
 ];
 
-fn is_no(it: &Arguments<'_, '_>, what: &str) -> Failure {
-    Failure::other(format!("{:?} is no {what}", it.text(0)))
-}
-
 fn order<'v>(order: Ordering) -> Value<'v> {
     Value::Int(order as i64)
 }
@@ -102,7 +98,7 @@ fn version<'v>(
     parse: fn(&str) -> Option<Version>,
 ) -> Result<Value<'v>, Failure> {
     let version = parse(it.text(0)).map(|version| Value::Version(Arc::new(version)));
-    version.ok_or_else(|| is_no(it, "semantic version such as 1.30.2"))
+    version.ok_or_else(|| it.is_no("semantic version such as 1.30.2"))
 }
 
 fn number<'v>(number: u64) -> Result<Value<'v>, Failure> {
@@ -112,21 +108,23 @@ fn number<'v>(number: u64) -> Result<Value<'v>, Failure> {
 /// All numbers are floating-point numbers, as in JSON.
 fn parse_json<'v>(it: &Arguments<'_, 'v>) -> Result<Value<'v>, Failure> {
     it.meter.spend(it.text(0).len())?;
-    let json: Json = serde_json::from_str(it.text(0)).map_err(|_| is_no(it, "JSON"))?;
-    Ok(of_json(json))
+    let json: Json = serde_json::from_str(it.text(0)).map_err(|_| it.is_no("JSON"))?;
+    of_json(json)
 }
 
-fn of_json<'v>(json: Json) -> Value<'v> {
-    match json {
+fn of_json<'v>(json: Json) -> Result<Value<'v>, Failure> {
+    Ok(match json {
         Json::Null => Value::Null,
         Json::Bool(value) => Value::Bool(value),
         Json::Number(number) => Value::Double(number.as_f64().unwrap_or_default()),
         Json::String(text) => Value::text(text),
-        Json::Array(items) => Value::list(items.into_iter().map(of_json)),
+        Json::Array(items) => {
+            Value::list(items.into_iter().map(of_json).collect::<Result<Vec<_>, _>>()?)
+        }
         Json::Object(entries) => {
             let entries =
-                entries.into_iter().map(|(key, value)| (Value::text(key), of_json(value)));
-            Value::map(entries)
+                entries.into_iter().map(|(key, value)| Ok((Value::text(key), of_json(value)?)));
+            Value::map(entries.collect::<Result<Vec<_>, Failure>>()?)?
         }
-    }
+    })
 }

@@ -114,13 +114,9 @@ fn last_index_of<'v>(it: &Arguments<'_, 'v>, from: i64) -> Result<Value<'v>, Fai
     let Some(last) = offset(text, from).filter(|start| *start < text.len()) else {
         return Ok(Value::Int(-1));
     };
-    let end = text.len().min(last + part.len());
-    let end = (end..=text.len()).find(|end| text.is_char_boundary(*end)).unwrap_or(text.len());
-    let mut found = text[..end].rfind(part);
-    // The part may end in the middle of a character that is longer than its own.
-    while let Some(start) = found.filter(|start| *start > last) {
-        found = text[..start + part.len() - 1].rfind(part);
-    }
+    // What begins there ends here, and not within a character.
+    let end = (0..=text.len().min(last + part.len())).rev().find(|end| text.is_char_boundary(*end));
+    let found = text[..end.unwrap_or_default()].rfind(part);
     Ok(found.map_or(Value::Int(-1), |found| Value::count(length(&text[..found]))))
 }
 

@@ -7,6 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::{Arguments, Function};
 use crate::failure::Failure;
+use crate::source::shortened;
 use crate::types::Type;
 use crate::value::Value;
 
@@ -22,6 +23,12 @@ macro_rules! shown {
                 Function::method($name, AT, Type::Int, |it| part(it, $part)),
                 Function::method($name, AT_IN_ZONE, Type::Int, |it| part(it, $part)),
             )*
+            // No zone is off by a part of a second.
+            Function::method("getMilliseconds", AT, Type::Int, milliseconds),
+            Function::method("getMilliseconds", AT_IN_ZONE, Type::Int, |it| {
+                part(it, |_| 0)?;
+                milliseconds(it)
+            }),
             Function::method("getHours", DURATION, Type::Int, |it| whole(it, 3_600_000_000_000)),
             Function::method("getMinutes", DURATION, Type::Int, |it| whole(it, 60_000_000_000)),
             Function::method("getSeconds", DURATION, Type::Int, |it| whole(it, 1_000_000_000)),
@@ -41,21 +48,26 @@ pub(super) const FUNCTIONS: &[Function] = shown! {
     "getHours": |it| it.hour().into(),
     "getMinutes": |it| it.minute().into(),
     "getSeconds": |it| it.second().into(),
-    "getMilliseconds": |it| it.millisecond().into(),
 };
 
 fn part<'v>(it: &Arguments<'_, 'v>, part: fn(DateTime) -> i64) -> Result<Value<'v>, Failure> {
     let Value::Timestamp(at) = it.value(0) else { return Ok(Value::Null) };
     let shown = match it.value(1) {
-        Value::Text(zone) => civil(*at, zone)?,
+        Value::Text(zone) => {
+            it.meter.spend(STEPS_OF_ZONE)?;
+            civil(*at, zone)?
+        }
         _ => Offset::UTC.to_datetime(*at),
     };
     Ok(Value::Int(part(shown)))
 }
 
+/// The steps to look a zone up.
+const STEPS_OF_ZONE: usize = 50;
+
 /// What a clock shows in a zone, given by name or by its offset, such as `-05:30`.
 fn civil(at: Timestamp, zone: &str) -> Result<DateTime, Failure> {
-    let unknown = || Failure::other(format!("there is no time zone {zone:?}"));
+    let unknown = || Failure::other(format!("there is no time zone {:?}", shortened(zone)));
     let Some((hours, minutes)) = zone.split_once(':') else {
         let zone = if zone.is_empty() { "UTC" } else { zone };
         return Ok(Zone::named(zone).map_err(|_| unknown())?.civil(at));
@@ -66,6 +78,13 @@ fn civil(at: Timestamp, zone: &str) -> Result<DateTime, Failure> {
     let seconds = hours.checked_mul(60).and_then(|it| it.checked_add(minutes));
     let seconds = seconds.and_then(|it| it.checked_mul(60)).ok_or_else(unknown)?;
     Ok(Offset::from_seconds(seconds).map_err(|_| unknown())?.to_datetime(at))
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "the type of every function")]
+fn milliseconds<'v>(it: &Arguments<'_, 'v>) -> Result<Value<'v>, Failure> {
+    let Value::Timestamp(at) = it.value(0) else { return Ok(Value::Null) };
+    let milliseconds = at.as_nanosecond().rem_euclid(1_000_000_000) / 1_000_000;
+    Ok(Value::Int(i64::try_from(milliseconds).unwrap_or_default()))
 }
 
 fn duration(it: &Arguments<'_, '_>) -> SignedDuration {

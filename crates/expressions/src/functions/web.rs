@@ -20,13 +20,13 @@ const QUERY: Type = Type::Map(&Type::Text, &Type::List(&Type::Text));
 
 pub(super) const FUNCTIONS: &[Function] = &[
     Function::global("ip", &[TEXT], IP, |it| {
-        parse_address(it.text(0)).map(Value::Ip).ok_or_else(|| is_no(it, "IP address"))
+        parse_address(it.text(0)).map(Value::Ip).ok_or_else(|| it.is_no("IP address"))
     }),
     Function::global("isIP", &[TEXT], Type::Bool, |it| {
         Ok(Value::Bool(parse_address(it.text(0)).is_some()))
     }),
     Function::global("ip.isCanonical", &[TEXT], Type::Bool, |it| {
-        let address = parse_address(it.text(0)).ok_or_else(|| is_no(it, "IP address"))?;
+        let address = parse_address(it.text(0)).ok_or_else(|| it.is_no("IP address"))?;
         Ok(Value::Bool(address.to_string() == it.text(0)))
     }),
     Function::method("family", &[IP], Type::Int, |it| {
@@ -60,8 +60,8 @@ pub(super) const FUNCTIONS: &[Function] = &[
         Ok(Value::Bool(it.network(0).contains(it.address(1))))
     }),
     Function::method("containsIP", &[CIDR, TEXT], Type::Bool, |it| {
-        let address = parse_address(it.text(1))
-            .ok_or_else(|| Failure::other(format!("{:?} is no IP address", it.text(1))))?;
+        let address =
+            parse_address(it.text(1)).ok_or_else(|| Failure::is_no(it.text(1), "IP address"))?;
         Ok(Value::Bool(it.network(0).contains(address)))
     }),
     Function::method("containsCIDR", &[CIDR, CIDR], Type::Bool, |it| {
@@ -72,7 +72,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     }),
     Function::global("url", &[TEXT], URL, |it| {
         let url = Url::parse(it.text(0)).map(|url| Value::Url(Arc::new(url)));
-        url.ok_or_else(|| is_no(it, "URL"))
+        url.ok_or_else(|| it.is_no("URL"))
     }),
     Function::global("isURL", &[TEXT], Type::Bool, |it| {
         Ok(Value::Bool(Url::parse(it.text(0)).is_some()))
@@ -85,13 +85,9 @@ pub(super) const FUNCTIONS: &[Function] = &[
     Function::method("getQuery", &[URL], QUERY, query),
 ];
 
-fn is_no(it: &Arguments<'_, '_>, what: &str) -> Failure {
-    Failure::other(format!("{:?} is no {what}", it.text(0)))
-}
-
 fn network(it: &Arguments<'_, '_>, position: usize) -> Result<Network, Failure> {
     let text = it.text(position);
-    Network::parse(text).ok_or_else(|| Failure::other(format!("{text:?} is no network")))
+    Network::parse(text).ok_or_else(|| Failure::is_no(text, "network"))
 }
 
 fn query<'v>(it: &Arguments<'_, 'v>) -> Result<Value<'v>, Failure> {
@@ -100,5 +96,5 @@ fn query<'v>(it: &Arguments<'_, 'v>) -> Result<Value<'v>, Failure> {
         it.meter.spend(1)?;
         values.entry(key).or_default().push(Value::text(value));
     }
-    Ok(Value::map(values.into_iter().map(|(key, values)| (Value::text(key), Value::list(values)))))
+    Value::map(values.into_iter().map(|(key, values)| (Value::text(key), Value::list(values))))
 }

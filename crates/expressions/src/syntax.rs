@@ -1,0 +1,85 @@
+//! The syntax of expressions: from a text to a tree whose depth is bounded, so that whatever goes down it needs little
+//! of the stack. What names and functions mean is not known here.
+
+mod parser;
+mod tokens;
+
+use crate::arithmetic::Operator;
+use crate::node::Comparison;
+use crate::value::Value;
+
+pub(crate) use parser::parse;
+
+/// A part of an expression, and where it is.
+#[derive(Debug)]
+pub(crate) struct Part {
+    /// The byte at which it is: of what is applied to something, what says so, such as the `+` of a sum.
+    pub(crate) at: usize,
+    pub(crate) syntax: Syntax,
+    /// How many parts are in each other here.
+    depth: usize,
+}
+
+#[derive(Debug)]
+pub(crate) enum Syntax {
+    Literal(Value<'static>),
+    /// It may begin with a dot.
+    Name(String),
+    Field {
+        of: Box<Part>,
+        name: String,
+        is_optional: bool,
+    },
+    Index {
+        of: Box<Part>,
+        index: Box<Part>,
+        is_optional: bool,
+    },
+    /// A function or a macro.
+    Call {
+        of: Option<Box<Part>>,
+        name: String,
+        arguments: Vec<Part>,
+    },
+    Not(Box<Part>),
+    Negative(Box<Part>),
+    Binary(Binary, Box<[Part; 2]>),
+    /// All or one of them; `decides` is what one of them may decide.
+    Logical {
+        parts: Vec<Part>,
+        decides: bool,
+    },
+    Condition(Box<[Part; 3]>),
+    List(Vec<Item>),
+    /// Keys with their values.
+    Map(Vec<(Part, Item)>),
+}
+
+/// An item of a list, or a value of a map, that may be optional.
+#[derive(Debug)]
+pub(crate) struct Item {
+    pub(crate) part: Part,
+    pub(crate) is_optional: bool,
+}
+
+/// An operator between two parts.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Binary {
+    Equals { is_negated: bool },
+    Compare(Comparison),
+    In,
+    Arithmetic(Operator),
+}
+
+impl Part {
+    /// A name with dots in it.
+    pub(crate) fn dotted_name(&self) -> Option<String> {
+        match &self.syntax {
+            Syntax::Name(name) => Some(name.clone()),
+            Syntax::Field { of, name, is_optional: false } => {
+                Some(format!("{}.{name}", of.dotted_name()?))
+            }
+            _ => None,
+        }
+    }
+}

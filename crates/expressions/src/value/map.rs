@@ -1,0 +1,163 @@
+//! Maps. Those of a document are read where they lie; those that an expression makes find their keys as quickly,
+//! however many there are.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use super::{Text, Value};
+use crate::document::StoredMap;
+use crate::failure::Failure;
+use crate::meter::Meter;
+
+/// A map, with its entries in their order.
+#[derive(Clone, Debug)]
+pub(crate) enum Map<'v> {
+    Stored(StoredMap<'v>),
+    Made(Arc<MadeMap<'v>>),
+}
+
+/// A map that an expression has made.
+#[derive(Debug)]
+pub(crate) struct MadeMap<'v> {
+    entries: Vec<(Value<'v>, Value<'v>)>,
+    /// The positions of the entries, in the order of their keys.
+    sorted: Box<[usize]>,
+}
+
+impl<'v> Map<'v> {
+    /// The map of some entries. Of two with the same key, the last counts.
+    pub(crate) fn of(mut entries: Vec<(Value<'v>, Value<'v>)>) -> Result<Map<'v>, Failure> {
+        if let Some((key, _)) = entries.iter().find(|(key, _)| !is_key(key)) {
+            return Err(Failure::other(format!("a map has no keys of type {}", key.type_name())));
+        }
+        let mut sorted: Vec<usize> = (0..entries.len()).collect();
+        sorted.sort_by(|one, other| key_order(&entries[*one].0, &entries[*other].0));
+        let is_same =
+            |one: usize, other: usize| key_order(&entries[one].0, &entries[other].0).is_eq();
+        let groups = sorted.chunk_by(|one, other| is_same(*one, *other));
+        let repeated: Vec<Vec<usize>> =
+            groups.filter(|group| group.len() > 1).map(<[usize]>::to_vec).collect();
+        if repeated.is_empty() {
+            return Ok(Map::Made(Arc::new(MadeMap { entries, sorted: sorted.into() })));
+        }
+        let mut is_kept = vec![true; entries.len()];
+        for group in repeated {
+            if let [first, others @ .., last] = &*group {
+                entries[*first].1 = entries[*last].1.clone();
+                others.iter().chain([last]).for_each(|other| is_kept[*other] = false);
+            }
+        }
+        let mut is_kept = is_kept.into_iter();
+        entries.retain(|_| is_kept.next().unwrap_or(true));
+        Map::of(entries)
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Map::Stored(map) => map.len(),
+            Map::Made(map) => map.entries.len(),
+        }
+    }
+
+    /// The value of a key. A whole number finds keys that are integers with or without a sign.
+    pub(crate) fn get(&self, key: &Value<'v>, meter: &Meter) -> Result<Option<Value<'v>>, Failure> {
+        let map = match (self, key) {
+            (Map::Stored(_), Value::Text(text)) => return self.field(text, meter),
+            (Map::Stored(_), _) => return Ok(None),
+            (Map::Made(map), _) => map,
+        };
+        meter.spend(1 + key.steps())?;
+        let of_int = |int: i64| u64::try_from(int).map(Value::Uint).ok();
+        let others = match key {
+            Value::Double(double) => match whole(*double) {
+                Some(whole) => [
+                    i64::try_from(whole).map(Value::Int).ok(),
+                    u64::try_from(whole).map(Value::Uint).ok(),
+                ],
+                None => [None, None],
+            },
+            Value::Int(int) => [of_int(*int), None],
+            Value::Uint(uint) => [i64::try_from(*uint).map(Value::Int).ok(), None],
+            _ => [None, None],
+        };
+        let found = map.find(key).or_else(|| others.iter().flatten().find_map(|it| map.find(it)));
+        Ok(found.cloned())
+    }
+
+    /// The value of a key that is text.
+    pub(crate) fn field(&self, key: &str, meter: &Meter) -> Result<Option<Value<'v>>, Failure> {
+        match self {
+            Map::Stored(map) => {
+                // Keys of the same length are compared letter by letter.
+                meter.spend(map.len() / 8 + map.len() * (key.len() / 256) + key.len() / 16)?;
+                Ok(map.get(key).map(Value::from))
+            }
+            Map::Made(map) => {
+                meter.spend(1 + key.len() / 16)?;
+                let by_key = |at: &usize| match &map.entries[*at].0 {
+                    Value::Text(known) => (**known).cmp(key),
+                    other => rank(other).cmp(&RANK_OF_TEXT),
+                };
+                let found = map.sorted.binary_search_by(by_key).ok();
+                Ok(found.map(|found| map.entries[map.sorted[found]].1.clone()))
+            }
+        }
+    }
+
+    pub(crate) fn iter(&self) -> Box<dyn Iterator<Item = (Value<'v>, Value<'v>)> + '_> {
+        match self {
+            Map::Stored(map) => Box::new(
+                map.iter().map(|(key, value)| (Value::Text(Text::Stored(key)), Value::from(value))),
+            ),
+            Map::Made(map) => Box::new(map.entries.iter().cloned()),
+        }
+    }
+}
+
+impl<'v> MadeMap<'v> {
+    fn find(&self, key: &Value<'v>) -> Option<&Value<'v>> {
+        if matches!(key, Value::Double(double) if double.is_nan()) {
+            return None;
+        }
+        let by_key = |at: &usize| key_order(&self.entries[*at].0, key);
+        let found = self.sorted.binary_search_by(by_key).ok()?;
+        Some(&self.entries[self.sorted[found]].1)
+    }
+}
+
+/// Whether a map may have such a key.
+pub(crate) fn is_key(value: &Value<'_>) -> bool {
+    rank(value) <= RANK_OF_TEXT
+}
+
+const RANK_OF_TEXT: u8 = 4;
+
+/// The place of a type of keys in their order. Keys of different types are different.
+fn rank(key: &Value<'_>) -> u8 {
+    match key {
+        Value::Bool(_) => 0,
+        Value::Int(_) => 1,
+        Value::Uint(_) => 2,
+        Value::Double(_) => 3,
+        Value::Text(_) => RANK_OF_TEXT,
+        _ => u8::MAX,
+    }
+}
+
+fn key_order(one: &Value<'_>, other: &Value<'_>) -> Ordering {
+    match (one, other) {
+        (Value::Bool(one), Value::Bool(other)) => one.cmp(other),
+        (Value::Int(one), Value::Int(other)) => one.cmp(other),
+        (Value::Uint(one), Value::Uint(other)) => one.cmp(other),
+        // Zero is the same with either sign.
+        (Value::Double(one), Value::Double(other)) => (one + 0.0).total_cmp(&(other + 0.0)),
+        (Value::Text(one), Value::Text(other)) => (**one).cmp(&**other),
+        (one, other) => rank(one).cmp(&rank(other)),
+    }
+}
+
+/// A number without a fraction, within 64 bits with or without a sign.
+#[expect(clippy::cast_possible_truncation, reason = "it is whole, and within the bounds")]
+fn whole(double: f64) -> Option<i128> {
+    (double.fract() == 0.0 && double.abs() < 2e19).then_some(double as i128)
+}

@@ -1,0 +1,45 @@
+//! Expressions that nobody means well with: none of them panics, and none of them takes long.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking, in its helping functions too"
+)]
+
+mod depth;
+mod patterns;
+mod random;
+mod steps;
+
+use almanac_expressions::{Document, Expression, Failure, Meter, Subject};
+use serde_json::json;
+
+/// An object with a list, a text and a map that are as long as an object can make them.
+pub(crate) fn large() -> Document {
+    let list: Vec<_> =
+        (0..5_000).map(|it| json!({ "name": format!("claim-{it}"), "value": it })).collect();
+    let labels: serde_json::Map<_, _> =
+        (0..5_000).map(|it| (format!("label-{it}"), json!("x"))).collect();
+    let text = "a".repeat(500_000);
+    Document::of(&json!({
+        "metadata": { "name": "east", "labels": labels },
+        "status": { "clusterClaims": list, "text": text }
+    }))
+}
+
+pub(crate) fn error(text: &str) -> String {
+    Expression::compile(text).map(|_| ()).unwrap_err().to_string()
+}
+
+pub(crate) fn holds(text: &str, object: &Document) -> Result<bool, Failure> {
+    let subject = Subject { object, scores: &|_| None };
+    Expression::compile(text)
+        .unwrap_or_else(|it| panic!("{it}: {text:.200}"))
+        .holds(&subject, &Meter::new())
+}
+
+/// Carries something out on a small stack, and panics if that does.
+pub(crate) fn on_small_stack(run: impl FnOnce() + Send + 'static) {
+    let thread = std::thread::Builder::new().stack_size(1 << 20).spawn(run).unwrap();
+    thread.join().unwrap();
+}
