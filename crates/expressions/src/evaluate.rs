@@ -133,7 +133,7 @@ impl<'s, 'v> Scope<'s, 'v> {
         let found = match &of {
             Value::Map(map) => map.field(name, self.meter)?,
             Value::List(_) => return Err(no_overload("[]", &[&of, &Value::text("")])),
-            _ if is_optional => None,
+            _ if is_optional && !of.is_of_kubernetes() => None,
             _ => return Err(no_overload("selecting a field", &[&of])),
         };
         match (found, is_optional) {

@@ -13,13 +13,14 @@ pub(crate) use parser::parse;
 /// A part of an expression, and where it is.
 #[derive(Debug)]
 pub(crate) struct Part {
-    /// The byte at which it is: of what is applied to something, what says so, such as the `+` of a sum.
+    /// The byte at which it is. What has an operator is where that is: a sum is at its `+`.
     pub(crate) at: usize,
     pub(crate) syntax: Syntax,
     /// How many parts are in each other here.
     depth: usize,
 }
 
+/// What a part is.
 #[derive(Debug)]
 pub(crate) enum Syntax {
     Literal(Value<'static>),

@@ -7,7 +7,7 @@ use crate::node::Comparison;
 use crate::source::{CompileError, MOST_BYTES, MOST_NESTED, error_at, shortened};
 use crate::value::Value;
 
-/// An operator, and how strongly it binds.
+/// An operator between parts.
 #[derive(Clone, Copy)]
 enum Between {
     Logical { decides: bool },
