@@ -1,7 +1,11 @@
 //! The first two steps: the clusters of the sets that are bound, and which of them the predicates match.
 
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
 use serde_json::Value;
 
+use crate::expressions::Reading;
 use crate::objects::{CLUSTER_SET_LABEL, Objects, list, name_of, namespace_of};
 use crate::selector;
 
@@ -56,11 +60,24 @@ fn is_in(cluster: &Value, set: &Value) -> bool {
     }
 }
 
+/// Whether a cluster matches, and what was read of it.
+pub(crate) struct Matched {
+    pub(crate) matches: bool,
+    /// The names of the objects whose scores were read, and have expired.
+    pub(crate) expired: BTreeSet<String>,
+}
+
 /// Whether any of the predicates matches, if there are any.
-pub(crate) fn matches_predicates(placement: &Value, cluster: &Value) -> bool {
+pub(crate) fn matched(
+    objects: &Objects,
+    placement: &Value,
+    cluster: &Value,
+    now: Timestamp,
+) -> Matched {
+    let reading = Reading::new(objects, cluster, now);
     let predicates = list(&placement["spec"]["predicates"]);
-    predicates.is_empty()
-        || predicates
-            .iter()
-            .any(|it| selector::matches_cluster(&it["requiredClusterSelector"], cluster))
+    let mut selectors = predicates.iter().map(|it| &it["requiredClusterSelector"]);
+    let matches = predicates.is_empty()
+        || selectors.any(|it| selector::matches_cluster(it, cluster) && reading.all_hold(it));
+    Matched { matches, expired: reading.expired() }
 }

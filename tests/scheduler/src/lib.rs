@@ -10,6 +10,7 @@
 //! may say what cannot be carried out. [`generate`] makes up worlds of such objects. The comparison is in `tests/`.
 
 mod candidates;
+mod expressions;
 mod fraction;
 pub mod generate;
 mod groups;

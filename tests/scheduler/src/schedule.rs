@@ -1,11 +1,13 @@
 //! A schedule: all steps, one after the other, for one placement at one instant.
 
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::candidates::{Candidates, candidates, is_terminating, matches_predicates};
+use crate::candidates::{Candidates, candidates, is_terminating, matched};
+use crate::expressions;
 use crate::groups::{self, Decision};
 use crate::objects::{Objects, list, name_of};
 use crate::prioritizers::{Part, is_decided, parts, prioritizers};
@@ -24,6 +26,8 @@ pub struct Schedule {
     pub excluded: Vec<(String, Exclusion)>,
     /// The candidates that match, with a taint that is tolerated only because it does not say when it was added.
     pub undated: Vec<String>,
+    /// The clusters, by name, of which an expression has read scores that have expired, and their objects.
+    pub expired: Vec<(String, BTreeSet<String>)>,
     /// The `PlacementDecision`s that follow.
     pub decisions: Vec<Decision>,
     /// Whether the placement is satisfied.
@@ -84,13 +88,14 @@ pub fn schedule(
         Candidates::Clusters(clusters) => clusters,
         Candidates::NothingBound | Candidates::NoneOfThoseNamed => &[],
     };
-    let (mut excluded, mut undated) = (Vec::new(), Vec::new());
+    let (mut excluded, mut undated, mut expired) = (Vec::new(), Vec::new(), Vec::new());
     let mut left: Vec<(&Value, bool)> = Vec::new();
     for cluster in all {
         let is_decided = is_decided(objects, placement, cluster);
+        let matched = matched(objects, placement, cluster, now);
         let why = if is_terminating(cluster) {
             Exclusion::Terminating
-        } else if matches_predicates(placement, cluster) {
+        } else if matched.matches {
             if taints::is_undated(placement, cluster) {
                 undated.push(name_of(cluster).to_owned());
             }
@@ -98,10 +103,12 @@ pub fn schedule(
                 Tainted::Out { taint, ended } => Exclusion::Taint { taint, ended },
                 Tainted::In { is_last } => {
                     left.push((cluster, is_last));
+                    expired.push((name_of(cluster).to_owned(), matched.expired));
                     continue;
                 }
             }
         } else {
+            expired.push((name_of(cluster).to_owned(), matched.expired));
             Exclusion::Predicates
         };
         excluded.push((name_of(cluster).to_owned(), why));
@@ -121,7 +128,7 @@ pub fn schedule(
     let decisions = groups::decisions(placement, &chosen);
     let reason = reason(&found, ranked.len(), selected, wanted);
     let is_satisfied = reason == "AllDecisionsScheduled";
-    Ok(Schedule { ranked, selected, excluded, undated, decisions, is_satisfied, reason })
+    Ok(Schedule { ranked, selected, excluded, undated, expired, decisions, is_satisfied, reason })
 }
 
 /// How many clusters are wanted; all of them without a number.
@@ -152,12 +159,14 @@ fn reason(
 /// What is left to find wrong in a spec, besides its prioritizers.
 fn check(placement: &Value) -> Result<(), Misconfigured> {
     let spec = &placement["spec"];
-    let selectors = list(&spec["predicates"]).iter().map(|it| &it["requiredClusterSelector"]);
+    let mut selectors = list(&spec["predicates"]).iter().map(|it| &it["requiredClusterSelector"]);
     let is_negative = spec["numberOfClusters"].as_i64().is_some_and(|it| it < 0);
     if is_negative {
         Err(Misconfigured("the number of clusters is negative"))
-    } else if !selectors.into_iter().all(groups::selectors_are_usable) {
+    } else if !selectors.clone().all(groups::selectors_are_usable) {
         Err(Misconfigured("a selector of a predicate is invalid"))
+    } else if !selectors.all(expressions::are_usable) {
+        Err(Misconfigured("an expression of a predicate does not compile"))
     } else if !taints::are_usable(placement) {
         Err(Misconfigured("a toleration is invalid"))
     } else if !groups::are_usable(placement) {

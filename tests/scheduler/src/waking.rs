@@ -9,11 +9,20 @@ use crate::objects::{Objects, instant, list};
 use crate::{Exclusion, Missing, Schedule, schedule, taints};
 
 /// The first instant after `now` at which a placement is scheduled otherwise if nothing happens until then: other
-/// clusters, totals, exclusions, or a score that no longer counts.
+/// clusters, totals, exclusions, or a score that no longer counts or is no longer there to be read.
 #[must_use]
 pub fn next_change(objects: &Objects, placement: &Value, now: Timestamp) -> Option<Timestamp> {
     let held = at(objects, placement, now);
-    let differs = |instant: Timestamp| at(objects, placement, instant) != held;
+    // What is read of a cluster that a taint keeps out does not matter, whenever it is read.
+    let names: Vec<&String> =
+        held.iter().flat_map(|it| &it.expired).map(|(cluster, _)| cluster).collect();
+    let differs = |instant: Timestamp| {
+        let mut then = at(objects, placement, instant);
+        if let Some(then) = &mut then {
+            then.expired.retain(|(cluster, _)| names.contains(&cluster));
+        }
+        then != held
+    };
     let mentioned = mentioned(objects, placement).into_iter();
     let mut later = mentioned.filter(|nanos| *nanos > now.as_nanosecond());
     later.find_map(|nanos| {
@@ -32,10 +41,9 @@ fn at(objects: &Objects, placement: &Value, instant: Timestamp) -> Option<Schedu
         part.missing = part.missing.map(|_| Missing::Score);
     }
     for (_, why) in &mut schedule.excluded {
-        if let Exclusion::Taint { taint, ended } = why {
-            (*taint, *ended) = (String::new(), None);
-        }
+        *why = Exclusion::Predicates;
     }
+    schedule.undated.clear();
     Some(schedule)
 }
 

@@ -8,6 +8,7 @@ use super::hub::{
     set_name,
 };
 use super::{percent, pick};
+use crate::expressions;
 
 const BUILT_IN: [&str; 4] =
     ["Balance", "Steady", "ResourceAllocatableCPU", "ResourceAllocatableMemory"];
@@ -70,6 +71,11 @@ fn predicate(rng: &mut Rng) -> Value {
     }
     if percent(rng, 40) {
         both["claimSelector"] = selector(rng, &CLAIMS, false);
+    }
+    if percent(rng, 25) {
+        let expressions: Vec<_> =
+            (0..rng.usize(1..3)).map(|_| pick(rng, &expressions::ALL).text).collect();
+        both["celSelector"] = json!({ "celExpressions": expressions });
     }
     if percent(rng, 5) { json!({}) } else { json!({ "requiredClusterSelector": both }) }
 }
@@ -177,7 +183,12 @@ fn break_spec(rng: &mut Rng, spec: &mut Value) {
         json!([{ "requiredClusterSelector": {
             "labelSelector": { "matchExpressions": [expression] } } }])
     };
-    match rng.u8(0..9) {
+    match rng.u8(0..10) {
+        9 => {
+            let broken = json!({ "celExpressions": ["managedCluster.("] });
+            let predicate = json!({ "requiredClusterSelector": { "celSelector": broken } });
+            spec["predicates"] = json!([predicate]);
+        }
         0 => spec["numberOfClusters"] = json!(-1),
         1 => spec["prioritizerPolicy"] = json!({ "mode": "Subtractive" }),
         2 => {
