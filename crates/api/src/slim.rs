@@ -1,23 +1,23 @@
 //! The slim form of what policies act on, straight from JSON.
 //!
 //! Cheap and without findings: watches of tens of thousands of objects use the same functions as
-//! the checking of files. The slim form of a policy comes from checking.
+//! the checking of files. The slim form of a policy comes from checking; that of what placements select from is in
+//! `hub`.
+
+mod hub;
 
 use std::sync::Arc;
 
-use almanac_engine::placement::{
-    Cluster, ClusterSet, Document, HubObject, PlacementDecision, Score, Scores, Taint, TaintEffect,
-};
+use almanac_engine::placement::Score;
 use almanac_engine::qos_levels::{LeftAlone, Pod, QosAnnotations};
 use almanac_engine::{Autoscaler, Labels, Slim, Workload};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::core::DynamicObject;
 use serde_json::Value;
 
-use crate::checking::quantity;
+pub use self::hub::hub_object;
 use crate::kinds::{Kind, Role};
-use crate::lenient::{count, exact_instant};
-use crate::objects::{CLUSTER_SET_LABEL, GROUP_INDEX_LABEL, GROUP_NAME_LABEL, PLACEMENT_LABEL};
+use crate::lenient::count;
 
 /// The level of a pod.
 pub const QOS_LEVEL: &str = "volcano.sh/qos-level";
@@ -124,107 +124,6 @@ fn pod_of<'a>(
     let mut pod = Pod { labels, node, left_alone, ..Pod::default() };
     pod.annotate(&level_in(annotation));
     pod
-}
-
-/// What placements select from, given apart from its status; `None` for every other kind, and where the least is
-/// missing.
-#[must_use]
-pub fn hub_object(kind: Kind, object: &Value, status: &Value) -> Option<HubObject> {
-    let metadata = &object["metadata"];
-    let label = |key: &str| metadata["labels"][key].as_str().map(Arc::from);
-    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
-    Some(match kind {
-        Kind::ManagedCluster => HubObject::Cluster(cluster(object, status)),
-        Kind::ManagedClusterSet => {
-            let selector = &object["spec"]["clusterSelector"];
-            HubObject::Set(match selector["selectorType"].as_str() {
-                Some("LabelSelector") => ClusterSet::Unusable,
-                _ => ClusterSet::ByName,
-            })
-        }
-        Kind::ManagedClusterSetBinding => {
-            HubObject::Binding(object["spec"]["clusterSet"].as_str()?.into())
-        }
-        Kind::AddOnPlacementScore => {
-            let until = &status["validUntil"];
-            let valid_until = exact_instant(until);
-            let scores = list(&status["scores"]);
-            // When they expire is not known: nobody can rely on them.
-            let is_known = until.is_null() || valid_until.is_some();
-            let scores = scores.iter().filter(|_| is_known).filter_map(|item| {
-                let name = item["name"].as_str().filter(|name| !name.is_empty())?;
-                let value = &item["value"];
-                let score = if value.is_null() { Some(Score::default()) } else { score(value) };
-                Some((Arc::from(name), score?))
-            });
-            HubObject::Scores(Scores { values: scores.collect(), valid_until })
-        }
-        Kind::PlacementDecision => {
-            let clusters = list(&status["decisions"]);
-            let names = clusters.iter().filter_map(|it| it["clusterName"].as_str().map(Arc::from));
-            HubObject::Decision(PlacementDecision {
-                placement: label(PLACEMENT_LABEL),
-                group: label(GROUP_NAME_LABEL).unwrap_or_default(),
-                group_index: label(GROUP_INDEX_LABEL).and_then(|it: Arc<str>| it.parse().ok()),
-                clusters: names.collect(),
-            })
-        }
-        _ => return None,
-    })
-}
-
-fn cluster(object: &Value, status: &Value) -> Cluster {
-    let metadata = &object["metadata"];
-    let text = |value: &Value| Arc::from(value.as_str().unwrap_or_default());
-    let taints = object["spec"]["taints"].as_array().into_iter().flatten().filter_map(|taint| {
-        Some(Taint {
-            key: text(&taint["key"]),
-            value: text(&taint["value"]),
-            effect: TaintEffect::named(taint["effect"].as_str()?)?,
-            added: exact_instant(&taint["timeAdded"]),
-        })
-    });
-    let claims = status["clusterClaims"].as_array().into_iter().flatten();
-    let claims = claims.filter_map(|it| Some((it["name"].as_str()?, it["value"].as_str()?)));
-    let amount = |name: &str| quantity::of_json(&status["allocatable"][name]);
-    Cluster {
-        labels: labels(&metadata["labels"]),
-        claims: Labels::new(claims),
-        set: metadata["labels"][CLUSTER_SET_LABEL].as_str().map(Arc::from),
-        taints: taints.collect(),
-        allocatable_cpu: amount("cpu"),
-        allocatable_memory: amount("memory"),
-        is_terminating: !metadata["deletionTimestamp"].is_null(),
-        object: document(object, status),
-    }
-}
-
-/// What expressions read of a cluster: its metadata, its specification and its status, with what Open Cluster
-/// Management always has there. What changes with every write is left out: who has managed which field, and the version.
-fn document(object: &Value, status: &Value) -> Document {
-    let mut metadata = object["metadata"].clone();
-    if let Some(metadata) = metadata.as_object_mut() {
-        metadata.remove("managedFields");
-        metadata.remove("resourceVersion");
-        metadata.entry("creationTimestamp").or_insert(Value::Null);
-    }
-    let mut spec = object["spec"].clone();
-    if let Some(spec) = spec.as_object_mut() {
-        spec.entry("hubAcceptsClient").or_insert(false.into());
-        spec.entry("leaseDurationSeconds").or_insert(60.into());
-    }
-    let mut status = status.as_object().cloned().unwrap_or_default();
-    status.entry("conditions").or_insert(Value::Null);
-    status.entry("version").or_insert_with(|| Value::Object(serde_json::Map::new()));
-    for amounts in ["allocatable", "capacity"] {
-        let amounts = status.get_mut(amounts).and_then(Value::as_object_mut);
-        for amount in amounts.into_iter().flat_map(|it| it.values_mut()) {
-            if let Value::Number(number) = amount {
-                *amount = Value::String(number.to_string());
-            }
-        }
-    }
-    Document::of(&serde_json::json!({ "metadata": metadata, "spec": spec, "status": status }))
 }
 
 /// A score, if it is one.
