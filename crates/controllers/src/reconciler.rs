@@ -230,7 +230,10 @@ impl Reconciler {
             .flatten();
         if policy.family == Family::Placement {
             match open {
-                Some(_) => state.hub.begin(&policy.identity, now),
+                Some(_) => {
+                    self.families.placements.metrics.count_turn();
+                    state.hub.begin(&policy.identity, now);
+                }
                 None => state.hub.note_undecided(&policy.identity),
             }
         }

@@ -13,13 +13,13 @@ mod settle;
 mod writes;
 
 pub use almanac_expressions::{
-    Allowance, CompileError, Document, Expression, Meter, Quantity, Subject,
+    Allowance, CompileError, Document, Expression, MOST_EXPRESSIONS, Meter, Quantity, Subject,
 };
 pub use decide::{CLUSTERS_PER_DECISION, DecidedGroup, Decision, Satisfaction, decide};
 pub use gather::{Candidate, Input, gather};
 pub use hub::{
-    Cluster, ClusterSet, DecisionLedger, Hub, HubObject, PlacementDecision, Score, Scores, Taint,
-    TaintEffect,
+    Cluster, ClusterSet, DecisionLedger, Hub, HubChange, HubObject, PlacementDecision, Score,
+    Scores, Taint, TaintEffect,
 };
 pub use logic::selected_clusters;
 pub use policy::{
@@ -31,11 +31,11 @@ pub use rank::{Eligibility, Exclusion, Ranked, Ranking, RawScore};
 pub use reasons::{Cause, explain, render};
 pub use settle::{Memory, Recorded, Settled, settle};
 
-pub(crate) use gather::readers;
 use gather::unusable_set;
+pub(crate) use gather::{matched_by_expressions, readers};
 pub(crate) use hub::GROUP;
 pub(crate) use logic::{
-    Placements, close, divisions, has_hub_object, remove_hub_object, selected, upsert,
+    Placements, close, divisions, hub_change, remove_hub_object, selected, upsert,
     upsert_hub_object, why_not_decided,
 };
 pub(crate) use reasons::describe;

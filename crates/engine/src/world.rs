@@ -12,7 +12,8 @@ use jiff::Timestamp;
 use crate::cron_scaling::{self, CronScaling, ExternalChange};
 use crate::metric_scaling::{self, FiniteNumber, MetricScaling, Samples};
 use crate::placement::{
-    self, ClusterSet, DecisionLedger, Hub, HubObject, Placement, PlacementDecision,
+    self, ClusterSet, DecisionLedger, Hub, HubChange, HubObject, Matched, Placement,
+    PlacementDecision,
 };
 use crate::qos_levels::{self, AgentSettings, Node, Pod, QosLevels};
 use crate::scheduled_capacity::{self, Published, ScheduledCapacity};
@@ -198,10 +199,10 @@ impl World {
         is_one.then(|| placement::why_not_decided(self, &placement.identity)).flatten()
     }
 
-    /// Whether an object that placements read is here as it is given.
+    /// What is new about an object that placements read, compared with what is here.
     #[must_use]
-    pub fn has_hub_object(&self, identity: &Identity, object: &HubObject) -> bool {
-        placement::has_hub_object(self, identity, object)
+    pub fn hub_change(&self, identity: &Identity, object: &HubObject) -> HubChange {
+        placement::hub_change(self, identity, object)
     }
 
     /// Why a policy is not carried out, if it or its target is exempt.
@@ -303,6 +304,18 @@ impl World {
         let readers = is_of_hub.then(|| placement::readers(self, changed));
         let readers = readers.into_iter().flatten();
         readers.map(|reader| PolicyName::new(Family::Placement, reader.clone()))
+    }
+
+    /// The placements that may select a cluster by expressions, with what these say of it at `now`. Whoever changes
+    /// nothing of a cluster but what only expressions read asks before and after: those decide otherwise of which
+    /// something else is said then, and no others.
+    #[must_use]
+    pub fn matched_by_expressions(
+        &self,
+        cluster: &Identity,
+        now: Timestamp,
+    ) -> Vec<(PolicyName, Matched)> {
+        placement::matched_by_expressions(self, cluster, now)
     }
 
     /// Detects values of a policy that other writers have replaced, given their known changes of its

@@ -9,7 +9,8 @@ use crate::objects::{Objects, instant, list};
 use crate::{Exclusion, Missing, Schedule, schedule, taints};
 
 /// The first instant after `now` at which a placement is scheduled otherwise if nothing happens until then: other
-/// clusters, totals, exclusions, or a score that no longer counts or is no longer there to be read.
+/// clusters, totals, exclusions, taints without a time that are told of, or a score that no longer counts or is no
+/// longer there to be read.
 #[must_use]
 pub fn next_change(objects: &Objects, placement: &Value, now: Timestamp) -> Option<Timestamp> {
     let held = at(objects, placement, now);
@@ -43,7 +44,6 @@ fn at(objects: &Objects, placement: &Value, instant: Timestamp) -> Option<Schedu
     for (_, why) in &mut schedule.excluded {
         *why = Exclusion::Predicates;
     }
-    schedule.undated.clear();
     Some(schedule)
 }
 

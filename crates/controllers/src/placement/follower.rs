@@ -8,7 +8,7 @@ use almanac_api::checking::{CheckContext, check_json};
 use almanac_api::kinds::Kind;
 use almanac_api::objects::PLACEMENT_LABEL;
 use almanac_api::slim;
-use almanac_engine::placement::{HubObject, PlacementDecision};
+use almanac_engine::placement::{HubChange, HubObject, PlacementDecision};
 use almanac_engine::{Family, Identity, PolicyName, Slim, World};
 use almanac_shell::following::{Follower, WatchFailure};
 use jiff::Timestamp;
@@ -55,10 +55,13 @@ impl HubFollower {
     /// Holds an object as it is now, or not any more, and wakes whoever may decide otherwise.
     fn hold(&self, state: &mut ClusterState, identity: &Identity, object: Option<HubObject>) {
         match object {
-            Some(object) if state.world.has_hub_object(identity, &object) => {}
-            Some(object) => self.change(state, identity, |world| {
-                world.upsert(identity.clone(), Slim::Hub(object));
-            }),
+            Some(object) => match state.world.hub_change(identity, &object) {
+                HubChange::None => {}
+                HubChange::ReadByExpressions => self.change_read(state, identity, object),
+                HubChange::Any => self.change(state, identity, |world| {
+                    world.upsert(identity.clone(), Slim::Hub(object));
+                }),
+            },
             // That somebody has deleted it may have been read before the watch tells.
             None if self.kind == Kind::PlacementDecision
                 && state.world.decisions.get(identity).is_none() => {}
@@ -84,6 +87,23 @@ impl HubFollower {
         let now = self.turns.now();
         for placement in &concerned {
             self.wake(state, placement, identity, now);
+        }
+    }
+
+    /// Changes what nothing but expressions reads of a cluster, and wakes those for which it makes a difference.
+    fn change_read(&self, state: &mut ClusterState, cluster: &Identity, object: HubObject) {
+        let now = self.turns.now();
+        let is_told = self.listed.is_complete();
+        let matched = |world: &World| {
+            if is_told { world.matched_by_expressions(cluster, now) } else { Vec::new() }
+        };
+        let before = matched(&state.world);
+        state.world.upsert(cluster.clone(), Slim::Hub(object));
+        // They are the same placements: everything that decides which may select the cluster is as it was.
+        for (after, before) in matched(&state.world).iter().zip(&before) {
+            if after != before {
+                self.wake(state, &after.0, cluster, now);
+            }
         }
     }
 
@@ -213,7 +233,7 @@ pub(super) fn hub_object(
         let label = labels.and_then(|it| it.get(PLACEMENT_LABEL));
         record.controller().is_some_and(|it| it.kind != "Placement" || Some(&it.name) != label)
     };
-    let value = as_json(object);
+    let value = as_json(kind, object);
     let is_checked = matches!(kind, Kind::ManagedClusterSet | Kind::ManagedClusterSetBinding);
     let slim = if is_checked {
         check_json(kind, value, CheckContext::new(identity.namespace(), now)).slim
@@ -230,10 +250,13 @@ pub(super) fn hub_object(
     }
 }
 
-/// An object as JSON, without annotations and managed fields.
-fn as_json(object: DynamicObject) -> Value {
+/// An object as JSON, without managed fields, and without annotations unless expressions may read them.
+fn as_json(kind: Kind, object: DynamicObject) -> Value {
     let DynamicObject { mut metadata, data, .. } = object;
-    (metadata.managed_fields, metadata.annotations) = (None, None);
+    metadata.managed_fields = None;
+    if kind != Kind::ManagedCluster {
+        metadata.annotations = None;
+    }
     let mut fields = match data {
         Value::Object(fields) => fields,
         _ => Map::new(),

@@ -19,6 +19,7 @@ use crate::upstream::Upstreams;
 #[derive(Clone, Debug)]
 pub(crate) struct PlacementMetrics {
     lag: Histogram,
+    turns: Counter,
     decided: Counter,
     changes: family::Family<[(&'static str, &'static str); 1], Counter>,
     failed: Counter,
@@ -32,6 +33,7 @@ impl Default for PlacementMetrics {
     fn default() -> Self {
         let metrics = Self {
             lag: Histogram::new(LAG_SECONDS),
+            turns: Counter::default(),
             decided: Counter::default(),
             changes: family::Family::default(),
             failed: Counter::default(),
@@ -53,6 +55,8 @@ impl PlacementMetrics {
             "Delay from a change, or the instant of one, until the decisions it led to were written",
             self.lag.clone(),
         );
+        let turns = "Times that a placement was decided, whether or not it selected other clusters";
+        registry.register("almanac_placement_turns", turns, self.turns.clone());
         let decided = "Times that a placement selected other clusters than before";
         registry.register("almanac_placement_decided", decided, self.decided.clone());
         let changes = "Clusters that placements have added to what they select, or removed";
@@ -69,6 +73,11 @@ impl PlacementMetrics {
             let count = u64::try_from(clusters.len()).unwrap_or(u64::MAX);
             self.changes.get_or_create(&[("change", change)]).inc_by(count);
         }
+    }
+
+    /// A placement is decided.
+    pub(crate) fn count_turn(&self) {
+        self.turns.inc();
     }
 
     pub(super) fn count_failed(&self) {

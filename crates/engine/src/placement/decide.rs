@@ -11,7 +11,7 @@ use super::reasons::of_changes;
 use super::writes::{WantedDecision, writes};
 use super::{
     Candidate, Cause, Eligibility, Exclusion, Input, PlacementDecision, Ranked, Ranking, RawScore,
-    ScoreSource, Taint,
+    ScoreSource,
 };
 use crate::{Action, Reason, RuleExplanation, Verdict};
 
@@ -282,16 +282,11 @@ fn read_scores_expired(
 
 /// Those that match, with a taint that no toleration tolerates forever by itself.
 fn undated(input: &Input<'_>, ranking: &Ranking) -> Vec<Arc<str>> {
-    let tolerations = &input.policy.tolerations;
-    let is_undated = |taint: &Taint| {
-        let mut matching = tolerations.iter().filter(|it| it.matches(taint)).peekable();
-        matching.peek().is_some() && matching.all(|it| it.misses_time_added(taint))
-    };
     let candidates = input.candidates.iter().zip(&ranking.eligibility);
     let undated = candidates.filter(|(it, eligibility)| match eligibility {
         Eligibility::Excluded(Exclusion::Terminating | Exclusion::NoPredicate { .. }) => false,
         Eligibility::Excluded(Exclusion::Tainted { .. }) | Eligibility::Eligible { .. } => {
-            it.cluster.taints.iter().any(is_undated)
+            input.policy.has_undated_taint(it.cluster)
         }
     });
     undated.map(|(it, _)| Arc::clone(it.name)).collect()

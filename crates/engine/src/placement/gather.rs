@@ -4,11 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::iter::Peekable;
 use std::sync::Arc;
 
+use jiff::Timestamp;
+
+use super::predicates::matched_by;
 use super::{
-    Cluster, ClusterSet, Hub, Memory, Placement, PlacementDecision, Prioritizer, ScoreSource,
-    Scores, Standing,
+    Cluster, ClusterSet, Hub, Matched, Memory, Placement, PlacementDecision, Prioritizer,
+    ScoreSource, Scores, Standing,
 };
-use crate::{Identity, World};
+use crate::{Family, Identity, PolicyName, World};
 
 /// All inputs of a decision.
 #[derive(Clone, Debug)]
@@ -215,6 +218,28 @@ pub(crate) fn readers<'w>(world: &'w World, changed: &Identity) -> Vec<&'w Ident
         _ => false,
     };
     active.filter(|(identity, policy)| reads(identity, policy)).map(|(it, _)| it).collect()
+}
+
+/// The placements that may select a cluster by expressions, with what these say of it at `now`.
+pub(crate) fn matched_by_expressions(
+    world: &World,
+    cluster: &Identity,
+    now: Timestamp,
+) -> Vec<(PolicyName, Matched)> {
+    let Some((name, cluster)) = world.hub.clusters.get_key_value(cluster.name()) else {
+        return Vec::new();
+    };
+    let candidate = Candidate { name, cluster, is_selected: false, selected_by_others: 0 };
+    let placements = world.placements.iter().filter_map(|(identity, object)| {
+        let policy = object.policy.as_deref()?;
+        let asks = policy.standing == Standing::Active && policy.has_expressions();
+        (asks && may_select(world, identity, policy, name)).then_some((identity, policy))
+    });
+    let matched = placements.map(|(identity, policy)| {
+        let matched = matched_by(policy, &world.hub.scores, &candidate, now);
+        (PolicyName::new(Family::Placement, identity.clone()), matched)
+    });
+    matched.collect()
 }
 
 /// Whether a cluster is one of the candidates of a placement.

@@ -34,6 +34,37 @@ pub struct Cluster {
     pub object: Document,
 }
 
+impl Cluster {
+    /// What is new, compared with what was known.
+    pub(super) fn change_from(&self, known: &Cluster) -> HubChange {
+        let Cluster { labels, claims, set, taints, .. } = self;
+        let Cluster { allocatable_cpu, allocatable_memory, is_terminating, object, .. } = self;
+        let is_known = *labels == known.labels
+            && *claims == known.claims
+            && *set == known.set
+            && *taints == known.taints
+            && *allocatable_cpu == known.allocatable_cpu
+            && *allocatable_memory == known.allocatable_memory
+            && *is_terminating == known.is_terminating;
+        match (is_known, *object == known.object) {
+            (true, true) => HubChange::None,
+            (true, false) => HubChange::ReadByExpressions,
+            (false, _) => HubChange::Any,
+        }
+    }
+}
+
+/// What is new about an object of a hub.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum HubChange {
+    /// Nothing: it is known as it is.
+    None,
+    /// Only what nothing but expressions reads of a cluster, such as the time of a heartbeat.
+    ReadByExpressions,
+    /// Anything else.
+    Any,
+}
+
 /// Keeps placements from selecting a cluster.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Taint {
@@ -195,11 +226,10 @@ pub struct Hub {
 }
 
 impl Hub {
-    /// Whether an object is here as it is given.
+    /// Whether a set, a binding or scores are here as they are given.
     pub(crate) fn has(&self, identity: &Identity, object: &HubObject) -> bool {
         let (namespace, name) = (identity.namespace(), identity.name());
         match object {
-            HubObject::Cluster(cluster) => self.clusters.get(name) == Some(cluster),
             HubObject::Set(set) => self.sets.get(name) == Some(set),
             HubObject::Binding(set) => {
                 self.bindings.get(namespace).and_then(|it| it.get(name)) == Some(set)
@@ -207,7 +237,7 @@ impl Hub {
             HubObject::Scores(scores) => {
                 self.scores.get(name).and_then(|it| it.get(namespace)) == Some(scores)
             }
-            HubObject::Decision(_) => false,
+            HubObject::Cluster(_) | HubObject::Decision(_) => false,
         }
     }
 

@@ -8,8 +8,8 @@ use jiff::Timestamp;
 
 use super::hub::decision_number;
 use super::{
-    Decision, DecisionLedger, HubObject, Input, Memory, Placement, ScoreSource, Standing, decide,
-    explain, gather, settle, unusable_set,
+    Decision, DecisionLedger, HubChange, HubObject, Input, Memory, Placement, ScoreSource,
+    Standing, decide, explain, gather, settle, unusable_set,
 };
 use crate::beginning::{Beginning, RunStart};
 use crate::families::{Division, Logic, OpenDecision, Recorded, RuleClockEffect, RuleExplanation};
@@ -234,15 +234,19 @@ pub(crate) fn upsert_hub_object(world: &mut World, identity: Identity, object: H
     }
 }
 
-/// Whether the world has an object of a hub as it is given.
-pub(crate) fn has_hub_object(world: &World, identity: &Identity, object: &HubObject) -> bool {
-    match object {
+/// What is new about an object of a hub, compared with what the world has.
+pub(crate) fn hub_change(world: &World, identity: &Identity, object: &HubObject) -> HubChange {
+    let is_known = match object {
+        HubObject::Cluster(cluster) => {
+            let known = world.hub.clusters.get(identity.name());
+            return known.map_or(HubChange::Any, |known| cluster.change_from(known));
+        }
         HubObject::Decision(decision) => world.decisions.get(identity) == Some(decision),
-        HubObject::Cluster(_)
-        | HubObject::Set(_)
-        | HubObject::Binding(_)
-        | HubObject::Scores(_) => world.hub.has(identity, object),
-    }
+        HubObject::Set(_) | HubObject::Binding(_) | HubObject::Scores(_) => {
+            world.hub.has(identity, object)
+        }
+    };
+    if is_known { HubChange::None } else { HubChange::Any }
 }
 
 /// Removes an object of a hub.

@@ -302,6 +302,21 @@ impl Placement {
         self.prioritizers.iter().any(|it| it.score == ScoreSource::Balance)
     }
 
+    /// Whether a cluster has a taint that would not be tolerated forever, if it said when it was added.
+    #[must_use]
+    pub fn has_undated_taint(&self, cluster: &Cluster) -> bool {
+        cluster.taints.iter().any(|taint| {
+            let mut matching = self.tolerations.iter().filter(|it| it.matches(taint)).peekable();
+            matching.peek().is_some() && matching.all(|it| it.misses_time_added(taint))
+        })
+    }
+
+    /// Whether it selects by expressions.
+    #[must_use]
+    pub fn has_expressions(&self) -> bool {
+        self.predicates.iter().any(|it| !it.expressions.is_empty())
+    }
+
     /// Whether an expression may read the scores in the objects of this name.
     #[must_use]
     pub fn reads_scores(&self, resource: &str) -> bool {

@@ -1,12 +1,16 @@
 //! Which predicates of a placement match a cluster, and until when: scores that an expression reads may expire.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use almanac_expressions::{Expression, Failure, Meter, Subject};
 use jiff::Timestamp;
 
-use super::{Candidate, ClusterSelector, Input, Scores};
+use super::{Candidate, ClusterSelector, Input, Placement, Scores};
+
+/// All scores of a hub: by the name of the object, and by the cluster.
+pub(super) type AllScores = BTreeMap<Arc<str>, BTreeMap<Arc<str>, Scores>>;
 
 /// Whether a candidate matches.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -30,43 +34,67 @@ pub struct ReadScore {
 
 /// Whether a candidate matches the predicates at `now`.
 pub(super) fn matched(input: &Input<'_>, candidate: &Candidate<'_>, now: Timestamp) -> Matched {
-    let reading = Reading::new(input, candidate, now);
-    let predicates = &input.policy.predicates;
+    matched_by(input.policy, input.scores, candidate, now)
+}
+
+/// Whether a candidate matches the predicates of a placement at `now`, given all scores of the hub.
+pub(super) fn matched_by(
+    policy: &Placement,
+    scores: &AllScores,
+    candidate: &Candidate<'_>,
+    now: Timestamp,
+) -> Matched {
+    let reading = Reading::new(scores, candidate, now);
+    let predicates = &policy.predicates;
     let matches = predicates.is_empty() || predicates.iter().any(|it| reading.selects(it));
     Matched { matches, until: reading.until.get(), expired: reading.expired.into_inner() }
 }
 
-/// Why each predicate that does not match a candidate at `now` does not.
-pub(super) fn why_not(input: &Input<'_>, candidate: &Candidate<'_>, now: Timestamp) -> Vec<String> {
-    let reading = Reading::new(input, candidate, now);
-    input.policy.predicates.iter().filter_map(|it| why_not_one(&reading, it)).collect()
+/// Why none of the predicates matches a candidate at `now`.
+pub(super) fn why_none(input: &Input<'_>, candidate: &Candidate<'_>, now: Timestamp) -> String {
+    let reading = Reading::new(input.scores, candidate, now);
+    let predicates = &input.policy.predicates;
+    let told = predicates.iter().take(PREDICATES_TOLD).filter_map(|it| reading.why_not(it));
+    let mut told: Vec<String> = told.map(|why| clipped(&why, WHY_TOLD)).collect();
+    let more = predicates.len().saturating_sub(PREDICATES_TOLD);
+    if more > 0 {
+        told.push(format!("{more} more do not either"));
+    }
+    told.join("; or ")
 }
 
-fn why_not_one(reading: &Reading<'_, '_>, predicate: &ClusterSelector) -> Option<String> {
-    if !predicate.fits(reading.candidate.cluster) {
-        return Some(predicate.to_string());
+/// How many predicates are said not to match, and how much is said of each: labels, and what expressions quote, may be
+/// long.
+const PREDICATES_TOLD: usize = 4;
+const WHY_TOLD: usize = 400;
+
+/// How many objects with scores are said to have expired.
+const EXPIRED_TOLD: usize = 3;
+
+/// A text with so many characters at most.
+fn clipped(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
     }
-    predicate.expressions.iter().find_map(|expression| match reading.holds(expression) {
-        Ok(true) => None,
-        Ok(false) => Some(format!("the expression {expression} is false")),
-        Err(failure) => Some(format!("the expression {expression} has no result: {failure}")),
-    })
 }
 
 /// What has expired, as it is said after what is due to it.
 pub(super) fn shown(expired: &[ReadScore]) -> String {
-    let shown = expired.iter().map(|it| {
+    let shown = expired.iter().take(EXPIRED_TOLD).map(|it| {
         format!(
             "; AddOnPlacementScore {} was valid until {}, so it has no scores",
             it.object, it.expired
         )
     });
-    shown.collect()
+    let more = expired.len().saturating_sub(EXPIRED_TOLD);
+    let more = (more > 0).then(|| format!("; {more} more have expired as well"));
+    shown.chain(more).collect()
 }
 
-/// The expressions over one cluster, and what they read.
+/// The expressions of one placement over one cluster, and what they read.
 struct Reading<'i, 'a> {
-    input: &'i Input<'a>,
+    scores: &'a AllScores,
     candidate: &'i Candidate<'a>,
     now: Timestamp,
     until: Cell<Option<Timestamp>>,
@@ -76,14 +104,26 @@ struct Reading<'i, 'a> {
 }
 
 impl<'i, 'a> Reading<'i, 'a> {
-    fn new(input: &'i Input<'a>, candidate: &'i Candidate<'a>, now: Timestamp) -> Reading<'i, 'a> {
+    fn new(scores: &'a AllScores, candidate: &'i Candidate<'a>, now: Timestamp) -> Self {
         let (until, expired) = (Cell::default(), RefCell::default());
-        Reading { input, candidate, now, until, expired, meter: Meter::new() }
+        Reading { scores, candidate, now, until, expired, meter: Meter::new() }
     }
 
     fn selects(&self, predicate: &ClusterSelector) -> bool {
         predicate.fits(self.candidate.cluster)
             && predicate.expressions.iter().all(|it| self.holds(it) == Ok(true))
+    }
+
+    /// Why a predicate does not match; `None` if it does.
+    fn why_not(&self, predicate: &ClusterSelector) -> Option<String> {
+        if !predicate.fits(self.candidate.cluster) {
+            return Some(predicate.to_string());
+        }
+        predicate.expressions.iter().find_map(|expression| match self.holds(expression) {
+            Ok(true) => None,
+            Ok(false) => Some(format!("the expression {expression} is false")),
+            Err(failure) => Some(format!("the expression {expression} has no result: {failure}")),
+        })
     }
 
     fn holds(&self, expression: &Expression) -> Result<bool, Failure> {
@@ -94,7 +134,7 @@ impl<'i, 'a> Reading<'i, 'a> {
 
     /// The scores of the cluster in the object of a name: none of them, if it has expired.
     fn scores(&self, object: &str) -> Option<Vec<(&'a str, i64)>> {
-        let (object, of_clusters) = self.input.scores.get_key_value(object)?;
+        let (object, of_clusters) = self.scores.get_key_value(object)?;
         let Scores { values, valid_until } = of_clusters.get(self.candidate.name)?;
         match *valid_until {
             Some(expired) if expired <= self.now => {

@@ -172,8 +172,8 @@ impl Ranking {
         }
     }
 
-    /// When time alone could next change anything of this, once these candidates are selected, in order: the end of
-    /// a toleration, or of a score that counts or was read.
+    /// When time alone could next change anything of the decision, once these candidates are selected, in order: the
+    /// end of a toleration, or of a score that counts or was read.
     pub(super) fn wake_at(
         &self,
         input: &Input<'_>,
@@ -189,12 +189,22 @@ impl Ranking {
                 Some(Eligibility::Excluded(_)) | None => false,
             }
         };
-        let tolerated = (0..).zip(&self.eligibility).filter_map(|(candidate, it)| match it {
-            Eligibility::Eligible { until, .. } => until.filter(|_| stays(candidate)),
+        // That a taint is undated is said of those that match, and be they excluded by it.
+        let undated_until = |candidate: u32| {
+            let position = usize::try_from(candidate).unwrap_or(usize::MAX);
+            let candidate = input.candidates.get(position)?;
+            let is_undated = input.policy.has_undated_taint(candidate.cluster);
+            is_undated.then(|| matched(input, candidate, now).until).flatten()
+        };
+        let ends = (0..).zip(&self.eligibility).filter_map(|(candidate, it)| match it {
+            Eligibility::Eligible { until, .. } if stays(candidate) => *until,
             Eligibility::Excluded(Exclusion::NoPredicate { until }) => *until,
-            Eligibility::Excluded(Exclusion::Terminating | Exclusion::Tainted { .. }) => None,
+            Eligibility::Excluded(Exclusion::Terminating) => None,
+            Eligibility::Eligible { .. } | Eligibility::Excluded(Exclusion::Tainted { .. }) => {
+                undated_until(candidate)
+            }
         });
-        let mut earliest = tolerated.min();
+        let mut earliest = ends.min();
         for (prioritizer, objects) in input.policy.prioritizers.iter().zip(&input.add_on_scores) {
             let ScoreSource::AddOn { score, .. } = &prioritizer.score else { continue };
             for it in &self.ranked {
@@ -255,7 +265,7 @@ fn earlier(known: Option<Timestamp>, end: Timestamp) -> Timestamp {
 }
 
 /// For how long a taint is tolerated, by the toleration that lasts longest.
-fn tolerated(policy: &Placement, taint: &Taint) -> Option<Tolerated> {
+pub(super) fn tolerated(policy: &Placement, taint: &Taint) -> Option<Tolerated> {
     policy.tolerations.iter().filter_map(|it| it.tolerates(taint)).max()
 }
 

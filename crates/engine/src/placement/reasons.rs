@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::predicates::{matched, shown, why_not};
+use super::predicates::{matched, shown, why_none};
 use super::{
     Eligibility, Exclusion, Input, Placement, Ranked, Ranking, RawScore, ScoreSource, Taint, gather,
 };
@@ -284,11 +284,12 @@ fn excluded(
     match why {
         Exclusion::Terminating => ("it is being deleted".to_owned(), None),
         Exclusion::NoPredicate { .. } => {
-            let candidate = input.candidates.get(position(candidate));
-            let predicates = candidate.map(|it| why_not(input, it, now)).unwrap_or_default();
-            let predicates = predicates.join("; or ");
-            let expired = candidate.map(|it| shown(&matched(input, it, now).expired));
-            (format!("no predicate matches: {predicates}{}", expired.unwrap_or_default()), None)
+            let Some(candidate) = input.candidates.get(position(candidate)) else {
+                return (String::new(), None);
+            };
+            let why = why_none(input, candidate, now);
+            let expired = shown(&matched(input, candidate, now).expired);
+            (format!("no predicate matches: {why}{expired}"), None)
         }
         Exclusion::Tainted { taint, ended } => {
             let taint = taint_of(input, candidate, taint).map(Taint::to_string).unwrap_or_default();

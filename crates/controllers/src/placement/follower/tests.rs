@@ -1,4 +1,5 @@
-//! What watches tell of decisions, in whatever order it comes with the responses to our own writes.
+//! What watches tell of decisions, in whatever order it comes with the responses to our own writes; and whom a change
+//! of a cluster wakes.
 
 use std::sync::Arc;
 
@@ -157,4 +158,68 @@ fn a_decision_that_was_missing_when_it_was_read_stays_so_until_one_is_created() 
     assert!(stage.is_known());
     let mut known_now = stage.cluster.lock();
     assert!(!known_now.hub.note_missing(&decision(), None), "it was created since");
+}
+
+/// Whether a change of a cluster wakes anybody on a hub with a placement `web`, and another one that selects by an
+/// expression if that is given.
+fn wakes(expression: Option<&str>, before: DynamicObject, after: DynamicObject) -> bool {
+    let stage = Stage::set();
+    let selector = expression.map(|it| json!({ "celSelector": { "celExpressions": [it] } }));
+    let predicates: Vec<_> =
+        selector.iter().map(|it| json!({ "requiredClusterSelector": it })).collect();
+    let spec = json!({ "predicates": predicates });
+    for (kind, object) in [
+        (Kind::ManagedClusterSet, hub::managed_cluster_set()),
+        (Kind::ManagedClusterSetBinding, hub::managed_cluster_set_binding()),
+        (Kind::Placement, hub::placement("up", &spec)),
+    ] {
+        let namespace = if kind == Kind::ManagedClusterSet { "" } else { "default" };
+        let identity = kind.identity(namespace, object["metadata"]["name"].as_str().unwrap());
+        let slim = check_json(kind, object, CheckContext::new(namespace, now())).slim;
+        stage.cluster.lock().world.upsert(identity, slim.expect("it is one"));
+    }
+    let (cluster, turns) = (Arc::clone(&stage.cluster), Arc::clone(&stage.turns));
+    let (mut clusters, _) = HubFollower::new(Kind::ManagedCluster, cluster, turns, stage.metrics);
+    clusters.begin_list();
+    clusters.upsert(before);
+    clusters.list_complete();
+    assert!(stage.turns.is_quiet(), "they are woken when everything is listed");
+    clusters.upsert(after);
+    !stage.turns.is_quiet()
+}
+
+/// A cluster that says in which second it was last heard of, and whether it is available.
+fn heard_of(second: u32, is_available: bool, labels: &[&str]) -> DynamicObject {
+    let mut object = hub::managed_cluster("c1");
+    object["metadata"]["resourceVersion"] = json!(second.to_string());
+    for label in labels {
+        object["metadata"]["labels"][label] = json!("");
+    }
+    let at = format!("2026-11-20T09:00:{second:02}Z");
+    object["metadata"]["annotations"] = json!({ "heard-of": &at });
+    let status = if is_available { "True" } else { "False" };
+    object["status"] = json!({ "conditions": [
+        { "type": "Available", "status": status, "lastTransitionTime": at },
+    ] });
+    serde_json::from_value(object).expect("it has the shape of an object")
+}
+
+const AVAILABLE: &str =
+    "managedCluster.status.conditions.exists(c, c.type == 'Available' && c.status == 'True')";
+
+#[test]
+fn a_heartbeat_of_a_cluster_wakes_nobody() {
+    for expression in [None, Some(AVAILABLE)] {
+        assert!(!wakes(expression, heard_of(1, true, &[]), heard_of(2, true, &[])));
+    }
+}
+
+#[test]
+fn what_an_expression_says_otherwise_of_a_cluster_wakes_its_placement_and_a_label_everybody() {
+    let (up, down) = (|| heard_of(1, true, &[]), || heard_of(2, false, &[]));
+    assert!(wakes(Some(AVAILABLE), up(), down()) && wakes(Some(AVAILABLE), down(), up()));
+    assert!(!wakes(None, up(), down()));
+    assert!(wakes(None, up(), heard_of(1, true, &["new"])));
+    let annotated = "managedCluster.metadata.annotations['heard-of'] < '2026-11-20T09:00:02Z'";
+    assert!(wakes(Some(annotated), up(), down()), "annotations can be read");
 }

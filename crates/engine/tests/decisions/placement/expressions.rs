@@ -1,7 +1,8 @@
 //! Predicates with expressions: what they select, scores that expire under them, and what is said of both.
 
 use almanac_engine::placement::{
-    Cluster, ClusterSelector, Document, Expression, Placement, PrioritizerMode,
+    Cluster, ClusterSelector, Document, Expression, HubChange, HubObject, Placement,
+    PrioritizerMode,
 };
 use almanac_engine::{Identity, PolicyName};
 use almanac_fixtures::placements::{
@@ -195,4 +196,82 @@ fn a_cluster_that_says_nothing_fails_every_expression_that_asks() {
     let bare = Cluster { object: Document::default(), ..cluster("") };
     let fleet = Fleet::new(&[], by(&[&["managedCluster.metadata.name == 'a'"]])).with("a", bare);
     assert_eq!(fleet.selects(), "");
+}
+
+#[test]
+fn what_only_expressions_read_matters_to_those_that_say_something_else_of_it() {
+    let ready = "managedCluster.status.ready";
+    let mut fleet = three(by(&[&[ready]]));
+    let asked = [("busy", BUSY), ("zones", "managedCluster.status.zones.size() > 1")];
+    for (name, expression) in asked {
+        add_placement(&mut fleet.world, name, by(&[&[expression]]));
+    }
+    add_placement(&mut fleet.world, "all", Placement::default());
+    let is_ready = |ready: bool, beats: u32| {
+        let status = format!("{{\"ready\": {ready}, \"zones\": [], \"beats\": {beats}}}");
+        with_object(cluster(""), &status)
+    };
+    let mut changed = |to: Cluster| {
+        let a = object("ManagedCluster", "", "a");
+        let change = fleet.world.hub_change(&a, &HubObject::Cluster(to.clone()));
+        let before = fleet.world.matched_by_expressions(&a, monday("12:00"));
+        add_cluster(&mut fleet.world, "a", to);
+        let after = fleet.world.matched_by_expressions(&a, monday("12:00"));
+        let other = after.into_iter().filter(|it| !before.contains(it));
+        let other: Vec<String> = other.map(|it| it.0.identity.name().to_owned()).collect();
+        (change, other.join(" "))
+    };
+    let only_read = HubChange::ReadByExpressions;
+    assert_eq!(changed(is_ready(true, 1)), (only_read, "web zones".to_owned()));
+    assert_eq!(changed(is_ready(true, 1)).0, HubChange::None);
+    assert_eq!(changed(is_ready(true, 2)), (only_read, String::new()), "a heartbeat");
+    assert_eq!(changed(is_ready(false, 3)), (only_read, "web".to_owned()));
+    let labelled = Cluster { labels: cluster("a=b").labels, ..is_ready(false, 3) };
+    assert_eq!(changed(labelled).0, HubChange::Any);
+}
+
+#[test]
+fn what_is_said_of_a_cluster_is_bounded_whatever_its_object_says() {
+    let long = "x".repeat(100_000);
+    let asks = "semver(managedCluster.status.version).major() == 1";
+    let predicates: Vec<[&str; 1]> = vec![[asks]; 50];
+    let predicates: Vec<&[&str]> = predicates.iter().map(|it| &it[..]).collect();
+    let fleet = Fleet::new(&[], by(&predicates)).with("a", of(&long, &[]));
+    let lines = fleet.explained(monday("12:00"));
+    assert!(lines[0].contains("has no result") && lines[0].len() < 2_500, "{lines:?}");
+    assert!(lines[0].ends_with("; or 46 more do not either"), "{lines:?}");
+    let labels: Vec<String> = (0..1_000).map(|it| format!("label-{it}")).collect();
+    let many =
+        Placement { predicates: [cluster_selector(&labels.join(","), "")].into(), ..by(&[]) };
+    let lines = Fleet::new(&["a"], many).explained(monday("12:00"));
+    assert!(lines[0].contains("label-0") && lines[0].len() < 600, "{lines:?}");
+}
+
+#[test]
+fn of_many_objects_whose_scores_have_expired_some_are_named() {
+    let names: Vec<String> = (0..9).map(|it| format!("scores-{it}")).collect();
+    let asks: Vec<String> =
+        names.iter().map(|it| format!("managedCluster.scores('{it}') == []")).collect();
+    let mut fleet = Fleet::new(&["a"], by(&[&[&asks.join(" && ")]]));
+    for name in &names {
+        let expired = scores(&[("load", 1)], Some(monday("11:00")));
+        add_scores(&mut fleet.world, "a", name, expired);
+    }
+    let lines = fleet.explained(monday("12:00"));
+    assert!(lines[0].contains("AddOnPlacementScore scores-2 was valid"), "{lines:?}");
+    assert!(lines[0].ends_with("; 6 more have expired as well"), "{lines:?}");
+}
+
+#[test]
+fn a_taint_without_a_time_is_told_of_as_long_as_the_cluster_matches_though_another_excludes_it() {
+    let mut it = by(&[&[BUSY]]);
+    it.tolerations = [toleration("down", Some(60))].into();
+    let mut fleet = loaded(it, &[("a", 90, Some("13:00"))]);
+    let taints = [taint("gone:NoSelect", None), taint("down:NoSelect", None)];
+    let tainted = Cluster { taints: taints.into(), ..cluster("") };
+    add_cluster(&mut fleet.world, "a", tainted);
+    let decision = fleet.decide(monday("12:00"));
+    assert_eq!(decision.undated, ["a".into()]);
+    assert_eq!(decision.wake_at, Some(monday("13:00")), "it is not told of from then on");
+    assert_eq!(fleet.decide(monday("13:00")).undated, []);
 }
