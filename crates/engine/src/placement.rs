@@ -1,6 +1,7 @@
 //! Placements: which clusters of the sets bound to a namespace are selected, by filters, taints and scores.
 
 mod begin;
+mod blame;
 mod decide;
 mod gather;
 mod hub;

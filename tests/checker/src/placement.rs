@@ -164,7 +164,11 @@ fn check_selection(
             format!("{worst} is selected, though {left} comes before it: {totals:?}")
         });
     }
-    let before = selected_before(input);
+    let untold = input.memory.as_ref().and_then(|it| it.untold.as_ref());
+    let before = match untold {
+        Some(untold) => untold.iter().map(|it| &**it).collect(),
+        None => selected_before(input),
+    };
     let added: Vec<&str> = selected.difference(&before).copied().collect();
     let removed: Vec<&str> = before.difference(&selected).copied().collect();
     let told = |clusters: &[Arc<str>]| clusters.iter().map(ToString::to_string).collect::<Vec<_>>();

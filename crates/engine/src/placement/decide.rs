@@ -6,13 +6,9 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::hub::decision_identity;
-use super::predicates::matched;
 use super::reasons::of_changes;
 use super::writes::{WantedDecision, writes};
-use super::{
-    Candidate, Cause, Eligibility, Exclusion, Input, PlacementDecision, Ranked, Ranking, RawScore,
-    ScoreSource,
-};
+use super::{Candidate, Cause, Eligibility, Exclusion, Input, PlacementDecision, Ranked, Ranking};
 use crate::{Action, Reason, RuleExplanation, Verdict};
 
 /// How many clusters one `PlacementDecision` has at most.
@@ -32,7 +28,9 @@ pub struct Decision {
     pub satisfaction: Satisfaction,
     /// Why these, and by what it has changed.
     pub reason: Reason<Cause>,
-    /// The clusters that were not selected before, in order.
+    /// The cluster that the reason is about, if it is about one.
+    pub blamed: Option<Arc<str>>,
+    /// The clusters that were not selected when that was last told, in order.
     pub added: Vec<Arc<str>>,
     /// Those that were and are not any more, in order.
     pub removed: Vec<Arc<str>>,
@@ -42,6 +40,16 @@ pub struct Decision {
     pub undated: Vec<Arc<str>>,
     /// When time alone could next change any of this.
     pub wake_at: Option<Timestamp>,
+}
+
+impl Decision {
+    /// What was selected when that was last told, in order.
+    pub(super) fn known(&self) -> Vec<Arc<str>> {
+        let stay = self.clusters.iter().filter(|it| self.added.binary_search(it).is_err());
+        let mut known: Vec<Arc<str>> = stay.chain(&self.removed).cloned().collect();
+        known.sort_unstable();
+        known
+    }
 }
 
 /// A group of selected clusters. Its index is its position.
@@ -98,7 +106,11 @@ pub fn decide(input: &Input<'_>, now: Timestamp) -> Decision {
     let groups = groups(input, &chosen);
     let wanted = wanted_decisions(&groups);
     let actions = writes(input, &wanted);
-    let known: BTreeSet<&Arc<str>> = own_clusters(input).collect();
+    let untold = input.memory.as_ref().and_then(|it| it.untold.as_ref());
+    let known: BTreeSet<&Arc<str>> = match untold {
+        Some(untold) => untold.iter().collect(),
+        None => own_clusters(input).collect(),
+    };
     let clusters: Vec<Arc<str>> = chosen.iter().map(|it| Arc::clone(it.name)).collect();
     let added: Vec<Arc<str>> = clusters.iter().filter(|it| !known.contains(it)).cloned().collect();
     let gone = known.into_iter().filter(|it| clusters.binary_search(it).is_err());
@@ -119,6 +131,7 @@ pub fn decide(input: &Input<'_>, now: Timestamp) -> Decision {
             since: None,
             until: None,
         },
+        blamed: None,
         groups,
         clusters,
         added,
@@ -126,8 +139,9 @@ pub fn decide(input: &Input<'_>, now: Timestamp) -> Decision {
         undated: undated(input, &ranking),
         wake_at: ranking.wake_at(input, &selected, now),
     };
-    let reason = reason(input, &ranking, &decision, now);
-    Decision { reason, ..decision }
+    let reason = super::blame::reason(input, &ranking, &decision, now);
+    let blamed = reason.cause.candidate().and_then(|it| input.candidates.get(it as usize));
+    Decision { reason, blamed: blamed.map(|it| Arc::clone(it.name)), ..decision }
 }
 
 /// The candidates to select, in no order.
@@ -145,7 +159,7 @@ fn candidate<'i, 'a>(input: &'i Input<'a>, position: u32) -> &'i Candidate<'a> {
     &input.candidates[position as usize]
 }
 
-fn number(length: usize) -> u32 {
+pub(super) fn number(length: usize) -> u32 {
     u32::try_from(length).unwrap_or(u32::MAX)
 }
 
@@ -221,63 +235,6 @@ fn satisfaction(input: &Input<'_>, ranking: &Ranking, selected: usize) -> Satisf
             lacking => Satisfaction::Lacks(lacking),
         },
     }
-}
-
-/// What has changed the selection since the last decision, if it was time; otherwise how it was made.
-fn reason(
-    input: &Input<'_>,
-    ranking: &Ranking,
-    decision: &Decision,
-    now: Timestamp,
-) -> Reason<Cause> {
-    let is_other = !decision.added.is_empty() || !decision.removed.is_empty();
-    let memory = input.memory.as_ref();
-    if !is_other {
-        return memory.map_or(decision.reason, |it| it.reason);
-    }
-    let Some(memory) = memory else { return decision.reason };
-    let is_news = |at: Timestamp| memory.decided_at < at && at <= now;
-    let mut ended = (0..).zip(&ranking.eligibility).filter_map(|(candidate, it)| match it {
-        Eligibility::Excluded(Exclusion::Tainted { taint, ended: Some(ended) })
-            if is_news(*ended) =>
-        {
-            Some(Cause::TolerationEnded { candidate, taint: *taint })
-        }
-        _ => None,
-    });
-    if let Some(cause) = ended.next() {
-        return Reason { cause, ..decision.reason };
-    }
-    for name in decision.added.iter().chain(&decision.removed) {
-        if let Some(cause) = read_scores_expired(input, name, now, is_news) {
-            return Reason { cause, ..decision.reason };
-        }
-    }
-    for (position, prioritizer) in input.policy.prioritizers.iter().enumerate() {
-        let ScoreSource::AddOn { .. } = prioritizer.score else { continue };
-        for it in &ranking.ranked {
-            if let RawScore::Expired(at) = ranking.raw_score(input, position, it.candidate, now)
-                && is_news(at)
-            {
-                let cause = Cause::ScoreExpired { candidate: it.candidate };
-                return Reason { rule: Some(number(position)), cause, ..decision.reason };
-            }
-        }
-    }
-    decision.reason
-}
-
-/// The scores that an expression has read of a cluster, if they have expired since the last decision.
-fn read_scores_expired(
-    input: &Input<'_>,
-    name: &Arc<str>,
-    now: Timestamp,
-    is_news: impl Fn(Timestamp) -> bool,
-) -> Option<Cause> {
-    let position = input.candidates.binary_search_by_key(&name, |it| it.name).ok()?;
-    let expired = matched(input, &input.candidates[position], now).expired;
-    let at = expired.into_iter().map(|it| it.expired).find(|at| is_news(*at))?;
-    Some(Cause::ReadScoresExpired { candidate: number(position), at })
 }
 
 /// Those that match, with a taint that no toleration tolerates forever by itself.

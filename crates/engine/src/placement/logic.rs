@@ -202,14 +202,15 @@ pub(crate) fn why_not_decided(world: &World, placement: &Identity) -> Option<Str
     })
 }
 
-/// Holds a placement, with what is remembered of it.
+/// Holds a placement, with what is remembered of it. What an earlier spec was decided by says nothing
+/// about a new one.
 pub(crate) fn upsert(
     objects: &mut Policies<Placement, Memory>,
     identity: Identity,
     mut object: PolicyObject<Placement, Memory>,
 ) {
-    let before = objects.remove(&identity).and_then(|before| before.memory);
-    object.memory = before.or(object.memory);
+    let before = objects.remove(&identity).filter(|before| before.policy == object.policy);
+    object.memory = before.and_then(|before| before.memory).or(object.memory);
     objects.insert(identity, object);
 }
 
@@ -300,8 +301,10 @@ pub(crate) fn close(
     opened_at: Timestamp,
 ) -> Closed {
     let wake_at = open.decision.wake_at;
-    let settled = settle(placement, open.decision, outcomes, opened_at);
-    if let (Some(memory), Some(object)) = (settled.memory, world.placements.get_mut(placement)) {
+    let object = world.placements.get_mut(placement);
+    let memory = object.as_ref().and_then(|object| object.memory.clone());
+    let settled = settle(placement, open.decision, outcomes, memory, opened_at);
+    if let (Some(memory), Some(object)) = (settled.memory, object) {
         object.memory = Some(memory);
     }
     let recorded = settled.recorded.into_iter().map(Recorded::Placement).collect();

@@ -43,6 +43,29 @@ pub enum Cause {
     },
 }
 
+impl Cause {
+    /// The candidate that it is about, if it is about one.
+    #[must_use]
+    pub fn candidate(self) -> Option<u32> {
+        match self {
+            Cause::Ranked { .. } => None,
+            Cause::TolerationEnded { candidate, .. }
+            | Cause::ScoreExpired { candidate }
+            | Cause::ReadScoresExpired { candidate, .. } => Some(candidate),
+        }
+    }
+
+    /// The same about a candidate that is in another position now.
+    pub(super) fn of(self, candidate: u32) -> Cause {
+        match self {
+            Cause::Ranked { .. } => self,
+            Cause::TolerationEnded { taint, .. } => Cause::TolerationEnded { candidate, taint },
+            Cause::ScoreExpired { .. } => Cause::ScoreExpired { candidate },
+            Cause::ReadScoresExpired { at, .. } => Cause::ReadScoresExpired { candidate, at },
+        }
+    }
+}
+
 /// A reason as a line for a person.
 #[must_use]
 pub fn render(input: &Input<'_>, reason: &Reason<Cause>) -> String {

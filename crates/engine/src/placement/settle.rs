@@ -15,12 +15,17 @@ use crate::{
 pub struct Memory {
     /// What the selection follows from.
     pub reason: Reason<Cause>,
+    /// The cluster that the reason is about, if it is about one.
+    pub blamed: Option<Arc<str>>,
     /// When it was last decided.
     pub decided_at: Timestamp,
     /// Whether there are as many clusters as are wanted.
     pub satisfaction: Satisfaction,
     /// The clusters with a taint that would not be tolerated forever, if it said when it was added.
     pub undated: Arc<[Arc<str>]>,
+    /// What was selected before writes have failed, in order, if that has not been told since: some of them may have
+    /// been carried out.
+    pub untold: Option<Arc<[Arc<str>]>>,
 }
 
 /// A placement has selected other clusters.
@@ -59,23 +64,34 @@ pub struct Settled {
     pub recorded: Vec<Recorded>,
     /// What is selected, whether or not it had to be written.
     pub effects: Vec<Effect>,
-    /// What is remembered; `None` to go on with what was.
+    /// What is remembered.
     pub memory: Option<Memory>,
 }
 
 /// What the writes have come to. If one of them has failed, what is selected is between what was and what is
-/// wanted, and the next turn goes on from there.
+/// wanted, and the next turn goes on from there and tells of all of it.
 #[must_use]
 pub fn settle(
     placement: &Identity,
     decision: Decision,
     outcomes: &[Outcome],
+    memory: Option<Memory>,
     now: Timestamp,
 ) -> Settled {
-    if !outcomes.iter().all(Outcome::is_as_wanted) {
-        return Settled::default();
-    }
     let reason = decision.reason;
+    let is_other = !decision.added.is_empty() || !decision.removed.is_empty();
+    if !outcomes.iter().all(Outcome::is_as_wanted) {
+        let memory = memory.unwrap_or_else(|| Memory {
+            reason: reason.without_span(),
+            blamed: decision.blamed.clone(),
+            decided_at: now,
+            satisfaction: decision.satisfaction,
+            undated: Arc::default(),
+            untold: None,
+        });
+        let untold = is_other.then(|| decision.known().into());
+        return Settled { memory: Some(Memory { untold, ..memory }), ..Settled::default() };
+    }
     let value = Value::Names(Arc::new(decision.clusters.iter().cloned().collect()));
     let effect = Effect {
         target: placement.clone(),
@@ -83,7 +99,6 @@ pub fn settle(
         value,
         reason: EffectReason::Placement(reason),
     };
-    let is_other = !decision.added.is_empty() || !decision.removed.is_empty();
     let recorded = is_other.then(|| Recorded {
         at: now,
         selected: u32::try_from(decision.clusters.len()).unwrap_or(u32::MAX),
@@ -94,9 +109,11 @@ pub fn settle(
     });
     let memory = Memory {
         reason: reason.without_span(),
+        blamed: decision.blamed,
         decided_at: now,
         satisfaction: decision.satisfaction,
         undated: decision.undated.into(),
+        untold: None,
     };
     Settled {
         recorded: recorded.into_iter().collect(),

@@ -114,6 +114,63 @@ fn a_change_names_the_score_or_the_taint_that_time_has_ended() {
 }
 
 #[test]
+fn of_scores_that_end_at_one_instant_that_of_a_cluster_that_has_come_or_gone_is_named() {
+    let scored = [("default/cpuratio", 1)];
+    let one = placement(Some(1), PrioritizerMode::Exact, &scored);
+    let mut fleet = Fleet::new(&["a", "b", "c"], one);
+    for (name, score, end) in [("a", -5, "13:00"), ("b", 90, "13:00"), ("c", 50, "15:00")] {
+        let values = scores(&[("cpuratio", score)], Some(monday(end)));
+        add_scores(&mut fleet.world, name, "default", values);
+    }
+    told(&mut fleet, "12:00");
+    assert_eq!(told(&mut fleet, "13:00").1, "AddOn/default/cpuratio of b has expired");
+}
+
+#[test]
+fn a_toleration_whose_end_puts_a_cluster_behind_others_is_named() {
+    let mut one = placement(Some(1), PrioritizerMode::Exact, &[]);
+    one.tolerations = [toleration("old", Some(3600))].into();
+    let mut fleet = Fleet::new(&["b"], one).with("a", tainted("old:PreferNoSelect", "12:00"));
+    told(&mut fleet, "12:30");
+    assert_eq!(
+        told(&mut fleet, "13:00"),
+        (
+            Some("old:PreferNoSelect".to_owned()),
+            "the toleration of old:PreferNoSelect on a has ended".to_owned()
+        )
+    );
+}
+
+#[test]
+fn a_reason_stays_with_its_cluster_when_others_come_and_goes_with_it_and_with_an_edit() {
+    let scored = [("default/cpuratio", 1)];
+    let one = placement(Some(1), PrioritizerMode::Exact, &scored);
+    let mut fleet = Fleet::new(&["b", "c"], one.clone());
+    for (name, score, end) in [("b", 90, Some(monday("13:00"))), ("c", 50, None)] {
+        add_scores(&mut fleet.world, name, "default", scores(&[("cpuratio", score)], end));
+    }
+    told(&mut fleet, "12:00");
+    told(&mut fleet, "13:00");
+    let why = |fleet: &mut Fleet| {
+        let turn = fleet.turn(monday("13:30"));
+        turn.effects[0].reason.render(&fleet.world, &Fleet::name().identity).unwrap().1
+    };
+    let of_b = "AddOn/default/cpuratio of b has expired";
+    assert_eq!(why(&mut fleet), of_b);
+    add_cluster(&mut fleet.world, "a", cluster(""));
+    assert_eq!(why(&mut fleet), of_b, "it is in another position now");
+    let ranked =
+        |of: u32| format!("1 of {of} matching clusters selected by AddOn/default/cpuratio 1");
+    let mut edited = fleet.world.clone();
+    std::mem::swap(&mut edited, &mut fleet.world);
+    fleet.set(Placement { tolerations: [toleration("x", None)].into(), ..one });
+    assert_eq!(why(&mut fleet), ranked(3));
+    fleet.world = edited;
+    fleet.world.remove(&object("ManagedCluster", "", "b"));
+    assert_eq!(why(&mut fleet), ranked(2));
+}
+
+#[test]
 fn of_what_is_equal_the_name_decides_and_is_said_to() {
     let one = placement(Some(1), PrioritizerMode::Exact, &[]);
     let fleet = Fleet::new(&["a", "b"], one);

@@ -1,8 +1,9 @@
 //! What each score is, and what is added up.
 
-use almanac_engine::placement::{Cluster, PrioritizerMode, Quantity};
+use almanac_engine::Slim;
+use almanac_engine::placement::{Cluster, HubObject, PrioritizerMode, Quantity};
 use almanac_fixtures::placements::{
-    add_decision, add_scores, cluster, cluster_with_cpu, decision, placement, scores,
+    add_decision, add_scores, cluster, cluster_with_cpu, decision, object, placement, scores,
 };
 
 use crate::support::placements::Fleet;
@@ -19,6 +20,24 @@ fn a_cluster_is_the_better_balanced_the_fewer_others_have_selected_it() {
         add_decision(&mut fleet.world, &format!("{name}-decision-1"), decision(name, clusters));
     }
     assert_eq!(fleet.totals(), "d 100, c 32, b -32, a -100");
+}
+
+#[test]
+fn what_placements_of_other_namespaces_have_selected_counts_and_be_it_one_of_the_same_name() {
+    let mut fleet = Fleet::new(&["a", "b", "c"], exact(&[("Balance", 1)]));
+    let [own, elsewhere] = ["default", "elsewhere"]
+        .map(|namespace| object("PlacementDecision", namespace, "web-decision-1"));
+    for (at, clusters) in [(own, &["c"][..]), (elsewhere, &["a"])] {
+        let decision = HubObject::Decision(decision("web", clusters));
+        fleet.world.upsert(at, Slim::Hub(decision));
+    }
+    assert_eq!(fleet.totals(), "b 100, c 100, a -100", "its own does not count");
+    let third = object("PlacementDecision", "third", "x-decision-1");
+    let both = HubObject::Decision(decision("x", &["a", "b"]));
+    fleet.world.upsert(third.clone(), Slim::Hub(both));
+    assert_eq!(fleet.totals(), "c 100, b 0, a -100");
+    fleet.world.remove(&third);
+    assert_eq!(fleet.totals(), "b 100, c 100, a -100");
 }
 
 #[test]

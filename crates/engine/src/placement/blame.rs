@@ -1,0 +1,122 @@
+//! What has changed a selection, if it was time: a toleration or a score that has ended since the last decision. What
+//! has ended of a cluster that has come or gone comes first; of the others, all may end at the same instant.
+
+use jiff::Timestamp;
+
+use super::decide::number;
+use super::predicates::matched;
+use super::rank::tolerated;
+use super::{
+    Cause, Decision, Eligibility, Exclusion, Input, Memory, Ranking, RawScore, ScoreSource,
+    Tolerated,
+};
+use crate::Reason;
+
+/// Why a decision is as it is. While nothing changes, that is what it was.
+pub(super) fn reason(
+    input: &Input<'_>,
+    ranking: &Ranking,
+    decision: &Decision,
+    now: Timestamp,
+) -> Reason<Cause> {
+    let Some(memory) = &input.memory else { return decision.reason };
+    if decision.added.is_empty() && decision.removed.is_empty() {
+        return remembered(input, memory).unwrap_or(decision.reason);
+    }
+    let blame = Blame { input, ranking, decision, now, since: memory.decided_at };
+    let mut causes = blame.ended_tolerations();
+    causes.extend(blame.expired_scores_of_expressions());
+    causes.extend(blame.expired_scores());
+    let of_changed = causes
+        .iter()
+        .find(|(_, cause)| cause.candidate().is_some_and(|candidate| blame.has_changed(candidate)));
+    match of_changed.or(causes.first()) {
+        Some((rule, cause)) => Reason { rule: *rule, cause: *cause, ..decision.reason },
+        None => decision.reason,
+    }
+}
+
+/// The remembered reason, as the candidates are now; `None` if the cluster that it is about is gone.
+fn remembered(input: &Input<'_>, memory: &Memory) -> Option<Reason<Cause>> {
+    let Some(blamed) = &memory.blamed else { return Some(memory.reason) };
+    let position = input.candidates.binary_search_by_key(&blamed, |it| it.name).ok()?;
+    let cause = memory.reason.cause.of(number(position));
+    Some(Reason { cause, ..memory.reason })
+}
+
+/// A cause, with the position of the score that it is about.
+type Found = (Option<u32>, Cause);
+
+struct Blame<'i, 'a> {
+    input: &'i Input<'a>,
+    ranking: &'i Ranking,
+    decision: &'i Decision,
+    now: Timestamp,
+    /// When it was last decided.
+    since: Timestamp,
+}
+
+impl Blame<'_, '_> {
+    fn is_news(&self, at: Timestamp) -> bool {
+        self.since < at && at <= self.now
+    }
+
+    /// Whether a candidate has come or gone.
+    fn has_changed(&self, candidate: u32) -> bool {
+        let position = usize::try_from(candidate).unwrap_or(usize::MAX);
+        let Some(candidate) = self.input.candidates.get(position) else { return false };
+        let is_among = |names: &[_]| names.binary_search(candidate.name).is_ok();
+        is_among(&self.decision.added) || is_among(&self.decision.removed)
+    }
+
+    fn ended_tolerations(&self) -> Vec<Found> {
+        let all = (0..).zip(&self.ranking.eligibility).zip(&self.input.candidates);
+        let ended = all.filter_map(|((candidate, it), of)| {
+            let (taint, ended) = match *it {
+                Eligibility::Excluded(Exclusion::Tainted { taint, ended }) => (taint, ended?),
+                Eligibility::Eligible { shunned_by: Some(taint), .. } => {
+                    let position = usize::try_from(taint).unwrap_or(usize::MAX);
+                    match tolerated(self.input.policy, of.cluster.taints.get(position)?)? {
+                        Tolerated::Until(ended) => (taint, ended),
+                        Tolerated::Forever => return None,
+                    }
+                }
+                Eligibility::Excluded(_) | Eligibility::Eligible { .. } => return None,
+            };
+            self.is_news(ended).then_some((None, Cause::TolerationEnded { candidate, taint }))
+        });
+        ended.collect()
+    }
+
+    /// Those that an expression has read of a cluster that has come or gone.
+    fn expired_scores_of_expressions(&self) -> Vec<Found> {
+        if !self.input.policy.has_expressions() {
+            return Vec::new();
+        }
+        let candidates = (0..).zip(&self.input.candidates);
+        let changed = candidates.filter(|(candidate, _)| self.has_changed(*candidate));
+        let expired = changed.filter_map(|(candidate, it)| {
+            let expired = matched(self.input, it, self.now).expired.into_iter();
+            let at = expired.map(|it| it.expired).find(|at| self.is_news(*at))?;
+            Some((None, Cause::ReadScoresExpired { candidate, at }))
+        });
+        expired.collect()
+    }
+
+    fn expired_scores(&self) -> Vec<Found> {
+        let mut found = Vec::new();
+        for (position, prioritizer) in self.input.policy.prioritizers.iter().enumerate() {
+            let ScoreSource::AddOn { .. } = prioritizer.score else { continue };
+            for it in &self.ranking.ranked {
+                let raw = self.ranking.raw_score(self.input, position, it.candidate, self.now);
+                if let RawScore::Expired(at) = raw
+                    && self.is_news(at)
+                {
+                    let cause = Cause::ScoreExpired { candidate: it.candidate };
+                    found.push((Some(number(position)), cause));
+                }
+            }
+        }
+        found
+    }
+}
