@@ -320,12 +320,36 @@ fn expressions_are_compiled_with_the_placement() {
     let written: Vec<&str> =
         policy.predicates[0].expressions.iter().map(Expression::text).collect();
     assert_eq!(written, ["managedCluster.metadata.name == 'a'", "true"]);
-    let long = format!("'{}'", "x".repeat(1_000_000));
+    let long = format!("'{}'", "x".repeat(20_000));
     let message = only_message(&cel(&long));
     assert!(
         message.ends_with("it has more than 16384 bytes") && message.len() < 400,
         "{message:.400}"
     );
+}
+
+#[test]
+fn the_expressions_of_a_placement_are_bounded_in_number_and_length_all_together() {
+    let predicates = |count: usize, expression: &str| {
+        let one = format!(
+            "{{requiredClusterSelector: {{celSelector: {{celExpressions: [{expression}, {expression}]}}}}}}"
+        );
+        placement(&format!("{{predicates: [{}]}}", vec![one; count].join(", ")))
+    };
+    assert!(policy_of(&predicates(50, "'true'")).is_some());
+    let at = |predicate: usize, expression: usize| {
+        format!(
+            "expression spec.predicates[{predicate}].requiredClusterSelector.celSelector.celExpressions[{expression}]: "
+        )
+    };
+    let message = only_message(&predicates(60, "'true'"));
+    assert!(message.starts_with(&at(50, 0)), "{message}");
+    assert!(message.ends_with("a placement has at most 100 expressions"), "{message}");
+    let long = format!("\"managedCluster.metadata.name != '{}'\"", "x".repeat(15_000));
+    assert!(policy_of(&predicates(2, &long)).is_some());
+    let told = messages(&predicates(3, &long));
+    assert!(told[0].starts_with(&at(2, 0)), "{told:?}");
+    assert!(told[0].ends_with("the expressions of a placement have at most 65536 bytes in all"));
 }
 
 #[test]

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use almanac_engine::LabelSelector;
 use almanac_engine::placement::{
-    Allowance, ClusterSelector, DecisionGroup, Expression, GroupSize, Placement, PrioritizerMode,
-    ScoreSource, Standing, TaintEffect, Toleration, Weight,
+    Allowance, ClusterSelector, DecisionGroup, Expression, GroupSize, MOST_EXPRESSIONS, Placement,
+    PrioritizerMode, ScoreSource, Standing, TaintEffect, Toleration, Weight,
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector as WrittenSelector;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
@@ -77,11 +77,15 @@ fn check_predicates(
 ) -> Option<Vec<ClusterSelector>> {
     let list = spec.key("predicates");
     let (mut predicates, mut allowance) = (Some(Vec::new()), Allowance::new());
+    // Of those that are too many, the first says so.
+    let mut looked_at = MOST_EXPRESSIONS + 1;
     for (position, predicate) in written.predicates.iter().enumerate() {
         let item = list.index(position);
         let path = item.key("requiredClusterSelector");
         let selector = predicate.required_cluster_selector.clone().unwrap_or_default();
-        let expressions = selector.cel_selector.unwrap_or_default().cel_expressions;
+        let mut expressions = selector.cel_selector.unwrap_or_default().cel_expressions;
+        expressions.truncate(looked_at);
+        looked_at -= expressions.len();
         let path_of_expressions = path.key("celSelector");
         let expressions =
             check_expressions(&expressions, &mut allowance, &path_of_expressions, findings);
@@ -111,11 +115,11 @@ fn check_expressions(
         match &compiled {
             Err(error) => {
                 let why = error.to_string();
-                findings.push(
-                    Finding::invalid(Code::Expression, &field, text, &why).with_fix(
-                        "write a CEL expression over managedCluster that is true or false",
-                    ),
-                );
+                let fix = match error.position {
+                    Some(_) => "write a CEL expression over managedCluster that is true or false",
+                    None => "write fewer or shorter expressions; labels and claims cost nothing",
+                };
+                findings.push(Finding::invalid(Code::Expression, &field, text, &why).with_fix(fix));
             }
             Ok(expression) => {
                 for doubt in expression.doubts() {

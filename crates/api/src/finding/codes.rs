@@ -129,7 +129,7 @@ codes! {
     MaxDelay = "max-delay", Error;
     /// A query Prometheus would reject: `max(a, b)` should be `max(a or b)`.
     Query = "query", Error;
-    /// A CEL expression that can't be used: it is none, or it needs what Almanac does not support. A placement with one is not decided, and keeps what it has selected.
+    /// A CEL expression that can't be used: it is none, it needs what Almanac does not support, it costs too much, or there are too many. A placement with one is not decided, and keeps what it has selected.
     Expression = "expression", Error;
     /// A field that has no effect: on a target of this kind, in a policy that has no such field, or in letters of another case. Correct it or remove it, so that nobody relies on it.
     IgnoredField = "ignored-field", Warning;

@@ -130,6 +130,53 @@ fn an_expression_that_cannot_be_used_is_found_where_it_stands() {
 }
 
 #[test]
+fn too_many_expressions_are_found_at_the_first_one_too_many() {
+    let many = vec!["'true'"; 101].join("\n        - ");
+    let folder = folder_with("placement-many-expressions", &[("hub.yaml", &hub_by(&many))]);
+    let run = almanac(&folder, &["validate", "-f", "hub.yaml", "-o", "json"]);
+    let told: serde_json::Value = serde_json::from_slice(&run.stdout).unwrap();
+    let found = told["findings"].as_array().unwrap().iter().filter(|it| it["code"] == "expression");
+    let found: Vec<_> = found.collect();
+    assert_eq!(found.len(), 1, "{told}");
+    assert_eq!((&found[0]["file"], &found[0]["line"]), (&json!("hub.yaml"), &json!(110)));
+    let field = "spec.predicates[0].requiredClusterSelector.celSelector.celExpressions[100]";
+    assert_eq!(found[0]["field"], field);
+    let message = found[0]["message"].as_str().unwrap();
+    assert!(message.ends_with("a placement has at most 100 expressions"), "{message}");
+}
+
+#[test]
+fn each_cluster_that_an_expression_does_not_select_says_why() {
+    let claims = "managedCluster.status.clusterClaims";
+    let expression = format!(
+        "{claims}.all(a, {claims}.all(b, {claims}.all(c, a.name + b.name + c.name != 'xxx')))"
+    );
+    let mut text = hub_by(&expression);
+    for (name, claims) in [("few", vec!["w"]), ("three", vec!["x"]), ("wide", vec!["z"; 100])] {
+        let claims: Vec<String> =
+            claims.iter().map(|it| format!("{{name: {it}, value: a}}")).collect();
+        text += &format!(
+            "---\napiVersion: {API}/v1\nkind: ManagedCluster\nmetadata: {{name: {name}, uid: a, labels: \
+             {{{API}/clusterset: fleet}}}}\nstatus: {{clusterClaims: [{}]}}\n",
+            claims.join(", ")
+        );
+    }
+    let folder = folder_with("placement-why-not", &[("hub.yaml", &text)]);
+    let question = ["explain", "-f", "hub.yaml", "Placement/shop/web", "-o", "json"];
+    let told = as_json(&almanac(&folder, &question));
+    assert_eq!(told["value"], json!(["few"]));
+    let why = |cluster: &str| {
+        let mut reasons = told["reasons"].as_array().unwrap().iter();
+        let reason = reasons.find(|it| it["rule"] == cluster).unwrap();
+        reason["because"].as_str().unwrap().to_owned()
+    };
+    assert!(why("three").ends_with("is false"), "{}", why("three"));
+    assert!(why("wide").ends_with("it would take more than 100000 steps"), "{}", why("wide"));
+    let missing = "has no result: there is no \"clusterClaims\"";
+    assert!(why("east").ends_with(missing), "{}", why("east"));
+}
+
+#[test]
 fn an_assumed_score_counts_in_every_command_and_is_told_as_an_assumption() {
     let folder = folder_with("placement-assumed", &[("hub.yaml", &hub())]);
     let run = |command: &[&str], assumed: &[&str]| {
