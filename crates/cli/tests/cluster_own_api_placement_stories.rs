@@ -1,4 +1,4 @@
-//! The four stories of placements, page by page and word for word: on a real API server, with what the manifests
+//! The four stories of placements and that of their expressions, page by page and word for word: on a real API server, with what the manifests
 //! permit, and with a person's scores in the place of agents.
 
 mod controller;
@@ -59,6 +59,16 @@ fn a_workload_moves_when_its_primary_is_down_and_back_when_it_is_up_again() -> T
         let told = run_section(test, kubectl, (PAGE, "The primary is down")).await?;
         ensure!(told.contains("clusters east → west"), "{told}");
         run_section(test, kubectl, (PAGE, "The primary is back")).await?;
+        Ok(())
+    })
+}
+
+#[test]
+fn expressions_select_by_what_the_objects_of_clusters_say_and_follow_it() -> TestResult {
+    on_hub(async |test, _, kubectl| {
+        let told = run_section(test, kubectl, (SETTING_UP, "By an expression")).await?;
+        ensure!(told.contains(">= 0 is false"), "{told}");
+        ensure!(told.contains("has no result: \"unknown\" is no semantic version"), "{told}");
         Ok(())
     })
 }

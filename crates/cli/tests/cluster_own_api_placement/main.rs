@@ -4,6 +4,7 @@
 #[path = "../controller/mod.rs"]
 mod controller;
 
+mod expressions;
 mod hands;
 mod many;
 mod mistakes;
