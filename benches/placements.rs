@@ -200,7 +200,9 @@ fn main() {
             let of = format!("an expression of {of}");
             decided(&mut criterion, count, &of, with_objects.clone(), by(expression));
         }
-        drop(with_objects);
+        if count == CLUSTERS {
+            with_expressions(&mut criterion, with_objects);
+        }
         let listed = [("ResourceAllocatableCPU", 1), ("default/cpuratio", 1)];
         let scored = placement(Some(10), PrioritizerMode::Additive, &listed);
         let world = with_placements(world);
@@ -233,4 +235,48 @@ fn one_score_changed(criterion: &mut Criterion, mut world: World) {
         },
     );
     assert_eq!(Arc::strong_count(&world.hub), 1, "the world would be copied");
+}
+
+/// A thousand placements by an expression each: what one changed score and one heartbeat of a cluster cost.
+fn with_expressions(criterion: &mut Criterion, mut world: World) {
+    for number in 0..PLACEMENTS {
+        let resource = number / OF_A_SCORE;
+        let expression = format!(
+            "managedCluster.status.conditions.exists(c, c.status == 'True') \
+             && managedCluster.scores('resource-{resource}').exists(s, s.value > 0)"
+        );
+        add_placement(&mut world, &format!("placement-{number:04}"), by(&expression));
+    }
+    let mut number = 0;
+    criterion.bench_function(
+        "placements/10000 clusters, a score that ten of 1000 expressions read changed",
+        |bencher| {
+            bencher.iter(|| {
+                number += 1;
+                let changed = name(number % CLUSTERS);
+                let values = scores(&[("load", score(number))], None);
+                add_scores(&mut world, &changed, "resource-7", values);
+                let scores = object("AddOnPlacementScore", &changed, "resource-7");
+                let touched: Vec<PolicyName> = world.readers_of_object(&scores).collect();
+                assert_eq!(touched.len(), OF_A_SCORE);
+                for policy in touched {
+                    black_box(turn::take(&mut world, &policy, now()).unwrap());
+                }
+            });
+        },
+    );
+    criterion.bench_function(
+        "placements/10000 clusters, a heartbeat of one beside 1000 expressions",
+        |bencher| {
+            bencher.iter(|| {
+                number += 1;
+                let changed = object("ManagedCluster", "", &name(number % CLUSTERS));
+                let before = world.matched_by_expressions(&changed, now());
+                let object = described(number % CLUSTERS);
+                let beating = Cluster { object, ..cluster(number % CLUSTERS) };
+                add_cluster(&mut world, changed.name(), beating);
+                assert_eq!(before, world.matched_by_expressions(&changed, now()));
+            });
+        },
+    );
 }
