@@ -98,6 +98,9 @@ fn what_an_expression_selects_changes_when_a_score_expires_that_it_reads() {
     let (start, noon) = (json!("2026-11-23T00:00:00Z"), json!("2026-11-23T12:00:00Z"));
     assert_eq!(values, [(&start, &json!(["east"])), (&noon, &json!([]))]);
     assert_eq!(segments[1]["policy"]["rule"], "AddOn/default");
+    let next = ["next", "-f", "hub.yaml", "--from", "2026-11-23", "-o", "json"];
+    let told = as_json(&almanac(&folder, &next));
+    assert_eq!(told["items"][0]["at"], noon);
     let question =
         ["explain", "-f", "hub.yaml", "Placement/shop/web", "--at", "2026-11-23T13:00:00Z"];
     let assumed = ["--assume", "addonplacementscore/west/default.cpuratio=60", "-o", "json"];

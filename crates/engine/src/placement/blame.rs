@@ -1,5 +1,5 @@
-//! What has changed a selection, if it was time: a toleration or a score that has ended since the last decision. What
-//! has ended of a cluster that has come or gone comes first; of the others, all may end at the same instant.
+//! What has changed a selection, if it was time: a toleration or a score that has ended since the last decision. Where
+//! several have ended, one of a cluster that has come or gone is named.
 
 use jiff::Timestamp;
 

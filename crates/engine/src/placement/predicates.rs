@@ -55,12 +55,12 @@ pub(super) fn why_none(input: &Input<'_>, candidate: &Candidate<'_>, now: Timest
     let reading = Reading::new(input.scores, candidate, now);
     let predicates = &input.policy.predicates;
     let told = predicates.iter().take(PREDICATES_TOLD).filter_map(|it| reading.why_not(it));
-    let mut told: Vec<String> = told.map(|why| clipped(&why, WHY_TOLD)).collect();
-    let more = predicates.len().saturating_sub(PREDICATES_TOLD);
-    if more > 0 {
-        told.push(format!("{more} more do not either"));
-    }
-    told.join("; or ")
+    let told: Vec<String> = told.map(|why| clipped(&why, WHY_TOLD)).collect();
+    let more = match predicates.len().saturating_sub(PREDICATES_TOLD) {
+        0 => String::new(),
+        more => format!("; nor do {more} more"),
+    };
+    told.join("; or ") + &more
 }
 
 /// How many predicates are said not to match, and how much is said of each: labels, and what expressions quote, may be

@@ -189,7 +189,7 @@ impl Ranking {
                 Some(Eligibility::Excluded(_)) | None => false,
             }
         };
-        // That a taint is undated is said of those that match, and be they excluded by it.
+        // An undated taint is told of every cluster that matches, even of one that a taint excludes.
         let undated_until = |candidate: u32| {
             let position = usize::try_from(candidate).unwrap_or(usize::MAX);
             let candidate = input.candidates.get(position)?;

@@ -239,7 +239,7 @@ fn what_is_said_of_a_cluster_is_bounded_whatever_its_object_says() {
     let fleet = Fleet::new(&[], by(&predicates)).with("a", of(&long, &[]));
     let lines = fleet.explained(monday("12:00"));
     assert!(lines[0].contains("has no result") && lines[0].len() < 2_500, "{lines:?}");
-    assert!(lines[0].ends_with("; or 46 more do not either"), "{lines:?}");
+    assert!(lines[0].ends_with("; nor do 46 more"), "{lines:?}");
     let labels: Vec<String> = (0..1_000).map(|it| format!("label-{it}")).collect();
     let many =
         Placement { predicates: [cluster_selector(&labels.join(","), "")].into(), ..by(&[]) };
