@@ -5,6 +5,7 @@ mod blame;
 mod decide;
 mod gather;
 mod hub;
+mod ledger;
 mod logic;
 mod policy;
 mod predicates;
@@ -19,9 +20,10 @@ pub use almanac_expressions::{
 pub use decide::{CLUSTERS_PER_DECISION, DecidedGroup, Decision, Satisfaction, decide};
 pub use gather::{Candidate, Input, gather};
 pub use hub::{
-    Cluster, ClusterSet, DecisionLedger, Hub, HubChange, HubObject, PlacementDecision, Score,
-    Scores, Taint, TaintEffect,
+    Cluster, ClusterSet, Hub, HubChange, HubObject, PlacementDecision, Score, Scores, Taint,
+    TaintEffect,
 };
+pub use ledger::DecisionLedger;
 pub use logic::selected_clusters;
 pub use policy::{
     ClusterSelector, DecisionGroup, GroupSize, Placement, Prioritizer, PrioritizerMode,

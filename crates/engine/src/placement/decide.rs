@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::hub::decision_identity;
+use super::ledger::decision_identity;
 use super::reasons::of_changes;
 use super::writes::{WantedDecision, writes};
 use super::{Candidate, Cause, Eligibility, Exclusion, Input, PlacementDecision, Ranked, Ranking};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use almanac_calendar::Zone;
 use jiff::Timestamp;
 
-use super::hub::decision_number;
+use super::ledger::decision_number;
 use super::{
     Decision, DecisionLedger, HubChange, HubObject, Input, Memory, Placement, ScoreSource,
     Standing, decide, explain, gather, settle, unusable_set,

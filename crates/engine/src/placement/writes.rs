@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::decide::{CLUSTERS_PER_DECISION, content, object};
-use super::hub::decision_number;
+use super::ledger::decision_number;
 use super::{Input, PlacementDecision};
 use crate::{Action, Identity};
 
