@@ -168,7 +168,7 @@ fn heartbeats_of_a_cluster_give_no_placement_a_turn() -> TestResult {
         await_selected(cluster, "available", &["c1", "c2"]).await?;
         let taken = turns(&controller).await? - before;
         eprintln!("{taken} turns in {BEATS} heartbeats");
-        ensure!(taken >= 1.0 && taken < 10.0, "{taken} turns");
+        ensure!((1.0..10.0).contains(&taken), "{taken} turns");
         controller.stop().await
     })
 }

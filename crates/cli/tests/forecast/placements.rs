@@ -154,16 +154,17 @@ fn each_cluster_that_an_expression_does_not_select_says_why() {
     let expression = format!(
         "{claims}.all(a, {claims}.all(b, {claims}.all(c, a.name + b.name + c.name != 'xxx')))"
     );
-    let mut text = hub_by(&expression);
-    for (name, claims) in [("few", vec!["w"]), ("three", vec!["x"]), ("wide", vec!["z"; 100])] {
+    let clusters = [("few", vec!["w"]), ("three", vec!["x"]), ("wide", vec!["z"; 100])];
+    let clusters = clusters.map(|(name, claims)| {
         let claims: Vec<String> =
             claims.iter().map(|it| format!("{{name: {it}, value: a}}")).collect();
-        text += &format!(
+        format!(
             "---\napiVersion: {API}/v1\nkind: ManagedCluster\nmetadata: {{name: {name}, uid: a, labels: \
              {{{API}/clusterset: fleet}}}}\nstatus: {{clusterClaims: [{}]}}\n",
             claims.join(", ")
-        );
-    }
+        )
+    });
+    let text = hub_by(&expression) + &clusters.concat();
     let folder = folder_with("placement-why-not", &[("hub.yaml", &text)]);
     let question = ["explain", "-f", "hub.yaml", "Placement/shop/web", "-o", "json"];
     let told = as_json(&almanac(&folder, &question));
