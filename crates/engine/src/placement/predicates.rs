@@ -37,6 +37,17 @@ pub(super) fn matched(input: &Input<'_>, candidate: &Candidate<'_>, now: Timesta
     matched_by(input.policy, input.scores, candidate, now)
 }
 
+/// When a candidate that matches at `now` does not match any more, by time alone.
+pub(super) fn matches_until(
+    input: &Input<'_>,
+    candidate: &Candidate<'_>,
+    now: Timestamp,
+) -> Option<Timestamp> {
+    let first = matched(input, candidate, now).until;
+    let mut ends = std::iter::successors(first, |end| matched(input, candidate, *end).until);
+    ends.find(|end| !matched(input, candidate, *end).matches)
+}
+
 /// Whether a candidate matches the predicates of a placement at `now`, given all scores of the hub.
 pub(super) fn matched_by(
     policy: &Placement,

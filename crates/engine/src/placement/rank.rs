@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::predicates::matched;
+use super::predicates::{matched, matches_until};
 use super::{
     Candidate, Cluster, Input, Placement, Quantity, Score, ScoreSource, Taint, TaintEffect,
     Tolerated,
@@ -194,7 +194,7 @@ impl Ranking {
             let position = usize::try_from(candidate).unwrap_or(usize::MAX);
             let candidate = input.candidates.get(position)?;
             let is_undated = input.policy.has_undated_taint(candidate.cluster);
-            is_undated.then(|| matched(input, candidate, now).until).flatten()
+            is_undated.then(|| matches_until(input, candidate, now)).flatten()
         };
         let ends = (0..).zip(&self.eligibility).filter_map(|(candidate, it)| match it {
             Eligibility::Eligible { until, .. } if stays(candidate) => *until,

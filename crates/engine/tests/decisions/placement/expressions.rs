@@ -274,4 +274,8 @@ fn a_taint_without_a_time_is_told_of_as_long_as_the_cluster_matches_though_anoth
     assert_eq!(decision.undated, ["a".into()]);
     assert_eq!(decision.wake_at, Some(monday("13:00")), "it is not told of from then on");
     assert_eq!(fleet.decide(monday("13:00")).undated, []);
+    let mut either = by(&[&[BUSY], &["true"]]);
+    either.tolerations = [toleration("down", Some(60))].into();
+    fleet.set(either);
+    assert_eq!(fleet.decide(monday("12:00")).wake_at, None, "it matches all the same");
 }
