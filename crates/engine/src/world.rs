@@ -314,7 +314,7 @@ impl World {
         &self,
         cluster: &Identity,
         now: Timestamp,
-    ) -> Vec<(PolicyName, Matched)> {
+    ) -> Vec<(PolicyName, Option<Matched>)> {
         placement::matched_by_expressions(self, cluster, now)
     }
 

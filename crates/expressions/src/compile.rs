@@ -25,6 +25,8 @@ pub(crate) struct Compiled {
     pub(crate) scores: ReadScores,
     /// What of it never has the result that it needs.
     pub(crate) doubts: Vec<CompileError>,
+    /// The steps that it takes whatever the object is, and those of the expressions before it.
+    pub(crate) steps: usize,
 }
 
 /// Which scores an expression reads.
@@ -36,8 +38,9 @@ pub enum ReadScores {
     Any,
 }
 
-/// Compiles an expression. The meter has the steps that it takes to compute what is constant.
-pub(crate) fn compile(text: &str, meter: &Meter) -> Result<Compiled, CompileError> {
+/// Compiles an expression, after others that take so many steps. The meter has the steps that it takes to compute what
+/// is constant.
+pub(crate) fn compile(text: &str, meter: &Meter, steps: usize) -> Result<Compiled, CompileError> {
     let expression = syntax::parse(text)?;
     let mut compiler = Compiler {
         text,
@@ -46,14 +49,15 @@ pub(crate) fn compile(text: &str, meter: &Meter) -> Result<Compiled, CompileErro
         scores: ReadScores::Named(BTreeSet::new()),
         doubts: Vec::new(),
         times: 1,
-        steps: 0,
+        steps,
     };
     let (node, known) = compiler.node(&expression)?;
     if !known.fits(&Known::BOOL) {
         let message = format!("it is never true, because it is of type {known}");
         compiler.doubts.push(CompileError::new(message));
     }
-    Ok(Compiled { node, scores: compiler.scores, doubts: compiler.doubts })
+    let Compiler { scores, doubts, steps, .. } = compiler;
+    Ok(Compiled { node, scores, doubts, steps })
 }
 
 type Typed = Result<(Node, Known), CompileError>;
@@ -229,7 +233,7 @@ mod tests {
         let part = format!("'{}'.replace('', 'aaaaaaaaaaaaaaaa') != ''", "a".repeat(2_000));
         let text = [&*part; 7].join(" && ");
         for _ in 0..8 {
-            assert!(compile(&text, &meter).is_ok(), "what is not computed is no error");
+            assert!(compile(&text, &meter, 0).is_ok(), "what is not computed is no error");
         }
         assert_eq!(meter.spend(1), Err(Failure::TooManySteps));
     }

@@ -72,7 +72,8 @@ impl Expression {
         text: &str,
     ) -> Result<Expression, CompileError> {
         allowance.take(text)?;
-        let compiled = Arc::new(compile::compile(text, &allowance.meter)?);
+        let compiled = Arc::new(compile::compile(text, &allowance.meter, allowance.steps)?);
+        allowance.steps = compiled.steps;
         Ok(Expression { text: text.into(), compiled })
     }
 

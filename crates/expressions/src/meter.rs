@@ -29,6 +29,18 @@ impl Meter {
         Meter { left: Cell::new(MOST_STEPS) }
     }
 
+    /// So many steps are left, and never more than one object may take.
+    #[must_use]
+    pub fn with(steps: usize) -> Meter {
+        Meter { left: Cell::new(steps.min(MOST_STEPS)) }
+    }
+
+    /// How many steps are left.
+    #[must_use]
+    pub fn left(&self) -> usize {
+        self.left.get()
+    }
+
     /// Takes so many steps. If there are too few left, none is left after that.
     pub(crate) fn spend(&self, steps: usize) -> Result<(), Failure> {
         let left = self.left.get().checked_sub(steps);
@@ -54,6 +66,8 @@ impl Default for Meter {
 pub struct Allowance {
     expressions: usize,
     bytes: usize,
+    /// The steps that are taken whatever the object is.
+    pub(crate) steps: usize,
     pub(crate) meter: Meter,
 }
 
@@ -61,7 +75,8 @@ impl Allowance {
     /// What a placement may have.
     #[must_use]
     pub fn new() -> Allowance {
-        Allowance { expressions: MOST_EXPRESSIONS, bytes: MOST_BYTES_IN_ALL, meter: Meter::new() }
+        let (expressions, bytes) = (MOST_EXPRESSIONS, MOST_BYTES_IN_ALL);
+        Allowance { expressions, bytes, steps: 0, meter: Meter::new() }
     }
 
     /// Takes one more expression.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use almanac_engine::placement::{
     CLUSTERS_PER_DECISION, Candidate, Decision, Expression, Input, Meter, PlacementDecision,
-    ScoreSource, Subject, TaintEffect, Tolerated,
+    Satisfaction, ScoreSource, Subject, TaintEffect, Tolerated,
 };
 use almanac_engine::{Action, Identity};
 use jiff::Timestamp;
@@ -16,6 +16,11 @@ use crate::Violations;
 #[must_use]
 pub fn check_placement(input: &Input<'_>, now: Timestamp, decision: &Decision) -> Violations {
     let mut violations = Violations::default();
+    if decision.satisfaction == Satisfaction::TooCostly {
+        violations
+            .unless(decision.actions.is_empty(), || "writes what it does not know".to_owned());
+        return violations;
+    }
     check_selection(&mut violations, input, now, decision);
     check_groups(&mut violations, input, decision);
     check_writes(&mut violations, input, decision);
@@ -314,7 +319,7 @@ fn check_waking(
         });
         return;
     }
-    // What expressions do not come to read may end.
+    // The end of what expressions do not come to read may make no difference.
     for end in ends.iter().filter(|end| **end > now) {
         let at = |instant| input.candidates.iter().map(move |it| stays(it, instant));
         violations.unless(at(now).eq(at(*end)), || format!("would sleep past {end}, forever"));

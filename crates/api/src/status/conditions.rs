@@ -124,6 +124,8 @@ pub enum ConditionReason {
     AllManagedClusterSetsEmpty,
     /// No cluster may be selected.
     NoManagedClusterMatched,
+    /// It would take too much to say which clusters the expressions of a placement match.
+    ExpressionsTooCostly,
     /// More clusters are wanted than may be selected.
     NotAllDecisionsScheduled,
     /// As many clusters are selected as are wanted.
@@ -217,6 +219,7 @@ impl ConditionReason {
             Self::NoIntersection => "NoIntersection",
             Self::AllManagedClusterSetsEmpty => "AllManagedClusterSetsEmpty",
             Self::NoManagedClusterMatched => "NoManagedClusterMatched",
+            Self::ExpressionsTooCostly => "ExpressionsTooCostly",
             Self::NotAllDecisionsScheduled => "NotAllDecisionsScheduled",
             Self::AllDecisionsScheduled => "AllDecisionsScheduled",
             Self::DecisionNotWritten => "DecisionNotWritten",

@@ -101,7 +101,7 @@ impl HubFollower {
         state.world.upsert(cluster.clone(), Slim::Hub(object));
         // They are the same placements: everything that decides which may select the cluster is as it was.
         for (after, before) in matched(&state.world).iter().zip(&before) {
-            if after != before {
+            if after != before || after.1.is_none() {
                 self.wake(state, &after.0, cluster, now);
             }
         }

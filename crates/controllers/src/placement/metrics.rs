@@ -135,7 +135,8 @@ impl PlacementGauges {
                 Satisfaction::NothingBound
                 | Satisfaction::NoneOfItsSets
                 | Satisfaction::NoClusters
-                | Satisfaction::NoneMatches => wanted.unwrap_or(1),
+                | Satisfaction::NoneMatches
+                | Satisfaction::TooCostly => wanted.unwrap_or(1),
             });
             Numbers { placement: placement.clone(), selected, missing }
         });

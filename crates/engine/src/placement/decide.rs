@@ -74,6 +74,8 @@ pub enum Satisfaction {
     NoClusters,
     /// None of them may be selected.
     NoneMatches,
+    /// It would take its expressions too many steps to say which may be, so that what is selected stays.
+    TooCostly,
     /// So many are missing.
     Lacks(u32),
     /// It has.
@@ -89,6 +91,7 @@ impl Satisfaction {
             Satisfaction::NoneOfItsSets => "NoIntersection",
             Satisfaction::NoClusters => "AllManagedClusterSetsEmpty",
             Satisfaction::NoneMatches => "NoManagedClusterMatched",
+            Satisfaction::TooCostly => "ExpressionsTooCostly",
             Satisfaction::Lacks(_) => "NotAllDecisionsScheduled",
             Satisfaction::Satisfied => "AllDecisionsScheduled",
         }
@@ -99,6 +102,9 @@ impl Satisfaction {
 #[must_use]
 pub fn decide(input: &Input<'_>, now: Timestamp) -> Decision {
     let ranking = Ranking::of(input, now);
+    if input.effort.is_too_much() {
+        return unchanged(input);
+    }
     let mut selected = selected(input, &ranking);
     // Positions are in the order of the names.
     selected.sort_unstable();
@@ -142,6 +148,26 @@ pub fn decide(input: &Input<'_>, now: Timestamp) -> Decision {
     let reason = super::blame::reason(input, &ranking, &decision, now);
     let blamed = reason.cause.candidate().and_then(|it| input.candidates.get(it as usize));
     Decision { reason, blamed: blamed.map(|it| Arc::clone(it.name)), ..decision }
+}
+
+/// What is selected stays as it is, because it cannot be said what should be.
+fn unchanged(input: &Input<'_>) -> Decision {
+    let clusters: BTreeSet<Arc<str>> = own_clusters(input).cloned().collect();
+    let (eligible, selected) = (0, number(clusters.len()));
+    let cause = Cause::Ranked { eligible, selected };
+    Decision {
+        actions: Vec::new(),
+        clusters: clusters.into_iter().collect(),
+        groups: Vec::new(),
+        satisfaction: Satisfaction::TooCostly,
+        reason: Reason { rule: None, verdict: Verdict::Won, cause, since: None, until: None },
+        blamed: None,
+        added: Vec::new(),
+        removed: Vec::new(),
+        told: Vec::new(),
+        undated: Vec::new(),
+        wake_at: None,
+    }
 }
 
 /// The candidates to select, in no order.

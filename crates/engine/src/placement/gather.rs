@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::predicates::matched_by;
+use super::predicates::{Effort, matched_by};
 use super::{
     Cluster, ClusterSet, Hub, Matched, Memory, Placement, PlacementDecision, Prioritizer,
     ScoreSource, Scores, Standing,
@@ -37,6 +37,8 @@ pub struct Input<'a> {
     pub decisions: BTreeMap<&'a Identity, &'a PlacementDecision>,
     /// What is remembered of the last decision.
     pub memory: Option<Memory>,
+    /// What expressions may still take.
+    pub effort: Effort,
 }
 
 /// A cluster that may be selected.
@@ -95,6 +97,7 @@ pub fn gather<'a>(world: &'a World, placement: &Identity) -> Option<Input<'a>> {
         busiest,
         decisions,
         memory: object.memory.clone(),
+        effort: Effort::of_decision(),
     })
 }
 
@@ -220,12 +223,13 @@ pub(crate) fn readers<'w>(world: &'w World, changed: &Identity) -> Vec<&'w Ident
     active.filter(|(identity, policy)| reads(identity, policy)).map(|(it, _)| it).collect()
 }
 
-/// The placements that may select a cluster by expressions, with what these say of it at `now`.
+/// The placements that may select a cluster by expressions, with what these say of it at `now`; `None` for those of which
+/// it would take too much to say.
 pub(crate) fn matched_by_expressions(
     world: &World,
     cluster: &Identity,
     now: Timestamp,
-) -> Vec<(PolicyName, Matched)> {
+) -> Vec<(PolicyName, Option<Matched>)> {
     let Some((name, cluster)) = world.hub.clusters.get_key_value(cluster.name()) else {
         return Vec::new();
     };
@@ -235,8 +239,10 @@ pub(crate) fn matched_by_expressions(
         let asks = policy.standing == Standing::Active && policy.has_expressions();
         (asks && may_select(world, identity, policy, name)).then_some((identity, policy))
     });
+    let effort = Effort::of_change();
     let matched = placements.map(|(identity, policy)| {
-        let matched = matched_by(policy, &world.hub.scores, &candidate, now);
+        let matched = matched_by(policy, &world.hub.scores, &candidate, now, &effort);
+        let matched = (!effort.is_used_up()).then_some(matched);
         (PolicyName::new(Family::Placement, identity.clone()), matched)
     });
     matched.collect()

@@ -4,13 +4,66 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use almanac_expressions::{Expression, Failure, Meter, Subject};
+use almanac_expressions::{Expression, Failure, MOST_STEPS, Meter, Subject};
 use jiff::Timestamp;
 
 use super::{Candidate, ClusterSelector, Input, Placement, Scores};
 
 /// All scores of a hub: by the name of the object, and by the cluster.
 pub(super) type AllScores = BTreeMap<Arc<str>, BTreeMap<Arc<str>, Scores>>;
+
+/// How many steps a decision may take for expressions, over all clusters: so much that nobody needs it who selects
+/// among ten thousand, and a fraction of a second.
+const MOST_STEPS_OF_A_DECISION: usize = 5_000_000;
+
+/// How many steps may be taken to find out whether a change of one cluster matters to any expression.
+const MOST_STEPS_OF_A_CHANGE: usize = 250_000;
+
+/// The steps that are left to expressions over many clusters, and what has become of them so far.
+#[derive(Clone, Debug)]
+pub struct Effort {
+    left: Cell<usize>,
+    evaluated: Cell<usize>,
+    unfinished: Cell<usize>,
+}
+
+impl Effort {
+    /// What a decision may take.
+    pub(super) fn of_decision() -> Effort {
+        Effort::with(MOST_STEPS_OF_A_DECISION)
+    }
+
+    /// What may be taken for the change of one cluster.
+    pub(super) fn of_change() -> Effort {
+        Effort::with(MOST_STEPS_OF_A_CHANGE)
+    }
+
+    fn with(steps: usize) -> Effort {
+        Effort { left: Cell::new(steps), evaluated: Cell::default(), unfinished: Cell::default() }
+    }
+
+    /// Whether it cannot be said which clusters match: the steps are used up, or no cluster had enough of them.
+    pub(super) fn is_too_much(&self) -> bool {
+        let evaluated = self.evaluated.get();
+        self.is_used_up() || (evaluated > 0 && evaluated == self.unfinished.get())
+    }
+
+    /// Whether no steps are left.
+    pub(super) fn is_used_up(&self) -> bool {
+        self.left.get() == 0
+    }
+
+    fn note(&self, reading: &Reading<'_, '_>) {
+        let spent = reading.steps.saturating_sub(reading.meter.left());
+        self.left.set(self.left.get().saturating_sub(spent));
+        if spent > 0 {
+            self.evaluated.set(self.evaluated.get() + 1);
+        }
+        if reading.is_unfinished.get() {
+            self.unfinished.set(self.unfinished.get() + 1);
+        }
+    }
+}
 
 /// Whether a candidate matches.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -32,9 +85,18 @@ pub struct ReadScore {
     pub expired: Timestamp,
 }
 
-/// Whether a candidate matches the predicates at `now`.
+/// Whether a candidate matches the predicates at `now`, when the steps of the decision matter.
+pub(super) fn first_matched(
+    input: &Input<'_>,
+    candidate: &Candidate<'_>,
+    now: Timestamp,
+) -> Matched {
+    matched_by(input.policy, input.scores, candidate, now, &input.effort)
+}
+
+/// The same of one candidate of which more is said.
 pub(super) fn matched(input: &Input<'_>, candidate: &Candidate<'_>, now: Timestamp) -> Matched {
-    matched_by(input.policy, input.scores, candidate, now)
+    matched_by(input.policy, input.scores, candidate, now, &Effort::of_decision())
 }
 
 /// When a candidate that matches at `now` does not match any more, by time alone.
@@ -43,9 +105,10 @@ pub(super) fn matches_until(
     candidate: &Candidate<'_>,
     now: Timestamp,
 ) -> Option<Timestamp> {
-    let first = matched(input, candidate, now).until;
-    let mut ends = std::iter::successors(first, |end| matched(input, candidate, *end).until);
-    ends.find(|end| !matched(input, candidate, *end).matches)
+    let first = first_matched(input, candidate, now).until;
+    let mut ends = std::iter::successors(first, |end| first_matched(input, candidate, *end).until);
+    // Where the steps are used up it is looked at again, and not later than it matters.
+    ends.find(|end| !first_matched(input, candidate, *end).matches)
 }
 
 /// Whether a candidate matches the predicates of a placement at `now`, given all scores of the hub.
@@ -54,16 +117,18 @@ pub(super) fn matched_by(
     scores: &AllScores,
     candidate: &Candidate<'_>,
     now: Timestamp,
+    effort: &Effort,
 ) -> Matched {
-    let reading = Reading::new(scores, candidate, now);
+    let reading = Reading::new(scores, candidate, now, effort.left.get());
     let predicates = &policy.predicates;
     let matches = predicates.is_empty() || predicates.iter().any(|it| reading.selects(it));
+    effort.note(&reading);
     Matched { matches, until: reading.until.get(), expired: reading.expired.into_inner() }
 }
 
 /// Why none of the predicates matches a candidate at `now`.
 pub(super) fn why_none(input: &Input<'_>, candidate: &Candidate<'_>, now: Timestamp) -> String {
-    let reading = Reading::new(input.scores, candidate, now);
+    let reading = Reading::new(input.scores, candidate, now, MOST_STEPS);
     let predicates = &input.policy.predicates;
     let told = predicates.iter().take(PREDICATES_TOLD).filter_map(|it| reading.why_not(it));
     let told: Vec<String> = told.map(|why| clipped(&why, WHY_TOLD)).collect();
@@ -110,14 +175,25 @@ struct Reading<'i, 'a> {
     now: Timestamp,
     until: Cell<Option<Timestamp>>,
     expired: RefCell<Vec<ReadScore>>,
-    /// One for all expressions.
+    /// One for all expressions, with so many steps at first.
     meter: Meter,
+    steps: usize,
+    /// Whether an expression had too few of them.
+    is_unfinished: Cell<bool>,
 }
 
 impl<'i, 'a> Reading<'i, 'a> {
-    fn new(scores: &'a AllScores, candidate: &'i Candidate<'a>, now: Timestamp) -> Self {
-        let (until, expired) = (Cell::default(), RefCell::default());
-        Reading { scores, candidate, now, until, expired, meter: Meter::new() }
+    fn new(
+        scores: &'a AllScores,
+        candidate: &'i Candidate<'a>,
+        now: Timestamp,
+        steps: usize,
+    ) -> Self {
+        let (until, expired, is_unfinished) =
+            (Cell::default(), RefCell::default(), Cell::default());
+        let meter = Meter::with(steps);
+        let steps = meter.left();
+        Reading { scores, candidate, now, until, expired, meter, steps, is_unfinished }
     }
 
     fn selects(&self, predicate: &ClusterSelector) -> bool {
@@ -140,7 +216,11 @@ impl<'i, 'a> Reading<'i, 'a> {
     fn holds(&self, expression: &Expression) -> Result<bool, Failure> {
         let scores = |object: &str| self.scores(object);
         let subject = Subject { object: &self.candidate.cluster.object, scores: &scores };
-        expression.holds(&subject, &self.meter)
+        let held = expression.holds(&subject, &self.meter);
+        if held == Err(Failure::TooManySteps) {
+            self.is_unfinished.set(true);
+        }
+        held
     }
 
     /// The scores of the cluster in the object of a name: none of them, if it has expired.

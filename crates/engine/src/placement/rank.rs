@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::predicates::{matched, matches_until};
+use super::predicates::{first_matched, matches_until};
 use super::{
     Candidate, Cluster, Input, Placement, Quantity, Score, ScoreSource, Taint, TaintEffect,
     Tolerated,
@@ -227,7 +227,7 @@ fn eligibility(input: &Input<'_>, candidate: &Candidate<'_>, now: Timestamp) -> 
     if cluster.is_terminating {
         return Eligibility::Excluded(Exclusion::Terminating);
     }
-    let matched = matched(input, candidate, now);
+    let matched = first_matched(input, candidate, now);
     if !matched.matches {
         return Eligibility::Excluded(Exclusion::NoPredicate { until: matched.until });
     }

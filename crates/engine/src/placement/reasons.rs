@@ -1,5 +1,6 @@
 //! Why a placement has its clusters, and how to say it.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
@@ -147,7 +148,13 @@ pub(crate) fn describe(
 /// order of their names.
 #[must_use]
 pub fn explain(input: &Input<'_>, now: Timestamp) -> Vec<RuleExplanation> {
-    verdicts(input, &Ranking::of(input, now), now, |_| true)
+    let ranking = Ranking::of(input, now);
+    if input.effort.is_too_much() {
+        let message = "its expressions take too many steps over all clusters, so it cannot be said which match; what is \
+                       selected stays";
+        return vec![line_of_all(Verdict::Error, message)];
+    }
+    verdicts(input, &ranking, now, |_| true)
 }
 
 /// How many of the clusters that have come are told of, and how many of those that have gone.
@@ -163,22 +170,32 @@ pub(super) fn of_changes(
     let is_among = |names: &[Arc<str>], name: &str| {
         names.binary_search_by(|known| (**known).cmp(name)).is_ok()
     };
-    let has_changed = |name: &str| is_among(added, name) || is_among(removed, name);
-    let verdicts = verdicts(input, ranking, now, |it| has_changed(name(input, it)));
+    // Of the others nothing is found out: there may be thousands, and expressions take their time.
+    let mut ranked = ranking.ranked.clone();
+    ranked.sort_unstable_by_key(Ranked::key);
+    let ranked = || ranked.iter().map(|it| it.candidate);
+    let excluded = (0..).zip(&ranking.eligibility);
+    let excluded = excluded.filter(|(_, it)| matches!(it, Eligibility::Excluded(_)));
+    let come = ranked().filter(|it| is_among(added, name(input, *it))).take(TOLD);
+    let gone = ranked().chain(excluded.map(|(candidate, _)| candidate));
+    let gone = gone.filter(|it| is_among(removed, name(input, *it))).take(TOLD);
+    let told: BTreeSet<u32> = come.chain(gone).collect();
+    let verdicts = verdicts(input, ranking, now, |it| told.contains(&it));
     let (come, gone): (Vec<_>, Vec<_>) =
         verdicts.into_iter().partition(|it| it.verdict == Verdict::Won);
     let is_candidate =
         |name: &Arc<str>| input.candidates.binary_search_by(|known| known.name.cmp(name)).is_ok();
     let strange = removed.iter().filter(|name| !is_candidate(name)).map(|name| RuleExplanation {
         rule: Some(Arc::clone(name)),
-        position: None,
-        verdict: Verdict::Excluded,
-        message: "no cluster of its sets has this name any more".to_owned(),
-        since: None,
-        until: None,
-        scored: None,
+        ..line_of_all(Verdict::Excluded, "no cluster of its sets has this name any more")
     });
     come.into_iter().take(TOLD).chain(gone.into_iter().chain(strange).take(TOLD)).collect()
+}
+
+/// A line about no candidate.
+fn line_of_all(verdict: Verdict, message: &str) -> RuleExplanation {
+    let (message, since, until) = (message.to_owned(), None, None);
+    RuleExplanation { rule: None, position: None, verdict, message, since, until, scored: None }
 }
 
 fn verdicts(

@@ -187,6 +187,14 @@ fn satisfied(told: &Told<'_>, satisfaction: Satisfaction) -> ConditionState {
                  why"
             ),
         ),
+        Satisfaction::TooCostly => (
+            ConditionReason::ExpressionsTooCostly,
+            format!(
+                "its expressions take too many steps over all clusters, so it cannot be said which match; what is \
+                 selected stays: {} selected",
+                clusters(told.selected)
+            ),
+        ),
         Satisfaction::Lacks(lacking) => (
             ConditionReason::NotAllDecisionsScheduled,
             format!("{} selected, and {lacking} more are wanted", clusters(told.selected)),

@@ -97,6 +97,14 @@ impl Fleet {
         shown.collect()
     }
 
+    /// The clusters in all decisions there are, in order.
+    pub(crate) fn selects_now(&self) -> Vec<String> {
+        let clusters = self.world.decisions.iter().flat_map(|(_, it)| &it.clusters);
+        let mut clusters: Vec<String> = clusters.map(ToString::to_string).collect();
+        clusters.sort();
+        clusters
+    }
+
     /// The totals by cluster, the first in rank first: `a 430, b 340`.
     pub(crate) fn totals(&self) -> String {
         let reasons = self.world.explain(&Fleet::name(), monday("12:00"));
