@@ -15,6 +15,7 @@ mod go_duration;
 mod horizontal_autoscaler;
 mod hub;
 mod label_selector;
+mod label_sets;
 mod max_delay;
 mod meaning;
 mod metrics_producer;
@@ -24,11 +25,13 @@ mod places;
 mod qos_levels;
 pub(crate) mod quantity;
 mod query;
+mod resource_policy;
 mod schedule;
 mod shape;
 mod shapes;
 mod target;
 mod together;
+mod units_together;
 
 use crate::finding::Finding;
 

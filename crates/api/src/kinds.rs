@@ -23,6 +23,8 @@ pub(crate) use recognition::{
 pub enum Role {
     /// Its objects are policies of a family.
     Policy(Family),
+    /// Its objects are policies for units of nodes, which are checked, and decided by no family yet.
+    Units,
     /// Placements select from its objects, or write what they have selected in them.
     Hub,
     /// Its objects have bounds, which policies set.
@@ -141,6 +143,11 @@ kinds! {
         group: CLUSTERS, versions: ["v1beta2", "v1beta1"], plural: "managedclustersetbindings",
         short: ["mclsetbinding", "mclsetbindings"], namespaced: true, role: Role::Hub,
     }
+    /// Units of nodes that pods fill in order.
+    ResourcePolicy {
+        group: "scheduling.sigs.x-k8s.io", versions: ["v1alpha1"], plural: "resourcepolicies",
+        short: ["rp"], namespaced: true, role: Role::Units,
+    }
     /// An autoscaler over clusters; data that cron rules change.
     FederatedHPA {
         group: KARMADA, versions: ["v1alpha1"], plural: "federatedhpas",
@@ -209,6 +216,12 @@ impl Kind {
     #[must_use]
     pub(crate) fn is_ours(self) -> bool {
         self == Kind::ConfigMap || is_group_of_ours(self.group())
+    }
+
+    /// Whether its objects are policies.
+    #[must_use]
+    pub fn is_policy(self) -> bool {
+        matches!(self.role(), Role::Policy(_) | Role::Units)
     }
 
     /// Its role.

@@ -18,6 +18,7 @@ mod hub;
 mod metrics_producer;
 mod placement;
 mod placement_status;
+mod resource_policy;
 mod scalable_node_group;
 mod schema;
 
@@ -27,7 +28,9 @@ pub use cron_federated_hpa::{
     ExecutionHistory, FailedExecution, SuccessfulExecution,
 };
 pub(crate) use cron_federated_hpa::{MAX_EXECUTIONS, MAX_MESSAGE, MAX_RULE_NAME, MAX_RULES};
-pub use custom_resources::{CustomResource, custom_resources, hub_custom_resources};
+pub use custom_resources::{
+    CustomResource, custom_resources, hub_custom_resources, unit_custom_resources,
+};
 pub use federated_hpa::{FederatedHPA, FederatedHPASpec};
 pub use horizontal_autoscaler::{
     Behavior, CurrentMetric, HorizontalAutoscaler, HorizontalAutoscalerSpec,
@@ -47,6 +50,10 @@ pub use placement::{
     Toleration, TopologyKeyType, WhenUnsatisfiable,
 };
 pub use placement_status::{DecisionGroupStatus, PlacementStatus};
+pub use resource_policy::{
+    MatchPolicy, ResourcePolicy, ResourcePolicySpec, ResourcePolicyStatus, Unit, UnitGroupStatus,
+    UnitStatus, UnitStrategy,
+};
 pub use scalable_node_group::{ScalableNodeGroup, ScalableNodeGroupSpec, ScalableNodeGroupStatus};
 pub(crate) use schema::MAX_CONDITION_MESSAGE;
 pub use schema::{Observed, ScaleTargetReference};

@@ -7,6 +7,7 @@
 mod claim;
 mod embedded;
 mod encoding;
+mod envelope;
 mod events;
 mod folder;
 mod foreign;
@@ -21,6 +22,7 @@ mod other_object;
 mod placeholder;
 mod pods;
 mod scalar;
+mod scheduler_profile;
 mod source;
 mod stream;
 mod text_finding;

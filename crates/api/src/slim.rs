@@ -6,6 +6,8 @@
 
 mod hub;
 
+mod units;
+
 use std::sync::Arc;
 
 use almanac_engine::placement::Score;
@@ -18,6 +20,11 @@ use serde_json::Value;
 pub use self::hub::hub_object;
 use crate::kinds::{Kind, Role};
 use crate::lenient::count;
+
+pub(crate) use self::units::unit_pod_of_template;
+pub use self::units::{
+    DELETION_COST, DELETION_COST_OWNER, unit_node, unit_pod, watched_unit_node, watched_unit_pod,
+};
 
 /// The level of a pod.
 pub const QOS_LEVEL: &str = "volcano.sh/qos-level";
@@ -52,7 +59,7 @@ pub fn of_data(kind: Kind, object: &Value) -> Option<Slim> {
             max_replicas: number(&spec["maxReplicas"], None),
         })),
         Role::Hub => hub_object(kind, object, &object["status"]).map(Slim::Hub),
-        Role::Policy(_) => None,
+        Role::Policy(_) | Role::Units => None,
     }
 }
 
@@ -68,7 +75,7 @@ pub(crate) fn fields(role: Role) -> &'static [&'static str] {
     match role {
         Role::Workload { .. } => &["replicas"],
         Role::Bounds => &["minReplicas", "maxReplicas"],
-        Role::Policy(_) | Role::Hub => &[],
+        Role::Policy(_) | Role::Units | Role::Hub => &[],
     }
 }
 

@@ -1,4 +1,4 @@
-//! The CRDs in `deploy/crds` and `deploy/hub-crds` match the types, and meet the rules for all our CRDs.
+//! The CRDs in `deploy/crds`, `deploy/hub-crds` and `deploy/units-crds` match the types, and meet the rules for all our CRDs.
 //!
 //! Run with `ALMANAC_UPDATE=1` to regenerate them; `cargo xtask crds` does the same.
 
@@ -9,7 +9,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use almanac_api::kinds::{Kind, Role};
-use almanac_api::objects::{CustomResource, custom_resources, hub_custom_resources};
+use almanac_api::objects::{
+    CustomResource, custom_resources, hub_custom_resources, unit_custom_resources,
+};
 use almanac_api::reading::{Reading, Source, read_objects};
 use almanac_api::writing::to_yaml;
 use almanac_engine::Family;
@@ -20,12 +22,16 @@ fn folder(name: &str) -> PathBuf {
 }
 
 fn all() -> impl Iterator<Item = CustomResource> {
-    custom_resources().into_iter().chain(hub_custom_resources())
+    custom_resources().into_iter().chain(hub_custom_resources()).chain(unit_custom_resources())
 }
 
 #[test]
 fn the_generated_crds_are_up_to_date() {
-    for (name, resources) in [("crds", custom_resources()), ("hub-crds", hub_custom_resources())] {
+    for (name, resources) in [
+        ("crds", custom_resources()),
+        ("hub-crds", hub_custom_resources()),
+        ("units-crds", unit_custom_resources()),
+    ] {
         let folder = folder(name);
         let files = resources.iter().map(|it| {
             (format!("{}.yaml", it.file_stem()), to_yaml(&[it.manifest()]).expect("YAML"))
@@ -73,7 +79,7 @@ fn is_borrowed(path: &str) -> bool {
 #[test]
 fn every_list_and_every_string_has_a_limit() {
     let mut unbounded = Vec::new();
-    for resource in custom_resources() {
+    for resource in custom_resources().into_iter().chain(unit_custom_resources()) {
         walk(&resource.schema(), resource.kind(), &mut |path, schema| {
             let list = schema["type"] == "array" && schema["maxItems"].is_null();
             let text = schema["type"] == "string"
@@ -139,6 +145,7 @@ fn names_columns_and_subresources_match_the_designs() {
             r#"ManagedCluster ["mcl","mcls"] null "Cluster" | Hub Accepted Managed Cluster URLs Joined Available Age | {"status":{}}"#,
             r#"ManagedClusterSet ["mclset","mclsets"] null "Cluster" | Empty Age | {"status":{}}"#,
             r#"ManagedClusterSetBinding ["mclsetbinding","mclsetbindings"] null "Namespaced" |  | {"status":{}}"#,
+            r#"ResourcePolicy ["rp"] null "Namespaced" | STRATEGY USED SPILLED READY OVERCAP AGE | {"status":{}}"#,
         ]
     );
 }

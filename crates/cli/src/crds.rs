@@ -7,18 +7,22 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use almanac_api::kinds::Kind;
-use almanac_api::objects::{CustomResource, custom_resources, hub_custom_resources};
+use almanac_api::objects::{
+    CustomResource, custom_resources, hub_custom_resources, unit_custom_resources,
+};
 use almanac_api::writing::to_yaml;
 use anyhow::Context;
-use clap::Args;
+use clap::builder::PossibleValue;
+use clap::{Args, ValueEnum};
 
 use crate::controller::Kind as Controller;
 use crate::outcome::exit_codes_without_findings;
 
 /// Print the custom resource definitions
 ///
-/// Without options, prints one YAML stream: `almanac crds | kubectl apply -f -`. The definitions for placements are
-/// printed only if asked for: on a hub of Open Cluster Management, they would replace its own.
+/// Without options, prints one YAML stream: `almanac crds | kubectl apply -f -`. The definitions for placements and
+/// for units of nodes are printed only if asked for: on a hub of Open Cluster Management, or beside a scheduler with
+/// a plugin for such units, they would replace those that are there.
 #[derive(Args)]
 #[command(after_help = concat!("Examples:
   almanac crds | kubectl apply -f -
@@ -28,9 +32,9 @@ use crate::outcome::exit_codes_without_findings;
 
 ", exit_codes_without_findings!()))]
 pub(crate) struct CrdsArguments {
-    /// The controllers whose kinds to print [default: all but placement; all for --json-schema]
+    /// The controllers whose kinds to print [default: all but placement and units; all for --json-schema]
     #[arg(long, value_name = "KINDS", value_enum, value_delimiter = ',')]
-    controllers: Vec<Controller>,
+    controllers: Vec<Printed>,
 
     /// Write one YAML file per kind into this directory instead
     #[arg(long, value_name = "DIR")]
@@ -41,9 +45,37 @@ pub(crate) struct CrdsArguments {
     json_schema: Option<PathBuf>,
 }
 
-/// The controller that a kind is for.
-fn controller_of(kind: Kind) -> Option<Controller> {
-    match kind {
+/// Whose kinds can be printed: those of every controller, and those of units, which no controller carries out yet.
+#[derive(Clone, Copy, PartialEq)]
+enum Printed {
+    Of(Controller),
+    Units,
+}
+
+impl ValueEnum for Printed {
+    fn value_variants<'a>() -> &'a [Printed] {
+        &[
+            Printed::Of(Controller::MetricsProducer),
+            Printed::Of(Controller::CronFederatedHpa),
+            Printed::Of(Controller::HorizontalAutoscaler),
+            Printed::Of(Controller::ScalableNodeGroup),
+            Printed::Of(Controller::Placement),
+            Printed::Units,
+        ]
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        match self {
+            Printed::Of(controller) => controller.to_possible_value(),
+            Printed::Units => Some(PossibleValue::new("units")),
+        }
+    }
+}
+
+/// What a kind is printed with.
+fn printed_with(kind: Kind) -> Option<Printed> {
+    let controller = match kind {
+        Kind::ResourcePolicy => return Some(Printed::Units),
         Kind::MetricsProducer => Some(Controller::MetricsProducer),
         Kind::CronFederatedHPA | Kind::FederatedHPA => Some(Controller::CronFederatedHpa),
         Kind::HorizontalAutoscaler => Some(Controller::HorizontalAutoscaler),
@@ -60,20 +92,21 @@ fn controller_of(kind: Kind) -> Option<Controller> {
         | Kind::StatefulSet
         | Kind::ReplicaSet
         | Kind::ReplicationController => None,
-    }
+    };
+    controller.map(Printed::Of)
 }
 
 impl CrdsArguments {
     fn resources(&self) -> Vec<CustomResource> {
-        let (ours, of_a_hub) = (custom_resources(), hub_custom_resources());
+        let ours = custom_resources();
         if self.controllers.is_empty() && self.json_schema.is_none() {
             return ours;
         }
         let is_asked_for = |resource: &CustomResource| {
-            let controller = resource.known_kind().and_then(controller_of);
-            controller.is_some_and(|it| self.controllers.contains(&it))
+            let with = resource.known_kind().and_then(printed_with);
+            with.is_some_and(|it| self.controllers.contains(&it))
         };
-        let all = ours.into_iter().chain(of_a_hub);
+        let all = ours.into_iter().chain(hub_custom_resources()).chain(unit_custom_resources());
         all.filter(|it| self.controllers.is_empty() || is_asked_for(it)).collect()
     }
 }

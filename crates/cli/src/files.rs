@@ -169,13 +169,13 @@ impl Files {
             .collect();
         let targets: BTreeSet<(&str, &str)> =
             targets.iter().map(|(kind, name)| (kind.as_str(), name.as_str())).collect();
-        let has_levels = self.reading.has_levels();
+        let has_pods = self.reading.has_policies_about_pods();
         let names = Names::new(targets.iter().map(|(_, name)| *name));
         for path in others {
-            let is_asked = !targets.is_empty() || has_levels;
+            let is_asked = !targets.is_empty() || has_pods;
             let bytes = if is_asked { self.found.open(&path) } else { None };
             let matters = |bytes: &[u8]| {
-                !targets.is_empty() && names.may_be_in(bytes) || has_levels && may_hold_pods(bytes)
+                !targets.is_empty() && names.may_be_in(bytes) || has_pods && may_hold_pods(bytes)
             };
             match bytes.filter(|bytes| matters(bytes)) {
                 Some(bytes) => {

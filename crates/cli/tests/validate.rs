@@ -112,7 +112,7 @@ fn the_crds_are_printed_as_one_stream() {
 }
 
 #[test]
-fn the_crds_of_a_hub_are_printed_only_if_asked_for() {
+fn the_crds_of_a_hub_and_of_units_are_printed_only_if_asked_for() {
     let printed = |controllers: &str| {
         let output = almanac(&["crds", "--controllers", controllers]);
         assert_eq!(output.status.code(), Some(0));
@@ -131,6 +131,7 @@ fn the_crds_of_a_hub_are_printed_only_if_asked_for() {
             "managedclustersetbindings.cluster.open-cluster-management.io",
         ]
     );
+    assert_eq!(printed("units"), ["resourcepolicies.scheduling.sigs.x-k8s.io"]);
     assert_eq!(
         printed("cron-federated-hpa,scalable-node-group"),
         [

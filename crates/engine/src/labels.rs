@@ -108,6 +108,12 @@ impl LabelSelector {
         LabelSelector { requirements: requirements.into() }
     }
 
+    /// What it requires, in an order of its own.
+    #[must_use]
+    pub fn requirements(&self) -> &[LabelRequirement] {
+        &self.requirements
+    }
+
     /// Whether it selects everything, whatever its labels.
     #[must_use]
     pub fn is_everything(&self) -> bool {

@@ -1,11 +1,11 @@
-//! `cargo xtask crds`: regenerates `deploy/crds`, `deploy/hub-crds` and the page of findings from the code.
+//! `cargo xtask crds`: regenerates `deploy/crds`, `deploy/hub-crds`, `deploy/units-crds` and the page of findings from the code.
 
 use super::Recipe;
 use crate::run::{Run, Step};
 
 pub(super) const RECIPE: Recipe = Recipe {
     name: "crds",
-    about: "Rewrite deploy/crds, deploy/hub-crds and docs/findings.md from the code",
+    about: "Rewrite deploy/crds, deploy/hub-crds, deploy/units-crds and docs/findings.md from the code",
     options: &[],
     run,
 };
@@ -14,9 +14,13 @@ pub(super) const RECIPE: Recipe = Recipe {
 fn run(run: &mut Run) -> anyhow::Result<()> {
     let crds = ["run", "--quiet", "--package", "almanac", "--", "crds", "--out", "deploy/crds"];
     run.step("crds", &Step::cargo(&crds));
-    let mut of_a_hub = crds.to_vec();
-    of_a_hub.splice(6.., ["--controllers", "placement", "--out", "deploy/hub-crds"]);
-    run.step("hub-crds", &Step::cargo(&of_a_hub));
+    for (controller, step, folder) in
+        [("placement", "hub-crds", "deploy/hub-crds"), ("units", "units-crds", "deploy/units-crds")]
+    {
+        let mut apart = crds.to_vec();
+        apart.splice(6.., ["--controllers", controller, "--out", folder]);
+        run.step(step, &Step::cargo(&apart));
+    }
     let page =
         Step::cargo(&["test", "--quiet", "--package", "almanac-api", "--test", "findings_page"]);
     run.step("findings", &page.variable("ALMANAC_UPDATE", "1"));

@@ -9,8 +9,9 @@ use almanac_engine::Identity;
 use super::object::{CheckContext, CheckedObject, check};
 use super::places::{Layout, Places};
 use super::together::{check_against_foreign, check_together};
+use super::units_together::{Governed, check_units_together};
 use crate::finding::{Code, Finding, Path, Severity};
-use crate::kinds::{Kind, Recognised, Role, recognise};
+use crate::kinds::{Kind, Recognised, recognise};
 use crate::objects::CONFIG_NAMESPACE;
 use crate::reading::{
     Engine, ForeignScaler, Locator, PlacedFinding, ReadObject, Reading, Span, Template,
@@ -52,13 +53,22 @@ pub fn check_everything(
         // Of one with a wrong version, only what is wrong is of use.
         if !matches!(recognise(&object.api_version, object.kind.name()), Recognised::Supported(_)) {
             (checked.identity, checked.slim, checked.scales) = (None, None, None);
+            checked.units = None;
         }
         if let Some((engine, finding)) = as_template(reading, object, checked) {
             let is_found = reading.sources[object.source].is_found();
             templates.push(Template { source: object.source, engine });
             let findings = if is_found { Vec::new() } else { vec![finding] };
-            *checked =
-                CheckedObject { identity: None, slim: None, scales: None, findings, ..*checked };
+            let CheckedObject { kind, is_marked, .. } = *checked;
+            *checked = CheckedObject {
+                identity: None,
+                slim: None,
+                units: None,
+                scales: None,
+                kind,
+                findings,
+                is_marked,
+            };
         }
     }
     templates.sort();
@@ -66,7 +76,7 @@ pub fn check_everything(
     let foreign = foreign_writers(reading, &checked, context);
     let places = places_of(reading, &checked, &foreign, context, layout);
     let targets = targets(&checked, Kind::is_ours);
-    let together = checked_by_place(reading, &checked, &places, &foreign);
+    let together = checked_by_place(reading, &checked, &places, &foreign, context);
     let mut told = told_of_files(reading, &targets, &places);
     let mut objects_checked = Vec::new();
     // One finding says it for all objects of a file.
@@ -148,9 +158,7 @@ fn places_of(
     layout: &Layout,
 ) -> Places {
     let targets = targets(checked, |_| true);
-    let writes = |object: &CheckedObject| {
-        object.scales.is_some() || matches!(object.kind.role(), Role::Policy(_))
-    };
+    let writes = |object: &CheckedObject| object.scales.is_some() || object.kind.is_policy();
     let folder = |source: usize| reading.sources[source].folder();
     let objects = checked.iter().zip(&reading.objects).filter_map(|(checked, object)| {
         let identity = checked.identity.as_ref()?;
@@ -201,6 +209,7 @@ fn checked_by_place(
     checked: &[CheckedObject],
     places: &Places,
     foreign: &[ForeignWriter],
+    context: CheckContext<'_>,
 ) -> BTreeMap<usize, Vec<InPlace>> {
     let line = |source: usize, span: Span| {
         let source = &reading.sources[source];
@@ -213,16 +222,28 @@ fn checked_by_place(
     let mut found: BTreeMap<usize, Vec<(Finding, Vec<usize>)>> = BTreeMap::new();
     let folders = reading.objects.iter().map(|it| reading.sources[it.source].folder());
     let foreign_folders = foreign.iter().map(|it| reading.sources[it.source].folder());
+    let pod_folders = reading.pods.iter().map(|it| reading.sources[it.source].folder());
+    let pods_of = places.split(pod_folders);
     let both = places.split(folders).into_iter().zip(places.split(foreign_folders));
-    for (place, (here, beside)) in both.enumerate() {
+    for (place, ((here, beside), pods)) in both.zip(pods_of).enumerate() {
         let here = here.into_iter().map(|index| (index, &checked[index]));
         let written = beside.into_iter().map(|index| &foreign[index]);
         let written = written
             .map(|it| (it.target.clone(), (it.who.clone(), line(it.source, it.span))))
             .collect();
         let against_foreign = check_against_foreign(here.clone(), &written);
-        for (index, finding) in check_together(here, written_at).into_iter().chain(against_foreign)
-        {
+        let pods = pods.into_iter().map(|index| (index, &reading.pods[index]));
+        let pods = pods.map(|(index, pod)| {
+            let identity = pod.identity(context.namespace);
+            Governed { identity, pod: &pod.unit_pod, index }
+        });
+        let pod_written_at = |index: usize| {
+            let pod = &reading.pods[index];
+            line(pod.source, pod.span)
+        };
+        let of_units = check_units_together(here.clone(), pods, written_at, pod_written_at);
+        let told = check_together(here, written_at).into_iter().chain(against_foreign);
+        for (index, finding) in told.chain(of_units) {
             let of_object = found.entry(index).or_default();
             match of_object.iter_mut().find(|(known, _)| *known == finding) {
                 Some((_, in_places)) => in_places.push(place),

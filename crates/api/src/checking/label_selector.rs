@@ -104,7 +104,7 @@ fn check_expression(
 }
 
 /// A key is a name, with the domain of its owner before it where it has one.
-fn check_key(key: &str, field: &Path<'_>, findings: &mut Vec<Finding>) {
+pub(super) fn check_key(key: &str, field: &Path<'_>, findings: &mut Vec<Finding>) {
     let (domain, name) = match key.rsplit_once('/') {
         Some((domain, name)) => (Some(domain), name),
         None => (None, key),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use almanac_engine::cron_scaling::{CronScaling, UnusableRule};
 use almanac_engine::placement::{ClusterSet, HubObject};
 use almanac_engine::qos_levels::QosLevels;
+use almanac_engine::units::ResourcePolicy;
 use almanac_engine::{Family, PolicyObject, Slim, Target, Workload};
 use jiff::Timestamp;
 use serde::de::DeserializeOwned;
@@ -13,7 +14,7 @@ use serde_json::Value as Json;
 use super::target::check_target;
 use super::{
     Checked, cron_federated_hpa, horizontal_autoscaler, hub, metrics_producer, placement,
-    qos_levels,
+    qos_levels, resource_policy,
 };
 use crate::finding::{Code, FieldPath, Finding, Path, Severity};
 use crate::kinds::{Kind, Role};
@@ -40,6 +41,7 @@ pub(super) struct Mended<'a> {
 #[derive(Default)]
 pub(super) struct Meaning {
     pub(super) slim: Option<Slim>,
+    pub(super) units: Option<Arc<ResourcePolicy>>,
     pub(super) scales: Option<Target>,
     /// What was found beyond the shape.
     pub(super) findings: Vec<Finding>,
@@ -53,6 +55,7 @@ pub(super) fn meaning_of(object: Mended<'_>) -> Meaning {
         Role::Policy(Family::MetricScaling) => object.metric_scaling(),
         Role::Policy(Family::QosLevels) => object.qos_levels(),
         Role::Policy(Family::Placement) => object.placement(),
+        Role::Units => object.units(),
         Role::Hub => object.hub_object(),
         Role::Bounds => object.bounds(),
         Role::Workload { .. } => Meaning { slim: object.data(&[]), ..Meaning::default() },
@@ -68,7 +71,7 @@ impl Mended<'_> {
             created: self.created,
             memory: status::metrics_producer::read(&self.status),
         });
-        Meaning { slim: Some(slim), scales: None, findings: checked.findings }
+        Meaning { slim: Some(slim), findings: checked.findings, ..Meaning::default() }
     }
 
     fn cron_scaling(mut self) -> Meaning {
@@ -82,7 +85,7 @@ impl Mended<'_> {
         let scales = policy.as_ref().map(|policy| policy.target.clone());
         let policy = policy.map(Arc::new);
         let slim = Slim::CronScaling(PolicyObject { policy, created: self.created, memory });
-        Meaning { slim: Some(slim), scales, findings: checked.findings }
+        Meaning { slim: Some(slim), scales, findings: checked.findings, ..Meaning::default() }
     }
 
     fn metric_scaling(mut self) -> Meaning {
@@ -94,7 +97,7 @@ impl Mended<'_> {
             created: self.created,
             memory: status::horizontal_autoscaler::read(&self.status),
         });
-        Meaning { slim: Some(slim), scales, findings: checked.findings }
+        Meaning { slim: Some(slim), scales, findings: checked.findings, ..Meaning::default() }
     }
 
     /// The policies of a `ConfigMap` of Volcano's agent. One without its document is as bad as one with a
@@ -113,7 +116,7 @@ impl Mended<'_> {
         let levels = checked.value.filter(|_| self.is_sound()).unwrap_or_else(QosLevels::unusable);
         let slim =
             Slim::QosLevels(PolicyObject { created: self.created, ..PolicyObject::new(levels) });
-        Meaning { slim: Some(slim), scales: None, findings: checked.findings }
+        Meaning { slim: Some(slim), findings: checked.findings, ..Meaning::default() }
     }
 
     fn placement(mut self) -> Meaning {
@@ -125,7 +128,13 @@ impl Mended<'_> {
             created: self.created,
             memory: None,
         });
-        Meaning { slim: Some(slim), scales: None, findings: checked.findings }
+        Meaning { slim: Some(slim), findings: checked.findings, ..Meaning::default() }
+    }
+
+    fn units(mut self) -> Meaning {
+        let checked = self.check_spec(|_, spec| resource_policy::check(&spec));
+        let units = checked.value.filter(|_| self.is_sound()).map(Arc::new);
+        Meaning { units, findings: checked.findings, ..Meaning::default() }
     }
 
     /// What a placement selects from. Where its shape does not fit, it is as if it were not there; a set is there,
@@ -138,7 +147,7 @@ impl Mended<'_> {
             }
             object => object.filter(|_| self.is_sound()),
         };
-        Meaning { slim: object.map(Slim::Hub), scales: None, findings: checked.findings }
+        Meaning { slim: object.map(Slim::Hub), findings: checked.findings, ..Meaning::default() }
     }
 
     /// An autoscaler. One of Kubernetes' own is looked at as far as its bounds and its target go:
@@ -151,7 +160,8 @@ impl Mended<'_> {
             Checked { value: self.target_alone(), findings: Vec::new() }
         };
         let scales = checked.value.filter(|_| self.is_sound());
-        Meaning { slim: self.data(&checked.findings), scales, findings: checked.findings }
+        let slim = self.data(&checked.findings);
+        Meaning { slim, scales, findings: checked.findings, ..Meaning::default() }
     }
 
     fn target_alone(&mut self) -> Option<Target> {

@@ -8,7 +8,7 @@ use serde_json::{Map, Value as Json, json};
 use super::envelope::metadata_shape;
 use super::shape::Shape;
 use crate::kinds::Kind;
-use crate::objects::{custom_resources, hub_custom_resources};
+use crate::objects::{custom_resources, hub_custom_resources, unit_custom_resources};
 use crate::slim;
 
 /// The shape of a kind.
@@ -22,7 +22,8 @@ fn shapes() -> BTreeMap<Kind, Shape> {
     let mut shapes: BTreeMap<Kind, Shape> =
         Kind::ALL.iter().map(|kind| (*kind, shape_of_numbers(*kind))).collect();
     shapes.insert(Kind::ConfigMap, with_envelope(Shape::of(&texts())));
-    for resource in custom_resources().into_iter().chain(hub_custom_resources()) {
+    let resources = custom_resources().into_iter().chain(unit_custom_resources());
+    for resource in resources.chain(hub_custom_resources()) {
         if let Some(kind) = resource.known_kind() {
             let mut shape = Shape::of(&resource.schema());
             shape.set("status", Shape::default());

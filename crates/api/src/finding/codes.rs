@@ -131,6 +131,8 @@ codes! {
     Query = "query", Error;
     /// A CEL expression that can't be used: it is none, it needs what Almanac does not support, it costs too much, or there are too many. A placement with one is not decided, and keeps what it has selected.
     Expression = "expression", Error;
+    /// Two policies for units of nodes select the same pods of their namespace. Such a pod is not scheduled at all. Change the selectors, or put all units in one policy.
+    TwoPolicies = "two-policies", Error;
     /// A field that has no effect: on a target of this kind, in a policy that has no such field, or in letters of another case. Correct it or remove it, so that nobody relies on it.
     IgnoredField = "ignored-field", Warning;
     /// Two rules of one object fire in the same minute with different values: the later one in the list wins.
@@ -145,6 +147,22 @@ codes! {
     LookAlike = "look-alike", Warning;
     /// Two policies, or a policy and an autoscaler, write the same field of one target, be the other one Almanac's, Kubernetes' or another project's. They will undo each other's work.
     TwoWriters = "two-writers", Warning;
+    /// A selector whose requirements contradict each other, such as two values for one label. It selects nothing.
+    Contradiction = "contradiction", Warning;
+    /// All nodes that a unit selects belong to better units, so that no pod ever counts in it. Raise its priority, or narrow the others.
+    CoveredUnit = "covered-unit", Warning;
+    /// With `strategy: required`, all units of a policy are closed or have no nodes of their own, so that no pod of it can be scheduled.
+    NoOpenUnit = "no-open-unit", Warning;
+    /// A key in `matchLabelKeys` that no pod of the policy has in the files, and that Kubernetes does not set. Unlike in a `PodTopologySpread`, pods without the label are a group of their own.
+    LabelOfNoPod = "label-of-no-pod", Warning;
+    /// A pod that a policy for units of nodes governs has a deletion cost of its own. It is kept, so the order of the units does not decide which pod is deleted first.
+    OwnDeletionCost = "own-deletion-cost", Warning;
+    /// A profile of kube-scheduler names the plugin `resourcepolicy`, which is not a part of it: a scheduler that was not built with the plugin does not start.
+    SchedulerPlugin = "scheduler-plugin", Warning;
+    /// A policy for units of nodes selects every pod of its namespace.
+    EveryPod = "every-pod", Info;
+    /// A unit of nodes with `maxCount: 0`. It takes no pod.
+    ClosedUnit = "closed-unit", Info;
     /// A cron policy of another project, such as KEDA's cron trigger or an annotation of kube-downscaler. Almanac does not carry it out.
     ForeignPolicy = "foreign-policy", Info;
     /// Within a year, a clock change skips or repeats the time at which a rule fires, or a window opens or closes. The message says what happens then.

@@ -1,6 +1,6 @@
 //! Which kind an `apiVersion` and a `kind` mean, and what to say about those that are nearly one.
 
-use super::{Kind, Role, nearest};
+use super::{Kind, nearest};
 
 /// What published examples write for the group `apps`.
 pub(crate) const APPS_MISTYPED: &str = "app/v1";
@@ -32,8 +32,7 @@ pub fn group_and_version(api_version: &str) -> (&str, &str) {
 
 /// Whether a group is that of policies: of such a group we know every kind. That of `ConfigMaps` is not.
 pub(crate) fn is_group_of_ours(group: &str) -> bool {
-    let is_policy = |it: &Kind| it.group() == group && matches!(it.role(), Role::Policy(_));
-    !group.is_empty() && Kind::ALL.iter().any(is_policy)
+    !group.is_empty() && Kind::ALL.iter().any(|it| it.group() == group && it.is_policy())
 }
 
 /// Whether a group is one of Kubernetes' own, of which we know well enough what is not in it.

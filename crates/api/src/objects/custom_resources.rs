@@ -7,7 +7,8 @@ use kube::CustomResourceExt;
 use serde_json::{Value, json};
 
 use super::{
-    CronFederatedHPA, FederatedHPA, HorizontalAutoscaler, MetricsProducer, ScalableNodeGroup, hub,
+    CronFederatedHPA, FederatedHPA, HorizontalAutoscaler, MetricsProducer, ResourcePolicy,
+    ScalableNodeGroup, hub,
 };
 use crate::kinds::Kind;
 
@@ -17,7 +18,7 @@ pub struct CustomResource {
     pub definition: CustomResourceDefinition,
 }
 
-/// The kinds of Almanac's controllers, but for those of a hub.
+/// The kinds of Almanac's controllers, but for those of a hub and of units.
 #[must_use]
 pub fn custom_resources() -> Vec<CustomResource> {
     [
@@ -37,6 +38,13 @@ pub fn custom_resources() -> Vec<CustomResource> {
 #[must_use]
 pub fn hub_custom_resources() -> Vec<CustomResource> {
     hub::definitions().into_iter().map(|definition| CustomResource { definition }).collect()
+}
+
+/// The kind of policies for units of nodes. It is apart because a cluster whose scheduler has a plugin for it has its
+/// own definition.
+#[must_use]
+pub fn unit_custom_resources() -> Vec<CustomResource> {
+    vec![CustomResource { definition: ResourcePolicy::crd() }]
 }
 
 impl CustomResource {

@@ -7,21 +7,21 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::claim::{claims, claims_policy, document_around, looks_like_manifest};
+use super::envelope::{envelope, mistyped};
 use super::foreign::{self, ForeignPolicy, ForeignScaler};
 use super::other_object::OtherObject;
 use super::placeholder::{
     Engine, Template, action, is_of_chart, placeholder, substituting_program,
 };
 use super::pods::{ReadNode, ReadPod};
+use super::scheduler_profile;
 use super::source::{Source, Span};
 use super::stream;
 use super::text_finding::TextFinding;
 use super::tree::Node;
-use super::typography::{as_meant, name_letters};
-use crate::finding::{Code, FieldPath, Finding, Path, Shown};
-use crate::kinds::{
-    APPS_MISTYPED, Kind, Recognised, group_and_version, is_group_of_ours, recognise,
-};
+use super::typography::name_letters;
+use crate::finding::{Code, FieldPath, Finding};
+use crate::kinds::{Kind, Recognised, Role, group_and_version, is_group_of_ours, recognise};
 
 /// One object of a kind we know, as it was written.
 #[derive(Clone, Debug)]
@@ -123,7 +123,7 @@ fn read(reading: &mut Reading, mut source: Source, only: Option<&Targets<'_>>) {
     let findings = source.take_mistake().into_iter().chain(documents.findings);
     let sizes = |it: &Reading| {
         let told = it.findings.len() + it.doubtful.len() + it.foreign_policies.len();
-        // Pods and nodes matter to policies for levels only, and those have been read by then.
+        // Pods and nodes matter to policies about pods only, and those have been read by then.
         let pods = if only.is_some() { it.pods.len() + it.nodes.len() } else { 0 };
         [it.objects.len(), it.others.len(), told, pods]
     };
@@ -269,6 +269,9 @@ impl Reading {
     fn take(&mut self, source: usize, node: Node, only: Option<&Targets<'_>>) {
         let is_found = self.sources[source].is_found();
         self.take_pods(source, &node, only.is_some());
+        if let Some(finding) = scheduler_profile::told(&node) {
+            self.tell(source, &node, finding);
+        }
         match envelope(&node) {
             Err(_) if is_found && !is_nearly_a_policy(&node) => {}
             Err(finding) => self.tell(source, &node, finding),
@@ -322,16 +325,17 @@ impl Reading {
         is_told
     }
 
-    /// Whether there are policies for the levels of pods.
+    /// Whether there are policies about pods: about their levels, or about the nodes that they use.
     #[must_use]
-    pub fn has_levels(&self) -> bool {
-        self.objects.iter().any(|object| object.kind == Kind::ConfigMap)
+    pub fn has_policies_about_pods(&self) -> bool {
+        let is_about_pods = |kind: Kind| kind == Kind::ConfigMap || kind.role() == Role::Units;
+        self.objects.iter().any(|object| is_about_pods(object.kind))
     }
 
-    /// Takes what policies for levels are about.
-    fn take_pods(&mut self, source: usize, node: &Node, is_for_levels: bool) {
+    /// Takes what policies about pods depend on.
+    fn take_pods(&mut self, source: usize, node: &Node, is_for_policies: bool) {
         let Ok((api_version, kind)) = envelope(node) else { return };
-        if is_for_levels && !self.has_levels() {
+        if is_for_policies && !self.has_policies_about_pods() {
             return;
         }
         self.pods.extend(ReadPod::read(api_version, kind, source, node));
@@ -366,6 +370,9 @@ fn is_nearly_a_policy(node: &Node) -> bool {
     if let Some(items) = node.as_list() {
         return items.iter().any(is_nearly_a_policy);
     }
+    if scheduler_profile::told(node).is_some() {
+        return true;
+    }
     let text = |key: &str| node.get(key).and_then(Node::as_text).unwrap_or_default();
     let kind = Kind::ALL.iter().find(|kind| kind.name() == text("kind"));
     kind.is_some_and(|kind| is_group_of_ours(kind.group()))
@@ -374,56 +381,4 @@ fn is_nearly_a_policy(node: &Node) -> bool {
 
 fn is_list(node: &Node) -> bool {
     node.get("items").is_some_and(|items| items.as_list().is_some())
-}
-
-/// The two fields every object begins with.
-fn envelope(node: &Node) -> Result<(&str, &str), Finding> {
-    if !matches!(node.value, super::tree::Value::Map(_)) {
-        if node.as_list().is_some_and(|items| items.iter().any(|it| it.get("kind").is_some())) {
-            let message = "a list of objects is not a Kubernetes object";
-            return Err(Finding::new(Code::NotAnObject, FieldPath::default(), message)
-                .with_fix("make it the items of a List, or write '---' between the objects"));
-        }
-        let message = "a Kubernetes object is a map with apiVersion and kind";
-        return Err(Finding::new(Code::NotAnObject, FieldPath::default(), message)
-            .with_fix("write apiVersion and kind at the beginning, or move the text elsewhere"));
-    }
-    let text = |key: &'static str| match node.get(key).map(|value| value.as_text()) {
-        Some(Some(text)) if !text.is_empty() => Ok(text),
-        Some(None | Some(_)) => Err(not_an_object(key, "must be a non-empty string")),
-        None => Err(misspelled(node, key).unwrap_or_else(|| not_an_object(key, "is missing"))),
-    };
-    let known = || Kind::written(node.get("kind")?.as_text()?);
-    let api_version = text("apiVersion").map_err(|finding| match known() {
-        Some(kind) => finding.with_fix(format!("write apiVersion: {}", kind.api_version())),
-        None => finding,
-    });
-    Ok((api_version?, text("kind")?))
-}
-
-/// A key that is there, but for a letter in it that nobody sees.
-fn misspelled(node: &Node, key: &str) -> Option<Finding> {
-    let super::tree::Value::Map(entries) = &node.value else { return None };
-    let entry = entries.iter().find(|entry| as_meant(&entry.key).trim() == key)?;
-    let field = Path::Root.key(&entry.key);
-    Some(Finding::new(Code::UnknownField, field, format!("Unknown field: this is not {key}")))
-}
-
-fn not_an_object(key: &str, what: &str) -> Finding {
-    let message =
-        format!("Required value: {key} {what}; every Kubernetes object needs apiVersion and kind");
-    Finding::new(Code::NotAnObject, Path::Root.key(key), message)
-}
-
-fn mistyped(field: &str, written: &str, kind: &str, meant: &str) -> Finding {
-    let code = if written == APPS_MISTYPED { Code::MistypedVersion } else { Code::UnknownKind };
-    let message = if field == "kind" {
-        format!(
-            "Invalid value: {}: this API group has no such kind; write {meant}",
-            written.shown()
-        )
-    } else {
-        format!("Invalid value: {}: the apiVersion of a {kind} is {meant}", written.shown())
-    };
-    Finding::new(code, Path::Root.key(field), message).with_fix(format!("write {field}: {meant}"))
 }

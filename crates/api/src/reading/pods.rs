@@ -5,9 +5,10 @@ use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
 use almanac_engine::qos_levels::Pod;
-use almanac_engine::{Identity, Labels};
+use almanac_engine::{Identity, Labels, units};
 use serde_json::{Value as Json, json};
 
+use super::source::Span;
 use super::tree::Node;
 use crate::exempt::{MARK, exempts};
 use crate::kinds::group_and_version;
@@ -32,8 +33,12 @@ pub struct ReadPod {
     pub name: Box<str>,
     /// Which source it came from: a position in [`super::Reading::sources`].
     pub source: usize,
-    /// What it is, or what its template makes.
+    /// Where it stands.
+    pub span: Span,
+    /// What levels depend on in it, or in what its template makes.
     pub pod: Pod,
+    /// What units of nodes depend on in it, or in what its template makes.
+    pub unit_pod: units::Pod,
     /// Whether it bears the mark that exempts it from all policies.
     pub is_marked: bool,
 }
@@ -47,6 +52,8 @@ pub struct ReadNode {
     pub source: usize,
     /// Its labels.
     pub labels: Labels,
+    /// What units depend on in it.
+    pub node: units::Node,
 }
 
 /// Whether a file may hold pods, nodes or workloads. Never `false` for one that does, unless it writes the
@@ -71,17 +78,20 @@ impl ReadPod {
             let mark = metadata.get(field).and_then(|texts| texts.get(MARK));
             mark.and_then(Node::as_text).is_some_and(exempts)
         });
-        let read = |name: Box<str>, pod: Pod| ReadPod {
+        let read = |name: Box<str>, pod: Pod, unit_pod: units::Pod| ReadPod {
             api_version: api_version.into(),
             kind: kind.into(),
             namespace: text("namespace"),
             name,
             source,
+            span: node.span,
             pod,
+            unit_pod,
             is_marked,
         };
         if (api_version, kind) == ("v1", "Pod") {
-            return vec![read(name, slim::pod(&node.to_json()))];
+            let object = node.to_json();
+            return vec![read(name, slim::pod(&object), slim::unit_pod(&object))];
         }
         let owners = metadata.get("ownerReferences").and_then(Node::as_list);
         if owners.is_some_and(|owners| !owners.is_empty()) {
@@ -89,13 +99,17 @@ impl ReadPod {
         }
         let workload = Workload { group: group_and_version(api_version).0, kind, name: &name };
         let templates = workload.templates(node).into_iter();
-        let pod = |metadata: Json| Pod {
+        let pod = |metadata: &Json| Pod {
             node: None,
             left_alone: None,
             is_template: true,
             ..slim::pod(&json!({ "metadata": metadata }))
         };
-        templates.map(|(name, metadata)| read(name, pod(metadata))).collect()
+        let read = |Template { name, metadata, spec }: Template| {
+            let unit_pod = slim::unit_pod_of_template(&metadata, &spec, kind);
+            read(name, pod(&metadata), unit_pod)
+        };
+        templates.map(read).collect()
     }
 
     /// What names it, if it is in the namespace it names, or else in the given one.
@@ -107,6 +121,13 @@ impl ReadPod {
     }
 }
 
+/// A pod template, with the name by which it stands for its pods.
+struct Template {
+    name: Box<str>,
+    metadata: Json,
+    spec: Json,
+}
+
 /// What makes pods.
 struct Workload<'a> {
     group: &'a str,
@@ -115,9 +136,8 @@ struct Workload<'a> {
 }
 
 impl Workload<'_> {
-    /// The metadata of each pod template, with the name by which it stands for its pods: `spec.template`, or those
-    /// of the tasks of a job of Volcano. A `CronJob` has that of the jobs it makes, whose names only it knows.
-    fn templates(&self, node: &Node) -> Vec<(Box<str>, Json)> {
+    /// Each pod template: `spec.template`, or those of the tasks of a job of Volcano. A `CronJob` has that of the jobs it makes, whose names only it knows.
+    fn templates(&self, node: &Node) -> Vec<Template> {
         let Some(spec) = node.get("spec") else { return Vec::new() };
         let of_jobs = spec.get("jobTemplate").and_then(|job| job.get("spec"));
         let spec = of_jobs.unwrap_or(spec);
@@ -132,43 +152,40 @@ impl Workload<'_> {
             Some(job) if self.group == "batch" => &JOB_NAMES.map(|key| (key, job))[..],
             _ => &[],
         };
-        let template = spec.get("template").and_then(|it| metadata_of(it, labels));
-        template.map(|metadata| (self.name.into(), metadata)).into_iter().collect()
+        let template = spec.get("template");
+        template.and_then(|it| Template::new(self.name.into(), it, labels)).into_iter().collect()
     }
 
     /// A task: Volcano calls the pods of it by the job, the task and a number.
-    fn task(
-        &self,
-        index: usize,
-        task: &Node,
-        job: Option<&str>,
-        queue: &str,
-    ) -> Option<(Box<str>, Json)> {
+    fn task(&self, index: usize, task: &Node, job: Option<&str>, queue: &str) -> Option<Template> {
         let written = task.get("name").and_then(Node::as_text).filter(|name| !name.is_empty());
         let name = written.map_or_else(|| format!("default{index}"), str::to_owned);
         let job = job.map(|job| ("volcano.sh/job-name", job));
         let own = [("volcano.sh/task-spec", &*name), ("volcano.sh/queue-name", queue)];
         let labels: Vec<_> = job.into_iter().chain(own).collect();
-        let metadata = metadata_of(task.get("template")?, &labels)?;
-        Some((format!("{}-{name}", self.name).into(), metadata))
+        let name = format!("{}-{name}", self.name);
+        Template::new(name.into(), task.get("template")?, &labels)
     }
 }
 
-/// The metadata of a pod template, with the labels that pods get beside those of it.
-fn metadata_of(template: &Node, labels: &[(&str, &str)]) -> Option<Json> {
-    // Templates of other things than pods have no containers.
-    template.get("spec")?.get("containers")?;
-    let mut metadata = template.get("metadata").map(Node::to_json).unwrap_or_default();
-    for (key, value) in labels {
-        if !metadata.is_object() {
-            metadata = json!({});
+impl Template {
+    /// A template, with the labels that pods get beside those of it.
+    fn new(name: Box<str>, template: &Node, labels: &[(&str, &str)]) -> Option<Template> {
+        let spec = template.get("spec")?;
+        // Templates of other things than pods have no containers.
+        spec.get("containers")?;
+        let mut metadata = template.get("metadata").map(Node::to_json).unwrap_or_default();
+        for (key, value) in labels {
+            if !metadata.is_object() {
+                metadata = json!({});
+            }
+            if !metadata["labels"].is_object() {
+                metadata["labels"] = json!({});
+            }
+            metadata["labels"][*key] = json!(value);
         }
-        if !metadata["labels"].is_object() {
-            metadata["labels"] = json!({});
-        }
-        metadata["labels"][*key] = json!(value);
+        Some(Template { name, metadata, spec: spec.to_json() })
     }
-    Some(metadata)
 }
 
 impl ReadNode {
@@ -178,7 +195,7 @@ impl ReadNode {
         }
         let metadata = node.get("metadata")?;
         let name = metadata.get("name")?.as_text()?.into();
-        let labels = slim::labels(&metadata.get("labels").map(Node::to_json).unwrap_or_default());
-        Some(ReadNode { name, source, labels })
+        let node = slim::unit_node(&node.to_json());
+        Some(ReadNode { name, source, labels: node.labels.clone(), node })
     }
 }

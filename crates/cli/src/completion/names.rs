@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 
-use almanac_api::kinds::{Role, kind_named};
+use almanac_api::kinds::kind_named;
 use almanac_api::reading::{Node, ReadObject, Reading};
 use clap_complete::CompletionCandidate;
 use kube::config::Kubeconfig;
@@ -89,8 +89,7 @@ impl Named {
 
 /// The policies that were read, and what they scale.
 fn named(reading: &Reading) -> BTreeSet<Named> {
-    let policies =
-        reading.objects.iter().filter(|object| matches!(object.kind.role(), Role::Policy(_)));
+    let policies = reading.objects.iter().filter(|object| object.kind.is_policy());
     let both = |object: &ReadObject| {
         let namespace = metadata(object, "namespace");
         let policy = metadata(object, "name").map(|name| Named {

@@ -9,7 +9,6 @@ use std::path::{Path, PathBuf};
 
 use almanac_api::checking::Everything;
 use almanac_api::finding::Code;
-use almanac_api::kinds::Role;
 use almanac_api::reading::{
     Engine, Folder, Kustomization, Source, may_hold_policies, substituting_program,
 };
@@ -158,8 +157,7 @@ impl Files {
 
     /// The paths of the files that hold a policy, or patch one.
     fn files_with_policies(&self) -> BTreeSet<Folder> {
-        let policies =
-            self.reading.objects.iter().filter(|it| matches!(it.kind.role(), Role::Policy(_)));
+        let policies = self.reading.objects.iter().filter(|it| it.kind.is_policy());
         let path = |source: &Source| {
             let name = Path::new(source.name()).file_name()?.to_owned();
             let folder = source.folder()?;

@@ -123,8 +123,7 @@ fn target(objects: &[InputObject], position: usize) -> Option<&Identity> {
 
 /// The policies among objects, with what they act on and what acts on the same; empty without a policy.
 fn that_matter(objects: &[InputObject], here: &[usize]) -> Vec<usize> {
-    let is_policy =
-        |position: &usize| matches!(objects[*position].checked.kind.role(), Role::Policy(_));
+    let is_policy = |position: &usize| objects[*position].checked.kind.is_policy();
     let policies: Vec<usize> = here.iter().copied().filter(is_policy).collect();
     if policies.is_empty() {
         return policies;
@@ -169,6 +168,9 @@ impl InputPlace {
             if checked.kind == Kind::ConfigMap && !names_its_namespace {
                 let why = "is where the agent looks for it, although it names no namespace";
                 place.assumed.insert((Family::QosLevels, format!("{identity} {why}")));
+            }
+            if checked.kind.role() == Role::Units {
+                place.left_out.insert(format!("{identity} is not forecast yet"));
             }
             place.api_versions.insert(identity.clone(), api_version.clone());
             if checked.is_marked {

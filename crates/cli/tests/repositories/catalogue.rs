@@ -1,6 +1,8 @@
 //! Every finding that the program can have: each code by at least one file, and for each finding a place in its
 //! file and something to do about it.
 
+mod units;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
@@ -471,8 +473,10 @@ fn schedules() -> Vec<Case> {
 
 #[test]
 fn findings_of_every_code_have_a_column_and_a_fix() {
-    let cases: Vec<Case> =
-        [texts(), shapes(), meanings(), schedules()].into_iter().flatten().collect();
+    let cases: Vec<Case> = [texts(), shapes(), meanings(), schedules(), units::cases()]
+        .into_iter()
+        .flatten()
+        .collect();
     let mut repository = Repository::new("catalogue");
     let mut files = BTreeMap::new();
     for (number, Case { code, text, .. }) in cases.iter().enumerate() {

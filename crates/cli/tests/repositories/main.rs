@@ -13,4 +13,5 @@ mod pre_commit;
 mod repository;
 mod templates;
 mod texts;
+mod units;
 mod whole;

@@ -40,7 +40,8 @@ pub(super) fn kind_of(resolved: &Resolved) -> Option<Kind> {
         | Kind::AddOnPlacementScore
         | Kind::ManagedCluster
         | Kind::ManagedClusterSet
-        | Kind::ManagedClusterSetBinding => false,
+        | Kind::ManagedClusterSetBinding
+        | Kind::ResourcePolicy => false,
     };
     is_followed.then_some(kind)
 }

@@ -111,7 +111,9 @@ impl Logic for Placements {
             }
             _ => {
                 let mut verdicts = explain(&input, now);
-                verdicts.extend(is_decided_otherwise(&input, &verdicts));
+                if verdicts.iter().all(|it| it.verdict != Verdict::Error) {
+                    verdicts.extend(is_decided_otherwise(&input, &verdicts));
+                }
                 return verdicts;
             }
         };

@@ -234,12 +234,12 @@ fn what_only_expressions_read_matters_to_those_that_say_something_else_of_it() {
 fn what_is_said_of_a_cluster_is_bounded_whatever_its_object_says() {
     let long = "x".repeat(100_000);
     let asks = "semver(managedCluster.status.version).major() == 1";
-    let predicates: Vec<[&str; 1]> = vec![[asks]; 50];
+    let predicates: Vec<[&str; 1]> = vec![[asks]; 8];
     let predicates: Vec<&[&str]> = predicates.iter().map(|it| &it[..]).collect();
     let fleet = Fleet::new(&[], by(&predicates)).with("a", of(&long, &[]));
     let lines = fleet.explained(monday("12:00"));
     assert!(lines[0].contains("has no result") && lines[0].len() < 2_500, "{lines:?}");
-    assert!(lines[0].ends_with("; nor do 46 more"), "{lines:?}");
+    assert!(lines[0].ends_with("; nor do 4 more"), "{lines:?}");
     let labels: Vec<String> = (0..1_000).map(|it| format!("label-{it}")).collect();
     let many =
         Placement { predicates: [cluster_selector(&labels.join(","), "")].into(), ..by(&[]) };
@@ -341,5 +341,5 @@ fn the_expressions_of_a_placement_are_refused_for_what_they_take_together() {
     let mut allowance = almanac_engine::placement::Allowance::new();
     let compiled: Vec<bool> =
         (0..4).map(|_| Expression::compile_within(&mut allowance, &nested).is_ok()).collect();
-    assert_eq!(compiled, [true, true, false, false]);
+    assert_eq!(compiled, [true, false, false, false]);
 }

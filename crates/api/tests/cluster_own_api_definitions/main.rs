@@ -1,6 +1,8 @@
 //! A real API server accepts the CRDs, and with them alone rejects whatever a schema can express;
 //! what it rejects, we reject, and what we accept, it accepts.
 
+mod units;
+#[path = "../written/mod.rs"]
 mod written;
 
 use std::path::Path;
@@ -229,7 +231,7 @@ fn we_refuse(text: &str) -> Vec<String> {
 }
 
 async fn install(kubectl: &Kubectl) -> TestResult {
-    for folder in ["crds", "hub-crds"] {
+    for folder in ["crds", "hub-crds", "units-crds"] {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy").join(folder);
         kubectl.run(&["apply", "--server-side", "-f", &folder.display().to_string()]).await?;
     }
@@ -237,11 +239,14 @@ async fn install(kubectl: &Kubectl) -> TestResult {
         let path =
             "jsonpath={range .items[*]}{.status.conditions[?(@.type=='Established')].status} {end}";
         let found = kubectl.run(&["get", "crd", "-o", path]).await?;
-        let established = found.matches("True").count() == 11;
+        let established = found.matches("True").count() == 12;
         Ok(Observation::of(established, found))
     })
     .await?;
     let path = "jsonpath={.items[*].status.conditions[?(@.type=='NonStructuralSchema')].message}";
+    assert_eq!(kubectl.run(&["get", "crd", "-o", path]).await?, "");
+    // No group is one for which an API server asks whether Kubernetes has approved it.
+    let path = "jsonpath={.items[*].status.conditions[?(@.type=='KubernetesAPIApprovalPolicyConformant')]}";
     assert_eq!(kubectl.run(&["get", "crd", "-o", path]).await?, "");
     Ok(())
 }
@@ -251,10 +256,10 @@ fn the_api_server_and_we_agree_on_whatever_a_schema_can_express() -> TestResult 
     on_own_control_plane(&ControlPlaneOptions::api_only(), async |test| {
         let kubectl = test.kubectl().await?;
         install(&kubectl).await?;
+        kubectl.run(&["create", "namespace", "xxx"]).await?;
         let mut differences = Vec::new();
-        for (text, expected) in
-            cron_cases().into_iter().chain(metrics_producer_cases()).chain(autoscaler_cases())
-        {
+        let cases = [cron_cases(), metrics_producer_cases(), autoscaler_cases(), units::cases()];
+        for (text, expected) in cases.into_iter().flatten() {
             let created =
                 kubectl.run_with_input(&["create", "--dry-run=server", "-f", "-"], &text).await;
             let refusal = created.err().map(|error| format!("{error:#}"));
@@ -302,6 +307,7 @@ async fn columns_and_scale(kubectl: &Kubectl) -> TestResult {
     assert!(kubectl.run(&["get", "karmada-io"]).await?.contains("cronfederatedhpa"));
     let stored = "jsonpath={.spec.rules[0].suspend} {.spec.rules[0].failedHistoryLimit}";
     assert_eq!(kubectl.run(&["get", "cronfhpa", "shop", "-o", stored]).await?, "false 3");
+    units::columns(kubectl).await?;
     let group = node_group("type: AWSEKSNodeGroup, id: arn, replicas: 1");
     kubectl.run_with_input(&["apply", "--server-side", "-f", "-"], &group).await?;
     kubectl.run(&["scale", "sng", "a", "--replicas", "3"]).await?;

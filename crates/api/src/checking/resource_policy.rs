@@ -1,0 +1,234 @@
+//! The rules for a `ResourcePolicy`. It is used as a whole or not at all: with a unit left out, its pods would go
+//! elsewhere than it says.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use almanac_engine::LabelSelector;
+use almanac_engine::units::{ResourcePolicy, Strategy, Unit};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector as WrittenSelector;
+
+use super::Checked;
+use super::label_selector::{check_key, check_selector};
+use super::label_sets::LabelSet;
+use crate::finding::{Code, Finding, Path, Severity, Shown};
+use crate::objects::{self, ResourcePolicySpec, UnitStrategy};
+
+/// Checks a policy.
+pub(super) fn check(written: &ResourcePolicySpec) -> Checked<ResourcePolicy> {
+    let mut findings = Vec::new();
+    let spec = Path::Root.key("spec");
+    let pods = check_pods(written, &spec, &mut findings);
+    let group_keys = check_keys(written, pods.as_ref(), &spec, &mut findings);
+    let strategy = match written.strategy {
+        Some(UnitStrategy::Required) => Strategy::Required,
+        Some(UnitStrategy::Prefer) | None => Strategy::Prefer,
+    };
+    let list = spec.key("units");
+    let units = check_units(&written.units, &list, &mut findings);
+    if written.units.is_empty() {
+        findings.push(
+            Finding::required(&list, "a policy has at least one unit")
+                .with_fix("add a unit with its nodeSelector"),
+        );
+    }
+    check_names(&written.units, &list, &mut findings);
+    let is_sound = !findings.iter().any(|finding| finding.severity() == Severity::Error);
+    let (Some(pod_selector), Some(units), true) = (pods, units, is_sound) else {
+        return Checked { value: None, findings };
+    };
+    note_unused(&units, strategy, &list, &mut findings);
+    let matching = written.match_policy.as_ref();
+    let value = ResourcePolicy {
+        pod_selector,
+        group_keys,
+        ignores_terminating: matching.and_then(|it| it.ignore_terminating_pod).unwrap_or_default(),
+        strategy,
+        units: units.into(),
+    };
+    Checked { value: Some(value), findings }
+}
+
+fn check_pods(
+    written: &ResourcePolicySpec,
+    spec: &Path<'_>,
+    findings: &mut Vec<Finding>,
+) -> Option<LabelSelector> {
+    let field = spec.key("podSelector");
+    let selector = written.pod_selector.clone().unwrap_or_default();
+    let selector = check_selector(&selector, &field, findings)?;
+    if selector.is_everything() {
+        let message =
+            "without labels, it selects every pod of the namespace but those of DaemonSets";
+        let fix = "name the labels of the pods, unless all are meant";
+        findings.push(Finding::new(Code::EveryPod, field, message).with_fix(fix));
+    } else if LabelSet::of(&selector).is_empty() {
+        findings.push(contradicts(&field, "no pod"));
+    }
+    Some(selector)
+}
+
+fn contradicts(field: &Path<'_>, what: &str) -> Finding {
+    let message = format!("its requirements contradict each other, so {what} fulfils all of them");
+    Finding::new(Code::Contradiction, field, message)
+        .with_fix("list the values that one label may have in one requirement with the operator In")
+}
+
+/// The labels by which pods are counted apart. One that all pods have with the same value makes no difference.
+fn check_keys(
+    written: &ResourcePolicySpec,
+    pods: Option<&LabelSelector>,
+    spec: &Path<'_>,
+    findings: &mut Vec<Finding>,
+) -> Box<[Arc<str>]> {
+    let list = spec.key("matchLabelKeys");
+    let pods = pods.map(LabelSet::of).filter(|pods| !pods.is_empty());
+    let mut keys: Vec<Arc<str>> = Vec::new();
+    for (position, key) in written.match_label_keys.iter().enumerate() {
+        let field = list.index(position);
+        check_key(key, &field, findings);
+        if keys.iter().any(|known| **known == **key) {
+            let message = format!("Duplicate value: {}", key.shown());
+            let finding = Finding::new(Code::DuplicateItem, field, message);
+            findings.push(finding.with_fix("remove one of them"));
+            continue;
+        }
+        if let Some(value) = pods.as_ref().and_then(|pods| pods.only_value(key)) {
+            let message = format!(
+                "all pods that podSelector selects have {key}={value}, so it makes no groups of them"
+            );
+            findings.push(Finding::new(Code::IgnoredField, field, message));
+        }
+        keys.push(key.as_str().into());
+    }
+    keys.into()
+}
+
+fn check_units(
+    written: &[objects::Unit],
+    list: &Path<'_>,
+    findings: &mut Vec<Finding>,
+) -> Option<Vec<Unit>> {
+    let mut units = Some(Vec::new());
+    for (position, unit) in written.iter().enumerate() {
+        let item = list.index(position);
+        let nodes = check_nodes(&unit.node_selector, &item.key("nodeSelector"), findings);
+        if unit.max_count == Some(0) {
+            let message = "the unit is closed: it takes no pod";
+            let fix = "remove it for as many as its nodes can hold, unless the unit is meant to be closed";
+            let field = item.key("maxCount");
+            findings.push(Finding::new(Code::ClosedUnit, field, message).with_fix(fix));
+        }
+        // What is out of bounds has been found by its shape.
+        let max = unit.max_count.map(|most| u32::try_from(most).unwrap_or_default());
+        let priority = unit.priority.unwrap_or_default().max(0);
+        units = units.zip(nodes).map(|(mut known, nodes)| {
+            known.push(Unit { name: name_of(unit, position), priority, max, nodes });
+            known
+        });
+    }
+    units
+}
+
+fn name_of(unit: &objects::Unit, position: usize) -> Arc<str> {
+    let own = unit.name.as_deref().filter(|name| !name.is_empty());
+    own.map_or_else(|| format!("unit-{position}").into(), Arc::from)
+}
+
+fn check_nodes(
+    written: &WrittenSelector,
+    field: &Path<'_>,
+    findings: &mut Vec<Finding>,
+) -> Option<LabelSelector> {
+    let selector = check_selector(written, field, findings)?;
+    if selector.is_everything() {
+        findings.push(
+            Finding::required(field, "an empty selector would match every node")
+                .with_fix("name the labels of the nodes, under matchLabels or matchExpressions"),
+        );
+        return None;
+    }
+    if LabelSet::of(&selector).is_empty() {
+        findings.push(contradicts(field, "no node"));
+    }
+    Some(selector)
+}
+
+/// Names are told apart, those that units have by their position as well.
+fn check_names(written: &[objects::Unit], list: &Path<'_>, findings: &mut Vec<Finding>) {
+    let mut first_of: BTreeMap<Arc<str>, usize> = BTreeMap::new();
+    for (position, unit) in written.iter().enumerate() {
+        let name = name_of(unit, position);
+        let Some(&first) = first_of.get(&name) else {
+            first_of.insert(name, position);
+            continue;
+        };
+        // Of the two, the one that is called so says it.
+        let named = if unit.name.is_some() { position } else { first };
+        let item = list.index(named);
+        let both_are_named = unit.name.is_some() && written[first].name.is_some();
+        let message = if both_are_named {
+            format!("Duplicate value: {}", name.shown())
+        } else {
+            let other = position + first - named;
+            let shown = name.shown();
+            format!("Duplicate value: {shown}: units[{other}], which has no name, is called so")
+        };
+        findings.push(
+            Finding::new(Code::DuplicateItem, item.key("name"), message)
+                .with_fix("give each unit a name of its own"),
+        );
+    }
+}
+
+/// Units that never take a pod, because better ones have all their nodes, or because they are closed.
+fn note_unused(units: &[Unit], strategy: Strategy, list: &Path<'_>, findings: &mut Vec<Finding>) {
+    let sets: Vec<LabelSet> = units.iter().map(|unit| LabelSet::of(&unit.nodes)).collect();
+    let mut has_room = false;
+    for (position, unit) in units.iter().enumerate() {
+        if sets[position].is_empty() {
+            continue;
+        }
+        let is_better = |other: &usize| {
+            let than = (units[*other].priority, unit.priority);
+            than.0 > than.1 || than.0 == than.1 && *other < position
+        };
+        let better: Vec<usize> = (0..units.len()).filter(is_better).collect();
+        let of =
+            |places: &[usize]| -> Vec<&LabelSet> { places.iter().map(|it| &sets[*it]).collect() };
+        let alone = better.iter().find(|other| sets[position].is_within(&sets[**other]));
+        let by = match alone {
+            Some(other) => quoted(units, &[*other]),
+            None if sets[position].is_within_all(&of(&better)) => quoted(units, &better),
+            None => {
+                has_room |= unit.max != Some(0);
+                continue;
+            }
+        };
+        let message = format!(
+            "all nodes that it selects belong to {by}, since a node belongs to the unit with the highest priority, \
+             or to the first of several; this unit has none"
+        );
+        let item = list.index(position);
+        findings.push(
+            Finding::new(Code::CoveredUnit, item.key("nodeSelector"), message)
+                .with_fix("raise its priority, narrow the other selector, or remove the unit"),
+        );
+    }
+    if !has_room && strategy == Strategy::Required {
+        let message = "no unit takes a pod, and with strategy: required there is nowhere else, so that no pod of \
+                       the policy is scheduled";
+        let fix = "open a unit, or write strategy: prefer";
+        findings.push(Finding::new(Code::NoOpenUnit, list, message).with_fix(fix));
+    }
+}
+
+/// `unit "a"`, or `units "a" and "b"`.
+fn quoted(units: &[Unit], places: &[usize]) -> String {
+    let names: Vec<String> = places.iter().map(|it| format!("{:?}", units[*it].name)).collect();
+    match names.split_last() {
+        Some((last, [])) => format!("unit {last}"),
+        Some((last, others)) => format!("units {} and {last}", others.join(", ")),
+        None => "no unit".to_owned(),
+    }
+}

@@ -1,0 +1,252 @@
+//! What shows of policies for units of nodes only beside others, and beside the pods that they govern: a pod of two
+//! policies is not scheduled at all.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use almanac_engine::Identity;
+use almanac_engine::units::{DeletionCost, Pod, ResourcePolicy};
+use almanac_engine::{LabelSelector, Labels, ValueRequirement};
+
+use super::label_sets::LabelSet;
+use super::object::CheckedObject;
+use crate::finding::{Code, Finding, Path};
+use crate::kinds::nearest;
+use crate::slim::DELETION_COST;
+
+/// The labels that Kubernetes' own controllers give pods, which are in no file.
+const GIVEN: [&str; 10] = [
+    "apps.kubernetes.io/pod-index",
+    "batch.kubernetes.io/controller-uid",
+    "batch.kubernetes.io/job-completion-index",
+    "batch.kubernetes.io/job-name",
+    "controller-revision-hash",
+    "controller-uid",
+    "job-name",
+    "pod-template-generation",
+    "pod-template-hash",
+    "statefulset.kubernetes.io/pod-name",
+];
+
+/// A pod, or a workload whose template makes pods.
+pub(super) struct Governed<'a> {
+    /// What names it.
+    pub(super) identity: Identity,
+    /// What it is, or what its template makes.
+    pub(super) pod: &'a Pod,
+    /// Which of them it is.
+    pub(super) index: usize,
+}
+
+/// A policy that can be used, and the number by which it is told apart.
+struct Candidate<'a> {
+    index: usize,
+    identity: &'a Identity,
+    policy: &'a ResourcePolicy,
+    pods: LabelSet,
+}
+
+/// Checks the policies of one cluster against each other and against the pods there. `place` says where a policy is,
+/// and `pod_place` where a pod is.
+pub(super) fn check_units_together<'a>(
+    objects: impl Iterator<Item = (usize, &'a CheckedObject)>,
+    pods: impl Iterator<Item = Governed<'a>>,
+    place: impl Fn(usize) -> String,
+    pod_place: impl Fn(usize) -> String,
+) -> Vec<(usize, Finding)> {
+    let mut seen = BTreeSet::new();
+    let policies: Vec<Candidate<'a>> = objects
+        .filter_map(|(index, object)| {
+            let (identity, policy) = (object.identity.as_ref()?, object.units.as_deref()?);
+            let pods = LabelSet::of(&policy.pod_selector);
+            let is_first = seen.insert(identity) && !pods.is_empty();
+            is_first.then_some(Candidate { index, identity, policy, pods })
+        })
+        .collect();
+    if policies.is_empty() {
+        return Vec::new();
+    }
+    let by_selector = BySelector::new(&policies);
+    let pods: Vec<Governed<'a>> = pods.filter(|it| it.pod.ungoverned.is_none()).collect();
+    let mut governed: Vec<Vec<&Governed<'a>>> = policies.iter().map(|_| Vec::new()).collect();
+    let mut shared: BTreeMap<(usize, usize), Vec<&Identity>> = BTreeMap::new();
+    for pod in &pods {
+        let of = by_selector.selecting(pod.identity.namespace(), &pod.pod.labels);
+        let of: Vec<usize> = of
+            .into_iter()
+            .filter(|it| policies[*it].policy.pod_selector.selects(&pod.pod.labels))
+            .collect();
+        for (position, other) in of.iter().enumerate() {
+            governed[*other].push(pod);
+            for first in &of[..position] {
+                shared.entry((*first, *other)).or_default().push(&pod.identity);
+            }
+        }
+    }
+    let mut findings = Vec::new();
+    for ((first, other), pods) in with_implied(&policies, &by_selector, shared) {
+        let (first, other) = (&policies[first], &policies[other]);
+        findings.push((other.index, two_policies(first, other, &pods, &place(first.index))));
+    }
+    for (candidate, governed) in policies.iter().zip(&governed) {
+        let told = own_costs(governed, &pod_place).into_iter();
+        let told = told.chain(keys_of_no_pod(candidate.policy, governed));
+        findings.extend(told.map(|finding| (candidate.index, finding)));
+    }
+    findings
+}
+
+/// The pairs of policies that govern the same pods: by the pods that are there, or whatever pods there will be.
+fn with_implied<'a>(
+    policies: &[Candidate<'_>],
+    by_selector: &BySelector,
+    mut shared: BTreeMap<(usize, usize), Vec<&'a Identity>>,
+) -> BTreeMap<(usize, usize), Vec<&'a Identity>> {
+    for (position, candidate) in policies.iter().enumerate() {
+        let selector = &candidate.policy.pod_selector;
+        for other in by_selector.asking(candidate.identity.namespace(), selector) {
+            if other != position && candidate.pods.is_within(&policies[other].pods) {
+                shared.entry((position.min(other), position.max(other))).or_default();
+            }
+        }
+    }
+    shared
+}
+
+fn two_policies(
+    first: &Candidate<'_>,
+    other: &Candidate<'_>,
+    pods: &[&Identity],
+    place: &str,
+) -> Finding {
+    let what = match pods {
+        [] if !other.pods.is_within(&first.pods) => {
+            format!("all pods of {}, at {place}, are selected here too", first.identity)
+        }
+        [] => {
+            format!("all pods that it selects are also selected by {}, at {place}", first.identity)
+        }
+        [pod] => format!("{pod} is also selected by {}, at {place}", first.identity),
+        [pod, more @ ..] => format!(
+            "{pod} and {} more are also selected by {}, at {place}",
+            more.len(),
+            first.identity
+        ),
+    };
+    let message = format!("{what}; a pod of two policies is not scheduled");
+    let spec = Path::Root.key("spec");
+    Finding::new(Code::TwoPolicies, spec.key("podSelector"), message)
+        .with_fix("change the selectors so that no pod fits both, or put all units in one policy")
+}
+
+/// Pods that come with a deletion cost keep it.
+fn own_costs(governed: &[&Governed<'_>], pod_place: impl Fn(usize) -> String) -> Option<Finding> {
+    let mut with_cost = governed.iter().filter(|it| it.pod.cost == DeletionCost::Others);
+    let first = with_cost.next()?;
+    let more = match with_cost.count() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let message = format!(
+        "{}, at {}{more}, has the annotation {DELETION_COST} itself; it is left as it is, so the order of the units \
+         does not decide which of these pods is deleted first",
+        first.identity,
+        pod_place(first.index)
+    );
+    let spec = Path::Root.key("spec");
+    Some(
+        Finding::new(Code::OwnDeletionCost, spec.key("podSelector"), message)
+            .with_fix("remove the annotation from the pods, unless their own order is meant"),
+    )
+}
+
+/// Keys that are probably mistyped: near one that Kubernetes sets, or one that none of the pods has that are there.
+fn keys_of_no_pod(policy: &ResourcePolicy, governed: &[&Governed<'_>]) -> Vec<Finding> {
+    let spec = Path::Root.key("spec");
+    let list = spec.key("matchLabelKeys");
+    let keys = policy.group_keys.iter().enumerate();
+    let unknown = keys.filter(|(_, key)| {
+        !GIVEN.contains(&&***key) && !governed.iter().any(|it| it.pod.labels.get(key).is_some())
+    });
+    let told = unknown.filter_map(|(position, key)| {
+        let meant = nearest(key, GIVEN.into_iter());
+        if meant.is_none() && governed.is_empty() {
+            return None;
+        }
+        let message = format!(
+            "no pod of the policy has the label {key} here, and Kubernetes sets none of this name; pods without it \
+             are one group"
+        );
+        let finding = Finding::new(Code::LabelOfNoPod, list.index(position), message);
+        Some(match meant {
+            Some(meant) => finding.with_fix(format!("write {meant}")),
+            None => finding.with_fix("write the key of a label that the pods have, or remove it"),
+        })
+    });
+    told.collect()
+}
+
+/// A label in a namespace: that, its key and its value.
+type LabelIn = (Arc<str>, Arc<str>, Arc<str>);
+
+/// Policies by a label that they ask for: there may be thousands, and each pod is of few.
+struct BySelector {
+    keyed: BTreeMap<LabelIn, Vec<usize>>,
+    /// By namespace, those that ask for no value of a label.
+    others: BTreeMap<Arc<str>, Vec<usize>>,
+}
+
+impl BySelector {
+    fn new(policies: &[Candidate<'_>]) -> BySelector {
+        let (mut keyed, mut others) = (BTreeMap::new(), BTreeMap::new());
+        for (position, candidate) in policies.iter().enumerate() {
+            let namespace: Arc<str> = candidate.identity.namespace().into();
+            match asked(&candidate.policy.pod_selector).min_by_key(|(_, values)| values.len()) {
+                None => others.entry(namespace).or_insert_with(Vec::new).push(position),
+                Some((key, values)) => {
+                    for value in values {
+                        let of = (Arc::clone(&namespace), Arc::clone(key), Arc::clone(value));
+                        keyed.entry(of).or_insert_with(Vec::new).push(position);
+                    }
+                }
+            }
+        }
+        BySelector { keyed, others }
+    }
+
+    /// The policies that may select a pod with these labels, in their order.
+    fn selecting(&self, namespace: &str, labels: &Labels) -> BTreeSet<usize> {
+        self.of(namespace, labels.iter().map(|(key, value)| (key.into(), value.into())))
+    }
+
+    /// The policies that may select all that this selector does, in their order.
+    fn asking(&self, namespace: &str, selector: &LabelSelector) -> BTreeSet<usize> {
+        let labels = asked(selector).flat_map(|(key, values)| {
+            values.iter().map(move |value| (Arc::clone(key), Arc::clone(value)))
+        });
+        self.of(namespace, labels)
+    }
+
+    fn of(
+        &self,
+        namespace: &str,
+        labels: impl Iterator<Item = (Arc<str>, Arc<str>)>,
+    ) -> BTreeSet<usize> {
+        let namespace: Arc<str> = namespace.into();
+        let of_labels = labels.filter_map(|(key, value)| {
+            self.keyed.get(&(Arc::clone(&namespace), key, value)).map(Vec::as_slice)
+        });
+        let others = self.others.get(&namespace).map(Vec::as_slice);
+        of_labels.chain(others).flatten().copied().collect()
+    }
+}
+
+/// The labels of which a selector asks for certain values.
+fn asked(selector: &LabelSelector) -> impl Iterator<Item = (&Arc<str>, &[Arc<str>])> {
+    selector.requirements().iter().filter_map(|requirement| match &requirement.of_value {
+        ValueRequirement::In(values) => Some((&requirement.key, &**values)),
+        ValueRequirement::NotIn(_) | ValueRequirement::Exists | ValueRequirement::DoesNotExist => {
+            None
+        }
+    })
+}

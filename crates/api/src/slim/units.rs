@@ -1,0 +1,202 @@
+//! What units of nodes depend on in pods and nodes.
+
+use std::sync::Arc;
+
+use almanac_engine::Labels;
+use almanac_engine::units::{DeletionCost, Node, Owner, Pod, Resources, Ungoverned};
+use jiff::Timestamp;
+use kube::core::DynamicObject;
+use serde_json::{Value, json};
+
+use super::MIRROR;
+use crate::checking::quantity;
+use crate::exempt::{is_marked, is_marked_in};
+use crate::lenient::exact_instant;
+
+/// The cost of deleting a pod, by which its `ReplicaSet` chooses.
+pub const DELETION_COST: &str = "controller.kubernetes.io/pod-deletion-cost";
+/// Who has set the cost.
+pub const DELETION_COST_OWNER: &str = "almanac.dev/deletion-cost-owner";
+
+/// The kind of the owners whose pods are never governed.
+const DAEMON_SET: &str = "DaemonSet";
+
+/// A number of billionths in one, and in a thousandth.
+const WHOLE: i128 = 1_000_000_000;
+const THOUSANDTH: i128 = 1_000_000;
+
+/// What units depend on in a pod.
+#[must_use]
+pub fn unit_pod(object: &Value) -> Pod {
+    let metadata = &object["metadata"];
+    let text = |value: &Value| value.as_str().filter(|text| !text.is_empty()).map(Arc::from);
+    let owners = metadata["ownerReferences"].as_array();
+    let owner = owners.into_iter().flatten().find(|it| it["controller"] == true);
+    let owner = owner.map(|it| Owner {
+        kind: text(&it["kind"]).unwrap_or_default(),
+        name: text(&it["name"]).unwrap_or_default(),
+        uid: text(&it["uid"]),
+    });
+    pod_of(
+        Metadata {
+            uid: text(&metadata["uid"]),
+            version: metadata["resourceVersion"].as_str(),
+            labels: super::labels(&metadata["labels"]),
+            created: exact_instant(&metadata["creationTimestamp"]),
+            deleted: exact_instant(&metadata["deletionTimestamp"]),
+            owner,
+            is_marked: is_marked_in(metadata),
+        },
+        |key| metadata["annotations"][key].as_str(),
+        object,
+    )
+}
+
+/// The same for a pod from a watch.
+#[must_use]
+pub fn watched_unit_pod(object: &DynamicObject) -> Pod {
+    let metadata = &object.metadata;
+    let labels = metadata.labels.iter().flatten().map(|(key, value)| (key, value.as_str()));
+    let owners = metadata.owner_references.iter().flatten();
+    let owner = owners.into_iter().find(|it| it.controller == Some(true)).map(|it| Owner {
+        kind: it.kind.as_str().into(),
+        name: it.name.as_str().into(),
+        uid: Some(it.uid.as_str().into()),
+    });
+    pod_of(
+        Metadata {
+            uid: metadata.uid.as_deref().map(Arc::from),
+            version: metadata.resource_version.as_deref(),
+            labels: Labels::new(labels),
+            created: metadata.creation_timestamp.as_ref().map(|it| it.0),
+            deleted: metadata.deletion_timestamp.as_ref().map(|it| it.0),
+            owner,
+            is_marked: is_marked(metadata),
+        },
+        |key| Some(metadata.annotations.as_ref()?.get(key)?.as_str()),
+        &object.data,
+    )
+}
+
+/// What units depend on in a node.
+#[must_use]
+pub fn unit_node(object: &Value) -> Node {
+    let metadata = &object["metadata"];
+    let version = metadata["resourceVersion"].as_str();
+    node_of(super::labels(&metadata["labels"]), version, object)
+}
+
+/// The same for a node from a watch.
+#[must_use]
+pub fn watched_unit_node(object: &DynamicObject) -> Node {
+    let metadata = &object.metadata;
+    let labels = metadata.labels.iter().flatten().map(|(key, value)| (key, value.as_str()));
+    node_of(Labels::new(labels), metadata.resource_version.as_deref(), &object.data)
+}
+
+/// What the metadata of a pod say but for its annotations.
+struct Metadata<'a> {
+    uid: Option<Arc<str>>,
+    version: Option<&'a str>,
+    labels: Labels,
+    created: Option<Timestamp>,
+    deleted: Option<Timestamp>,
+    owner: Option<Owner>,
+    is_marked: bool,
+}
+
+fn pod_of<'a>(
+    metadata: Metadata<'_>,
+    annotation: impl Fn(&str) -> Option<&'a str>,
+    data: &Value,
+) -> Pod {
+    let is_of_daemon_set = metadata.owner.as_ref().is_some_and(|it| &*it.kind == DAEMON_SET);
+    let ungoverned = if is_of_daemon_set {
+        Some(Ungoverned::DaemonSet)
+    } else if annotation(MIRROR).is_some() {
+        Some(Ungoverned::Mirror)
+    } else {
+        metadata.is_marked.then_some(Ungoverned::Exempt)
+    };
+    let conditions = data["status"]["conditions"].as_array().into_iter().flatten();
+    let is_bound = |it: &&Value| it["type"] == "PodScheduled" && it["status"] == "True";
+    let bound = conditions.into_iter().find(is_bound);
+    Pod {
+        uid: metadata.uid,
+        version: metadata.version.and_then(|it| it.parse().ok()),
+        labels: metadata.labels,
+        node: data["spec"]["nodeName"].as_str().filter(|name| !name.is_empty()).map(Arc::from),
+        is_finished: matches!(data["status"]["phase"].as_str(), Some("Succeeded" | "Failed")),
+        deleted: metadata.deleted,
+        created: metadata.created,
+        bound: bound.and_then(|it| exact_instant(&it["lastTransitionTime"])),
+        owner: metadata.owner.map(Arc::new),
+        ungoverned,
+        requests: requests(&data["spec"]),
+        cost: DeletionCost::read(annotation(DELETION_COST), annotation(DELETION_COST_OWNER)),
+    }
+}
+
+/// A pod as a template makes it, of a workload of this kind.
+#[must_use]
+pub(crate) fn unit_pod_of_template(metadata: &Value, spec: &Value, kind: &str) -> Pod {
+    let pod = unit_pod(&json!({ "metadata": metadata, "spec": spec }));
+    let of_daemon_set = (kind == DAEMON_SET).then_some(Ungoverned::DaemonSet);
+    Pod { node: None, ungoverned: of_daemon_set.or(pod.ungoverned), ..pod }
+}
+
+fn node_of(labels: Labels, version: Option<&str>, data: &Value) -> Node {
+    let allocatable = &data["status"]["allocatable"];
+    Node {
+        version: version.and_then(|it| it.parse().ok()),
+        labels,
+        is_unschedulable: data["spec"]["unschedulable"] == true,
+        allocatable: allocatable.is_object().then(|| Resources {
+            milli_cpu: amount(&allocatable["cpu"], THOUSANDTH),
+            memory: amount(&allocatable["memory"], WHOLE),
+            pods: amount(&allocatable["pods"], WHOLE).and_then(|it| u32::try_from(it).ok()),
+        }),
+    }
+}
+
+/// What a pod requests as the scheduler counts it: its containers at once with those that keep running beside them,
+/// or what an earlier step takes if that is more, and what it takes to run a pod at all. What is said for the pod as a
+/// whole outweighs its containers.
+fn requests(spec: &Value) -> Resources {
+    let of_name = |name: &str, unit: i128| {
+        let all = |field: &str| spec[field].as_array().into_iter().flatten();
+        let request = |container: &Value| amount_of(&container["resources"], name, unit);
+        let mut running = all("containers").filter_map(request).reduce(u64::saturating_add);
+        let (mut beside, mut most) = (0_u64, None);
+        for container in all("initContainers") {
+            let Some(request) = request(container) else { continue };
+            let step = beside.saturating_add(request);
+            if container["restartPolicy"] == "Always" {
+                beside = step;
+                running = Some(running.unwrap_or(0).saturating_add(request));
+            }
+            most = most.max(Some(step));
+        }
+        let of_pod = amount_of(&spec["resources"], name, unit);
+        let overhead = amount(&spec["overhead"][name], unit);
+        let taken = of_pod.or(running.max(most));
+        taken.map(|it| it.saturating_add(overhead.unwrap_or(0))).or(overhead)
+    };
+    Resources {
+        milli_cpu: of_name("cpu", THOUSANDTH),
+        memory: of_name("memory", WHOLE),
+        pods: None,
+    }
+}
+
+/// A request; without one, its limit is it.
+fn amount_of(resources: &Value, name: &str, unit: i128) -> Option<u64> {
+    let request = amount(&resources["requests"][name], unit);
+    request.or_else(|| amount(&resources["limits"][name], unit))
+}
+
+/// A quantity in units of so many billionths, rounded up as Kubernetes does.
+fn amount(written: &Value, unit: i128) -> Option<u64> {
+    let billionths = quantity::of_json(written)?.billionths();
+    u64::try_from(billionths.checked_add(unit - 1)? / unit).ok()
+}

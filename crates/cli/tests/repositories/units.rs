@@ -1,0 +1,60 @@
+//! Policies for units of nodes beside the pods and workloads of a repository, cluster by cluster.
+
+use crate::repository::{Repository, findings};
+
+/// A policy for the pods with a label.
+fn units(name: &str, label: &str) -> String {
+    format!(
+        "apiVersion: scheduling.sigs.x-k8s.io/v1alpha1\nkind: ResourcePolicy\nmetadata:\n  name: {name}\nspec:\n  \
+         podSelector:\n    matchLabels: {{{label}}}\n  units:\n  - nodeSelector: {{matchLabels: {{pool: spot}}}}\n"
+    )
+}
+
+/// A workload whose pods have these labels.
+fn workload(kind: &str, labels: &str) -> String {
+    format!(
+        "apiVersion: apps/v1\nkind: {kind}\nmetadata: {{name: web}}\nspec:\n  template:\n    metadata: {{labels: \
+         {{{labels}}}}}\n    spec: {{containers: [{{name: web}}]}}\n"
+    )
+}
+
+#[test]
+fn policies_meet_the_workloads_of_their_own_cluster() {
+    let both = "app: web, tier: front";
+    let repository = Repository::new("units")
+        .file("clusters/prod/policies/web.yaml", units("web", "app: web"))
+        .file("clusters/prod/policies/front.yaml", units("front", "tier: front"))
+        .file("clusters/prod/web.yaml", workload("DaemonSet", both))
+        .file("clusters/staging/policies/web.yaml", units("web", "app: web"))
+        .file("clusters/staging/policies/front.yaml", units("front", "tier: front"))
+        .file("clusters/staging/web.yaml", workload("Deployment", both));
+    let told = repository.ask("validate", &[]);
+    assert_eq!(findings(&told), ["two-policies clusters/staging/policies/web.yaml:6:3"]);
+    let message = told["findings"][0]["message"].as_str().unwrap();
+    assert!(message.contains("Deployment.apps default/web is also selected by"), "{message}");
+    assert!(message.contains("at clusters/staging/policies/front.yaml:1"), "{message}");
+    assert_eq!(told["findings"][0]["place"], "clusters/staging");
+}
+
+#[test]
+fn a_profile_with_the_plugin_is_found_in_a_directory() {
+    let profile = |key: &str, plugin: &str| {
+        format!(
+            "{key}: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles:\n- plugins:\n    \
+             multiPoint: {{enabled: [{{name: {plugin}}}]}}\n"
+        )
+    };
+    let repository = Repository::new("profiles")
+        .file("scheduler/a.yaml", profile("apiVersion", "resourcepolicy"))
+        .file("scheduler/b.yaml", profile("piVersion", "resourcepolicy"))
+        .file("scheduler/c.yaml", profile("piVersion", "Coscheduling"));
+    let told = repository.ask("validate", &[]);
+    assert_eq!(
+        findings(&told),
+        [
+            "scheduler-plugin scheduler/a.yaml:5:35",
+            "unknown-field scheduler/b.yaml:1:1",
+            "scheduler-plugin scheduler/b.yaml:5:35",
+        ]
+    );
+}
