@@ -86,7 +86,7 @@ impl Compiler<'_> {
         if self.steps > MOST_STEPS {
             let message =
                 format!("it would take more than {MOST_STEPS} steps, whatever the object is");
-            return Err(self.error(part, message));
+            return Err(self.error(part, message).too_much());
         }
         match &part.syntax {
             Syntax::Literal(value) => Ok(literal(value)),

@@ -83,14 +83,14 @@ impl Allowance {
     pub(crate) fn take(&mut self, text: &str) -> Result<(), CompileError> {
         let Some(expressions) = self.expressions.checked_sub(1) else {
             let message = format!("a placement has at most {MOST_EXPRESSIONS} expressions");
-            return Err(CompileError::new(message));
+            return Err(CompileError::new(message).too_much());
         };
         // What is longer than one may be is refused for that.
         let Some(bytes) = self.bytes.checked_sub(text.len().min(MOST_BYTES)) else {
             let message = format!(
                 "the expressions of a placement have at most {MOST_BYTES_IN_ALL} bytes in all"
             );
-            return Err(CompileError::new(message));
+            return Err(CompileError::new(message).too_much());
         };
         (self.expressions, self.bytes) = (expressions, bytes);
         Ok(())

@@ -16,6 +16,8 @@ pub struct CompileError {
     pub message: String,
     /// Where in the expression.
     pub position: Option<Position>,
+    /// Whether it could be used, if it or those before it were shorter or simpler.
+    pub is_too_much: bool,
 }
 
 /// A position in an expression, counted from 1.
@@ -29,7 +31,11 @@ pub struct Position {
 
 impl CompileError {
     pub(crate) fn new(message: impl Into<String>) -> CompileError {
-        CompileError { message: message.into(), position: None }
+        CompileError { message: message.into(), position: None, is_too_much: false }
+    }
+
+    pub(crate) fn too_much(self) -> CompileError {
+        CompileError { is_too_much: true, ..self }
     }
 }
 
@@ -57,7 +63,7 @@ pub(crate) fn error_at(text: &str, at: usize, message: impl Into<String>) -> Com
         line: before.matches('\n').count() + 1,
         column: before[line_start..].chars().count() + 1,
     };
-    CompileError { message: message.into(), position: Some(position) }
+    CompileError { message: message.into(), position: Some(position), is_too_much: false }
 }
 
 /// A text as it stands in a message: cut off where it is long.

@@ -115,9 +115,10 @@ fn check_expressions(
         match &compiled {
             Err(error) => {
                 let why = error.to_string();
-                let fix = match error.position {
-                    Some(_) => "write a CEL expression over managedCluster that is true or false",
-                    None => "write fewer or shorter expressions; labels and claims cost nothing",
+                let fix = if error.is_too_much {
+                    "write fewer or shorter expressions; labels and claims cost nothing"
+                } else {
+                    "write a CEL expression over managedCluster that is true or false"
                 };
                 findings.push(Finding::invalid(Code::Expression, &field, text, &why).with_fix(fix));
             }

@@ -3,7 +3,7 @@
 use almanac_fixtures::hub;
 use almanac_harness::TestResult;
 use anyhow::{Context as _, ensure};
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::controller::{Cluster, Controller};
@@ -89,7 +89,7 @@ fn an_expression_that_cannot_be_used_keeps_what_is_selected_and_is_told_with_wha
                 "there is no function format",
             ),
             ("costly", costly.as_str(), "more than 100000 steps"),
-            ("broken", "managedCluster.(", ""),
+            ("broken", "managedCluster.(", ", at column "),
         ];
         let controller = start(cluster).await?;
         for name in bad.iter().map(|(name, ..)| *name).chain(["sound"]) {
@@ -138,8 +138,7 @@ fn scores_that_an_expression_reads_are_gone_from_their_last_instant_on() -> Test
         let last = writes.last().context("nothing was written")?;
         let late = last.at.parse::<Timestamp>()?.duration_since(end);
         eprintln!("decided {late:#} after the scores ended");
-        let in_time = SignedDuration::ZERO..SignedDuration::from_secs(1);
-        ensure!(in_time.contains(&late), "decided {late:#} after the scores ended");
+        ensure!(!late.is_negative(), "decided {late:#} after the scores ended");
         ratio(cluster, "c2", 5).await?;
         await_selected(cluster, "busy", &[]).await?;
         ensure_agreed(cluster).await?;

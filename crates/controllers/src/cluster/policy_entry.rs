@@ -119,7 +119,8 @@ impl PolicyEntry {
     /// Keeps the findings that appear in the conditions.
     pub(crate) fn keep_what_matters(&mut self, findings: Vec<Finding>) {
         let matters = |finding: &Finding| {
-            finding.severity() == Severity::Error || finding.code == Code::Unsupported
+            finding.severity() == Severity::Error
+                || matches!(finding.code, Code::Unsupported | Code::NeverHolds)
         };
         self.findings = findings.into_iter().filter(matters).collect();
     }

@@ -40,7 +40,7 @@ type Parsed = Result<Part, CompileError>;
 /// Reads an expression.
 pub(crate) fn parse(text: &str) -> Parsed {
     if text.len() > MOST_BYTES {
-        return Err(CompileError::new(format!("it has more than {MOST_BYTES} bytes")));
+        return Err(CompileError::new(format!("it has more than {MOST_BYTES} bytes")).too_much());
     }
     let mut tokens = Tokens::new(text);
     let next = tokens.next()?;
@@ -92,7 +92,7 @@ impl Parser<'_> {
 
     fn too_deep(&self, at: usize) -> CompileError {
         let message = format!("it is nested more than {MOST_NESTED} levels deep");
-        error_at(self.tokens.text, at, message)
+        error_at(self.tokens.text, at, message).too_much()
     }
 
     /// Reads a part within another one.

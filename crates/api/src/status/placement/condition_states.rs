@@ -130,7 +130,8 @@ fn misconfigured(told: &Told<'_>) -> ConditionState {
     if let Some(why) = errors(told.findings).or(unusable) {
         return state(about, true, ConditionReason::Misconfigured, why);
     }
-    let ignored = listed(told.findings.iter().filter(|it| it.code == Code::Unsupported));
+    let has_no_effect = |it: &&Finding| matches!(it.code, Code::Unsupported | Code::NeverHolds);
+    let ignored = listed(told.findings.iter().filter(has_no_effect));
     let message = ignored.unwrap_or_else(|| "it can be used as written".to_owned());
     state(about, false, ConditionReason::Succeedconfigured, message)
 }

@@ -102,6 +102,12 @@ fn objects_read(world: &World, subject: &Subject, score: &str) -> Vec<Identity> 
     let all = clusters.flat_map(|cluster| {
         read.iter().map(move |resource| Kind::AddOnPlacementScore.identity(cluster, resource))
     });
+    // How long scores are valid can only be assumed where there are some.
+    let is_there = |object: &Identity| {
+        let of_resource = world.hub.scores.get(object.name());
+        of_resource.is_some_and(|it| it.contains_key(object.namespace()))
+    };
+    let all = all.filter(|object| score != VALID_UNTIL || is_there(object));
     all.filter(|object| subject.fits(object)).collect()
 }
 
