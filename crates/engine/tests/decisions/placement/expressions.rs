@@ -305,7 +305,7 @@ fn what_takes_too_many_steps_over_all_clusters_leaves_what_is_selected_as_it_is(
     assert_eq!(satisfied(&fleet), Satisfaction::Satisfied);
     // Each of them alone is within its bounds.
     for number in 0..400 {
-        add_cluster(&mut fleet.world, &format!("c{number:03}"), with_zones(10));
+        add_cluster(&mut fleet.world, &format!("c{number:03}"), with_zones(8));
     }
     assert_eq!(satisfied(&fleet), Satisfaction::TooCostly);
     assert_eq!(after(&mut fleet, "13:00").len(), 400);
