@@ -15,6 +15,9 @@
 //! [`turn`], which is how policies act on a world one after the other. The list of families, and their
 //! common interface, is in `families` and nowhere else.
 //!
+//! [`units`] is not a family of this kind: a ledger of which pods are counted in which units of nodes, kept up to date by
+//! what changes, which whoever schedules pods, prices them or explains where they are asks.
+//!
 //! Everything here is a function of its inputs: no clock, no I/O, no Kubernetes types, no hash order.
 //! `almanac-api` turns what users write into the checked policies of this crate; the controllers and the
 //! forecast carry the actions out.

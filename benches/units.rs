@@ -1,0 +1,220 @@
+//! What units of nodes cost: a verdict over five thousand nodes, binding and unbinding among a thousand and among fifty
+//! thousand pods, a ledger made anew, and memory.
+//!
+//! The pods are of five hundred workloads in ten namespaces with a policy each, of three units. Memory is counted by the
+//! allocator.
+
+#![allow(missing_docs, clippy::unwrap_used, clippy::panic)]
+
+use std::alloc::System;
+use std::hint::black_box;
+use std::sync::Arc;
+
+use almanac_engine::units::{
+    BindOutcome, Ledger, Node, NodeId, Owner, Pod, ResourcePolicy, Ruling, Unit, Verdict,
+};
+use almanac_engine::{Identity, Labels};
+use almanac_fixtures::levels::label_selector;
+use criterion::{BatchSize, Criterion};
+use jiff::{SignedDuration, Timestamp};
+use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
+
+#[global_allocator]
+static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
+
+const NODES: usize = 5_000;
+const NAMESPACES: usize = 10;
+const WORKLOADS: usize = 500;
+const LONGEST_BIND: SignedDuration = SignedDuration::from_secs(10);
+
+fn now() -> Timestamp {
+    "2026-03-02T08:00:00Z".parse().unwrap()
+}
+
+fn node_name(number: usize) -> String {
+    format!("ip-10-0-{}-{}.eu-central-1.compute.internal", number / 250, number % 250)
+}
+
+fn node(number: usize) -> Node {
+    let labels = Labels::new([
+        ("kubernetes.io/hostname", node_name(number)),
+        ("kubernetes.io/arch", "amd64".to_owned()),
+        ("kubernetes.io/os", "linux".to_owned()),
+        ("node.kubernetes.io/instance-type", "m7i.4xlarge".to_owned()),
+        ("topology.kubernetes.io/zone", format!("eu-central-1{}", ["a", "b", "c"][number % 3])),
+        ("capacity", ["reserved", "on-demand", "spot", "other"][number % 4].to_owned()),
+    ]);
+    Node { labels, ..Node::default() }
+}
+
+fn policy() -> ResourcePolicy {
+    let units =
+        [("reserved", 10, Some(100_000)), ("on-demand", 5, Some(100_000)), ("spot", 1, None)];
+    let unit = |(name, priority, max): (&str, i32, Option<u32>)| Unit {
+        name: name.into(),
+        priority,
+        max,
+        nodes: label_selector(&format!("capacity={name}")),
+    };
+    ResourcePolicy {
+        pod_selector: label_selector("tier=web"),
+        group_keys: ["pod-template-hash".into()].into(),
+        units: units.map(unit).into(),
+        ..ResourcePolicy::default()
+    }
+}
+
+fn policy_name(namespace: usize) -> Identity {
+    let namespace = format!("team-{namespace}");
+    Identity::new("scheduling.sigs.x-k8s.io", "ResourcePolicy", namespace, "web")
+}
+
+fn pod_name(number: usize) -> Identity {
+    let workload = number % WORKLOADS;
+    let namespace = format!("team-{}", workload % NAMESPACES);
+    Identity::new("", "Pod", namespace, format!("web-{workload}-5d4f8c7b9d-{number:05}"))
+}
+
+/// A pod as a Deployment makes it, each with strings of its own, as they are read.
+fn pod(number: usize, is_bound: bool) -> Pod {
+    let workload = number % WORKLOADS;
+    let owner =
+        Owner { kind: "ReplicaSet".into(), name: format!("web-{workload}").into(), uid: None };
+    Pod {
+        uid: Some(format!("5f0c7c7e-0000-4000-8000-{number:012}").into()),
+        version: Some(number as u64 + 1),
+        labels: Labels::new([
+            ("app.kubernetes.io/name", format!("web-{workload}")),
+            ("app.kubernetes.io/part-of", "shop".to_owned()),
+            ("pod-template-hash", format!("5d4f8c7b{workload:03}")),
+            ("tier", "web".to_owned()),
+        ]),
+        node: is_bound.then(|| node_name(number % NODES).into()),
+        created: Some(now()),
+        bound: is_bound.then(now),
+        owner: Some(Arc::new(owner)),
+        ..Pod::default()
+    }
+}
+
+fn empty_cluster() -> Ledger {
+    let mut ledger = Ledger::alone();
+    for namespace in 0..NAMESPACES {
+        ledger.set_policy(&policy_name(namespace), policy());
+    }
+    for number in 0..NODES {
+        ledger.set_node(&node_name(number), &node(number));
+    }
+    ledger
+}
+
+fn cluster(pods: usize) -> Ledger {
+    let mut ledger = empty_cluster();
+    for number in 0..pods {
+        ledger.set_pod(&pod_name(number), &pod(number, true));
+    }
+    ledger.cost_changes();
+    ledger
+}
+
+fn memory() {
+    let region = Region::new(ALLOCATOR);
+    let mut ledger = empty_cluster();
+    let taken = |region: &Region<'_, System>| {
+        let change = region.change();
+        change.bytes_allocated - change.bytes_deallocated
+    };
+    println!("a node takes {} bytes, ten policies included", taken(&region) / NODES);
+    let region = Region::new(ALLOCATOR);
+    for number in 0..50_000 {
+        ledger.set_pod(&pod_name(number), &pod(number, true));
+    }
+    ledger.cost_changes();
+    println!("a pod takes {} bytes, its name and its UID included", taken(&region) / 50_000);
+}
+
+fn verdicts(criterion: &mut Criterion) {
+    let mut ledger = cluster(50_000);
+    let name = pod_name(60_000);
+    ledger.set_pod(&name, &pod(60_000, false));
+    let names: Vec<String> = (0..NODES).map(node_name).collect();
+    let nodes: Vec<NodeId> = names.iter().map(|name| ledger.node(name).unwrap()).collect();
+    criterion.bench_function("units/verdicts over 5,000 nodes", |bencher| {
+        bencher.iter(|| {
+            let Ruling::ByNode(verdicts) = ledger.verdicts(&name, black_box(&nodes)) else {
+                panic!("the pod is governed");
+            };
+            let mut chosen = 0;
+            for node in &nodes {
+                chosen += usize::from(verdicts.of(Some(*node)) == Verdict::Chosen);
+            }
+            assert_eq!(chosen, NODES / 4);
+            black_box(chosen)
+        });
+    });
+    criterion.bench_function("units/5,000 nodes by their names", |bencher| {
+        bencher.iter(|| names.iter().filter_map(|name| ledger.node(name)).count());
+    });
+    criterion.bench_function("units/scores of 5,000 nodes", |bencher| {
+        bencher.iter(|| black_box(ledger.scores(&name, black_box(&nodes))));
+    });
+}
+
+fn binding(criterion: &mut Criterion, pods: usize) {
+    let mut ledger = cluster(pods);
+    let name = pod_name(60_000);
+    let new = pod(60_000, false);
+    ledger.set_pod(&name, &new);
+    let target = node_name(4);
+    criterion.bench_function(&format!("units/bind and unbind, {pods} pods"), |bencher| {
+        bencher.iter(|| {
+            let reserved =
+                ledger.reserve(&name, new.uid.as_ref(), &target, now(), LONGEST_BIND).unwrap();
+            ledger.settle(reserved.id, BindOutcome::Failed);
+            black_box(reserved)
+        });
+    });
+    let other = pod_name(60_001);
+    let seen = pod(60_001, true);
+    criterion.bench_function(&format!("units/a pod comes and goes, {pods} pods"), |bencher| {
+        bencher.iter(|| {
+            ledger.set_pod(&other, &seen);
+            ledger.remove_pod(&other, seen.uid.as_ref(), seen.version);
+        });
+    });
+    let [one, two] = [node(4), node(5)];
+    criterion.bench_function(&format!("units/a node is relabelled, {pods} pods"), |bencher| {
+        bencher.iter(|| {
+            ledger.set_node(&target, &two);
+            ledger.set_node(&target, &one);
+        });
+    });
+}
+
+fn rebuilding(criterion: &mut Criterion) {
+    let pods: Vec<(Identity, Pod)> =
+        (0..50_000).map(|number| (pod_name(number), pod(number, true))).collect();
+    let mut group = criterion.benchmark_group("units");
+    group.sample_size(10);
+    group.bench_function("a ledger of 50,000 pods made anew", |bencher| {
+        bencher.iter_batched(
+            empty_cluster,
+            |mut ledger| {
+                ledger.replace_pods(pods.iter().map(|(name, pod)| (name, pod)), Some(70_000));
+                ledger
+            },
+            BatchSize::PerIteration,
+        );
+    });
+    group.finish();
+}
+
+fn main() {
+    memory();
+    let mut criterion = Criterion::default().configure_from_args();
+    verdicts(&mut criterion);
+    binding(&mut criterion, 1_000);
+    binding(&mut criterion, 50_000);
+    rebuilding(&mut criterion);
+    criterion.final_summary();
+}

@@ -1,0 +1,274 @@
+//! What is counted under one policy: by group, and in it by unit. Each unit with a cap also knows in which order its
+//! pods were bound, and so which of them are over the cap.
+//!
+//! Which pod is counted where is up to `seats`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::super::slots::{GroupId, NodeId, PodId, SlotId as _, Slots};
+use super::super::{ResourcePolicy, Unit};
+use crate::{Identity, Labels};
+
+/// The values of the labels that pods are grouped by, in the order of the policy. A label that a pod lacks is a value of
+/// its own.
+pub(super) type GroupKey = Box<[Option<Arc<str>>]>;
+
+/// The place of a unit in its policy, or outside all of them.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct UnitPlace(u16);
+
+impl UnitPlace {
+    pub(crate) const FIRST: UnitPlace = UnitPlace(0);
+    pub(crate) const OUTSIDE: UnitPlace = UnitPlace(u16::MAX);
+
+    /// An object has no room for as many units as there are numbers.
+    pub(crate) fn new(place: Option<usize>) -> UnitPlace {
+        place.and_then(|place| u16::try_from(place).ok()).map_or(Self::OUTSIDE, UnitPlace)
+    }
+
+    /// `None` outside all units.
+    pub(crate) fn index(self) -> Option<usize> {
+        (self != Self::OUTSIDE).then_some(usize::from(self.0))
+    }
+}
+
+/// A policy, and what is counted under it.
+#[derive(Clone, Debug)]
+pub(super) struct Book {
+    pub(super) identity: Identity,
+    pub(super) policy: ResourcePolicy,
+    /// The unit of each node, so that no selector is read while a pod is scheduled.
+    unit_of_node: Vec<UnitPlace>,
+    pub(super) groups: Slots<GroupId, Group>,
+    group_ids: BTreeMap<GroupKey, GroupId>,
+}
+
+/// The pods of a policy that are counted together.
+#[derive(Clone, Debug)]
+pub(super) struct Group {
+    pub(super) key: GroupKey,
+    /// How many different sets of labels belong to it.
+    shapes: u32,
+    /// One for each unit.
+    pub(super) cells: Box<[Cell]>,
+    /// How many pods are outside all units.
+    pub(super) spilled: u32,
+    /// Its pods that found no unit with room, in the order in which they were last refused.
+    pub(super) waiting: BTreeMap<u64, PodId>,
+    /// How many of its pods were woken and have not been seen since.
+    pub(super) woken: u32,
+}
+
+/// What is counted in a unit for a group.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Cell {
+    pub(super) used: u32,
+    pub(super) leased: u32,
+    /// With a cap: the first pods, as many as it allows.
+    within: BTreeSet<Rank>,
+    /// With a cap: the other ones.
+    over: BTreeSet<Rank>,
+}
+
+/// The order in which the pods of a unit were bound. Pods that were bound at the same instant are in the order of their
+/// UIDs; those that do not say when were there first.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct Rank {
+    pub(super) bound: Option<Timestamp>,
+    pub(super) uid: Option<Arc<str>>,
+    pub(super) name: Identity,
+    pub(super) pod: PodId,
+}
+
+/// A pod that has come to be over a cap, or is no longer.
+pub(super) struct Crossing {
+    pub(super) pod: PodId,
+    pub(super) is_over: bool,
+}
+
+impl Book {
+    pub(super) fn new(identity: Identity, policy: ResourcePolicy) -> Book {
+        let (groups, group_ids) = (Slots::default(), BTreeMap::new());
+        Book { identity, policy, unit_of_node: Vec::new(), groups, group_ids }
+    }
+
+    /// The unit of a node.
+    pub(super) fn unit_of(&self, node: NodeId) -> UnitPlace {
+        self.unit_of_node.get(node.index()).copied().unwrap_or(UnitPlace::OUTSIDE)
+    }
+
+    /// The units of all nodes, by their numbers; those at the end that are outside may be left out.
+    pub(super) fn units_of_nodes(&self) -> &[UnitPlace] {
+        &self.unit_of_node
+    }
+
+    /// Places a node by its labels, `None` for those of a node that is not known. Whether it is in another unit than
+    /// before.
+    pub(super) fn place_node(&mut self, node: NodeId, labels: Option<&Labels>) -> bool {
+        let place = UnitPlace::new(labels.and_then(|labels| self.policy.unit_of(labels)));
+        if self.unit_of_node.len() <= node.index() {
+            self.unit_of_node.resize(node.index() + 1, UnitPlace::OUTSIDE);
+        }
+        std::mem::replace(&mut self.unit_of_node[node.index()], place) != place
+    }
+
+    pub(super) fn unit(&self, place: UnitPlace) -> Option<&Unit> {
+        self.policy.units.get(place.index()?)
+    }
+
+    fn key_of(&self, labels: &Labels) -> GroupKey {
+        self.policy.group_keys.iter().map(|key| labels.get(key).map(Arc::from)).collect()
+    }
+
+    /// ` with pod-template-hash=abc and without track`; empty if the policy has no groups.
+    pub(super) fn describe(&self, key: &GroupKey) -> String {
+        let labels = self.policy.group_keys.iter().zip(key);
+        let parts: Vec<String> = labels
+            .map(|(label, value)| match value {
+                Some(value) => format!("with {label}={value}"),
+                None => format!("without {label}"),
+            })
+            .collect();
+        if parts.is_empty() { String::new() } else { format!(" {}", parts.join(" and ")) }
+    }
+
+    /// The group of pods with these labels, which is there until it is left as often as it was joined.
+    pub(super) fn join_group(&mut self, labels: &Labels) -> GroupId {
+        let key = self.key_of(labels);
+        if let Some(id) = self.group_ids.get(&key) {
+            self.groups[*id].shapes += 1;
+            return *id;
+        }
+        let cells = self.policy.units.iter().map(|_| Cell::default()).collect();
+        let group = Group {
+            key: key.clone(),
+            shapes: 1,
+            cells,
+            spilled: 0,
+            waiting: BTreeMap::new(),
+            woken: 0,
+        };
+        let id = self.groups.insert(group);
+        self.group_ids.insert(key, id);
+        id
+    }
+
+    /// Whether the group is gone.
+    pub(super) fn leave_group(&mut self, group: GroupId) -> bool {
+        let left = &mut self.groups[group];
+        left.shapes -= 1;
+        if left.shapes > 0 {
+            return false;
+        }
+        if let Some(gone) = self.groups.remove(group) {
+            self.group_ids.remove(&gone.key);
+        }
+        true
+    }
+
+    /// All groups, in the order of their keys.
+    pub(super) fn ordered_groups(&self) -> impl Iterator<Item = (GroupId, &Group)> {
+        self.group_ids.values().map(|id| (*id, &self.groups[*id]))
+    }
+
+    /// The groups of which pods wait.
+    pub(super) fn waiting_groups(&self) -> impl Iterator<Item = GroupId> {
+        self.ordered_groups().filter(|(_, group)| !group.waiting.is_empty()).map(|(id, _)| id)
+    }
+
+    /// Counts a pod, and says which pods are over the cap because of it.
+    pub(super) fn count(&mut self, group: GroupId, place: UnitPlace, rank: &Rank) -> Vec<Crossing> {
+        let max = self.unit(place).and_then(|unit| unit.max);
+        let group = &mut self.groups[group];
+        let Some(cell) = place.index().and_then(|index| group.cells.get_mut(index)) else {
+            group.spilled += 1;
+            return Vec::new();
+        };
+        cell.used += 1;
+        let Some(max) = max else { return Vec::new() };
+        cell.within.insert(rank.clone());
+        cell.balance(max)
+    }
+
+    /// No longer counts a pod, and says which pods are not over the cap any more.
+    pub(super) fn discount(
+        &mut self,
+        group: GroupId,
+        place: UnitPlace,
+        rank: &Rank,
+    ) -> Vec<Crossing> {
+        let max = self.unit(place).and_then(|unit| unit.max);
+        let group = &mut self.groups[group];
+        let Some(cell) = place.index().and_then(|index| group.cells.get_mut(index)) else {
+            group.spilled -= 1;
+            return Vec::new();
+        };
+        cell.used -= 1;
+        let Some(max) = max else { return Vec::new() };
+        if cell.over.remove(rank) {
+            return vec![Crossing { pod: rank.pod, is_over: false }];
+        }
+        cell.within.remove(rank);
+        cell.balance(max)
+    }
+
+    /// Replaces the caps, which are there for the same units as before; where pods have come to be over them, or are no
+    /// longer: in which group and unit, and which pods.
+    pub(super) fn set_caps(
+        &mut self,
+        policy: ResourcePolicy,
+    ) -> Vec<(GroupId, UnitPlace, Vec<Crossing>)> {
+        self.policy = policy;
+        let mut crossings = Vec::new();
+        for id in self.group_ids.values() {
+            let cells = &mut self.groups[*id].cells;
+            for (place, (cell, unit)) in cells.iter_mut().zip(&self.policy.units).enumerate() {
+                let crossed = unit.max.map(|max| cell.balance(max)).unwrap_or_default();
+                if !crossed.is_empty() {
+                    crossings.push((*id, UnitPlace::new(Some(place)), crossed));
+                }
+            }
+        }
+        crossings
+    }
+}
+
+impl Group {
+    pub(super) fn cell(&self, place: UnitPlace) -> Option<&Cell> {
+        self.cells.get(place.index()?)
+    }
+
+    pub(super) fn cell_mut(&mut self, place: UnitPlace) -> Option<&mut Cell> {
+        self.cells.get_mut(place.index()?)
+    }
+}
+
+impl Cell {
+    /// The pods over the cap, in the order in which they were bound.
+    pub(super) fn over(&self) -> impl Iterator<Item = PodId> {
+        self.over.iter().map(|rank| rank.pod)
+    }
+
+    /// Moves pods between within and over until there are as many within as the cap allows, the first ones.
+    fn balance(&mut self, max: u32) -> Vec<Crossing> {
+        let max = max as usize;
+        let mut crossings = Vec::new();
+        let mut cross = |rank: &Rank, is_over| {
+            crossings.push(Crossing { pod: rank.pod, is_over });
+        };
+        while self.within.len() > max {
+            let Some(last) = self.within.pop_last() else { break };
+            cross(&last, true);
+            self.over.insert(last);
+        }
+        while self.within.len() < max {
+            let Some(first) = self.over.pop_first() else { break };
+            cross(&first, false);
+            self.within.insert(first);
+        }
+        crossings
+    }
+}

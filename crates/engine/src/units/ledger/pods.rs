@@ -1,0 +1,206 @@
+//! Pods that come, change, and go.
+//!
+//! News may come twice, and late: from the watch, and from reads beside it. What is older than what is known is passed
+//! over. That a pod has no node is never news about a binding that is reserved: only `binds` knows when it is settled.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::nodes::is_newer;
+use super::{Ledger, PodSlot, is_old_news};
+use crate::Identity;
+use crate::units::Pod;
+use crate::units::slots::{NodeId, PodId};
+
+impl Ledger {
+    /// News of a pod, from the watch.
+    pub fn set_pod(&mut self, identity: &Identity, pod: &Pod) {
+        self.pods_seen = self.pods_seen.max(pod.version);
+        self.apply_pod(identity, pod);
+    }
+
+    /// A pod that was read by its name, or that a scheduler has sent, whatever the watch has shown so far. It is passed
+    /// over if the watch is ahead of it. Whether it is there.
+    pub fn read_pod(&mut self, identity: &Identity, pod: &Pod) -> bool {
+        match self.pod_ids.get(identity) {
+            // The watch shows every pod: one that it should have shown and that is not here is gone.
+            None if is_old_news(self.pods_seen, pod.version) => return false,
+            None | Some(_) => self.apply_pod(identity, pod),
+        }
+        let known = self.pod_ids.get(identity).map(|id| &self.pods[*id]);
+        known.is_some_and(|known| is_same_uid(known, pod.uid.as_ref()))
+    }
+
+    /// News that a pod is gone.
+    pub fn remove_pod(
+        &mut self,
+        identity: &Identity,
+        uid: Option<&Arc<str>>,
+        version: Option<u64>,
+    ) {
+        self.pods_seen = self.pods_seen.max(version);
+        let Some(id) = self.pod_ids.get(identity).copied() else { return };
+        let slot = &self.pods[id];
+        if is_same_uid(slot, uid) && !is_newer(slot.version, version) {
+            self.forget_pod(id);
+        }
+    }
+
+    /// All pods there are, as one list of that version has them.
+    pub fn replace_pods<'p>(
+        &mut self,
+        all: impl IntoIterator<Item = (&'p Identity, &'p Pod)>,
+        version: Option<u64>,
+    ) {
+        let mut unlisted: BTreeSet<PodId> = self.pod_ids.values().copied().collect();
+        for (identity, pod) in all {
+            self.apply_pod(identity, pod);
+            if let Some(id) = self.pod_ids.get(identity) {
+                unlisted.remove(id);
+            }
+        }
+        for id in unlisted {
+            // A pod that was read after the list is there.
+            if !is_newer(self.pods[id].version, version) {
+                self.forget_pod(id);
+            }
+        }
+        self.pods_seen = self.pods_seen.max(version);
+    }
+
+    fn apply_pod(&mut self, identity: &Identity, pod: &Pod) {
+        let Some(id) = self.pod_ids.get(identity).copied() else {
+            return self.add_pod(identity, pod);
+        };
+        if is_old_news(self.pods[id].version, pod.version) {
+            return;
+        }
+        if !is_same_uid(&self.pods[id], pod.uid.as_ref()) {
+            self.forget_pod(id);
+            return self.add_pod(identity, pod);
+        }
+        self.update_pod(id, identity.namespace(), pod);
+    }
+
+    fn add_pod(&mut self, identity: &Identity, pod: &Pod) {
+        let shape = self.shape(identity.namespace(), &pod.labels);
+        let slot = PodSlot {
+            identity: identity.clone(),
+            uid: pod.uid.clone(),
+            version: pod.version,
+            shape,
+            node: None,
+            is_finished: false,
+            is_terminating: false,
+            created: None,
+            bound: None,
+            owner: None,
+            ungoverned: None,
+            cost: pod.cost,
+            reservation: None,
+            seat: None,
+            over: None,
+            waiting: None,
+            woken_until: None,
+        };
+        let id = self.pods.insert(slot);
+        self.pod_ids.insert(identity.clone(), id);
+        self.shapes[shape].pods.insert(id);
+        self.update_pod(id, identity.namespace(), pod);
+    }
+
+    fn update_pod(&mut self, id: PodId, namespace: &str, pod: &Pod) {
+        self.set_shape(id, namespace, pod);
+        let slot = &mut self.pods[id];
+        slot.version = pod.version;
+        slot.is_finished = pod.is_finished;
+        slot.is_terminating = pod.deleted.is_some();
+        slot.created = pod.created;
+        slot.bound = pod.bound;
+        if slot.owner != pod.owner {
+            slot.owner.clone_from(&pod.owner);
+            self.unpriced.insert(id);
+        }
+        if std::mem::replace(&mut slot.cost, pod.cost) != pod.cost {
+            self.unpriced.insert(id);
+        }
+        if slot.ungoverned != pod.ungoverned {
+            self.end_lease(id);
+            self.suspend_waiting(id);
+            self.unseat(id);
+            self.pods[id].ungoverned = pod.ungoverned;
+            self.resume_waiting(id);
+            self.unpriced.insert(id);
+        }
+        let node = pod.node.as_ref().map(|name| self.node_slot(name));
+        // Once bound, always bound: the API server does not take a node back.
+        if let Some(node) = node
+            && self.pods[id].node != Some(node)
+        {
+            self.settle_where_seen(id, node);
+        }
+        if !self.is_pending(id) {
+            self.end_lease(id);
+            self.stop_waiting(id);
+        }
+        self.seat(id);
+    }
+
+    /// The API server has shown a pod on a node, whether or not that is where it was to be bound.
+    fn settle_where_seen(&mut self, id: PodId, node: NodeId) {
+        let before = self.pods[id].node.replace(node);
+        self.nodes[node].pods.insert(id);
+        self.take_reservation(id);
+        if let Some(before) = before {
+            self.nodes[before].pods.remove(&id);
+            self.drop_node_if_unused(before);
+        }
+        self.unpriced.insert(id);
+    }
+
+    fn set_shape(&mut self, id: PodId, namespace: &str, pod: &Pod) {
+        let before = self.pods[id].shape;
+        if self.shapes[before].labels == pod.labels {
+            return;
+        }
+        self.end_lease(id);
+        self.suspend_waiting(id);
+        self.unseat(id);
+        self.shapes[before].pods.remove(&id);
+        let shape = self.shape(namespace, &pod.labels);
+        self.pods[id].shape = shape;
+        self.shapes[shape].pods.insert(id);
+        self.drop_shape_if_empty(before);
+        self.unpriced.insert(id);
+        self.resume_waiting(id);
+    }
+
+    fn forget_pod(&mut self, id: PodId) {
+        self.end_lease(id);
+        self.stop_waiting(id);
+        self.end_waking(id);
+        self.unseat(id);
+        self.take_reservation(id);
+        self.unpriced.remove(&id);
+        let Some(slot) = self.pods.remove(id) else { return };
+        self.pod_ids.remove(&slot.identity);
+        if let Some(node) = slot.node {
+            self.nodes[node].pods.remove(&id);
+            self.drop_node_if_unused(node);
+        }
+        self.shapes[slot.shape].pods.remove(&id);
+        self.drop_shape_if_empty(slot.shape);
+    }
+
+    /// Whether a pod has yet to be scheduled.
+    pub(super) fn is_pending(&self, id: PodId) -> bool {
+        let slot = &self.pods[id];
+        let is_placed = slot.node.is_some() || slot.reservation.is_some();
+        !is_placed && !slot.is_finished && !slot.is_terminating
+    }
+}
+
+/// Whether news with this UID are about this pod. Pods in files have none.
+fn is_same_uid(pod: &PodSlot, uid: Option<&Arc<str>>) -> bool {
+    pod.uid.is_none() || uid.is_none() || pod.uid.as_ref() == uid
+}

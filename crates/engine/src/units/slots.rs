@@ -1,0 +1,102 @@
+//! Slots that things are kept in under small numbers, so that they can refer to each other cheaply.
+//!
+//! Which number something gets depends on what came before it; nothing that leaves the ledger may be ordered by it.
+
+use std::ops::{Index, IndexMut};
+
+/// The number of a slot. One type for each kind of thing.
+pub(super) trait SlotId: Copy {
+    fn from_index(index: u32) -> Self;
+    fn index(self) -> usize;
+}
+
+/// Declares the number of the slots of one kind of thing.
+macro_rules! slot_ids {
+    ($($(#[$about:meta])* $visibility:vis $name:ident;)+) => {$(
+        $(#[$about])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+        $visibility struct $name(u32);
+
+        impl SlotId for $name {
+            fn from_index(index: u32) -> Self {
+                Self(index)
+            }
+
+            fn index(self) -> usize {
+                self.0 as usize
+            }
+        }
+    )+};
+}
+
+slot_ids! {
+    /// A node of a ledger, for as long as the node or a pod on it is there.
+    pub NodeId;
+    /// A pod.
+    pub(super) PodId;
+    /// The pods of a namespace that have the same labels.
+    pub(super) ShapeId;
+    /// A policy.
+    pub(super) PolicyId;
+    /// A group of a policy.
+    pub(super) GroupId;
+}
+
+/// Things under the numbers of their slots.
+#[derive(Clone, Debug)]
+pub(super) struct Slots<Id, Thing> {
+    things: Vec<Option<Thing>>,
+    free: Vec<Id>,
+}
+
+impl<Id, Thing> Default for Slots<Id, Thing> {
+    fn default() -> Self {
+        Self { things: Vec::new(), free: Vec::new() }
+    }
+}
+
+impl<Id: SlotId, Thing> Slots<Id, Thing> {
+    pub(super) fn insert(&mut self, thing: Thing) -> Id {
+        if let Some(id) = self.free.pop() {
+            self.things[id.index()] = Some(thing);
+            return id;
+        }
+        // Four billion things do not fit into memory.
+        let id = Id::from_index(u32::try_from(self.things.len()).unwrap_or(u32::MAX));
+        self.things.push(Some(thing));
+        id
+    }
+
+    pub(super) fn remove(&mut self, id: Id) -> Option<Thing> {
+        let thing = self.things[id.index()].take();
+        if thing.is_some() {
+            self.free.push(id);
+        }
+        thing
+    }
+
+    /// `None` for a slot that is empty by now.
+    pub(super) fn get(&self, id: Id) -> Option<&Thing> {
+        self.things.get(id.index())?.as_ref()
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (Id, &Thing)> {
+        (0..).map(Id::from_index).zip(&self.things).filter_map(|(id, it)| Some((id, it.as_ref()?)))
+    }
+}
+
+impl<Id: SlotId, Thing> Index<Id> for Slots<Id, Thing> {
+    type Output = Thing;
+
+    #[expect(clippy::expect_used, reason = "whoever empties a slot forgets its number everywhere")]
+    fn index(&self, id: Id) -> &Thing {
+        self.things[id.index()].as_ref().expect("a number is forgotten when its slot is emptied")
+    }
+}
+
+impl<Id: SlotId, Thing> IndexMut<Id> for Slots<Id, Thing> {
+    #[expect(clippy::expect_used, reason = "whoever empties a slot forgets its number everywhere")]
+    fn index_mut(&mut self, id: Id) -> &mut Thing {
+        self.things[id.index()].as_mut().expect("a number is forgotten when its slot is emptied")
+    }
+}

@@ -1,0 +1,181 @@
+//! What is counted where, found out the plain way: by going through all pods, for every policy, every time.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use almanac_engine::units::{
+    DeletionCost, Ledger, Node, Pod, ResourcePolicy, Strategy, Unit, Verdict,
+};
+use almanac_engine::{Identity, Labels};
+
+pub(crate) type Policies = BTreeMap<Identity, ResourcePolicy>;
+pub(crate) type Nodes = BTreeMap<Arc<str>, Node>;
+pub(crate) type Pods = BTreeMap<Identity, Pod>;
+
+/// The objects as somebody sees them. Pods that are being bound are on their nodes already.
+#[derive(Clone, Default)]
+pub(crate) struct Seen {
+    pub(crate) policies: Policies,
+    pub(crate) nodes: Nodes,
+    pub(crate) pods: Pods,
+}
+
+/// The values of the labels of a group.
+pub(crate) type GroupKey = Vec<Option<String>>;
+
+/// Who is counted in a group: for each unit, and last outside all of them.
+pub(crate) type Counted = BTreeMap<GroupKey, Vec<Vec<Identity>>>;
+
+impl Seen {
+    /// The only policy that selects a pod, if it is the only one.
+    pub(crate) fn governing(&self, identity: &Identity, pod: &Pod) -> Vec<&Identity> {
+        if pod.ungoverned.is_some() {
+            return Vec::new();
+        }
+        let in_namespace =
+            self.policies.iter().filter(|(policy, _)| policy.namespace() == identity.namespace());
+        in_namespace
+            .filter(|(_, policy)| policy.pod_selector.selects(&pod.labels))
+            .map(|(name, _)| name)
+            .collect()
+    }
+
+    /// The place of a unit; that behind the last one is outside.
+    pub(crate) fn unit_of(&self, policy: &ResourcePolicy, node: &str) -> usize {
+        let no_labels = Labels::default();
+        let labels = self.nodes.get(node).map_or(&no_labels, |node| &node.labels);
+        let mut best: Option<(usize, &Unit)> = None;
+        for (place, unit) in policy.units.iter().enumerate() {
+            let is_better = best.is_none_or(|(_, best)| unit.priority > best.priority);
+            if self.nodes.contains_key(node) && unit.nodes.selects(labels) && is_better {
+                best = Some((place, unit));
+            }
+        }
+        best.map_or(policy.units.len(), |(place, _)| place)
+    }
+
+    pub(crate) fn counted(&self, name: &Identity) -> Counted {
+        let policy = &self.policies[name];
+        let mut counted = Counted::new();
+        for (identity, pod) in &self.pods {
+            let Some(node) = &pod.node else { continue };
+            let is_ignored = policy.ignores_terminating && pod.deleted.is_some();
+            if self.governing(identity, pod) != [name] || pod.is_finished || is_ignored {
+                continue;
+            }
+            let places = counted
+                .entry(group_of(policy, &pod.labels))
+                .or_insert_with(|| vec![Vec::new(); policy.units.len() + 1]);
+            places[self.unit_of(policy, node)].push(identity.clone());
+        }
+        counted
+    }
+
+    /// The cost that each pod should have.
+    pub(crate) fn wanted_costs(&self) -> BTreeMap<Identity, i32> {
+        let mut wanted = BTreeMap::new();
+        for (name, policy) in &self.policies {
+            for places in self.counted(name).into_values() {
+                for (place, mut pods) in places.into_iter().enumerate() {
+                    let unit = policy.units.get(place);
+                    let max = unit.and_then(|unit| unit.max).map_or(usize::MAX, |max| max as usize);
+                    pods.sort_by_key(|name| {
+                        let pod = &self.pods[name];
+                        (pod.bound.or(pod.created), pod.uid.clone(), name.clone())
+                    });
+                    for (rank, pod) in pods.into_iter().enumerate() {
+                        let over = i32::try_from(rank.saturating_sub(max)).unwrap();
+                        let cost = match unit {
+                            Some(_) if rank >= max => -100 * (over + 1),
+                            Some(unit) => unit.priority.saturating_add(1).saturating_mul(100),
+                            None => 0,
+                        };
+                        let owner = self.pods[&pod].owner.as_ref();
+                        if owner.is_some_and(|owner| &*owner.kind == "ReplicaSet") {
+                            wanted.insert(pod, cost);
+                        }
+                    }
+                }
+            }
+        }
+        wanted
+    }
+
+    /// What has to be written for the costs: `None` removes one.
+    pub(crate) fn cost_changes(&self) -> BTreeMap<Identity, Option<i32>> {
+        let wanted = self.wanted_costs();
+        let mut changes = BTreeMap::new();
+        for (identity, pod) in &self.pods {
+            let wanted = wanted.get(identity).copied();
+            let is_right = match pod.cost {
+                DeletionCost::Unset => wanted.is_none(),
+                DeletionCost::Ours(cost) => wanted == Some(cost),
+                DeletionCost::Others => true,
+            };
+            if pod.node.is_some() && !pod.is_finished && pod.deleted.is_none() && !is_right {
+                changes.insert(identity.clone(), wanted);
+            }
+        }
+        changes
+    }
+
+    /// The verdicts on nodes for a pod without one, as if there were no leases; `None` if all or none may be used.
+    pub(crate) fn verdicts(&self, identity: &Identity, nodes: &[Arc<str>]) -> Option<Vec<Verdict>> {
+        let pod = &self.pods[identity];
+        let [name] = self.governing(identity, pod)[..] else { return None };
+        let policy = &self.policies[name];
+        let counted = self.counted(name);
+        let mine = counted.get(&group_of(policy, &pod.labels));
+        let used = |place: usize| mine.map_or(0, |places| places[place].len());
+        let is_full =
+            |place: usize| policy.units[place].max.is_some_and(|max| used(place) >= max as usize);
+        let places: Vec<usize> = nodes.iter().map(|node| self.unit_of(policy, node)).collect();
+        let outside = policy.units.len();
+        let open = places.iter().filter(|place| **place != outside && !is_full(**place));
+        let best = open.map(|place| policy.units[*place].priority).max();
+        let verdict = |place: &usize| match (policy.units.get(*place), best) {
+            (Some(unit), _) if unit.max == Some(0) => Verdict::Closed,
+            (Some(_), _) if is_full(*place) => Verdict::Full,
+            (Some(unit), Some(best)) if unit.priority == best => Verdict::Chosen,
+            (None, _) if policy.strategy == Strategy::Required => Verdict::Outside,
+            (None, None) => Verdict::Chosen,
+            (Some(_) | None, _) => Verdict::Lower,
+        };
+        Some(places.iter().map(verdict).collect())
+    }
+
+    /// Where a ledger counts otherwise, if it does anywhere.
+    pub(crate) fn difference(&self, ledger: &Ledger) -> Option<String> {
+        for (name, policy) in &self.policies {
+            let Some(report) = ledger.report(name) else {
+                return Some(format!("{name} is missing"));
+            };
+            let mut theirs: BTreeMap<GroupKey, Vec<usize>> = BTreeMap::new();
+            for group in &report.groups {
+                let key = group.labels.iter().map(|(_, value)| value.as_deref().map(str::to_owned));
+                let mut counts: Vec<usize> =
+                    group.units.iter().map(|unit| unit.used as usize).collect();
+                counts.push(group.spilled as usize);
+                if counts.iter().any(|count| *count > 0) {
+                    theirs.insert(key.collect(), counts);
+                }
+            }
+            let ours: BTreeMap<GroupKey, Vec<usize>> = self
+                .counted(name)
+                .into_iter()
+                .map(|(key, places)| (key, places.iter().map(Vec::len).collect()))
+                .collect();
+            if ours != theirs {
+                return Some(format!(
+                    "{name} has {ours:?}, the ledger counts {theirs:?} ({policy:?})"
+                ));
+            }
+        }
+        let known: Vec<&Identity> = ledger.policies().collect();
+        (known != self.policies.keys().collect::<Vec<_>>()).then(|| format!("it knows {known:?}"))
+    }
+}
+
+pub(crate) fn group_of(policy: &ResourcePolicy, labels: &Labels) -> GroupKey {
+    policy.group_keys.iter().map(|key| labels.get(key).map(str::to_owned)).collect()
+}

@@ -1,0 +1,116 @@
+//! What changes under the pods that are there.
+
+use almanac_engine::units::{Node, Verdict};
+
+use crate::support::{Scene, labels, node, on, pod, pod_name, policy_name, prefer, required, unit};
+
+const ZONES: [(&str, &str); 2] = [("n-a", "zone=a"), ("n-b", "zone=b")];
+
+fn capped(max: u32) -> almanac_engine::units::ResourcePolicy {
+    required([unit("a", 2, max, "zone=a"), unit("b", 1, None, "zone=b")])
+}
+
+#[test]
+fn a_relabelled_node_moves_its_pods_and_evicts_none() {
+    let mut scene =
+        Scene::new(prefer([unit("a", 2, 1, "zone=a"), unit("b", 1, 1, "zone=b")]), &ZONES);
+    scene.fill("n-a", 1, &pod("app=a"));
+    scene.fill("n-b", 1, &pod("app=a"));
+    scene.ledger.set_node("n-b", &node("zone=a"));
+    assert_eq!(scene.counts("p"), (vec![2, 0], 0));
+    scene.set_pod("new", &pod("app=a"));
+    assert_eq!(scene.ask("new", &["n-a", "n-b"]).unwrap(), [Verdict::Full; 2]);
+    let report = scene.ledger.report(&policy_name("p")).unwrap();
+    assert!(report.groups[0].units[0].is_over_cap());
+    scene.ledger.set_node("n-b", &node(""));
+    assert_eq!(scene.counts("p"), (vec![1, 0], 1));
+    scene.ledger.remove_node("n-a", None);
+    assert_eq!(scene.counts("p"), (vec![0, 0], 2), "a node that is gone is in no unit");
+    scene.ledger.set_node("n-a", &node("zone=b"));
+    assert_eq!(scene.counts("p"), (vec![0, 1], 1));
+}
+
+#[test]
+fn a_cap_that_is_edited_up_and_down_counts_at_once() {
+    let mut scene = Scene::new(capped(3), &ZONES);
+    scene.fill("n-a", 3, &pod("app=a"));
+    scene.set_pod("new", &pod("app=a"));
+    for _ in 0..3 {
+        scene.set_policy("p", capped(1));
+        assert_eq!(scene.counts("p"), (vec![3, 0], 0), "nothing is evicted");
+        assert_eq!(scene.ask("new", &["n-a"]).unwrap(), [Verdict::Full]);
+        scene.set_policy("p", capped(4));
+        assert_eq!(scene.ask("new", &["n-a"]).unwrap(), [Verdict::Chosen]);
+        assert_eq!(scene.counts("p"), (vec![3, 0], 0));
+    }
+}
+
+#[test]
+fn a_unit_that_is_added_or_removed_takes_its_pods_along() {
+    let mut scene = Scene::new(capped(3), &ZONES);
+    scene.fill("n-a", 2, &pod("app=a"));
+    let units = [unit("new", 9, 5, "zone=a"), unit("a", 2, 3, "zone=a")];
+    scene.set_policy("p", prefer(units));
+    assert_eq!(scene.counts("p"), (vec![2, 0], 0));
+    scene.set_policy("p", prefer([unit("b", 1, None, "zone=b")]));
+    assert_eq!(scene.counts("p"), (vec![0], 2));
+}
+
+#[test]
+fn a_relabelled_pod_changes_its_policy() {
+    let mut scene = Scene::new(capped(3), &ZONES);
+    scene.fill("n-a", 1, &pod("app=a"));
+    scene.set_pod("n-a-0", &on("n-a", pod("app=z")));
+    assert_eq!(scene.counts("p"), (vec![], 0));
+}
+
+#[test]
+fn after_its_policy_is_deleted_a_pod_may_go_anywhere() {
+    let mut scene = Scene::new(required([unit("a", 1, 0, "zone=a")]), &ZONES);
+    scene.set_pod("new", &pod("app=a"));
+    assert_eq!(scene.ask("new", &["n-a"]).unwrap(), [Verdict::Closed]);
+    scene.ledger.remove_policy(&policy_name("p"));
+    assert_eq!(scene.ask("new", &["n-a", "n-b"]).unwrap(), [Verdict::Chosen; 2]);
+    assert!(scene.ledger.report(&policy_name("p")).is_none());
+}
+
+#[test]
+fn news_that_is_older_than_what_is_known_is_passed_over() {
+    let mut scene = Scene::new(capped(3), &ZONES);
+    let at = |version: u64, pod: almanac_engine::units::Pod| almanac_engine::units::Pod {
+        version: Some(version),
+        uid: Some("u".into()),
+        ..pod
+    };
+    let name = pod_name("p1");
+    scene.ledger.set_pod(&name, &at(7, on("n-a", pod("app=a"))));
+    scene.ledger.set_pod(&name, &at(5, pod("app=a")));
+    assert_eq!(scene.counts("p"), (vec![1, 0], 0));
+    let version = |version: u64, text: &str| Node {
+        version: Some(version),
+        labels: labels(text),
+        ..Node::default()
+    };
+    scene.ledger.set_node("n-c", &version(9, "zone=a"));
+    scene.ledger.read_node("n-c", &version(8, "zone=b"));
+    let node = scene.ledger.node("n-c").unwrap();
+    assert_eq!(scene.ledger.unit_of(&policy_name("p"), node), Some(0));
+}
+
+#[test]
+fn a_read_that_is_late_does_not_bring_back_a_pod_that_is_gone() {
+    let mut scene = Scene::new(capped(3), &ZONES);
+    let name = pod_name("p1");
+    let uid = Some("u".into());
+    let read = almanac_engine::units::Pod {
+        version: Some(5),
+        uid: uid.clone(),
+        ..on("n-a", pod("app=a"))
+    };
+    scene.ledger.set_pod(&name, &read);
+    scene.ledger.remove_pod(&name, uid.as_ref(), Some(6));
+    assert!(!scene.ledger.read_pod(&name, &read));
+    assert!(!scene.ledger.has_pod(&name));
+    let newer = almanac_engine::units::Pod { version: Some(8), uid: Some("v".into()), ..read };
+    assert!(scene.ledger.read_pod(&name, &newer), "the watch has yet to show this one");
+}

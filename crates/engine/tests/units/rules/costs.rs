@@ -1,0 +1,125 @@
+//! What it costs to delete a pod.
+
+use std::sync::Arc;
+
+use almanac_engine::units::{DeletionCost, Owner, Pod};
+
+use crate::support::{
+    Scene, node, on, ours, pod, pod_name, policy_name, prefer, required, second, unit,
+};
+
+const ZONES: [(&str, &str); 3] = [("n-a", "zone=a"), ("n-b", "zone=b"), ("n-x", "")];
+
+fn scene() -> Scene {
+    let units = [unit("a", 5, None, "zone=a"), unit("b", 0, None, "zone=b")];
+    Scene::new(prefer(units), &ZONES)
+}
+
+fn named(all: &[(&str, Option<i32>)]) -> Vec<(String, Option<i32>)> {
+    all.iter().map(|(name, cost)| ((*name).to_owned(), *cost)).collect()
+}
+
+#[test]
+fn a_pod_costs_a_hundred_times_its_priority_and_one() {
+    let mut scene = scene();
+    scene.set_pod("in-a", &on("n-a", pod("app=a")));
+    scene.set_pod("in-b", &on("n-b", pod("app=a")));
+    scene.set_pod("outside", &on("n-x", pod("app=a")));
+    scene.set_pod("pending", &pod("app=a"));
+    let all = [("in-a", Some(600)), ("in-b", Some(100)), ("outside", Some(0))];
+    assert_eq!(scene.costs(), named(&all));
+    assert_eq!(scene.costs(), [], "nothing has changed since");
+}
+
+#[test]
+fn a_cost_is_never_beyond_what_kubernetes_reads() {
+    let mut scene = Scene::new(prefer([unit("a", i32::MAX, None, "zone=a")]), &ZONES);
+    scene.set_pod("in-a", &on("n-a", pod("app=a")));
+    assert_eq!(scene.costs(), named(&[("in-a", Some(i32::MAX))]));
+}
+
+#[test]
+fn of_pods_over_a_cap_the_last_bound_goes_first() {
+    let mut scene = Scene::new(required([unit("a", 5, 2, "zone=a")]), &ZONES);
+    for (uid, bound) in [("d", 10), ("c", 10), ("b", 3), ("a", 20)] {
+        scene.set_pod(uid, &on("n-a", Pod { bound: Some(second(bound)), ..pod("app=a") }));
+    }
+    let all = [("a", Some(-200)), ("b", Some(600)), ("c", Some(600)), ("d", Some(-100))];
+    assert_eq!(scene.costs(), named(&all), "c and d by their UIDs");
+    scene.remove_pod("b");
+    assert_eq!(scene.costs(), named(&[("a", Some(-100)), ("d", Some(600))]));
+    scene.set_policy("p", required([unit("a", 5, 0, "zone=a")]));
+    assert_eq!(scene.costs(), named(&[("a", Some(-300)), ("c", Some(-100)), ("d", Some(-200))]));
+}
+
+#[test]
+fn only_what_nobody_else_wrote_is_written() {
+    let mut scene = scene();
+    scene.set_pod("ours", &on("n-a", ours(100, pod("app=a"))));
+    scene.set_pod("right", &on("n-a", ours(600, pod("app=a"))));
+    scene.set_pod("theirs", &on("n-a", Pod { cost: DeletionCost::Others, ..pod("app=a") }));
+    assert_eq!(scene.costs(), named(&[("ours", Some(600))]));
+    let report = scene.ledger.report(&policy_name("p")).unwrap();
+    assert_eq!(report.with_others_cost, 1);
+    assert_eq!(scene.ledger.cost_change(&pod_name("ours")).unwrap().cost, Some(600));
+    scene.set_pod("ours", &on("n-a", ours(600, pod("app=a"))));
+    assert_eq!(scene.ledger.cost_change(&pod_name("ours")), None);
+}
+
+#[test]
+fn pods_of_other_workloads_than_replica_sets_get_no_cost() {
+    let mut scene = scene();
+    let owner = Owner { kind: "StatefulSet".into(), ..Owner::default() };
+    scene.set_pod("set", &on("n-a", Pod { owner: Some(Arc::new(owner)), ..pod("app=a") }));
+    scene.set_pod("bare", &on("n-a", Pod { owner: None, ..pod("app=a") }));
+    assert_eq!(scene.costs(), []);
+    let report = scene.ledger.report(&policy_name("p")).unwrap();
+    let without: Vec<(&str, u32)> =
+        report.without_cost.iter().map(|(kind, count)| (&**kind, *count)).collect();
+    assert_eq!(without, [("", 1), ("StatefulSet", 1)]);
+}
+
+#[test]
+fn a_cost_goes_with_its_policy() {
+    let mut scene = scene();
+    scene.set_pod("one", &on("n-a", ours(600, pod("app=a"))));
+    scene.set_pod("theirs", &on("n-a", Pod { cost: DeletionCost::Others, ..pod("app=a") }));
+    assert_eq!(scene.costs(), []);
+    scene.ledger.remove_policy(&policy_name("p"));
+    assert_eq!(scene.costs(), named(&[("one", None)]));
+}
+
+#[test]
+fn costs_follow_relabelled_nodes_and_edited_priorities() {
+    let mut scene = scene();
+    scene.set_pod("one", &on("n-a", ours(600, pod("app=a"))));
+    scene.set_pod("two", &on("n-b", ours(100, pod("app=a"))));
+    assert_eq!(scene.costs(), []);
+    scene.ledger.set_node("n-a", &node("zone=b"));
+    assert_eq!(scene.costs(), named(&[("one", Some(100))]));
+    scene.set_policy("p", prefer([unit("b", 2, None, "zone=b")]));
+    assert_eq!(scene.costs(), named(&[("one", Some(300)), ("two", Some(300))]));
+}
+
+#[test]
+fn a_unit_in_between_rewrites_nothing() {
+    let mut scene = scene();
+    scene.set_pod("one", &on("n-a", ours(600, pod("app=a"))));
+    scene.set_pod("two", &on("n-b", ours(100, pod("app=a"))));
+    assert_eq!(scene.costs(), []);
+    let units = [
+        unit("a", 5, None, "zone=a"),
+        unit("between", 3, None, "zone=c"),
+        unit("b", 0, None, "zone=b"),
+    ];
+    scene.set_policy("p", prefer(units));
+    assert_eq!(scene.costs(), []);
+}
+
+#[test]
+fn pods_that_are_going_are_left_as_they_are() {
+    let mut scene = scene();
+    scene.set_pod("done", &on("n-a", Pod { is_finished: true, ..ours(100, pod("app=a")) }));
+    scene.set_pod("going", &on("n-a", Pod { deleted: Some(second(0)), ..pod("app=a") }));
+    assert_eq!(scene.costs(), []);
+}

@@ -1,0 +1,10 @@
+//! The rules, one by one.
+
+mod binding;
+mod changing;
+mod costs;
+mod counting;
+mod leading;
+mod telling;
+mod verdicts;
+mod waking;

@@ -1,0 +1,103 @@
+//! What is said of a pod, and of what is counted.
+
+use almanac_engine::units::{Pod, Ungoverned, UnitCount};
+
+use crate::support::{
+    Scene, grouped_by, on, pod, pod_name, policy_name, prefer, required, second, selector, unit,
+};
+
+const ZONES: [(&str, &str); 3] = [("n-a", "zone=a"), ("n-b", "zone=b"), ("n-x", "")];
+
+fn scene() -> Scene {
+    let units = [unit("high", 5, 1, "zone=a"), unit("low", 1, 1, "zone=b")];
+    Scene::new(grouped_by(&["hash"], required(units)), &ZONES)
+}
+
+fn summary(scene: &Scene, pod: &str) -> String {
+    scene.ledger.explain(&pod_name(pod)).unwrap().summary
+}
+
+#[test]
+fn a_pod_on_a_node_is_told_its_unit() {
+    let mut scene = scene();
+    scene.fill("n-a", 2, &pod("app=a,hash=1"));
+    scene.set_pod("outside", &on("n-x", pod("app=a,hash=1")));
+    let explanation = scene.ledger.explain(&pod_name("n-a-0")).unwrap();
+    assert_eq!(explanation.policy, Some(policy_name("p")));
+    assert_eq!((&*explanation.group, explanation.unit.as_deref()), ("with hash=1", Some("high")));
+    assert_eq!(
+        explanation.summary,
+        "it is on node n-a, in unit \"high\" of ResourcePolicy shop/p (2 of 1 pods)"
+    );
+    assert!(summary(&scene, "n-a-1").ends_with("(2 of 1 pods), and over its cap"));
+    assert_eq!(
+        summary(&scene, "outside"),
+        "it is on node n-x, outside every unit of ResourcePolicy shop/p"
+    );
+}
+
+#[test]
+fn a_pending_pod_is_told_where_it_would_go_and_why_not_elsewhere() {
+    let mut scene = scene();
+    scene.fill("n-a", 1, &pod("app=a"));
+    scene.set_pod("new", &pod("app=a"));
+    let explanation = scene.ledger.explain(&pod_name("new")).unwrap();
+    assert_eq!(explanation.summary, "ResourcePolicy shop/p allows a node of unit \"low\"");
+    let lines: Vec<&str> = explanation.units.iter().map(|(_, why)| why.as_str()).collect();
+    assert_eq!(
+        lines,
+        [
+            "unit \"high\" of ResourcePolicy shop/p is full: 1 of 1 pods without hash",
+            "unit \"low\" of ResourcePolicy shop/p has room: 0 of 1 pods without hash",
+            "the node is in no unit of ResourcePolicy shop/p, whose strategy is required",
+        ]
+    );
+    scene.fill("n-b", 1, &pod("app=a"));
+    assert_eq!(
+        summary(&scene, "new"),
+        "no unit of ResourcePolicy shop/p has room, and its strategy is required"
+    );
+}
+
+#[test]
+fn pods_that_no_policy_decides_on_are_told_why() {
+    let mut scene = scene();
+    scene.set_pod("other", &pod("app=z"));
+    scene.set_pod("daemon", &Pod { ungoverned: Some(Ungoverned::DaemonSet), ..pod("app=a") });
+    scene.set_pod("done", &on("n-a", Pod { is_finished: true, ..pod("app=a") }));
+    assert_eq!(summary(&scene, "other"), "no ResourcePolicy selects it");
+    assert_eq!(summary(&scene, "daemon"), "no ResourcePolicy governs it: a DaemonSet owns it");
+    assert_eq!(summary(&scene, "done"), "it has finished and is not counted");
+    assert!(scene.ledger.explain(&pod_name("nobody")).is_none());
+    let all = almanac_engine::units::ResourcePolicy {
+        pod_selector: selector(""),
+        ..prefer([unit("a", 1, None, "zone=a")])
+    };
+    scene.set_policy("q", all);
+    scene.set_pod("both", &pod("app=a"));
+    assert!(summary(&scene, "both").contains("(shop/p, shop/q)"));
+}
+
+#[test]
+fn a_report_has_the_counts_of_each_group_and_unit() {
+    let mut scene = scene();
+    scene.set_pod("one", &on("n-a", pod("app=a,hash=1")));
+    scene.set_pod("two", &on("n-x", pod("app=a,hash=2")));
+    scene.set_pod("new", &Pod { created: Some(second(1)), ..pod("app=a,hash=2") });
+    scene.filter("new", &["n-a", "n-b"]).unwrap();
+    let report = scene.ledger.report(&policy_name("p")).unwrap();
+    let count =
+        |name: &str, used, leased| UnitCount { name: name.into(), used, leased, max: Some(1) };
+    let groups: Vec<_> = report
+        .groups
+        .iter()
+        .map(|group| (group.labels[0].1.as_deref(), &group.units[..], group.spilled))
+        .collect();
+    assert_eq!(
+        groups,
+        [
+            (Some("1"), &[count("high", 1, 0), count("low", 0, 0)][..], 0),
+            (Some("2"), &[count("high", 0, 1), count("low", 0, 0)][..], 1),
+        ]
+    );
+}

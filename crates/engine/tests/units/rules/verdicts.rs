@@ -1,0 +1,208 @@
+//! Which nodes a pod may go to.
+
+use almanac_engine::units::{Preemption, Verdict};
+
+use crate::support::{Scene, grouped_by, on, pod, pod_name, prefer, required, unit};
+
+const ZONES: [(&str, &str); 3] = [("n-a", "zone=a"), ("n-b", "zone=b"), ("n-x", "")];
+const ALL: [&str; 3] = ["n-a", "n-b", "n-x"];
+
+fn two_units() -> Vec<almanac_engine::units::Unit> {
+    vec![unit("low", 1, None, "zone=b"), unit("high", 5, 2, "zone=a")]
+}
+
+#[test]
+fn the_nodes_of_the_best_unit_with_room_are_chosen() {
+    let mut scene = Scene::new(required(two_units()), &ZONES);
+    scene.set_pod("new", &pod("app=a"));
+    let before = scene.ask("new", &ALL).unwrap();
+    assert_eq!(before, [Verdict::Chosen, Verdict::Lower, Verdict::Outside]);
+    scene.fill("n-a", 2, &pod("app=a"));
+    let full = scene.ask("new", &ALL).unwrap();
+    assert_eq!(full, [Verdict::Full, Verdict::Chosen, Verdict::Outside]);
+    assert!(full[0].is_unresolvable() && full[2].is_unresolvable());
+    assert!(!Verdict::Lower.is_unresolvable(), "a lower unit may be next");
+}
+
+#[test]
+fn only_the_candidates_compete() {
+    let mut scene = Scene::new(required(two_units()), &ZONES);
+    scene.set_pod("new", &pod("app=a"));
+    assert_eq!(scene.ask("new", &["n-b"]).unwrap(), [Verdict::Chosen]);
+    assert_eq!(scene.ask("new", &["n-x"]).unwrap(), [Verdict::Outside]);
+    assert_eq!(scene.ask("new", &[]).unwrap(), []);
+}
+
+#[test]
+fn units_of_equal_priority_are_chosen_together() {
+    let units = [unit("one", 5, 1, "zone=a"), unit("two", 5, 1, "zone=b")];
+    let mut scene = Scene::new(required(units), &ZONES);
+    scene.set_pod("new", &pod("app=a"));
+    let both = [Verdict::Chosen, Verdict::Chosen, Verdict::Outside];
+    assert_eq!(scene.ask("new", &ALL).unwrap(), both);
+    scene.fill("n-a", 1, &pod("app=a"));
+    let one = [Verdict::Full, Verdict::Chosen, Verdict::Outside];
+    assert_eq!(scene.ask("new", &ALL).unwrap(), one);
+}
+
+#[test]
+fn with_prefer_nodes_outside_every_unit_come_last() {
+    let mut scene = Scene::new(prefer([unit("only", 0, 1, "zone=a")]), &ZONES);
+    scene.set_pod("new", &pod("app=a"));
+    let before = scene.ask("new", &ALL).unwrap();
+    assert_eq!(before, [Verdict::Chosen, Verdict::Lower, Verdict::Lower]);
+    scene.fill("n-a", 1, &pod("app=a"));
+    let after = scene.ask("new", &ALL).unwrap();
+    assert_eq!(after, [Verdict::Full, Verdict::Chosen, Verdict::Chosen]);
+}
+
+#[test]
+fn with_required_a_pod_waits_when_all_is_full() {
+    let mut scene = Scene::new(required([unit("only", 0, 1, "zone=a")]), &ZONES);
+    scene.fill("n-a", 1, &pod("app=a"));
+    scene.set_pod("new", &pod("app=a"));
+    let verdicts = scene.ask("new", &ALL).unwrap();
+    assert_eq!(verdicts, [Verdict::Full, Verdict::Outside, Verdict::Outside]);
+}
+
+#[test]
+fn a_cap_of_zero_closes_a_unit() {
+    let units = [unit("shut", 9, 0, "zone=a"), unit("open", 0, None, "zone=b")];
+    let mut scene = Scene::new(required(units), &ZONES);
+    scene.set_pod("new", &pod("app=a"));
+    let verdicts = scene.ask("new", &ALL).unwrap();
+    assert_eq!(verdicts, [Verdict::Closed, Verdict::Chosen, Verdict::Outside]);
+    assert!(Verdict::Closed.is_unresolvable());
+    let why = scene.why("new", &ALL, "n-a");
+    assert_eq!(why, "unit \"shut\" of ResourcePolicy shop/p is closed: its maxCount is 0");
+}
+
+#[test]
+fn the_order_is_strict_among_five_thousand_nodes() {
+    let nodes: Vec<(String, String)> =
+        (0..5_000).map(|number| (format!("n-{number}"), format!("unit={}", number % 5))).collect();
+    let pairs: Vec<(&str, &str)> = nodes.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
+    let units: Vec<_> =
+        (0..5).map(|it| unit(&format!("u{it}"), it, 1, &format!("unit={it}"))).collect();
+    let mut scene = Scene::new(required(units), &pairs);
+    let names: Vec<&str> = nodes.iter().map(|(name, _)| name.as_str()).collect();
+    for best in (0..5).rev() {
+        let pod_name = format!("new-{best}");
+        scene.set_pod(&pod_name, &pod("app=a"));
+        let verdicts = scene.ask(&pod_name, &names).unwrap();
+        for (number, verdict) in verdicts.into_iter().enumerate() {
+            let expected = match (number % 5).cmp(&best) {
+                std::cmp::Ordering::Greater => Verdict::Full,
+                std::cmp::Ordering::Equal => Verdict::Chosen,
+                std::cmp::Ordering::Less => Verdict::Lower,
+            };
+            assert_eq!(verdict, expected, "node {number} when unit {best} is the best");
+        }
+        scene.set_pod(&pod_name, &on(&format!("n-{best}"), pod("app=a")));
+    }
+}
+
+#[test]
+fn reasons_name_the_unit_the_policy_and_the_count() {
+    let policy = grouped_by(&["hash"], required(two_units()));
+    let mut scene = Scene::new(policy, &ZONES);
+    scene.set_pod("new", &pod("app=a,hash=1"));
+    assert_eq!(
+        scene.why("new", &ALL, "n-b"),
+        "unit \"low\" of ResourcePolicy shop/p comes after unit \"high\", which has room"
+    );
+    assert_eq!(
+        scene.why("new", &ALL, "n-x"),
+        "the node is in no unit of ResourcePolicy shop/p, whose strategy is required"
+    );
+    scene.fill("n-a", 2, &pod("app=a,hash=1"));
+    assert_eq!(
+        scene.why("new", &ALL, "n-a"),
+        "unit \"high\" of ResourcePolicy shop/p is full: 2 of 2 pods with hash=1"
+    );
+    scene.set_pod("bare", &pod("app=a"));
+    assert_eq!(
+        scene.why("bare", &ALL, "n-a"),
+        "unit \"high\" of ResourcePolicy shop/p has room: 0 of 2 pods without hash"
+    );
+    let unknown = scene.ledger.verdicts(&pod_name("nobody"), &[]).why_refused();
+    assert_eq!(unknown.unwrap(), "the pod is not known, or is gone");
+}
+
+#[test]
+fn scores_follow_the_priority_from_zero_to_ten() {
+    let units = [
+        unit("five", 5, None, "zone=a"),
+        unit("two", 2, None, "zone=b"),
+        unit("zero", 0, None, "zone=c"),
+    ];
+    let nodes = [("n-a", "zone=a"), ("n-b", "zone=b"), ("n-c", "zone=c"), ("n-x", "")];
+    let names = ["n-a", "n-b", "n-c", "n-x"];
+    for (policy, expected) in
+        [(required(units.clone()), [10, 4, 0, 0]), (prefer(units), [10, 4, 1, 0])]
+    {
+        let mut scene = Scene::new(policy, &nodes);
+        scene.set_pod("new", &pod("app=a"));
+        let candidates = scene.nodes(&names);
+        assert_eq!(scene.ledger.scores(&pod_name("new"), &candidates), expected);
+        scene.set_pod("other", &pod("app=b"));
+        assert_eq!(scene.ledger.scores(&pod_name("other"), &candidates), [0; 4]);
+    }
+}
+
+#[test]
+fn units_that_all_have_priority_zero_still_score_before_nodes_outside_under_prefer() {
+    let mut scene = Scene::new(prefer([unit("zero", 0, None, "zone=a")]), &ZONES);
+    scene.set_pod("new", &pod("app=a"));
+    let candidates = scene.nodes(&ALL);
+    assert_eq!(scene.ledger.scores(&pod_name("new"), &candidates), [1, 0, 0]);
+}
+
+#[test]
+fn a_full_unit_is_preempted_only_by_evicting_a_pod_that_is_counted_there() {
+    let policy = grouped_by(&["hash"], required([unit("only", 1, 1, "zone=a")]));
+    let mut scene = Scene::new(policy, &ZONES);
+    scene.fill("n-a", 1, &pod("app=a,hash=1"));
+    scene.set_pod("other-group", &on("n-a", pod("app=a,hash=2")));
+    scene.set_pod("no-policy", &on("n-a", pod("app=z")));
+    scene.set_pod("new", &pod("app=a,hash=1"));
+    let nodes = scene.nodes(&ALL);
+    let preempt = |scene: &Scene, node: usize, victims: &[&str]| {
+        scene.ledger.preempt(&pod_name("new"), nodes[node], victims)
+    };
+    assert_eq!(preempt(&scene, 0, &["n-a-0"]), Preemption::Keep);
+    assert!(matches!(preempt(&scene, 0, &["other-group"]), Preemption::Drop(_)));
+    assert!(matches!(preempt(&scene, 0, &["no-policy"]), Preemption::Drop(_)));
+    assert!(matches!(preempt(&scene, 0, &[]), Preemption::Drop(_)), "a cap never preempts");
+    assert!(matches!(preempt(&scene, 2, &["n-a-0"]), Preemption::Drop(_)), "outside is never");
+    scene.remove_pod("n-a-0");
+    assert_eq!(preempt(&scene, 0, &["no-policy"]), Preemption::Keep, "there is room");
+}
+
+#[test]
+fn of_a_unit_over_its_cap_enough_pods_have_to_be_evicted() {
+    let mut scene = Scene::new(required([unit("only", 1, 1, "zone=a")]), &ZONES);
+    scene.fill("n-a", 2, &pod("app=a"));
+    scene.set_pod("new", &pod("app=a"));
+    let node = scene.nodes(&["n-a"])[0];
+    let one = scene.ledger.preempt(&pod_name("new"), node, &["n-a-0"]);
+    assert!(matches!(one, Preemption::Drop(_)), "evicting one would be in vain");
+    let both = scene.ledger.preempt(&pod_name("new"), node, &["n-a-0", "n-a-1"]);
+    assert_eq!(both, Preemption::Keep);
+}
+
+#[test]
+fn a_lease_keeps_the_last_place_from_others_until_it_ends() {
+    let units = [unit("high", 5, 1, "zone=a"), unit("low", 1, None, "zone=b")];
+    let mut scene = Scene::new(required(units), &ZONES);
+    scene.set_pod("one", &pod("app=a"));
+    scene.set_pod("two", &pod("app=a"));
+    let first = [Verdict::Chosen, Verdict::Lower, Verdict::Outside];
+    let second = [Verdict::Full, Verdict::Chosen, Verdict::Outside];
+    assert_eq!(scene.filter("one", &ALL).unwrap(), first);
+    assert_eq!(scene.filter("one", &ALL).unwrap(), first, "its own lease is not in its way");
+    assert_eq!(scene.filter("two", &ALL).unwrap(), second);
+    assert!(scene.why("two", &ALL, "n-a").ends_with("0 of 1 pods, and 1 on the way"));
+    scene.now += crate::support::LEASE;
+    assert_eq!(scene.filter("two", &ALL).unwrap(), first, "the lease has ended");
+}

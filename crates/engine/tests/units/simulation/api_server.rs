@@ -1,0 +1,120 @@
+//! What the API server really holds, and the news of it in the order in which it happened.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
+
+use almanac_engine::Identity;
+use almanac_engine::units::{Bound, DeletionCost, Node, Pod, ResourcePolicy};
+use jiff::Timestamp;
+
+use crate::naive::Seen;
+
+/// One change of one object; `None` for an object that is gone.
+#[derive(Clone)]
+pub(super) enum News {
+    Policy(Identity, Option<ResourcePolicy>),
+    Node(Arc<str>, Option<Node>, u64),
+    Pod(Identity, Arc<str>, Option<Pod>, u64),
+}
+
+/// The news of one kind of object.
+#[derive(Default)]
+pub(super) struct Feed {
+    begins: u64,
+    news: VecDeque<News>,
+}
+
+impl Feed {
+    pub(super) fn end(&self) -> u64 {
+        self.begins + self.news.len() as u64
+    }
+
+    pub(super) fn get(&self, position: u64) -> Option<&News> {
+        self.news.get(usize::try_from(position.checked_sub(self.begins)?).ok()?)
+    }
+
+    pub(super) fn forget_before(&mut self, position: u64) {
+        while self.begins < position && self.news.pop_front().is_some() {
+            self.begins += 1;
+        }
+    }
+}
+
+#[derive(Default)]
+pub(super) struct ApiServer {
+    pub(super) version: u64,
+    pub(super) held: Seen,
+    /// Of policies, nodes and pods.
+    pub(super) feeds: [Feed; 3],
+    /// The UIDs of the pods that we have bound.
+    pub(super) bound_by_us: BTreeSet<Arc<str>>,
+}
+
+impl ApiServer {
+    pub(super) fn set_policy(&mut self, name: &Identity, policy: Option<ResourcePolicy>) {
+        self.version += 1;
+        match &policy {
+            Some(policy) => self.held.policies.insert(name.clone(), policy.clone()),
+            None => self.held.policies.remove(name),
+        };
+        self.feeds[0].news.push_back(News::Policy(name.clone(), policy));
+    }
+
+    pub(super) fn set_node(&mut self, name: &Arc<str>, node: Option<Node>) {
+        self.version += 1;
+        let node = node.map(|node| Node { version: Some(self.version), ..node });
+        match &node {
+            Some(node) => self.held.nodes.insert(Arc::clone(name), node.clone()),
+            None => self.held.nodes.remove(name),
+        };
+        self.feeds[1].news.push_back(News::Node(Arc::clone(name), node, self.version));
+    }
+
+    pub(super) fn set_pod(&mut self, name: &Identity, pod: &Pod) {
+        self.version += 1;
+        let pod = Pod { version: Some(self.version), ..pod.clone() };
+        let uid = pod.uid.clone().unwrap();
+        self.held.pods.insert(name.clone(), pod.clone());
+        self.feeds[2].news.push_back(News::Pod(name.clone(), uid, Some(pod), self.version));
+    }
+
+    pub(super) fn edit_pod(&mut self, name: &Identity, edit: impl FnOnce(&mut Pod)) {
+        let mut pod = self.held.pods[name].clone();
+        edit(&mut pod);
+        self.set_pod(name, &pod);
+    }
+
+    pub(super) fn remove_pod(&mut self, name: &Identity) {
+        let Some(pod) = self.held.pods.remove(name) else { return };
+        self.version += 1;
+        let uid = pod.uid.unwrap();
+        self.bound_by_us.remove(&uid);
+        self.feeds[2].news.push_back(News::Pod(name.clone(), uid, None, self.version));
+    }
+
+    /// Binds a pod as Kubernetes does; whether it was.
+    pub(super) fn bind(
+        &mut self,
+        name: &Identity,
+        uid: Option<&Arc<str>>,
+        node: &Arc<str>,
+        bound: Option<&Bound>,
+        now: Timestamp,
+    ) -> bool {
+        let Some(pod) = self.held.pods.get(name) else { return false };
+        let is_other = uid.is_some() && pod.uid.as_ref() != uid;
+        if is_other || pod.node.is_some() || pod.deleted.is_some() || pod.is_finished {
+            return false;
+        }
+        let uid = pod.uid.clone().unwrap();
+        self.edit_pod(name, |pod| {
+            pod.node = Some(Arc::clone(node));
+            pod.bound = Some(now);
+            if let Some(cost) = bound.and_then(|bound| bound.cost) {
+                pod.cost = DeletionCost::Ours(cost);
+            }
+        });
+        self.bound_by_us.insert(uid);
+        true
+    }
+}

@@ -1,0 +1,203 @@
+//! From the decision of a scheduler to what came of its binding: reserving, sending, landing, and the answer.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use almanac_engine::Identity;
+use almanac_engine::units::{BindOutcome, Bound};
+use jiff::{SignedDuration, Timestamp};
+
+use super::faults::Fault;
+use super::replica::Task;
+use super::world::World;
+use crate::naive::{Pods, Seen, group_of};
+
+/// A request to bind that has been sent.
+pub(super) struct Flight {
+    replica: usize,
+    life: u32,
+    task: Task,
+    /// When it reaches the API server; `None` when it is lost on the way.
+    lands_at: Option<Timestamp>,
+    /// What came of it, once it has landed.
+    is_bound: Option<bool>,
+    /// When the answer arrives; `None` when that is lost.
+    answers_at: Option<Timestamp>,
+    /// When the replica no longer waits for it.
+    gives_up_at: Timestamp,
+    has_given_up: bool,
+}
+
+impl World {
+    /// A scheduler asks to bind what it has decided.
+    pub(super) fn ask_to_bind(&mut self, index: usize) -> Result<(), String> {
+        if self.decided.is_empty() {
+            return Ok(());
+        }
+        if !self.is_leading(index) || !self.replicas[index].is_serving() {
+            return Ok(());
+        }
+        let place = self.rng.usize(..self.decided.len());
+        let (pod, uid, node) = self.decided.swap_remove(place);
+        if self.rng.bool()
+            && let Some(current) = self.api.held.nodes.get(&node).cloned()
+        {
+            self.replicas[index].read_node(&node, &current);
+        }
+        let room = self.room_that_must_be(index, &pod, &node);
+        let result = self.replicas[index].reserve(&pod, &uid, &node, self.now);
+        let reserved = match result {
+            Ok(reserved) => reserved,
+            Err(_) if self.fault == Some(Fault::BindsWithoutReserving) => {
+                let (name, uid, node) = (pod.clone(), Some(uid), Arc::clone(&node));
+                self.api.bind(&name, uid.as_ref(), &node, None, self.now);
+                return self.check_caps();
+            }
+            Err(_) => return Ok(()),
+        };
+        if let Some(why) = room {
+            return Err(format!("replica {index} reserves {node} for {pod} though {why}"));
+        }
+        // Whether it was bound or not, its scheduler hears of it.
+        self.refused.remove(&pod);
+        self.replicas[index].tasks.push(Task { reserved, pod, uid, node });
+        Ok(())
+    }
+
+    /// Why a pod may not be bound, if all pods are counted that we have bound or may yet: as the replica knows their
+    /// labels, but whether or not it has seen them there.
+    fn room_that_must_be(&self, index: usize, pod: &Identity, node: &str) -> Option<String> {
+        let replica = &self.replicas[index];
+        let known = replica.seen.pods.get(pod)?;
+        let view = replica.view();
+        let [name] = view.governing(pod, known)[..] else {
+            return (view.governing(pod, known).len() > 1).then(|| "policies conflict".to_owned());
+        };
+        let policy = &view.policies[name];
+        let place = view.unit_of(policy, node);
+        let max = policy.units.get(place)?.max? as usize;
+        let really = Seen { pods: self.really_bound(&view), ..view.clone() };
+        let counted = really.counted(name);
+        let group = counted.get(&group_of(policy, &known.labels))?;
+        let others = group[place].iter().filter(|other| *other != pod).count();
+        (others >= max).then(|| format!("{others} of {max} are in its unit"))
+    }
+
+    /// The pods as a replica knows them, on the nodes that we have really bound them to, or may have.
+    fn really_bound(&self, view: &Seen) -> Pods {
+        let mut pods = view.pods.clone();
+        let mut bound: BTreeMap<&Identity, (&Arc<str>, &Arc<str>)> = BTreeMap::new();
+        for (name, pod) in &self.api.held.pods {
+            if let (Some(uid), Some(node)) = (&pod.uid, &pod.node)
+                && self.api.bound_by_us.contains(uid)
+            {
+                bound.insert(name, (uid, node));
+            }
+        }
+        for flight in &self.flights {
+            let (name, uid) = (&flight.task.pod, &flight.task.uid);
+            let target = self.api.held.pods.get(name);
+            if flight.lands_at.is_some()
+                && flight.is_bound.is_none()
+                && target.is_some_and(|pod| pod.uid.as_ref() == Some(uid) && pod.node.is_none())
+            {
+                bound.insert(name, (uid, &flight.task.node));
+            }
+        }
+        for (name, (uid, node)) in bound {
+            let known = pods.get(name).filter(|known| known.uid.as_ref() == Some(uid));
+            let mut pod = known.unwrap_or(&self.api.held.pods[name]).clone();
+            pod.node = Some(Arc::clone(node));
+            pods.insert(name.clone(), pod);
+        }
+        pods
+    }
+
+    /// Sends a binding that is reserved.
+    pub(super) fn post(&mut self, index: usize) {
+        if self.replicas[index].tasks.is_empty() {
+            return;
+        }
+        let place = self.rng.usize(..self.replicas[index].tasks.len());
+        let task = self.replicas[index].tasks.swap_remove(place);
+        let ends_by = task.reserved.ends_by;
+        let (is_late, posts_late) = (self.now >= ends_by, self.fault == Some(Fault::PostsLate));
+        if is_late != posts_late || !self.is_leading(index) {
+            if posts_late {
+                self.replicas[index].tasks.push(task);
+            }
+            return;
+        }
+        let left = if self.fault == Some(Fault::PostsLate) {
+            60_000
+        } else {
+            i64::try_from(self.now.duration_until(ends_by).as_millis()).unwrap().max(1)
+        };
+        let quick = if self.rng.bool() { left.min(300) } else { left };
+        let lands_at = self.now + SignedDuration::from_millis(self.rng.i64(0..quick));
+        let answers_at = lands_at + SignedDuration::from_millis(self.rng.i64(0..2_000));
+        let life = self.replicas[index].life;
+        self.flights.push(Flight {
+            replica: index,
+            life,
+            task,
+            lands_at: (self.rng.u8(..12) > 0).then_some(lands_at),
+            is_bound: None,
+            answers_at: (self.rng.u8(..8) > 0).then_some(answers_at),
+            gives_up_at: self.now + SignedDuration::from_millis(self.rng.i64(0..left)),
+            has_given_up: false,
+        });
+    }
+
+    /// Requests land, answers arrive, and what does not arrive in time is given up.
+    pub(super) fn fly(&mut self) -> Result<(), String> {
+        let mut flights = std::mem::take(&mut self.flights);
+        flights.sort_by_key(|flight| flight.lands_at);
+        for mut flight in flights {
+            let task = &flight.task;
+            if flight.is_bound.is_none() && flight.lands_at.is_some_and(|at| at <= self.now) {
+                let uid = (self.fault != Some(Fault::BindsByNameAlone)).then_some(&task.uid);
+                let bound: Option<&Bound> = task.reserved.bound.as_ref();
+                let is_bound = self.api.bind(&task.pod, uid, &task.node, bound, self.now);
+                flight.is_bound = Some(is_bound);
+                self.bound += u64::from(is_bound);
+                self.check_caps()?;
+            }
+            let replica = &mut self.replicas[flight.replica];
+            let is_heard = replica.life == flight.life && !flight.has_given_up;
+            let is_answered = flight.answers_at.is_some_and(|at| at <= self.now);
+            let outcome = match flight.is_bound {
+                Some(true) if is_answered => Some(BindOutcome::Posted),
+                Some(false) if is_answered => Some(BindOutcome::Failed),
+                _ => (flight.gives_up_at <= self.now).then_some(BindOutcome::Unknown),
+            };
+            if let Some(outcome) = outcome.filter(|_| is_heard) {
+                replica.settle(&task.pod, task.reserved.id, outcome);
+                flight.has_given_up = true;
+            }
+            let may_land = flight.is_bound.is_none() && flight.lands_at.is_some();
+            if may_land || outcome.is_none() {
+                self.flights.push(flight);
+            }
+        }
+        Ok(())
+    }
+
+    /// No cap is exceeded, where nobody else could have.
+    fn check_caps(&self) -> Result<(), String> {
+        if !self.is_calm {
+            return Ok(());
+        }
+        for (name, policy) in &self.api.held.policies {
+            for (group, places) in self.api.held.counted(name) {
+                for (unit, pods) in policy.units.iter().zip(places) {
+                    if unit.max.is_some_and(|max| pods.len() > max as usize) {
+                        let (unit, count) = (&unit.name, pods.len());
+                        return Err(format!("{name} has {count} pods of {group:?} in {unit}"));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,90 @@
+//! A ledger against the plain account of what it was told, and against a ledger that is told everything at once, in any
+//! order.
+
+use std::collections::BTreeMap;
+
+use almanac_engine::Identity;
+use almanac_engine::units::{Ledger, NodeId, Pod, Ruling, Verdict};
+use fastrand::Rng;
+
+use super::replica::Replica;
+use crate::naive::Seen;
+
+pub(super) fn compare(replica: &Replica, rng: &mut Rng) -> Result<(), String> {
+    let view = replica.view();
+    if let Some(why) = view.difference(&replica.ledger) {
+        return Err(why);
+    }
+    // What is being bound gets its cost with the binding.
+    let mut costs: BTreeMap<Identity, Option<i32>> = view.cost_changes();
+    costs.retain(|name, _| !replica.held.contains_key(name));
+    for name in view.pods.keys() {
+        let change = replica.ledger.cost_change(name).map(|change| change.cost);
+        if change != costs.get(name).copied() {
+            let expected = costs.get(name);
+            return Err(format!("the cost of {name}: {change:?}, expected {expected:?}"));
+        }
+    }
+    if replica.ledger.reservations() != replica.held.len() {
+        let (theirs, ours) = (replica.ledger.reservations(), replica.held.len());
+        return Err(format!("{theirs} bindings are reserved, expected {ours}"));
+    }
+    let rebuilt = rebuilt(&view, rng);
+    if let Some(why) = view.difference(&rebuilt) {
+        return Err(format!("made anew, {why}"));
+    }
+    compare_verdicts(replica, &view, &rebuilt, rng)
+}
+
+/// A ledger that is told everything at once, in any order.
+fn rebuilt(view: &Seen, rng: &mut Rng) -> Ledger {
+    enum Told<'a> {
+        Policy(&'a Identity),
+        Node(&'a str),
+        Pod(&'a Identity, &'a Pod),
+    }
+    let mut all: Vec<Told<'_>> = Vec::new();
+    all.extend(view.policies.keys().map(Told::Policy));
+    all.extend(view.nodes.keys().map(|name| Told::Node(name)));
+    all.extend(view.pods.iter().map(|(name, pod)| Told::Pod(name, pod)));
+    rng.shuffle(&mut all);
+    let mut ledger = Ledger::alone();
+    for told in all {
+        match told {
+            Told::Policy(name) => ledger.set_policy(name, view.policies[name].clone()),
+            Told::Node(name) => ledger.set_node(name, &view.nodes[name]),
+            Told::Pod(name, pod) => ledger.set_pod(name, pod),
+        }
+    }
+    ledger
+}
+
+/// One pod that has yet to be scheduled has the same verdicts in both.
+fn compare_verdicts(
+    replica: &Replica,
+    view: &Seen,
+    rebuilt: &Ledger,
+    rng: &mut Rng,
+) -> Result<(), String> {
+    let pending: Vec<&Identity> =
+        view.pods.iter().filter(|(_, pod)| pod.node.is_none()).map(|(name, _)| name).collect();
+    let Some(pod) = rng.choice(pending) else { return Ok(()) };
+    let mut unleased = replica.ledger.clone();
+    unleased.lose_lead();
+    let of = |ledger: &Ledger| -> Result<Vec<Verdict>, String> {
+        let nodes: Vec<Option<NodeId>> = view.nodes.keys().map(|name| ledger.node(name)).collect();
+        let candidates: Vec<NodeId> = nodes.iter().copied().flatten().collect();
+        match ledger.verdicts(pod, &candidates) {
+            Ruling::ByNode(verdicts) => {
+                Ok(nodes.into_iter().map(|node| verdicts.of(node)).collect())
+            }
+            other => Err(other.why_refused().unwrap_or_default()),
+        }
+    };
+    let (kept, anew) = (of(&unleased), of(rebuilt));
+    if kept == anew {
+        Ok(())
+    } else {
+        Err(format!("verdicts on {pod}: {kept:?}, made anew {anew:?}"))
+    }
+}

@@ -1,0 +1,166 @@
+//! A thousand pods at once: several schedulers ask and bind at the same time, and three units take a hundred pods each.
+//!
+//! Schedulers that asked before others were bound hear at the binding that a unit is full, and ask again.
+
+use std::sync::Arc;
+
+use almanac_engine::Identity;
+use almanac_engine::units::{BindOutcome, Ledger, NodeId, Pod, ReservationId, Ruling, Verdict};
+use fastrand::Rng;
+use jiff::{SignedDuration, Timestamp};
+
+use super::{announced_seed, number_in};
+use crate::support::{
+    LEASE, LONGEST_BIND, node, pod, pod_name, policy_name, required, second, unit,
+};
+
+const PODS: usize = 1_000;
+const NODES: usize = 30;
+const UNITS: [&str; 3] = ["a", "b", "c"];
+
+struct Herd {
+    rng: Rng,
+    ledger: Ledger,
+    now: Timestamp,
+    nodes: Vec<(Arc<str>, NodeId)>,
+    /// Pods that nobody schedules at the moment.
+    pending: Vec<(Identity, Arc<str>)>,
+    /// What was decided: pod, UID, node.
+    decided: Vec<(Identity, Arc<str>, Arc<str>)>,
+    /// What was sent to the API server.
+    posted: Vec<(Identity, Arc<str>, Arc<str>, ReservationId)>,
+    bound: Vec<(Identity, Arc<str>)>,
+    refused: usize,
+}
+
+impl Herd {
+    fn new(seed: u64) -> Herd {
+        let mut ledger = Ledger::alone();
+        let units: Vec<_> = (0..)
+            .zip(UNITS)
+            .map(|(place, name)| unit(name, 3 - place, 100, &format!("unit={name}")))
+            .collect();
+        ledger.set_policy(&policy_name("p"), required(units));
+        let nodes = (0..NODES).map(|number| {
+            let name: Arc<str> = format!("node-{number}").into();
+            ledger.set_node(&name, &node(&format!("unit={}", UNITS[number % 3])));
+            let id = ledger.node(&name).unwrap();
+            (name, id)
+        });
+        let nodes = nodes.collect();
+        let pending = (0..PODS).map(|number| {
+            (pod_name(&format!("pod-{number:03}")), Arc::from(format!("uid-{number}")))
+        });
+        let pending: Vec<(Identity, Arc<str>)> = pending.collect();
+        for (name, uid) in &pending {
+            ledger.set_pod(name, &Pod { uid: Some(Arc::clone(uid)), ..pod("app=a") });
+        }
+        Herd {
+            rng: Rng::with_seed(seed),
+            ledger,
+            now: second(0),
+            nodes,
+            pending,
+            decided: Vec::new(),
+            posted: Vec::new(),
+            bound: Vec::new(),
+            refused: 0,
+        }
+    }
+
+    fn stampede(mut self) -> (usize, usize, Vec<usize>) {
+        let candidates: Vec<NodeId> = self.nodes.iter().map(|(_, id)| *id).collect();
+        while self.bound.len() < 300 {
+            self.now += SignedDuration::from_millis(1);
+            match self.rng.u8(..3) {
+                0 => self.decide(&candidates),
+                1 => self.reserve(),
+                _ => self.settle(),
+            }
+        }
+        // Those that are left find every unit full.
+        for (name, _) in std::mem::take(&mut self.pending) {
+            let ruling = self.ledger.filter(&name, &candidates, self.now, LEASE);
+            let Ruling::ByNode(verdicts) = ruling else { panic!("{ruling:?}") };
+            assert!(candidates.iter().all(|node| verdicts.of(Some(*node)) == Verdict::Full));
+        }
+        let in_unit = |place: usize| {
+            let nodes = self.nodes.iter().enumerate().filter(|(number, _)| number % 3 == place);
+            let names: Vec<&Arc<str>> = nodes.map(|(_, (name, _))| name).collect();
+            self.bound.iter().filter(|(_, node)| names.contains(&node)).count()
+        };
+        (self.bound.len(), self.refused, (0..3).map(in_unit).collect())
+    }
+
+    fn decide(&mut self, candidates: &[NodeId]) {
+        if self.pending.is_empty() {
+            return;
+        }
+        let place = self.rng.usize(..self.pending.len());
+        let (name, uid) = self.pending.swap_remove(place);
+        // Some schedulers ask without a lease being kept, as after one has expired.
+        let lease = if self.rng.bool() { LEASE } else { SignedDuration::ZERO };
+        let Ruling::ByNode(verdicts) = self.ledger.filter(&name, candidates, self.now, lease)
+        else {
+            panic!("{name} is not ruled on by node");
+        };
+        let chosen: Vec<&Arc<str>> = self
+            .nodes
+            .iter()
+            .filter(|(_, id)| verdicts.of(Some(*id)) == Verdict::Chosen)
+            .map(|(name, _)| name)
+            .collect();
+        match self.rng.choice(chosen) {
+            Some(node) => self.decided.push((name, uid, Arc::clone(node))),
+            None => self.pending.push((name, uid)),
+        }
+    }
+
+    fn reserve(&mut self) {
+        if self.decided.is_empty() {
+            return;
+        }
+        let place = self.rng.usize(..self.decided.len());
+        let (name, uid, node) = self.decided.swap_remove(place);
+        let reserved = self.ledger.reserve(&name, Some(&uid), &node, self.now, LONGEST_BIND);
+        if let Ok(reserved) = reserved {
+            self.posted.push((name, uid, node, reserved.id));
+        } else {
+            self.refused += 1;
+            self.pending.push((name, uid));
+        }
+    }
+
+    fn settle(&mut self) {
+        if self.posted.is_empty() {
+            return;
+        }
+        let place = self.rng.usize(..self.posted.len());
+        let (name, uid, node, id) = self.posted.swap_remove(place);
+        if self.rng.u8(..20) == 0 {
+            self.ledger.settle(id, BindOutcome::Failed);
+            self.pending.push((name, uid));
+            return;
+        }
+        self.ledger.settle(id, BindOutcome::Posted);
+        // The watch may be long in coming: then the reservation is what counts.
+        if self.rng.bool() {
+            let bound = Some(self.now);
+            let node = Some(Arc::clone(&node));
+            self.ledger.set_pod(&name, &Pod { uid: Some(uid), node, bound, ..pod("app=a") });
+        }
+        self.bound.push((name, node));
+    }
+}
+
+#[test]
+fn a_thousand_pods_at_once_fill_three_units_exactly() {
+    let first = announced_seed("a_thousand_pods_at_once_fill_three_units_exactly");
+    let mut refused = 0;
+    for seed in 0..number_in("ALMANAC_UNITS_HERDS").unwrap_or(1_000) {
+        let (bound, refusals, units) = Herd::new(first.wrapping_add(seed)).stampede();
+        assert_eq!((bound, &units[..]), (300, &[100; 3][..]), "seed {}", first.wrapping_add(seed));
+        refused += refusals;
+    }
+    assert!(refused > 0, "no two schedulers ever met");
+}

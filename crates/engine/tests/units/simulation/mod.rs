@@ -1,0 +1,88 @@
+//! No cap is ever exceeded by what we bind: clusters at random, with schedulers that ask at the same time, news that comes
+//! late, answers that are lost, replicas that end at any step, and leads that change.
+//!
+//! - `ALMANAC_UNITS_STEPS` is the number of steps of the run.
+//! - `ALMANAC_UNITS_SEED` repeats a run; the seed of each run is printed.
+
+mod api_server;
+mod binding;
+mod changes;
+mod comparison;
+mod faults;
+mod herd;
+mod quiet;
+mod replica;
+mod world;
+
+use std::io::Write as _;
+
+use self::faults::Fault;
+use self::world::World;
+
+/// How many steps one cluster lives.
+const LIFE: u64 = 1_000;
+
+/// After so many steps all is quiet for a while.
+const UNQUIET: u64 = 250;
+
+#[expect(clippy::disallowed_methods, reason = "a test is told its seed by the environment")]
+pub(crate) fn number_in(variable: &str) -> Option<u64> {
+    let text = std::env::var(variable).ok()?;
+    Some(text.parse().unwrap_or_else(|_| panic!("{variable} must be a number, not \"{text}\"")))
+}
+
+/// Prints the seed of a run past the test harness, which would keep it back unless a test fails.
+pub(crate) fn announced_seed(of: &str) -> u64 {
+    let seed = number_in("ALMANAC_UNITS_SEED").unwrap_or_else(|| fastrand::u64(..));
+    let _ = writeln!(std::io::stderr(), "ALMANAC_UNITS_SEED={seed} {of}");
+    seed
+}
+
+/// Lets a cluster live. How often pods were bound, or what is wrong first.
+fn live(seed: u64, is_calm: bool, fault: Option<Fault>, steps: u64) -> Result<u64, String> {
+    let mut world = World::new(seed, is_calm, fault);
+    for step in 1..=steps {
+        let happened = if step.is_multiple_of(UNQUIET) { world.calm_down() } else { world.step() };
+        happened.map_err(|why| format!("seed {seed}, step {step}, at {}: {why}", world.now))?;
+    }
+    Ok(world.bound)
+}
+
+fn run(is_calm: bool, of: &str) {
+    let steps = number_in("ALMANAC_UNITS_STEPS").unwrap_or(50_000);
+    let first = announced_seed(of);
+    let mut bound = 0;
+    for life in 0..steps.div_ceil(LIFE) {
+        match live(first.wrapping_add(life), is_calm, None, LIFE.min(steps - life * LIFE)) {
+            Ok(more) => bound += more,
+            Err(why) => panic!(
+                "{why}\nrun it again with ALMANAC_UNITS_SEED={first} cargo test -p almanac-engine --test units {of}"
+            ),
+        }
+    }
+    assert!(bound > steps / 200, "hardly anything was bound: {bound} pods in {steps} steps");
+}
+
+#[test]
+fn no_cap_is_exceeded_where_nobody_else_binds_or_edits() {
+    run(true, "no_cap_is_exceeded_where_nobody_else_binds_or_edits");
+}
+
+#[test]
+fn nothing_is_bound_beyond_a_cap_whatever_others_do() {
+    run(false, "nothing_is_bound_beyond_a_cap_whatever_others_do");
+}
+
+#[test]
+fn every_fault_in_how_the_ledger_is_used_is_caught() {
+    let mut unnoticed = Vec::new();
+    for fault in faults::ALL {
+        let is_caught = (0..60_u64).any(|seed| {
+            [true, false].into_iter().any(|calm| live(seed, calm, Some(fault), LIFE).is_err())
+        });
+        if !is_caught {
+            unnoticed.push(fault);
+        }
+    }
+    assert_eq!(unnoticed, []);
+}
