@@ -192,7 +192,7 @@ impl World {
         (0..self.rng.usize(1..4))
             .map(|place| {
                 let max = (self.rng.u8(..5) > 0).then(|| self.rng.u32(..4));
-                let (priority, nodes) = (self.rng.i32(..3), nodes[self.rng.usize(..nodes.len())]);
+                let (priority, nodes) = (self.rng.i32(0..3), nodes[self.rng.usize(..nodes.len())]);
                 unit(&format!("unit-{place}"), priority, max, nodes)
             })
             .collect()

@@ -43,6 +43,8 @@ pub(super) struct World {
     /// What schedulers have decided and not asked to be bound yet.
     pub(super) decided: Vec<(Identity, Arc<str>, Arc<str>)>,
     pub(super) patches: Vec<Patch>,
+    /// Pods whose cost could not be written as decided.
+    unwritten: BTreeSet<Identity>,
     pub(super) next_uid: u64,
     /// Pods that were refused with all nodes as candidates, and have not been woken.
     pub(super) refused: BTreeSet<Identity>,
@@ -66,6 +68,7 @@ impl World {
             flights: Vec::new(),
             decided: Vec::new(),
             patches: Vec::new(),
+            unwritten: BTreeSet::new(),
             next_uid: 0,
             refused: BTreeSet::new(),
             bound: 0,
@@ -311,7 +314,10 @@ impl World {
         if !self.is_leading(index) || !self.replicas[index].is_serving() {
             return;
         }
-        for change in self.replicas[index].ledger.cost_changes() {
+        let mut changes = self.replicas[index].ledger.cost_changes();
+        let unwritten = std::mem::take(&mut self.unwritten).into_iter();
+        changes.extend(unwritten.filter_map(|pod| self.replicas[index].ledger.cost_change(&pod)));
+        for change in changes {
             let before = self.replicas[index].seen.pods.get(&change.pod).map(|pod| pod.cost);
             if let Some(before) = before
                 && self.fault != Some(Fault::NeverWritesCosts)
@@ -321,12 +327,15 @@ impl World {
         }
     }
 
+    /// Writes a cost, unless somebody has written another one since: then it is decided again.
     pub(super) fn write_cost(&mut self, patch: &Patch) {
         let CostChange { pod, uid, cost } = &patch.change;
-        let known = self.api.held.pods.get(pod);
-        if known.is_some_and(|known| known.uid == *uid && known.cost == patch.before) {
+        let Some(known) = self.api.held.pods.get(pod) else { return };
+        if known.uid == *uid && known.cost == patch.before {
             let cost = cost.map_or(DeletionCost::Unset, DeletionCost::Ours);
             self.api.edit_pod(pod, |pod| pod.cost = cost);
+        } else {
+            self.unwritten.insert(pod.clone());
         }
     }
 
