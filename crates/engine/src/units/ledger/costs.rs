@@ -48,6 +48,11 @@ impl Ledger {
         changes
     }
 
+    /// Which costs were decided under an earlier lead and never written is not known: any may have been.
+    pub(super) fn price_all_again(&mut self) {
+        self.unpriced.extend(self.pod_ids.values());
+    }
+
     /// What has to be written now so that a pod has the cost that is wanted; `None` if nothing has to be.
     #[must_use]
     pub fn cost_change(&self, pod: &Identity) -> Option<CostChange> {

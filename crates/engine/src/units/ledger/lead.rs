@@ -66,6 +66,7 @@ impl Ledger {
             Standing::Waiting { generation, .. } => {
                 self.drop_ended_reservations(lists_begun_at);
                 self.let_all_wait();
+                self.price_all_again();
                 self.standing = Standing::Serving { generation };
                 Ok(())
             }

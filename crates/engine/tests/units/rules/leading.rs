@@ -3,7 +3,7 @@
 use almanac_engine::units::{Ledger, Pod, Ruling, Standing, TooEarly, Unreserved};
 
 use crate::support::{
-    LEASE, LONGEST_BIND, Scene, node, pod, pod_name, policy_name, required, second, unit,
+    LEASE, LONGEST_BIND, Scene, node, on, pod, pod_name, policy_name, required, second, unit,
 };
 
 fn standby() -> Ledger {
@@ -68,4 +68,16 @@ fn a_list_removes_what_it_does_not_have_unless_that_is_newer() {
     let gone = node("zone=a");
     scene.ledger.replace_nodes([("n-b", &gone)], Some(7));
     assert!(scene.ledger.node("n-a").is_none() && scene.ledger.node("n-b").is_some());
+}
+
+#[test]
+fn whoever_regains_the_lead_names_all_costs_that_are_not_written() {
+    let mut ledger = standby();
+    let bound = Pod { uid: Some("two".into()), ..on("n-a", pod("app=a")) };
+    ledger.set_pod(&pod_name("two"), &bound);
+    assert_eq!(ledger.cost_changes().len(), 1);
+    assert_eq!(ledger.cost_changes().len(), 0, "that is named already");
+    ledger.take_lead(3, second(15), LONGEST_BIND);
+    ledger.serve(second(25)).unwrap();
+    assert_eq!(ledger.cost_changes().len(), 1, "it may have been named and not written");
 }
