@@ -60,7 +60,9 @@ fn run(is_calm: bool, of: &str) {
             ),
         }
     }
-    assert!(bound > steps / 200, "hardly anything was bound: {bound} pods in {steps} steps");
+    // One cluster alone may have no room.
+    let is_enough = bound > steps / 200 || steps < 20 * LIFE;
+    assert!(is_enough, "hardly anything was bound: {bound} pods in {steps} steps");
 }
 
 #[test]
