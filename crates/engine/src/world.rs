@@ -12,14 +12,14 @@ use jiff::Timestamp;
 use crate::cron_scaling::{self, CronScaling, ExternalChange};
 use crate::metric_scaling::{self, FiniteNumber, MetricScaling, Samples};
 use crate::placement::{
-    self, ClusterSet, DecisionLedger, Hub, HubChange, HubObject, Matched, Placement,
-    PlacementDecision,
+    self, DecisionLedger, Hub, HubChange, HubObject, Matched, Placement, PlacementDecision,
 };
 use crate::qos_levels::{self, AgentSettings, Node, Pod, QosLevels};
 use crate::scheduled_capacity::{self, Published, ScheduledCapacity};
 use crate::{
     Action, Autoscaler, Division, Exempt, Exemptions, Family, Footprint, Identity, Outcome,
-    PolicyName, Presumption, Recorded, RuleClockEffect, RuleExplanation, TargetReference, Workload,
+    PolicyName, Presumption, Recorded, RuleClockEffect, RuleExplanation, Slim, TargetReference,
+    Workload,
 };
 
 /// A policy in the world: its rules, and its memory.
@@ -37,31 +37,6 @@ pub struct PolicyObject<Policy, Memory> {
 
 /// The policies of a family, by object.
 pub type Policies<Policy, Memory> = BTreeMap<Identity, PolicyObject<Policy, Memory>>;
-
-/// The slim form of one object: all that the world keeps of it.
-#[derive(Clone, Debug)]
-pub enum Slim {
-    /// A policy that publishes a number by schedule.
-    ScheduledCapacity(PolicyObject<ScheduledCapacity, Published>),
-    /// A policy that sets replicas or bounds by cron rules.
-    CronScaling(PolicyObject<CronScaling, cron_scaling::Memory>),
-    /// A policy that sets replicas by the answers to queries.
-    MetricScaling(PolicyObject<MetricScaling, metric_scaling::Memory>),
-    /// Policies that set the levels of pods.
-    QosLevels(PolicyObject<QosLevels, ()>),
-    /// A policy that selects clusters.
-    Placement(PolicyObject<Placement, placement::Memory>),
-    /// What such policies select from, and what they have selected.
-    Hub(HubObject),
-    /// Something with a `scale` subresource.
-    Workload(Workload),
-    /// Something with bounds.
-    Autoscaler(Autoscaler),
-    /// A pod, or what stands for the pods of a workload.
-    Pod(Pod),
-    /// A node.
-    Node(Node),
-}
 
 /// All objects, by their identity.
 #[derive(Clone, Debug, Default)]
@@ -102,66 +77,12 @@ pub struct World {
 
 impl<Policy, Memory> PolicyObject<Policy, Memory> {
     /// A policy of which nothing can be used, and nothing is known.
-    const UNUSABLE: Self = Self { policy: None, created: None, memory: None };
+    pub(crate) const UNUSABLE: Self = Self { policy: None, created: None, memory: None };
 
     /// A policy without a status or a creation time.
     #[must_use]
     pub fn new(policy: Policy) -> Self {
         Self { policy: Some(Arc::new(policy)), created: None, memory: None }
-    }
-}
-
-impl Slim {
-    /// The policy with nothing of it that can be used, or the set of which it cannot be said what it has; `None` for
-    /// anything else.
-    #[must_use]
-    pub fn unusable(&self) -> Option<Slim> {
-        match self {
-            Slim::ScheduledCapacity(_) => Some(Slim::ScheduledCapacity(PolicyObject::UNUSABLE)),
-            Slim::CronScaling(_) => Some(Slim::CronScaling(PolicyObject::UNUSABLE)),
-            Slim::MetricScaling(_) => Some(Slim::MetricScaling(PolicyObject::UNUSABLE)),
-            Slim::QosLevels(_) => Some(Slim::QosLevels(PolicyObject::UNUSABLE)),
-            Slim::Placement(_) => Some(Slim::Placement(PolicyObject::UNUSABLE)),
-            Slim::Hub(HubObject::Set(_)) => Some(Slim::Hub(HubObject::Set(ClusterSet::Unusable))),
-            Slim::Hub(_)
-            | Slim::Workload(_)
-            | Slim::Autoscaler(_)
-            | Slim::Pod(_)
-            | Slim::Node(_) => None,
-        }
-    }
-
-    /// The same object, combined with an earlier form that has a memory. Where both know something,
-    /// the later one counts.
-    #[must_use]
-    pub fn remembering(self, before: Slim) -> Slim {
-        match self {
-            Slim::CronScaling(mut object) => {
-                if let Slim::CronScaling(PolicyObject { memory: Some(memory), .. }) = before {
-                    let told = object.memory.take().unwrap_or_default();
-                    object.memory = Some(told.joined(memory));
-                }
-                Slim::CronScaling(object)
-            }
-            Slim::MetricScaling(mut object) => {
-                if let Slim::MetricScaling(PolicyObject { memory: Some(memory), .. }) = before {
-                    object.memory = Some(match object.memory.take() {
-                        Some(told) => told.joined(memory),
-                        None => memory,
-                    });
-                }
-                Slim::MetricScaling(object)
-            }
-            // Everything about these is decided afresh each time.
-            Slim::ScheduledCapacity(_)
-            | Slim::QosLevels(_)
-            | Slim::Placement(_)
-            | Slim::Hub(_)
-            | Slim::Workload(_)
-            | Slim::Autoscaler(_)
-            | Slim::Pod(_)
-            | Slim::Node(_) => self,
-        }
     }
 }
 
