@@ -9,14 +9,16 @@
 use std::alloc::System;
 use std::hint::black_box;
 use std::sync::Arc;
+use std::time::Duration;
 
 use almanac_engine::units::{
-    BindOutcome, Ledger, Node, NodeId, Owner, Pod, ResourcePolicy, Ruling, Unit, Verdict,
+    BindOutcome, Elapsed, Ledger, LongestBind, Node, NodeId, Owner, Pod, ResourcePolicy, Ruling,
+    Unit, Verdict,
 };
 use almanac_engine::{Identity, Labels};
 use almanac_fixtures::levels::label_selector;
 use criterion::{BatchSize, Criterion};
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 
 #[global_allocator]
@@ -25,7 +27,7 @@ static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 const NODES: usize = 5_000;
 const NAMESPACES: usize = 10;
 const WORKLOADS: usize = 500;
-const LONGEST_BIND: SignedDuration = SignedDuration::from_secs(10);
+const LONGEST_BIND: LongestBind = LongestBind::of(Duration::from_secs(5), Duration::from_secs(5));
 
 fn now() -> Timestamp {
     "2026-03-02T08:00:00Z".parse().unwrap()
@@ -78,8 +80,12 @@ fn pod_name(number: usize) -> Identity {
 /// A pod as a Deployment makes it, each with strings of its own, as they are read.
 fn pod(number: usize, is_bound: bool) -> Pod {
     let workload = number % WORKLOADS;
-    let owner =
-        Owner { kind: "ReplicaSet".into(), name: format!("web-{workload}").into(), uid: None };
+    let owner = Owner {
+        group: "apps".into(),
+        kind: "ReplicaSet".into(),
+        name: format!("web-{workload}").into(),
+        uid: None,
+    };
     Pod {
         uid: Some(format!("5f0c7c7e-0000-4000-8000-{number:012}").into()),
         version: Some(number as u64 + 1),
@@ -100,7 +106,7 @@ fn pod(number: usize, is_bound: bool) -> Pod {
 fn empty_cluster() -> Ledger {
     let mut ledger = Ledger::alone();
     for namespace in 0..NAMESPACES {
-        ledger.set_policy(&policy_name(namespace), policy());
+        ledger.set_policy(&policy_name(namespace), policy(), None);
     }
     for number in 0..NODES {
         ledger.set_node(&node_name(number), &node(number));
@@ -136,12 +142,14 @@ fn memory() {
 fn verdicts(criterion: &mut Criterion) {
     let mut ledger = cluster(50_000);
     let name = pod_name(60_000);
-    ledger.set_pod(&name, &pod(60_000, false));
+    let new = pod(60_000, false);
+    ledger.set_pod(&name, &new);
+    let uid = new.uid.as_deref();
     let names: Vec<String> = (0..NODES).map(node_name).collect();
     let nodes: Vec<NodeId> = names.iter().map(|name| ledger.node(name).unwrap()).collect();
     criterion.bench_function("units/verdicts over 5,000 nodes", |bencher| {
         bencher.iter(|| {
-            let Ruling::ByNode(verdicts) = ledger.verdicts(&name, black_box(&nodes)) else {
+            let Ruling::ByNode(verdicts) = ledger.verdicts(&name, uid, black_box(&nodes)) else {
                 panic!("the pod is governed");
             };
             let mut chosen = 0;
@@ -156,7 +164,7 @@ fn verdicts(criterion: &mut Criterion) {
         bencher.iter(|| names.iter().filter_map(|name| ledger.node(name)).count());
     });
     criterion.bench_function("units/scores of 5,000 nodes", |bencher| {
-        bencher.iter(|| black_box(ledger.scores(&name, black_box(&nodes))));
+        bencher.iter(|| black_box(ledger.scores(&name, uid, black_box(&nodes))));
     });
 }
 
@@ -165,13 +173,14 @@ fn binding(criterion: &mut Criterion, pods: usize) {
     let name = pod_name(60_000);
     let new = pod(60_000, false);
     ledger.set_pod(&name, &new);
-    let target = node_name(4);
+    let (target, on) = (node_name(4), node(4));
     criterion.bench_function(&format!("units/bind and unbind, {pods} pods"), |bencher| {
         bencher.iter(|| {
-            let reserved =
-                ledger.reserve(&name, new.uid.as_ref(), &target, now(), LONGEST_BIND).unwrap();
-            ledger.settle(reserved.id, BindOutcome::Failed);
-            black_box(reserved)
+            let read = ((&name, &new), (&*target, &on));
+            let id = ledger.reserve(read.0, read.1, Elapsed::default(), LONGEST_BIND).unwrap();
+            let confirmed = ledger.confirm(id, Elapsed::default(), LONGEST_BIND).unwrap();
+            ledger.settle(id, BindOutcome::Failed);
+            black_box(confirmed)
         });
     });
     let other = pod_name(60_001);

@@ -52,13 +52,19 @@ fn a_pod_is_known_by_what_units_depend_on() {
         ] }
     }));
     let at = |text: &str| Some(text.parse().expect("an instant"));
-    let owner = Owner { kind: "ReplicaSet".into(), name: "web-1".into(), uid: Some("r1".into()) };
+    let owner = Owner {
+        group: "apps".into(),
+        kind: "ReplicaSet".into(),
+        name: "web-1".into(),
+        uid: Some("r1".into()),
+    };
     let expected = Pod {
         uid: Some("u1".into()),
         version: Some(7),
         labels: almanac_engine::Labels::new([("app", "web")]),
         node: Some("n1".into()),
         is_finished: false,
+        is_refused: false,
         deleted: at("2026-01-05T02:00:00Z"),
         created: at("2026-01-05T00:00:00Z"),
         bound: at("2026-01-05T00:00:01Z"),
@@ -151,4 +157,23 @@ fn a_node_is_known_by_its_labels_and_what_it_has_for_pods() {
     let odd = node(&json!({ "status": { "allocatable": { "cpu": "4", "pods": "lots" } } }));
     let allocatable = Resources { milli_cpu: Some(4000), ..Resources::default() };
     assert_eq!(odd.allocatable, Some(allocatable));
+}
+
+#[test]
+fn a_pod_was_refused_if_its_condition_names_policies() {
+    let with = |status: &str, reason: &str, message: &str| {
+        let condition = json!({
+            "type": "PodScheduled", "status": status, "reason": reason, "message": message
+        });
+        pod(&json!({ "status": { "conditions": [{ "type": "Ready" }, condition] } })).is_refused
+    };
+    let full =
+        "0/3 nodes are available: 3 unit \"a\" of ResourcePolicy shop/p is full: 1 of 1 pod.";
+    assert!(with("False", "Unschedulable", full));
+    let conflict = "0/3 nodes are available: 3 2 ResourcePolicies select the pod (shop/p, shop/q)";
+    assert!(with("False", "Unschedulable", conflict));
+    assert!(!with("False", "Unschedulable", "0/3 nodes are available: 3 Insufficient cpu."));
+    assert!(!with("False", "SchedulingGated", full));
+    assert!(!with("True", "", full));
+    assert!(!pod(&json!({})).is_refused);
 }

@@ -33,6 +33,7 @@ pub fn unit_pod(object: &Value) -> Pod {
     let owners = metadata["ownerReferences"].as_array();
     let owner = owners.into_iter().flatten().find(|it| it["controller"] == true);
     let owner = owner.map(|it| Owner {
+        group: group_of(it["apiVersion"].as_str().unwrap_or_default()),
         kind: text(&it["kind"]).unwrap_or_default(),
         name: text(&it["name"]).unwrap_or_default(),
         uid: text(&it["uid"]),
@@ -59,6 +60,7 @@ pub fn watched_unit_pod(object: &DynamicObject) -> Pod {
     let labels = metadata.labels.iter().flatten().map(|(key, value)| (key, value.as_str()));
     let owners = metadata.owner_references.iter().flatten();
     let owner = owners.into_iter().find(|it| it.controller == Some(true)).map(|it| Owner {
+        group: group_of(&it.api_version),
         kind: it.kind.as_str().into(),
         name: it.name.as_str().into(),
         uid: Some(it.uid.as_str().into()),
@@ -118,15 +120,16 @@ fn pod_of<'a>(
     } else {
         metadata.is_marked.then_some(Ungoverned::Exempt)
     };
-    let conditions = data["status"]["conditions"].as_array().into_iter().flatten();
-    let is_bound = |it: &&Value| it["type"] == "PodScheduled" && it["status"] == "True";
-    let bound = conditions.into_iter().find(is_bound);
+    let mut conditions = data["status"]["conditions"].as_array().into_iter().flatten();
+    let scheduled = conditions.find(|it| it["type"] == "PodScheduled");
+    let bound = scheduled.filter(|it| it["status"] == "True");
     Pod {
         uid: metadata.uid,
         version: metadata.version.and_then(|it| it.parse().ok()),
         labels: metadata.labels,
         node: data["spec"]["nodeName"].as_str().filter(|name| !name.is_empty()).map(Arc::from),
         is_finished: matches!(data["status"]["phase"].as_str(), Some("Succeeded" | "Failed")),
+        is_refused: scheduled.is_some_and(is_refusal),
         deleted: metadata.deleted,
         created: metadata.created,
         bound: bound.and_then(|it| exact_instant(&it["lastTransitionTime"])),
@@ -135,6 +138,19 @@ fn pod_of<'a>(
         requests: requests(&data["spec"]),
         cost: DeletionCost::read(annotation(DELETION_COST), annotation(DELETION_COST_OWNER)),
     }
+}
+
+/// The group of an `apiVersion`; empty for that of Kubernetes' core.
+fn group_of(api_version: &str) -> Arc<str> {
+    api_version.split_once('/').map_or("", |(group, _)| group).into()
+}
+
+/// Whether a scheduler has found no node, for reasons as the ledger gives them, each of which names its policies.
+fn is_refusal(condition: &Value) -> bool {
+    let names_policies = |message: &str| message.contains("ResourcePolic");
+    condition["status"] == "False"
+        && condition["reason"] == "Unschedulable"
+        && condition["message"].as_str().is_some_and(names_policies)
 }
 
 /// A pod as a template makes it, of a workload of this kind.

@@ -15,8 +15,11 @@ mod leases;
 mod nodes;
 mod pods;
 mod policies;
+mod reasons;
+mod refusals;
 mod report;
 mod seats;
+mod settling;
 mod verdicts;
 mod waiting;
 
@@ -25,19 +28,22 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use binds::Reservation;
-pub use binds::{BindOutcome, Bound, ReservationId, Reserved, Unreserved, Unsettled};
+pub use binds::{Bound, Confirmed, ReservationId};
 pub use costs::CostChange;
 pub use explain::PodExplanation;
-pub use lead::{Standing, TooEarly};
+pub use lead::{NotServing, Standing, TooEarly};
+pub use refusals::Unreserved;
 pub use report::{Conflict, GroupReport, PolicyReport, UnitCount};
+pub use settling::{BindOutcome, Unsettled};
 pub use verdicts::{Preemption, Ruling, Verdict, Verdicts};
 
-use self::book::{Book, UnitPlace};
+use self::binds::Reservations;
+use self::book::{Book, Rank, Since, UnitPlace};
 use self::leases::Lease;
+use self::report::CostTold;
 use self::waiting::Waiting;
 use super::slots::{GroupId, NodeId, PodId, PolicyId, ShapeId, Slots};
-use super::{DeletionCost, Owner, Ungoverned};
+use super::{DeletionCost, Elapsed, Owner, Ungoverned};
 use crate::{Identity, Labels};
 
 /// Policies, nodes and pods, and what is counted of them.
@@ -49,21 +55,26 @@ pub struct Ledger {
     shapes: Slots<ShapeId, Shape>,
     nodes: Slots<NodeId, NodeSlot>,
     node_ids: BTreeMap<Arc<str>, NodeId>,
+    /// Whether nodes that are gone are remembered even without pods.
+    keeps_unused_nodes: bool,
+    /// How often the number of a node has come to mean another one, or none.
+    renumberings: u64,
     pods: Slots<PodId, PodSlot>,
     pod_ids: BTreeMap<Identity, PodId>,
     /// Everything about pods up to this version is known.
     pods_seen: Option<u64>,
     /// The same of nodes.
     nodes_seen: Option<u64>,
-    reservations: BTreeMap<u64, Reservation>,
-    next_reservation: u64,
+    /// The same of policies.
+    policies_seen: Option<u64>,
+    reservations: Reservations,
     leases: BTreeMap<PodId, Lease>,
-    lease_ends: BTreeSet<(Timestamp, PodId)>,
+    lease_ends: BTreeSet<(Elapsed, PodId)>,
     waiting: Waiting,
     /// Pods whose wanted cost may be another one than they have.
     unpriced: BTreeSet<PodId>,
-    /// Where the order of the pods over a cap has changed.
-    reordered: BTreeSet<(PolicyId, GroupId, UnitPlace)>,
+    /// Where the order of the pods over a cap has changed, and from which one on.
+    reordered: BTreeMap<CountedIn, Rank>,
 }
 
 /// What is there of one namespace. It is there as long as it has policies or pods.
@@ -78,27 +89,21 @@ struct Namespace {
 struct Shape {
     namespace: Arc<str>,
     labels: Labels,
-    governing: Governing,
+    /// The policies that select them, in the order of their names, with the group that they are in: none is scheduled if
+    /// there are several, and those on nodes count under each.
+    governing: Box<[(PolicyId, GroupId)]>,
     pods: BTreeSet<PodId>,
-}
-
-/// Which policy governs pods.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Governing {
-    /// None selects them.
-    None,
-    /// One.
-    One(PolicyId, GroupId),
-    /// Several select them, so that none can.
-    Several,
+    /// How many of them no policy governs, whatever they select.
+    ungoverned: usize,
 }
 
 /// A node, or the name of one that pods say they are on.
 #[derive(Clone, Debug)]
 struct NodeSlot {
     name: Arc<str>,
-    /// `None` while the node is not known.
+    /// The last that is known. Those of a node that is gone say where the pods still bound to it count.
     labels: Option<Labels>,
+    is_registered: bool,
     version: Option<u64>,
     pods: BTreeSet<PodId>,
 }
@@ -114,6 +119,7 @@ struct PodSlot {
     node: Option<NodeId>,
     is_finished: bool,
     is_terminating: bool,
+    is_refused: bool,
     created: Option<Timestamp>,
     bound: Option<Timestamp>,
     owner: Option<Arc<Owner>>,
@@ -121,23 +127,32 @@ struct PodSlot {
     cost: DeletionCost,
     /// The binding that has been reserved and not been seen.
     reservation: Option<u64>,
-    seat: Option<Seat>,
-    /// How many pods over the cap of its unit come before it, if it is over.
-    over: Option<u32>,
+    /// Where it is counted: in one place, unless policies conflict or its binding changes its labels.
+    seats: Vec<Seat>,
+    /// What a report says about its cost.
+    told: Option<(PolicyId, CostTold)>,
     /// Its place among those that wait.
     waiting: Option<u64>,
     /// Until when it is expected to be scheduled after it was woken.
-    woken_until: Option<Timestamp>,
+    woken_until: Option<Elapsed>,
+}
+
+/// A unit of a policy, or the nodes outside all of them, for one group.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct CountedIn {
+    policy: PolicyId,
+    group: GroupId,
+    place: UnitPlace,
 }
 
 /// Where a pod is counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Seat {
-    policy: PolicyId,
-    group: GroupId,
-    place: UnitPlace,
+    at: CountedIn,
     /// Since when it is bound, as far as its rank goes.
-    since: Option<Timestamp>,
+    since: Since,
+    /// How many pods over the cap of the unit come before it, if it is over.
+    over: Option<u32>,
 }
 
 impl Ledger {
@@ -153,12 +168,18 @@ impl Ledger {
         Ledger { standing: Standing::Serving { generation: 0 }, ..Ledger::default() }
     }
 
-    /// The number of a node; `None` if it is not known. It stays the same as long as the node is there, so that whoever asks
-    /// for thousands of nodes at a time can keep a table of them.
+    /// The number of a node; `None` if it is not known. Whoever asks for thousands of nodes at a time can keep a table of
+    /// them, for as long as [`Ledger::renumberings`] is the same.
     #[must_use]
     pub fn node(&self, name: &str) -> Option<NodeId> {
         let id = *self.node_ids.get(name)?;
-        self.nodes[id].labels.is_some().then_some(id)
+        self.nodes[id].is_registered.then_some(id)
+    }
+
+    /// Changes when the number of a node comes to mean another one, or none.
+    #[must_use]
+    pub fn renumberings(&self) -> u64 {
+        self.renumberings
     }
 
     /// Whether a pod is known.
@@ -173,9 +194,15 @@ impl Ledger {
         self.books[self.policy(policy)?].unit_of(node).index()
     }
 
+    /// A pod, if it is still the one with this UID.
+    fn pod_of(&self, pod: &Identity, uid: Option<&str>) -> Option<PodId> {
+        let id = *self.pod_ids.get(pod)?;
+        (self.pods[id].uid.as_deref() == uid).then_some(id)
+    }
+
     /// Where a pod is: the node it was seen on, or the one for which its binding is reserved.
     fn node_of(&self, pod: &PodSlot) -> Option<NodeId> {
-        let reserved = || Some(self.reservations.get(&pod.reservation?)?.node);
+        let reserved = || Some(self.reservations.get(pod.reservation?)?.node);
         pod.node.or_else(reserved)
     }
 }
@@ -183,4 +210,9 @@ impl Ledger {
 /// Whether news of an object is older than what is known, or the same.
 fn is_old_news(known: Option<u64>, news: Option<u64>) -> bool {
     matches!((known, news), (Some(known), Some(news)) if news <= known)
+}
+
+/// Whether what is known is newer than a list.
+fn is_newer(known: Option<u64>, list: Option<u64>) -> bool {
+    matches!((known, list), (Some(known), Some(list)) if known > list)
 }

@@ -23,6 +23,8 @@ pub struct Pod {
     pub node: Option<Arc<str>>,
     /// Whether its phase is `Succeeded` or `Failed`.
     pub is_finished: bool,
+    /// Whether its condition says that a scheduler has found no node for it, for reasons that name policies.
+    pub is_refused: bool,
     /// Since when it is being deleted.
     pub deleted: Option<Timestamp>,
     /// When it was created.
@@ -42,6 +44,8 @@ pub struct Pod {
 /// The controller of a pod.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct Owner {
+    /// Its group (`apps`).
+    pub group: Arc<str>,
     /// Its kind (`ReplicaSet`).
     pub kind: Arc<str>,
     /// Its name.

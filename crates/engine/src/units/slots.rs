@@ -30,7 +30,7 @@ macro_rules! slot_ids {
 }
 
 slot_ids! {
-    /// A node of a ledger, for as long as the node or a pod on it is there.
+    /// A node of a ledger. It may come to mean another one when the node is gone.
     pub NodeId;
     /// A pod.
     pub(super) PodId;
@@ -78,6 +78,11 @@ impl<Id: SlotId, Thing> Slots<Id, Thing> {
     /// `None` for a slot that is empty by now.
     pub(super) fn get(&self, id: Id) -> Option<&Thing> {
         self.things.get(id.index())?.as_ref()
+    }
+
+    /// The numbers of all slots that are not empty.
+    pub(super) fn ids(&self) -> Vec<Id> {
+        self.iter().map(|(id, _)| id).collect()
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = (Id, &Thing)> {

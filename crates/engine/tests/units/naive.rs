@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use almanac_engine::units::{
-    DeletionCost, Ledger, Node, Pod, ResourcePolicy, Strategy, Unit, Verdict,
+    DeletionCost, Ledger, Node, Pod, ReservationId, ResourcePolicy, Strategy, Unit, Verdict,
 };
 use almanac_engine::{Identity, Labels};
 
@@ -18,6 +18,10 @@ pub(crate) struct Seen {
     pub(crate) policies: Policies,
     pub(crate) nodes: Nodes,
     pub(crate) pods: Pods,
+    /// The last labels of nodes that are gone and that pods are still bound to.
+    pub(crate) gone_nodes: BTreeMap<Arc<str>, Labels>,
+    /// The pods that are being bound, in which order.
+    pub(crate) being_bound: BTreeMap<Identity, ReservationId>,
 }
 
 /// The values of the labels of a group.
@@ -27,7 +31,7 @@ pub(crate) type GroupKey = Vec<Option<String>>;
 pub(crate) type Counted = BTreeMap<GroupKey, Vec<Vec<Identity>>>;
 
 impl Seen {
-    /// The only policy that selects a pod, if it is the only one.
+    /// The policies that select a pod.
     pub(crate) fn governing(&self, identity: &Identity, pod: &Pod) -> Vec<&Identity> {
         if pod.ungoverned.is_some() {
             return Vec::new();
@@ -42,12 +46,14 @@ impl Seen {
 
     /// The place of a unit; that behind the last one is outside.
     pub(crate) fn unit_of(&self, policy: &ResourcePolicy, node: &str) -> usize {
-        let no_labels = Labels::default();
-        let labels = self.nodes.get(node).map_or(&no_labels, |node| &node.labels);
+        let known = self.nodes.get(node).map(|node| &node.labels);
+        let Some(labels) = known.or_else(|| self.gone_nodes.get(node)) else {
+            return policy.units.len();
+        };
         let mut best: Option<(usize, &Unit)> = None;
         for (place, unit) in policy.units.iter().enumerate() {
             let is_better = best.is_none_or(|(_, best)| unit.priority > best.priority);
-            if self.nodes.contains_key(node) && unit.nodes.selects(labels) && is_better {
+            if unit.nodes.selects(labels) && is_better {
                 best = Some((place, unit));
             }
         }
@@ -60,7 +66,7 @@ impl Seen {
         for (identity, pod) in &self.pods {
             let Some(node) = &pod.node else { continue };
             let is_ignored = policy.ignores_terminating && pod.deleted.is_some();
-            if self.governing(identity, pod) != [name] || pod.is_finished || is_ignored {
+            if !self.governing(identity, pod).contains(&name) || pod.is_finished || is_ignored {
                 continue;
             }
             let places = counted
@@ -80,8 +86,9 @@ impl Seen {
                     let unit = policy.units.get(place);
                     let max = unit.and_then(|unit| unit.max).map_or(usize::MAX, |max| max as usize);
                     pods.sort_by_key(|name| {
-                        let pod = &self.pods[name];
-                        (pod.bound.or(pod.created), pod.uid.clone(), name.clone())
+                        let (pod, being_bound) = (&self.pods[name], self.being_bound.get(name));
+                        let bound = pod.bound.or(pod.created).filter(|_| being_bound.is_none());
+                        (being_bound.copied(), bound, pod.uid.clone(), name.clone())
                     });
                     for (rank, pod) in pods.into_iter().enumerate() {
                         let over = i32::try_from(rank.saturating_sub(max)).unwrap();
@@ -91,7 +98,9 @@ impl Seen {
                             None => 0,
                         };
                         let owner = self.pods[&pod].owner.as_ref();
-                        if owner.is_some_and(|owner| &*owner.kind == "ReplicaSet") {
+                        let is_replica_set = owner
+                            .is_some_and(|it| &*it.group == "apps" && &*it.kind == "ReplicaSet");
+                        if is_replica_set && self.governing(&pod, &self.pods[&pod]).len() == 1 {
                             wanted.insert(pod, cost);
                         }
                     }
@@ -112,7 +121,9 @@ impl Seen {
                 DeletionCost::Ours(cost) => wanted == Some(cost),
                 DeletionCost::Others => true,
             };
-            if pod.node.is_some() && !pod.is_finished && pod.deleted.is_none() && !is_right {
+            let is_conflict = self.governing(identity, pod).len() > 1;
+            let is_ended = pod.is_finished || pod.deleted.is_some();
+            if pod.node.is_some() && !is_ended && !is_conflict && !is_right {
                 changes.insert(identity.clone(), wanted);
             }
         }

@@ -1,17 +1,27 @@
 //! Policies, nodes and pods in a line or two, and a ledger over them.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use almanac_engine::units::{
-    DeletionCost, Ledger, Node, NodeId, Owner, Pod, ResourcePolicy, Ruling, Strategy, Unit, Verdict,
+    Confirmed, DeletionCost, Elapsed, Ledger, LongestBind, Node, NodeId, Owner, Pod, ReservationId,
+    ResourcePolicy, Ruling, Strategy, Unit, Unreserved, Verdict,
 };
 use almanac_engine::{Identity, LabelRequirement, LabelSelector, Labels, ValueRequirement};
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 pub(crate) const NAMESPACE: &str = "shop";
-pub(crate) const LONGEST_BIND: SignedDuration = SignedDuration::from_secs(10);
-pub(crate) const LEASE: SignedDuration = SignedDuration::from_secs(5);
+pub(crate) const LONGEST_BIND: LongestBind =
+    LongestBind::of(Duration::from_secs(6), Duration::from_secs(4));
+pub(crate) const LEASE: Duration = Duration::from_secs(5);
 
+/// So many seconds by the clock that nobody can set.
+pub(crate) const fn at(second: u64) -> Elapsed {
+    Elapsed::new(Duration::from_secs(second))
+}
+
+/// So many seconds by the clock on the wall.
 pub(crate) fn second(second: i64) -> Timestamp {
     Timestamp::from_second(1_780_000_000 + second).unwrap()
 }
@@ -66,39 +76,65 @@ pub(crate) fn node(text: &str) -> Node {
 
 /// A pod of a `ReplicaSet` without a node.
 pub(crate) fn pod(text: &str) -> Pod {
-    let owner = Owner { kind: "ReplicaSet".into(), name: "web".into(), uid: None };
+    let owner = owned_by("apps", "ReplicaSet");
     Pod { labels: labels(text), owner: Some(Arc::new(owner)), ..Pod::default() }
+}
+
+pub(crate) fn owned_by(group: &str, kind: &str) -> Owner {
+    Owner { group: group.into(), kind: kind.into(), name: "web".into(), uid: None }
 }
 
 pub(crate) fn on(node: &str, pod: Pod) -> Pod {
     Pod { node: Some(node.into()), ..pod }
 }
 
-/// A ledger that decides by itself.
+/// A ledger that decides by itself, and what is there to be read.
 pub(crate) struct Scene {
     pub(crate) ledger: Ledger,
-    pub(crate) now: Timestamp,
+    pub(crate) now: Elapsed,
+    pods: BTreeMap<String, Pod>,
+    nodes: BTreeMap<String, Node>,
 }
 
 impl Scene {
     /// With the policy `p`, and nodes as `name: labels`.
     pub(crate) fn new(policy: ResourcePolicy, nodes: &[(&str, &str)]) -> Scene {
-        let mut scene = Scene { ledger: Ledger::alone(), now: second(0) };
+        let mut scene = Scene {
+            ledger: Ledger::alone(),
+            now: at(0),
+            pods: BTreeMap::new(),
+            nodes: BTreeMap::new(),
+        };
         scene.set_policy("p", policy);
         for (name, labels) in nodes {
-            scene.ledger.set_node(name, &node(labels));
+            scene.set_node(name, labels);
         }
         scene
     }
 
     pub(crate) fn set_policy(&mut self, name: &str, policy: ResourcePolicy) {
-        self.ledger.set_policy(&policy_name(name), policy);
+        self.ledger.set_policy(&policy_name(name), policy, None);
+    }
+
+    pub(crate) fn remove_policy(&mut self, name: &str) {
+        self.ledger.remove_policy(&policy_name(name), None);
+    }
+
+    pub(crate) fn set_node(&mut self, name: &str, labels: &str) {
+        let node = node(labels);
+        self.ledger.set_node(name, &node);
+        self.nodes.insert(name.to_owned(), node);
+    }
+
+    pub(crate) fn remove_node(&mut self, name: &str) {
+        self.ledger.remove_node(name, None);
     }
 
     /// With its own name as its UID.
     pub(crate) fn set_pod(&mut self, name: &str, pod: &Pod) {
-        let uid = Some(name.into());
-        self.ledger.set_pod(&pod_name(name), &Pod { uid, ..pod.clone() });
+        let pod = Pod { uid: Some(name.into()), ..pod.clone() };
+        self.ledger.set_pod(&pod_name(name), &pod);
+        self.pods.insert(name.to_owned(), pod);
     }
 
     pub(crate) fn remove_pod(&mut self, name: &str) {
@@ -120,43 +156,41 @@ impl Scene {
     /// The verdicts on candidates, or why all are refused.
     pub(crate) fn filter(&mut self, pod: &str, nodes: &[&str]) -> Result<Vec<Verdict>, String> {
         let candidates = self.nodes(nodes);
-        match self.ledger.filter(&pod_name(pod), &candidates, self.now, LEASE) {
-            Ruling::ByNode(verdicts) => {
-                Ok(candidates.iter().map(|node| verdicts.of(Some(*node))).collect())
-            }
-            Ruling::Untouched => Ok(vec![Verdict::Chosen; nodes.len()]),
-            refused => Err(refused.why_refused().unwrap()),
-        }
+        let ruling = self.ledger.filter(&pod_name(pod), Some(pod), &candidates, self.now, LEASE);
+        by_node(&ruling, &candidates)
     }
 
     /// The same without a lease for what is chosen.
     pub(crate) fn ask(&self, pod: &str, nodes: &[&str]) -> Result<Vec<Verdict>, String> {
         let candidates = self.nodes(nodes);
-        match self.ledger.verdicts(&pod_name(pod), &candidates) {
-            Ruling::ByNode(verdicts) => {
-                Ok(candidates.iter().map(|node| verdicts.of(Some(*node))).collect())
-            }
-            Ruling::Untouched => Ok(vec![Verdict::Chosen; nodes.len()]),
-            refused => Err(refused.why_refused().unwrap()),
-        }
+        by_node(&self.ledger.verdicts(&pod_name(pod), Some(pod), &candidates), &candidates)
     }
 
     /// Why a node is chosen or not.
     pub(crate) fn why(&self, pod: &str, candidates: &[&str], node: &str) -> String {
         let candidates = self.nodes(candidates);
-        match self.ledger.verdicts(&pod_name(pod), &candidates) {
+        match self.ledger.verdicts(&pod_name(pod), Some(pod), &candidates) {
             Ruling::ByNode(verdicts) => verdicts.why(self.ledger.node(node)),
             other => other.why_refused().unwrap_or_default(),
         }
     }
 
-    pub(crate) fn reserve(
-        &mut self,
-        pod: &str,
-        node: &str,
-    ) -> Result<almanac_engine::units::Reserved, almanac_engine::units::Unreserved> {
-        let uid = Some(Arc::from(pod));
-        self.ledger.reserve(&pod_name(pod), uid.as_ref(), node, self.now, LONGEST_BIND)
+    /// By the pod and the node as they were last set.
+    pub(crate) fn reserve(&mut self, pod: &str, node: &str) -> Result<ReservationId, Unreserved> {
+        let known = self.pods.get(pod).cloned().unwrap_or_default();
+        let read = Pod { uid: Some(pod.into()), ..known };
+        let node = (node, &self.nodes[node].clone());
+        self.ledger.reserve((&pod_name(pod), &read), node, self.now, LONGEST_BIND)
+    }
+
+    pub(crate) fn confirm(&mut self, id: ReservationId) -> Result<Confirmed, Unreserved> {
+        self.ledger.confirm(id, self.now, LONGEST_BIND)
+    }
+
+    /// Reserved, and about to be posted.
+    pub(crate) fn bind(&mut self, pod: &str, node: &str) -> (ReservationId, Confirmed) {
+        let id = self.reserve(pod, node).unwrap();
+        (id, self.confirm(id).unwrap())
     }
 
     /// What is counted in each unit of the only group, and outside.
@@ -184,4 +218,14 @@ impl Scene {
 /// Costs that a policy has set.
 pub(crate) fn ours(cost: i32, pod: Pod) -> Pod {
     Pod { cost: DeletionCost::Ours(cost), ..pod }
+}
+
+fn by_node(ruling: &Ruling<'_>, candidates: &[NodeId]) -> Result<Vec<Verdict>, String> {
+    match ruling {
+        Ruling::ByNode(verdicts) => {
+            Ok(candidates.iter().map(|node| verdicts.of(Some(*node))).collect())
+        }
+        Ruling::Untouched => Ok(vec![Verdict::Chosen; candidates.len()]),
+        refused => Err(refused.why_refused().unwrap()),
+    }
 }

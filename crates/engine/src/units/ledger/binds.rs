@@ -1,46 +1,65 @@
-//! Bindings: a pod is counted from the moment its binding is reserved until that is settled.
+//! Bindings: a place is reserved for a pod, confirmed right before the request is sent, and counted from the moment it was
+//! reserved until it is settled (`settling`).
 //!
-//! A binding is settled when the API server has refused it for good, or when the pod has been seen: on a node, or gone.
-//! An answer that did not come says nothing: the binding may have been carried out, and may be carried out yet. It is
-//! settled by a read that was begun after the last instant at which the request could be under way.
+//! A binding is conditional on the version of the pod by which it was decided. So neither its labels nor a user's own
+//! deletion cost change under it, and a pod that is seen at a later version without a node was not bound, and will not be.
 
-use std::fmt;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use jiff::{SignedDuration, Timestamp};
-
 use super::costs::price;
-use super::{Governing, Ledger, Standing};
-use crate::Identity;
-use crate::units::slots::{NodeId, PodId, ShapeId};
-use crate::units::{DeletionCost, Pod, Strategy};
+use super::refusals::Unreserved;
+use super::{Ledger, Standing};
+use crate::units::slots::{GroupId, NodeId, PodId, PolicyId, ShapeId};
+use crate::units::{DeletionCost, Elapsed, LongestBind, Node, Pod, Strategy};
+use crate::{Identity, Labels};
 
-/// Names a binding that was reserved. One that was reserved under an earlier lead names nothing any more.
+/// The labels of a node that the API server may give a pod when it is bound there.
+pub(super) const GIVEN_WHEN_BOUND: [&str; 2] =
+    ["topology.kubernetes.io/region", "topology.kubernetes.io/zone"];
+
+/// The name of a reservation. One that was made under an earlier lead, or is settled by now, names nothing.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct ReservationId {
-    generation: u64,
-    number: u64,
+    pub(super) generation: u64,
+    pub(super) number: u64,
 }
 
-/// A binding that is under way, or of which it is not known what became of it.
+/// A binding that is reserved, is under way, or of which it is not known what became of it.
 #[derive(Clone, Debug)]
 pub(super) struct Reservation {
-    generation: u64,
-    pod: PodId,
+    pub(super) generation: u64,
+    pub(super) pod: PodId,
     pub(super) node: NodeId,
-    pub(super) made: Timestamp,
-    ends_by: Timestamp,
+    /// The version of the pod that the binding is conditional on; `None` if it is not.
+    pub(super) version: Option<u64>,
+    /// The labels it may come to have by being bound, if they matter to a policy.
+    will_be: Option<ShapeId>,
+    is_posted: bool,
+    /// Whether a scheduler was told that this has to be settled first.
+    pub(super) is_put_off: bool,
+    pub(super) ends_by: Elapsed,
 }
 
-/// What to write with a binding.
+/// All of them, by their numbers and by when they end.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Reservations {
+    all: BTreeMap<u64, Reservation>,
+    ends: BTreeSet<(Elapsed, u64)>,
+    next: u64,
+}
+
+/// What to post, and until when.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Reserved {
-    /// The name of the reservation.
-    pub id: ReservationId,
-    /// No request that carries it out may be under way after this.
-    pub ends_by: Timestamp,
+pub struct Confirmed {
+    /// The UID of the pod, which the binding is conditional on.
+    pub uid: Option<Arc<str>>,
+    /// The version of the pod, which the binding is conditional on as well.
+    pub version: Option<u64>,
     /// The policy and the unit it is counted under; `None` for a pod without a policy.
     pub bound: Option<Bound>,
+    /// No request that carries it out may be under way after this.
+    pub ends_by: Elapsed,
 }
 
 /// The place of a pod, as its annotations are to say.
@@ -54,102 +73,107 @@ pub struct Bound {
     pub cost: Option<i32>,
 }
 
-/// What the API server has answered to a binding.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum BindOutcome {
-    /// It is carried out.
-    Posted,
-    /// It is not, and never will be.
-    Failed,
-    /// There was no answer, or one that does not say: a timeout, a conflict.
-    Unknown,
-}
-
-/// Why a binding cannot be reserved.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Unreserved {
-    /// This ledger does not have the lead, or is not complete yet.
-    NotServing,
-    /// The pod is not known by this UID: it has to be read first, and then may be gone.
-    UnknownPod,
-    /// The node is not known.
-    UnknownNode,
-    /// The pod has run to its end, or is being deleted.
-    NotPending,
-    /// The pod is on this node already.
-    AlreadyBound {
-        /// The node.
-        node: Arc<str>,
-    },
-    /// A binding of the pod to this node is not settled yet.
-    UnderWay {
-        /// The node.
-        node: Arc<str>,
-    },
-    /// Several policies select the pod.
-    Conflict(Box<[Identity]>),
-    /// The node is in no unit, and the policy requires one.
-    Outside {
-        /// The policy.
-        policy: Identity,
-    },
-    /// The unit takes no more pods of the group.
-    Full {
-        /// The policy.
-        policy: Identity,
-        /// The name of the unit.
-        unit: Arc<str>,
-        /// How many pods are counted in it.
-        used: u32,
-        /// Its cap.
-        max: u32,
-    },
-}
-
-/// A binding that has to be settled by reading its pod.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Unsettled {
-    /// The name of the reservation.
-    pub id: ReservationId,
-    /// The pod.
-    pub pod: Identity,
-}
-
 impl Ledger {
-    /// Reserves a place for a pod on a node, by what is known of the node at this moment: the unit it is in, and how many
-    /// are counted there. Leases do not matter. The pod counts from now on.
+    /// Reserves a place for a pod on a node. Both were read for this, by quorum reads: what the watch has shown counts
+    /// only where it is ahead of them. The pod counts from now on. Leases do not matter.
     ///
-    /// The binding has to be posted with the UID, and to have ended after the longest time that one takes, one way or the
-    /// other.
+    /// One that is not [confirmed](Ledger::confirm) and posted has to be [settled](Ledger::settle) as failed.
     pub fn reserve(
         &mut self,
-        pod: &Identity,
-        uid: Option<&Arc<str>>,
-        node: &str,
-        now: Timestamp,
-        longest_bind: SignedDuration,
-    ) -> Result<Reserved, Unreserved> {
+        (pod, read_pod): (&Identity, &Pod),
+        (node, read_node): (&str, &Node),
+        now: Elapsed,
+        longest: LongestBind,
+    ) -> Result<ReservationId, Unreserved> {
         let Standing::Serving { generation } = self.standing else {
             return Err(Unreserved::NotServing);
         };
-        let known = self.pod_ids.get(pod).copied();
-        let id = known.filter(|id| self.pods[*id].uid.as_ref() == uid);
-        let id = id.ok_or(Unreserved::UnknownPod)?;
+        let is_there = self.read_pod(pod, read_pod);
+        let known = self.pod_of(pod, read_pod.uid.as_deref()).filter(|_| is_there);
+        let id = known.ok_or(Unreserved::UnknownPod)?;
+        self.read_node(node, read_node);
         let node = self.node(node).ok_or(Unreserved::UnknownNode)?;
         self.check_pending(id)?;
-        let bound = self.check_room(id, node)?;
-        let ends_by = now.saturating_add(longest_bind).unwrap_or(Timestamp::MAX);
-        let number = self.next_reservation;
-        self.next_reservation += 1;
-        let reservation = Reservation { generation, pod: id, node, made: now, ends_by };
-        self.reservations.insert(number, reservation);
-        self.pods[id].reservation = Some(number);
+        let will_be = self.shape_when_bound(id, node);
+        if let Err(why) = self.check_room(id, node, will_be, 0) {
+            if let Some(shape) = will_be {
+                self.drop_shape_if_empty(shape);
+            }
+            return Err(why);
+        }
+        let slot = &mut self.pods[id];
+        let version = slot.version;
+        let ends_by = longest.after(now);
+        let reservation = Reservation {
+            generation,
+            pod: id,
+            node,
+            version,
+            will_be,
+            is_posted: false,
+            is_put_off: false,
+            ends_by,
+        };
+        let number = self.reservations.insert(reservation);
+        slot.reservation = Some(number);
         self.nodes[node].pods.insert(id);
+        if let Some(shape) = will_be {
+            self.shapes[shape].pods.insert(id);
+        }
         self.end_lease(id);
         self.stop_waiting(id);
         self.end_waking(id);
         self.seat(id);
-        Ok(Reserved { id: ReservationId { generation, number }, ends_by, bound })
+        Ok(ReservationId { generation, number })
+    }
+
+    /// To be asked right before the binding is posted, and after a look at the lead: whether what was reserved still holds,
+    /// and what to post. If it does not hold, it is given back.
+    ///
+    /// The request has the UID and the version as its preconditions, and has ended after the longest time that one takes,
+    /// counted from now.
+    pub fn confirm(
+        &mut self,
+        id: ReservationId,
+        now: Elapsed,
+        longest: LongestBind,
+    ) -> Result<Confirmed, Unreserved> {
+        let pod = self.reserved_pod(id).ok_or(Unreserved::Withdrawn)?;
+        let reservation = &self.reservations[id.number];
+        let node = reservation.node;
+        if reservation.is_posted {
+            let node = Arc::clone(&self.nodes[node].name);
+            return Err(Unreserved::UnderWay { node });
+        }
+        let checked = self.check_reserved(pod, id, now);
+        let bound = checked.inspect_err(|_| self.give_back(pod))?;
+        let ends_by = longest.after(now);
+        self.reservations.post(id.number, ends_by);
+        let (uid, version) = (self.pods[pod].uid.clone(), self.reservations[id.number].version);
+        Ok(Confirmed { uid, version, bound, ends_by })
+    }
+
+    fn check_reserved(
+        &self,
+        pod: PodId,
+        id: ReservationId,
+        now: Elapsed,
+    ) -> Result<Option<Bound>, Unreserved> {
+        if self.standing != (Standing::Serving { generation: id.generation }) {
+            return Err(Unreserved::NotServing);
+        }
+        let reservation = &self.reservations[id.number];
+        let slot = &self.pods[pod];
+        if reservation.ends_by <= now || slot.version != reservation.version {
+            return Err(Unreserved::Withdrawn);
+        }
+        if slot.is_finished || slot.is_terminating {
+            return Err(Unreserved::NotPending);
+        }
+        if !self.nodes[reservation.node].is_registered {
+            return Err(Unreserved::UnknownNode);
+        }
+        self.check_room(pod, reservation.node, reservation.will_be, 1)
     }
 
     fn check_pending(&self, id: PodId) -> Result<(), Unreserved> {
@@ -164,13 +188,39 @@ impl Ledger {
         if slot.is_finished || slot.is_terminating { Err(Unreserved::NotPending) } else { Ok(()) }
     }
 
-    fn check_room(&self, id: PodId, node: NodeId) -> Result<Option<Bound>, Unreserved> {
-        let slot = &self.pods[id];
-        let (policy, group) = match self.governing(slot) {
-            Governing::None => return Ok(None),
-            Governing::One(policy, group) => (policy, group),
-            Governing::Several => return Err(Unreserved::Conflict(self.conflict_of(slot.shape))),
-        };
+    /// Whether there is room for a pod that is counted so many times already, with the labels it has, and with those it
+    /// may come to have.
+    fn check_room(
+        &self,
+        id: PodId,
+        node: NodeId,
+        will_be: Option<ShapeId>,
+        counted: u32,
+    ) -> Result<Option<Bound>, Unreserved> {
+        let shapes = [Some(self.pods[id].shape), will_be];
+        let mut bound = None;
+        for shape in shapes.into_iter().flatten() {
+            let governing = match self.pods[id].ungoverned {
+                Some(_) => &[],
+                None => &*self.shapes[shape].governing,
+            };
+            bound = match *governing {
+                [] => None,
+                [(policy, group)] => Some(self.check_unit(id, node, policy, group, counted)?),
+                [_, _, ..] => return Err(Unreserved::Conflict(self.selecting_names(shape))),
+            };
+        }
+        Ok(bound)
+    }
+
+    fn check_unit(
+        &self,
+        id: PodId,
+        node: NodeId,
+        policy: PolicyId,
+        group: GroupId,
+        counted: u32,
+    ) -> Result<Bound, Unreserved> {
         let book = &self.books[policy];
         let place = book.unit_of(node);
         let unit = book.unit(place);
@@ -181,16 +231,17 @@ impl Ledger {
             && let Some(max) = unit.max
         {
             let used = book.groups[group].cell(place).map_or(0, |cell| cell.used);
+            let used = used.saturating_sub(counted);
             if used >= max {
                 let (policy, unit) = (book.identity.clone(), Arc::clone(&unit.name));
                 return Err(Unreserved::Full { policy, unit, used, max });
             }
         }
-        Ok(Some(Bound {
+        Ok(Bound {
             policy: book.identity.clone(),
             unit: unit.map(|unit| Arc::clone(&unit.name)),
             cost: self.cost_when_bound(id, unit.map(|unit| unit.priority)),
-        }))
+        })
     }
 
     fn cost_when_bound(&self, id: PodId, priority: Option<i32>) -> Option<i32> {
@@ -199,145 +250,115 @@ impl Ledger {
         (is_free && slot.has_cost()).then(|| price(priority, None))
     }
 
-    /// What the API server has answered. Without an answer, or if the pod has not been seen since it was bound, the
-    /// reservation stays.
-    pub fn settle(&mut self, id: ReservationId, outcome: BindOutcome) {
-        if outcome == BindOutcome::Failed
-            && let Some(pod) = self.reserved_pod(id)
-        {
-            self.take_reservation(pod);
-            self.seat(pod);
+    /// The labels that a pod comes to have if the API server gives it those of its node, unless no policy reads them.
+    fn shape_when_bound(&mut self, id: PodId, node: NodeId) -> Option<ShapeId> {
+        let slot = &self.pods[id];
+        let shape = &self.shapes[slot.shape];
+        let policies = self.namespaces.get(&shape.namespace)?.policies.values();
+        let mut reading = policies.filter(|policy| self.books[**policy].reads_given_labels);
+        if slot.ungoverned.is_some() || reading.next().is_none() {
+            return None;
         }
-    }
-
-    /// The bindings that should have ended by now and have not been seen. Each is settled by reading its pod.
-    pub fn unsettled(&self, now: Timestamp) -> impl Iterator<Item = Unsettled> {
-        let ended = self.reservations.iter().filter(move |(_, it)| it.ends_by <= now);
-        ended.map(|(number, it)| Unsettled {
-            id: ReservationId { generation: it.generation, number: *number },
-            pod: self.pods[it.pod].identity.clone(),
-        })
-    }
-
-    /// When the next binding should have ended that has not been seen.
-    #[must_use]
-    pub fn next_unsettled(&self) -> Option<Timestamp> {
-        self.reservations.values().map(|it| it.ends_by).min()
-    }
-
-    /// The pod of a binding as the API server has it, by a quorum read that was begun at that instant; `None` if it has
-    /// none of this name. Whether that settles the binding.
-    pub fn settle_by_read(
-        &mut self,
-        id: ReservationId,
-        found: Option<&Pod>,
-        begun_at: Timestamp,
-    ) -> bool {
-        let Some(pod) = self.reserved_pod(id) else { return true };
-        let identity = self.pods[pod].identity.clone();
-        let is_ended = self.reservations[&id.number].ends_by <= begun_at;
-        match found {
-            None => {
-                let uid = self.pods[pod].uid.clone();
-                self.remove_pod(&identity, uid.as_ref(), None);
-                return true;
-            }
-            Some(found) => self.read_pod(&identity, found),
-        };
-        let Some(pod) = self.reserved_pod(id) else { return true };
-        let is_unbound = is_ended && found.is_none_or(|found| found.node.is_none());
-        if is_unbound {
-            self.take_reservation(pod);
-            self.seat(pod);
+        let of_node = self.nodes[node].labels.as_ref()?.iter();
+        let given = of_node.filter(|(key, _)| GIVEN_WHEN_BOUND.contains(key));
+        let labels = Labels::new(shape.labels.iter().chain(given));
+        if labels == shape.labels {
+            return None;
         }
-        is_unbound
+        let namespace = Arc::clone(&shape.namespace);
+        Some(self.shape(&namespace, &labels))
     }
 
-    fn reserved_pod(&self, id: ReservationId) -> Option<PodId> {
-        let reservation = self.reservations.get(&id.number)?;
+    pub(super) fn reserved_pod(&self, id: ReservationId) -> Option<PodId> {
+        let reservation = self.reservations.get(id.number)?;
         (reservation.generation == id.generation).then_some(reservation.pod)
+    }
+
+    /// The labels that the binding of a pod may give it.
+    pub(super) fn will_be(&self, pod: PodId) -> Option<ShapeId> {
+        self.reservations.get(self.pods[pod].reservation?)?.will_be
     }
 
     /// Takes the reservation of a pod out. Where the pod counts now is up to whoever takes it.
     pub(super) fn take_reservation(&mut self, pod: PodId) -> Option<Reservation> {
+        if self.will_be(pod).is_some() {
+            self.unseat(pod);
+        }
         let number = self.pods[pod].reservation.take()?;
-        let reservation = self.reservations.remove(&number)?;
+        let reservation = self.reservations.remove(number)?;
         if self.pods[pod].node != Some(reservation.node) {
             self.nodes[reservation.node].pods.remove(&pod);
             self.drop_node_if_unused(reservation.node);
         }
-        Some(reservation)
-    }
-
-    /// Drops the bindings that cannot be under way any more, and that a complete list has shown the outcome of.
-    pub(super) fn drop_ended_reservations(&mut self, listed_at: Timestamp) {
-        let ended: Vec<PodId> = self
-            .reservations
-            .values()
-            .filter(|reservation| reservation.ends_by <= listed_at)
-            .map(|reservation| reservation.pod)
-            .collect();
-        for pod in ended {
-            self.take_reservation(pod);
-            self.seat(pod);
+        if let Some(shape) = reservation.will_be
+            && self.pods[pod].shape != shape
+        {
+            self.shapes[shape].pods.remove(&pod);
+            self.drop_shape_if_empty(shape);
         }
-    }
-
-    /// The policies that select pods with the same labels.
-    pub(super) fn conflict_of(&self, shape: ShapeId) -> Box<[Identity]> {
-        let shape = &self.shapes[shape];
-        let selecting = self.selecting(&shape.namespace, &shape.labels);
-        selecting.into_iter().map(|policy| self.books[policy].identity.clone()).collect()
+        Some(reservation)
     }
 
     /// How many bindings are not settled.
     #[must_use]
     pub fn reservations(&self) -> usize {
-        self.reservations.len()
+        self.reservations.all.len()
     }
 }
 
-/// `namespace/name`, as a person refers to a policy.
-pub(super) fn short(policy: &Identity) -> String {
-    format!("{}/{}", policy.namespace(), policy.name())
-}
+impl Reservations {
+    fn insert(&mut self, reservation: Reservation) -> u64 {
+        let number = self.next;
+        self.next += 1;
+        self.ends.insert((reservation.ends_by, number));
+        self.all.insert(number, reservation);
+        number
+    }
 
-/// Why nothing is decided for a pod that several policies select.
-pub(super) fn conflict_message(policies: &[Identity]) -> String {
-    let names: Vec<String> = policies.iter().map(short).collect();
-    let names = names.join(", ");
-    format!("{} ResourcePolicies select the pod ({names}), and only one may", policies.len())
-}
+    fn post(&mut self, number: u64, ends_by: Elapsed) {
+        let Some(reservation) = self.all.get_mut(&number) else { return };
+        self.ends.remove(&(reservation.ends_by, number));
+        reservation.is_posted = true;
+        reservation.ends_by = ends_by;
+        self.ends.insert((ends_by, number));
+    }
 
-impl fmt::Display for Unreserved {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotServing => formatter.write_str("this replica does not decide at the moment"),
-            Self::UnknownPod => {
-                formatter.write_str("the pod is not known, or is another one by now")
-            }
-            Self::UnknownNode => formatter.write_str("the node is not known"),
-            Self::NotPending => formatter.write_str("the pod has finished or is being deleted"),
-            Self::AlreadyBound { node } => write!(formatter, "the pod is on node {node} already"),
-            Self::UnderWay { node } => {
-                write!(
-                    formatter,
-                    "the pod is being bound to node {node}, and it is not known yet whether it was"
-                )
-            }
-            Self::Conflict(policies) => formatter.write_str(&conflict_message(policies)),
-            Self::Outside { policy } => write!(
-                formatter,
-                "the node is in no unit of ResourcePolicy {}, whose strategy is required",
-                short(policy)
-            ),
-            Self::Full { policy, unit, used, max } => write!(
-                formatter,
-                "unit \"{unit}\" of ResourcePolicy {} is full: {used} of {max} pods",
-                short(policy)
-            ),
+    pub(super) fn put_off(&mut self, number: u64) {
+        if let Some(reservation) = self.all.get_mut(&number) {
+            reservation.is_put_off = true;
         }
     }
+
+    fn remove(&mut self, number: u64) -> Option<Reservation> {
+        let reservation = self.all.remove(&number)?;
+        self.ends.remove(&(reservation.ends_by, number));
+        Some(reservation)
+    }
+
+    pub(super) fn get(&self, number: u64) -> Option<&Reservation> {
+        self.all.get(&number)
+    }
+
+    /// Those that have ended by then, with their numbers.
+    pub(super) fn ended(&self, by: Elapsed) -> impl Iterator<Item = (u64, &Reservation)> {
+        let ended = self.ends.iter().take_while(move |(ends_by, _)| *ends_by <= by);
+        ended.filter_map(|(_, number)| Some((*number, self.all.get(number)?)))
+    }
+
+    pub(super) fn next_end(&self) -> Option<Elapsed> {
+        self.ends.first().map(|(ends_by, _)| *ends_by)
+    }
+
+    /// None at all, under numbers that have not been used.
+    pub(super) fn cleared(&self) -> Reservations {
+        Reservations { next: self.next, ..Reservations::default() }
+    }
 }
 
-impl std::error::Error for Unreserved {}
+impl std::ops::Index<u64> for Reservations {
+    type Output = Reservation;
+
+    fn index(&self, number: u64) -> &Reservation {
+        &self.all[&number]
+    }
+}

@@ -8,8 +8,11 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::super::slots::{GroupId, NodeId, PodId, SlotId as _, Slots};
+use super::super::slots::{GroupId, NodeId, PodId, ShapeId, SlotId as _, Slots};
 use super::super::{ResourcePolicy, Unit};
+use super::binds::GIVEN_WHEN_BOUND;
+use super::report::CostCounts;
+use super::waiting::Queue;
 use crate::{Identity, Labels};
 
 /// The values of the labels that pods are grouped by, in the order of the policy. A label that a pod lacks is a value of
@@ -40,6 +43,14 @@ impl UnitPlace {
 pub(super) struct Book {
     pub(super) identity: Identity,
     pub(super) policy: ResourcePolicy,
+    /// The version of its object.
+    pub(super) version: Option<u64>,
+    /// Whether it matters to it which labels the API server gives a pod when that is bound.
+    pub(super) reads_given_labels: bool,
+    /// Pods, by their labels, that others select as well.
+    pub(super) conflicts: BTreeSet<ShapeId>,
+    /// How many of its pods have which cost that is not ours.
+    pub(super) costs: CostCounts,
     /// The unit of each node, so that no selector is read while a pod is scheduled.
     unit_of_node: Vec<UnitPlace>,
     pub(super) groups: Slots<GroupId, Group>,
@@ -56,10 +67,8 @@ pub(super) struct Group {
     pub(super) cells: Box<[Cell]>,
     /// How many pods are outside all units.
     pub(super) spilled: u32,
-    /// Its pods that found no unit with room, in the order in which they were last refused.
-    pub(super) waiting: BTreeMap<u64, PodId>,
-    /// How many of its pods were woken and have not been seen since.
-    pub(super) woken: u32,
+    /// Its pods that wait for room.
+    pub(super) queue: Queue,
 }
 
 /// What is counted in a unit for a group.
@@ -73,11 +82,26 @@ pub(super) struct Cell {
     over: BTreeSet<Rank>,
 }
 
+/// Since when a pod is bound: those that are being bound come after all that are.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Since {
+    /// As the API server says; those that do not say when were there first.
+    Bound(Option<Timestamp>),
+    /// By the number of its reservation.
+    BeingBound(u64),
+}
+
+impl Default for Since {
+    fn default() -> Since {
+        Since::Bound(None)
+    }
+}
+
 /// The order in which the pods of a unit were bound. Pods that were bound at the same instant are in the order of their
-/// UIDs; those that do not say when were there first.
+/// UIDs.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct Rank {
-    pub(super) bound: Option<Timestamp>,
+    pub(super) since: Since,
     pub(super) uid: Option<Arc<str>>,
     pub(super) name: Identity,
     pub(super) pod: PodId,
@@ -85,14 +109,26 @@ pub(super) struct Rank {
 
 /// A pod that has come to be over a cap, or is no longer.
 pub(super) struct Crossing {
-    pub(super) pod: PodId,
+    pub(super) rank: Rank,
     pub(super) is_over: bool,
 }
 
 impl Book {
-    pub(super) fn new(identity: Identity, policy: ResourcePolicy) -> Book {
-        let (groups, group_ids) = (Slots::default(), BTreeMap::new());
-        Book { identity, policy, unit_of_node: Vec::new(), groups, group_ids }
+    pub(super) fn new(identity: Identity, policy: ResourcePolicy, version: Option<u64>) -> Book {
+        let mut read = policy.pod_selector.requirements().iter().map(|it| &it.key);
+        let is_given = |key: &Arc<str>| GIVEN_WHEN_BOUND.contains(&&**key);
+        let reads_given_labels = read.any(is_given) || policy.group_keys.iter().any(is_given);
+        Book {
+            identity,
+            policy,
+            version,
+            reads_given_labels,
+            conflicts: BTreeSet::new(),
+            costs: CostCounts::default(),
+            unit_of_node: Vec::new(),
+            groups: Slots::default(),
+            group_ids: BTreeMap::new(),
+        }
     }
 
     /// The unit of a node.
@@ -143,14 +179,8 @@ impl Book {
             return *id;
         }
         let cells = self.policy.units.iter().map(|_| Cell::default()).collect();
-        let group = Group {
-            key: key.clone(),
-            shapes: 1,
-            cells,
-            spilled: 0,
-            waiting: BTreeMap::new(),
-            woken: 0,
-        };
+        let group =
+            Group { key: key.clone(), shapes: 1, cells, spilled: 0, queue: Queue::default() };
         let id = self.groups.insert(group);
         self.group_ids.insert(key, id);
         id
@@ -176,7 +206,7 @@ impl Book {
 
     /// The groups of which pods wait.
     pub(super) fn waiting_groups(&self) -> impl Iterator<Item = GroupId> {
-        self.ordered_groups().filter(|(_, group)| !group.waiting.is_empty()).map(|(id, _)| id)
+        self.ordered_groups().filter(|(_, group)| !group.queue.is_empty()).map(|(id, _)| id)
     }
 
     /// Counts a pod, and says which pods are over the cap because of it.
@@ -209,7 +239,7 @@ impl Book {
         cell.used -= 1;
         let Some(max) = max else { return Vec::new() };
         if cell.over.remove(rank) {
-            return vec![Crossing { pod: rank.pod, is_over: false }];
+            return vec![Crossing { rank: rank.clone(), is_over: false }];
         }
         cell.within.remove(rank);
         cell.balance(max)
@@ -247,9 +277,14 @@ impl Group {
 }
 
 impl Cell {
-    /// The pods over the cap, in the order in which they were bound.
-    pub(super) fn over(&self) -> impl Iterator<Item = PodId> {
-        self.over.iter().map(|rank| rank.pod)
+    /// The pods over the cap from this rank on, in the order in which they were bound.
+    pub(super) fn over_from(&self, first: &Rank) -> impl Iterator<Item = PodId> {
+        self.over.range(first..).map(|rank| rank.pod)
+    }
+
+    /// The last pod over the cap before this rank.
+    pub(super) fn last_over_before(&self, rank: &Rank) -> Option<PodId> {
+        self.over.range(..rank).next_back().map(|rank| rank.pod)
     }
 
     /// Moves pods between within and over until there are as many within as the cap allows, the first ones.
@@ -257,7 +292,7 @@ impl Cell {
         let max = max as usize;
         let mut crossings = Vec::new();
         let mut cross = |rank: &Rank, is_over| {
-            crossings.push(Crossing { pod: rank.pod, is_over });
+            crossings.push(Crossing { rank: rank.clone(), is_over });
         };
         while self.within.len() > max {
             let Some(last) = self.within.pop_last() else { break };

@@ -5,13 +5,15 @@
 
 use std::sync::Arc;
 
-use super::{Ledger, PodSlot};
+use super::book::Rank;
+use super::seats::rank_of;
+use super::{CountedIn, Ledger, PodSlot, Seat};
 use crate::Identity;
 use crate::units::slots::PodId;
 use crate::units::{DeletionCost, Ungoverned};
 
-/// The only kind of controller that asks what it costs to delete its pods.
-const REPLICA_SET: &str = "ReplicaSet";
+/// The only controllers that ask what it costs to delete their pods.
+const REPLICA_SETS: (&str, &str) = ("apps", "ReplicaSet");
 
 /// A deletion cost to be written.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -27,23 +29,25 @@ pub struct CostChange {
 impl Ledger {
     /// The pods that have another cost than is wanted, of those for which either has changed since this was last asked; in
     /// the order of their names. One that is not written is not named again: [`Ledger::cost_change`] says whether it is
-    /// still to be.
+    /// still to be. None, while this ledger does not decide.
     pub fn cost_changes(&mut self) -> Vec<CostChange> {
-        for (policy, group, place) in std::mem::take(&mut self.reordered) {
-            let Some(cell) = self.books[policy].groups[group].cell(place) else { continue };
-            for (preceding, pod) in (0..).zip(cell.over()) {
-                let slot = &mut self.pods[pod];
-                if slot.over != Some(preceding) {
-                    slot.over = Some(preceding);
+        if !self.is_serving() {
+            return Vec::new();
+        }
+        for (at, first) in std::mem::take(&mut self.reordered) {
+            for (preceding, pod) in self.over_from(at, &first).collect::<Vec<_>>() {
+                let mut seats = self.pods[pod].seats.iter_mut();
+                if let Some(seat) = seats.find(|seat| seat.at == at)
+                    && seat.over != Some(preceding)
+                {
+                    seat.over = Some(preceding);
                     self.unpriced.insert(pod);
                 }
             }
         }
         let unpriced = std::mem::take(&mut self.unpriced);
-        let mut changes: Vec<CostChange> = unpriced
-            .into_iter()
-            .filter_map(|pod| self.change_of(pod, self.cost_with(pod, self.pods[pod].over)))
-            .collect();
+        let mut changes: Vec<CostChange> =
+            unpriced.into_iter().filter_map(|pod| self.change_of(pod)).collect();
         changes.sort_unstable();
         changes
     }
@@ -53,20 +57,24 @@ impl Ledger {
         self.unpriced.extend(self.pod_ids.values());
     }
 
-    /// What has to be written now so that a pod has the cost that is wanted; `None` if nothing has to be.
+    /// What has to be written now so that a pod has the cost that is wanted; `None` if nothing has to be, or while this
+    /// ledger does not decide.
     #[must_use]
     pub fn cost_change(&self, pod: &Identity) -> Option<CostChange> {
-        let id = *self.pod_ids.get(pod)?;
-        self.change_of(id, self.wanted_cost(id))
+        let id = *self.pod_ids.get(pod).filter(|_| self.is_serving())?;
+        self.change_of(id)
     }
 
-    fn change_of(&self, id: PodId, wanted: Option<i32>) -> Option<CostChange> {
+    fn change_of(&self, id: PodId) -> Option<CostChange> {
         let slot = &self.pods[id];
         let is_ended = slot.is_finished || slot.is_terminating;
-        // A pod that is being bound gets its cost with the binding.
-        if is_ended || slot.node.is_none() || slot.ungoverned == Some(Ungoverned::Exempt) {
+        // A pod that is being bound gets its cost with the binding. While policies conflict, nobody knows which is right.
+        let is_conflict = self.governing(slot).len() > 1;
+        let is_exempt = slot.ungoverned == Some(Ungoverned::Exempt);
+        if is_ended || slot.node.is_none() || is_conflict || is_exempt {
             return None;
         }
+        let wanted = self.wanted_cost(id);
         let is_wanted = match slot.cost {
             DeletionCost::Unset => wanted.is_none(),
             DeletionCost::Ours(cost) => wanted == Some(cost),
@@ -78,31 +86,40 @@ impl Ledger {
     }
 
     /// The cost that a pod should have; `None` for none.
-    pub(super) fn wanted_cost(&self, id: PodId) -> Option<i32> {
-        self.cost_with(id, self.preceding_over(id))
-    }
-
-    fn cost_with(&self, id: PodId, over: Option<u32>) -> Option<i32> {
+    fn wanted_cost(&self, id: PodId) -> Option<i32> {
         let slot = &self.pods[id];
-        let seat = slot.seat.filter(|_| slot.has_cost())?;
-        let unit = self.books[seat.policy].unit(seat.place);
-        Some(price(unit.map(|unit| unit.priority), over))
+        let seat = slot.seats.first().filter(|_| slot.has_cost())?;
+        let unit = self.books[seat.at.policy].unit(seat.at.place);
+        Some(price(unit.map(|unit| unit.priority), self.preceding_over(id, *seat)))
     }
 
     /// How many pods over the cap of its unit come before a pod, if it is over.
-    fn preceding_over(&self, id: PodId) -> Option<u32> {
-        let slot = &self.pods[id];
-        slot.over?;
-        let seat = slot.seat?;
-        let cell = self.books[seat.policy].groups[seat.group].cell(seat.place)?;
-        (0..).zip(cell.over()).find(|(_, pod)| *pod == id).map(|(preceding, _)| preceding)
+    fn preceding_over(&self, id: PodId, seat: Seat) -> Option<u32> {
+        let over = seat.over?;
+        match self.reordered.get(&seat.at) {
+            Some(first) if *first <= rank_of(&self.pods[id], id, seat.since) => {
+                let mut from = self.over_from(seat.at, first);
+                from.find(|(_, pod)| *pod == id).map(|(preceding, _)| preceding)
+            }
+            _ => Some(over),
+        }
+    }
+
+    /// The pods over a cap from one of them on, each with how many come before it.
+    fn over_from(&self, at: CountedIn, first: &Rank) -> impl Iterator<Item = (u32, PodId)> {
+        let cell = self.books[at.policy].groups[at.group].cell(at.place);
+        let before = cell.and_then(|cell| cell.last_over_before(first));
+        let before =
+            before.and_then(|pod| self.pods[pod].seats.iter().find(|seat| seat.at == at)?.over);
+        let from = before.map_or(0, |preceding| preceding + 1);
+        (from..).zip(cell.into_iter().flat_map(|cell| cell.over_from(first)))
     }
 }
 
 impl PodSlot {
     /// Whether a cost means anything for it.
     pub(super) fn has_cost(&self) -> bool {
-        self.owner.as_ref().is_some_and(|owner| *owner.kind == *REPLICA_SET)
+        self.owner.as_ref().is_some_and(|owner| (&*owner.group, &*owner.kind) == REPLICA_SETS)
     }
 }
 

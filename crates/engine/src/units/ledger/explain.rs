@@ -1,14 +1,14 @@
-//! Why a pod is where it is, why it is pending, and where it would go: the same verdicts as a scheduler gets, over all
-//! nodes.
+//! Why a pod is where it is, why it is pending, and where it or the next one would go: the same verdicts as a scheduler
+//! gets, over all nodes.
 
 use std::sync::Arc;
 
-use super::binds::{conflict_message, short};
-use super::verdicts::{Ruling, Verdict};
-use super::{Governing, Ledger, PodSlot, Seat};
+use super::refusals::{conflict_message, count_of_pods, short};
+use super::verdicts::{Verdict, Verdicts};
+use super::{Ledger, PodSlot, Seat};
 use crate::Identity;
-use crate::units::Ungoverned;
-use crate::units::slots::NodeId;
+use crate::units::slots::{GroupId, NodeId, PodId, PolicyId};
+use crate::units::{Strategy, Ungoverned};
 
 /// What a policy does with a pod.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -21,88 +21,121 @@ pub struct PodExplanation {
     pub unit: Option<Arc<str>>,
     /// What is the case, as a line for a person.
     pub summary: String,
-    /// For a pod without a node, the verdict on each unit, and why; last, on the nodes outside all units.
+    /// Where the next pod with the same labels would go, as a line for a person; `None` for a pod that has yet to go
+    /// somewhere itself, or that no policy governs.
+    pub next: Option<String>,
+    /// For this pod if it has no node, and otherwise for the next one: the verdict on each unit, and why; last, on the
+    /// nodes outside all units, if there are any.
     pub units: Vec<(Verdict, String)>,
 }
 
 impl Ledger {
-    /// Why a pod is where it is; `None` if it is not known. For one without a node, all nodes are candidates: which of
-    /// them fit it otherwise is up to the scheduler.
+    /// Why a pod is where it is, and where the next one would go; `None` if it is not known. All nodes are candidates:
+    /// which of them fit otherwise is up to the scheduler.
     #[must_use]
     pub fn explain(&self, pod: &Identity) -> Option<PodExplanation> {
         let id = *self.pod_ids.get(pod)?;
         let slot = &self.pods[id];
         let mut explanation = PodExplanation::default();
-        let (policy, group) = match self.governing(slot) {
-            Governing::None => {
-                why_ungoverned(slot).clone_into(&mut explanation.summary);
-                return Some(explanation);
+        match *self.governing(slot) {
+            [] => why_ungoverned(slot).clone_into(&mut explanation.summary),
+            [(policy, group)] => self.explain_under(id, policy, group, &mut explanation),
+            [_, _, ..] => {
+                explanation.summary = conflict_message(&self.selecting_names(slot.shape));
             }
-            Governing::Several => {
-                explanation.summary = conflict_message(&self.conflict_of(slot.shape));
-                return Some(explanation);
-            }
-            Governing::One(policy, group) => (policy, group),
-        };
-        let book = &self.books[policy];
-        explanation.policy = Some(book.identity.clone());
-        let described = book.describe(&book.groups[group].key);
-        described.trim_start().clone_into(&mut explanation.group);
-        if let Some(seat) = slot.seat {
-            explanation.unit = book.unit(seat.place).map(|unit| Arc::clone(&unit.name));
-            explanation.summary = self.describe_seat(slot, seat);
-        } else if slot.is_finished {
-            "it has finished and is not counted".clone_into(&mut explanation.summary);
-        } else if slot.is_terminating {
-            "it is being deleted and is not counted".clone_into(&mut explanation.summary);
-        } else {
-            self.explain_pending(pod, &mut explanation);
         }
         Some(explanation)
     }
 
-    fn explain_pending(&self, pod: &Identity, explanation: &mut PodExplanation) {
-        let known = self.nodes.iter().filter(|(_, node)| node.labels.is_some());
-        let nodes: Vec<NodeId> = known.map(|(id, _)| id).collect();
-        let Ruling::ByNode(verdicts) = self.verdicts(pod, &nodes) else { return };
-        let chosen: Vec<String> = verdicts
-            .by_unit()
-            .filter(|(_, verdict, _)| *verdict == Verdict::Chosen)
-            .map(|(unit, _, _)| match unit {
-                Some(unit) => format!("a node of unit \"{}\"", unit.name),
-                None => "a node outside all units".to_owned(),
+    fn explain_under(
+        &self,
+        id: PodId,
+        policy: PolicyId,
+        group: GroupId,
+        explanation: &mut PodExplanation,
+    ) {
+        let slot = &self.pods[id];
+        let book = &self.books[policy];
+        explanation.policy = Some(book.identity.clone());
+        book.describe(&book.groups[group].key).trim_start().clone_into(&mut explanation.group);
+        let is_pending = self.is_pending(id);
+        let nodes: Vec<NodeId> = self.node_ids.keys().filter_map(|name| self.node(name)).collect();
+        let verdicts = self.verdicts_under(Some(id).filter(|_| is_pending), policy, group, &nodes);
+        let there_is = verdicts.by_unit().filter(|on| on.unit.is_some() || on.is_candidate);
+        explanation.units = there_is
+            .map(|on| match on.unit {
+                Some(unit) if !on.is_candidate => {
+                    let policy = short(&book.identity);
+                    let why =
+                        format!("unit \"{}\" of ResourcePolicy {policy} has no nodes", unit.name);
+                    (on.verdict, why)
+                }
+                _ => (on.verdict, on.why),
             })
             .collect();
-        let policy = short(verdicts.policy());
-        explanation.summary = if chosen.is_empty() {
-            format!("no unit of ResourcePolicy {policy} has room, and its strategy is required")
+        let to_go = where_to_go(&verdicts);
+        if is_pending {
+            let policy = short(&book.identity);
+            explanation.summary = match to_go {
+                Ok(nodes) => format!("ResourcePolicy {policy} allows {nodes}"),
+                Err(why) => why,
+            };
+            return;
+        }
+        explanation.next = Some(match to_go {
+            Ok(nodes) => format!("the next one may go to {nodes}"),
+            Err(why) => format!("the next one has to wait: {why}"),
+        });
+        if let Some(seat) = slot.seats.iter().find(|seat| seat.at.group == group) {
+            explanation.unit = book.unit(seat.at.place).map(|unit| Arc::clone(&unit.name));
+            explanation.summary = self.describe_seat(slot, *seat);
         } else {
-            format!("ResourcePolicy {policy} allows {}", chosen.join(" or "))
-        };
-        explanation.units = verdicts.by_unit().map(|(_, verdict, why)| (verdict, why)).collect();
+            let what = if slot.is_finished { "has finished" } else { "is being deleted" };
+            explanation.summary = format!("it {what} and is not counted");
+        }
     }
 
-    fn describe_seat(&self, slot: &PodSlot, seat: Seat) -> String {
-        let book = &self.books[seat.policy];
+    fn describe_seat(&self, slot: &PodSlot, Seat { at, over, .. }: Seat) -> String {
+        let book = &self.books[at.policy];
         let policy = short(&book.identity);
         let node = self.node_of(slot).map(|node| &*self.nodes[node].name).unwrap_or_default();
-        let is_seen = if slot.node.is_some() { "is" } else { "is being bound" };
-        let Some(unit) = book.unit(seat.place) else {
+        let is_there = if slot.node.is_some() { "is on" } else { "is being bound to" };
+        let Some(unit) = book.unit(at.place) else {
             return format!(
-                "it {is_seen} on node {node}, outside every unit of ResourcePolicy {policy}"
+                "it {is_there} node {node}, outside every unit of ResourcePolicy {policy}"
             );
         };
-        let over = if slot.over.is_some() { ", and over its cap" } else { "" };
-        let used = book.groups[seat.group].cell(seat.place).map_or(0, |cell| cell.used);
-        let count = match unit.max {
-            Some(max) => format!("{used} of {max} pods"),
-            None => format!("{used} pods"),
-        };
+        let over = if over.is_some() { ", and over its cap" } else { "" };
+        let used = book.groups[at.group].cell(at.place).map_or(0, |cell| cell.used);
+        let count = count_of_pods(used, unit.max);
         format!(
-            "it {is_seen} on node {node}, in unit \"{}\" of ResourcePolicy {policy} ({count}){over}",
+            "it {is_there} node {node}, in unit \"{}\" of ResourcePolicy {policy} ({count}){over}",
             unit.name
         )
     }
+}
+
+/// `a node of unit "a" or a node outside all units`, or why there is none.
+fn where_to_go(verdicts: &Verdicts<'_>) -> Result<String, String> {
+    let chosen = verdicts.by_unit().filter(|on| on.is_candidate && on.verdict == Verdict::Chosen);
+    let chosen: Vec<String> = chosen
+        .map(|on| match on.unit {
+            Some(unit) => format!("a node of unit \"{}\"", unit.name),
+            None => "a node outside all units".to_owned(),
+        })
+        .collect();
+    if !chosen.is_empty() {
+        return Ok(chosen.join(" or "));
+    }
+    let policy = short(verdicts.policy());
+    let has_room = |verdict| matches!(verdict, Verdict::Chosen | Verdict::Lower);
+    let mut units = verdicts.by_unit().filter(|on| on.unit.is_some());
+    let with_nodes = if units.any(|on| has_room(on.verdict)) { " with nodes" } else { "" };
+    let and = match verdicts.book.policy.strategy {
+        Strategy::Required => "its strategy is required",
+        Strategy::Prefer => "there are no nodes outside its units",
+    };
+    Err(format!("no unit{with_nodes} of ResourcePolicy {policy} has room, and {and}"))
 }
 
 fn why_ungoverned(slot: &PodSlot) -> &'static str {

@@ -2,9 +2,8 @@
 
 use std::fmt;
 
-use jiff::{SignedDuration, Timestamp};
-
 use super::Ledger;
+use crate::units::{Elapsed, LongestBind};
 
 /// Whether a ledger decides.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -17,7 +16,7 @@ pub enum Standing {
         /// The generation of its lead.
         generation: u64,
         /// Lists that are begun from then on have them.
-        until: Timestamp,
+        until: Elapsed,
     },
     /// It decides.
     Serving {
@@ -26,11 +25,15 @@ pub enum Standing {
     },
 }
 
+/// A ledger that does not have the lead, or is not complete yet, decides nothing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NotServing;
+
 /// A list was begun too early to have everything that was bound under the lead before.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TooEarly {
     /// When it may be begun; `None` if the lead is not there.
-    pub until: Option<Timestamp>,
+    pub until: Option<Elapsed>,
 }
 
 impl Ledger {
@@ -40,12 +43,15 @@ impl Ledger {
         self.standing
     }
 
+    pub(super) fn is_serving(&self) -> bool {
+        matches!(self.standing, Standing::Serving { .. })
+    }
+
     /// The lead is taken. Nobody has a request to bind under way that was begun under the lead before for longer than
-    /// `longest_bind`; until then it is waited.
-    pub fn take_lead(&mut self, generation: u64, now: Timestamp, longest_bind: SignedDuration) {
-        let until = now.saturating_add(longest_bind).unwrap_or(Timestamp::MAX);
+    /// `longest`; until then it is waited.
+    pub fn take_lead(&mut self, generation: u64, now: Elapsed, longest: LongestBind) {
         self.drop_all_leases();
-        self.standing = Standing::Waiting { generation, until };
+        self.standing = Standing::Waiting { generation, until: longest.after(now) };
     }
 
     /// The lead is lost, or may be.
@@ -56,7 +62,7 @@ impl Ledger {
 
     /// Everything is in that a quorum read of all policies, nodes and pods has found, the earliest of which was begun at
     /// that instant. From now on it decides.
-    pub fn serve(&mut self, lists_begun_at: Timestamp) -> Result<(), TooEarly> {
+    pub fn serve(&mut self, lists_begun_at: Elapsed) -> Result<(), TooEarly> {
         match self.standing {
             Standing::Serving { .. } => Ok(()),
             Standing::Standby => Err(TooEarly { until: None }),
@@ -64,25 +70,49 @@ impl Ledger {
                 Err(TooEarly { until: Some(until) })
             }
             Standing::Waiting { generation, .. } => {
+                self.standing = Standing::Serving { generation };
                 self.drop_ended_reservations(lists_begun_at);
                 self.let_all_wait();
                 self.price_all_again();
-                self.standing = Standing::Serving { generation };
                 Ok(())
             }
         }
     }
+
+    /// Forgets all objects, because the API server has gone back to earlier versions, as after it was restored from a
+    /// backup: what is newer cannot be told any more. Under a lead, it is waited and listed as when that was taken.
+    pub fn start_over(&mut self, now: Elapsed, longest: LongestBind) {
+        let standing = match self.standing {
+            Standing::Standby => Standing::Standby,
+            Standing::Waiting { generation, .. } | Standing::Serving { generation } => {
+                Standing::Waiting { generation, until: longest.after(now) }
+            }
+        };
+        *self = Ledger {
+            standing,
+            renumberings: self.renumberings + 1,
+            reservations: self.reservations.cleared(),
+            ..Ledger::default()
+        };
+    }
 }
+
+impl fmt::Display for NotServing {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("this replica does not decide at the moment")
+    }
+}
+
+impl std::error::Error for NotServing {}
 
 impl fmt::Display for TooEarly {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.until {
-            Some(until) => write!(
-                formatter,
-                "pods may still be bound by the replica that led before; they can be listed from {until}"
-            ),
-            None => formatter.write_str("another replica leads"),
-        }
+        formatter.write_str(match self.until {
+            Some(_) => {
+                "pods may still be bound by the replica that led before: they have to be listed later"
+            }
+            None => "another replica leads",
+        })
     }
 }
 

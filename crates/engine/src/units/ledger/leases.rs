@@ -1,52 +1,44 @@
-//! Leases: when a pod is sent to a unit, its place there is kept from others for a moment, so that they are not sent
-//! where there will be no room. They only save cycles: what may be bound is decided without them.
+//! Leases: when a pod is sent to a unit, its place there is noted for a moment, so that of units that are as good others
+//! are sent to one with room to spare. They only save cycles: no pod is sent to a lower unit because of one, since the pod
+//! that has it may never be bound, and what may be bound is decided without them.
 
-use jiff::Timestamp;
-
-use super::Ledger;
 use super::book::UnitPlace;
-use crate::units::slots::{GroupId, PodId, PolicyId};
+use super::{CountedIn, Ledger};
+use crate::units::Elapsed;
+use crate::units::slots::{PodId, PolicyId};
 
 /// A place that is kept for a pod.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lease {
-    policy: PolicyId,
-    group: GroupId,
-    place: UnitPlace,
-    until: Timestamp,
+    at: CountedIn,
+    until: Elapsed,
 }
 
 impl Ledger {
-    pub(super) fn lease(
-        &mut self,
-        pod: PodId,
-        policy: PolicyId,
-        group: GroupId,
-        place: UnitPlace,
-        until: Timestamp,
-    ) {
+    pub(super) fn lease(&mut self, pod: PodId, at: CountedIn, until: Elapsed) {
         self.end_lease(pod);
-        let Some(cell) = self.books[policy].groups[group].cell_mut(place) else { return };
+        let Some(cell) = self.books[at.policy].groups[at.group].cell_mut(at.place) else { return };
         cell.leased += 1;
-        self.leases.insert(pod, Lease { policy, group, place, until });
+        self.leases.insert(pod, Lease { at, until });
         self.lease_ends.insert((until, pod));
     }
 
-    /// Whether a pod has a lease on this unit.
-    pub(super) fn has_lease(&self, pod: PodId, policy: PolicyId, place: UnitPlace) -> bool {
-        self.leases.get(&pod).is_some_and(|lease| lease.policy == policy && lease.place == place)
+    /// The unit of a policy in which a pod has a lease.
+    pub(super) fn leased_in(&self, pod: PodId, policy: PolicyId) -> Option<UnitPlace> {
+        let at = self.leases.get(&pod)?.at;
+        (at.policy == policy).then_some(at.place)
     }
 
     pub(super) fn end_lease(&mut self, pod: PodId) {
-        let Some(lease) = self.leases.remove(&pod) else { return };
-        self.lease_ends.remove(&(lease.until, pod));
-        if let Some(cell) = self.books[lease.policy].groups[lease.group].cell_mut(lease.place) {
+        let Some(Lease { at, until }) = self.leases.remove(&pod) else { return };
+        self.lease_ends.remove(&(until, pod));
+        if let Some(cell) = self.books[at.policy].groups[at.group].cell_mut(at.place) {
             cell.leased -= 1;
         }
-        self.waiting.room_in(lease.policy, lease.group);
+        self.wake_further(at.policy, at.group);
     }
 
-    pub(super) fn end_leases(&mut self, now: Timestamp) {
+    pub(super) fn end_leases(&mut self, now: Elapsed) {
         while let Some((until, pod)) = self.lease_ends.first().copied()
             && until <= now
         {
@@ -55,6 +47,6 @@ impl Ledger {
     }
 
     pub(super) fn drop_all_leases(&mut self) {
-        self.end_leases(Timestamp::MAX);
+        self.end_leases(Elapsed::MAX);
     }
 }

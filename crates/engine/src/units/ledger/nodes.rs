@@ -1,12 +1,14 @@
 //! Nodes that come, are relabelled, and go.
+//!
+//! Pods stay bound to a node that is gone until they are deleted, and it may be registered again: until then they count
+//! where its last labels put it.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::{Ledger, NodeSlot, is_old_news};
-use crate::Labels;
+use super::{Ledger, NodeSlot, is_newer, is_old_news};
 use crate::units::Node;
-use crate::units::slots::{GroupId, NodeId, PodId, PolicyId};
+use crate::units::slots::{NodeId, PodId, PolicyId};
 
 impl Ledger {
     /// News of a node, from the watch. Only the pods on it are counted again, and only under policies in which it has
@@ -16,25 +18,24 @@ impl Ledger {
         self.apply_node(name, node);
     }
 
-    /// A node that was read by its name, whatever the watch has shown so far. It is passed over if the watch is ahead of it.
+    /// A node that we have read by its name, by a quorum read, whatever the watch has shown so far. It is passed over if
+    /// the watch is ahead of it.
     pub fn read_node(&mut self, name: &str, node: &Node) {
-        let is_gone = self.node(name).is_none() && is_old_news(self.nodes_seen, node.version);
-        if !is_gone {
+        if !self.is_gone_node(name, node) {
             self.apply_node(name, node);
         }
     }
 
-    /// News that a node is gone. Its pods are outside all units.
+    /// News that a node is gone.
     pub fn remove_node(&mut self, name: &str, version: Option<u64>) {
         self.nodes_seen = self.nodes_seen.max(version);
         let Some(id) = self.node(name) else { return };
-        if is_old_news(self.nodes[id].version, version) {
-            return;
+        if !is_old_news(self.nodes[id].version, version) {
+            self.unregister_node(id);
         }
-        self.forget_node(id);
     }
 
-    /// All nodes there are, as one list of that version has them.
+    /// All nodes there are, as one list of that version has them. What the watch has shown since is newer.
     pub fn replace_nodes<'n>(
         &mut self,
         all: impl IntoIterator<Item = (&'n str, &'n Node)>,
@@ -42,18 +43,24 @@ impl Ledger {
     ) {
         let mut unlisted: BTreeSet<NodeId> = self.nodes.iter().map(|(id, _)| id).collect();
         for (name, node) in all {
-            self.apply_node(name, node);
+            self.read_node(name, node);
             if let Some(id) = self.node_ids.get(name) {
                 unlisted.remove(id);
             }
         }
         for id in unlisted {
             // A node that was read after the list is there.
-            if self.nodes[id].labels.is_some() && !is_newer(self.nodes[id].version, version) {
-                self.forget_node(id);
+            let Some(slot) = self.nodes.get(id) else { continue };
+            if slot.is_registered && !is_newer(slot.version, version) {
+                self.unregister_node(id);
             }
         }
         self.nodes_seen = self.nodes_seen.max(version);
+    }
+
+    /// The watch shows every node: one that it should have shown and that is not here is gone.
+    fn is_gone_node(&self, name: &str, node: &Node) -> bool {
+        self.node(name).is_none() && is_old_news(self.nodes_seen, node.version)
     }
 
     fn apply_node(&mut self, name: &str, node: &Node) {
@@ -63,18 +70,21 @@ impl Ledger {
             return;
         }
         slot.version = node.version;
-        if slot.labels.as_ref() == Some(&node.labels) {
-            return;
+        let is_new = !std::mem::replace(&mut slot.is_registered, true);
+        let is_relabelled = slot.labels.as_ref() != Some(&node.labels);
+        if is_relabelled {
+            slot.labels = Some(node.labels.clone());
         }
-        slot.labels = Some(node.labels.clone());
-        self.place(id, Some(&node.labels));
+        if is_new || is_relabelled {
+            self.place(id, is_new);
+        }
     }
 
-    fn forget_node(&mut self, id: NodeId) {
+    fn unregister_node(&mut self, id: NodeId) {
         let slot = &mut self.nodes[id];
-        slot.labels = None;
+        slot.is_registered = false;
         slot.version = None;
-        self.place(id, None);
+        self.renumberings += 1;
         self.drop_node_if_unused(id);
     }
 
@@ -87,6 +97,7 @@ impl Ledger {
         let slot = NodeSlot {
             name: Arc::clone(&name),
             labels: None,
+            is_registered: false,
             version: None,
             pods: BTreeSet::new(),
         };
@@ -97,41 +108,38 @@ impl Ledger {
 
     pub(super) fn drop_node_if_unused(&mut self, id: NodeId) {
         let slot = &self.nodes[id];
-        if slot.labels.is_some() || !slot.pods.is_empty() {
+        if slot.is_registered || !slot.pods.is_empty() || self.keeps_unused_nodes {
             return;
         }
         if let Some(slot) = self.nodes.remove(id) {
             self.node_ids.remove(&slot.name);
         }
+        for policy in self.books.ids() {
+            self.books[policy].place_node(id, None);
+        }
     }
 
-    /// Puts a node into the unit that its labels say, in every policy.
-    fn place(&mut self, id: NodeId, labels: Option<&Labels>) {
-        let policies: Vec<PolicyId> = self.books.iter().map(|(policy, _)| policy).collect();
-        let mut moved = Vec::new();
-        for policy in policies {
-            if self.books[policy].place_node(id, labels) {
+    /// Puts a node into the unit that its labels say, in every policy. Pods that wait may go there if it is new there.
+    fn place(&mut self, id: NodeId, is_new: bool) {
+        let labels = self.nodes[id].labels.clone();
+        let mut moved: Vec<PolicyId> = Vec::new();
+        for policy in self.books.ids() {
+            let is_moved = self.books[policy].place_node(id, labels.as_ref());
+            if is_moved {
                 moved.push(policy);
+            }
+            if is_moved || is_new {
+                self.wake_for_node(policy, id);
             }
         }
         if moved.is_empty() {
             return;
         }
-        for policy in &moved {
-            let groups: Vec<GroupId> = self.books[*policy].waiting_groups().collect();
-            for group in groups {
-                self.waiting.room_in(*policy, group);
-            }
-        }
         let pods: Vec<PodId> = self.nodes[id].pods.iter().copied().collect();
         for pod in pods {
-            if self.pods[pod].seat.is_some_and(|seat| moved.contains(&seat.policy)) {
+            if self.pods[pod].seats.iter().any(|seat| moved.contains(&seat.at.policy)) {
                 self.seat(pod);
             }
         }
     }
-}
-
-pub(super) fn is_newer(known: Option<u64>, list: Option<u64>) -> bool {
-    matches!((known, list), (Some(known), Some(list)) if known > list)
 }

@@ -1,13 +1,13 @@
 //! Pods that come, change, and go.
 //!
 //! News may come twice, and late: from the watch, and from reads beside it. What is older than what is known is passed
-//! over. That a pod has no node is never news about a binding that is reserved: only `binds` knows when it is settled.
+//! over. That a pod has no node is news about a binding that is reserved only at a later version than it is conditional on:
+//! `settling` has the rest.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::nodes::is_newer;
-use super::{Ledger, PodSlot, is_old_news};
+use super::{Ledger, PodSlot, is_newer, is_old_news};
 use crate::Identity;
 use crate::units::Pod;
 use crate::units::slots::{NodeId, PodId};
@@ -19,14 +19,15 @@ impl Ledger {
         self.apply_pod(identity, pod);
     }
 
-    /// A pod that was read by its name, or that a scheduler has sent, whatever the watch has shown so far. It is passed
-    /// over if the watch is ahead of it. Whether it is there.
+    /// A pod that we have read by its name, by a quorum read, whatever the watch has shown so far. It is passed over if the
+    /// watch is ahead of it. Whether it is there.
+    ///
+    /// What a scheduler sends with its question is no such read: anybody may have sent it, at any version.
     pub fn read_pod(&mut self, identity: &Identity, pod: &Pod) -> bool {
-        match self.pod_ids.get(identity) {
-            // The watch shows every pod: one that it should have shown and that is not here is gone.
-            None if is_old_news(self.pods_seen, pod.version) => return false,
-            None | Some(_) => self.apply_pod(identity, pod),
+        if self.is_gone_pod(identity, pod) {
+            return false;
         }
+        self.apply_pod(identity, pod);
         let known = self.pod_ids.get(identity).map(|id| &self.pods[*id]);
         known.is_some_and(|known| is_same_uid(known, pod.uid.as_ref()))
     }
@@ -46,14 +47,19 @@ impl Ledger {
         }
     }
 
-    /// All pods there are, as one list of that version has them.
+    /// All pods there are, as one list of that version has them. What the watch has shown since is newer.
     pub fn replace_pods<'p>(
         &mut self,
         all: impl IntoIterator<Item = (&'p Identity, &'p Pod)>,
         version: Option<u64>,
     ) {
+        // Where pods on a node that is gone count must not depend on the order of the list.
+        self.keeps_unused_nodes = true;
         let mut unlisted: BTreeSet<PodId> = self.pod_ids.values().copied().collect();
         for (identity, pod) in all {
+            if self.is_gone_pod(identity, pod) {
+                continue;
+            }
             self.apply_pod(identity, pod);
             if let Some(id) = self.pod_ids.get(identity) {
                 unlisted.remove(id);
@@ -61,11 +67,20 @@ impl Ledger {
         }
         for id in unlisted {
             // A pod that was read after the list is there.
-            if !is_newer(self.pods[id].version, version) {
+            if !self.pods.get(id).is_none_or(|slot| is_newer(slot.version, version)) {
                 self.forget_pod(id);
             }
         }
+        self.keeps_unused_nodes = false;
+        for node in self.nodes.ids() {
+            self.drop_node_if_unused(node);
+        }
         self.pods_seen = self.pods_seen.max(version);
+    }
+
+    /// The watch shows every pod: one that it should have shown and that is not here is gone.
+    fn is_gone_pod(&self, identity: &Identity, pod: &Pod) -> bool {
+        !self.pod_ids.contains_key(identity) && is_old_news(self.pods_seen, pod.version)
     }
 
     fn apply_pod(&mut self, identity: &Identity, pod: &Pod) {
@@ -92,14 +107,15 @@ impl Ledger {
             node: None,
             is_finished: false,
             is_terminating: false,
+            is_refused: false,
             created: None,
             bound: None,
             owner: None,
             ungoverned: None,
             cost: pod.cost,
             reservation: None,
-            seat: None,
-            over: None,
+            seats: Vec::new(),
+            told: None,
             waiting: None,
             woken_until: None,
         };
@@ -110,11 +126,11 @@ impl Ledger {
     }
 
     fn update_pod(&mut self, id: PodId, namespace: &str, pod: &Pod) {
-        self.set_shape(id, namespace, pod);
         let slot = &mut self.pods[id];
         slot.version = pod.version;
         slot.is_finished = pod.is_finished;
         slot.is_terminating = pod.deleted.is_some();
+        slot.is_refused = pod.is_refused;
         slot.created = pod.created;
         slot.bound = pod.bound;
         if slot.owner != pod.owner {
@@ -124,14 +140,11 @@ impl Ledger {
         if std::mem::replace(&mut slot.cost, pod.cost) != pod.cost {
             self.unpriced.insert(id);
         }
-        if slot.ungoverned != pod.ungoverned {
-            self.end_lease(id);
-            self.suspend_waiting(id);
-            self.unseat(id);
-            self.pods[id].ungoverned = pod.ungoverned;
-            self.resume_waiting(id);
-            self.unpriced.insert(id);
+        if pod.node.is_none() && self.is_conditional_on_earlier(id) {
+            self.give_back(id);
         }
+        self.set_shape(id, namespace, pod);
+        self.set_ungoverned(id, pod);
         let node = pod.node.as_ref().map(|name| self.node_slot(name));
         // Once bound, always bound: the API server does not take a node back.
         if let Some(node) = node
@@ -142,8 +155,34 @@ impl Ledger {
         if !self.is_pending(id) {
             self.end_lease(id);
             self.stop_waiting(id);
+            self.end_waking(id);
         }
         self.seat(id);
+        self.tell_cost(id);
+    }
+
+    /// Whether the binding that is reserved for a pod is conditional on a version that is past.
+    fn is_conditional_on_earlier(&self, id: PodId) -> bool {
+        let slot = &self.pods[id];
+        let reservation = slot.reservation.and_then(|number| self.reservations.get(number));
+        let conditional_on = reservation.and_then(|reservation| reservation.version);
+        is_newer(slot.version, conditional_on)
+    }
+
+    fn set_ungoverned(&mut self, id: PodId, pod: &Pod) {
+        if self.pods[id].ungoverned == pod.ungoverned {
+            return;
+        }
+        self.end_lease(id);
+        self.suspend_waiting(id);
+        self.unseat(id);
+        let slot = &mut self.pods[id];
+        let was = std::mem::replace(&mut slot.ungoverned, pod.ungoverned).is_some();
+        let shape = &mut self.shapes[slot.shape];
+        shape.ungoverned += usize::from(pod.ungoverned.is_some());
+        shape.ungoverned -= usize::from(was);
+        self.resume_waiting(id);
+        self.unpriced.insert(id);
     }
 
     /// The API server has shown a pod on a node, whether or not that is where it was to be bound.
@@ -166,13 +205,25 @@ impl Ledger {
         self.end_lease(id);
         self.suspend_waiting(id);
         self.unseat(id);
-        self.shapes[before].pods.remove(&id);
+        self.leave_shape(id);
         let shape = self.shape(namespace, &pod.labels);
-        self.pods[id].shape = shape;
+        let slot = &mut self.pods[id];
+        slot.shape = shape;
+        self.shapes[shape].ungoverned += usize::from(slot.ungoverned.is_some());
         self.shapes[shape].pods.insert(id);
         self.drop_shape_if_empty(before);
         self.unpriced.insert(id);
         self.resume_waiting(id);
+    }
+
+    /// A pod no longer has its labels, unless its binding is to give it just those.
+    fn leave_shape(&mut self, id: PodId) {
+        let slot = &self.pods[id];
+        let (shape, is_ungoverned) = (slot.shape, slot.ungoverned.is_some());
+        self.shapes[shape].ungoverned -= usize::from(is_ungoverned);
+        if self.will_be(id) != Some(shape) {
+            self.shapes[shape].pods.remove(&id);
+        }
     }
 
     fn forget_pod(&mut self, id: PodId) {
@@ -181,14 +232,15 @@ impl Ledger {
         self.end_waking(id);
         self.unseat(id);
         self.take_reservation(id);
+        self.untell_cost(id);
         self.unpriced.remove(&id);
+        self.leave_shape(id);
         let Some(slot) = self.pods.remove(id) else { return };
         self.pod_ids.remove(&slot.identity);
         if let Some(node) = slot.node {
             self.nodes[node].pods.remove(&id);
             self.drop_node_if_unused(node);
         }
-        self.shapes[slot.shape].pods.remove(&id);
         self.drop_shape_if_empty(slot.shape);
     }
 

@@ -3,58 +3,57 @@
 use std::collections::BTreeSet;
 
 use super::book::Book;
-use super::{Governing, Ledger, Seat};
+use super::{CountedIn, Ledger, is_newer, is_old_news};
 use crate::Identity;
 use crate::units::slots::{PolicyId, ShapeId};
 use crate::units::{ResourcePolicy, Unit};
 
 impl Ledger {
-    /// Adds a policy, or replaces it. Only its pods are counted again, and none of them if only caps have changed.
-    pub fn set_policy(&mut self, identity: &Identity, policy: ResourcePolicy) {
-        let Some(id) = self.policy(identity) else { return self.add_policy(identity, policy) };
-        if self.books[id].policy == policy {
-            return;
-        }
-        if differ_only_in_caps(&self.books[id].policy, &policy) {
-            return self.set_caps(id, policy);
-        }
-        let released = self.release_governed(id);
-        self.books[id] = Book::new(identity.clone(), policy);
-        self.place_all_nodes(id);
-        self.govern_selected(identity.namespace(), id, released);
+    /// News of a policy, from the watch: it is new, or was edited; the version is that of its object, `None` if it comes
+    /// from a file. Only its pods are counted again, and none of them if only caps have changed.
+    pub fn set_policy(
+        &mut self,
+        identity: &Identity,
+        policy: ResourcePolicy,
+        version: Option<u64>,
+    ) {
+        self.policies_seen = self.policies_seen.max(version);
+        self.apply_policy(identity, policy, version);
     }
 
-    /// Removes a policy. Its pods are governed by none, or by the one other policy that selects them.
-    pub fn remove_policy(&mut self, identity: &Identity) {
+    /// News that a policy is gone. Its pods are governed by none, or by the others that select them.
+    pub fn remove_policy(&mut self, identity: &Identity, version: Option<u64>) {
+        self.policies_seen = self.policies_seen.max(version);
         let Some(id) = self.policy(identity) else { return };
-        let released = self.release_governed(id);
-        let conflicting = self.conflicting(identity.namespace(), id);
-        if let Some(namespace) = self.namespaces.get_mut(identity.namespace()) {
-            namespace.policies.remove(identity);
-            if namespace.policies.is_empty() && namespace.shapes.is_empty() {
-                self.namespaces.remove(identity.namespace());
+        if !is_old_news(self.books[id].version, version) {
+            self.forget_policy(id);
+        }
+    }
+
+    /// All policies there are, as one list of that version has them, each with its own version. What the watch has shown
+    /// since is newer.
+    pub fn replace_policies(
+        &mut self,
+        all: impl IntoIterator<Item = (Identity, ResourcePolicy, Option<u64>)>,
+        version: Option<u64>,
+    ) {
+        let mut unlisted: BTreeSet<Identity> = self.policies().cloned().collect();
+        for (identity, policy, of_policy) in all {
+            unlisted.remove(&identity);
+            // The watch shows every policy: one that it should have shown and that is not here is gone.
+            let is_known = self.policy(&identity).is_some();
+            if is_known || !is_old_news(self.policies_seen, of_policy) {
+                self.apply_policy(&identity, policy, of_policy);
             }
         }
-        for shape in conflicting {
-            self.release(shape);
-            self.govern(shape);
-        }
-        for shape in released {
-            self.govern(shape);
-        }
-        self.books.remove(id);
-    }
-
-    /// All policies there are.
-    pub fn replace_policies(&mut self, all: impl IntoIterator<Item = (Identity, ResourcePolicy)>) {
-        let mut unlisted: BTreeSet<Identity> = self.policies().cloned().collect();
-        for (identity, policy) in all {
-            unlisted.remove(&identity);
-            self.set_policy(&identity, policy);
-        }
         for identity in unlisted {
-            self.remove_policy(&identity);
+            if let Some(id) = self.policy(&identity)
+                && !is_newer(self.books[id].version, version)
+            {
+                self.forget_policy(id);
+            }
         }
+        self.policies_seen = self.policies_seen.max(version);
     }
 
     /// All policies, in the order of their names.
@@ -66,22 +65,62 @@ impl Ledger {
         self.namespaces.get(identity.namespace())?.policies.get(identity).copied()
     }
 
-    fn add_policy(&mut self, identity: &Identity, policy: ResourcePolicy) {
-        let id = self.books.insert(Book::new(identity.clone(), policy));
+    fn apply_policy(&mut self, identity: &Identity, policy: ResourcePolicy, version: Option<u64>) {
+        let Some(id) = self.policy(identity) else {
+            return self.add_policy(identity, policy, version);
+        };
+        let book = &mut self.books[id];
+        if is_old_news(book.version, version) {
+            return;
+        }
+        book.version = version;
+        if book.policy == policy {
+            return;
+        }
+        if differ_only_in_caps(&book.policy, &policy) {
+            return self.set_caps(id, policy);
+        }
+        let released = self.release_governed(id);
+        self.books[id] = Book::new(identity.clone(), policy, version);
+        self.place_all_nodes(id);
+        self.govern_selected(id, released);
+    }
+
+    fn add_policy(&mut self, identity: &Identity, policy: ResourcePolicy, version: Option<u64>) {
+        let id = self.books.insert(Book::new(identity.clone(), policy, version));
         let namespace = self.namespaces.entry(identity.namespace().into()).or_default();
         namespace.policies.insert(identity.clone(), id);
         self.place_all_nodes(id);
-        self.govern_selected(identity.namespace(), id, Vec::new());
+        self.govern_selected(id, Vec::new());
+    }
+
+    fn forget_policy(&mut self, id: PolicyId) {
+        let released = self.release_governed(id);
+        let identity = self.books[id].identity.clone();
+        if let Some(namespace) = self.namespaces.get_mut(identity.namespace()) {
+            namespace.policies.remove(&identity);
+            if namespace.policies.is_empty() && namespace.shapes.is_empty() {
+                self.namespaces.remove(identity.namespace());
+            }
+        }
+        for shape in released {
+            self.govern(shape);
+        }
+        self.books.remove(id);
     }
 
     fn set_caps(&mut self, id: PolicyId, policy: ResourcePolicy) {
+        let before = self.books[id].policy.units.iter();
+        let is_raised = before.zip(&policy.units).any(|(before, now)| before.max < now.max);
         let crossings = self.books[id].set_caps(policy);
         for (group, place, crossed) in crossings {
-            self.note_crossings(Seat { policy: id, group, place, since: None }, &crossed);
+            self.note_crossings(CountedIn { policy: id, group, place }, &crossed);
         }
-        let groups: Vec<_> = self.books[id].ordered_groups().map(|(group, _)| group).collect();
-        for group in groups {
-            self.waiting.edited(id, group);
+        if is_raised {
+            let groups: Vec<_> = self.books[id].waiting_groups().collect();
+            for group in groups {
+                self.wake_for_room(id, group);
+            }
         }
     }
 
@@ -91,43 +130,30 @@ impl Ledger {
         }
     }
 
-    /// Lets go of all pods that a policy governs.
+    /// Lets go of all pods that a policy selects.
     fn release_governed(&mut self, id: PolicyId) -> Vec<ShapeId> {
-        let shapes = self.shapes_in(self.books[id].identity.namespace());
-        let is_governed = |shape: &ShapeId| matches!(self.shapes[*shape].governing, Governing::One(policy, _) if policy == id);
-        let governed: Vec<ShapeId> = shapes.into_iter().filter(is_governed).collect();
+        let mut governed = self.shapes_in(self.books[id].identity.namespace());
+        governed.retain(|shape| {
+            let governing = &self.shapes[*shape].governing;
+            governing.iter().any(|(policy, _)| *policy == id)
+        });
         for shape in &governed {
             self.release(*shape);
         }
         governed
     }
 
-    /// The pods that a policy selects and others as well.
-    fn conflicting(&self, namespace: &str, id: PolicyId) -> Vec<ShapeId> {
-        let selector = &self.books[id].policy.pod_selector;
-        let mut shapes = self.shapes_in(namespace);
-        shapes.retain(|shape| {
-            let shape = &self.shapes[*shape];
-            shape.governing == Governing::Several && selector.selects(&shape.labels)
-        });
-        shapes
-    }
-
-    /// Lets a new or edited policy govern what it selects.
-    fn govern_selected(&mut self, namespace: &str, id: PolicyId, released: Vec<ShapeId>) {
-        // Those in conflict may be in none any more, since what it selected before is not known here.
-        let mut shapes = self.shapes_in(namespace);
-        let selector = &self.books[id].policy.pod_selector;
-        shapes.retain(|it| {
-            let shape = &self.shapes[*it];
-            let concerns = selector.selects(&shape.labels) || shape.governing == Governing::Several;
-            concerns && !released.contains(it)
-        });
-        for shape in shapes {
-            self.release(shape);
-            self.govern(shape);
+    /// Lets a new or edited policy govern what it selects, and whoever else selects it what it has let go of.
+    fn govern_selected(&mut self, id: PolicyId, released: Vec<ShapeId>) {
+        let book = &self.books[id];
+        let mut shapes = self.shapes_in(book.identity.namespace());
+        let selector = &book.policy.pod_selector;
+        let released: BTreeSet<ShapeId> = released.into_iter().collect();
+        shapes.retain(|it| selector.selects(&self.shapes[*it].labels) && !released.contains(it));
+        for shape in &shapes {
+            self.release(*shape);
         }
-        for shape in released {
+        for shape in shapes.into_iter().chain(released) {
             self.govern(shape);
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{Governing, Ledger};
+use super::{Ledger, PodSlot};
 use crate::Identity;
 use crate::units::DeletionCost;
 use crate::units::slots::{PodId, PolicyId};
@@ -55,6 +55,22 @@ pub struct Conflict {
     pub pods: usize,
 }
 
+/// What a report says about the cost of a pod.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum CostTold {
+    /// It means nothing for pods of owners of this kind.
+    Without(Arc<str>),
+    /// It has one of its user.
+    OfOthers,
+}
+
+/// How many pods of a policy that is said of.
+#[derive(Clone, Debug, Default)]
+pub(super) struct CostCounts {
+    without: BTreeMap<Arc<str>, u32>,
+    of_others: u32,
+}
+
 impl UnitCount {
     /// Whether it has more pods than it may.
     #[must_use]
@@ -64,32 +80,23 @@ impl UnitCount {
 }
 
 impl Ledger {
-    /// What is counted under a policy; `None` if it is not known. Its pods are gone through.
+    /// What is counted under a policy; `None` if it is not known.
     #[must_use]
     pub fn report(&self, policy: &Identity) -> Option<PolicyReport> {
         let id = self.policy(policy)?;
-        let mut report = PolicyReport { groups: self.group_reports(id), ..PolicyReport::default() };
-        let namespace = self.namespaces.get(policy.namespace())?;
+        let book = &self.books[id];
         let mut conflicts: BTreeMap<Box<[Identity]>, usize> = BTreeMap::new();
-        for (labels, shape_id) in &namespace.shapes {
-            let shape = &self.shapes[*shape_id];
-            match shape.governing {
-                Governing::One(governing, _) if governing == id => {
-                    for pod in &shape.pods {
-                        self.report_cost(&mut report, *pod);
-                    }
-                }
-                Governing::Several if self.books[id].policy.pod_selector.selects(labels) => {
-                    let pods = shape.pods.iter().map(|pod| &self.pods[*pod]);
-                    let governable = pods.filter(|pod| pod.ungoverned.is_none()).count();
-                    *conflicts.entry(self.conflict_of(*shape_id)).or_default() += governable;
-                }
-                Governing::One(..) | Governing::None | Governing::Several => {}
-            }
+        for shape in &book.conflicts {
+            let pods = self.shapes[*shape].pods.len() - self.shapes[*shape].ungoverned;
+            *conflicts.entry(self.selecting_names(*shape)).or_default() += pods;
         }
         let conflicts = conflicts.into_iter().filter(|(_, pods)| *pods > 0);
-        report.conflicts = conflicts.map(|(policies, pods)| Conflict { policies, pods }).collect();
-        Some(report)
+        Some(PolicyReport {
+            groups: self.group_reports(id),
+            conflicts: conflicts.map(|(policies, pods)| Conflict { policies, pods }).collect(),
+            without_cost: book.costs.without.clone(),
+            with_others_cost: book.costs.of_others,
+        })
     }
 
     fn group_reports(&self, id: PolicyId) -> Vec<GroupReport> {
@@ -122,17 +129,50 @@ impl Ledger {
         reports
     }
 
-    fn report_cost(&self, report: &mut PolicyReport, pod: PodId) {
+    /// Notes what a report has to say about the cost of a pod.
+    pub(super) fn tell_cost(&mut self, pod: PodId) {
         let slot = &self.pods[pod];
-        if slot.seat.is_none() || slot.node.is_none() {
+        let governing = self.governing(slot);
+        let told = match (governing, &slot.seats[..], slot.node) {
+            (&[(policy, _)], [_, ..], Some(_)) => slot.told_cost().map(|told| (policy, told)),
+            _ => None,
+        };
+        if slot.told == told {
             return;
         }
-        if !slot.has_cost() {
-            let kind =
-                slot.owner.as_ref().map_or_else(|| "".into(), |owner| Arc::clone(&owner.kind));
-            *report.without_cost.entry(kind).or_default() += 1;
-        } else if slot.cost == DeletionCost::Others {
-            report.with_others_cost += 1;
+        self.untell_cost(pod);
+        let Some((policy, cost)) = told.clone() else { return };
+        let costs = &mut self.books[policy].costs;
+        match cost {
+            CostTold::Without(kind) => *costs.without.entry(kind).or_default() += 1,
+            CostTold::OfOthers => costs.of_others += 1,
         }
+        self.pods[pod].told = told;
+    }
+
+    pub(super) fn untell_cost(&mut self, pod: PodId) {
+        let Some((policy, cost)) = self.pods[pod].told.take() else { return };
+        let costs = &mut self.books[policy].costs;
+        match cost {
+            CostTold::OfOthers => costs.of_others -= 1,
+            CostTold::Without(kind) => {
+                if let Some(count) = costs.without.get_mut(&kind) {
+                    *count -= 1;
+                    if *count == 0 {
+                        costs.without.remove(&kind);
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl PodSlot {
+    fn told_cost(&self) -> Option<CostTold> {
+        if self.has_cost() {
+            return (self.cost == DeletionCost::Others).then_some(CostTold::OfOthers);
+        }
+        let kind = self.owner.as_ref().map_or_else(|| "".into(), |owner| Arc::clone(&owner.kind));
+        Some(CostTold::Without(kind))
     }
 }

@@ -6,89 +6,93 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use jiff::Timestamp;
-
-use super::book::{Crossing, Rank, UnitPlace};
-use super::{Governing, Ledger, PodSlot, Seat, Shape};
+use super::book::{Crossing, Rank, Since, UnitPlace};
+use super::{CountedIn, Ledger, PodSlot, Seat, Shape};
 use crate::Labels;
 use crate::units::slots::{GroupId, PodId, PolicyId, ShapeId};
 
 impl Ledger {
     /// Counts a pod where it belongs now.
     pub(super) fn seat(&mut self, pod: PodId) {
-        let slot = &self.pods[pod];
-        let seat = self.seat_of(slot);
-        if slot.seat == seat {
+        let seats = self.seats_of(pod);
+        let known = self.pods[pod].seats.iter().map(|seat| (seat.at, seat.since));
+        if known.eq(seats.iter().copied()) {
             return;
         }
         self.unseat(pod);
         self.unpriced.insert(pod);
-        let Some(seat) = seat else { return };
-        let slot = &mut self.pods[pod];
-        slot.seat = Some(seat);
-        let rank = rank_of(slot, pod, seat);
-        let crossings = self.books[seat.policy].count(seat.group, seat.place, &rank);
-        self.note_crossings(seat, &crossings);
+        for (at, since) in seats {
+            let slot = &mut self.pods[pod];
+            slot.seats.push(Seat { at, since, over: None });
+            let rank = rank_of(slot, pod, since);
+            let crossings = self.books[at.policy].count(at.group, at.place, &rank);
+            self.note_crossings(at, &crossings);
+        }
+        self.tell_cost(pod);
     }
 
     /// Counts a pod nowhere.
     pub(super) fn unseat(&mut self, pod: PodId) {
         let slot = &mut self.pods[pod];
-        let Some(seat) = slot.seat.take() else { return };
-        let rank = rank_of(slot, pod, seat);
-        let crossings = self.books[seat.policy].discount(seat.group, seat.place, &rank);
-        self.note_crossings(seat, &crossings);
-        self.pods[pod].over = None;
+        if slot.seats.is_empty() {
+            return;
+        }
+        for Seat { at, since, .. } in std::mem::take(&mut slot.seats) {
+            let rank = rank_of(&self.pods[pod], pod, since);
+            let crossings = self.books[at.policy].discount(at.group, at.place, &rank);
+            self.note_crossings(at, &crossings);
+            self.wake_for_room(at.policy, at.group);
+        }
         self.unpriced.insert(pod);
-        self.waiting.room_in(seat.policy, seat.group);
+        self.tell_cost(pod);
     }
 
     /// Notes who is over a cap, or no longer.
-    pub(super) fn note_crossings(&mut self, at: Seat, crossings: &[Crossing]) {
-        for crossing in crossings {
+    pub(super) fn note_crossings(&mut self, at: CountedIn, crossings: &[Crossing]) {
+        for Crossing { rank, is_over } in crossings {
             // By how many others it is preceded is found out when its cost is asked for.
-            self.pods[crossing.pod].over = crossing.is_over.then_some(0);
-            self.unpriced.insert(crossing.pod);
-        }
-        if !crossings.is_empty() {
-            self.reordered.insert((at.policy, at.group, at.place));
+            let mut seats = self.pods[rank.pod].seats.iter_mut();
+            if let Some(seat) = seats.find(|seat| seat.at == at) {
+                seat.over = is_over.then_some(0);
+            }
+            self.unpriced.insert(rank.pod);
+            let first = self.reordered.entry(at).or_insert_with(|| rank.clone());
+            if rank < first {
+                first.clone_from(rank);
+            }
         }
     }
 
-    /// Where a pod belongs: a pod without a node, or that has run to its end, nowhere.
-    fn seat_of(&self, pod: &PodSlot) -> Option<Seat> {
-        let node = self.node_of(pod)?;
-        let Governing::One(policy, group) = self.governing(pod) else { return None };
-        let book = &self.books[policy];
-        let is_ignored = pod.is_terminating && book.policy.ignores_terminating;
-        if pod.is_finished || is_ignored {
-            return None;
+    /// Where a pod belongs: a pod without a node, or that has run to its end, nowhere; one that several policies select,
+    /// under each, so that their caps hold when the conflict ends; one whose binding may change its labels, under both.
+    fn seats_of(&self, pod: PodId) -> Vec<(CountedIn, Since)> {
+        let slot = &self.pods[pod];
+        let Some(node) = self.node_of(slot).filter(|_| !slot.is_finished) else {
+            return Vec::new();
+        };
+        let mut seats: Vec<(CountedIn, Since)> = Vec::new();
+        let will_be = self.will_be(pod).filter(|_| slot.ungoverned.is_none());
+        let to_come = will_be.map_or(&[][..], |shape| &self.shapes[shape].governing);
+        for (policy, group) in self.governing(slot).iter().chain(to_come).copied() {
+            let book = &self.books[policy];
+            let at = CountedIn { policy, group, place: book.unit_of(node) };
+            let is_ignored = slot.is_terminating && book.policy.ignores_terminating;
+            if is_ignored || seats.iter().any(|(known, _)| *known == at) {
+                continue;
+            }
+            let has_cap = book.unit(at.place).is_some_and(|unit| unit.max.is_some());
+            let since = if has_cap { bound_since(slot) } else { Since::default() };
+            seats.push((at, since));
         }
-        let place = book.unit_of(node);
-        let has_cap = book.unit(place).is_some_and(|unit| unit.max.is_some());
-        let since = has_cap.then(|| self.bound_since(pod)).flatten();
-        Some(Seat { policy, group, place, since })
+        seats
     }
 
-    /// Since when a pod is bound. One that does not say was bound when it was created, as far as anybody knows.
-    fn bound_since(&self, pod: &PodSlot) -> Option<Timestamp> {
-        let reserved = pod.reservation.and_then(|number| self.reservations.get(&number));
-        pod.bound.or(reserved.map(|reservation| reservation.made)).or(pod.created)
-    }
-
-    /// Which policy governs a pod.
-    pub(super) fn governing(&self, pod: &PodSlot) -> Governing {
+    /// The policies that select a pod, with its groups in them.
+    pub(super) fn governing(&self, pod: &PodSlot) -> &[(PolicyId, GroupId)] {
         match pod.ungoverned {
-            Some(_) => Governing::None,
-            None => self.shapes[pod.shape].governing,
+            Some(_) => &[],
+            None => &self.shapes[pod.shape].governing,
         }
-    }
-
-    /// The policies that select pods with these labels, in the order of their names.
-    pub(super) fn selecting(&self, namespace: &str, labels: &Labels) -> Vec<PolicyId> {
-        let Some(namespace) = self.namespaces.get(namespace) else { return Vec::new() };
-        let all = namespace.policies.values().copied();
-        all.filter(|id| self.books[*id].policy.pod_selector.selects(labels)).collect()
     }
 
     /// The pods with these labels in a namespace, none so far if they are the first.
@@ -104,8 +108,9 @@ impl Ledger {
         let shape = Shape {
             namespace: Arc::clone(&namespace),
             labels: labels.clone(),
-            governing: Governing::None,
+            governing: [].into(),
             pods: BTreeSet::new(),
+            ungoverned: 0,
         };
         let id = self.shapes.insert(shape);
         self.namespaces.entry(namespace).or_default().shapes.insert(labels.clone(), id);
@@ -136,27 +141,30 @@ impl Ledger {
             self.suspend_waiting(*pod);
             self.unseat(*pod);
         }
-        let governing = std::mem::replace(&mut self.shapes[id].governing, Governing::None);
-        if let Governing::One(policy, group) = governing
-            && self.books[policy].leave_group(group)
-        {
-            self.forget_group(policy, group);
+        for (policy, group) in std::mem::take(&mut self.shapes[id].governing) {
+            self.books[policy].conflicts.remove(&id);
+            if self.books[policy].leave_group(group) {
+                self.forget_group(policy, group);
+            }
         }
     }
 
-    /// Lets the policy that selects pods with the same labels govern them, and counts them.
+    /// Lets the policies that select pods with the same labels govern them, and counts them.
     pub(super) fn govern(&mut self, id: ShapeId) {
         let shape = &self.shapes[id];
-        let selecting = self.selecting(&shape.namespace, &shape.labels);
-        let governing = match selecting[..] {
-            [] => Governing::None,
-            [policy] => {
-                let group = self.books[policy].join_group(&shape.labels);
-                Governing::One(policy, group)
+        let labels = shape.labels.clone();
+        let policies = self.namespaces.get(&shape.namespace).map(|it| it.policies.values());
+        let mut selecting: Vec<PolicyId> = policies.into_iter().flatten().copied().collect();
+        selecting.retain(|policy| self.books[*policy].policy.pod_selector.selects(&labels));
+        let is_conflict = selecting.len() > 1;
+        let governing = selecting.into_iter().map(|policy| {
+            let book = &mut self.books[policy];
+            if is_conflict {
+                book.conflicts.insert(id);
             }
-            [_, _, ..] => Governing::Several,
-        };
-        self.shapes[id].governing = governing;
+            (policy, book.join_group(&labels))
+        });
+        self.shapes[id].governing = governing.collect();
         let pods: Vec<PodId> = self.shapes[id].pods.iter().copied().collect();
         for pod in pods {
             self.seat(pod);
@@ -168,14 +176,23 @@ impl Ledger {
     /// Forgets what was noted about a group that is gone.
     fn forget_group(&mut self, policy: PolicyId, group: GroupId) {
         self.waiting.forget(policy, group);
-        let all = (policy, group, UnitPlace::FIRST)..=(policy, group, UnitPlace::OUTSIDE);
-        let reordered: Vec<_> = self.reordered.range(all).copied().collect();
-        for cell in reordered {
-            self.reordered.remove(&cell);
+        let at = |place| CountedIn { policy, group, place };
+        let all = at(UnitPlace::FIRST)..=at(UnitPlace::OUTSIDE);
+        let reordered: Vec<CountedIn> = self.reordered.range(all).map(|(at, _)| *at).collect();
+        for at in reordered {
+            self.reordered.remove(&at);
         }
     }
 }
 
-fn rank_of(slot: &PodSlot, pod: PodId, seat: Seat) -> Rank {
-    Rank { bound: seat.since, uid: slot.uid.clone(), name: slot.identity.clone(), pod }
+/// Since when a pod is bound. One that does not say was bound when it was created, as far as anybody knows.
+fn bound_since(slot: &PodSlot) -> Since {
+    match (slot.node, slot.reservation) {
+        (None, Some(number)) => Since::BeingBound(number),
+        _ => Since::Bound(slot.bound.or(slot.created)),
+    }
+}
+
+pub(super) fn rank_of(slot: &PodSlot, pod: PodId, since: Since) -> Rank {
+    Rank { since, uid: slot.uid.clone(), name: slot.identity.clone(), pod }
 }

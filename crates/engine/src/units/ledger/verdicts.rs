@@ -2,16 +2,14 @@
 //!
 //! Which nodes fit it otherwise is up to the scheduler, which asks with those only.
 
-use std::fmt::Write as _;
+use std::time::Duration;
 
-use jiff::{SignedDuration, Timestamp};
-
-use super::binds::{conflict_message, short};
-use super::book::{Book, Group, UnitPlace};
-use super::{Governing, Ledger, PodSlot, Standing};
+use super::book::{Book, Cell, Group, UnitPlace};
+use super::refusals::conflict_message;
+use super::{CountedIn, Ledger, NotServing, PodSlot};
 use crate::Identity;
 use crate::units::slots::{GroupId, NodeId, PodId, PolicyId, SlotId as _};
-use crate::units::{Strategy, Unit};
+use crate::units::{Elapsed, Strategy, Unit};
 
 /// The highest score of a node.
 const HIGHEST_SCORE: i64 = 10;
@@ -21,7 +19,7 @@ const HIGHEST_SCORE: i64 = 10;
 pub enum Ruling<'l> {
     /// This ledger does not have the lead, or is not complete yet.
     NotServing,
-    /// The pod is not known: it has to be read first, and then may be gone.
+    /// The pod is not known by this UID: it has to be read first, and then may be gone.
     UnknownPod,
     /// To all nodes, since no policy governs it.
     Untouched,
@@ -53,13 +51,17 @@ pub enum Verdict {
 /// The verdicts on the candidate nodes of a pod.
 #[derive(Debug)]
 pub struct Verdicts<'l> {
-    book: &'l Book,
-    group: &'l Group,
+    pub(super) book: &'l Book,
+    pub(super) group: &'l Group,
     /// For each unit.
-    of_units: Box<[Verdict]>,
-    of_outside: Verdict,
+    pub(super) of_units: Box<[Verdict]>,
+    pub(super) of_outside: Verdict,
     /// The units that were chosen; empty if none was.
-    chosen: Vec<usize>,
+    pub(super) chosen: Vec<usize>,
+    /// Of which units nodes are candidates; last, whether any outside all units is.
+    pub(super) is_candidate: Vec<bool>,
+    /// The unit in which the pod has a lease.
+    own: Option<usize>,
 }
 
 /// Whether evicting pods from a node may make room for another one.
@@ -83,108 +85,109 @@ impl Verdict {
 }
 
 impl Ledger {
-    /// The verdicts on the candidates; nothing changes by asking. A pod whose binding is not settled is not asked about.
+    /// The verdicts on the candidates; nothing changes by asking, and it may be asked whether or not this ledger decides. A
+    /// pod whose binding is not settled is not asked about.
     #[must_use]
-    pub fn verdicts(&self, pod: &Identity, candidates: &[NodeId]) -> Ruling<'_> {
-        let Some(id) = self.pod_ids.get(pod).copied() else { return Ruling::UnknownPod };
-        let slot = &self.pods[id];
+    pub fn verdicts(&self, pod: &Identity, uid: Option<&str>, candidates: &[NodeId]) -> Ruling<'_> {
+        let Some(id) = self.pod_of(pod, uid) else { return Ruling::UnknownPod };
         if !self.is_pending(id) {
             return Ruling::NotPending;
         }
-        match self.governing(slot) {
-            Governing::None => Ruling::Untouched,
-            Governing::Several => Ruling::Conflict(self.conflict_of(slot.shape)),
-            Governing::One(policy, group) => {
-                Ruling::ByNode(self.verdicts_under(id, policy, group, candidates))
+        let slot = &self.pods[id];
+        match *self.governing(slot) {
+            [] => Ruling::Untouched,
+            [(policy, group)] => {
+                Ruling::ByNode(self.verdicts_under(Some(id), policy, group, candidates))
             }
+            [_, _, ..] => Ruling::Conflict(self.selecting_names(slot.shape)),
         }
     }
 
     /// The same as a scheduler asks: what is chosen is leased for a while, and a pod that is refused waits to be woken.
+    /// Nodes that are not known are left out of the candidates.
+    ///
+    /// A pod that is not known by this UID has to be read first.
     pub fn filter(
         &mut self,
         pod: &Identity,
+        uid: Option<&str>,
         candidates: &[NodeId],
-        now: Timestamp,
-        lease: SignedDuration,
+        now: Elapsed,
+        lease: Duration,
     ) -> Ruling<'_> {
-        if !matches!(self.standing, Standing::Serving { .. }) {
+        if !self.is_serving() {
             return Ruling::NotServing;
         }
         self.end_leases(now);
-        if let Some(id) = self.pod_ids.get(pod).copied()
-            && self.is_pending(id)
-        {
-            self.keep_place(id, candidates, now.saturating_add(lease).unwrap_or(Timestamp::MAX));
+        if let Some(id) = self.pod_of(pod, uid) {
+            if self.is_pending(id) {
+                self.keep_place(id, candidates, now + lease);
+            } else if let Some(reservation) = self.pods[id].reservation {
+                self.reservations.put_off(reservation);
+            }
         }
-        self.verdicts(pod, candidates)
+        self.verdicts(pod, uid, candidates)
     }
 
     /// Leases the place that is chosen for a pod, or lets it wait.
-    fn keep_place(&mut self, id: PodId, candidates: &[NodeId], until: Timestamp) {
-        match self.governing(&self.pods[id]) {
-            Governing::None => {}
-            Governing::Several => self.wait(id),
-            Governing::One(policy, group) => {
-                let verdicts = self.verdicts_under(id, policy, group, candidates);
-                let is_chosen =
-                    verdicts.of_outside == Verdict::Chosen || !verdicts.chosen.is_empty();
-                let place = verdicts.place_to_lease();
-                if !is_chosen {
-                    return self.wait(id);
-                }
+    fn keep_place(&mut self, id: PodId, candidates: &[NodeId], until: Elapsed) {
+        let (policy, group) = match *self.governing(&self.pods[id]) {
+            [] => {
                 self.stop_waiting(id);
-                self.end_waking(id);
-                match place {
-                    Some(place) => self.lease(id, policy, group, place, until),
-                    None => self.end_lease(id),
-                }
+                return self.end_waking(id);
             }
+            [governing] => governing,
+            [_, _, ..] => return self.wait(id),
+        };
+        let verdicts = self.verdicts_under(Some(id), policy, group, candidates);
+        let (has_chosen, place) = (verdicts.has_chosen(), verdicts.place_to_lease());
+        if !has_chosen {
+            return self.wait(id);
         }
+        match place {
+            Some(place) => self.lease(id, CountedIn { policy, group, place }, until),
+            None => self.end_lease(id),
+        }
+        self.stop_waiting(id);
+        self.end_waking(id);
     }
 
-    fn verdicts_under(
+    /// The verdicts for a pod, or for one that is not there yet.
+    pub(super) fn verdicts_under(
         &self,
-        pod: PodId,
+        pod: Option<PodId>,
         policy: PolicyId,
         group: GroupId,
         candidates: &[NodeId],
     ) -> Verdicts<'_> {
         let book = &self.books[policy];
         let group = &book.groups[group];
-        // Small, and in one piece: this is run over for every candidate.
-        let mut is_candidate = vec![false; book.policy.units.len()];
+        let units = &book.policy.units;
+        // Small, and in one piece: this is run over for every candidate. The last one is for nodes outside all units.
+        let mut is_candidate = vec![false; units.len() + 1];
         let units_of_nodes = book.units_of_nodes();
         for node in candidates {
             let place = units_of_nodes.get(node.index()).copied().unwrap_or(UnitPlace::OUTSIDE);
-            if let Some(is_candidate) = place.index().and_then(|place| is_candidate.get_mut(place))
-            {
-                *is_candidate = true;
-            }
+            is_candidate[place.index().unwrap_or(units.len())] = true;
         }
-        let of_unit = |(index, unit): (usize, &Unit)| {
-            let place = UnitPlace::new(Some(index));
-            let cell = &group.cells[index];
-            let own = u32::from(self.has_lease(pod, policy, place));
-            let taken = cell.used.saturating_add(cell.leased.saturating_sub(own));
-            match unit.max {
-                Some(0) => Verdict::Closed,
-                Some(max) if taken >= max => Verdict::Full,
-                // Until the best one is known.
-                Some(_) | None => Verdict::Lower,
-            }
+        let of_unit = |(unit, cell): (&Unit, &Cell)| match unit.max {
+            Some(0) => Verdict::Closed,
+            Some(max) if cell.used >= max => Verdict::Full,
+            // Until the best one is known.
+            Some(_) | None => Verdict::Lower,
         };
-        let mut of_units: Box<[Verdict]> =
-            book.policy.units.iter().enumerate().map(of_unit).collect();
-        let has_room = |(index, _): &(usize, &Unit)| {
-            is_candidate[*index] && of_units[*index] == Verdict::Lower
-        };
-        let with_room = book.policy.units.iter().enumerate().filter(has_room);
-        let best = with_room.clone().map(|(_, unit)| unit.priority).max();
-        let chosen: Vec<usize> = with_room
-            .filter(|(_, unit)| Some(unit.priority) == best)
-            .map(|(index, _)| index)
-            .collect();
+        let mut of_units: Box<[Verdict]> = units.iter().zip(&group.cells).map(of_unit).collect();
+        let has_room = |index: &usize| is_candidate[*index] && of_units[*index] == Verdict::Lower;
+        let with_room = || (0..units.len()).filter(has_room);
+        let best = with_room().map(|index| units[index].priority).max();
+        let mut chosen: Vec<usize> =
+            with_room().filter(|index| Some(units[*index].priority) == best).collect();
+        let own = pod.and_then(|pod| self.leased_in(pod, policy)).and_then(UnitPlace::index);
+        let to_spare =
+            |index: &usize| spare(&units[*index], &group.cells[*index], own == Some(*index)) > 0;
+        if chosen.iter().any(to_spare) {
+            chosen.retain(to_spare);
+        }
         for index in &chosen {
             of_units[*index] = Verdict::Chosen;
         }
@@ -193,17 +196,22 @@ impl Ledger {
             (Strategy::Prefer, Some(_)) => Verdict::Lower,
             (Strategy::Prefer, None) => Verdict::Chosen,
         };
-        Verdicts { book, group, of_units, of_outside, chosen }
+        Verdicts { book, group, of_units, of_outside, chosen, is_candidate, own }
     }
 
     /// The scores of the candidates of a pod, in their order: by the priority of their units, the best 10. Without a
     /// policy all are 0.
-    #[must_use]
-    pub fn scores(&self, pod: &Identity, candidates: &[NodeId]) -> Vec<u8> {
-        let governing = self.pod_ids.get(pod).map(|id| self.governing(&self.pods[*id]));
-        let Some(Governing::One(policy, _)) = governing else {
-            return vec![0; candidates.len()];
-        };
+    pub fn scores(
+        &self,
+        pod: &Identity,
+        uid: Option<&str>,
+        candidates: &[NodeId],
+    ) -> Result<Vec<u8>, NotServing> {
+        if !self.is_serving() {
+            return Err(NotServing);
+        }
+        let governing = self.pod_of(pod, uid).map(|id| self.governing(&self.pods[id]));
+        let Some(&[(policy, _)]) = governing else { return Ok(vec![0; candidates.len()]) };
         let book = &self.books[policy];
         let units: Vec<Option<&Unit>> =
             candidates.iter().map(|node| book.unit(book.unit_of(*node))).collect();
@@ -215,33 +223,48 @@ impl Ledger {
             let normalised = (raw(unit) * HIGHEST_SCORE).checked_div(highest).unwrap_or(0);
             u8::try_from(normalised.clamp(least, HIGHEST_SCORE)).unwrap_or(0)
         };
-        units.into_iter().map(score).collect()
+        Ok(units.into_iter().map(score).collect())
     }
 
     /// Whether evicting these pods, by their UIDs, from a node that lacks resources makes room for a pod. A cap never
     /// makes a victim: a full unit takes the pod only if enough of the victims are counted there, in the same group.
-    #[must_use]
     pub fn preempt<Uid: AsRef<str>>(
         &self,
         pod: &Identity,
+        uid: Option<&str>,
+        node: NodeId,
+        victims: &[Uid],
+    ) -> Result<Preemption, NotServing> {
+        if !self.is_serving() {
+            return Err(NotServing);
+        }
+        let Some(id) = self.pod_of(pod, uid) else {
+            return Ok(Preemption::Drop(
+                "no ResourcePolicy decides on a pod that is not known, or is gone".to_owned(),
+            ));
+        };
+        Ok(match *self.governing(&self.pods[id]) {
+            [] => Preemption::Keep,
+            [(policy, group)] => self.preempt_under(id, policy, group, node, victims),
+            [_, _, ..] => {
+                let policies = self.selecting_names(self.pods[id].shape);
+                Preemption::Drop(conflict_message(&policies))
+            }
+        })
+    }
+
+    fn preempt_under<Uid: AsRef<str>>(
+        &self,
+        id: PodId,
+        policy: PolicyId,
+        group: GroupId,
         node: NodeId,
         victims: &[Uid],
     ) -> Preemption {
-        let Some(id) = self.pod_ids.get(pod).copied() else {
-            return Preemption::Drop("the pod is not known".to_owned());
-        };
-        let slot = &self.pods[id];
-        let (policy, group) = match self.governing(slot) {
-            Governing::None => return Preemption::Keep,
-            Governing::Several => {
-                return Preemption::Drop(conflict_message(&self.conflict_of(slot.shape)));
-            }
-            Governing::One(policy, group) => (policy, group),
-        };
         // With this node alone as a candidate, only its own unit matters.
-        let verdicts = self.verdicts_under(id, policy, group, &[node]);
+        let verdicts = self.verdicts_under(Some(id), policy, group, &[node]);
         let place = verdicts.book.unit_of(node);
-        let verdict = verdicts.of(Some(node));
+        let at = CountedIn { policy, group, place };
         let counted_victims = || {
             let on_node = self.nodes.get(node).map(|node| node.pods.iter());
             let on_node = on_node.into_iter().flatten().map(|pod| &self.pods[*pod]);
@@ -249,11 +272,7 @@ impl Ledger {
                 let uid = pod.uid.as_deref();
                 uid.is_some_and(|uid| victims.iter().any(|victim| victim.as_ref() == uid))
             };
-            let is_counted = |pod: &&PodSlot| {
-                pod.seat.is_some_and(|seat| {
-                    (seat.policy, seat.group, seat.place) == (policy, group, place)
-                })
-            };
+            let is_counted = |pod: &&PodSlot| pod.seats.iter().any(|seat| seat.at == at);
             on_node.filter(is_victim).filter(is_counted).count()
         };
         // Of a unit over its cap, as many have to go as it is over, and one more.
@@ -264,26 +283,12 @@ impl Ledger {
             let victims = counted_victims();
             victims > 0 && used.saturating_sub(victims) < max as usize
         };
-        let is_kept = match verdict {
+        let is_kept = match verdicts.of(Some(node)) {
             Verdict::Chosen | Verdict::Lower => true,
             Verdict::Full => has_room_then(),
             Verdict::Closed | Verdict::Outside | Verdict::UnknownNode => false,
         };
         if is_kept { Preemption::Keep } else { Preemption::Drop(verdicts.why(Some(node))) }
-    }
-}
-
-impl Ruling<'_> {
-    /// Why all candidates are refused, if they are whatever node they are.
-    #[must_use]
-    pub fn why_refused(&self) -> Option<String> {
-        match self {
-            Ruling::NotServing => Some("this replica does not decide at the moment".to_owned()),
-            Ruling::UnknownPod => Some("the pod is not known, or is gone".to_owned()),
-            Ruling::NotPending => Some("the pod is on a node or being bound to one".to_owned()),
-            Ruling::Conflict(policies) => Some(conflict_message(policies)),
-            Ruling::Untouched | Ruling::ByNode(_) => None,
-        }
     }
 }
 
@@ -304,81 +309,16 @@ impl Verdicts<'_> {
         &self.book.identity
     }
 
-    /// The verdict on the nodes of each unit, in the order of the policy, as if they all were candidates; last, on those
-    /// outside all units.
-    pub fn by_unit(&self) -> impl Iterator<Item = (Option<&Unit>, Verdict, String)> {
-        let units = self.book.policy.units.iter().enumerate();
-        let of_units = units
-            .map(|(index, unit)| (Some(unit), self.of_units[index], self.why_unit(Some(index))));
-        of_units.chain([(None, self.of_outside, self.why_unit(None))])
-    }
-
-    /// Why that is the verdict on a node, as a line for a person. The same for all nodes of a unit.
-    #[must_use]
-    pub fn why(&self, node: Option<NodeId>) -> String {
-        match node {
-            Some(node) => self.why_unit(self.book.unit_of(node).index()),
-            None => "the node is not known yet".to_owned(),
-        }
+    /// Whether there is a candidate that the pod may go to.
+    fn has_chosen(&self) -> bool {
+        let is_outside = self.is_candidate.last() == Some(&true);
+        !self.chosen.is_empty() || is_outside && self.of_outside == Verdict::Chosen
     }
 
     /// The number of the reason of a node: nodes with the same number have the same one.
     #[must_use]
     pub fn reason_of(&self, node: NodeId) -> usize {
         self.book.unit_of(node).index().unwrap_or(self.of_units.len())
-    }
-
-    fn why_unit(&self, index: Option<usize>) -> String {
-        let policy = short(&self.book.identity);
-        let Some((index, unit)) =
-            index.and_then(|index| Some((index, self.book.policy.units.get(index)?)))
-        else {
-            return match self.of_outside {
-                Verdict::Outside => format!(
-                    "the node is in no unit of ResourcePolicy {policy}, whose strategy is required"
-                ),
-                Verdict::Chosen => {
-                    format!("no unit of ResourcePolicy {policy} among the candidates has room")
-                }
-                _ => format!(
-                    "the node is in no unit of ResourcePolicy {policy}, and {} has room",
-                    self.chosen_units()
-                ),
-            };
-        };
-        let unit_name = format!("unit \"{}\" of ResourcePolicy {policy}", unit.name);
-        match self.of_units[index] {
-            Verdict::Closed => format!("{unit_name} is closed: its maxCount is 0"),
-            Verdict::Full => format!("{unit_name} is full: {}", self.count_of(index)),
-            Verdict::Chosen => format!("{unit_name} has room: {}", self.count_of(index)),
-            Verdict::Lower if self.chosen.is_empty() => {
-                format!("{unit_name} has room, and none of its nodes is a candidate")
-            }
-            _ => format!("{unit_name} comes after {}, which has room", self.chosen_units()),
-        }
-    }
-
-    fn chosen_units(&self) -> String {
-        let name = |index: &usize| format!("\"{}\"", self.book.policy.units[*index].name);
-        let names: Vec<String> = self.chosen.iter().map(name).collect();
-        match names.len() {
-            1 => format!("unit {}", names[0]),
-            _ => format!("one of the units {}", names.join(", ")),
-        }
-    }
-
-    /// `7 of 10 pods with pod-template-hash=abc, and 1 place promised`.
-    fn count_of(&self, index: usize) -> String {
-        let cell = &self.group.cells[index];
-        let mut text = match self.book.policy.units[index].max {
-            Some(max) => format!("{} of {max} pods", cell.used),
-            None => format!("{} pods", cell.used),
-        };
-        text.push_str(&self.book.describe(&self.group.key));
-        if cell.leased > 0 {
-            let _ = write!(text, ", and {} on the way", cell.leased);
-        }
-        text
     }
 
     /// The unit to keep a place in: of those chosen that have a cap, the one with the most room, unless one has none.
@@ -388,10 +328,15 @@ impl Verdicts<'_> {
             return None;
         }
         let room = |index: &usize| {
-            let cell = &self.group.cells[*index];
-            unit(*index).max.unwrap_or(0).saturating_sub(cell.used.saturating_add(cell.leased))
+            spare(unit(*index), &self.group.cells[*index], self.own == Some(*index))
         };
         let index = self.chosen.iter().copied().rev().max_by_key(room)?;
         Some(UnitPlace::new(Some(index)))
     }
+}
+
+/// How many places a unit has that no other pod has or is on the way to.
+fn spare(unit: &Unit, cell: &Cell, has_own_lease: bool) -> u32 {
+    let leased = cell.leased - u32::from(has_own_lease);
+    unit.max.unwrap_or(u32::MAX).saturating_sub(cell.used.saturating_add(leased))
 }

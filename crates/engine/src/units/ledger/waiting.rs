@@ -1,72 +1,110 @@
 //! Pods that were refused, and which of them to wake when that may have changed.
 //!
 //! A scheduler tries a pod again when it sees something change, but sees neither policies nor what the ledger knows
-//! before it. No more pods are woken than there is room for, those first that were refused longest ago; one that does not
-//! come back makes room for the next after a while.
+//! before it. Whatever may have made room calls those that wait at that moment, each once: those first that were refused
+//! longest ago, no more at a time than there is room for, and the next as these come back or do not.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
-use super::{Governing, Ledger};
+use super::Ledger;
 use crate::Identity;
-use crate::units::Strategy;
-use crate::units::slots::{GroupId, PodId, PolicyId};
+use crate::units::slots::{GroupId, NodeId, PodId, PolicyId};
+use crate::units::{Elapsed, ResourcePolicy, Strategy};
 
-/// How long a pod that was woken has to come back.
-const COMES_BACK_WITHIN: SignedDuration = SignedDuration::from_secs(30);
+/// How long others wait for a pod that was woken to come back.
+const COMES_BACK_WITHIN: Duration = Duration::from_secs(30);
+
+/// How many are woken at a time for room that nobody has counted.
+const AT_A_TIME: u32 = 100;
 
 /// What is noted about pods that wait, beside the queue of each group.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Waiting {
     next: u64,
-    /// Pods that several policies select.
-    stranded: BTreeMap<u64, PodId>,
-    /// Pods that no policy governs any more.
-    freed: BTreeMap<u64, PodId>,
-    /// Where there may be room, and whether because a policy was edited.
-    changed: BTreeMap<(PolicyId, GroupId), bool>,
-    woken: BTreeSet<(Timestamp, PodId)>,
+    /// Pods to be woken whether or not there is room: no policy governs them any more, or they were not bound.
+    at_once: BTreeMap<u64, PodId>,
+    /// The groups of which some may have to be woken.
+    changed: BTreeSet<(PolicyId, GroupId)>,
+    woken: BTreeSet<(Elapsed, PodId)>,
+}
+
+/// The pods of a group that wait.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Queue {
+    /// Those that were refused, in this order.
+    refused: BTreeMap<u64, PodId>,
+    /// Those with a smaller number are called.
+    called_before: u64,
+    /// Whether they are called for room that nobody has counted.
+    is_open: bool,
+    /// How many were woken and have not come back yet.
+    woken: u32,
+    /// How many of those called did not come back.
+    silent: u32,
 }
 
 impl Waiting {
-    /// A pod of the group is no longer counted, or a place no longer kept.
-    pub(super) fn room_in(&mut self, policy: PolicyId, group: GroupId) {
-        self.changed.entry((policy, group)).or_insert(false);
-    }
-
-    /// The policy of the group was edited.
-    pub(super) fn edited(&mut self, policy: PolicyId, group: GroupId) {
-        self.changed.insert((policy, group), true);
-    }
-
     pub(super) fn forget(&mut self, policy: PolicyId, group: GroupId) {
         self.changed.remove(&(policy, group));
+    }
+
+    fn number(&mut self) -> u64 {
+        self.next += 1;
+        self.next
+    }
+}
+
+impl Queue {
+    pub(super) fn is_empty(&self) -> bool {
+        self.refused.is_empty()
+    }
+
+    /// Calls all that wait, those with numbers up to this one.
+    fn call(&mut self, up_to: u64, is_open: bool) {
+        self.called_before = up_to + 1;
+        self.is_open |= is_open;
+    }
+
+    /// Whom to wake of those called, if there are so many places.
+    fn next(&mut self, places: u32) -> Vec<PodId> {
+        let places = if self.is_open { places.max(AT_A_TIME) } else { places };
+        // Nobody is kept waiting by others that never come.
+        let at_a_time = if places == 0 { 0 } else { places.saturating_add(self.silent) };
+        let most = at_a_time.saturating_sub(self.woken) as usize;
+        let mut called = self.refused.range(..self.called_before).map(|(_, pod)| *pod);
+        let next: Vec<PodId> = called.by_ref().take(most).collect();
+        if called.next().is_none() {
+            (self.is_open, self.silent) = (false, 0);
+        }
+        next
     }
 }
 
 impl Ledger {
     /// The pods that a change has made schedulable since this was last asked, each to be brought to the attention of its
-    /// scheduler: refused pods for which there is room now, or that no policy governs any more.
-    pub fn wake(&mut self, now: Timestamp) -> Vec<Identity> {
-        self.end_leases(now);
-        self.wait_again(now);
-        let freed = std::mem::take(&mut self.waiting.freed);
-        let mut woken: Vec<PodId> = freed.into_values().collect();
-        for pod in &woken {
-            self.pods[*pod].waiting = None;
+    /// scheduler: refused pods for which there is room now, or that no policy governs any more. Nobody, while this ledger
+    /// does not decide.
+    pub fn wake(&mut self, now: Elapsed) -> Vec<Identity> {
+        if !self.is_serving() {
+            return Vec::new();
         }
-        for ((policy, group), is_edited) in std::mem::take(&mut self.waiting.changed) {
-            let book = &self.books[policy];
-            let room = self.room_for_waiting(policy, group, is_edited);
-            let first: Vec<PodId> =
-                book.groups[group].waiting.values().take(room).copied().collect();
-            for pod in first {
+        self.end_leases(now);
+        self.end_wakings(now);
+        let mut woken: Vec<PodId> = self.waiting.at_once.values().copied().collect();
+        for pod in &woken {
+            self.stop_waiting(*pod);
+        }
+        for (policy, group) in std::mem::take(&mut self.waiting.changed) {
+            let places = self.places_left(policy, group);
+            for pod in self.books[policy].groups[group].queue.next(places) {
                 self.stop_waiting(pod);
-                let until = now.saturating_add(COMES_BACK_WITHIN).unwrap_or(Timestamp::MAX);
+                let until = now + COMES_BACK_WITHIN;
                 self.pods[pod].woken_until = Some(until);
                 self.waiting.woken.insert((until, pod));
-                self.books[policy].groups[group].woken += 1;
+                self.books[policy].groups[group].queue.woken += 1;
                 woken.push(pod);
             }
         }
@@ -76,108 +114,166 @@ impl Ledger {
         names
     }
 
+    /// A pod that was to be woken could not be: it is named again.
+    pub fn wake_again(&mut self, pod: &Identity) {
+        let Some(id) = self.pod_ids.get(pod).copied() else { return };
+        if self.is_pending(id) {
+            self.end_waking(id);
+            self.wake_at_once(id);
+        }
+    }
+
     /// When [`Ledger::wake`] may next say something though nothing has changed.
     #[must_use]
-    pub fn next_wake(&self) -> Option<Timestamp> {
+    pub fn next_wake(&self) -> Option<Elapsed> {
         let ends = [self.lease_ends.first(), self.waiting.woken.first()];
         ends.into_iter().flatten().map(|(until, _)| *until).min()
     }
 
-    /// For how many pods of a group that wait there is room.
-    fn room_for_waiting(&self, policy: PolicyId, group: GroupId, is_edited: bool) -> usize {
+    /// How many places a group has that nobody is on the way to, in units with a cap.
+    fn places_left(&self, policy: PolicyId, group: GroupId) -> u32 {
         let book = &self.books[policy];
-        let group = &book.groups[group];
-        let is_unlimited = book.policy.strategy == Strategy::Prefer
-            || book.policy.units.iter().any(|unit| unit.max.is_none());
-        if is_edited && is_unlimited {
-            return usize::MAX;
-        }
-        let rooms = book.policy.units.iter().zip(&group.cells).map(|(unit, cell)| {
-            unit.max.map_or(0, |max| max.saturating_sub(cell.used.saturating_add(cell.leased)))
+        let cells = book.policy.units.iter().zip(&book.groups[group].cells);
+        let left = cells.filter_map(|(unit, cell)| {
+            Some(unit.max?.saturating_sub(cell.used.saturating_add(cell.leased)))
         });
-        let room = rooms.fold(0_u32, u32::saturating_add);
-        room.saturating_sub(group.woken) as usize
+        left.fold(0, u32::saturating_add)
+    }
+
+    /// Pods of a group are no longer counted, or a cap was raised.
+    pub(super) fn wake_for_room(&mut self, policy: PolicyId, group: GroupId) {
+        self.call(policy, group, false);
+    }
+
+    /// A node has come, or is in another unit than before.
+    pub(super) fn wake_for_node(&mut self, policy: PolicyId, node: NodeId) {
+        let book = &self.books[policy];
+        let is_open = match book.unit(book.unit_of(node)) {
+            Some(unit) => unit.max.is_none(),
+            None if book.policy.strategy == Strategy::Required => return,
+            None => true,
+        };
+        let groups: Vec<GroupId> = book.waiting_groups().collect();
+        for group in groups {
+            self.call(policy, group, is_open);
+        }
+    }
+
+    /// A place is not kept any more, or a pod that was woken has come back: the next that are called may be woken.
+    pub(super) fn wake_further(&mut self, policy: PolicyId, group: GroupId) {
+        if !self.books[policy].groups[group].queue.is_empty() {
+            self.waiting.changed.insert((policy, group));
+        }
+    }
+
+    fn call(&mut self, policy: PolicyId, group: GroupId, is_open: bool) {
+        let queue = &mut self.books[policy].groups[group].queue;
+        if !queue.is_empty() {
+            queue.call(self.waiting.next, is_open);
+            self.waiting.changed.insert((policy, group));
+        }
     }
 
     /// A pod was refused: it waits behind all others.
     pub(super) fn wait(&mut self, pod: PodId) {
         self.stop_waiting(pod);
         self.end_waking(pod);
-        let number = self.waiting.next;
-        self.waiting.next += 1;
+        let number = self.waiting.number();
         self.pods[pod].waiting = Some(number);
-        self.queue_of(pod).insert(number, pod);
+        if let Some(queue) = self.queue_of(pod) {
+            queue.refused.insert(number, pod);
+        }
     }
 
-    /// Which pods were refused under the lead before is not known: any that has yet to be scheduled may have been.
+    /// A pod is to be woken whether or not there is room.
+    pub(super) fn wake_at_once(&mut self, pod: PodId) {
+        self.stop_waiting(pod);
+        let number = self.waiting.number();
+        self.pods[pod].waiting = Some(number);
+        self.waiting.at_once.insert(number, pod);
+    }
+
+    /// Who has a lead anew has refused nobody: those wait whose condition says that they were refused under one before.
     pub(super) fn let_all_wait(&mut self) {
-        let mut pending: Vec<(Option<Timestamp>, Identity, PodId)> = Vec::new();
-        for (id, slot) in self.pods.iter() {
-            if self.is_pending(id) && self.governing(slot) != Governing::None {
-                pending.push((slot.created, slot.identity.clone(), id));
-            }
-        }
-        pending.sort_unstable();
-        for (_, _, pod) in pending {
+        let refused = self.pods.iter().filter(|(id, slot)| slot.is_refused && self.is_pending(*id));
+        let mut refused: Vec<(Option<Timestamp>, Identity, PodId)> =
+            refused.map(|(id, slot)| (slot.created, slot.identity.clone(), id)).collect();
+        refused.sort_unstable();
+        for (_, _, pod) in refused {
             self.wait(pod);
-            if let Governing::One(policy, group) = self.governing(&self.pods[pod]) {
-                self.waiting.room_in(policy, group);
-            }
+            self.suspend_waiting(pod);
+            self.resume_waiting(pod);
         }
     }
 
     pub(super) fn stop_waiting(&mut self, pod: PodId) {
-        let Some(number) = self.pods[pod].waiting else { return };
-        self.queue_of(pod).remove(&number);
-        self.waiting.freed.remove(&number);
-        self.pods[pod].waiting = None;
+        let Some(number) = self.pods[pod].waiting.take() else { return };
+        self.waiting.at_once.remove(&number);
+        if let Some(queue) = self.queue_of(pod) {
+            queue.refused.remove(&number);
+        }
     }
 
     /// Takes a pod that waits out of its queue, because which one that is may change.
     pub(super) fn suspend_waiting(&mut self, pod: PodId) {
         self.end_waking(pod);
-        if let Some(number) = self.pods[pod].waiting {
-            self.queue_of(pod).remove(&number);
+        if let Some(number) = self.pods[pod].waiting
+            && let Some(queue) = self.queue_of(pod)
+        {
+            queue.refused.remove(&number);
         }
     }
 
     /// Puts it back, into the queue that is the right one now.
     pub(super) fn resume_waiting(&mut self, pod: PodId) {
         let Some(number) = self.pods[pod].waiting else { return };
-        self.queue_of(pod).insert(number, pod);
-        if let Governing::One(policy, group) = self.governing(&self.pods[pod]) {
-            self.waiting.edited(policy, group);
+        match *self.governing(&self.pods[pod]) {
+            [] => {
+                self.waiting.at_once.insert(number, pod);
+            }
+            [(policy, group)] => {
+                let book = &mut self.books[policy];
+                let is_open = has_uncounted_room(&book.policy);
+                book.groups[group].queue.refused.insert(number, pod);
+                self.call(policy, group, is_open);
+            }
+            // Until they do not conflict any more.
+            [_, _, ..] => {}
         }
     }
 
-    fn queue_of(&mut self, pod: PodId) -> &mut BTreeMap<u64, PodId> {
-        match self.governing(&self.pods[pod]) {
-            Governing::None => &mut self.waiting.freed,
-            Governing::Several => &mut self.waiting.stranded,
-            Governing::One(policy, group) => &mut self.books[policy].groups[group].waiting,
-        }
+    /// The queue of the group that a pod is in, if one policy alone governs it.
+    fn queue_of(&mut self, pod: PodId) -> Option<&mut Queue> {
+        let [(policy, group)] = *self.governing(&self.pods[pod]) else { return None };
+        Some(&mut self.books[policy].groups[group].queue)
     }
 
-    /// A pod that was woken has come back, or never will.
+    /// A pod that was woken has come back, or nobody waits for it any more.
     pub(super) fn end_waking(&mut self, pod: PodId) {
         let Some(until) = self.pods[pod].woken_until.take() else { return };
         self.waiting.woken.remove(&(until, pod));
-        if let Governing::One(policy, group) = self.governing(&self.pods[pod]) {
-            let group_of = &mut self.books[policy].groups[group];
-            group_of.woken = group_of.woken.saturating_sub(1);
-            self.waiting.room_in(policy, group);
+        if let [(policy, group)] = *self.governing(&self.pods[pod]) {
+            let queue = &mut self.books[policy].groups[group].queue;
+            queue.woken = queue.woken.saturating_sub(1);
+            self.wake_further(policy, group);
         }
     }
 
-    /// Those that were woken and did not come back wait again, and others may be woken in their place.
-    fn wait_again(&mut self, now: Timestamp) {
+    /// Those that were woken and did not come back keep nobody waiting. Their scheduler knows, and may come yet.
+    fn end_wakings(&mut self, now: Elapsed) {
         while let Some((until, pod)) = self.waiting.woken.first().copied()
             && until <= now
         {
-            self.end_waking(pod);
-            if self.is_pending(pod) {
-                self.wait(pod);
+            if let Some(queue) = self.queue_of(pod) {
+                queue.silent = queue.silent.saturating_add(1);
             }
+            self.end_waking(pod);
         }
     }
+}
+
+/// Whether a policy has nodes that take any number of pods.
+fn has_uncounted_room(policy: &ResourcePolicy) -> bool {
+    let is_uncapped = policy.units.iter().any(|unit| unit.max.is_none());
+    is_uncapped || policy.strategy == Strategy::Prefer
 }

@@ -2,7 +2,7 @@
 
 use almanac_engine::units::{Node, Verdict};
 
-use crate::support::{Scene, labels, node, on, pod, pod_name, policy_name, prefer, required, unit};
+use crate::support::{Scene, labels, on, pod, pod_name, policy_name, prefer, required, unit};
 
 const ZONES: [(&str, &str); 2] = [("n-a", "zone=a"), ("n-b", "zone=b")];
 
@@ -16,18 +16,48 @@ fn a_relabelled_node_moves_its_pods_and_evicts_none() {
         Scene::new(prefer([unit("a", 2, 1, "zone=a"), unit("b", 1, 1, "zone=b")]), &ZONES);
     scene.fill("n-a", 1, &pod("app=a"));
     scene.fill("n-b", 1, &pod("app=a"));
-    scene.ledger.set_node("n-b", &node("zone=a"));
+    scene.set_node("n-b", "zone=a");
     assert_eq!(scene.counts("p"), (vec![2, 0], 0));
     scene.set_pod("new", &pod("app=a"));
     assert_eq!(scene.ask("new", &["n-a", "n-b"]).unwrap(), [Verdict::Full; 2]);
     let report = scene.ledger.report(&policy_name("p")).unwrap();
     assert!(report.groups[0].units[0].is_over_cap());
-    scene.ledger.set_node("n-b", &node(""));
+    scene.set_node("n-b", "");
     assert_eq!(scene.counts("p"), (vec![1, 0], 1));
-    scene.ledger.remove_node("n-a", None);
-    assert_eq!(scene.counts("p"), (vec![0, 0], 2), "a node that is gone is in no unit");
-    scene.ledger.set_node("n-a", &node("zone=b"));
-    assert_eq!(scene.counts("p"), (vec![0, 1], 1));
+}
+
+#[test]
+fn pods_on_a_node_that_is_gone_count_where_it_was_until_they_are_gone_too() {
+    let mut scene = Scene::new(required([unit("a", 1, 1, "zone=a")]), &ZONES);
+    scene.set_node("n-c", "zone=a");
+    scene.fill("n-a", 1, &pod("app=a"));
+    scene.remove_node("n-a");
+    assert!(scene.ledger.node("n-a").is_none(), "nothing is scheduled there");
+    assert_eq!(scene.counts("p"), (vec![1], 0));
+    scene.set_pod("new", &pod("app=a"));
+    assert_eq!(scene.ask("new", &["n-c"]).unwrap(), [Verdict::Full], "it may be registered again");
+    scene.set_policy("q", prefer([unit("all", 1, 1, "zone=a")]));
+    assert_eq!(scene.counts("q"), (vec![1], 0), "under a new policy, too");
+    scene.remove_policy("q");
+    scene.set_node("n-a", "zone=b");
+    assert_eq!(scene.counts("p"), (vec![0], 1), "it has come back relabelled");
+    scene.remove_node("n-a");
+    scene.remove_pod("n-a-0");
+    scene.set_pod("late", &on("n-a", pod("app=a")));
+    assert_eq!(scene.counts("p"), (vec![0], 1), "nobody knows its labels any more");
+}
+
+#[test]
+fn a_number_of_a_node_holds_until_nodes_are_renumbered() {
+    let mut scene = Scene::new(capped(3), &ZONES);
+    let (before, number) = (scene.ledger.renumberings(), scene.ledger.node("n-a"));
+    scene.set_node("n-a", "zone=c");
+    scene.set_node("n-c", "zone=c");
+    assert_eq!((scene.ledger.renumberings(), scene.ledger.node("n-a")), (before, number));
+    scene.remove_node("n-a");
+    scene.set_node("n-d", "zone=d");
+    assert_eq!(scene.ledger.node("n-d"), number, "it is another one's");
+    assert_ne!(scene.ledger.renumberings(), before);
 }
 
 #[test]
@@ -69,7 +99,7 @@ fn after_its_policy_is_deleted_a_pod_may_go_anywhere() {
     let mut scene = Scene::new(required([unit("a", 1, 0, "zone=a")]), &ZONES);
     scene.set_pod("new", &pod("app=a"));
     assert_eq!(scene.ask("new", &["n-a"]).unwrap(), [Verdict::Closed]);
-    scene.ledger.remove_policy(&policy_name("p"));
+    scene.remove_policy("p");
     assert_eq!(scene.ask("new", &["n-a", "n-b"]).unwrap(), [Verdict::Chosen; 2]);
     assert!(scene.ledger.report(&policy_name("p")).is_none());
 }

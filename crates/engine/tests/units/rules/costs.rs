@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use almanac_engine::units::{DeletionCost, Owner, Pod};
+use almanac_engine::units::{DeletionCost, Pod};
 
 use crate::support::{
-    Scene, node, on, ours, pod, pod_name, policy_name, prefer, required, second, unit,
+    Scene, on, ours, owned_by, pod, pod_name, policy_name, prefer, required, second, unit,
 };
 
 const ZONES: [(&str, &str); 3] = [("n-a", "zone=a"), ("n-b", "zone=b"), ("n-x", "")];
@@ -69,14 +69,20 @@ fn only_what_nobody_else_wrote_is_written() {
 #[test]
 fn pods_of_other_workloads_than_replica_sets_get_no_cost() {
     let mut scene = scene();
-    let owner = Owner { kind: "StatefulSet".into(), ..Owner::default() };
-    scene.set_pod("set", &on("n-a", Pod { owner: Some(Arc::new(owner)), ..pod("app=a") }));
+    let owner = Some(Arc::new(owned_by("apps", "StatefulSet")));
+    scene.set_pod("set", &on("n-a", Pod { owner, ..pod("app=a") }));
+    let of_another = Some(Arc::new(owned_by("example.com", "ReplicaSet")));
+    scene.set_pod("other", &on("n-a", Pod { owner: of_another, ..pod("app=a") }));
     scene.set_pod("bare", &on("n-a", Pod { owner: None, ..pod("app=a") }));
     assert_eq!(scene.costs(), []);
     let report = scene.ledger.report(&policy_name("p")).unwrap();
     let without: Vec<(&str, u32)> =
         report.without_cost.iter().map(|(kind, count)| (&**kind, *count)).collect();
-    assert_eq!(without, [("", 1), ("StatefulSet", 1)]);
+    assert_eq!(without, [("", 1), ("ReplicaSet", 1), ("StatefulSet", 1)]);
+    scene.set_pod("set", &on("n-a", pod("app=a")));
+    scene.remove_pod("bare");
+    let report = scene.ledger.report(&policy_name("p")).unwrap();
+    assert_eq!(report.without_cost.len(), 1, "they are counted as they change");
 }
 
 #[test]
@@ -85,7 +91,7 @@ fn a_cost_goes_with_its_policy() {
     scene.set_pod("one", &on("n-a", ours(600, pod("app=a"))));
     scene.set_pod("theirs", &on("n-a", Pod { cost: DeletionCost::Others, ..pod("app=a") }));
     assert_eq!(scene.costs(), []);
-    scene.ledger.remove_policy(&policy_name("p"));
+    scene.remove_policy("p");
     assert_eq!(scene.costs(), named(&[("one", None)]));
 }
 
@@ -95,7 +101,7 @@ fn costs_follow_relabelled_nodes_and_edited_priorities() {
     scene.set_pod("one", &on("n-a", ours(600, pod("app=a"))));
     scene.set_pod("two", &on("n-b", ours(100, pod("app=a"))));
     assert_eq!(scene.costs(), []);
-    scene.ledger.set_node("n-a", &node("zone=b"));
+    scene.set_node("n-a", "zone=b");
     assert_eq!(scene.costs(), named(&[("one", Some(100))]));
     scene.set_policy("p", prefer([unit("b", 2, None, "zone=b")]));
     assert_eq!(scene.costs(), named(&[("one", Some(300)), ("two", Some(300))]));
@@ -122,4 +128,39 @@ fn pods_that_are_going_are_left_as_they_are() {
     scene.set_pod("done", &on("n-a", Pod { is_finished: true, ..ours(100, pod("app=a")) }));
     scene.set_pod("going", &on("n-a", Pod { deleted: Some(second(0)), ..pod("app=a") }));
     assert_eq!(scene.costs(), []);
+}
+
+#[test]
+fn while_policies_conflict_costs_stay_as_they_are() {
+    let mut scene = scene();
+    scene.set_pod("one", &on("n-a", ours(600, pod("app=a"))));
+    scene.set_pod("new", &on("n-a", pod("app=a")));
+    scene.set_policy("q", prefer([unit("a", 9, None, "zone=a")]));
+    assert_eq!(scene.costs(), []);
+    assert_eq!(scene.ledger.cost_change(&pod_name("new")), None);
+    scene.remove_policy("p");
+    assert_eq!(scene.costs(), named(&[("new", Some(1000)), ("one", Some(1000))]));
+}
+
+#[test]
+fn of_many_pods_over_a_cap_only_those_after_a_change_get_another_cost() {
+    let mut scene = Scene::new(required([unit("a", 5, 0, "zone=a")]), &ZONES);
+    let bound = |place: i64| on("n-a", Pod { bound: Some(second(place)), ..pod("app=a") });
+    for place in 0..5 {
+        scene.set_pod(
+            &format!("p{place}"),
+            &ours(-100 * (i32::try_from(place).unwrap() + 1), bound(place)),
+        );
+    }
+    assert_eq!(scene.costs(), []);
+    scene.remove_pod("p2");
+    let change = scene.ledger.cost_change(&pod_name("p4")).unwrap();
+    assert_eq!(change.cost, Some(-400), "before all are asked for");
+    assert_eq!(scene.ledger.cost_change(&pod_name("p1")), None);
+    assert_eq!(scene.costs(), named(&[("p3", Some(-300)), ("p4", Some(-400))]));
+    scene.set_pod("p9", &bound(9));
+    assert_eq!(
+        scene.costs(),
+        named(&[("p9", Some(-500)), ("p3", Some(-300)), ("p4", Some(-400))][..1])
+    );
 }

@@ -30,7 +30,7 @@ fn a_pod_counts_in_the_unit_of_highest_priority_and_of_these_in_the_first() {
 #[test]
 fn pods_that_were_there_before_the_policy_count() {
     let mut scene = Scene::new(one_unit(), &ZONES);
-    scene.ledger.remove_policy(&policy_name("p"));
+    scene.remove_policy("p");
     scene.fill("n-a", 3, &pod("app=a"));
     scene.set_policy("p", one_unit());
     assert_eq!(scene.counts("p"), (vec![3], 0));
@@ -78,7 +78,7 @@ fn a_pod_of_no_policy_may_go_anywhere() {
     let mut scene = Scene::new(required([unit("only", 1, 0, "zone=a")]), &ZONES);
     scene.set_pod("other", &pod("app=z"));
     assert_eq!(scene.ask("other", &["n-a", "n-x"]).unwrap(), [Verdict::Chosen; 2]);
-    assert_eq!(scene.reserve("other", "n-x").unwrap().bound, None);
+    assert_eq!(scene.bind("other", "n-x").1.bound, None);
 }
 
 #[test]
@@ -90,12 +90,25 @@ fn a_pod_of_two_policies_may_go_nowhere_and_both_are_named() {
     let why = "2 ResourcePolicies select the pod (shop/p, shop/q), and only one may";
     assert_eq!(scene.ask("new", &["n-a"]).unwrap_err(), why);
     assert_eq!(scene.reserve("new", "n-a").unwrap_err().to_string(), why);
-    assert_eq!(scene.counts("p"), (vec![], 0), "neither counts it");
     let report = scene.ledger.report(&policy_name("q")).unwrap();
     assert_eq!((report.conflicts.len(), report.conflicts[0].pods), (1, 2));
-    scene.ledger.remove_policy(&policy_name("q"));
+    scene.remove_policy("q");
     assert_eq!(scene.counts("p"), (vec![1], 0));
     assert_eq!(scene.ask("new", &["n-a"]).unwrap(), [Verdict::Chosen]);
+}
+
+#[test]
+fn pods_on_nodes_count_under_every_policy_that_selects_them() {
+    let units = |max| prefer([unit("only", 1, max, "zone=a")]);
+    let mut scene = Scene::new(units(2), &ZONES);
+    scene.fill("n-a", 2, &pod("app=a,tier=web"));
+    scene.set_policy("q", ResourcePolicy { pod_selector: selector("tier=web"), ..units(1) });
+    assert_eq!((scene.counts("p"), scene.counts("q")), ((vec![2], 0), (vec![2], 0)));
+    scene.set_pod("new", &pod("app=a"));
+    assert_eq!(scene.ask("new", &["n-a"]).unwrap(), [Verdict::Full], "p alone selects it");
+    assert!(scene.reserve("new", "n-a").is_err(), "a conflict frees no place");
+    scene.remove_policy("p");
+    assert_eq!(scene.counts("q"), (vec![2], 0));
 }
 
 #[test]

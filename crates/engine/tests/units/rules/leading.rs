@@ -1,39 +1,66 @@
 //! Who decides, and from when on.
 
-use almanac_engine::units::{Ledger, Pod, Ruling, Standing, TooEarly, Unreserved};
+use almanac_engine::units::{
+    Elapsed, Ledger, Node, NotServing, Pod, ReservationId, Ruling, Standing, TooEarly, Unreserved,
+};
 
 use crate::support::{
-    LEASE, LONGEST_BIND, Scene, node, on, pod, pod_name, policy_name, required, second, unit,
+    LEASE, LONGEST_BIND, Scene, at, node, on, pod, pod_name, policy_name, required, unit,
 };
 
 fn standby() -> Ledger {
     let mut ledger = Ledger::new();
-    ledger.set_policy(&policy_name("p"), required([unit("a", 1, 1, "zone=a")]));
+    ledger.set_policy(&policy_name("p"), required([unit("a", 1, 1, "zone=a")]), None);
     ledger.set_node("n-a", &node("zone=a"));
     ledger.set_pod(&pod_name("one"), &Pod { uid: Some("one".into()), ..pod("app=a") });
     ledger
+}
+
+fn reserve(ledger: &mut Ledger, now: Elapsed) -> Result<ReservationId, Unreserved> {
+    let read = Pod { uid: Some("one".into()), ..pod("app=a") };
+    ledger.reserve((&pod_name("one"), &read), ("n-a", &node("zone=a")), now, LONGEST_BIND)
 }
 
 #[test]
 fn a_standby_knows_everything_and_decides_nothing() {
     let mut ledger = standby();
     let candidates = [ledger.node("n-a").unwrap()];
-    let ruling = ledger.filter(&pod_name("one"), &candidates, second(0), LEASE);
+    let name = pod_name("one");
+    let ruling = ledger.filter(&name, Some("one"), &candidates, at(0), LEASE);
     assert!(matches!(ruling, Ruling::NotServing));
-    let uid = "one".into();
-    let refused =
-        ledger.reserve(&pod_name("one"), Some(&uid), "n-a", second(0), LONGEST_BIND).unwrap_err();
-    assert_eq!(refused, Unreserved::NotServing);
-    assert_eq!(ledger.serve(second(9)), Err(TooEarly { until: None }));
+    assert_eq!(reserve(&mut ledger, at(0)).unwrap_err(), Unreserved::NotServing);
+    assert_eq!(ledger.serve(at(9)), Err(TooEarly { until: None }));
+    assert_eq!(ledger.scores(&name, Some("one"), &candidates), Err(NotServing));
+    let victims: [&str; 0] = [];
+    assert_eq!(ledger.preempt(&name, Some("one"), candidates[0], &victims), Err(NotServing));
+}
+
+#[test]
+fn a_standby_names_no_costs_and_no_pods_to_wake_and_forgets_none() {
+    let mut ledger = standby();
+    ledger.set_pod(&pod_name("two"), &Pod { uid: Some("two".into()), ..on("n-a", pod("app=a")) });
+    let waiting = Pod { uid: Some("one".into()), is_refused: true, ..pod("app=a") };
+    ledger.set_pod(&pod_name("one"), &waiting);
+    for _ in 0..2 {
+        assert_eq!(ledger.cost_changes(), []);
+        assert_eq!(ledger.cost_change(&pod_name("two")), None);
+        ledger.remove_policy(&policy_name("p"), None);
+        ledger.set_policy(&policy_name("p"), required([unit("a", 1, 2, "zone=a")]), None);
+        assert_eq!(ledger.wake(at(0)), []);
+        ledger.take_lead(4, at(0), LONGEST_BIND);
+    }
+    ledger.serve(at(10)).unwrap();
+    assert_eq!(ledger.cost_changes().len(), 1);
+    assert_eq!(ledger.wake(at(10)), [pod_name("one")]);
 }
 
 #[test]
 fn a_new_leader_waits_out_the_longest_bind_before_it_lists() {
     let mut ledger = standby();
-    ledger.take_lead(4, second(0), LONGEST_BIND);
-    let until = second(10);
+    ledger.take_lead(4, at(0), LONGEST_BIND);
+    let until = at(10);
     assert_eq!(ledger.standing(), Standing::Waiting { generation: 4, until });
-    assert_eq!(ledger.serve(second(9)), Err(TooEarly { until: Some(until) }));
+    assert_eq!(ledger.serve(at(9)), Err(TooEarly { until: Some(until) }));
     assert_eq!(ledger.serve(until), Ok(()));
     assert_eq!(ledger.standing(), Standing::Serving { generation: 4 });
     ledger.lose_lead();
@@ -43,14 +70,14 @@ fn a_new_leader_waits_out_the_longest_bind_before_it_lists() {
 #[test]
 fn whoever_regains_the_lead_knows_by_its_list_what_became_of_its_bindings() {
     let mut ledger = standby();
-    ledger.take_lead(1, second(0), LONGEST_BIND);
-    ledger.serve(second(10)).unwrap();
-    let uid = "one".into();
-    ledger.reserve(&pod_name("one"), Some(&uid), "n-a", second(12), LONGEST_BIND).unwrap();
+    ledger.take_lead(1, at(0), LONGEST_BIND);
+    ledger.serve(at(10)).unwrap();
+    let id = reserve(&mut ledger, at(12)).unwrap();
+    ledger.confirm(id, at(12), LONGEST_BIND).unwrap();
     ledger.lose_lead();
     assert_eq!(ledger.reservations(), 1, "it may yet be carried out");
-    ledger.take_lead(3, second(15), LONGEST_BIND);
-    ledger.serve(second(25)).unwrap();
+    ledger.take_lead(3, at(15), LONGEST_BIND);
+    ledger.serve(at(25)).unwrap();
     assert_eq!(ledger.reservations(), 0, "the list shows that it was not");
 }
 
@@ -65,8 +92,8 @@ fn a_list_removes_what_it_does_not_have_unless_that_is_newer() {
     scene.ledger.replace_pods([(&listed, &pod)], Some(6));
     let has = ["old", "listed", "newer"].map(|name| scene.ledger.has_pod(&pod_name(name)));
     assert_eq!(has, [false, true, true]);
-    let gone = node("zone=a");
-    scene.ledger.replace_nodes([("n-b", &gone)], Some(7));
+    let listed = node("zone=a");
+    scene.ledger.replace_nodes([("n-b", &listed)], Some(7));
     assert!(scene.ledger.node("n-a").is_none() && scene.ledger.node("n-b").is_some());
 }
 
@@ -75,9 +102,60 @@ fn whoever_regains_the_lead_names_all_costs_that_are_not_written() {
     let mut ledger = standby();
     let bound = Pod { uid: Some("two".into()), ..on("n-a", pod("app=a")) };
     ledger.set_pod(&pod_name("two"), &bound);
+    ledger.take_lead(1, at(0), LONGEST_BIND);
+    ledger.serve(at(10)).unwrap();
     assert_eq!(ledger.cost_changes().len(), 1);
     assert_eq!(ledger.cost_changes().len(), 0, "that is named already");
-    ledger.take_lead(3, second(15), LONGEST_BIND);
-    ledger.serve(second(25)).unwrap();
+    ledger.take_lead(3, at(15), LONGEST_BIND);
+    ledger.serve(at(25)).unwrap();
     assert_eq!(ledger.cost_changes().len(), 1, "it may have been named and not written");
+}
+
+#[test]
+fn what_the_watch_has_shown_since_is_newer_than_a_list() {
+    let mut scene = Scene::new(required([unit("a", 1, 5, "zone=a")]), &[]);
+    let name = pod_name("one");
+    let pod_at = |version, pod| Pod { version: Some(version), uid: Some("one".into()), ..pod };
+    let node_at = |version| Node { version: Some(version), ..node("zone=a") };
+    let units = |max| required([unit("a", 1, max, "zone=a")]);
+    scene.ledger.replace_pods([(&name, &pod_at(2, pod("app=a")))], Some(3));
+    scene.ledger.replace_nodes([("n-a", &node_at(2))], Some(3));
+    scene.ledger.replace_policies([(policy_name("v"), units(1), Some(2))], Some(3));
+    // Lists of an earlier version come in after the watch has gone on.
+    scene.ledger.remove_pod(&name, Some(&"one".into()), Some(8));
+    scene.ledger.remove_node("n-a", Some(8));
+    scene.ledger.remove_policy(&policy_name("v"), Some(8));
+    scene.ledger.set_policy(&policy_name("w"), units(9), Some(9));
+    scene.ledger.replace_pods([(&name, &pod_at(2, pod("app=a")))], Some(7));
+    scene.ledger.replace_nodes([("n-a", &node_at(2))], Some(7));
+    let listed = [(policy_name("v"), units(1), Some(2)), (policy_name("w"), units(3), Some(4))];
+    scene.ledger.replace_policies(listed, Some(7));
+    assert!(!scene.ledger.has_pod(&name) && scene.ledger.node("n-a").is_none());
+    assert!(scene.ledger.report(&policy_name("v")).is_none(), "it is gone");
+    scene.ledger.set_policy(&policy_name("w"), units(2), Some(8));
+    scene.ledger.set_node("n-a", &Node { version: Some(10), ..node("zone=a") });
+    scene.ledger.set_pod(&name, &pod_at(11, on("n-a", pod("app=a"))));
+    let report = scene.ledger.report(&policy_name("w")).unwrap();
+    assert_eq!(report.groups[0].units[0].max, Some(9), "older news of a policy is passed over");
+}
+
+#[test]
+fn whoever_starts_over_forgets_all_versions_and_waits_for_new_lists() {
+    let mut ledger = standby();
+    ledger.take_lead(1, at(0), LONGEST_BIND);
+    ledger.serve(at(10)).unwrap();
+    let name = pod_name("one");
+    let pod_at = |version| Pod { version: Some(version), uid: Some("one".into()), ..pod("app=a") };
+    ledger.set_pod(&name, &pod_at(900));
+    let id = reserve(&mut ledger, at(12)).unwrap();
+    ledger.start_over(at(20), LONGEST_BIND);
+    assert_eq!(ledger.standing(), Standing::Waiting { generation: 1, until: at(30) });
+    ledger.set_policy(&policy_name("p"), required([unit("a", 1, 1, "zone=a")]), Some(5));
+    ledger.replace_nodes([("n-a", &node("zone=a"))], Some(7));
+    ledger.replace_pods([(&name, &pod_at(6))], Some(7));
+    ledger.serve(at(30)).unwrap();
+    assert!(ledger.has_pod(&name));
+    let again = reserve(&mut ledger, at(31)).unwrap();
+    assert_ne!(id, again, "a name from before names nothing");
+    assert_eq!(ledger.confirm(id, at(31), LONGEST_BIND).unwrap_err(), Unreserved::Withdrawn);
 }

@@ -27,9 +27,9 @@ fn a_pod_on_a_node_is_told_its_unit() {
     assert_eq!((&*explanation.group, explanation.unit.as_deref()), ("with hash=1", Some("high")));
     assert_eq!(
         explanation.summary,
-        "it is on node n-a, in unit \"high\" of ResourcePolicy shop/p (2 of 1 pods)"
+        "it is on node n-a, in unit \"high\" of ResourcePolicy shop/p (2 of 1 pod)"
     );
-    assert!(summary(&scene, "n-a-1").ends_with("(2 of 1 pods), and over its cap"));
+    assert!(summary(&scene, "n-a-1").ends_with("(2 of 1 pod), and over its cap"));
     assert_eq!(
         summary(&scene, "outside"),
         "it is on node n-x, outside every unit of ResourcePolicy shop/p"
@@ -47,8 +47,8 @@ fn a_pending_pod_is_told_where_it_would_go_and_why_not_elsewhere() {
     assert_eq!(
         lines,
         [
-            "unit \"high\" of ResourcePolicy shop/p is full: 1 of 1 pods without hash",
-            "unit \"low\" of ResourcePolicy shop/p has room: 0 of 1 pods without hash",
+            "unit \"high\" of ResourcePolicy shop/p is full: 1 of 1 pod without hash",
+            "unit \"low\" of ResourcePolicy shop/p has room: 0 of 1 pod without hash",
             "the node is in no unit of ResourcePolicy shop/p, whose strategy is required",
         ]
     );

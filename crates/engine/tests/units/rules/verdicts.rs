@@ -1,6 +1,6 @@
 //! Which nodes a pod may go to.
 
-use almanac_engine::units::{Preemption, Verdict};
+use almanac_engine::units::{NodeId, Preemption, Verdict};
 
 use crate::support::{Scene, grouped_by, on, pod, pod_name, prefer, required, unit};
 
@@ -9,6 +9,14 @@ const ALL: [&str; 3] = ["n-a", "n-b", "n-x"];
 
 fn two_units() -> Vec<almanac_engine::units::Unit> {
     vec![unit("low", 1, None, "zone=b"), unit("high", 5, 2, "zone=a")]
+}
+
+fn scores(scene: &Scene, pod: &str, candidates: &[NodeId]) -> Vec<u8> {
+    scene.ledger.scores(&pod_name(pod), Some(pod), candidates).unwrap()
+}
+
+fn preempt(scene: &Scene, node: NodeId, victims: &[&str]) -> Preemption {
+    scene.ledger.preempt(&pod_name("new"), Some("new"), node, victims).unwrap()
 }
 
 #[test]
@@ -125,8 +133,11 @@ fn reasons_name_the_unit_the_policy_and_the_count() {
         scene.why("bare", &ALL, "n-a"),
         "unit \"high\" of ResourcePolicy shop/p has room: 0 of 2 pods without hash"
     );
-    let unknown = scene.ledger.verdicts(&pod_name("nobody"), &[]).why_refused();
-    assert_eq!(unknown.unwrap(), "the pod is not known, or is gone");
+    let unknown = scene.ledger.verdicts(&pod_name("nobody"), None, &[]).why_refused();
+    assert_eq!(
+        unknown.unwrap(),
+        "no ResourcePolicy decides on a pod that is not known, or is gone"
+    );
 }
 
 #[test]
@@ -144,9 +155,9 @@ fn scores_follow_the_priority_from_zero_to_ten() {
         let mut scene = Scene::new(policy, &nodes);
         scene.set_pod("new", &pod("app=a"));
         let candidates = scene.nodes(&names);
-        assert_eq!(scene.ledger.scores(&pod_name("new"), &candidates), expected);
+        assert_eq!(scores(&scene, "new", &candidates), expected);
         scene.set_pod("other", &pod("app=b"));
-        assert_eq!(scene.ledger.scores(&pod_name("other"), &candidates), [0; 4]);
+        assert_eq!(scores(&scene, "other", &candidates), [0; 4]);
     }
 }
 
@@ -155,7 +166,7 @@ fn units_that_all_have_priority_zero_still_score_before_nodes_outside_under_pref
     let mut scene = Scene::new(prefer([unit("zero", 0, None, "zone=a")]), &ZONES);
     scene.set_pod("new", &pod("app=a"));
     let candidates = scene.nodes(&ALL);
-    assert_eq!(scene.ledger.scores(&pod_name("new"), &candidates), [1, 0, 0]);
+    assert_eq!(scores(&scene, "new", &candidates), [1, 0, 0]);
 }
 
 #[test]
@@ -167,9 +178,8 @@ fn a_full_unit_is_preempted_only_by_evicting_a_pod_that_is_counted_there() {
     scene.set_pod("no-policy", &on("n-a", pod("app=z")));
     scene.set_pod("new", &pod("app=a,hash=1"));
     let nodes = scene.nodes(&ALL);
-    let preempt = |scene: &Scene, node: usize, victims: &[&str]| {
-        scene.ledger.preempt(&pod_name("new"), nodes[node], victims)
-    };
+    let preempt =
+        |scene: &Scene, node: usize, victims: &[&str]| preempt(scene, nodes[node], victims);
     assert_eq!(preempt(&scene, 0, &["n-a-0"]), Preemption::Keep);
     assert!(matches!(preempt(&scene, 0, &["other-group"]), Preemption::Drop(_)));
     assert!(matches!(preempt(&scene, 0, &["no-policy"]), Preemption::Drop(_)));
@@ -185,24 +195,63 @@ fn of_a_unit_over_its_cap_enough_pods_have_to_be_evicted() {
     scene.fill("n-a", 2, &pod("app=a"));
     scene.set_pod("new", &pod("app=a"));
     let node = scene.nodes(&["n-a"])[0];
-    let one = scene.ledger.preempt(&pod_name("new"), node, &["n-a-0"]);
+    let one = preempt(&scene, node, &["n-a-0"]);
     assert!(matches!(one, Preemption::Drop(_)), "evicting one would be in vain");
-    let both = scene.ledger.preempt(&pod_name("new"), node, &["n-a-0", "n-a-1"]);
+    let both = preempt(&scene, node, &["n-a-0", "n-a-1"]);
     assert_eq!(both, Preemption::Keep);
 }
 
 #[test]
-fn a_lease_keeps_the_last_place_from_others_until_it_ends() {
+fn a_lease_sends_nobody_to_a_lower_unit() {
     let units = [unit("high", 5, 1, "zone=a"), unit("low", 1, None, "zone=b")];
     let mut scene = Scene::new(required(units), &ZONES);
     scene.set_pod("one", &pod("app=a"));
     scene.set_pod("two", &pod("app=a"));
-    let first = [Verdict::Chosen, Verdict::Lower, Verdict::Outside];
-    let second = [Verdict::Full, Verdict::Chosen, Verdict::Outside];
-    assert_eq!(scene.filter("one", &ALL).unwrap(), first);
-    assert_eq!(scene.filter("one", &ALL).unwrap(), first, "its own lease is not in its way");
-    assert_eq!(scene.filter("two", &ALL).unwrap(), second);
-    assert!(scene.why("two", &ALL, "n-a").ends_with("0 of 1 pods, and 1 on the way"));
-    scene.now += crate::support::LEASE;
-    assert_eq!(scene.filter("two", &ALL).unwrap(), first, "the lease has ended");
+    let high = [Verdict::Chosen, Verdict::Lower, Verdict::Outside];
+    assert_eq!(scene.filter("one", &ALL).unwrap(), high);
+    assert_eq!(scene.filter("two", &ALL).unwrap(), high, "the first may never be bound");
+    assert!(scene.why("two", &ALL, "n-a").ends_with("0 of 1 pod, and 2 on the way"));
+    scene.bind("one", "n-a");
+    assert!(scene.reserve("two", "n-a").is_err());
+    let low = [Verdict::Full, Verdict::Chosen, Verdict::Outside];
+    assert_eq!(scene.filter("two", &ALL).unwrap(), low);
+}
+
+#[test]
+fn of_units_that_are_as_good_one_with_a_place_that_is_not_leased_is_chosen() {
+    let units = [unit("one", 5, 2, "zone=a"), unit("two", 5, 1, "zone=b")];
+    let mut scene = Scene::new(required(units), &ZONES);
+    for name in ["a", "b", "c", "d"] {
+        scene.set_pod(name, &pod("app=a"));
+    }
+    let both = [Verdict::Chosen, Verdict::Chosen, Verdict::Outside];
+    let second = [Verdict::Lower, Verdict::Chosen, Verdict::Outside];
+    assert_eq!(scene.filter("a", &ALL).unwrap(), both, "the first has more room");
+    assert_eq!(scene.filter("b", &ALL).unwrap(), both);
+    assert_eq!(scene.filter("a", &ALL).unwrap(), both, "its own lease is not in its way");
+    assert_eq!(scene.filter("c", &ALL).unwrap(), second);
+    let why = scene.why("c", &ALL, "n-a");
+    let expected = "unit \"one\" of ResourcePolicy shop/p has no place left that no other pod is on the way to: \
+                    0 of 2 pods, and 2 on the way";
+    assert_eq!(why, expected);
+    assert_eq!(scene.filter("d", &ALL).unwrap(), both, "all places are leased");
+    scene.now = scene.now + crate::support::LEASE;
+    assert_eq!(scene.filter("c", &ALL).unwrap(), both, "the leases have ended");
+}
+
+#[test]
+fn a_pod_is_decided_on_by_its_uid() {
+    let mut scene = Scene::new(required(two_units()), &ZONES);
+    scene.set_pod("new", &pod("app=a"));
+    let candidates = scene.nodes(&ALL);
+    let ruling = scene.ledger.verdicts(&pod_name("new"), Some("another"), &candidates);
+    assert_eq!(
+        ruling.why_refused().unwrap(),
+        "no ResourcePolicy decides on a pod that is not known, or is gone"
+    );
+    let scores = scene.ledger.scores(&pod_name("new"), Some("another"), &candidates);
+    assert_eq!(scores, Ok(vec![0; 3]));
+    let victims: [&str; 0] = [];
+    let other = scene.ledger.preempt(&pod_name("new"), Some("another"), candidates[0], &victims);
+    assert!(matches!(other, Ok(Preemption::Drop(_))));
 }

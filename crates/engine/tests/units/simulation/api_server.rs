@@ -1,6 +1,6 @@
 //! What the API server really holds, and the news of it in the order in which it happened.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use almanac_engine::Identity;
@@ -12,7 +12,7 @@ use crate::naive::Seen;
 /// One change of one object; `None` for an object that is gone.
 #[derive(Clone)]
 pub(super) enum News {
-    Policy(Identity, Option<ResourcePolicy>),
+    Policy(Identity, Option<ResourcePolicy>, u64),
     Node(Arc<str>, Option<Node>, u64),
     Pod(Identity, Arc<str>, Option<Pod>, u64),
 }
@@ -44,6 +44,7 @@ impl Feed {
 pub(super) struct ApiServer {
     pub(super) version: u64,
     pub(super) held: Seen,
+    pub(super) policy_versions: BTreeMap<Identity, u64>,
     /// Of policies, nodes and pods.
     pub(super) feeds: [Feed; 3],
     /// The UIDs of the pods that we have bound.
@@ -57,7 +58,8 @@ impl ApiServer {
             Some(policy) => self.held.policies.insert(name.clone(), policy.clone()),
             None => self.held.policies.remove(name),
         };
-        self.feeds[0].news.push_back(News::Policy(name.clone(), policy));
+        self.policy_versions.insert(name.clone(), self.version);
+        self.feeds[0].news.push_back(News::Policy(name.clone(), policy, self.version));
     }
 
     pub(super) fn set_node(&mut self, name: &Arc<str>, node: Option<Node>) {
@@ -96,13 +98,14 @@ impl ApiServer {
     pub(super) fn bind(
         &mut self,
         name: &Identity,
-        uid: Option<&Arc<str>>,
+        (uid, version): (Option<&Arc<str>>, Option<u64>),
         node: &Arc<str>,
         bound: Option<&Bound>,
         now: Timestamp,
     ) -> bool {
         let Some(pod) = self.held.pods.get(name) else { return false };
-        let is_other = uid.is_some() && pod.uid.as_ref() != uid;
+        let is_other =
+            uid.is_some() && pod.uid.as_ref() != uid || version.is_some() && pod.version != version;
         if is_other || pod.node.is_some() || pod.deleted.is_some() || pod.is_finished {
             return false;
         }

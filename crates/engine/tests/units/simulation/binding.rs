@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use almanac_engine::Identity;
-use almanac_engine::units::{BindOutcome, Bound};
-use jiff::{SignedDuration, Timestamp};
+use almanac_engine::units::{BindOutcome, Confirmed, Elapsed};
 
 use super::faults::Fault;
 use super::replica::Task;
@@ -17,14 +17,15 @@ pub(super) struct Flight {
     replica: usize,
     life: u32,
     task: Task,
+    confirmed: Confirmed,
     /// When it reaches the API server; `None` when it is lost on the way.
-    lands_at: Option<Timestamp>,
+    lands_at: Option<Elapsed>,
     /// What came of it, once it has landed.
     is_bound: Option<bool>,
     /// When the answer arrives; `None` when that is lost.
-    answers_at: Option<Timestamp>,
+    answers_at: Option<Elapsed>,
     /// When the replica no longer waits for it.
-    gives_up_at: Timestamp,
+    gives_up_at: Elapsed,
     has_given_up: bool,
 }
 
@@ -39,32 +40,32 @@ impl World {
         }
         let place = self.rng.usize(..self.decided.len());
         let (pod, uid, node) = self.decided.swap_remove(place);
-        if self.rng.bool()
-            && let Some(current) = self.api.held.nodes.get(&node).cloned()
-        {
-            self.replicas[index].read_node(&node, &current);
-        }
-        let room = self.room_that_must_be(index, &pod, &node);
-        let result = self.replicas[index].reserve(&pod, &uid, &node, self.now);
-        let reserved = match result {
-            Ok(reserved) => reserved,
+        // Both are read for this.
+        let read = self.api.held.pods.get(&pod).filter(|read| read.uid.as_ref() == Some(&uid));
+        let (Some(read), Some(found)) = (read.cloned(), self.api.held.nodes.get(&node).cloned())
+        else {
+            return Ok(());
+        };
+        let result = self.replicas[index].reserve((&pod, &read), (&node, &found), self.now);
+        let id = match result {
+            Ok(id) => id,
             Err(_) if self.fault == Some(Fault::BindsWithoutReserving) => {
-                let (name, uid, node) = (pod.clone(), Some(uid), Arc::clone(&node));
-                self.api.bind(&name, uid.as_ref(), &node, None, self.now);
+                let wall = self.wall();
+                self.api.bind(&pod, (Some(&uid), None), &node, None, wall);
                 return self.check_caps();
             }
             Err(_) => return Ok(()),
         };
-        if let Some(why) = room {
+        if let Some(why) = self.room_that_must_be(index, &pod, &node) {
             return Err(format!("replica {index} reserves {node} for {pod} though {why}"));
         }
         // Whether it was bound or not, its scheduler hears of it.
         self.refused.remove(&pod);
-        self.replicas[index].tasks.push(Task { reserved, pod, uid, node });
+        self.replicas[index].tasks.push(Task { id, pod, uid, node });
         Ok(())
     }
 
-    /// Why a pod may not be bound, if all pods are counted that we have bound or may yet: as the replica knows their
+    /// Why a pod may not be bound, if all others are counted that we have bound or may yet: as the replica knows their
     /// labels, but whether or not it has seen them there.
     fn room_that_must_be(&self, index: usize, pod: &Identity, node: &str) -> Option<String> {
         let replica = &self.replicas[index];
@@ -99,7 +100,10 @@ impl World {
             let target = self.api.held.pods.get(name);
             if flight.lands_at.is_some()
                 && flight.is_bound.is_none()
-                && target.is_some_and(|pod| pod.uid.as_ref() == Some(uid) && pod.node.is_none())
+                && target.is_some_and(|pod| {
+                    let version = flight.confirmed.version;
+                    pod.uid.as_ref() == Some(uid) && pod.version == version && pod.node.is_none()
+                })
             {
                 bound.insert(name, (uid, &flight.task.node));
             }
@@ -114,39 +118,38 @@ impl World {
     }
 
     /// Sends a binding that is reserved.
-    pub(super) fn post(&mut self, index: usize) {
-        if self.replicas[index].tasks.is_empty() {
-            return;
+    pub(super) fn post(&mut self, index: usize) -> Result<(), String> {
+        if self.replicas[index].tasks.is_empty() || !self.is_leading(index) {
+            return Ok(());
         }
         let place = self.rng.usize(..self.replicas[index].tasks.len());
         let task = self.replicas[index].tasks.swap_remove(place);
-        let ends_by = task.reserved.ends_by;
-        let (is_late, posts_late) = (self.now >= ends_by, self.fault == Some(Fault::PostsLate));
-        if is_late != posts_late || !self.is_leading(index) {
-            if posts_late {
-                self.replicas[index].tasks.push(task);
-            }
-            return;
-        }
-        let left = if self.fault == Some(Fault::PostsLate) {
-            60_000
-        } else {
-            i64::try_from(self.now.duration_until(ends_by).as_millis()).unwrap().max(1)
+        let Ok(confirmed) = self.replicas[index].confirm(&task, self.now) else {
+            return Ok(());
         };
+        if let Some(why) = self.room_that_must_be(index, &task.pod, &task.node) {
+            let Task { pod, node, .. } = task;
+            return Err(format!("replica {index} posts {pod} to {node} though {why}"));
+        }
+        let left = self.now.until(confirmed.ends_by);
+        let left = if self.fault == Some(Fault::PostsLate) { left * 6 } else { left };
+        let left = u64::try_from(left.as_millis()).unwrap().max(1);
         let quick = if self.rng.bool() { left.min(300) } else { left };
-        let lands_at = self.now + SignedDuration::from_millis(self.rng.i64(0..quick));
-        let answers_at = lands_at + SignedDuration::from_millis(self.rng.i64(0..2_000));
+        let lands_at = self.now + Duration::from_millis(self.rng.u64(0..quick));
+        let answers_at = lands_at + Duration::from_millis(self.rng.u64(0..2_000));
         let life = self.replicas[index].life;
         self.flights.push(Flight {
             replica: index,
             life,
             task,
+            confirmed,
             lands_at: (self.rng.u8(..12) > 0).then_some(lands_at),
             is_bound: None,
             answers_at: (self.rng.u8(..8) > 0).then_some(answers_at),
-            gives_up_at: self.now + SignedDuration::from_millis(self.rng.i64(0..left)),
+            gives_up_at: self.now + Duration::from_millis(self.rng.u64(0..left)),
             has_given_up: false,
         });
+        Ok(())
     }
 
     /// Requests land, answers arrive, and what does not arrive in time is given up.
@@ -156,9 +159,14 @@ impl World {
         for mut flight in flights {
             let task = &flight.task;
             if flight.is_bound.is_none() && flight.lands_at.is_some_and(|at| at <= self.now) {
-                let uid = (self.fault != Some(Fault::BindsByNameAlone)).then_some(&task.uid);
-                let bound: Option<&Bound> = task.reserved.bound.as_ref();
-                let is_bound = self.api.bind(&task.pod, uid, &task.node, bound, self.now);
+                let Confirmed { version, bound, .. } = &flight.confirmed;
+                let on = match self.fault {
+                    Some(Fault::BindsByNameAlone) => (None, None),
+                    Some(Fault::BindsAnyVersion) => (Some(&task.uid), None),
+                    _ => (Some(&task.uid), *version),
+                };
+                let wall = self.wall();
+                let is_bound = self.api.bind(&task.pod, on, &task.node, bound.as_ref(), wall);
                 flight.is_bound = Some(is_bound);
                 self.bound += u64::from(is_bound);
                 self.check_caps()?;
@@ -172,7 +180,7 @@ impl World {
                 _ => (flight.gives_up_at <= self.now).then_some(BindOutcome::Unknown),
             };
             if let Some(outcome) = outcome.filter(|_| is_heard) {
-                replica.settle(&task.pod, task.reserved.id, outcome);
+                replica.settle(&task.pod, task.id, outcome);
                 flight.has_given_up = true;
             }
             let may_land = flight.is_bound.is_none() && flight.lands_at.is_some();

@@ -2,13 +2,11 @@
 
 use std::sync::Arc;
 
-use almanac_engine::units::{
-    DeletionCost, Node, Owner, Pod, ResourcePolicy, Strategy, Ungoverned, Unit,
-};
+use almanac_engine::units::{DeletionCost, Node, Pod, ResourcePolicy, Strategy, Ungoverned, Unit};
 use almanac_engine::{Identity, Labels};
 
 use super::world::World;
-use crate::support::{labels, pod_name, policy_name, selector, unit};
+use crate::support::{labels, owned_by, pod_name, policy_name, selector, unit};
 
 const PODS: usize = 24;
 const NODES: usize = 8;
@@ -84,7 +82,7 @@ impl World {
         self.next_uid += 1;
         let kind = ["ReplicaSet", "ReplicaSet", "ReplicaSet", "StatefulSet"];
         let kind = kind[self.rng.usize(..kind.len())];
-        let owner = Owner { kind: kind.into(), name: "web".into(), uid: None };
+        let owner = owned_by("apps", kind);
         let cost = match self.rng.u8(..10) {
             0 => DeletionCost::Others,
             _ => DeletionCost::Unset,
@@ -95,7 +93,7 @@ impl World {
                 format!("{:03x}", (self.next_uid * 7919) % 4096 + 4096 * self.next_uid).into(),
             ),
             labels: self.pod_labels(),
-            created: Some(self.now),
+            created: Some(self.wall()),
             owner: (self.rng.u8(..8) > 0).then(|| Arc::new(owner)),
             ungoverned: (self.rng.u8(..12) == 0).then_some(Ungoverned::DaemonSet),
             cost,
@@ -116,7 +114,7 @@ impl World {
     /// A pod finishes, is being deleted, or is gone.
     fn end_pod(&mut self) {
         let Some(name) = self.any_pod() else { return };
-        let (now, is_deleted) = (self.now, self.api.held.pods[&name].deleted.is_some());
+        let (now, is_deleted) = (self.wall(), self.api.held.pods[&name].deleted.is_some());
         match self.rng.u8(..10) {
             0..2 => self.api.edit_pod(&name, |pod| pod.is_finished = true),
             2..5 if !is_deleted => self.api.edit_pod(&name, |pod| pod.deleted = Some(now)),
@@ -147,7 +145,7 @@ impl World {
 
     fn bind_beside_us(&mut self) {
         let Some(name) = self.any_pod() else { return };
-        let (node, now) = (node_name(self.rng.usize(..NODES)), self.now);
+        let (node, now) = (node_name(self.rng.usize(..NODES)), self.wall());
         let pod = &self.api.held.pods[&name];
         if pod.node.is_none() && pod.deleted.is_none() && !pod.is_finished {
             self.api.edit_pod(&name, |pod| {

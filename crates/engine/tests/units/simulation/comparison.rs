@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use almanac_engine::Identity;
-use almanac_engine::units::{Ledger, NodeId, Pod, Ruling, Verdict};
+use almanac_engine::units::{Ledger, Node, NodeId, Pod, Ruling, Verdict};
 use fastrand::Rng;
 
 use super::replica::Replica;
@@ -15,10 +15,14 @@ pub(super) fn compare(replica: &Replica, rng: &mut Rng) -> Result<(), String> {
     if let Some(why) = view.difference(&replica.ledger) {
         return Err(why);
     }
+    if let Some(pod) = view.pods.keys().find(|pod| !replica.ledger.has_pod(pod)) {
+        return Err(format!("{pod} is not known"));
+    }
     // What is being bound gets its cost with the binding.
     let mut costs: BTreeMap<Identity, Option<i32>> = view.cost_changes();
     costs.retain(|name, _| !replica.held.contains_key(name));
-    for name in view.pods.keys() {
+    let is_asked = replica.is_serving();
+    for name in view.pods.keys().filter(|_| is_asked) {
         let change = replica.ledger.cost_change(name).map(|change| change.cost);
         if change != costs.get(name).copied() {
             let expected = costs.get(name);
@@ -41,20 +45,29 @@ fn rebuilt(view: &Seen, rng: &mut Rng) -> Ledger {
     enum Told<'a> {
         Policy(&'a Identity),
         Node(&'a str),
+        GoneNode(&'a str),
         Pod(&'a Identity, &'a Pod),
     }
     let mut all: Vec<Told<'_>> = Vec::new();
     all.extend(view.policies.keys().map(Told::Policy));
     all.extend(view.nodes.keys().map(|name| Told::Node(name)));
+    all.extend(view.gone_nodes.keys().map(|name| Told::GoneNode(name)));
     all.extend(view.pods.iter().map(|(name, pod)| Told::Pod(name, pod)));
     rng.shuffle(&mut all);
     let mut ledger = Ledger::alone();
     for told in all {
         match told {
-            Told::Policy(name) => ledger.set_policy(name, view.policies[name].clone()),
+            Told::Policy(name) => ledger.set_policy(name, view.policies[name].clone(), None),
             Told::Node(name) => ledger.set_node(name, &view.nodes[name]),
+            Told::GoneNode(name) => {
+                let labels = view.gone_nodes[name].clone();
+                ledger.set_node(name, &Node { labels, ..Node::default() });
+            }
             Told::Pod(name, pod) => ledger.set_pod(name, pod),
         }
+    }
+    for name in view.gone_nodes.keys() {
+        ledger.remove_node(name, None);
     }
     ledger
 }
@@ -74,7 +87,7 @@ fn compare_verdicts(
     let of = |ledger: &Ledger| -> Result<Vec<Verdict>, String> {
         let nodes: Vec<Option<NodeId>> = view.nodes.keys().map(|name| ledger.node(name)).collect();
         let candidates: Vec<NodeId> = nodes.iter().copied().flatten().collect();
-        match ledger.verdicts(pod, &candidates) {
+        match ledger.verdicts(pod, view.pods[pod].uid.as_deref(), &candidates) {
             Ruling::ByNode(verdicts) => {
                 Ok(nodes.into_iter().map(|node| verdicts.of(node)).collect())
             }

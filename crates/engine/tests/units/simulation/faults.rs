@@ -10,6 +10,7 @@ pub(super) enum Fault {
     TakesNoNodeForNews,
     PostsLate,
     BindsByNameAlone,
+    BindsAnyVersion,
     BelievesItStillLeads,
     ServesAtOnce,
     ServesWithoutAList,
@@ -31,7 +32,7 @@ pub(super) enum Fault {
     NeverWakes,
 }
 
-pub(super) const ALL: [Fault; 26] = [
+pub(super) const ALL: [Fault; 27] = [
     Fault::BindsWithoutReserving,
     Fault::TakesTimeoutForFailure,
     Fault::ForgetsWhatItPosted,
@@ -39,6 +40,7 @@ pub(super) const ALL: [Fault; 26] = [
     Fault::TakesNoNodeForNews,
     Fault::PostsLate,
     Fault::BindsByNameAlone,
+    Fault::BindsAnyVersion,
     Fault::BelievesItStillLeads,
     Fault::ServesAtOnce,
     Fault::ServesWithoutAList,

@@ -3,15 +3,17 @@
 //! Schedulers that asked before others were bound hear at the binding that a unit is full, and ask again.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use almanac_engine::Identity;
-use almanac_engine::units::{BindOutcome, Ledger, NodeId, Pod, ReservationId, Ruling, Verdict};
+use almanac_engine::units::{
+    BindOutcome, Elapsed, Ledger, Node, NodeId, Pod, ReservationId, Ruling, Verdict,
+};
 use fastrand::Rng;
-use jiff::{SignedDuration, Timestamp};
 
 use super::{announced_seed, number_in};
 use crate::support::{
-    LEASE, LONGEST_BIND, node, pod, pod_name, policy_name, required, second, unit,
+    LEASE, LONGEST_BIND, at, node, pod, pod_name, policy_name, required, second, unit,
 };
 
 const PODS: usize = 1_000;
@@ -21,7 +23,7 @@ const UNITS: [&str; 3] = ["a", "b", "c"];
 struct Herd {
     rng: Rng,
     ledger: Ledger,
-    now: Timestamp,
+    now: Elapsed,
     nodes: Vec<(Arc<str>, NodeId)>,
     /// Pods that nobody schedules at the moment.
     pending: Vec<(Identity, Arc<str>)>,
@@ -40,10 +42,10 @@ impl Herd {
             .zip(UNITS)
             .map(|(place, name)| unit(name, 3 - place, 100, &format!("unit={name}")))
             .collect();
-        ledger.set_policy(&policy_name("p"), required(units));
+        ledger.set_policy(&policy_name("p"), required(units), None);
         let nodes = (0..NODES).map(|number| {
             let name: Arc<str> = format!("node-{number}").into();
-            ledger.set_node(&name, &node(&format!("unit={}", UNITS[number % 3])));
+            ledger.set_node(&name, &node_of(number));
             let id = ledger.node(&name).unwrap();
             (name, id)
         });
@@ -58,7 +60,7 @@ impl Herd {
         Herd {
             rng: Rng::with_seed(seed),
             ledger,
-            now: second(0),
+            now: at(0),
             nodes,
             pending,
             decided: Vec::new(),
@@ -71,7 +73,7 @@ impl Herd {
     fn stampede(mut self) -> (usize, usize, Vec<usize>) {
         let candidates: Vec<NodeId> = self.nodes.iter().map(|(_, id)| *id).collect();
         while self.bound.len() < 300 {
-            self.now += SignedDuration::from_millis(1);
+            self.now = self.now + Duration::from_millis(1);
             match self.rng.u8(..3) {
                 0 => self.decide(&candidates),
                 1 => self.reserve(),
@@ -79,8 +81,8 @@ impl Herd {
             }
         }
         // Those that are left find every unit full.
-        for (name, _) in std::mem::take(&mut self.pending) {
-            let ruling = self.ledger.filter(&name, &candidates, self.now, LEASE);
+        for (name, uid) in std::mem::take(&mut self.pending) {
+            let ruling = self.ledger.filter(&name, Some(&uid), &candidates, self.now, LEASE);
             let Ruling::ByNode(verdicts) = ruling else { panic!("{ruling:?}") };
             assert!(candidates.iter().all(|node| verdicts.of(Some(*node)) == Verdict::Full));
         }
@@ -99,11 +101,9 @@ impl Herd {
         let place = self.rng.usize(..self.pending.len());
         let (name, uid) = self.pending.swap_remove(place);
         // Some schedulers ask without a lease being kept, as after one has expired.
-        let lease = if self.rng.bool() { LEASE } else { SignedDuration::ZERO };
-        let Ruling::ByNode(verdicts) = self.ledger.filter(&name, candidates, self.now, lease)
-        else {
-            panic!("{name} is not ruled on by node");
-        };
+        let lease = if self.rng.bool() { LEASE } else { Duration::ZERO };
+        let ruling = self.ledger.filter(&name, Some(&uid), candidates, self.now, lease);
+        let Ruling::ByNode(verdicts) = ruling else { panic!("{name} is not ruled on by node") };
         let chosen: Vec<&Arc<str>> = self
             .nodes
             .iter()
@@ -122,9 +122,13 @@ impl Herd {
         }
         let place = self.rng.usize(..self.decided.len());
         let (name, uid, node) = self.decided.swap_remove(place);
-        let reserved = self.ledger.reserve(&name, Some(&uid), &node, self.now, LONGEST_BIND);
-        if let Ok(reserved) = reserved {
-            self.posted.push((name, uid, node, reserved.id));
+        let read = Pod { uid: Some(Arc::clone(&uid)), ..pod("app=a") };
+        let number: usize = node.strip_prefix("node-").unwrap().parse().unwrap();
+        let found = node_of(number);
+        let reserved = self.ledger.reserve((&name, &read), (&node, &found), self.now, LONGEST_BIND);
+        if let Ok(id) = reserved {
+            self.ledger.confirm(id, self.now, LONGEST_BIND).unwrap();
+            self.posted.push((name, uid, node, id));
         } else {
             self.refused += 1;
             self.pending.push((name, uid));
@@ -145,12 +149,16 @@ impl Herd {
         self.ledger.settle(id, BindOutcome::Posted);
         // The watch may be long in coming: then the reservation is what counts.
         if self.rng.bool() {
-            let bound = Some(self.now);
+            let bound = Some(second(0));
             let node = Some(Arc::clone(&node));
             self.ledger.set_pod(&name, &Pod { uid: Some(uid), node, bound, ..pod("app=a") });
         }
         self.bound.push((name, node));
     }
+}
+
+fn node_of(number: usize) -> Node {
+    node(&format!("unit={}", UNITS[number % 3]))
 }
 
 #[test]

@@ -43,7 +43,7 @@ fn live(seed: u64, is_calm: bool, fault: Option<Fault>, steps: u64) -> Result<u6
     let mut world = World::new(seed, is_calm, fault);
     for step in 1..=steps {
         let happened = if step.is_multiple_of(UNQUIET) { world.calm_down() } else { world.step() };
-        happened.map_err(|why| format!("seed {seed}, step {step}, at {}: {why}", world.now))?;
+        happened.map_err(|why| format!("seed {seed}, step {step}, at {:?}: {why}", world.now))?;
     }
     Ok(world.bound)
 }

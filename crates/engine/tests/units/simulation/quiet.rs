@@ -1,27 +1,41 @@
 //! All faults end, and everything that is under way arrives: then nothing may be left to do, and nothing may be wrong.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use almanac_engine::units::Verdict;
-use jiff::SignedDuration;
+use almanac_engine::Identity;
+use almanac_engine::units::{Pod, Verdict};
 
-use super::world::World;
-use crate::support::LONGEST_BIND;
+use super::world::{World, fits};
 
 impl World {
+    /// Kubernetes deletes the pods that are bound to nodes that are gone.
+    fn collect_garbage(&mut self) {
+        let is_lost = |pod: &Pod| {
+            pod.node.as_ref().is_some_and(|node| !self.api.held.nodes.contains_key(node))
+        };
+        let pods = self.api.held.pods.iter().filter(|(_, pod)| is_lost(pod));
+        let lost: Vec<Identity> = pods.map(|(name, _)| name.clone()).collect();
+        for name in lost {
+            self.api.remove_pod(&name);
+            self.is_tried_anew(&name);
+        }
+    }
+
     /// All faults end. Everything arrives, one replica leads, and does all there is to do.
     pub(super) fn calm_down(&mut self) -> Result<(), String> {
         let index = self.rng.usize(..self.replicas.len());
         for _ in 0..4 {
-            self.now += SignedDuration::from_secs(100);
+            self.now = self.now + Duration::from_secs(100);
             self.fly()?;
+            self.collect_garbage();
             for other in 0..self.replicas.len() {
-                self.replicas[other].tasks.clear();
+                self.replicas[other].drop_tasks();
                 self.is_leading(other);
             }
             self.lead(index);
             for _ in 0..4 {
-                self.now += LONGEST_BIND / 2;
+                self.now = self.now + Duration::from_secs(5);
                 self.lead(index);
                 self.list(index);
             }
@@ -79,18 +93,19 @@ impl World {
         self.decided.clear();
         for _ in 0..80 {
             self.wake(index);
-            self.now += SignedDuration::from_secs(31);
-            self.lead(index);
+            for _ in 0..7 {
+                self.now = self.now + Duration::from_secs(5);
+                self.lead(index);
+            }
         }
-        let nodes: Vec<Arc<str>> = self.api.held.nodes.keys().cloned().collect();
+        let held = &self.api.held;
         for pod in &self.refused {
-            let is_pending = self
-                .api
-                .held
-                .pods
-                .get(pod)
-                .is_some_and(|it| it.node.is_none() && it.deleted.is_none() && !it.is_finished);
-            let verdicts = is_pending.then(|| self.api.held.verdicts(pod, &nodes)).flatten();
+            let is_pending =
+                |it: &&Pod| it.node.is_none() && it.deleted.is_none() && !it.is_finished;
+            let Some(pending) = held.pods.get(pod).filter(is_pending) else { continue };
+            let nodes = held.nodes.keys().filter(|node| fits(pending, node));
+            let nodes: Vec<Arc<str>> = nodes.cloned().collect();
+            let verdicts = held.verdicts(pod, &nodes);
             if verdicts.is_some_and(|verdicts| verdicts.contains(&Verdict::Chosen)) {
                 return Err(format!("{pod} was refused, has room now, and is never woken"));
             }

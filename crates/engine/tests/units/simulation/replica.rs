@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use almanac_engine::Identity;
 use almanac_engine::units::{
-    BindOutcome, Ledger, Node, Pod, ReservationId, Reserved, Standing, Unreserved,
+    BindOutcome, Confirmed, Elapsed, Ledger, Node, Pod, ReservationId, ResourcePolicy, Standing,
+    Unreserved,
 };
 use fastrand::Rng;
-use jiff::Timestamp;
 
 use super::api_server::{ApiServer, News};
 use super::faults::Fault;
@@ -21,22 +21,24 @@ pub(super) struct Held {
     pub(super) id: ReservationId,
     pub(super) uid: Arc<str>,
     pub(super) node: Arc<str>,
-    pub(super) made: Timestamp,
-    pub(super) ends_by: Timestamp,
+    /// The version of the pod that the binding is conditional on.
+    pub(super) version: Option<u64>,
+    pub(super) ends_by: Elapsed,
 }
 
 /// All objects as they were at one version.
 pub(super) struct List {
     pub(super) seen: Seen,
+    pub(super) policy_versions: BTreeMap<Identity, u64>,
     pub(super) version: u64,
     pub(super) positions: [u64; 3],
-    pub(super) begun_at: Timestamp,
+    pub(super) begun_at: Elapsed,
 }
 
 /// A binding that is reserved and not posted yet.
 #[derive(Clone)]
 pub(super) struct Task {
-    pub(super) reserved: Reserved,
+    pub(super) id: ReservationId,
     pub(super) pod: Identity,
     pub(super) uid: Arc<str>,
     pub(super) node: Arc<str>,
@@ -47,7 +49,7 @@ pub(super) struct Read {
     pub(super) id: ReservationId,
     pub(super) pod: Identity,
     pub(super) found: Option<Pod>,
-    pub(super) begun_at: Timestamp,
+    pub(super) begun_at: Elapsed,
 }
 
 pub(super) struct Replica {
@@ -62,7 +64,7 @@ pub(super) struct Replica {
     pub(super) list: Option<List>,
     pub(super) has_listed: bool,
     /// Until when it may believe that it leads, if it does.
-    pub(super) leads_until: Option<Timestamp>,
+    pub(super) leads_until: Option<Elapsed>,
     pub(super) tasks: Vec<Task>,
     pub(super) reads: Vec<Read>,
     /// Tells answers to an earlier life of the process from those to this one.
@@ -97,7 +99,7 @@ impl Replica {
         for (name, held) in &self.held {
             if let Some(pod) = view.pods.get_mut(name) {
                 pod.node = Some(Arc::clone(&held.node));
-                pod.bound = pod.bound.or(Some(held.made));
+                view.being_bound.insert(name.clone(), held.id);
             }
         }
         view
@@ -114,17 +116,33 @@ impl Replica {
             self.positions[kind] += 1;
             self.is_changed = true;
             self.hear_one(news);
+            self.forget_gone_nodes();
+        }
+    }
+
+    /// Nodes that are gone are remembered as long as pods are bound to them.
+    fn forget_gone_nodes(&mut self) {
+        let (pods, held) = (&self.seen.pods, &self.held);
+        self.seen.gone_nodes.retain(|node, _| {
+            let is_there = |pod: &Pod| pod.node.as_ref() == Some(node);
+            pods.values().any(is_there) || held.values().any(|held| held.node == *node)
+        });
+    }
+
+    fn forget_node(&mut self, name: &Arc<str>) {
+        if let Some(node) = self.seen.nodes.remove(name) {
+            self.seen.gone_nodes.insert(Arc::clone(name), node.labels);
         }
     }
 
     fn hear_one(&mut self, news: News) {
         match news {
-            News::Policy(name, Some(policy)) => {
-                self.tell_policy(&name, &policy);
+            News::Policy(name, Some(policy), version) => {
+                self.tell_policy(&name, &policy, version);
                 self.seen.policies.insert(name, policy);
             }
-            News::Policy(name, None) => {
-                self.ledger.remove_policy(&name);
+            News::Policy(name, None, version) => {
+                self.ledger.remove_policy(&name, Some(version));
                 self.seen.policies.remove(&name);
             }
             News::Node(name, Some(node), version) => {
@@ -140,7 +158,7 @@ impl Replica {
                 self.ledger.remove_node(&name, Some(version));
                 self.nodes_seen = self.nodes_seen.max(version);
                 if self.seen.nodes.get(&name).is_some_and(|it| it.version < Some(version)) {
-                    self.seen.nodes.remove(&name);
+                    self.forget_node(&name);
                 }
             }
             News::Pod(name, _, Some(pod), version) => {
@@ -166,7 +184,8 @@ impl Replica {
         }
     }
 
-    fn tell_policy(&mut self, name: &Identity, policy: &almanac_engine::units::ResourcePolicy) {
+    fn tell_policy(&mut self, name: &Identity, policy: &ResourcePolicy, version: u64) {
+        let version = Some(version);
         let is_edit = self.seen.policies.contains_key(name);
         match self.fault {
             Some(Fault::IgnoresEditedPolicies) if is_edit => {}
@@ -174,9 +193,9 @@ impl Replica {
             Some(Fault::IgnoresCaps) => {
                 let mut policy = policy.clone();
                 policy.units.iter_mut().for_each(|unit| unit.max = unit.max.map(|_| 1000));
-                self.ledger.set_policy(name, policy);
+                self.ledger.set_policy(name, policy, version);
             }
-            _ => self.ledger.set_policy(name, policy.clone()),
+            _ => self.ledger.set_policy(name, policy.clone(), version),
         }
     }
 
@@ -209,6 +228,7 @@ impl Replica {
 
     fn note_node(&mut self, name: Arc<str>, node: Node) {
         if self.seen.nodes.get(&name).is_none_or(|known| known.version < node.version) {
+            self.seen.gone_nodes.remove(&name);
             self.seen.nodes.insert(name, node);
         }
     }
@@ -217,16 +237,18 @@ impl Replica {
         if self.seen.pods.get(name).is_some_and(|known| known.version >= pod.version) {
             return;
         }
-        let held = self.held.get(name);
-        if pod.node.is_some() || held.is_some_and(|held| Some(&held.uid) != pod.uid.as_ref()) {
+        // Without a node at a later version than the binding is conditional on, it was not bound.
+        let is_settled = |held: &Held| {
+            let is_other = Some(&held.uid) != pod.uid.as_ref();
+            is_other || pod.node.is_some() || pod.version > held.version
+        };
+        if self.held.get(name).is_some_and(is_settled) {
             self.held.remove(name);
         }
         self.seen.pods.insert(name.clone(), pod);
     }
 
-    pub(super) fn read_node(&mut self, name: &Arc<str>, node: &Node) {
-        self.is_changed = true;
-        self.ledger.read_node(name, node);
+    fn note_read_node(&mut self, name: &Arc<str>, node: &Node) {
         if self.seen.nodes.contains_key(name) || node.version > Some(self.nodes_seen) {
             self.note_node(Arc::clone(name), node.clone());
         }
@@ -236,6 +258,10 @@ impl Replica {
         self.is_changed = true;
         let told = self.as_told(pod);
         self.ledger.read_pod(name, &told);
+        self.note_read_pod(name, pod);
+    }
+
+    fn note_read_pod(&mut self, name: &Identity, pod: &Pod) {
         if self.seen.pods.contains_key(name) || pod.version > Some(self.pods_seen) {
             self.note_pod(name, pod.clone());
         }
@@ -243,22 +269,48 @@ impl Replica {
 
     pub(super) fn reserve(
         &mut self,
-        pod: &Identity,
-        uid: &Arc<str>,
-        node: &Arc<str>,
-        now: Timestamp,
-    ) -> Result<Reserved, Unreserved> {
+        (pod, read): (&Identity, &Pod),
+        (node, found): (&Arc<str>, &Node),
+        now: Elapsed,
+    ) -> Result<ReservationId, Unreserved> {
         self.is_changed = true;
-        let reserved = self.ledger.reserve(pod, Some(uid), node, now, LONGEST_BIND)?;
-        let held = Held {
-            id: reserved.id,
-            uid: Arc::clone(uid),
-            node: Arc::clone(node),
-            made: now,
-            ends_by: reserved.ends_by,
-        };
-        self.held.insert(pod.clone(), held);
-        Ok(reserved)
+        let told = self.as_told(read);
+        let reserved = self.ledger.reserve((pod, &told), (node, found), now, LONGEST_BIND);
+        // They are read whether or not there is room, unless it does not lead.
+        if reserved != Err(Unreserved::NotServing) {
+            self.note_read_pod(pod, read);
+            if reserved != Err(Unreserved::UnknownPod) {
+                self.note_read_node(node, found);
+            }
+        }
+        self.forget_gone_nodes();
+        let id = reserved?;
+        let uid = Arc::clone(read.uid.as_ref().unwrap());
+        let version = self.seen.pods[pod].version;
+        let ends_by = LONGEST_BIND.after(now);
+        self.held.insert(pod.clone(), Held { id, uid, node: Arc::clone(node), version, ends_by });
+        Ok(id)
+    }
+
+    pub(super) fn confirm(&mut self, task: &Task, now: Elapsed) -> Result<Confirmed, Unreserved> {
+        self.is_changed = true;
+        let confirmed = self.ledger.confirm(task.id, now, LONGEST_BIND);
+        let held = self.held.get_mut(&task.pod).filter(|held| held.id == task.id);
+        match (&confirmed, held) {
+            (Ok(confirmed), Some(held)) => held.ends_by = confirmed.ends_by,
+            (Err(_), Some(_)) => {
+                self.held.remove(&task.pod);
+            }
+            (_, None) => {}
+        }
+        confirmed
+    }
+
+    /// What is reserved will never be posted.
+    pub(super) fn drop_tasks(&mut self) {
+        for task in std::mem::take(&mut self.tasks) {
+            self.settle(&task.pod, task.id, BindOutcome::Failed);
+        }
     }
 
     pub(super) fn settle(&mut self, pod: &Identity, id: ReservationId, outcome: BindOutcome) {
@@ -285,22 +337,26 @@ impl Replica {
     pub(super) fn settle_by_read(&mut self, read: &Read) {
         self.is_changed = true;
         let is_hasty = self.fault == Some(Fault::SettlesByEarlyReads);
-        let begun_at = if is_hasty { Timestamp::MAX } else { read.begun_at };
+        let begun_at = if is_hasty { Elapsed::MAX } else { read.begun_at };
         let found = read.found.as_ref().map(|pod| self.as_told(pod));
         self.ledger.settle_by_read(read.id, found.as_ref(), begun_at);
         let Some(held) = self.held.get(&read.pod).filter(|held| held.id == read.id).cloned() else {
             return;
         };
-        let Some(found) = &read.found else {
-            self.held.remove(&read.pod);
-            self.seen.pods.remove(&read.pod);
-            return;
-        };
-        self.note_pod(&read.pod, found.clone());
-        let is_held = self.held.contains_key(&read.pod);
-        if is_held && begun_at >= held.ends_by && found.node.is_none() {
-            self.held.remove(&read.pod);
+        match &read.found {
+            None => {
+                self.held.remove(&read.pod);
+                self.seen.pods.remove(&read.pod);
+            }
+            Some(found) => {
+                self.note_pod(&read.pod, found.clone());
+                let is_held = self.held.contains_key(&read.pod);
+                if is_held && begun_at >= held.ends_by && found.node.is_none() {
+                    self.held.remove(&read.pod);
+                }
+            }
         }
+        self.forget_gone_nodes();
     }
 
     /// Looks at the list it has asked for, and serves if it leads.
@@ -317,34 +373,44 @@ impl Replica {
         let mut pods: Vec<(&Identity, Pod)> =
             list.seen.pods.iter().map(|(name, pod)| (name, self.as_told(pod))).collect();
         rng.shuffle(&mut pods);
-        self.ledger.replace_policies(list.seen.policies.clone());
+        let policies = list.seen.policies.iter().map(|(name, policy)| {
+            (name.clone(), policy.clone(), list.policy_versions.get(name).copied())
+        });
+        self.ledger.replace_policies(policies, version);
         self.ledger.replace_nodes(list.seen.nodes.iter().map(|(name, it)| (&**name, it)), version);
         self.ledger.replace_pods(pods.iter().map(|(name, pod)| (*name, pod)), version);
         self.positions = list.positions;
         self.has_listed = true;
         self.seen.policies = list.seen.policies;
-        self.seen.nodes.retain(|name, node| {
-            list.seen.nodes.contains_key(name) || node.version > Some(list.version)
+        let unlisted = self.seen.nodes.iter().filter(|(name, node)| {
+            !list.seen.nodes.contains_key(*name) && node.version <= Some(list.version)
         });
-        for (name, node) in list.seen.nodes {
-            self.note_node(name, node);
+        let unlisted: Vec<Arc<str>> = unlisted.map(|(name, _)| Arc::clone(name)).collect();
+        for name in unlisted {
+            self.forget_node(&name);
+        }
+        // The nodes are told before the pods.
+        self.forget_gone_nodes();
+        for (name, node) in &list.seen.nodes {
+            self.note_read_node(name, node);
         }
         let listed = &list.seen.pods;
         self.seen
             .pods
             .retain(|name, pod| listed.contains_key(name) || pod.version > Some(list.version));
-        for (name, pod) in list.seen.pods {
-            self.note_pod(&name, pod);
+        for (name, pod) in &list.seen.pods {
+            self.note_read_pod(name, pod);
         }
         let known = &self.seen.pods;
         self.held.retain(|name, _| known.contains_key(name));
         self.pods_seen = self.pods_seen.max(list.version);
         self.nodes_seen = self.nodes_seen.max(list.version);
         let is_hasty = self.fault == Some(Fault::ServesAtOnce);
-        let begun_at = if is_hasty { Timestamp::MAX } else { list.begun_at };
+        let begun_at = if is_hasty { Elapsed::MAX } else { list.begun_at };
         let was_waiting = !self.is_serving();
         if self.leads_until.is_some() && self.ledger.serve(begun_at).is_ok() && was_waiting {
             self.held.retain(|_, held| held.ends_by > begun_at);
         }
+        self.forget_gone_nodes();
     }
 }

@@ -5,9 +5,12 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use almanac_engine::Identity;
-use almanac_engine::units::{CostChange, DeletionCost, Ledger, NodeId, Ruling, Verdict};
+use almanac_engine::units::{
+    CostChange, DeletionCost, Elapsed, Ledger, NodeId, Pod, Ruling, Verdict,
+};
 use fastrand::Rng;
 use jiff::{SignedDuration, Timestamp};
 
@@ -15,11 +18,11 @@ use super::api_server::ApiServer;
 use super::binding::Flight;
 use super::faults::Fault;
 use super::replica::{List, Read, Replica};
-use crate::support::{LEASE, LONGEST_BIND, second};
+use crate::support::{LEASE, LONGEST_BIND, at, second};
 
 /// How long a lease of the lead lasts, and how long its holder relies on it.
-const LEAD: SignedDuration = SignedDuration::from_secs(15);
-const RELIES: SignedDuration = SignedDuration::from_secs(10);
+const LEAD: Duration = Duration::from_secs(15);
+const RELIES: Duration = Duration::from_secs(10);
 
 /// A patch of a cost, as decided when the pod had another one.
 pub(super) struct Patch {
@@ -29,16 +32,18 @@ pub(super) struct Patch {
 
 pub(super) struct World {
     pub(super) rng: Rng,
-    pub(super) now: Timestamp,
+    pub(super) now: Elapsed,
+    /// How far the clock on the wall is from that.
+    skew: SignedDuration,
     pub(super) api: ApiServer,
     pub(super) replicas: Vec<Replica>,
     pub(super) is_calm: bool,
     pub(super) fault: Option<Fault>,
     pub(super) holder: Option<usize>,
-    pub(super) held_until: Timestamp,
+    pub(super) held_until: Elapsed,
     pub(super) generation: u64,
     /// Which replica cannot renew its lease, and until when.
-    pub(super) cut_off: Option<(usize, Timestamp)>,
+    pub(super) cut_off: Option<(usize, Elapsed)>,
     pub(super) flights: Vec<Flight>,
     /// What schedulers have decided and not asked to be bound yet.
     pub(super) decided: Vec<(Identity, Arc<str>, Arc<str>)>,
@@ -56,13 +61,14 @@ impl World {
     pub(super) fn new(seed: u64, is_calm: bool, fault: Option<Fault>) -> World {
         let mut world = World {
             rng: Rng::with_seed(seed),
-            now: second(0),
+            now: at(0),
+            skew: SignedDuration::ZERO,
             api: ApiServer::default(),
             replicas: (0..3).map(|_| Replica::new(0, fault)).collect(),
             is_calm,
             fault,
             holder: None,
-            held_until: second(0),
+            held_until: at(0),
             generation: 0,
             cut_off: None,
             flights: Vec::new(),
@@ -77,10 +83,19 @@ impl World {
         world
     }
 
+    /// What the clock on the wall says, which is set forwards and backwards.
+    pub(super) fn wall(&self) -> Timestamp {
+        let elapsed = SignedDuration::try_from(at(0).until(self.now)).unwrap();
+        second(0) + elapsed + self.skew
+    }
+
     /// One thing happens; what is wrong after it.
     pub(super) fn step(&mut self) -> Result<(), String> {
         let length = if self.rng.u8(..200) == 0 { 20_000 } else { 300 };
-        self.now += SignedDuration::from_millis(self.rng.i64(0..length));
+        self.now = self.now + Duration::from_millis(self.rng.u64(0..length));
+        if self.rng.u8(..200) == 0 {
+            self.skew = SignedDuration::from_secs(self.rng.i64(-7_200..7_200));
+        }
         let mut replica = self.rng.usize(..self.replicas.len());
         if let Some(holder) = self.holder {
             if self.rng.u8(..4) > 0 {
@@ -90,7 +105,7 @@ impl World {
                 self.lead(holder);
             }
             if self.rng.u16(..500) == 0 {
-                self.cut_off = Some((holder, self.now + SignedDuration::from_secs(30)));
+                self.cut_off = Some((holder, self.now + Duration::from_secs(30)));
             }
         }
         match self.rng.u8(..100) {
@@ -101,7 +116,7 @@ impl World {
             }
             40..56 => self.schedule(replica)?,
             56..68 => self.ask_to_bind(replica)?,
-            68..78 => self.post(replica),
+            68..78 => self.post(replica)?,
             78..84 => self.lead(replica),
             84..90 => self.list(replica),
             90..95 => self.read(replica),
@@ -167,7 +182,7 @@ impl World {
             self.generation += 1;
             replica.ledger.take_lead(self.generation, self.now, LONGEST_BIND);
             if self.fault == Some(Fault::ServesWithoutAList) {
-                let _ = replica.ledger.serve(Timestamp::MAX);
+                let _ = replica.ledger.serve(Elapsed::MAX);
             }
         }
     }
@@ -182,7 +197,9 @@ impl World {
         if needs_one || self.rng.u8(..8) == 0 {
             let ends = [0, 1, 2].map(|kind| self.api.feeds[kind].end());
             let (seen, version) = (self.api.held.clone(), self.api.version);
-            replica.list = Some(List { seen, version, positions: ends, begun_at: self.now });
+            let policy_versions = self.api.policy_versions.clone();
+            let (positions, begun_at) = (ends, self.now);
+            replica.list = Some(List { seen, policy_versions, version, positions, begun_at });
         }
     }
 
@@ -204,19 +221,16 @@ impl World {
             .filter(|name| self.decided.iter().all(|(decided, _, _)| decided != name))
             .collect();
         let Some(pod) = self.rng.choice(pending) else { return Ok(()) };
-        let is_everywhere = self.rng.bool();
-        self.filter(index, &pod, is_everywhere)
+        self.filter(index, &pod)
     }
 
-    fn filter(&mut self, index: usize, pod: &Identity, is_everywhere: bool) -> Result<(), String> {
+    fn filter(&mut self, index: usize, pod: &Identity) -> Result<(), String> {
         if !self.is_leading(index) {
             return Ok(());
         }
-        let known: Vec<Arc<str>> = self.replicas[index].seen.nodes.keys().cloned().collect();
-        let rng = &mut self.rng;
-        let names: Vec<Arc<str>> =
-            known.into_iter().filter(|_| is_everywhere || rng.u8(..3) > 0).collect();
+        let known = self.replicas[index].seen.nodes.keys().cloned();
         let sent = self.api.held.pods[pod].clone();
+        let names: Vec<Arc<str>> = known.filter(|node| fits(&sent, node)).collect();
         let replica = &mut self.replicas[index];
         replica.read_pod(pod, &sent);
         let candidates: Vec<NodeId> =
@@ -225,28 +239,32 @@ impl World {
             return Err("a node that it was told of is not known".to_owned());
         }
         let leased = leases(&replica.ledger);
-        let chosen: Vec<usize> = match replica.ledger.filter(pod, &candidates, self.now, LEASE) {
-            Ruling::Untouched => (0..names.len()).collect(),
-            Ruling::ByNode(verdicts) => (0..names.len())
-                .filter(|place| {
-                    let verdict = verdicts.of(Some(candidates[*place]));
-                    let is_let_through = match self.fault {
-                        Some(Fault::AllowsLowerUnits) => verdict == Verdict::Lower,
-                        Some(Fault::AllowsFullUnits) => verdict == Verdict::Full,
-                        _ => false,
-                    };
-                    verdict == Verdict::Chosen || is_let_through
-                })
-                .collect(),
-            _ => return Ok(()),
-        };
+        let chosen: Vec<usize> =
+            match replica.ledger.filter(pod, sent.uid.as_deref(), &candidates, self.now, LEASE) {
+                Ruling::Untouched => (0..names.len()).collect(),
+                Ruling::ByNode(verdicts) => (0..names.len())
+                    .filter(|place| {
+                        let verdict = verdicts.of(Some(candidates[*place]));
+                        let is_let_through = match self.fault {
+                            Some(Fault::AllowsLowerUnits) => verdict == Verdict::Lower,
+                            Some(Fault::AllowsFullUnits) => verdict == Verdict::Full,
+                            _ => false,
+                        };
+                        verdict == Verdict::Chosen || is_let_through
+                    })
+                    .collect(),
+                _ => return Ok(()),
+            };
         self.check_order(index, pod, &names, &chosen, leased)?;
-        let uid = sent.uid.unwrap();
+        let uid = Arc::clone(sent.uid.as_ref().unwrap());
         if let Some(place) = self.rng.choice(chosen) {
             self.refused.remove(pod);
             self.decided.push((pod.clone(), uid, Arc::clone(&names[place])));
-        } else if is_everywhere {
+        } else {
             self.refused.insert(pod.clone());
+            if !sent.is_refused {
+                self.api.edit_pod(pod, |pod| pod.is_refused = true);
+            }
         }
         Ok(())
     }
@@ -266,7 +284,8 @@ impl World {
         let mut unleased = replica.ledger.clone();
         unleased.lose_lead();
         let candidates: Vec<NodeId> = names.iter().filter_map(|name| unleased.node(name)).collect();
-        let Ruling::ByNode(verdicts) = unleased.verdicts(pod, &candidates) else {
+        let uid = view.pods[pod].uid.as_deref();
+        let Ruling::ByNode(verdicts) = unleased.verdicts(pod, uid, &candidates) else {
             return Err(format!("{pod} is ruled on as a whole"));
         };
         let found: Vec<Verdict> = candidates.iter().map(|node| verdicts.of(Some(*node))).collect();
@@ -278,9 +297,9 @@ impl World {
         if leased == 0 && chosen != expected {
             return Err(format!("{pod} is sent to {chosen:?}, expected {expected:?}"));
         }
-        let is_allowed = |place: &usize| matches!(found[*place], Verdict::Chosen | Verdict::Lower);
-        if !chosen.iter().all(is_allowed) {
-            return Err(format!("{pod} is sent to a unit that is full"));
+        let is_allowed = |place: &usize| found[*place] == Verdict::Chosen;
+        if !chosen.iter().all(is_allowed) || chosen.is_empty() != expected.is_empty() {
+            return Err(format!("{pod} is sent to {chosen:?}, not among {expected:?}"));
         }
         Ok(())
     }
@@ -289,7 +308,7 @@ impl World {
     pub(super) fn read(&mut self, index: usize) {
         let replica = &mut self.replicas[index];
         let is_early = self.fault == Some(Fault::SettlesByEarlyReads);
-        let until = if is_early { Timestamp::MAX } else { self.now };
+        let until = if is_early { Elapsed::MAX } else { self.now };
         if replica.reads.is_empty() || self.rng.bool() {
             for unsettled in replica.ledger.unsettled(until) {
                 let found = self.api.held.pods.get(&unsettled.pod).cloned();
@@ -368,6 +387,12 @@ impl World {
         }
         Ok(())
     }
+}
+
+/// Whether a pod would fit on a node if there were no policies.
+pub(super) fn fits(pod: &Pod, node: &str) -> bool {
+    let bytes = pod.uid.iter().flat_map(|uid| uid.bytes()).chain(node.bytes());
+    bytes.fold(7_u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(u32::from(byte))) % 8 < 5
 }
 
 /// How many places are leased.

@@ -1,0 +1,70 @@
+//! Time by a clock that nobody can set: what leases, and bindings that are under way, end by.
+//!
+//! A wall clock is set forwards and backwards, and a place must not be given away because of that. Reading the clock is
+//! up to whoever holds the ledger.
+
+use std::ops::Add;
+use std::time::Duration;
+
+/// How long some fixed instant is past, such as the start of the machine: the same one for all that a ledger is told.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub struct Elapsed(Duration);
+
+impl Elapsed {
+    /// Later than anything.
+    pub const MAX: Elapsed = Elapsed(Duration::MAX);
+
+    /// So long after that instant.
+    #[must_use]
+    pub const fn new(since: Duration) -> Elapsed {
+        Elapsed(since)
+    }
+
+    /// How long it is until then; nothing if that is past.
+    #[must_use]
+    pub fn until(self, then: Elapsed) -> Duration {
+        then.0.saturating_sub(self.0)
+    }
+}
+
+impl Add<Duration> for Elapsed {
+    type Output = Elapsed;
+
+    fn add(self, more: Duration) -> Elapsed {
+        Elapsed(self.0.saturating_add(more))
+    }
+}
+
+/// How long a request to bind may be under way after it was sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LongestBind(Duration);
+
+impl LongestBind {
+    /// The client gives up after its timeout. What has reached the API server by then may still be carried out, until the
+    /// server's own timeout: that for requests in general, or the one that the request names.
+    #[must_use]
+    pub const fn of(client_timeout: Duration, server_timeout: Duration) -> LongestBind {
+        LongestBind(client_timeout.saturating_add(server_timeout))
+    }
+
+    /// When a request that is sent now has ended, one way or the other.
+    #[must_use]
+    pub fn after(self, now: Elapsed) -> Elapsed {
+        now + self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_ends_when_neither_its_client_nor_the_server_can_be_at_it_any_more() {
+        let longest = LongestBind::of(Duration::from_secs(5), Duration::from_mins(1));
+        let sent = Elapsed::new(Duration::from_secs(100));
+        assert_eq!(longest.after(sent), Elapsed::new(Duration::from_secs(165)));
+        assert_eq!(sent.until(longest.after(sent)), Duration::from_secs(65));
+        assert_eq!(longest.after(sent).until(sent), Duration::ZERO);
+        assert_eq!(LongestBind::of(Duration::MAX, Duration::MAX).after(sent), Elapsed::MAX);
+    }
+}

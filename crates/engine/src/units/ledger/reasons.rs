@@ -1,0 +1,122 @@
+//! Why a verdict is what it is, as lines for people.
+
+use std::fmt::Write as _;
+
+use super::refusals::{conflict_message, count_of_pods, short};
+use super::verdicts::{Ruling, Verdict, Verdicts};
+use crate::units::Unit;
+use crate::units::slots::NodeId;
+
+/// What is decided on the nodes of a unit, or on those outside all of them.
+pub(super) struct OnUnit<'v> {
+    /// `None` for the nodes outside.
+    pub(super) unit: Option<&'v Unit>,
+    pub(super) verdict: Verdict,
+    /// Whether any of them is a candidate.
+    pub(super) is_candidate: bool,
+    pub(super) why: String,
+}
+
+impl Ruling<'_> {
+    /// Why all candidates are refused, if they are whatever node they are.
+    #[must_use]
+    pub fn why_refused(&self) -> Option<String> {
+        match self {
+            Ruling::NotServing => Some("this replica does not decide at the moment".to_owned()),
+            Ruling::UnknownPod => {
+                Some("no ResourcePolicy decides on a pod that is not known, or is gone".to_owned())
+            }
+            Ruling::NotPending => Some(
+                "no ResourcePolicy decides on a pod that is on a node or being bound to one"
+                    .to_owned(),
+            ),
+            Ruling::Conflict(policies) => Some(conflict_message(policies)),
+            Ruling::Untouched | Ruling::ByNode(_) => None,
+        }
+    }
+}
+
+impl Verdicts<'_> {
+    /// The verdict on the nodes of each unit, in the order of the policy; last, on those outside all units.
+    pub(super) fn by_unit(&self) -> impl Iterator<Item = OnUnit<'_>> {
+        let units = self.book.policy.units.iter().map(Some).chain([None]);
+        let verdicts = self.of_units.iter().copied().chain([self.of_outside]);
+        let all = units.zip(verdicts).zip(&self.is_candidate).enumerate();
+        all.map(|(index, ((unit, verdict), is_candidate))| OnUnit {
+            unit,
+            verdict,
+            is_candidate: *is_candidate,
+            why: self.why_unit(unit.map(|_| index)),
+        })
+    }
+
+    /// Why that is the verdict on a node, as a line for a person. The same for all nodes of a unit.
+    #[must_use]
+    pub fn why(&self, node: Option<NodeId>) -> String {
+        match node {
+            Some(node) => self.why_unit(self.book.unit_of(node).index()),
+            None => {
+                format!("the node is not known yet to ResourcePolicy {}", short(self.policy()))
+            }
+        }
+    }
+
+    fn why_unit(&self, index: Option<usize>) -> String {
+        let policy = short(self.policy());
+        let known = index.and_then(|index| Some((index, self.book.policy.units.get(index)?)));
+        let Some((index, unit)) = known else { return self.why_outside(&policy) };
+        let unit_name = format!("unit \"{}\" of ResourcePolicy {policy}", unit.name);
+        let is_as_good = self
+            .chosen
+            .iter()
+            .any(|chosen| self.book.policy.units[*chosen].priority == unit.priority);
+        match self.of_units[index] {
+            Verdict::Closed => format!("{unit_name} is closed: its maxCount is 0"),
+            Verdict::Full => format!("{unit_name} is full: {}", self.count_of(index)),
+            Verdict::Chosen => format!("{unit_name} has room: {}", self.count_of(index)),
+            _ if !self.is_candidate[index] => {
+                format!("{unit_name} has room, and none of its nodes is a candidate")
+            }
+            _ if is_as_good => format!(
+                "{unit_name} has no place left that no other pod is on the way to: {}",
+                self.count_of(index)
+            ),
+            _ => format!("{unit_name} comes after {}, which has room", self.chosen_units()),
+        }
+    }
+
+    fn why_outside(&self, policy: &str) -> String {
+        match self.of_outside {
+            Verdict::Outside => format!(
+                "the node is in no unit of ResourcePolicy {policy}, whose strategy is required"
+            ),
+            Verdict::Chosen => {
+                format!("no unit of ResourcePolicy {policy} among the candidates has room")
+            }
+            _ => format!(
+                "the node is in no unit of ResourcePolicy {policy}, and {} has room",
+                self.chosen_units()
+            ),
+        }
+    }
+
+    fn chosen_units(&self) -> String {
+        let name = |index: &usize| format!("\"{}\"", self.book.policy.units[*index].name);
+        let names: Vec<String> = self.chosen.iter().map(name).collect();
+        match names.len() {
+            1 => format!("unit {}", names[0]),
+            _ => format!("one of the units {}", names.join(", ")),
+        }
+    }
+
+    /// `7 of 10 pods with pod-template-hash=abc, and 1 on the way`.
+    fn count_of(&self, index: usize) -> String {
+        let cell = &self.group.cells[index];
+        let mut text = count_of_pods(cell.used, self.book.policy.units[index].max);
+        text.push_str(&self.book.describe(&self.group.key));
+        if cell.leased > 0 {
+            let _ = write!(text, ", and {} on the way", cell.leased);
+        }
+        text
+    }
+}

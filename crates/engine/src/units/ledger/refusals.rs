@@ -1,0 +1,114 @@
+//! Why a binding is not reserved, or not to be posted any more, in words for people.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::Ledger;
+use crate::Identity;
+use crate::units::slots::ShapeId;
+
+/// Why a binding cannot be reserved, or must not be posted.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Unreserved {
+    /// This ledger does not have the lead, or is not complete yet.
+    NotServing,
+    /// The pod is gone, or another one has its name by now.
+    UnknownPod,
+    /// The node is gone.
+    UnknownNode,
+    /// The pod has run to its end, or is being deleted.
+    NotPending,
+    /// The pod is on this node already.
+    AlreadyBound {
+        /// The node.
+        node: Arc<str>,
+    },
+    /// A binding of the pod to this node is not settled yet.
+    UnderWay {
+        /// The node.
+        node: Arc<str>,
+    },
+    /// What was reserved is not any more: the pod has changed since, or it took too long.
+    Withdrawn,
+    /// Several policies select the pod.
+    Conflict(Box<[Identity]>),
+    /// The node is in no unit, and the policy requires one.
+    Outside {
+        /// The policy.
+        policy: Identity,
+    },
+    /// The unit takes no more pods of the group.
+    Full {
+        /// The policy.
+        policy: Identity,
+        /// The name of the unit.
+        unit: Arc<str>,
+        /// How many other pods are counted in it.
+        used: u32,
+        /// Its cap.
+        max: u32,
+    },
+}
+
+impl Ledger {
+    /// The policies that select pods with the same labels.
+    pub(super) fn selecting_names(&self, shape: ShapeId) -> Box<[Identity]> {
+        let governing = self.shapes[shape].governing.iter();
+        governing.map(|(policy, _)| self.books[*policy].identity.clone()).collect()
+    }
+}
+
+/// `namespace/name`, as a person refers to a policy.
+pub(super) fn short(policy: &Identity) -> String {
+    format!("{}/{}", policy.namespace(), policy.name())
+}
+
+/// Why nothing is decided for a pod that several policies select.
+pub(super) fn conflict_message(policies: &[Identity]) -> String {
+    let names: Vec<String> = policies.iter().map(short).collect();
+    let names = names.join(", ");
+    format!("{} ResourcePolicies select the pod ({names}), and only one may", policies.len())
+}
+
+/// `1 pod`, `7 pods`, or `7 of 10 pods`.
+pub(super) fn count_of_pods(used: u32, max: Option<u32>) -> String {
+    match (used, max) {
+        (_, Some(max)) => format!("{used} of {max} pod{}", if max == 1 { "" } else { "s" }),
+        (1, None) => "1 pod".to_owned(),
+        (_, None) => format!("{used} pods"),
+    }
+}
+
+impl fmt::Display for Unreserved {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotServing => formatter.write_str("this replica does not decide at the moment"),
+            Self::UnknownPod => {
+                formatter.write_str("the pod is gone, or another one has its name by now")
+            }
+            Self::UnknownNode => formatter.write_str("the node is gone"),
+            Self::NotPending => formatter.write_str("the pod has finished or is being deleted"),
+            Self::AlreadyBound { node } => write!(formatter, "the pod is on node {node} already"),
+            Self::UnderWay { node } => write!(
+                formatter,
+                "the pod was to be bound to node {node}, and it is not known yet whether it was"
+            ),
+            Self::Withdrawn => formatter
+                .write_str("the pod has changed since its place was reserved, or it took too long"),
+            Self::Conflict(policies) => formatter.write_str(&conflict_message(policies)),
+            Self::Outside { policy } => write!(
+                formatter,
+                "the node is in no unit of ResourcePolicy {}, whose strategy is required",
+                short(policy)
+            ),
+            Self::Full { policy, unit, used, max } => write!(
+                formatter,
+                "unit \"{unit}\" of ResourcePolicy {} is full: {}",
+                short(policy),
+                count_of_pods(*used, Some(*max))
+            ),
+        }
+    }
+}
+
+impl std::error::Error for Unreserved {}

@@ -1,0 +1,101 @@
+//! What became of a binding.
+//!
+//! It is settled when the API server has refused it for good, or when the pod has been seen: on a node, gone, or without a
+//! node at a later version than the one that the binding is conditional on. An answer that did not come says nothing: the
+//! binding may have been carried out, and may be carried out yet. Then a read settles it that was begun after the last
+//! instant at which the request could be under way.
+
+use super::Ledger;
+use super::binds::ReservationId;
+use crate::Identity;
+use crate::units::slots::PodId;
+use crate::units::{Elapsed, Pod};
+
+/// What the API server has answered to a binding.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BindOutcome {
+    /// It is carried out.
+    Posted,
+    /// It is not, and never will be: it was refused, or was never sent.
+    Failed,
+    /// There was no answer, or one that does not say.
+    Unknown,
+}
+
+/// A binding that has to be settled by reading its pod.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Unsettled {
+    /// The name of the reservation.
+    pub id: ReservationId,
+    /// The pod.
+    pub pod: Identity,
+}
+
+impl Ledger {
+    /// What the API server has answered. Without an answer, or if the pod has not been seen since it was bound, the
+    /// reservation stays.
+    pub fn settle(&mut self, id: ReservationId, outcome: BindOutcome) {
+        if outcome == BindOutcome::Failed
+            && let Some(pod) = self.reserved_pod(id)
+        {
+            self.give_back(pod);
+        }
+    }
+
+    /// The bindings that should have ended by now and have not been seen. Each is settled by reading its pod.
+    pub fn unsettled(&self, now: Elapsed) -> impl Iterator<Item = Unsettled> {
+        self.reservations.ended(now).map(|(number, it)| Unsettled {
+            id: ReservationId { generation: it.generation, number },
+            pod: self.pods[it.pod].identity.clone(),
+        })
+    }
+
+    /// When the next binding should have ended that has not been seen.
+    #[must_use]
+    pub fn next_unsettled(&self) -> Option<Elapsed> {
+        self.reservations.next_end()
+    }
+
+    /// The pod of a binding as the API server has it, by a quorum read of our own that was begun at that instant; `None` if
+    /// it has none of this name. Whether that settles the binding.
+    pub fn settle_by_read(
+        &mut self,
+        id: ReservationId,
+        found: Option<&Pod>,
+        begun_at: Elapsed,
+    ) -> bool {
+        let Some(pod) = self.reserved_pod(id) else { return true };
+        let identity = self.pods[pod].identity.clone();
+        let Some(found) = found else {
+            let uid = self.pods[pod].uid.clone();
+            self.remove_pod(&identity, uid.as_ref(), None);
+            return true;
+        };
+        self.read_pod(&identity, found);
+        let Some(pod) = self.reserved_pod(id) else { return true };
+        let is_unbound = found.node.is_none() && self.reservations[id.number].ends_by <= begun_at;
+        if is_unbound {
+            self.give_back(pod);
+        }
+        is_unbound
+    }
+
+    /// Drops the bindings that cannot be under way any more, and that a complete list has shown the outcome of.
+    pub(super) fn drop_ended_reservations(&mut self, listed_at: Elapsed) {
+        let ended: Vec<PodId> =
+            self.reservations.ended(listed_at).map(|(_, reservation)| reservation.pod).collect();
+        for pod in ended {
+            self.give_back(pod);
+        }
+    }
+
+    /// A pod was not bound, and its place is free. If its scheduler was told meanwhile that this had to be settled first,
+    /// it is told now.
+    pub(super) fn give_back(&mut self, pod: PodId) {
+        let is_put_off = self.take_reservation(pod).is_some_and(|it| it.is_put_off);
+        self.seat(pod);
+        if is_put_off && self.is_pending(pod) {
+            self.wake_at_once(pod);
+        }
+    }
+}
