@@ -31,6 +31,7 @@ mod shape;
 mod shapes;
 mod target;
 mod together;
+mod unit_caps;
 mod units_together;
 
 use crate::finding::Finding;

@@ -23,8 +23,6 @@ pub(crate) use recognition::{
 pub enum Role {
     /// Its objects are policies of a family.
     Policy(Family),
-    /// Its objects are policies for units of nodes, which are checked, and decided by no family yet.
-    Units,
     /// Placements select from its objects, or write what they have selected in them.
     Hub,
     /// Its objects have bounds, which policies set.
@@ -146,7 +144,7 @@ kinds! {
     /// Units of nodes that pods fill in order.
     ResourcePolicy {
         group: "scheduling.sigs.x-k8s.io", versions: ["v1alpha1"], plural: "resourcepolicies",
-        short: ["rp"], namespaced: true, role: Role::Units,
+        short: ["rp"], namespaced: true, role: Role::Policy(Family::Units),
     }
     /// An autoscaler over clusters; data that cron rules change.
     FederatedHPA {
@@ -202,6 +200,7 @@ impl Kind {
             Family::MetricScaling => Kind::HorizontalAutoscaler,
             Family::QosLevels => Kind::ConfigMap,
             Family::Placement => Kind::Placement,
+            Family::Units => Kind::ResourcePolicy,
         }
     }
 
@@ -221,7 +220,7 @@ impl Kind {
     /// Whether its objects are policies.
     #[must_use]
     pub fn is_policy(self) -> bool {
-        matches!(self.role(), Role::Policy(_) | Role::Units)
+        matches!(self.role(), Role::Policy(_))
     }
 
     /// Its role.

@@ -59,7 +59,7 @@ pub fn of_data(kind: Kind, object: &Value) -> Option<Slim> {
             max_replicas: number(&spec["maxReplicas"], None),
         })),
         Role::Hub => hub_object(kind, object, &object["status"]).map(Slim::Hub),
-        Role::Policy(_) | Role::Units => None,
+        Role::Policy(_) => None,
     }
 }
 
@@ -75,7 +75,7 @@ pub(crate) fn fields(role: Role) -> &'static [&'static str] {
     match role {
         Role::Workload { .. } => &["replicas"],
         Role::Bounds => &["minReplicas", "maxReplicas"],
-        Role::Policy(_) | Role::Units | Role::Hub => &[],
+        Role::Policy(_) | Role::Hub => &[],
     }
 }
 

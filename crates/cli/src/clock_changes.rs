@@ -43,7 +43,10 @@ impl TouchedRule {
             Occurrence::Fires | Occurrence::Superseded | Occurrence::Missed => ScheduleEvent::Fires,
             Occurrence::Opens => ScheduleEvent::Opens,
             Occurrence::Closes => ScheduleEvent::Closes,
-            Occurrence::Scales | Occurrence::Selects => return None,
+            Occurrence::Scales
+            | Occurrence::Selects
+            | Occurrence::Overflows
+            | Occurrence::Suffices => return None,
         };
         let (from, to) = (event.at.saturating_sub(NEAR).ok()?, event.at.saturating_add(NEAR).ok()?);
         let of_policy = world.clock_effects(&event.policy, from, to);

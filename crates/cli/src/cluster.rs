@@ -182,8 +182,7 @@ impl ClusterArguments {
 /// Whether all objects of a kind are listed as policies. `ConfigMaps` are many, and asked for by their names.
 fn is_listed_policy(kind: Kind) -> bool {
     match kind.role() {
-        Role::Policy(Family::QosLevels)
-        | Role::Units
+        Role::Policy(Family::QosLevels | Family::Units)
         | Role::Hub
         | Role::Bounds
         | Role::Workload { .. } => false,
@@ -195,8 +194,9 @@ fn is_listed_policy(kind: Kind) -> bool {
 fn must_be_seen(kind: Kind) -> bool {
     match kind.role() {
         Role::Policy(Family::ScheduledCapacity | Family::CronScaling) => true,
-        Role::Policy(Family::MetricScaling | Family::QosLevels | Family::Placement)
-        | Role::Units
+        Role::Policy(
+            Family::MetricScaling | Family::QosLevels | Family::Placement | Family::Units,
+        )
         | Role::Hub
         | Role::Bounds
         | Role::Workload { .. } => false,
@@ -207,7 +207,7 @@ fn must_be_seen(kind: Kind) -> bool {
 fn is_autoscaler(kind: Kind) -> bool {
     match kind.role() {
         Role::Bounds => true,
-        Role::Policy(_) | Role::Units | Role::Hub | Role::Workload { .. } => false,
+        Role::Policy(_) | Role::Hub | Role::Workload { .. } => false,
     }
 }
 

@@ -3,14 +3,14 @@
 pub(crate) mod json;
 mod text;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::process::ExitCode;
 use std::{iter, slice};
 
 use almanac_api::reading::PlacedFinding;
 use almanac_calendar::Zone;
-use almanac_engine::{Identity, PolicyName, RuleExplanation, Verdict};
+use almanac_engine::{Family, Identity, PolicyName, RuleExplanation, Verdict};
 use almanac_forecast::{Explanation, explain, explain_object};
 use clap::{Args, ValueEnum};
 use clap_complete::{ArgValueCandidates, ArgValueCompleter};
@@ -192,22 +192,26 @@ fn choose(
     place: &InputPlace,
     at: Timestamp,
 ) -> Result<Vec<(Identity, PolicyName)>, ArgumentError> {
-    let mut by_target: BTreeMap<Identity, Vec<PolicyName>> = BTreeMap::new();
+    // Levels and units are different questions about a pod.
+    let mut by_target: BTreeMap<(Identity, bool), Vec<PolicyName>> = BTreeMap::new();
     for policy in input.policies(place, subject) {
         let named: Vec<Identity> = subject.objects(&place.world, &policy).collect();
         if !named.is_empty() {
             for object in named {
-                by_target.entry(object).or_default().push(policy.clone());
+                let is_of_units = policy.family == Family::Units;
+                by_target.entry((object, is_of_units)).or_default().push(policy.clone());
             }
             continue;
         }
         let target = place.world.target_of(&policy);
         let target = target.map(|reference| reference.target.identity().clone());
-        by_target.entry(target.unwrap_or(policy.identity.clone())).or_default().push(policy);
+        let target = target.unwrap_or(policy.identity.clone());
+        by_target.entry((target, false)).or_default().push(policy);
     }
-    if by_target.len() > 1 && !subject.is_pattern() {
+    let targets: BTreeSet<&Identity> = by_target.keys().map(|(target, _)| target).collect();
+    if targets.len() > 1 && !subject.is_pattern() {
         // What is meant of a policy for several objects is one of these.
-        let meant = by_target.iter().flat_map(|(target, policies)| {
+        let meant = by_target.iter().flat_map(|((target, _), policies)| {
             let is_of_several = |it: &PolicyName| place.world.target_of(it).is_none();
             let name = move |it: &PolicyName| {
                 called(if is_of_several(it) { target } else { &it.identity })
@@ -224,7 +228,7 @@ fn choose(
     }
     let chosen = by_target
         .into_iter()
-        .filter_map(|(target, policies)| Some((target, last_writer(place, policies, at)?)));
+        .filter_map(|((target, _), policies)| Some((target, last_writer(place, policies, at)?)));
     Ok(chosen.collect())
 }
 

@@ -105,7 +105,8 @@ enum Output {
 
 const USUAL_PERIOD: &str = "7d";
 const WHY_EMPTY: &str = "nothing to forecast: no usable CronFederatedHPA, HorizontalAutoscaler or Placement, \
-                         no usable MetricsProducer with a schedule, and no pods of a policy for QoS levels";
+                         no usable MetricsProducer with a schedule, and no pods of a ResourcePolicy or of a \
+                         policy for QoS levels";
 
 pub(crate) fn run(
     arguments: &ForecastArguments,

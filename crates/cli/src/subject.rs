@@ -146,9 +146,20 @@ impl Subject {
         let written = is_of_several.then(|| world.footprint(policy).writes);
         let written = written.into_iter().flatten().map(|(object, _)| object);
         let mut objects: BTreeSet<Identity> = written.filter(|it| self.fits(it)).collect();
-        let is_about_pods = is_of_several && policy.family == Family::QosLevels && self.is_of_pod();
-        if objects.is_empty() && is_about_pods {
-            objects.extend(world.pods.keys().filter(|it| self.fits(it)).cloned());
+        if is_of_several && objects.is_empty() && self.is_of_pod() {
+            match policy.family {
+                Family::QosLevels => {
+                    objects.extend(world.pods.keys().filter(|it| self.fits(it)).cloned());
+                }
+                Family::Units => {
+                    let pods = world.fleet.pods.keys().filter(|it| self.fits(it));
+                    objects.extend(pods.filter(|pod| answers_for(world, policy, pod)).cloned());
+                }
+                Family::ScheduledCapacity
+                | Family::CronScaling
+                | Family::MetricScaling
+                | Family::Placement => {}
+            }
         }
         objects.into_iter()
     }
@@ -174,6 +185,18 @@ impl Subject {
     }
 }
 
+/// Whether a policy for units is asked about a pod: it selects it or, where none does, it is the first of the
+/// namespace and can say why.
+fn answers_for(world: &World, policy: &PolicyName, pod: &Identity) -> bool {
+    let near =
+        |it: &PolicyName| it.family == Family::Units && it.identity.namespace() == pod.namespace();
+    let mut of_namespace = world.policies().filter(near);
+    world.selects_pod(policy, pod)
+        || near(policy)
+            && !world.policies().any(|it| world.selects_pod(&it, pod))
+            && of_namespace.next().as_ref() == Some(policy)
+}
+
 fn no_policy(places: &[InputPlace]) -> String {
     let policies = places.iter().flat_map(|place| place.world.policies());
     match first_of(policies.map(|policy| called(&policy.identity))) {
@@ -183,14 +206,16 @@ fn no_policy(places: &[InputPlace]) -> String {
 }
 
 fn no_pod(places: &[InputPlace]) -> String {
-    if places.iter().all(|place| place.world.qos_levels.is_empty()) {
+    let is_about_pods =
+        |world: &World| !world.qos_levels.is_empty() || !world.resource_policies.is_empty();
+    if !places.iter().any(|place| is_about_pods(&place.world)) {
         let [(design, _), (installed, _)] = AGENT_CONFIGS;
         return format!(
-            "no pod matches; pods are read only where there are policies for QoS levels, in a ConfigMap \
-             {design} or {installed}"
+            "no pod matches; pods are read only where files have a ResourcePolicy, or there are policies for QoS \
+             levels in a ConfigMap {design} or {installed}"
         );
     }
-    let pods = places.iter().flat_map(|place| place.world.pods.keys());
+    let pods = places.iter().flat_map(|it| it.world.pods.keys().chain(it.world.fleet.pods.keys()));
     match first_of(pods.filter(|pod| pod.kind() == POD).map(called)) {
         Some(known) => format!("no pod matches; the pods are {known}"),
         None => "no pod matches; there are none".to_owned(),
@@ -214,7 +239,7 @@ fn identities(world: &World) -> impl Iterator<Item = Identity> {
         let target = target.map(|reference| reference.target.identity().clone());
         [Some(policy.identity), target].into_iter().flatten()
     });
-    policies.chain(world.pods.keys().cloned())
+    policies.chain(world.pods.keys().cloned()).chain(world.fleet.pods.keys().cloned())
 }
 
 /// Whether what was typed can be nothing but a path.

@@ -29,6 +29,7 @@ impl Controlled {
             Self::Policies(Family::MetricScaling) => "horizontal-autoscaler",
             Self::Policies(Family::QosLevels) => "qos-levels",
             Self::Policies(Family::Placement) => "placement",
+            Self::Policies(Family::Units) => "resource-policy",
             Self::NodeGroups => "scalable-node-group",
         }
     }

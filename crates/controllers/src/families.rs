@@ -15,11 +15,11 @@ use serde_json::Value;
 
 use crate::cluster::{ClusterState, PolicyEntry};
 use crate::cron_federated_hpa::CronFederatedHpas;
+use crate::elsewhere::Elsewhere;
 use crate::horizontal_autoscaler::HorizontalAutoscalers;
 use crate::leadership::Leadership;
 use crate::metrics_producer::MetricsProducers;
 use crate::placement::Placements;
-use crate::qos_levels::QosLevels;
 use crate::status_writer::WriteMethod;
 use crate::upstream::Upstreams;
 
@@ -96,7 +96,7 @@ impl Families {
             Family::ScheduledCapacity => &self.schedules,
             Family::CronScaling => &self.rules,
             Family::MetricScaling => &self.autoscalers,
-            Family::QosLevels => &QosLevels,
+            Family::QosLevels | Family::Units => &Elsewhere,
             Family::Placement => &self.placements,
         }
     }

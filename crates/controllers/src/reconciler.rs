@@ -413,7 +413,8 @@ fn is_evaluated_when_asked(action: &Action) -> bool {
         | Action::SetBounds { .. }
         | Action::Annotate { .. }
         | Action::WriteDecision { .. }
-        | Action::RemoveDecision { .. } => false,
+        | Action::RemoveDecision { .. }
+        | Action::Pour { .. } => false,
     }
 }
 

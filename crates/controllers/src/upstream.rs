@@ -81,7 +81,14 @@ fn upstream_of(controlled: Controlled) -> Upstream {
             definition: Some("horizontalautoscalers.autoscaling.karpenter.sh"),
             writes_conditions: false,
         },
-        // Nothing has this lease: what the agent carries out is not left to anybody.
+        // Nothing has this lease: what is carried out elsewhere is not left to anybody here.
+        Family::Units => Upstream {
+            name: "scheduler-plugins",
+            lease: "scheduler-plugins",
+            definition: None,
+            writes_conditions: false,
+        },
+        // The same goes for what the agent carries out.
         Family::QosLevels => Upstream {
             name: "Volcano",
             lease: "volcano-agent",

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use jiff::Timestamp;
+
 use crate::Identity;
 use crate::placement::PlacementDecision;
 use crate::qos_levels::QosAnnotations;
@@ -53,6 +55,14 @@ pub enum Action {
         /// The object.
         decision: Identity,
     },
+    /// Let workloads have as many pods as they are to have, and these be scheduled. Only whoever has no cluster does: in
+    /// a cluster, controllers make pods and a scheduler places them.
+    Pour {
+        /// The policy.
+        policy: Identity,
+        /// When.
+        at: Timestamp,
+    },
 }
 
 impl Action {
@@ -66,6 +76,7 @@ impl Action {
             Action::WriteDecision { decision, .. } | Action::RemoveDecision { decision } => {
                 decision
             }
+            Action::Pour { policy, .. } => policy,
         }
     }
 }

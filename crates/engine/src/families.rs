@@ -15,6 +15,7 @@ use crate::placement::{self, Placements};
 use crate::qos_levels::{self, Levels};
 use crate::scheduled_capacity::{self, Schedules};
 use crate::turn::{Closed, PolicyDecision};
+use crate::units::{self, Units};
 use crate::{
     Action, Family, Field, Footprint, Identity, Outcome, Presumption, Reach, Reason, Slim,
     TargetReference, Verdict, World,
@@ -73,6 +74,11 @@ pub(crate) trait Logic: Sync {
         now: Timestamp,
     ) -> Vec<RuleExplanation>;
 
+    /// Whether what is explained are parts of a value rather than rules that set it.
+    fn explains_parts(&self) -> bool {
+        false
+    }
+
     /// Whether a policy needs a turn because its target has changed.
     fn reacts_to_changes(&self, _: &World, _: &Identity, _: Timestamp) -> bool {
         false
@@ -83,7 +89,18 @@ pub(crate) trait Logic: Sync {
         Vec::new()
     }
 
-    /// When a policy has another turn because another one has just changed its target; `None` when that
+    /// The objects that a policy has another turn after if another one changes them.
+    fn follows(&self, world: &World, policy: &Identity) -> Vec<Identity> {
+        let target = self.target(world, policy);
+        target.map(|reference| reference.target.identity().clone()).into_iter().collect()
+    }
+
+    /// How many replicas a policy may ever set of a workload, by each of its rules.
+    fn asks_for(&self, _: &World, _: &Identity) -> Option<ReplicasAskedFor> {
+        None
+    }
+
+    /// When a policy has another turn because another one has just changed what it follows; `None` when that
     /// does not matter to it.
     fn follows_target(&self, _: &World, _: &Identity, _: Timestamp) -> Option<Timestamp> {
         None
@@ -126,6 +143,7 @@ impl Family {
             Family::MetricScaling => &Autoscalers,
             Family::QosLevels => &Levels,
             Family::Placement => &Placements,
+            Family::Units => &Units,
         }
     }
 }
@@ -145,6 +163,8 @@ pub enum OpenDecision {
     QosLevels(PolicyDecision<qos_levels::QosLevels, qos_levels::Decision>),
     /// For a policy that selects clusters.
     Placement(PolicyDecision<placement::Placement, placement::Decision>),
+    /// For a policy for units of nodes.
+    Units(PolicyDecision<units::ResourcePolicy, units::Decision>),
 }
 
 impl OpenDecision {
@@ -155,6 +175,7 @@ impl OpenDecision {
             OpenDecision::MetricScaling(open) => &open.decision.actions,
             OpenDecision::QosLevels(open) => &open.decision.actions,
             OpenDecision::Placement(open) => &open.decision.actions,
+            OpenDecision::Units(open) => &open.decision.actions,
         }
     }
 
@@ -166,6 +187,7 @@ impl OpenDecision {
             OpenDecision::MetricScaling(open) => std::mem::take(&mut open.decision.actions),
             OpenDecision::QosLevels(open) => std::mem::take(&mut open.decision.actions),
             OpenDecision::Placement(open) => std::mem::take(&mut open.decision.actions),
+            OpenDecision::Units(open) => std::mem::take(&mut open.decision.actions),
         }
     }
 
@@ -174,7 +196,8 @@ impl OpenDecision {
             OpenDecision::ScheduledCapacity(_)
             | OpenDecision::MetricScaling(_)
             | OpenDecision::QosLevels(_)
-            | OpenDecision::Placement(_) => None,
+            | OpenDecision::Placement(_)
+            | OpenDecision::Units(_) => None,
             OpenDecision::CronScaling(open) => cron_scaling::deadline(&open.policy, &open.decision),
         }
     }
@@ -201,6 +224,7 @@ impl OpenDecision {
             OpenDecision::Placement(open) => {
                 placement::close(world, policy, open, outcomes, opened_at)
             }
+            OpenDecision::Units(open) => units::close(world, policy, &open, opened_at),
         }
     }
 }
@@ -218,6 +242,8 @@ pub enum EffectReason {
     QosLevels(Reason<qos_levels::Cause>),
     /// A policy that selects clusters.
     Placement(Reason<placement::Cause>),
+    /// A policy for units of nodes.
+    Units(Reason<units::Cause>),
 }
 
 impl EffectReason {
@@ -233,6 +259,7 @@ impl EffectReason {
             EffectReason::MetricScaling(reason) => metric_scaling::describe(world, policy, reason),
             EffectReason::QosLevels(reason) => qos_levels::describe(world, policy, reason),
             EffectReason::Placement(reason) => placement::describe(world, policy, reason),
+            EffectReason::Units(reason) => units::describe(world, policy, reason),
         }
     }
 
@@ -249,6 +276,7 @@ impl EffectReason {
             }
             EffectReason::QosLevels(reason) => EffectReason::QosLevels(reason.without_span()),
             EffectReason::Placement(reason) => EffectReason::Placement(reason.without_span()),
+            EffectReason::Units(reason) => EffectReason::Units(reason.without_span()),
         }
     }
 }
@@ -266,6 +294,8 @@ pub enum Recorded {
     QosLevels(qos_levels::Recorded),
     /// To a policy that selects clusters.
     Placement(placement::Recorded),
+    /// To a policy for units of nodes.
+    Units(units::Recorded),
 }
 
 /// What happens to a rule, as a word.
@@ -285,6 +315,10 @@ pub enum Occurrence {
     Scales,
     /// A placement selects other clusters.
     Selects,
+    /// A unit of nodes is full, and pods go elsewhere or wait.
+    Overflows,
+    /// No pod has to go elsewhere any more because a unit of nodes is full.
+    Suffices,
 }
 
 impl Occurrence {
@@ -299,6 +333,8 @@ impl Occurrence {
             Occurrence::Closes => "closes",
             Occurrence::Scales => "scales",
             Occurrence::Selects => "selects",
+            Occurrence::Overflows => "overflows",
+            Occurrence::Suffices => "suffices",
         }
     }
 }
@@ -316,7 +352,8 @@ impl Recorded {
             | Recorded::ScheduledCapacity(_)
             | Recorded::MetricScaling(_)
             | Recorded::QosLevels(_)
-            | Recorded::Placement(_) => None,
+            | Recorded::Placement(_)
+            | Recorded::Units(_) => None,
         }
     }
 
@@ -328,7 +365,8 @@ impl Recorded {
             Recorded::CronScaling(_)
             | Recorded::ScheduledCapacity(_)
             | Recorded::MetricScaling(_)
-            | Recorded::Placement(_) => None,
+            | Recorded::Placement(_)
+            | Recorded::Units(_) => None,
         }
     }
 
@@ -345,8 +383,20 @@ impl Recorded {
             Recorded::MetricScaling(recorded) => recorded.occurrence(),
             Recorded::QosLevels(recorded) => recorded.occurrence(),
             Recorded::Placement(recorded) => Some(recorded.occurrence(world, policy)),
+            Recorded::Units(recorded) => Some(recorded.occurrence()),
         }
     }
+}
+
+/// How many replicas a policy may ever set of a workload.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ReplicasAskedFor {
+    /// The workload.
+    pub workload: Identity,
+    /// The highest number.
+    pub most: u32,
+    /// The rule that sets it by name, if one does.
+    pub rule: Option<Arc<str>>,
 }
 
 /// The effect of a clock change on the schedule of a rule.

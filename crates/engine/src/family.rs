@@ -20,16 +20,19 @@ pub enum Family {
     QosLevels,
     /// Selections of clusters.
     Placement,
+    /// Units of nodes that pods fill in order.
+    Units,
 }
 
 impl Family {
     /// All of them, in their order.
-    pub const ALL: [Family; 5] = [
+    pub const ALL: [Family; 6] = [
         Family::ScheduledCapacity,
         Family::CronScaling,
         Family::MetricScaling,
         Family::QosLevels,
         Family::Placement,
+        Family::Units,
     ];
 }
 

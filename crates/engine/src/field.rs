@@ -20,17 +20,23 @@ pub enum Field {
     QosLevel,
     /// The clusters that a placement selects.
     Clusters,
+    /// The pods in each unit of a policy.
+    UnitPods,
+    /// The pods of a policy for which there is no room.
+    PendingPods,
 }
 
 impl Field {
     /// All of them, in their order.
-    pub const ALL: [Field; 6] = [
+    pub const ALL: [Field; 8] = [
         Field::Replicas,
         Field::MinReplicas,
         Field::MaxReplicas,
         Field::Value,
         Field::QosLevel,
         Field::Clusters,
+        Field::UnitPods,
+        Field::PendingPods,
     ];
 
     /// As it is written in manifests and in JSON.
@@ -43,6 +49,8 @@ impl Field {
             Field::Value => "value",
             Field::QosLevel => "qosLevel",
             Field::Clusters => "clusters",
+            Field::UnitPods => "unitPods",
+            Field::PendingPods => "pendingPods",
         }
     }
 
@@ -68,6 +76,15 @@ impl Field {
                 return Some(qos_levels::value_of(world.pods.get(object)?.level().cloned()));
             }
             Field::Clusters => return placement::selected(&world.decisions, object),
+            Field::UnitPods => {
+                return Some(
+                    world.resource_policies.get(object)?.memory.as_ref()?.unit_pods.clone(),
+                );
+            }
+            Field::PendingPods => {
+                let policy = world.resource_policies.get(object)?;
+                return Some(policy.memory.as_ref()?.pending_pods.clone());
+            }
         };
         number.map(Value::Number)
     }
@@ -79,9 +96,27 @@ impl Field {
             Field::Replicas => world.workloads.get_mut(object).map(|it| &mut it.replicas),
             Field::MinReplicas => world.autoscalers.get_mut(object).map(|it| &mut it.min_replicas),
             Field::MaxReplicas => world.autoscalers.get_mut(object).map(|it| &mut it.max_replicas),
-            Field::Value | Field::QosLevel | Field::Clusters => None,
+            Field::Value
+            | Field::QosLevel
+            | Field::Clusters
+            | Field::UnitPods
+            | Field::PendingPods => None,
         };
         place.map(|place| *place = Some(number)).is_some()
+    }
+
+    /// Whether its numbers are pods that run, or that are to, so that they add up over time.
+    #[must_use]
+    pub fn counts_pods(self) -> bool {
+        match self {
+            Field::UnitPods | Field::PendingPods => true,
+            Field::Replicas
+            | Field::MinReplicas
+            | Field::MaxReplicas
+            | Field::Value
+            | Field::QosLevel
+            | Field::Clusters => false,
+        }
     }
 
     /// Whether the initial value of the field can be assumed in a forecast.
@@ -89,7 +124,11 @@ impl Field {
     pub fn can_be_assumed(self) -> bool {
         match self {
             Field::Replicas | Field::MinReplicas | Field::MaxReplicas => true,
-            Field::Value | Field::QosLevel | Field::Clusters => false,
+            Field::Value
+            | Field::QosLevel
+            | Field::Clusters
+            | Field::UnitPods
+            | Field::PendingPods => false,
         }
     }
 }

@@ -15,8 +15,8 @@
 //! [`turn`], which is how policies act on a world one after the other. The list of families, and their
 //! common interface, is in `families` and nowhere else.
 //!
-//! [`units`] is not a family of this kind: a ledger of which pods are counted in which units of nodes, kept up to date by
-//! what changes, which whoever schedules pods, prices them or explains where they are asks.
+//! Beside its files, [`units`] has a ledger of which pods are counted in which units of nodes, kept up to date by what
+//! changes, which whoever schedules pods, prices them or explains where they are asks.
 //!
 //! Everything here is a function of its inputs: no clock, no I/O, no Kubernetes types, no hash order.
 //! `almanac-api` turns what users write into the checked policies of this crate; the controllers and the
@@ -56,8 +56,8 @@ pub use beginning::{PriorWrite, Replayed, RunStart, begin};
 pub use decision::Decision;
 pub use exempt::{Exempt, Exemption, Exemptions};
 pub use families::{
-    Division, EffectReason, Occurrence, OpenDecision, Recorded, RuleClockEffect, RuleExplanation,
-    ScorePart, Scored,
+    Division, EffectReason, Occurrence, OpenDecision, Recorded, ReplicasAskedFor, RuleClockEffect,
+    RuleExplanation, ScorePart, Scored,
 };
 pub use family::{Family, PolicyName};
 pub use field::Field;

@@ -51,6 +51,35 @@ pub enum Presumption {
         /// The target.
         target: Identity,
     },
+    /// There are no nodes in sight.
+    NodesEnough {
+        /// The policy.
+        policy: Identity,
+        /// Whether its pods may be outside all of its units.
+        uses_outside: bool,
+    },
+    /// Units have the same priority.
+    FirstOfEquals {
+        /// The policy.
+        policy: Identity,
+    },
+    /// No pod says of which revision it is.
+    OneRevision {
+        /// The policy.
+        policy: Identity,
+    },
+    /// How many pods a workload has is not known.
+    UnknownNumber {
+        /// The workload.
+        workload: Identity,
+    },
+    /// A workload has more pods than are told apart.
+    TooManyPods {
+        /// The workload.
+        workload: Identity,
+        /// How many are.
+        most: u32,
+    },
 }
 
 impl fmt::Display for Presumption {
@@ -80,6 +109,30 @@ impl fmt::Display for Presumption {
             ),
             Presumption::FollowsAtOnce { target } => {
                 write!(formatter, "{target} has as many replicas as are set, at once")
+            }
+            Presumption::NodesEnough { policy, uses_outside } => {
+                let outside =
+                    if *uses_outside { ", and so have nodes outside of them" } else { "" };
+                write!(
+                    formatter,
+                    "there are no nodes here, so each unit of {policy} has room for all pods that it may take{outside}"
+                )
+            }
+            Presumption::FirstOfEquals { policy } => write!(
+                formatter,
+                "of units of {policy} that have the same priority, the first fills first; a scheduler may choose \
+                 another one"
+            ),
+            Presumption::OneRevision { policy } => write!(
+                formatter,
+                "no pod of {policy} has the label pod-template-hash here, so all of them are of one revision"
+            ),
+            Presumption::UnknownNumber { workload } => write!(
+                formatter,
+                "how many pods {workload} has is not known; only those count that are here"
+            ),
+            Presumption::TooManyPods { workload, most } => {
+                write!(formatter, "of {workload}, no more than {most} pods are looked at")
             }
         }
     }

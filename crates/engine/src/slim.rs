@@ -7,6 +7,7 @@ use crate::metric_scaling::{self, MetricScaling};
 use crate::placement::{self, ClusterSet, HubObject, Placement};
 use crate::qos_levels::{Node, Pod, QosLevels};
 use crate::scheduled_capacity::{Published, ScheduledCapacity};
+use crate::units::{self, FleetObject, ResourcePolicy};
 use crate::{Autoscaler, PolicyObject, Workload};
 
 /// The slim form of one object: all that the world keeps of it.
@@ -24,6 +25,10 @@ pub enum Slim {
     Placement(PolicyObject<Placement, placement::Memory>),
     /// What such policies select from, and what they have selected.
     Hub(HubObject),
+    /// A policy for units of nodes.
+    Units(PolicyObject<ResourcePolicy, units::Memory>),
+    /// A pod, a node or what makes pods, as units are about them.
+    Fleet(FleetObject),
     /// Something with a `scale` subresource.
     Workload(Workload),
     /// Something with bounds.
@@ -45,8 +50,10 @@ impl Slim {
             Slim::MetricScaling(_) => Some(Slim::MetricScaling(PolicyObject::UNUSABLE)),
             Slim::QosLevels(_) => Some(Slim::QosLevels(PolicyObject::UNUSABLE)),
             Slim::Placement(_) => Some(Slim::Placement(PolicyObject::UNUSABLE)),
+            Slim::Units(_) => Some(Slim::Units(PolicyObject::UNUSABLE)),
             Slim::Hub(HubObject::Set(_)) => Some(Slim::Hub(HubObject::Set(ClusterSet::Unusable))),
             Slim::Hub(_)
+            | Slim::Fleet(_)
             | Slim::Workload(_)
             | Slim::Autoscaler(_)
             | Slim::Pod(_)
@@ -80,6 +87,8 @@ impl Slim {
             | Slim::QosLevels(_)
             | Slim::Placement(_)
             | Slim::Hub(_)
+            | Slim::Units(_)
+            | Slim::Fleet(_)
             | Slim::Workload(_)
             | Slim::Autoscaler(_)
             | Slim::Pod(_)

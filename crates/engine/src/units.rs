@@ -1,14 +1,31 @@
 //! Units of nodes: which pods a resource policy governs, which of its units they may use, how many are counted in each,
 //! and what it costs to delete them.
+//!
+//! Whoever schedules pods, prices them or explains where they are asks the ledger. As a family of policies, units are for
+//! who has no scheduler: the pods of workloads are poured into them, by the ledger's verdicts.
 
+mod begin;
+mod decide;
 mod elapsed;
+mod explain;
+mod filling;
+mod fleet;
+mod gather;
 mod ledger;
+mod logic;
 mod node;
 mod pod;
 mod policy;
+mod pouring;
+mod reasons;
+mod settle;
 mod slots;
 
+pub use decide::{Decision, decide};
 pub use elapsed::{Elapsed, LongestBind};
+pub use filling::Filling;
+pub use fleet::{Fleet, FleetObject};
+pub use gather::{Input, gather};
 pub use ledger::{
     BindOutcome, Bound, Confirmed, Conflict, CostChange, GroupReport, Ledger, NotServing,
     PodExplanation, PolicyReport, Preemption, ReservationId, Ruling, Standing, TooEarly, UnitCount,
@@ -17,4 +34,12 @@ pub use ledger::{
 pub use node::{Node, Resources};
 pub use pod::{DeletionCost, Owner, Pod, Ungoverned};
 pub use policy::{ResourcePolicy, Strategy, Unit};
+pub use pouring::Pouring;
+pub use reasons::{Cause, UnitSet, render};
+pub use settle::{Memory, Recorded, Settled, settle};
 pub use slots::NodeId;
+
+pub(crate) use explain::selects;
+use ledger::price;
+pub(crate) use logic::{Units, close, pour, upsert};
+pub(crate) use reasons::describe;

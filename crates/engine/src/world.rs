@@ -16,10 +16,11 @@ use crate::placement::{
 };
 use crate::qos_levels::{self, AgentSettings, Node, Pod, QosLevels};
 use crate::scheduled_capacity::{self, Published, ScheduledCapacity};
+use crate::units::{self, Fleet, Pouring, ResourcePolicy};
 use crate::{
     Action, Autoscaler, Division, Exempt, Exemptions, Family, Footprint, Identity, Outcome,
-    PolicyName, Presumption, Recorded, RuleClockEffect, RuleExplanation, Slim, TargetReference,
-    Workload,
+    PolicyName, Presumption, Recorded, ReplicasAskedFor, RuleClockEffect, RuleExplanation, Slim,
+    TargetReference, Workload,
 };
 
 /// A policy in the world: its rules, and its memory.
@@ -61,6 +62,12 @@ pub struct World {
     pub hub: Arc<Hub>,
     /// What they have selected.
     pub decisions: DecisionLedger,
+    /// Policies for units of nodes.
+    pub resource_policies: Policies<ResourcePolicy, units::Memory>,
+    /// The pods and nodes that these are about, where a run begins. Parts of a world share it.
+    pub fleet: Arc<Fleet>,
+    /// The pods in units as they have been poured since; `None` before a run has begun.
+    pub pouring: Option<Box<Pouring>>,
     /// How the agent of the cluster runs that carries them out.
     pub agent: AgentSettings,
     /// Pods, or what stands for those of a workload.
@@ -179,6 +186,24 @@ impl World {
         divisions.unwrap_or_default()
     }
 
+    /// Whether what is explained of a policy are parts of its value rather than rules that set it.
+    #[must_use]
+    pub fn explains_parts(&self, policy: &PolicyName) -> bool {
+        policy.family.logic().explains_parts()
+    }
+
+    /// Whether a pod is among those that a policy for units of nodes selects.
+    #[must_use]
+    pub fn selects_pod(&self, policy: &PolicyName, pod: &Identity) -> bool {
+        policy.family == Family::Units && units::selects(self, &policy.identity, pod)
+    }
+
+    /// How many replicas a policy may ever set of a workload, if it sets any.
+    #[must_use]
+    pub fn asks_for(&self, policy: &PolicyName) -> Option<ReplicasAskedFor> {
+        policy.family.logic().asks_for(self, &policy.identity)
+    }
+
     /// Whether a policy needs a turn at this instant because its target has changed.
     #[must_use]
     pub fn reacts_to_changes(&self, policy: &PolicyName, now: Timestamp) -> bool {
@@ -196,7 +221,13 @@ impl World {
         metric_scaling::answer(self, query, answer)
     }
 
-    /// When a policy has another turn because another one has just changed its target, if that matters
+    /// The objects that a policy has another turn after if another one changes them.
+    #[must_use]
+    pub fn follows(&self, policy: &PolicyName) -> Vec<Identity> {
+        policy.family.logic().follows(self, &policy.identity)
+    }
+
+    /// When a policy has another turn because another one has just changed what it follows, if that matters
     /// to it.
     #[must_use]
     pub fn follows_target(&self, policy: &PolicyName, now: Timestamp) -> Option<Timestamp> {
@@ -268,6 +299,8 @@ impl World {
             }
             Slim::Placement(object) => placement::upsert(&mut self.placements, identity, object),
             Slim::Hub(object) => placement::upsert_hub_object(self, identity, object),
+            Slim::Units(object) => units::upsert(&mut self.resource_policies, identity, object),
+            Slim::Fleet(object) => Arc::make_mut(&mut self.fleet).upsert(identity, object),
             Slim::Workload(workload) => {
                 self.workloads.insert(identity, workload);
             }
@@ -327,6 +360,9 @@ impl World {
         if !part.placements.is_empty() {
             part.hub = Arc::clone(&self.hub);
             part.decisions = self.decisions.clone();
+        }
+        if !part.resource_policies.is_empty() {
+            part.fleet = Arc::clone(&self.fleet);
         }
         part
     }
@@ -390,6 +426,7 @@ impl World {
                 Some(_) => Outcome::Done,
                 None => Outcome::Unchanged,
             },
+            Action::Pour { at, .. } => units::pour(self, *at),
         }
     }
 
@@ -417,6 +454,10 @@ impl World {
                 self.decisions.get(decision) == Some(&**content)
             }
             Action::RemoveDecision { decision } => self.decisions.get(decision).is_none(),
+            Action::Pour { at, .. } => {
+                let pouring = self.pouring.as_ref();
+                pouring.is_none_or(|pouring| pouring.is_settled(&self.workloads, *at))
+            }
         }
     }
 }

@@ -73,10 +73,14 @@ pub fn explain_object(
     let mut values = values_of(&simulation, target);
     let mut reasons = simulation.world().explain_object(policy, target, at);
     let divisions = simulation.world().divisions(policy);
-    let ahead = look_ahead(&mut simulation, target, at, &values);
-    if divisions.is_empty() {
-        credit_writers(&mut reasons, policy, &values, &ahead.ends);
+    let ahead = if values.is_empty() {
+        Ahead::default()
     } else {
+        look_ahead(&mut simulation, target, at, &values)
+    };
+    if divisions.is_empty() && !world.explains_parts(policy) {
+        credit_writers(&mut reasons, policy, &values, &ahead.ends);
+    } else if !divisions.is_empty() {
         // The reasons are about the parts of the value, and it is decided at this instant: since when it has been
         // the same is not known.
         for (_, write) in &mut values {
@@ -161,6 +165,7 @@ fn credit_writers(
     }
 }
 
+#[derive(Default)]
 struct Ahead {
     /// The next change of a value.
     next: Option<Change>,

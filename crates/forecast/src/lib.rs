@@ -17,6 +17,7 @@ mod part;
 mod period;
 mod series;
 mod simulation;
+mod totals;
 mod upcoming;
 
 pub use assumption::{AssumedValues, Assumption};
@@ -26,4 +27,5 @@ pub use part::{Forecast, Part};
 pub use period::Period;
 pub use series::{Segment, Series};
 pub use simulation::{LastWrite, Set, Simulation, Step};
+pub use totals::{PodHours, Total};
 pub use upcoming::{Event, Upcoming};

@@ -234,7 +234,12 @@ impl Simulation {
         let (other, crosses): (Field, fn(u32, u32) -> bool) = match assumed {
             Field::MinReplicas => (Field::MaxReplicas, |min, max| min > max),
             Field::MaxReplicas => (Field::MinReplicas, |max, min| min > max),
-            Field::Replicas | Field::Value | Field::QosLevel | Field::Clusters => return,
+            Field::Replicas
+            | Field::Value
+            | Field::QosLevel
+            | Field::Clusters
+            | Field::UnitPods
+            | Field::PendingPods => return,
         };
         let place = (target.clone(), other);
         let Some(write) = self.last_writes.get_mut(&place).filter(|_| !all.contains_key(&place))
@@ -257,10 +262,11 @@ impl Simulation {
 fn followers(world: &World, from: Timestamp) -> BTreeMap<Identity, Vec<PolicyName>> {
     let mut followers: BTreeMap<Identity, Vec<PolicyName>> = BTreeMap::new();
     for policy in world.policies() {
-        if world.follows_target(&policy, from).is_some()
-            && let Some(reference) = world.target_of(&policy)
-        {
-            followers.entry(reference.target.identity().clone()).or_default().push(policy);
+        if world.follows_target(&policy, from).is_none() {
+            continue;
+        }
+        for object in world.follows(&policy) {
+            followers.entry(object).or_default().push(policy.clone());
         }
     }
     followers

@@ -79,7 +79,9 @@ fn sets(
     object: Option<&Identity>,
 ) -> Vec<(Field, Option<Value>, Value)> {
     let by_rule = |writer: Option<&Arc<str>>| match what {
-        Occurrence::Closes | Occurrence::Selects => true,
+        Occurrence::Closes | Occurrence::Selects | Occurrence::Overflows | Occurrence::Suffices => {
+            true
+        }
         Occurrence::Fires
         | Occurrence::Superseded
         | Occurrence::Missed

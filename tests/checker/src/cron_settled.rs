@@ -147,7 +147,8 @@ fn of_cron_rules(recorded: &[engine::Recorded]) -> Vec<Recorded> {
         engine::Recorded::ScheduledCapacity(_)
         | engine::Recorded::MetricScaling(_)
         | engine::Recorded::QosLevels(_)
-        | engine::Recorded::Placement(_) => None,
+        | engine::Recorded::Placement(_)
+        | engine::Recorded::Units(_) => None,
     });
     recorded.collect()
 }

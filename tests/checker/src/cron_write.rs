@@ -71,7 +71,9 @@ pub(crate) fn applied_to(applied: Applied, field: Field) -> Option<u32> {
         Field::Replicas => applied.replicas(),
         Field::MinReplicas => applied.min(),
         Field::MaxReplicas => applied.max(),
-        Field::Value | Field::QosLevel | Field::Clusters => None,
+        Field::Value | Field::QosLevel | Field::Clusters | Field::UnitPods | Field::PendingPods => {
+            None
+        }
     }
 }
 
@@ -126,7 +128,12 @@ fn moves(input: &Input<'_>, field: Field, holder: &Firing<'_>, named: Option<&Fi
     let (other, in_the_way) = match field {
         Field::MinReplicas => (Field::MaxReplicas, live.min_replicas),
         Field::MaxReplicas => (Field::MinReplicas, live.max_replicas),
-        Field::Replicas | Field::Value | Field::QosLevel | Field::Clusters => return false,
+        Field::Replicas
+        | Field::Value
+        | Field::QosLevel
+        | Field::Clusters
+        | Field::UnitPods
+        | Field::PendingPods => return false,
     };
     let Some(own) = holder.names(other) else { return false };
     let in_the_way = named.map_or(in_the_way, |named| named.names(field));

@@ -56,8 +56,8 @@ fn field_of(family: Family, position: usize) -> FieldPath {
             (&spec.key("schedule").key("behaviors").index(position)).into()
         }
         Family::MetricScaling => (&spec.key("metrics").index(position)).into(),
-        // The lists of levels are in a document, and there may be several; placements have no schedules.
-        Family::QosLevels | Family::Placement => spec.into(),
+        // The lists of levels are in a document, and there may be several; the others have no schedules.
+        Family::QosLevels | Family::Placement | Family::Units => spec.into(),
     }
 }
 

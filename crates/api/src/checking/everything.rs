@@ -53,7 +53,6 @@ pub fn check_everything(
         // Of one with a wrong version, only what is wrong is of use.
         if !matches!(recognise(&object.api_version, object.kind.name()), Recognised::Supported(_)) {
             (checked.identity, checked.slim, checked.scales) = (None, None, None);
-            checked.units = None;
         }
         if let Some((engine, finding)) = as_template(reading, object, checked) {
             let is_found = reading.sources[object.source].is_found();
@@ -63,7 +62,6 @@ pub fn check_everything(
             *checked = CheckedObject {
                 identity: None,
                 slim: None,
-                units: None,
                 scales: None,
                 kind,
                 findings,

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use almanac_engine::cron_scaling::{CronScaling, UnusableRule};
 use almanac_engine::placement::{ClusterSet, HubObject};
 use almanac_engine::qos_levels::QosLevels;
-use almanac_engine::units::ResourcePolicy;
 use almanac_engine::{Family, PolicyObject, Slim, Target, Workload};
 use jiff::Timestamp;
 use serde::de::DeserializeOwned;
@@ -41,7 +40,6 @@ pub(super) struct Mended<'a> {
 #[derive(Default)]
 pub(super) struct Meaning {
     pub(super) slim: Option<Slim>,
-    pub(super) units: Option<Arc<ResourcePolicy>>,
     pub(super) scales: Option<Target>,
     /// What was found beyond the shape.
     pub(super) findings: Vec<Finding>,
@@ -55,7 +53,7 @@ pub(super) fn meaning_of(object: Mended<'_>) -> Meaning {
         Role::Policy(Family::MetricScaling) => object.metric_scaling(),
         Role::Policy(Family::QosLevels) => object.qos_levels(),
         Role::Policy(Family::Placement) => object.placement(),
-        Role::Units => object.units(),
+        Role::Policy(Family::Units) => object.units(),
         Role::Hub => object.hub_object(),
         Role::Bounds => object.bounds(),
         Role::Workload { .. } => Meaning { slim: object.data(&[]), ..Meaning::default() },
@@ -85,7 +83,7 @@ impl Mended<'_> {
         let scales = policy.as_ref().map(|policy| policy.target.clone());
         let policy = policy.map(Arc::new);
         let slim = Slim::CronScaling(PolicyObject { policy, created: self.created, memory });
-        Meaning { slim: Some(slim), scales, findings: checked.findings, ..Meaning::default() }
+        Meaning { slim: Some(slim), scales, findings: checked.findings }
     }
 
     fn metric_scaling(mut self) -> Meaning {
@@ -97,7 +95,7 @@ impl Mended<'_> {
             created: self.created,
             memory: status::horizontal_autoscaler::read(&self.status),
         });
-        Meaning { slim: Some(slim), scales, findings: checked.findings, ..Meaning::default() }
+        Meaning { slim: Some(slim), scales, findings: checked.findings }
     }
 
     /// The policies of a `ConfigMap` of Volcano's agent. One without its document is as bad as one with a
@@ -133,8 +131,13 @@ impl Mended<'_> {
 
     fn units(mut self) -> Meaning {
         let checked = self.check_spec(|_, spec| resource_policy::check(&spec));
-        let units = checked.value.filter(|_| self.is_sound()).map(Arc::new);
-        Meaning { units, findings: checked.findings, ..Meaning::default() }
+        let policy = checked.value.filter(|_| self.is_sound());
+        let slim = Slim::Units(PolicyObject {
+            policy: policy.map(Arc::new),
+            created: self.created,
+            memory: None,
+        });
+        Meaning { slim: Some(slim), findings: checked.findings, ..Meaning::default() }
     }
 
     /// What a placement selects from. Where its shape does not fit, it is as if it were not there; a set is there,
@@ -161,7 +164,7 @@ impl Mended<'_> {
         };
         let scales = checked.value.filter(|_| self.is_sound());
         let slim = self.data(&checked.findings);
-        Meaning { slim, scales, findings: checked.findings, ..Meaning::default() }
+        Meaning { slim, scales, findings: checked.findings }
     }
 
     fn target_alone(&mut self) -> Option<Target> {

@@ -2,15 +2,13 @@
 //! ask a cluster, and for controllers.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
-use almanac_engine::units::ResourcePolicy;
 use almanac_engine::{Identity, Slim, Target};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value as Json;
 
 use super::envelope::check_names;
-use super::meaning::{Meaning, Mended, meaning_of};
+use super::meaning::{Mended, meaning_of};
 use super::shapes::shape_of;
 use crate::exempt::is_marked_in;
 use crate::finding::{Code, FieldPath, Finding, Path, Segment};
@@ -45,8 +43,6 @@ pub struct CheckedObject {
     /// Its slim form. An object with a name that says a policy always has one, if only to say that
     /// nothing of it can be used; what policies act on has none when its numbers are not in order.
     pub slim: Option<Slim>,
-    /// The policy for units of nodes that it says, if it can be used. The world holds none yet.
-    pub units: Option<Arc<ResourcePolicy>>,
     /// Its target, if usable.
     pub scales: Option<Target>,
     /// Which of the kinds we know.
@@ -129,8 +125,8 @@ fn check_node(
     findings.sort_by(|one, other| one.field.cmp(&other.field));
     let slim = meaning.slim.filter(|_| identity.is_some());
     let is_marked = is_marked_in(&metadata);
-    let Meaning { units, scales, .. } = meaning;
-    CheckedObject { identity, slim, units, scales, kind, findings, is_marked }
+    let scales = meaning.scales;
+    CheckedObject { identity, slim, scales, kind, findings, is_marked }
 }
 
 /// The keys that are there, but for letters in them that look like a space or like nothing. Such a letter at the

@@ -49,7 +49,7 @@ pub(super) fn check_target(
     let target = match known.map(Kind::role) {
         Some(Role::Bounds) => Target::Autoscaler(identity),
         // Whether a kind of others has a scale is for the cluster to say; a policy of ours was refused above.
-        Some(Role::Workload { .. } | Role::Hub | Role::Policy(_) | Role::Units) | None => {
+        Some(Role::Workload { .. } | Role::Hub | Role::Policy(_)) | None => {
             Target::Workload(identity)
         }
     };
@@ -65,7 +65,7 @@ pub(super) fn check_target(
 fn can_be_scaled(kind: Kind) -> bool {
     match kind.role() {
         Role::Bounds | Role::Workload { .. } => true,
-        Role::Hub | Role::Policy(_) | Role::Units => false,
+        Role::Hub | Role::Policy(_) => false,
     }
 }
 

@@ -4,12 +4,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use almanac_engine::Identity;
 use almanac_engine::units::{DeletionCost, Pod, ResourcePolicy};
-use almanac_engine::{LabelSelector, Labels, ValueRequirement};
+use almanac_engine::{Identity, LabelSelector, Labels, Slim, ValueRequirement};
 
 use super::label_sets::LabelSet;
 use super::object::CheckedObject;
+use super::unit_caps::Asked;
 use crate::finding::{Code, Finding, Path};
 use crate::kinds::nearest;
 use crate::slim::DELETION_COST;
@@ -49,15 +49,20 @@ struct Candidate<'a> {
 /// Checks the policies of one cluster against each other and against the pods there. `place` says where a policy is,
 /// and `pod_place` where a pod is.
 pub(super) fn check_units_together<'a>(
-    objects: impl Iterator<Item = (usize, &'a CheckedObject)>,
+    objects: impl Iterator<Item = (usize, &'a CheckedObject)> + Clone,
     pods: impl Iterator<Item = Governed<'a>>,
     place: impl Fn(usize) -> String,
     pod_place: impl Fn(usize) -> String,
 ) -> Vec<(usize, Finding)> {
     let mut seen = BTreeSet::new();
     let policies: Vec<Candidate<'a>> = objects
+        .clone()
         .filter_map(|(index, object)| {
-            let (identity, policy) = (object.identity.as_ref()?, object.units.as_deref()?);
+            let (Some(Slim::Units(units)), identity) = (&object.slim, object.identity.as_ref()?)
+            else {
+                return None;
+            };
+            let policy = units.policy.as_deref()?;
             let pods = LabelSet::of(&policy.pod_selector);
             let is_first = seen.insert(identity) && !pods.is_empty();
             is_first.then_some(Candidate { index, identity, policy, pods })
@@ -88,7 +93,11 @@ pub(super) fn check_units_together<'a>(
         let (first, other) = (&policies[first], &policies[other]);
         findings.push((other.index, two_policies(first, other, &pods, &place(first.index))));
     }
+    let asked = Asked::of(objects.map(|(_, object)| object));
     for (candidate, governed) in policies.iter().zip(&governed) {
+        let workloads = governed.iter().map(|it| &it.identity);
+        let too_small = asked.more_than_units_take(candidate.policy, workloads);
+        findings.extend(too_small.map(|finding| (candidate.index, finding)));
         let told = own_costs(governed, &pod_place).into_iter();
         let told = told.chain(keys_of_no_pod(candidate.policy, governed));
         findings.extend(told.map(|finding| (candidate.index, finding)));

@@ -157,6 +157,8 @@ codes! {
     LabelOfNoPod = "label-of-no-pod", Warning;
     /// A pod that a policy for units of nodes governs has a deletion cost of its own. It is kept, so the order of the units does not decide which pod is deleted first.
     OwnDeletionCost = "own-deletion-cost", Warning;
+    /// All units of nodes of a policy together take fewer pods than a workload is to have, by its own number or by what sets it, and with `strategy: required` the others are never scheduled.
+    UnitsTooSmall = "units-too-small", Warning;
     /// A profile of kube-scheduler names the plugin `resourcepolicy`, which is not a part of it: a scheduler that was not built with the plugin does not start.
     SchedulerPlugin = "scheduler-plugin", Warning;
     /// A policy for units of nodes selects every pod of its namespace.

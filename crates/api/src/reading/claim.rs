@@ -33,7 +33,7 @@ fn is_looked_for(kind: Kind) -> bool {
     match kind.role() {
         // There are many ConfigMaps; the ones of interest have names of their own.
         Role::Policy(Family::QosLevels) => false,
-        Role::Policy(_) | Role::Units | Role::Hub | Role::Bounds => true,
+        Role::Policy(_) | Role::Hub | Role::Bounds => true,
         Role::Workload { .. } => is_group_of_ours(kind.group()),
     }
 }

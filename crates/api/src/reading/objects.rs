@@ -21,7 +21,7 @@ use super::text_finding::TextFinding;
 use super::tree::Node;
 use super::typography::name_letters;
 use crate::finding::{Code, FieldPath, Finding};
-use crate::kinds::{Kind, Recognised, Role, group_and_version, is_group_of_ours, recognise};
+use crate::kinds::{Kind, Recognised, group_and_version, is_group_of_ours, recognise};
 
 /// One object of a kind we know, as it was written.
 #[derive(Clone, Debug)]
@@ -328,7 +328,7 @@ impl Reading {
     /// Whether there are policies about pods: about their levels, or about the nodes that they use.
     #[must_use]
     pub fn has_policies_about_pods(&self) -> bool {
-        let is_about_pods = |kind: Kind| kind == Kind::ConfigMap || kind.role() == Role::Units;
+        let is_about_pods = |kind: Kind| matches!(kind, Kind::ConfigMap | Kind::ResourcePolicy);
         self.objects.iter().any(|object| is_about_pods(object.kind))
     }
 

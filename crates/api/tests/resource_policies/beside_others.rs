@@ -1,7 +1,7 @@
 //! Policies beside each other and beside their pods, and the scheduler that they are for.
 
 use super::written::{findings, messages};
-use super::{SPOT, deployment, for_pods, only_message, with, workload};
+use super::{SPOT, deployment, for_pods, only_message, unit, with, workload};
 
 #[test]
 fn two_policies_of_a_pod_are_told_with_the_pod() {
@@ -123,4 +123,33 @@ fn a_profile_with_the_plugin_of_the_design_is_told() {
         "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: scheduler}}\ndata:\n  config.yaml: |\n    {indented}"
     );
     assert!(only_message(&config_map).starts_with("scheduler-plugin data[config.yaml]: "));
+}
+
+#[test]
+fn units_that_take_fewer_pods_than_a_workload_is_to_have_are_told_with_what_asks_for_more() {
+    let policy = |strategy: &str, max: &str| {
+        let units = [unit("name: a, maxCount: 3", "a"), unit(&format!("name: b{max}"), "b")];
+        let pods = "podSelector: {matchLabels: {app: web}}";
+        with(&format!("{pods}, strategy: {strategy}, units: [{}]", units.join(", ")))
+    };
+    let web =
+        deployment("web", "{app: web}", "{}").replace("spec:\n  t", "spec:\n  replicas: 4\n  t");
+    let rules = "---\napiVersion: autoscaling.karmada.io/v1alpha1\nkind: CronFederatedHPA\nmetadata: {name: hours}\nspec:\n  \
+                 scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}\n  rules:\n  - {name: rush, \
+                 schedule: '0 8 * * *', targetReplicas: 9}\n  - {name: calm, schedule: '0 9 * * *', targetReplicas: 2}\n";
+    let all = format!("{}{web}{rules}", policy("required", ", maxCount: 2"));
+    assert_eq!(
+        only_message(&all),
+        "units-too-small spec.units: Deployment.apps default/web is to have 9 replicas by \
+         CronFederatedHPA.autoscaling.karmada.io default/hours, rule rush, and all units together take 5 pods of a group; \
+         with strategy: required, 4 of them stay pending"
+    );
+    for fine in [
+        format!("{}{web}", policy("required", ", maxCount: 2")),
+        format!("{}{web}{rules}", policy("prefer", ", maxCount: 2")),
+        format!("{}{web}{rules}", policy("required", "")),
+        format!("{}{web}{rules}", policy("required", ", maxCount: 6")),
+    ] {
+        assert_eq!(findings(&fine), [""; 0], "{fine}");
+    }
 }

@@ -7,6 +7,7 @@ mod beside_others;
 #[path = "../written/mod.rs"]
 mod written;
 
+use almanac_engine::Slim;
 use almanac_engine::units::ResourcePolicy;
 use written::{check, check_one, findings, messages};
 
@@ -40,7 +41,12 @@ fn unit(fields: &str, pool: &str) -> String {
 const SPOT: &str = "{name: spot, nodeSelector: {matchLabels: {pool: spot}}}";
 
 fn policy_of(text: &str) -> Option<ResourcePolicy> {
-    check_one(text).units.map(|policy| policy.as_ref().clone())
+    match check_one(text).slim {
+        Some(Slim::Units(object)) => object.policy.map(|policy| policy.as_ref().clone()),
+        // What cannot be read at all comes to nothing.
+        None => None,
+        other => panic!("{other:?} is no policy for units"),
+    }
 }
 
 fn usable(text: &str) -> ResourcePolicy {

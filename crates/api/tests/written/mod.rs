@@ -73,8 +73,14 @@ pub(crate) fn is_usable(object: &CheckedObject) -> bool {
         Some(Slim::MetricScaling(object)) => object.policy.is_some(),
         Some(Slim::QosLevels(object)) => object.policy.is_some(),
         Some(Slim::Placement(object)) => object.policy.is_some(),
+        Some(Slim::Units(object)) => object.policy.is_some(),
         Some(
-            Slim::Hub(_) | Slim::Autoscaler(_) | Slim::Workload(_) | Slim::Pod(_) | Slim::Node(_),
+            Slim::Hub(_)
+            | Slim::Fleet(_)
+            | Slim::Autoscaler(_)
+            | Slim::Workload(_)
+            | Slim::Pod(_)
+            | Slim::Node(_),
         ) => true,
         None => object.scales.is_some(),
     }

@@ -137,7 +137,7 @@ pub(crate) fn value(values: &[(Field, Option<FieldValue>)]) -> Value {
     let told = |value: &Option<FieldValue>| value.as_ref().map_or(Value::Null, json_of);
     match values {
         [] => Value::Null,
-        [(Field::Replicas | Field::Value | Field::QosLevel | Field::Clusters, value)] => {
+        [(field, value)] if *field != Field::MinReplicas && *field != Field::MaxReplicas => {
             told(value)
         }
         several => {

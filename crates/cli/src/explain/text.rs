@@ -55,12 +55,18 @@ fn write_answer(answer: &Answer<'_>, output: &mut impl Write) -> io::Result<()> 
     for (field, write) in &explanation.values {
         write_value(answer, *field, &target, write, output)?;
     }
+    if explanation.values.is_empty() && !is_own_target {
+        writeln!(output, "{STRONG}{}{STRONG:#}", explanation.target)?;
+    }
     writeln!(output)?;
     for reason in &explanation.reasons {
         write_reason(answer, reason, output)?;
     }
-    writeln!(output)?;
+    if !explanation.values.is_empty() || answer.assumptions().next().is_some() {
+        writeln!(output)?;
+    }
     match &explanation.next {
+        None if explanation.values.is_empty() => {}
         None => writeln!(output, "Nothing changes within a year.")?,
         Some(next) => {
             let before = explanation.values.iter().map(|(_, write)| write.value.as_ref());
@@ -119,6 +125,10 @@ fn write_reason(
     let whole = match (reason.verdict, answer.explanation.policy.family) {
         (Verdict::Error, _) => "the object",
         (_, Family::Placement) => "the placement",
+        (_, Family::Units) if answer.explanation.target == answer.explanation.policy.identity => {
+            "the policy"
+        }
+        (_, Family::Units) => "the pod",
         _ => "default",
     };
     let rule = reason.rule.as_deref().unwrap_or(whole);

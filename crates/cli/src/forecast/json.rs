@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use almanac_calendar::tzdata_version;
 use almanac_engine::Value;
-use almanac_forecast::{Origin, Part, Series};
+use almanac_forecast::{Origin, Part, Series, Total};
 use serde_json::json;
 
 use super::instants::Instants;
@@ -96,7 +96,28 @@ fn write_series(
         output.write_all(origins.rest_of_segment(&segment.origin))?;
         std::mem::swap(&mut from, &mut to);
     }
-    output.write_all(b"\n]}")?;
+    output.write_all(b"\n]")?;
+    write_totals(series, output)?;
+    output.write_all(b"}")?;
+    Ok(())
+}
+
+/// What pods add up to, in the form of the values: a number, or an object of numbers by name.
+fn write_totals(series: &Series, output: &mut impl Write) -> anyhow::Result<()> {
+    if !series.field.counts_pods() {
+        return Ok(());
+    }
+    let totals = series.totals();
+    let told = |of: &dyn Fn(&Total) -> String| {
+        if let Some(only) = totals.get(&None) {
+            return of(only);
+        }
+        let named = totals.iter().filter_map(|(name, total)| Some((name.as_ref()?, total)));
+        let numbers = named.map(|(name, total)| format!("{}:{}", json!(**name), of(total)));
+        format!("{{{}}}", numbers.collect::<Vec<_>>().join(","))
+    };
+    let (peak, hours) = (told(&|it| it.peak.to_string()), told(&|it| it.hours.to_string()));
+    write!(output, ",\"peak\":{peak},\"podHours\":{hours}")?;
     Ok(())
 }
 

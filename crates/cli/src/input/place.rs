@@ -7,6 +7,7 @@ use almanac_api::checking::{CheckedObject, Places};
 use almanac_api::kinds::{Kind, Role};
 use almanac_api::reading::{Node, OtherObject, ReadNode, ReadObject, ReadPod, Reading};
 use almanac_engine::qos_levels::{AgentSettings, Node as PodNode};
+use almanac_engine::units::FleetObject;
 use almanac_engine::{Family, Identity, Labels as PodLabels, Slim, Target, Workload, World};
 use almanac_forecast::AssumedValues;
 use serde_json::{Value, json};
@@ -62,16 +63,19 @@ pub(super) fn grouped(
         if matters.is_empty() && places.are_several() {
             continue;
         }
-        let targets: BTreeSet<&Identity> =
-            matters.iter().filter_map(|it| target(objects, *it)).collect();
+        let has = |kind| matters.iter().any(|it| objects[*it].checked.kind == kind);
+        let (has_levels, has_units) = (has(Kind::ConfigMap), has(Kind::ResourcePolicy));
+        let about_pods = has_levels || has_units;
+        let [pods, nodes] = [pods, nodes].map(|it| if about_pods { it } else { Vec::new() });
+        let mut wanted: BTreeSet<Identity> =
+            matters.iter().filter_map(|it| target(objects, *it)).cloned().collect();
+        let makers = pods.iter().filter(|_| has_units).map(|index| &reading.pods[*index]);
+        wanted.extend(makers.filter(|it| it.pod.is_template).map(|it| it.identity(namespace)));
         let matters_too = |index: &usize| {
             let other = &reading.others[*index];
-            other.is_exempt_namespace() || targets.contains(&other.identity(namespace))
+            other.is_exempt_namespace() || wanted.contains(&other.identity(namespace))
         };
         let others: Vec<usize> = others.into_iter().filter(matters_too).collect();
-        let is_config = |position: &usize| objects[*position].checked.kind == Kind::ConfigMap;
-        let has_levels = matters.iter().any(is_config);
-        let [pods, nodes] = [pods, nodes].map(|it| if has_levels { it } else { Vec::new() });
         let content = Content { positions: matters, others, pods, nodes };
         match groups.iter_mut().find(|group| group.content == content) {
             Some(group) => group.places.push(place),
@@ -94,8 +98,14 @@ pub(super) fn grouped(
         let here = positions.iter().map(|position| (*position, &objects[*position]));
         let mut place = InputPlace::new(here, name);
         place.add_targets(others.iter().map(|index| &reading.others[*index]), namespace);
-        let nodes = nodes.iter().map(|index| &reading.nodes[*index]);
-        place.add_pods(pods.iter().map(|index| &reading.pods[*index]), nodes, namespace);
+        let pods = || pods.iter().map(|index| &reading.pods[*index]);
+        let nodes = || nodes.iter().map(|index| &reading.nodes[*index]);
+        if !place.world.qos_levels.is_empty() {
+            place.add_pods(pods(), nodes(), namespace);
+        }
+        if !place.world.resource_policies.is_empty() {
+            place.add_fleet(pods(), nodes(), namespace);
+        }
         place
     };
     groups.into_iter().map(input_place).collect()
@@ -132,11 +142,14 @@ fn that_matter(objects: &[InputObject], here: &[usize]) -> Vec<usize> {
         policies.iter().filter_map(|policy| target(objects, *policy)).collect();
     let is_placement = |position: &usize| objects[*position].checked.kind == Kind::Placement;
     let has_placements = policies.iter().any(is_placement);
+    let is_of_units = |position: &usize| objects[*position].checked.kind == Kind::ResourcePolicy;
+    let has_units = policies.iter().any(is_of_units);
     let matters = |position: &usize| {
         let checked = &objects[*position].checked;
         let is_of_hub = has_placements && checked.kind.role() == Role::Hub;
         let is_target = checked.identity.as_ref().is_some_and(|it| targets.contains(it));
-        is_policy(position) || is_target || is_of_hub
+        let is_maker = has_units && matches!(checked.kind.role(), Role::Workload { .. });
+        is_policy(position) || is_target || is_of_hub || is_maker
     };
     here.iter().copied().filter(matters).collect()
 }
@@ -168,9 +181,6 @@ impl InputPlace {
             if checked.kind == Kind::ConfigMap && !names_its_namespace {
                 let why = "is where the agent looks for it, although it names no namespace";
                 place.assumed.insert((Family::QosLevels, format!("{identity} {why}")));
-            }
-            if checked.kind.role() == Role::Units {
-                place.left_out.insert(format!("{identity} is not forecast yet"));
             }
             place.api_versions.insert(identity.clone(), api_version.clone());
             if checked.is_marked {
@@ -210,23 +220,41 @@ impl InputPlace {
         }
     }
 
-    /// Adds those objects of kinds we do not know that a policy targets, and notes the namespaces that are
-    /// exempt.
+    /// Adds objects of kinds we do not know that a policy targets or whose pods it is about, and notes the namespaces
+    /// that are exempt.
     fn add_targets<'a>(&mut self, others: impl Iterator<Item = &'a OtherObject>, namespace: &str) {
-        let references = self.world.policies().filter_map(|it| self.world.target_of(&it));
-        let targets: BTreeSet<Identity> =
-            references.map(|reference| reference.target.identity().clone()).collect();
         for other in others {
             if other.is_exempt_namespace() {
                 self.mark_namespace(&other.name);
                 continue;
             }
             let identity = other.identity(namespace);
-            if targets.contains(&identity) {
-                Arc::make_mut(&mut self.world.exempt).mark(&identity, other.is_marked);
-                let workload = Workload { replicas: other.replicas, ..Workload::default() };
-                self.world.upsert(identity, Slim::Workload(workload));
-            }
+            Arc::make_mut(&mut self.world.exempt).mark(&identity, other.is_marked);
+            let workload = Workload { replicas: other.replicas, ..Workload::default() };
+            self.world.upsert(identity, Slim::Workload(workload));
+        }
+    }
+
+    /// Adds the pods, the nodes and what makes pods that policies for units of nodes are about.
+    fn add_fleet<'a>(
+        &mut self,
+        pods: impl Iterator<Item = &'a ReadPod>,
+        nodes: impl Iterator<Item = &'a ReadNode>,
+        namespace: &str,
+    ) {
+        for ReadNode { name, node, .. } in nodes {
+            let identity = Identity::new("", "Node", "", &**name);
+            self.world.upsert(identity, Slim::Fleet(FleetObject::Node(node.clone())));
+        }
+        for read in pods {
+            let identity = read.identity(namespace);
+            let version = read.api_version.to_string();
+            self.api_versions.entry(identity.clone()).or_insert(version);
+            let pod = Box::new(read.unit_pod.clone());
+            let is_template = read.pod.is_template;
+            let object =
+                if is_template { FleetObject::Template(pod) } else { FleetObject::Pod(pod) };
+            self.world.upsert(identity, Slim::Fleet(object));
         }
     }
 

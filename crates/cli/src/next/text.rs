@@ -79,7 +79,9 @@ fn write_event(
         | Occurrence::Opens
         | Occurrence::Closes
         | Occurrence::Scales
-        | Occurrence::Selects => sets.join(", "),
+        | Occurrence::Selects
+        | Occurrence::Overflows
+        | Occurrence::Suffices => sets.join(", "),
     };
     let of = if event.policy.identity == event.target {
         String::new()

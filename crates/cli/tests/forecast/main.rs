@@ -13,6 +13,7 @@ mod levels;
 mod output;
 mod placements;
 mod running;
+mod units;
 
 use std::fs;
 use std::path::Path;

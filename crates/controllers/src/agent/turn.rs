@@ -310,7 +310,8 @@ fn wanted(open: &OpenTurn) -> Option<&QosAnnotations> {
         | Action::SetReplicas { .. }
         | Action::SetBounds { .. }
         | Action::WriteDecision { .. }
-        | Action::RemoveDecision { .. } => None,
+        | Action::RemoveDecision { .. }
+        | Action::Pour { .. } => None,
     })
 }
 

@@ -73,7 +73,8 @@ impl DecisionWriter {
                 Action::Publish { .. }
                 | Action::SetReplicas { .. }
                 | Action::SetBounds { .. }
-                | Action::Annotate { .. } => Outcome::Withdrawn,
+                | Action::Annotate { .. }
+                | Action::Pour { .. } => Outcome::Withdrawn,
             };
             outcomes.push(outcome);
         }

@@ -149,12 +149,13 @@ impl Targets {
                 }
                 self.writer.patch_spec(place, version, Value::Object(fields), still_wanted).await
             }
-            // A published number is evaluated at the scrape; levels are not written by this process, and
-            // decisions are no targets.
+            // A published number is evaluated at the scrape; levels are not written by this process,
+            // decisions are no targets, and pods are poured only without a cluster.
             Action::Publish { .. }
             | Action::Annotate { .. }
             | Action::WriteDecision { .. }
-            | Action::RemoveDecision { .. } => Ok(Written::default()),
+            | Action::RemoveDecision { .. }
+            | Action::Pour { .. } => Ok(Written::default()),
         }
     }
 

@@ -12,12 +12,14 @@ use super::{
     wake_at,
 };
 use crate::beginning::{Beginning, RunStart};
-use crate::families::{Logic, OpenDecision, Recorded, RuleClockEffect, RuleExplanation};
+use crate::families::{
+    Logic, OpenDecision, Recorded, ReplicasAskedFor, RuleClockEffect, RuleExplanation,
+};
 use crate::turn::{Closed, PolicyDecision};
 use crate::world::{Policies, PolicyObject};
 use crate::{
-    Exempt, Field, Footprint, Identity, Outcome, Reach, Reason, Slim, TargetReference, Verdict,
-    World,
+    Exempt, Field, Footprint, Identity, Outcome, Reach, Reason, Slim, Target, TargetReference,
+    Verdict, World,
 };
 
 /// How the message of a superseded firing starts in a status.
@@ -162,6 +164,21 @@ impl Logic for CronRules {
     ) -> Vec<Recorded> {
         let recorded = undone::detect_undone(world, policy, foreign, now);
         recorded.into_iter().map(Recorded::CronScaling).collect()
+    }
+
+    fn asks_for(&self, world: &World, policy: &Identity) -> Option<ReplicasAskedFor> {
+        let checked = policy_of(world, policy)?;
+        let Target::Workload(workload) = &checked.target else { return None };
+        let is_exempt = Exempt::of(&world.exempt, policy, Some(workload)).is_some();
+        let rules = checked.rules.iter().filter(|rule| !rule.suspended && !is_exempt);
+        let asked = rules.filter_map(|rule| match rule.desired {
+            DesiredScale::Replicas(replicas) => Some((replicas, rule)),
+            DesiredScale::Bounds(_) => None,
+        });
+        // Of several that are as high, the first.
+        let (most, rule) = asked.rev().max_by_key(|(replicas, _)| *replicas)?;
+        let rule = Some(Arc::clone(&rule.name));
+        Some(ReplicasAskedFor { workload: workload.clone(), most, rule })
     }
 
     fn begin(&self, world: &mut World, policies: &[&Identity], beginning: Beginning) -> RunStart {

@@ -12,7 +12,9 @@ use super::{
     gather, settle,
 };
 use crate::beginning::{Beginning, RunStart};
-use crate::families::{Logic, OpenDecision, Recorded, RuleClockEffect, RuleExplanation};
+use crate::families::{
+    Logic, OpenDecision, Recorded, ReplicasAskedFor, RuleClockEffect, RuleExplanation,
+};
 use crate::turn::{Closed, PolicyDecision};
 use crate::world::{Policies, PolicyObject};
 use crate::{
@@ -168,6 +170,12 @@ impl Logic for Autoscalers {
             presumed.push(Presumption::FollowsAtOnce { target: target.clone() });
         }
         presumed
+    }
+
+    fn asks_for(&self, world: &World, policy: &Identity) -> Option<ReplicasAskedFor> {
+        let checked = policy_of(world, policy).filter(|_| exempt(world, policy).is_none())?;
+        let workload = checked.target.identity().clone();
+        Some(ReplicasAskedFor { workload, most: checked.bounds.max(), rule: None })
     }
 
     fn begin(&self, world: &mut World, policies: &[&Identity], beginning: Beginning) -> RunStart {

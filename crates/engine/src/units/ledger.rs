@@ -30,6 +30,7 @@ use jiff::Timestamp;
 
 pub use binds::{Bound, Confirmed, ReservationId};
 pub use costs::CostChange;
+pub(super) use costs::price;
 pub use explain::PodExplanation;
 pub use lead::{NotServing, Standing, TooEarly};
 pub use refusals::Unreserved;

@@ -10,6 +10,7 @@
 )]
 
 mod naive;
+mod pouring;
 mod rules;
 mod simulation;
 mod support;

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
+use std::sync::Arc;
 
-use almanac_forecast::{Segment, Series};
+use almanac_forecast::{Segment, Series, Total};
 
 use super::{MARGIN, QUIET, STRONG, VALUE, WARNING, who};
 use crate::forecast::agreeing::Drawn;
@@ -46,7 +47,25 @@ pub(super) fn write_series(
         // What follows is about all of them.
         writeln!(output)?;
     }
-    write_reasons(room, series, output)
+    write_reasons(room, series, output)?;
+    write_totals(room, series, output)
+}
+
+/// What pods add up to.
+fn write_totals(room: Room<'_>, series: &Series, output: &mut impl Write) -> io::Result<()> {
+    let totals = series.totals();
+    if !series.field.counts_pods() || totals.values().all(|total| total.peak == 0) {
+        return Ok(());
+    }
+    let told = |(name, Total { peak, hours }): (&Option<Arc<str>>, &Total)| {
+        let of = name.as_ref().map_or(String::new(), |name| format!("{name}: "));
+        format!("{of}{hours} pod-hours, at most {peak} pods")
+    };
+    let told: Vec<String> = totals.iter().map(told).collect();
+    for line in wrapped(&told.join("; "), room.columns + MARGIN - 4) {
+        writeln!(output, "  {STRONG}{line}{STRONG:#}")?;
+    }
+    Ok(())
 }
 
 fn warning(series: &Series) -> Option<String> {

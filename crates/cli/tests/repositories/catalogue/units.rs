@@ -23,6 +23,9 @@ pub(super) fn cases() -> Vec<Case> {
         "{matchLabels: {app: a}, matchExpressions: [{key: app, operator: In, values: [b]}]}";
     let pod = "---\napiVersion: v1\nkind: Pod\nmetadata: {name: NAME, namespace: NAME, labels: {app: NAME}, \
                annotations: {controller.kubernetes.io/pod-deletion-cost: '1'}}\n";
+    let workload = "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: NAME, namespace: NAME}\nspec: {replicas: 4, \
+                    selector: {matchLabels: {app: NAME}}, template: {metadata: {labels: {app: NAME}}, spec: {containers: \
+                    [{name: a, image: a}]}}}\n";
     let second = units(&web("")).replace("metadata: {name: NAME,", "metadata: {name: NAME-2,");
     let fixed = |code, fix, text: String| Case { fix: Some(fix), ..case(code, text) };
     vec![
@@ -57,6 +60,13 @@ pub(super) fn cases() -> Vec<Case> {
             Code::LabelOfNoPod,
             "write pod-template-hash",
             units(&web(", matchLabelKeys: [pod-template-has]")),
+        ),
+        case(
+            Code::UnitsTooSmall,
+            format!(
+                "{}{workload}",
+                of(&unit("maxCount: 3, ")).replace("spec: {", "spec: {strategy: required, ")
+            ),
         ),
         case(Code::OwnDeletionCost, format!("{}{pod}", units(&web("")))),
         case(

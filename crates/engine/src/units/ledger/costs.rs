@@ -125,7 +125,7 @@ impl PodSlot {
 
 /// The cost of a pod in a unit of this priority (`None` outside all units), with so many pods over the cap before it if
 /// it is over itself.
-pub(super) fn price(priority: Option<i32>, over: Option<u32>) -> i32 {
+pub(in crate::units) fn price(priority: Option<i32>, over: Option<u32>) -> i32 {
     let cost = match (over, priority) {
         (Some(preceding), _) => -100 * (i64::from(preceding) + 1),
         (None, Some(priority)) => 100 * (i64::from(priority) + 1),

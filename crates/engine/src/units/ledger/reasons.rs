@@ -8,13 +8,13 @@ use crate::units::Unit;
 use crate::units::slots::NodeId;
 
 /// What is decided on the nodes of a unit, or on those outside all of them.
-pub(super) struct OnUnit<'v> {
+pub(in crate::units) struct OnUnit<'v> {
     /// `None` for the nodes outside.
-    pub(super) unit: Option<&'v Unit>,
-    pub(super) verdict: Verdict,
+    pub(in crate::units) unit: Option<&'v Unit>,
+    pub(in crate::units) verdict: Verdict,
     /// Whether any of them is a candidate.
-    pub(super) is_candidate: bool,
-    pub(super) why: String,
+    pub(in crate::units) is_candidate: bool,
+    pub(in crate::units) why: String,
 }
 
 impl Ruling<'_> {
@@ -38,7 +38,7 @@ impl Ruling<'_> {
 
 impl Verdicts<'_> {
     /// The verdict on the nodes of each unit, in the order of the policy; last, on those outside all units.
-    pub(super) fn by_unit(&self) -> impl Iterator<Item = OnUnit<'_>> {
+    pub(in crate::units) fn by_unit(&self) -> impl Iterator<Item = OnUnit<'_>> {
         let units = self.book.policy.units.iter().map(Some).chain([None]);
         let verdicts = self.of_units.iter().copied().chain([self.of_outside]);
         let all = units.zip(verdicts).zip(&self.is_candidate).enumerate();

@@ -36,6 +36,7 @@ pub(crate) fn decision_of(open: &OpenTurn) -> &Decision {
         OpenDecision::MetricScaling(_) => panic!("it is the turn of an autoscaler"),
         OpenDecision::QosLevels(_) => panic!("it is the turn of levels"),
         OpenDecision::Placement(_) => panic!("it is the turn of a placement"),
+        OpenDecision::Units(_) => panic!("it is the turn of units of nodes"),
     }
 }
 

@@ -1,5 +1,5 @@
-//! QoS levels, as far as the controllers go: they are carried out by the agent, which is another process.
-//! `--controllers` does not offer them, so no `ConfigMap` and no pod is watched here.
+//! What other processes carry out: the agent sets QoS levels, and pods are scheduled into units of nodes by whoever
+//! schedules. `--controllers` does not offer either, so nothing of them is watched here.
 
 use almanac_engine::{Identity, Recorded};
 use almanac_shell::event_log::EventLog;
@@ -8,10 +8,10 @@ use jiff::Timestamp;
 use crate::cluster::{ClusterState, PolicyEntry};
 use crate::families::{Composed, FamilyController, ReportSubject};
 
-/// Policies for levels, none of which is carried out here.
-pub(crate) struct QosLevels;
+/// Policies that are not carried out here.
+pub(crate) struct Elsewhere;
 
-impl FamilyController for QosLevels {
+impl FamilyController for Elsewhere {
     fn compose(
         &self,
         _: &ClusterState,

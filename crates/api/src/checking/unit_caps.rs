@@ -1,0 +1,81 @@
+//! Units of nodes that take fewer pods, all together, than one workload is to have by what sets its replicas. What several
+//! workloads ask for at one time is for a forecast to say.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use almanac_engine::units::{ResourcePolicy, Strategy};
+use almanac_engine::{Identity, Slim, World};
+
+use super::object::CheckedObject;
+use crate::finding::{Code, Finding, Path};
+
+/// How many replicas workloads are to have at most, and who says so.
+pub(super) struct Asked {
+    by_workload: BTreeMap<Identity, (u32, Option<String>)>,
+}
+
+impl Asked {
+    /// By the policies of one cluster, and by the workloads themselves.
+    pub(super) fn of<'a>(objects: impl Iterator<Item = &'a CheckedObject>) -> Asked {
+        let mut world = World::default();
+        let mut by_workload = BTreeMap::new();
+        for object in objects {
+            let (Some(identity), Some(slim)) = (&object.identity, &object.slim) else { continue };
+            match slim {
+                Slim::Workload(workload) => {
+                    let replicas = workload.replicas.unwrap_or(0);
+                    by_workload.insert(identity.clone(), (replicas, None));
+                }
+                Slim::CronScaling(_) | Slim::MetricScaling(_) => {
+                    world.upsert(identity.clone(), slim.clone());
+                }
+                Slim::ScheduledCapacity(_)
+                | Slim::QosLevels(_)
+                | Slim::Placement(_)
+                | Slim::Hub(_)
+                | Slim::Units(_)
+                | Slim::Fleet(_)
+                | Slim::Autoscaler(_)
+                | Slim::Pod(_)
+                | Slim::Node(_) => {}
+            }
+        }
+        for policy in world.policies() {
+            let Some(asked) = world.asks_for(&policy) else { continue };
+            let known = by_workload.entry(asked.workload).or_insert((0, None));
+            if asked.most > known.0 {
+                let rule = asked.rule.map_or(String::new(), |rule| format!(", rule {rule}"));
+                *known = (asked.most, Some(format!("{}{rule}", policy.identity)));
+            }
+        }
+        Asked { by_workload }
+    }
+
+    /// What is wrong with a policy whose pods these workloads make, if not all of one can ever be scheduled.
+    pub(super) fn more_than_units_take<'w>(
+        &self,
+        policy: &ResourcePolicy,
+        workloads: impl Iterator<Item = &'w Identity>,
+    ) -> Option<Finding> {
+        let caps: Option<Vec<u32>> = policy.units.iter().map(|unit| unit.max).collect();
+        let all: u64 = caps?.into_iter().map(u64::from).sum();
+        if policy.strategy != Strategy::Required {
+            return None;
+        }
+        let asked = workloads.filter_map(|it| Some((it, self.by_workload.get(it)?)));
+        // Of several that ask for as many, the first by name.
+        let most = asked.max_by_key(|(workload, (replicas, _))| (*replicas, Reverse(*workload)));
+        let (workload, (replicas, by)) = most?;
+        let missing = u64::from(*replicas).checked_sub(all).filter(|missing| *missing > 0)?;
+        let by = by.as_ref().map_or(String::new(), |by| format!(" by {by}"));
+        let message = format!(
+            "{workload} is to have {replicas} replicas{by}, and all units together take {all} pods of a group; with \
+             strategy: required, {missing} of them stay pending"
+        );
+        let spec = Path::Root.key("spec");
+        let list = spec.key("units");
+        let fix = format!("raise a maxCount, or ask for no more than {all} replicas");
+        Some(Finding::new(Code::UnitsTooSmall, list, message).with_fix(fix))
+    }
+}

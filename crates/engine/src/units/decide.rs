@@ -1,0 +1,26 @@
+//! Decides whether pods have to be poured, and until when they stay as they are.
+
+use jiff::Timestamp;
+
+use super::Input;
+use crate::Action;
+
+/// What a policy wants.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Decision {
+    /// That the pods be poured, if their number has changed or some of them wait.
+    pub actions: Vec<Action>,
+    /// When a pod is gone that is being deleted.
+    pub wake_at: Option<Timestamp>,
+}
+
+/// Decides at `now`.
+#[must_use]
+pub fn decide(input: &Input<'_>, now: Timestamp) -> Decision {
+    let is_settled = input.pouring.is_settled(input.workloads, now);
+    let pour = || Action::Pour { policy: input.identity.clone(), at: now };
+    Decision {
+        actions: (!is_settled).then(pour).into_iter().collect(),
+        wake_at: input.pouring.next_departure(now),
+    }
+}

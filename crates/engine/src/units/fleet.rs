@@ -1,0 +1,110 @@
+//! The pods and nodes that units are about, as they are where a run begins, and the workloads that make more pods.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::{Node, Owner, Pod};
+use crate::{Identity, Labels};
+
+/// The label by which the pods of a revision are told from those of another.
+pub(super) const REVISION: &str = "pod-template-hash";
+/// What owns the pods of these kinds.
+const REPLICA_SET: &str = "ReplicaSet";
+
+/// Pods, nodes, and what makes pods.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Fleet {
+    /// Nodes, by name.
+    pub nodes: BTreeMap<Arc<str>, Node>,
+    /// Pods.
+    pub pods: BTreeMap<Identity, Pod>,
+    /// The workloads, each with a pod as its template makes it.
+    pub templates: BTreeMap<Identity, Pod>,
+}
+
+/// One object of a fleet.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum FleetObject {
+    /// A node.
+    Node(Node),
+    /// A pod.
+    Pod(Box<Pod>),
+    /// A workload, with a pod as its template makes it.
+    Template(Box<Pod>),
+}
+
+impl Fleet {
+    /// Adds an object, or replaces it.
+    pub(crate) fn upsert(&mut self, identity: Identity, object: FleetObject) {
+        match object {
+            FleetObject::Node(node) => {
+                self.nodes.insert(identity.name().into(), node);
+            }
+            FleetObject::Pod(pod) => {
+                self.pods.insert(identity, *pod);
+            }
+            FleetObject::Template(pod) => {
+                self.templates.insert(identity, *pod);
+            }
+        }
+    }
+
+    /// The pods of a namespace, in the order of their names.
+    pub(super) fn pods_in(&self, namespace: &str) -> impl Iterator<Item = (&Identity, &Pod)> {
+        let first = Identity::new("", "Pod", namespace, "");
+        self.pods.range(first..).take_while(move |(pod, _)| {
+            (pod.group(), pod.kind(), pod.namespace()) == ("", "Pod", namespace)
+        })
+    }
+
+    /// The workloads of a namespace, in their order.
+    pub(super) fn templates_in(&self, namespace: &str) -> impl Iterator<Item = (&Identity, &Pod)> {
+        self.templates.iter().filter(move |(workload, _)| workload.namespace() == namespace)
+    }
+}
+
+/// What makes pods, found by what the pods say of their owner.
+pub(super) struct Makers<'f> {
+    by_name: BTreeMap<(&'f str, &'f str, &'f str), &'f Identity>,
+}
+
+impl<'f> Makers<'f> {
+    pub(super) fn new(fleet: &'f Fleet) -> Makers<'f> {
+        let named = |it: &'f Identity| ((it.namespace(), it.kind(), it.name()), it);
+        Makers { by_name: fleet.templates.keys().map(named).collect() }
+    }
+
+    /// The workload that a pod is of. The `ReplicaSet` of a `Deployment` is named after it and its revision.
+    pub(super) fn of(&self, namespace: &str, pod: &Pod) -> Option<&'f Identity> {
+        let owner = pod.owner.as_deref()?;
+        let named = |kind: &str, name: &str| self.by_name.get(&(namespace, kind, name)).copied();
+        named(&owner.kind, &owner.name).or_else(|| {
+            let revision = pod.labels.get(REVISION)?;
+            let name = owner.name.strip_suffix(revision)?.strip_suffix('-')?;
+            ["Deployment", "Rollout"].into_iter().find_map(|kind| named(kind, name))
+        })
+    }
+}
+
+/// The labels of the pods that a workload makes from now on: those of its template, and the revision that its newest
+/// pod has.
+pub(super) fn labels_of_next<'p>(
+    template: &Pod,
+    pods: impl Iterator<Item = (&'p Identity, &'p Pod)>,
+) -> Labels {
+    let newest = pods.max_by_key(|(identity, pod)| (pod.created, *identity));
+    let revision = newest.and_then(|(_, pod)| pod.labels.get(REVISION));
+    match revision.filter(|_| template.labels.get(REVISION).is_none()) {
+        Some(revision) => Labels::new(template.labels.iter().chain([(REVISION, revision)])),
+        None => template.labels.clone(),
+    }
+}
+
+/// What owns the pods of a workload.
+pub(super) fn owner_of_next(workload: &Identity) -> Owner {
+    let (group, kind) = match workload.kind() {
+        "Deployment" | "Rollout" => ("apps", REPLICA_SET),
+        kind => (workload.group(), kind),
+    };
+    Owner { group: group.into(), kind: kind.into(), name: workload.name().into(), uid: None }
+}

@@ -1,0 +1,44 @@
+//! The inputs of a decision about units: the policy, and what its pods are poured by.
+
+use std::collections::BTreeMap;
+
+use super::{Pouring, ResourcePolicy};
+use crate::{Identity, Workload, World};
+
+/// All inputs of a decision.
+#[derive(Clone, Copy, Debug)]
+pub struct Input<'a> {
+    /// The policy by name.
+    pub identity: &'a Identity,
+    /// What it says.
+    pub policy: &'a ResourcePolicy,
+    /// The pods, as they have been poured so far.
+    pub pouring: &'a Pouring,
+    /// How many replicas workloads are to have.
+    pub workloads: &'a BTreeMap<Identity, Workload>,
+}
+
+/// Gathers the inputs of a decision. There is none about a policy that is exempt, and none before pods are poured.
+#[must_use]
+pub fn gather<'a>(world: &'a World, identity: &Identity) -> Option<Input<'a>> {
+    let (identity, policy) = in_force(world, identity)?;
+    let pouring = world.pouring.as_deref()?;
+    Some(Input { identity, policy, pouring, workloads: &world.workloads })
+}
+
+/// A policy that can be used and is not exempt.
+pub(super) fn in_force<'a>(
+    world: &'a World,
+    identity: &Identity,
+) -> Option<(&'a Identity, &'a ResourcePolicy)> {
+    let (identity, object) = world.resource_policies.get_key_value(identity)?;
+    let policy = object.policy.as_deref()?;
+    world.exempt.of(identity).is_none().then_some((identity, policy))
+}
+
+/// All policies that can be used and are not exempt, in order.
+pub(super) fn all_in_force(
+    world: &World,
+) -> impl Iterator<Item = (&Identity, &ResourcePolicy)> + Clone {
+    world.resource_policies.keys().filter_map(|it| in_force(world, it))
+}

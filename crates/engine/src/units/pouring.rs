@@ -1,0 +1,364 @@
+//! Pods poured into units: what becomes of them when the replicas of their workloads change, if a scheduler finds that
+//! every node with room fits, and all of it happens at once.
+//!
+//! Where a pod may go is the ledger's verdict, as in production. Pods that are there are those of their workloads; only
+//! replicas beyond them are made up. Which nodes have room is up to `rooms`, and which pods are deleted first to
+//! `leaving`.
+
+mod leaving;
+mod rooms;
+mod stand_ins;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use self::rooms::Rooms;
+use self::stand_ins::stand_ins;
+use super::fleet::{Makers, labels_of_next, owner_of_next};
+use super::{Fleet, Ledger, NodeId, Pod, ResourcePolicy, Resources, Ruling, Verdict, Verdicts};
+use crate::{Identity, Labels, Workload};
+
+/// How many pods of one workload are told apart. A bound for numbers that nobody means.
+pub(crate) const MOST_PODS: u32 = 10_000;
+
+/// The pods of workloads, as they come, are scheduled, and go.
+#[derive(Clone, Debug)]
+pub struct Pouring {
+    from: Timestamp,
+    ledger: Ledger,
+    rooms: Rooms,
+    pods: BTreeMap<Identity, Pod>,
+    workloads: BTreeMap<Identity, Members>,
+    /// The groups that each policy may come to have.
+    groups: BTreeMap<Identity, BTreeSet<GroupKey>>,
+    /// The pods without a node that may get one, in the order in which a scheduler takes them.
+    pending: BTreeSet<(Option<Timestamp>, Identity)>,
+    /// When pods are gone that are being deleted.
+    departures: BTreeSet<(Timestamp, Identity)>,
+}
+
+/// The values of the labels that a policy groups pods by, in its order.
+pub(crate) type GroupKey = Box<[Option<Arc<str>>]>;
+
+/// The pods of a workload.
+#[derive(Clone, Debug)]
+struct Members {
+    /// What it makes.
+    next: Pod,
+    /// Those that count as its replicas.
+    pods: BTreeSet<Identity>,
+    made: u64,
+}
+
+impl Pouring {
+    /// A fleet as it is, under these policies, before anything is poured.
+    pub(crate) fn new<'p>(
+        fleet: &Fleet,
+        policies: impl Iterator<Item = (&'p Identity, &'p ResourcePolicy)> + Clone,
+        from: Timestamp,
+    ) -> Pouring {
+        let mut ledger = Ledger::alone();
+        for (identity, policy) in policies.clone() {
+            ledger.set_policy(identity, policy.clone(), None);
+        }
+        let stand_ins = if fleet.nodes.is_empty() {
+            stand_ins(policies.clone().map(|(_, policy)| policy))
+        } else {
+            BTreeMap::new()
+        };
+        let nodes = fleet.nodes.iter().chain(&stand_ins);
+        for (name, node) in nodes.clone() {
+            ledger.set_node(name, node);
+        }
+        let mut rooms = Rooms::new(nodes, &ledger);
+        for pod in fleet.pods.values().filter(|pod| !pod.is_finished) {
+            if let Some(node) = &pod.node {
+                rooms.take(node, pod.requests);
+            }
+        }
+        let mut pouring = Pouring {
+            from,
+            ledger,
+            rooms,
+            pods: BTreeMap::new(),
+            workloads: BTreeMap::new(),
+            groups: BTreeMap::new(),
+            pending: BTreeSet::new(),
+            departures: BTreeSet::new(),
+        };
+        let makers = Makers::new(fleet);
+        let namespaces: BTreeSet<&str> =
+            policies.clone().map(|(policy, _)| policy.namespace()).collect();
+        for namespace in namespaces {
+            let here = policies.clone().filter(|(policy, _)| policy.namespace() == namespace);
+            let here: Vec<&ResourcePolicy> = here.map(|(_, policy)| policy).collect();
+            pouring.add_namespace(fleet, &makers, namespace, &here);
+        }
+        for (identity, policy) in policies {
+            let groups = pouring.groups_of(identity, policy);
+            pouring.groups.insert(identity.clone(), groups);
+        }
+        pouring
+    }
+
+    fn add_namespace(
+        &mut self,
+        fleet: &Fleet,
+        makers: &Makers<'_>,
+        namespace: &str,
+        policies: &[&ResourcePolicy],
+    ) {
+        let mut of_workloads: BTreeMap<&Identity, Vec<(&Identity, &Pod)>> = BTreeMap::new();
+        for (identity, pod) in fleet.pods_in(namespace) {
+            self.ledger.set_pod(identity, pod);
+            self.pods.insert(identity.clone(), pod.clone());
+            if pod.is_finished || pod.ungoverned.is_some() {
+                continue;
+            }
+            match (pod.deleted, &pod.node) {
+                (Some(gone), _) => {
+                    self.departures.insert((gone, identity.clone()));
+                    continue;
+                }
+                (None, None) => {
+                    self.pending.insert((pod.created, identity.clone()));
+                }
+                (None, Some(_)) => {}
+            }
+            if let Some(workload) = makers.of(namespace, pod) {
+                of_workloads.entry(workload).or_default().push((identity, pod));
+            }
+        }
+        for (workload, template) in fleet.templates_in(namespace) {
+            let pods = of_workloads.remove(workload).unwrap_or_default();
+            let labels = labels_of_next(template, pods.iter().copied());
+            let is_governed = template.ungoverned.is_none()
+                && policies.iter().any(|policy| policy.pod_selector.selects(&labels));
+            if !is_governed {
+                continue;
+            }
+            let owner = Some(Arc::new(owner_of_next(workload)));
+            let next = Pod { labels, owner, ..template.clone() };
+            let pods = pods.into_iter().map(|(pod, _)| pod.clone()).collect();
+            self.workloads.insert(workload.clone(), Members { next, pods, made: 0 });
+        }
+    }
+
+    fn groups_of(&self, identity: &Identity, policy: &ResourcePolicy) -> BTreeSet<GroupKey> {
+        let there = self.pods.iter().filter(|(pod, it)| {
+            pod.namespace() == identity.namespace() && it.ungoverned.is_none() && !it.is_finished
+        });
+        let made = self
+            .workloads
+            .iter()
+            .filter(|(workload, _)| workload.namespace() == identity.namespace());
+        let labels = there.map(|(_, pod)| &pod.labels);
+        let labels = labels.chain(made.map(|(_, members)| &members.next.labels));
+        let selected = labels.filter(|labels| policy.pod_selector.selects(labels));
+        selected.map(|labels| group_of(policy, labels)).collect()
+    }
+
+    /// The groups that a policy may come to have.
+    pub(crate) fn groups(&self, policy: &Identity) -> impl Iterator<Item = &GroupKey> {
+        self.groups.get(policy).into_iter().flatten()
+    }
+
+    /// When it begins. Before that, nothing is poured.
+    pub(crate) fn from(&self) -> Timestamp {
+        self.from
+    }
+
+    /// What is counted.
+    #[must_use]
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    /// The pods without a node that may get one.
+    pub(crate) fn pending(&self) -> impl Iterator<Item = &Identity> {
+        self.pending.iter().map(|(_, pod)| pod)
+    }
+
+    /// The pods there are, in the namespaces of the policies.
+    pub fn pods(&self) -> impl Iterator<Item = (&Identity, &Pod)> {
+        self.pods.iter()
+    }
+
+    /// A pod.
+    #[must_use]
+    pub fn pod(&self, pod: &Identity) -> Option<&Pod> {
+        self.pods.get(pod)
+    }
+
+    /// Its workloads, each with a pod as it makes them.
+    pub(crate) fn workloads(&self) -> impl Iterator<Item = (&Identity, &Pod)> {
+        self.workloads.iter().map(|(workload, members)| (workload, &members.next))
+    }
+
+    /// Whether there is nothing to pour.
+    pub(crate) fn is_settled(
+        &self,
+        workloads: &BTreeMap<Identity, Workload>,
+        now: Timestamp,
+    ) -> bool {
+        let has_gone = self.departures.first().is_some_and(|(gone, _)| *gone <= now);
+        let is_as_many = |(workload, members): (&Identity, &Members)| {
+            wanted(workloads, workload).is_none_or(|wanted| wanted == members.pods.len())
+        };
+        !has_gone && self.workloads.iter().all(is_as_many) && self.pending.is_empty()
+    }
+
+    /// When the next pod is gone that is being deleted.
+    pub(crate) fn next_departure(&self, now: Timestamp) -> Option<Timestamp> {
+        let later = self.departures.iter().map(|(gone, _)| *gone);
+        later.into_iter().find(|gone| *gone > now)
+    }
+
+    /// Lets every workload have as many pods as it is to have: first those go that are too many, then others come, each in
+    /// the order of the workloads; then a scheduler takes those without a node. Whether anything has changed.
+    pub(crate) fn pour(
+        &mut self,
+        workloads: &BTreeMap<Identity, Workload>,
+        now: Timestamp,
+    ) -> bool {
+        let mut is_changed = false;
+        while let Some((gone, pod)) = self.departures.first().cloned()
+            && gone <= now
+        {
+            self.remove(&pod);
+            is_changed = true;
+        }
+        let wanted: Vec<(Identity, usize)> = self
+            .workloads
+            .keys()
+            .filter_map(|it| Some((it.clone(), wanted(workloads, it)?)))
+            .collect();
+        for (workload, wanted) in &wanted {
+            for pod in self.first_to_go(workload, *wanted) {
+                self.remove(&pod);
+                if let Some(members) = self.workloads.get_mut(workload) {
+                    members.pods.remove(&pod);
+                }
+                is_changed = true;
+            }
+        }
+        for (workload, wanted) in &wanted {
+            is_changed |= self.make(workload, *wanted, now);
+        }
+        self.schedule(now) || is_changed
+    }
+
+    /// Makes pods of a workload until there are as many.
+    fn make(&mut self, workload: &Identity, wanted: usize, now: Timestamp) -> bool {
+        let Some(members) = self.workloads.get_mut(workload) else { return false };
+        let missing = wanted.saturating_sub(members.pods.len());
+        let pod = Pod { created: Some(now), ..members.next.clone() };
+        for _ in 0..missing {
+            members.made += 1;
+            let identity = made_up(workload, members.made);
+            members.pods.insert(identity.clone());
+            self.ledger.set_pod(&identity, &pod);
+            self.pending.insert((pod.created, identity.clone()));
+            self.pods.insert(identity, pod.clone());
+        }
+        missing > 0
+    }
+
+    /// Takes the pods without a node, one after the other. Whether any of them has got one.
+    fn schedule(&mut self, now: Timestamp) -> bool {
+        // Of pods that are alike, none gets a node after one that has not.
+        let mut refused: BTreeSet<(Labels, Option<u64>, Option<u64>)> = BTreeSet::new();
+        let mut placed = Vec::new();
+        for (created, identity) in &self.pending {
+            let Some(pod) = self.pods.get_mut(identity) else { continue };
+            let alike = (pod.labels.clone(), pod.requests.milli_cpu, pod.requests.memory);
+            if refused.contains(&alike) {
+                continue;
+            }
+            let candidates = self.rooms.candidates(pod.requests);
+            let node =
+                chosen_node(&self.ledger, &self.rooms, identity, pod.uid.as_deref(), &candidates);
+            let Some(node) = node else {
+                refused.insert(alike);
+                continue;
+            };
+            pod.bound = Some(now);
+            self.rooms.take(&node, pod.requests);
+            pod.node = Some(node);
+            self.ledger.set_pod(identity, pod);
+            placed.push((*created, identity.clone()));
+        }
+        for pod in &placed {
+            self.pending.remove(pod);
+        }
+        !placed.is_empty()
+    }
+
+    fn remove(&mut self, identity: &Identity) {
+        let Some(pod) = self.pods.remove(identity) else { return };
+        self.ledger.remove_pod(identity, pod.uid.as_ref(), None);
+        if let Some(node) = &pod.node {
+            self.rooms.give_back(node, pod.requests);
+        }
+        self.pending.remove(&(pod.created, identity.clone()));
+        if let Some(gone) = pod.deleted {
+            self.departures.remove(&(gone, identity.clone()));
+        }
+    }
+
+    /// The nodes to choose among for a pod that requests this.
+    pub(crate) fn candidates(&mut self, requests: Resources) -> Vec<NodeId> {
+        self.rooms.candidates(requests)
+    }
+
+    /// The ledger with one pod more.
+    pub(crate) fn with_pod(&mut self, identity: &Identity, pod: &Pod) -> &Ledger {
+        self.ledger.set_pod(identity, pod);
+        &self.ledger
+    }
+}
+
+/// The group of pods with these labels.
+pub(crate) fn group_of(policy: &ResourcePolicy, labels: &Labels) -> GroupKey {
+    policy.group_keys.iter().map(|key| labels.get(key).map(Arc::from)).collect()
+}
+
+/// How many pods a workload is to have, as far as they are told apart.
+fn wanted(workloads: &BTreeMap<Identity, Workload>, workload: &Identity) -> Option<usize> {
+    let replicas = workloads.get(workload)?.replicas?;
+    usize::try_from(replicas.min(MOST_PODS)).ok()
+}
+
+/// No pod of a cluster has such a name. The order of the names is that in which they are made.
+fn made_up(workload: &Identity, number: u64) -> Identity {
+    let name = format!("{}/{}#{number:020}", workload.kind(), workload.name());
+    Identity::new("", "Pod", workload.namespace(), name)
+}
+
+/// The node that a pod gets: of the units that are chosen for it, the first takes it, on its first node by name.
+fn chosen_node(
+    ledger: &Ledger,
+    rooms: &Rooms,
+    pod: &Identity,
+    uid: Option<&str>,
+    candidates: &[NodeId],
+) -> Option<Arc<str>> {
+    let ruling = ledger.verdicts(pod, uid, candidates);
+    let is_allowed = |node: &NodeId| match &ruling {
+        Ruling::ByNode(verdicts) => verdicts.of(Some(*node)) == Verdict::Chosen,
+        Ruling::Untouched => true,
+        Ruling::Conflict(_) | Ruling::NotPending | Ruling::UnknownPod | Ruling::NotServing => false,
+    };
+    let policy = match &ruling {
+        Ruling::ByNode(verdicts) => Some(Verdicts::policy(verdicts)),
+        _ => None,
+    };
+    let rank = |node: &NodeId| {
+        let unit = policy.and_then(|policy| ledger.unit_of(policy, *node));
+        (unit.unwrap_or(usize::MAX), rooms.name(*node))
+    };
+    let best = candidates.iter().filter(|node| is_allowed(node)).min_by_key(|node| rank(node))?;
+    rooms.name(*best).cloned()
+}

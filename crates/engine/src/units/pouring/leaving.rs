@@ -1,0 +1,50 @@
+//! Which pods of a workload go first when it is to have fewer, as the controllers of Kubernetes choose them.
+
+use std::cmp::Reverse;
+
+use super::Pouring;
+use crate::Identity;
+use crate::units::DeletionCost;
+
+impl Pouring {
+    /// The pods of a workload beyond a number, in the order in which they go: first those without a node, then those that
+    /// cost the least, then the newest. A `StatefulSet` knows its pods by their numbers; the highest goes first.
+    pub(super) fn first_to_go(&self, workload: &Identity, wanted: usize) -> Vec<Identity> {
+        let Some(members) = self.workloads.get(workload) else { return Vec::new() };
+        let surplus = members.pods.len().saturating_sub(wanted);
+        if surplus == 0 {
+            return Vec::new();
+        }
+        let is_numbered = workload.kind() == "StatefulSet";
+        let rank = |identity: &Identity| {
+            let pod = self.pods.get(identity);
+            let is_placed = pod.is_some_and(|pod| pod.node.is_some());
+            let number = is_numbered.then(|| number_of(identity));
+            let cost = if is_numbered { 0 } else { self.cost_of(identity) };
+            let is_placed = is_placed && !is_numbered;
+            (Reverse(number), is_placed, cost, Reverse(pod.and_then(|pod| pod.created)))
+        };
+        let mut ranked: Vec<_> =
+            members.pods.iter().map(|it| (rank(it), Reverse(it.clone()))).collect();
+        ranked.sort_unstable();
+        ranked.into_iter().take(surplus).map(|(_, Reverse(pod))| pod).collect()
+    }
+
+    /// The deletion cost of a pod once its policy has set it. What somebody else has set is not known, and counts as none.
+    fn cost_of(&self, identity: &Identity) -> i32 {
+        match self.ledger.cost_change(identity) {
+            Some(change) => change.cost.unwrap_or(0),
+            None => match self.pods.get(identity).map(|pod| pod.cost) {
+                Some(DeletionCost::Ours(cost)) => cost,
+                Some(DeletionCost::Unset | DeletionCost::Others) | None => 0,
+            },
+        }
+    }
+}
+
+/// The number at the end of a name. One that is made up comes after all that are there.
+fn number_of(pod: &Identity) -> (bool, u64) {
+    let name = pod.name();
+    let number = name.rsplit(['-', '#']).next().and_then(|number| number.parse().ok());
+    (name.contains('#'), number.unwrap_or(0))
+}

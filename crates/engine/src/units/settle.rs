@@ -1,0 +1,86 @@
+//! What follows when pods have been poured: the numbers that have changed, and the units that have come to be full.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::ResourcePolicy;
+use super::filling::Filling;
+use super::reasons::{Cause, UnitSet};
+use crate::turn::Effect;
+use crate::{EffectReason, Field, Identity, Occurrence, Reason, Value};
+
+/// What is remembered between two decisions: what was last told.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Memory {
+    /// The pods in each unit.
+    pub unit_pods: Value,
+    /// The pods that wait.
+    pub pending_pods: Value,
+    /// The units that were full while others came after them.
+    pub full: UnitSet,
+}
+
+/// A unit has come to be full, so that pods go elsewhere, or is no longer.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Recorded {
+    /// When.
+    pub at: Timestamp,
+    /// The name of the unit.
+    pub unit: Arc<str>,
+    /// Whether it is full.
+    pub is_full: bool,
+}
+
+impl Recorded {
+    /// What happened to which unit.
+    pub(crate) fn occurrence(&self) -> (Occurrence, Option<Arc<str>>) {
+        let what = if self.is_full { Occurrence::Overflows } else { Occurrence::Suffices };
+        (what, Some(Arc::clone(&self.unit)))
+    }
+}
+
+/// What follows from pouring.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Settled {
+    /// What happened.
+    pub recorded: Vec<Recorded>,
+    /// The numbers that have changed.
+    pub effects: Vec<Effect>,
+}
+
+/// What has changed since the last time.
+#[must_use]
+pub fn settle(
+    identity: &Identity,
+    policy: &ResourcePolicy,
+    filling: &Filling,
+    memory: Option<&Memory>,
+    now: Timestamp,
+) -> Settled {
+    let effect = |field, value: &Value| {
+        let is_about_waiting = field == Field::PendingPods;
+        let cause = Cause { is_about_waiting, ..filling.reason.cause };
+        let rule = filling.reason.rule.filter(|_| !is_about_waiting);
+        let reason = EffectReason::Units(Reason { rule, cause, ..filling.reason });
+        Effect { target: identity.clone(), field, value: value.clone(), reason }
+    };
+    let mut settled = Settled::default();
+    if memory.is_none_or(|memory| memory.unit_pods != filling.unit_pods) {
+        settled.effects.push(effect(Field::UnitPods, &filling.unit_pods));
+    }
+    if memory.is_none_or(|memory| memory.pending_pods != filling.pending_pods) {
+        settled.effects.push(effect(Field::PendingPods, &filling.pending_pods));
+    }
+    // Where a run begins, nothing comes to be what it is.
+    let Some(before) = memory.map(|memory| memory.full) else { return settled };
+    let full = filling.reason.cause.full;
+    for (place, unit) in policy.units.iter().enumerate() {
+        let is_closed = unit.max == Some(0);
+        if full.contains(place) != before.contains(place) && !is_closed {
+            let (unit, is_full) = (Arc::clone(&unit.name), full.contains(place));
+            settled.recorded.push(Recorded { at: now, unit, is_full });
+        }
+    }
+    settled
+}

@@ -1,0 +1,6 @@
+//! Pods poured into units without a cluster: the rules of a forecast.
+
+mod files;
+mod filling;
+mod random;
+mod shop;

@@ -1,0 +1,68 @@
+//! What the numbers of a series add up to over its period.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use almanac_engine::Value;
+
+use crate::{Segment, Series};
+
+/// So many nanoseconds are a hundredth of an hour.
+const HUNDREDTH: i128 = 36_000_000_000;
+
+/// What a number comes to over a period.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Total {
+    /// The highest it is.
+    pub peak: u32,
+    /// Its sum over time.
+    pub hours: PodHours,
+}
+
+/// Pods times hours, as hundredths: half of one is rounded up.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub struct PodHours(i128);
+
+impl Series {
+    /// The total of each number of a series, by its name, or of its only one under no name. Where nothing is known, nothing
+    /// is added.
+    #[must_use]
+    pub fn totals(&self) -> BTreeMap<Option<Arc<str>>, Total> {
+        let mut sums: BTreeMap<Option<Arc<str>>, (u32, i128)> = BTreeMap::new();
+        let mut add = |name: Option<Arc<str>>, number: u32, segment: &Segment| {
+            let length = segment.to.as_nanosecond() - segment.from.as_nanosecond();
+            let (peak, sum) = sums.entry(name).or_default();
+            *peak = number.max(*peak);
+            *sum = sum.saturating_add(length.saturating_mul(i128::from(number)));
+        };
+        for segment in &self.segments {
+            match &segment.value {
+                Some(Value::Number(number)) => add(None, *number, segment),
+                Some(Value::Numbers(numbers)) => {
+                    for (name, number) in numbers.iter() {
+                        add(Some(Arc::clone(name)), *number, segment);
+                    }
+                }
+                Some(Value::Text(_) | Value::Names(_) | Value::Nothing) | None => {}
+            }
+        }
+        let total = |(name, (peak, sum))| {
+            let hours = PodHours((sum + HUNDREDTH / 2) / HUNDREDTH);
+            (name, Total { peak, hours })
+        };
+        sums.into_iter().map(total).collect()
+    }
+}
+
+/// `12`, `12.5` or `12.25`: also a number in JSON.
+impl fmt::Display for PodHours {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (whole, rest) = (self.0 / 100, self.0 % 100);
+        match (rest, rest % 10) {
+            (0, _) => write!(formatter, "{whole}"),
+            (_, 0) => write!(formatter, "{whole}.{}", rest / 10),
+            _ => write!(formatter, "{whole}.{rest:02}"),
+        }
+    }
+}
