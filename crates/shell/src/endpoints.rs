@@ -3,8 +3,7 @@
 //! `/metrics` is evaluated at the time of the scrape. `/healthz` fails when the process is stuck and should be
 //! restarted; `/readyz` fails while something it needs is missing.
 
-mod listener;
-mod slots;
+pub(crate) mod listener;
 #[cfg(test)]
 mod tests;
 

@@ -3,13 +3,16 @@
 //! A [`Candidate`] acquires the Lease and keeps it; the [`Fence`] it holds meanwhile says, by the monotonic clock,
 //! how long it may still write. The fence closes before any other replica may take the Lease, so a leader that
 //! was paused, cut off or starved finds it closed before it writes anything stale. The [`Switch`] is an
-//! annotation on the same Lease, with which people stop everything. This module does not know what a leader does.
+//! annotation on the same Lease, with which people stop everything; [`Addresses`] are another one, by which those that
+//! stand by find the leader. This module does not know what a leader does.
 
+mod addresses;
 mod candidate;
 mod fence;
 mod record;
 mod switch;
 
+pub use addresses::Addresses;
 pub use candidate::{Candidate, LeaseOptions, Lost};
 pub use fence::{Fence, Fenced};
 pub use switch::{STOP, StopState, Switch};

@@ -10,6 +10,7 @@
 //! | [`following`] | a kind of objects, listed and watched, and the age of the view of it |
 //! | [`event_log`] | Events, bounded |
 //! | [`endpoints`] | metrics and health over HTTP |
+//! | [`calls`] | calls from other programs, answered over HTTP, and passed on |
 //! | [`prometheus`] | queries to a Prometheus, and what is wrong with the responses |
 //! | [`process_metrics`] | the version, and the resources that the process uses |
 //! | [`log`] | one line per event, for machines or for people |
@@ -20,6 +21,7 @@
 
 pub mod backoff;
 pub mod budget;
+pub mod calls;
 pub mod client;
 pub mod clock;
 pub mod endpoints;
@@ -31,4 +33,5 @@ pub mod monotonic;
 pub mod process_metrics;
 pub mod prometheus;
 pub mod shutdown;
+mod slots;
 pub mod writer;

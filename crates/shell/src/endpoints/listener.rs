@@ -21,7 +21,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::slots::{Slot, Slots};
+use crate::slots::{Slot, Slots};
 
 /// The limits for clients.
 #[derive(Clone, Copy)]
@@ -74,7 +74,7 @@ pub(super) async fn serve_within<A>(
 }
 
 /// The next connection; `None` at shutdown. Finished ones are removed meanwhile.
-async fn next(
+pub(crate) async fn next(
     listener: &TcpListener,
     connections: &mut JoinSet<()>,
     end: &CancellationToken,
@@ -109,7 +109,7 @@ async fn serve_one(
     end: &CancellationToken,
 ) {
     let service = service_fn(|request: Request<Incoming>| {
-        slot.mark_request_sent();
+        slot.begin_request();
         ready(Ok::<_, Infallible>(answer(&request)))
     });
     let connection = http1::Builder::new()
@@ -125,7 +125,7 @@ async fn serve_one(
             () = end.cancelled() => {}
         }
         // Connections without a request are not waited for.
-        if slot.has_sent_request() { connection.await } else { Ok(()) }
+        if slot.has_request() { connection.await } else { Ok(()) }
     };
     let whole = tokio::time::timeout(limits.time, whole);
     let ended = tokio::select! {

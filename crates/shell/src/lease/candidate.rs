@@ -6,8 +6,8 @@ use k8s_openapi::api::coordination::v1::Lease;
 use kube::{Api, Client};
 use tokio_util::sync::CancellationToken;
 
-use super::record::{LeaseRecord, Mark};
-use super::{Fence, Switch};
+use super::record::{Holder, LeaseRecord, Mark};
+use super::{Addresses, Fence, Switch};
 use crate::backoff::Backoff;
 use crate::endpoints::Health;
 use crate::monotonic::Monotonic;
@@ -30,6 +30,9 @@ pub struct LeaseOptions {
     pub retry_period: Duration,
     /// The clock that measures these times.
     pub clock: Monotonic,
+    /// Where this process can be reached while it leads, and where the leader can while it does not; `None` if
+    /// nobody asks.
+    pub addresses: Option<Addresses>,
 }
 
 impl LeaseOptions {
@@ -38,7 +41,22 @@ impl LeaseOptions {
     pub fn new(namespace: String, name: String, identity: String) -> Self {
         let [lease_duration, renew_deadline, retry_period] = [15, 10, 2].map(Duration::from_secs);
         let clock = Monotonic::system();
-        Self { namespace, name, identity, lease_duration, renew_deadline, retry_period, clock }
+        let addresses = None;
+        Self {
+            namespace,
+            name,
+            identity,
+            lease_duration,
+            renew_deadline,
+            retry_period,
+            clock,
+            addresses,
+        }
+    }
+
+    fn holder(&self) -> Holder<'_> {
+        let address = self.addresses.as_ref().map(Addresses::own);
+        Holder { identity: &self.identity, address, lease_duration: self.lease_duration }
     }
 }
 
@@ -181,7 +199,7 @@ impl Candidate {
         seen: &mut Option<(Mark, Duration)>,
         end: &CancellationToken,
     ) -> kube::Result<Option<Acquired>> {
-        let LeaseOptions { name, identity, lease_duration, clock, .. } = &self.options;
+        let LeaseOptions { name, lease_duration, clock, addresses, .. } = &self.options;
         let found = tokio::select! {
             biased;
             () = end.cancelled() => return Ok(None),
@@ -197,14 +215,17 @@ impl Candidate {
             // Deleting a Lease is not meant to lift the stop.
             None => {
                 let why = self.switch.why();
-                LeaseRecord::create(&self.api, name, identity, *lease_duration, why).await?
+                LeaseRecord::create(&self.api, name, self.options.holder(), why).await?
             }
             Some(record) => {
                 self.switch.update(record.why_stopped());
+                if let Some(addresses) = addresses {
+                    addresses.found(record.address());
+                }
                 if !self.may_be_taken(&record, seen) {
                     return Ok(None);
                 }
-                record.take(&self.api, identity, *lease_duration).await?
+                record.take(&self.api, self.options.holder()).await?
             }
         };
         let fence = Fence::open_until(clock.clone(), sent + self.options.renew_deadline);

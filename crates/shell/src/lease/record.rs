@@ -11,6 +11,9 @@ use kube::api::PostParams;
 use super::STOP;
 use crate::writer::FIELD_MANAGER;
 
+/// The annotation with the address of the holder.
+const ADDRESS: &str = "almanac.dev/address";
+
 /// The Lease as it was read.
 #[derive(Clone, Debug)]
 pub(super) struct LeaseRecord {
@@ -25,6 +28,26 @@ pub(super) struct Mark {
     transitions: Option<i32>,
 }
 
+/// Whoever takes the Lease.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Holder<'a> {
+    pub(super) identity: &'a str,
+    /// Where it can be reached, if anywhere.
+    pub(super) address: Option<&'a str>,
+    pub(super) lease_duration: Duration,
+}
+
+impl Holder<'_> {
+    /// Writes its address to the Lease, in place of that of the holder before.
+    fn state_address(&self, lease: &mut Lease) {
+        let annotations = lease.metadata.annotations.get_or_insert_default();
+        match self.address {
+            Some(address) => annotations.insert(ADDRESS.to_owned(), address.to_owned()),
+            None => annotations.remove(ADDRESS),
+        };
+    }
+}
+
 impl LeaseRecord {
     pub(super) async fn find(api: &Api<Lease>, name: &str) -> kube::Result<Option<LeaseRecord>> {
         Ok(api.get_opt(name).await?.map(|lease| LeaseRecord { lease }))
@@ -33,14 +56,14 @@ impl LeaseRecord {
     pub(super) async fn create(
         api: &Api<Lease>,
         name: &str,
-        holder: &str,
-        lease_duration: Duration,
+        holder: Holder<'_>,
         why_stopped: Option<String>,
     ) -> kube::Result<LeaseRecord> {
         let mut lease = Lease::default();
         lease.metadata.name = Some(name.to_owned());
         lease.metadata.annotations = why_stopped.map(|why| [(STOP.to_owned(), why)].into());
-        lease.spec = Some(taken(None, holder, lease_duration));
+        holder.state_address(&mut lease);
+        lease.spec = Some(taken(None, holder));
         let lease = api.create(&by_us(), &lease).await?;
         Ok(LeaseRecord { lease })
     }
@@ -49,6 +72,12 @@ impl LeaseRecord {
     pub(super) fn holder(&self) -> Option<&str> {
         let spec = self.lease.spec.as_ref()?;
         spec.holder_identity.as_deref().filter(|holder| !holder.is_empty())
+    }
+
+    /// Where its holder can be reached, if it has said so.
+    pub(super) fn address(&self) -> Option<&str> {
+        self.holder()?;
+        self.lease.metadata.annotations.as_ref()?.get(ADDRESS).map(String::as_str)
     }
 
     /// The value of the annotation that stops everything, if it is set.
@@ -83,10 +112,12 @@ impl LeaseRecord {
     pub(super) async fn take(
         &self,
         api: &Api<Lease>,
-        holder: &str,
-        lease_duration: Duration,
+        holder: Holder<'_>,
     ) -> kube::Result<LeaseRecord> {
-        self.replace(api, taken(self.lease.spec.as_ref(), holder, lease_duration)).await
+        let mut lease = self.lease.clone();
+        holder.state_address(&mut lease);
+        let spec = taken(self.lease.spec.as_ref(), holder);
+        LeaseRecord { lease }.replace(api, spec).await
     }
 
     /// Renews the Lease, which is ours. Fails if it has changed since it was read.
@@ -119,13 +150,15 @@ impl LeaseRecord {
     }
 }
 
-fn taken(before: Option<&LeaseSpec>, holder: &str, lease_duration: Duration) -> LeaseSpec {
+fn taken(before: Option<&LeaseSpec>, holder: Holder<'_>) -> LeaseSpec {
     let now = MicroTime(Timestamp::now());
     let transitions =
         before.map_or(0, |spec| spec.lease_transitions.unwrap_or(0).saturating_add(1));
     LeaseSpec {
-        holder_identity: Some(holder.to_owned()),
-        lease_duration_seconds: Some(i32::try_from(lease_duration.as_secs()).unwrap_or(i32::MAX)),
+        holder_identity: Some(holder.identity.to_owned()),
+        lease_duration_seconds: Some(
+            i32::try_from(holder.lease_duration.as_secs()).unwrap_or(i32::MAX),
+        ),
         acquire_time: Some(now.clone()),
         renew_time: Some(now),
         lease_transitions: Some(transitions),

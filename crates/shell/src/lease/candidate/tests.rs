@@ -45,9 +45,14 @@ impl Machine {
     }
 
     fn candidate(&self, identity: &str) -> Candidate {
+        self.candidate_at(identity, None)
+    }
+
+    fn candidate_at(&self, identity: &str, addresses: Option<&Addresses>) -> Candidate {
         let of = |text: &str| text.to_owned();
         let options = LeaseOptions::new(of("default"), of("almanac"), of(identity));
-        let options = LeaseOptions { clock: self.clock(), ..options };
+        let addresses = addresses.cloned();
+        let options = LeaseOptions { clock: self.clock(), addresses, ..options };
         let switch = Switch::new(Clock::from_fn(|| Timestamp::UNIX_EPOCH));
         let seed = identity.bytes().map(u64::from).sum();
         Candidate::new(self.stub.client(), options, Health::default(), switch, seed)
@@ -128,6 +133,39 @@ async fn a_candidate_creates_a_missing_lease_renews_it_every_two_seconds_and_rel
     assert!(lease(&stub)["spec"].get("holderIdentity").is_none_or(Value::is_null));
     let next = wins_after(&mut Machine::before(&stub).candidate("two")).await;
     assert!(next < Some(LOOK), "nobody has to wait: {next:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_stands_by_finds_where_the_leader_can_be_reached() {
+    let stub = Stub::new();
+    let [one, two] = ["10.0.0.1:1", "10.0.0.2:1"].map(Addresses::new);
+    let end = CancellationToken::new();
+    let mut leading = Machine::before(&stub).candidate_at("one", Some(&one));
+    let mut standing_by = Machine::before(&stub).candidate_at("two", Some(&two));
+    let led = leading.lead(&end, async |_| sleep(Duration::from_secs(20)).await);
+    let looked = async {
+        sleep(Duration::from_secs(1)).await;
+        let stands_by = standing_by.lead(&end, async |_| {
+            assert_eq!(lease(&stub)["metadata"]["annotations"]["almanac.dev/address"], two.own());
+        });
+        let looks = async {
+            sleep(LOOK).await;
+            assert_eq!(two.leader().as_deref(), Some(one.own()));
+        };
+        let (stood_by, ()) = tokio::join!(stands_by, looks);
+        assert_eq!(stood_by, Ok(()));
+        assert_eq!(two.leader(), None, "a lease that was released has no leader");
+    };
+    let (led, ()) = tokio::join!(led, looked);
+    assert_eq!(led, Ok(()));
+    let mut silent = Machine::before(&stub).candidate("three");
+    assert!(wins_after(&mut silent).await.is_some());
+    let annotations = &lease(&stub)["metadata"]["annotations"];
+    assert_eq!(
+        annotations["almanac.dev/address"],
+        Value::Null,
+        "it is not that of the leader before"
+    );
 }
 
 #[tokio::test(start_paused = true)]

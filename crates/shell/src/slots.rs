@@ -1,8 +1,8 @@
 //! Slots for connections: how many there are, and who has them.
 //!
 //! Every new connection gets one, and none waits, because an unbounded queue would only be another way to run
-//! out of memory. When all slots are taken, the oldest connection that has not sent a request yet is closed; if
-//! all have, the oldest one, whose client is slow to read the response. A client that sends its request and
+//! out of memory. When all slots are taken, the oldest connection without a request is closed; if
+//! all have one, the oldest one, whose client is slow to read the response. A client that sends its request and
 //! reads the response at once, as the kubelet does, is gone before that, so others cannot starve it, from
 //! however many addresses they connect. No address may have all the slots, so a single one only displaces itself.
 
@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio_util::sync::CancellationToken;
 
 /// All slots of a listener.
-pub(super) struct Slots {
+pub(crate) struct Slots {
     taken: Taken,
     all: usize,
     of_one_address: usize,
@@ -25,24 +25,24 @@ type Taken = Arc<Mutex<BTreeMap<u64, Arc<Holder>>>>;
 
 struct Holder {
     address: IpAddr,
-    request_sent: AtomicBool,
+    has_request: AtomicBool,
     makes_way: CancellationToken,
 }
 
 /// One slot, until it is dropped.
-pub(super) struct Slot {
+pub(crate) struct Slot {
     taken: Taken,
     number: u64,
     holder: Arc<Holder>,
 }
 
 impl Slots {
-    pub(super) fn new(all: usize, of_one_address: usize) -> Self {
+    pub(crate) fn new(all: usize, of_one_address: usize) -> Self {
         Self { taken: Arc::default(), all, of_one_address }
     }
 
     /// A slot for a connection from this address, if need be that of another one.
-    pub(super) fn take(&self, address: IpAddr) -> Slot {
+    pub(crate) fn take(&self, address: IpAddr) -> Slot {
         // A machine has one address, in whichever notation the listener shows it.
         let address = address.to_canonical();
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
@@ -53,9 +53,8 @@ impl Slots {
             make_way(&mut taken, |_| true);
         }
         let number = taken.last_key_value().map_or(0, |(last, _)| last + 1);
-        let request_sent = AtomicBool::new(false);
-        let holder =
-            Arc::new(Holder { address, request_sent, makes_way: CancellationToken::new() });
+        let has_request = AtomicBool::new(false);
+        let holder = Arc::new(Holder { address, has_request, makes_way: CancellationToken::new() });
         taken.insert(number, Arc::clone(&holder));
         Slot { taken: Arc::clone(&self.taken), number, holder }
     }
@@ -63,7 +62,7 @@ impl Slots {
 
 fn make_way(taken: &mut BTreeMap<u64, Arc<Holder>>, is_meant: impl Fn(&Holder) -> bool) {
     let meant = || taken.iter().filter(|(_, holder)| is_meant(holder));
-    let silent = meant().find(|(_, holder)| !holder.request_sent.load(Ordering::SeqCst));
+    let silent = meant().find(|(_, holder)| !holder.has_request.load(Ordering::SeqCst));
     let Some(number) = silent.or_else(|| meant().next()).map(|(number, _)| *number) else { return };
     if let Some(holder) = taken.remove(&number) {
         holder.makes_way.cancel();
@@ -71,18 +70,23 @@ fn make_way(taken: &mut BTreeMap<u64, Arc<Holder>>, is_meant: impl Fn(&Holder) -
 }
 
 impl Slot {
-    /// Notes that the client has sent its request.
-    pub(super) fn mark_request_sent(&self) {
-        self.holder.request_sent.store(true, Ordering::SeqCst);
+    /// Notes that the client has sent a request.
+    pub(crate) fn begin_request(&self) {
+        self.holder.has_request.store(true, Ordering::SeqCst);
     }
 
-    /// Whether the client has sent its request.
-    pub(super) fn has_sent_request(&self) -> bool {
-        self.holder.request_sent.load(Ordering::SeqCst)
+    /// Notes that the request has been answered, and that the connection may be kept for another one.
+    pub(crate) fn end_request(&self) {
+        self.holder.has_request.store(false, Ordering::SeqCst);
+    }
+
+    /// Whether the client has sent a request that is not answered yet.
+    pub(crate) fn has_request(&self) -> bool {
+        self.holder.has_request.load(Ordering::SeqCst)
     }
 
     /// Waits until another connection takes the slot.
-    pub(super) async fn is_lost(&self) {
+    pub(crate) async fn is_lost(&self) {
         self.holder.makes_way.cancelled().await;
     }
 }
@@ -121,11 +125,11 @@ mod tests {
     fn silent_connections_make_way_before_active_ones_and_the_oldest_first() {
         let slots = Slots::new(3, 3);
         let held = [1, 2, 3].map(|last| slots.take(address(last)));
-        held[0].mark_request_sent();
+        held[0].begin_request();
         let fourth = slots.take(address(4));
         assert_eq!(lost(&held), [false, true, false]);
-        fourth.mark_request_sent();
-        held[2].mark_request_sent();
+        fourth.begin_request();
+        held[2].begin_request();
         let _fifth = slots.take(address(5));
         assert_eq!(lost(&held), [true, true, false], "all have sent a request");
     }

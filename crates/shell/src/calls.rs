@@ -1,0 +1,227 @@
+//! Calls from other programs over HTTP: requests with a body, which are answered by whoever is given them.
+//!
+//! Whoever calls may be slow, may send too much, and may leave. Connections, bytes and times are limited, so that none
+//! of this costs more than the call. Who may call is up to TLS, if there is any, and to whoever answers. How a call is
+//! passed on to another process is in `passing_on`.
+
+mod passing_on;
+#[cfg(test)]
+mod tests;
+mod tls;
+
+use std::convert::Infallible;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::header::{ALLOW, AUTHORIZATION, CONTENT_TYPE};
+use http::{HeaderValue, Method, Request, Response, StatusCode};
+use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
+use hyper::body::{Bytes, Incoming};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+
+pub use self::passing_on::{NotPassedOn, OwnFiles, PassingOn};
+pub use self::tls::{Tls, TlsError, TlsFiles};
+use crate::endpoints::listener::next;
+use crate::slots::{Slot, Slots};
+
+/// A call.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// What is asked for, such as `/filter`.
+    pub path: String,
+    /// With which words.
+    pub body: Bytes,
+    /// What the caller says to prove who it is, if anything.
+    pub token: Option<String>,
+}
+
+/// The answer to a call.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Answer {
+    /// How it went.
+    pub status: StatusCode,
+    /// JSON if it went well, and otherwise a sentence that says why not.
+    pub body: Bytes,
+}
+
+impl Answer {
+    /// JSON.
+    #[must_use]
+    pub fn json(body: impl Into<Bytes>) -> Answer {
+        Answer { status: StatusCode::OK, body: body.into() }
+    }
+
+    /// Why there is none, as a sentence.
+    #[must_use]
+    pub fn refusal(status: StatusCode, why: &str) -> Answer {
+        Answer { status, body: format!("{why}\n").into() }
+    }
+}
+
+/// Answers calls.
+pub trait Answering: Send + Sync + 'static {
+    /// The answer to a call.
+    fn answer(&self, call: Call) -> impl Future<Output = Answer> + Send;
+}
+
+/// The limits for callers.
+#[derive(Clone, Copy, Debug)]
+pub struct CallLimits {
+    /// Connections at once.
+    pub connections: usize,
+    /// Of these, connections from one address.
+    pub of_one_address: usize,
+    /// Bytes of a body.
+    pub body: usize,
+    /// How long the body may take to arrive.
+    pub body_time: Duration,
+    /// How long a connection is kept without a request, and how long the head of a request may take.
+    pub idle_time: Duration,
+}
+
+impl Default for CallLimits {
+    /// A caller that keeps connections usually drops them after a minute and a half without a request. If we were the
+    /// first to drop one, its next request might be lost with it.
+    fn default() -> Self {
+        Self {
+            connections: 256,
+            of_one_address: 128,
+            body: 16 * 1024 * 1024,
+            body_time: Duration::from_secs(30),
+            idle_time: Duration::from_mins(3),
+        }
+    }
+}
+
+/// Bytes of a request before its body.
+const HEAD: usize = 16 * 1024;
+
+/// How long a handshake may take.
+const HANDSHAKE_TIME: Duration = Duration::from_secs(10);
+
+/// Serves calls until the token is cancelled; those in progress are finished.
+pub async fn serve_calls<A: Answering>(
+    listener: TcpListener,
+    tls: Option<Tls>,
+    limits: CallLimits,
+    answering: Arc<A>,
+    end: CancellationToken,
+) {
+    let slots = Slots::new(limits.connections, limits.of_one_address);
+    let mut connections = JoinSet::new();
+    while let Some((stream, peer)) = next(&listener, &mut connections, &end).await {
+        let slot = slots.take(peer.ip());
+        // A connection that makes way is closed before the new one is served.
+        while connections.len() >= limits.connections && connections.join_next().await.is_some() {}
+        let served = Served { limits, slot, answering: Arc::clone(&answering), end: end.clone() };
+        let tls = tls.clone();
+        connections.spawn(async move { served.accept(stream, tls).await });
+    }
+    drop(listener);
+    while connections.join_next().await.is_some() {}
+}
+
+/// A connection.
+struct Served<A> {
+    limits: CallLimits,
+    slot: Slot,
+    answering: Arc<A>,
+    end: CancellationToken,
+}
+
+impl<A: Answering> Served<A> {
+    async fn accept(self, stream: TcpStream, tls: Option<Tls>) {
+        // Answers are short, and the caller waits for them.
+        let _is_faster = stream.set_nodelay(true);
+        let Some(tls) = tls else { return self.serve(stream).await };
+        let shaken = tokio::select! {
+            shaken = timeout(HANDSHAKE_TIME, tls.accept(stream)) => shaken,
+            () = self.slot.is_lost() => return,
+            () = self.end.cancelled() => return,
+        };
+        match shaken {
+            Ok(Ok(stream)) => self.serve(stream).await,
+            Ok(Err(error)) => tracing::debug!(%error, "a caller failed to agree on a connection"),
+            Err(_) => tracing::debug!("a caller took too long to agree on a connection"),
+        }
+    }
+
+    async fn serve(self, stream: impl AsyncRead + AsyncWrite + Unpin) {
+        let service = service_fn(|request| async {
+            self.slot.begin_request();
+            let response = self.respond(request).await;
+            self.slot.end_request();
+            Ok::<_, Infallible>(response)
+        });
+        let connection = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .max_buf_size(HEAD.max(8192))
+            .header_read_timeout(self.limits.idle_time)
+            .serve_connection(TokioIo::new(stream), service);
+        let mut connection = pin!(connection);
+        let ended = tokio::select! {
+            ended = connection.as_mut() => ended,
+            () = self.slot.is_lost() => {
+                tracing::debug!("closed a connection to make room for another one");
+                return;
+            }
+            () = self.end.cancelled() => {
+                connection.as_mut().graceful_shutdown();
+                connection.await
+            }
+        };
+        if let Err(error) = ended {
+            tracing::debug!(%error, "a connection ended early");
+        }
+    }
+
+    async fn respond(&self, request: Request<Incoming>) -> Response<Full<Bytes>> {
+        let answer = match self.read(request).await {
+            Ok(call) => self.answering.answer(call).await,
+            Err(refusal) => refusal,
+        };
+        let is_json = answer.status == StatusCode::OK;
+        let content_type = if is_json { "application/json" } else { "text/plain; charset=utf-8" };
+        let mut response = Response::new(Full::new(answer.body));
+        *response.status_mut() = answer.status;
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+        if answer.status == StatusCode::METHOD_NOT_ALLOWED {
+            headers.insert(ALLOW, HeaderValue::from_static("POST"));
+        }
+        response
+    }
+
+    async fn read(&self, request: Request<Incoming>) -> Result<Call, Answer> {
+        if request.method() != Method::POST {
+            return Err(Answer::refusal(StatusCode::METHOD_NOT_ALLOWED, "only POST"));
+        }
+        let (head, body) = request.into_parts();
+        let token = head.headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
+        let token = token.and_then(|value| value.strip_prefix("Bearer ")).map(str::to_owned);
+        let body = Limited::new(body, self.limits.body).collect();
+        let body = match timeout(self.limits.body_time, body).await {
+            Ok(Ok(body)) => body.to_bytes(),
+            Ok(Err(error)) if error.is::<LengthLimitError>() => {
+                let why = format!("the body has more than {} bytes", self.limits.body);
+                return Err(Answer::refusal(StatusCode::PAYLOAD_TOO_LARGE, &why));
+            }
+            Ok(Err(_)) => {
+                return Err(Answer::refusal(StatusCode::BAD_REQUEST, "the body is incomplete"));
+            }
+            Err(_) => {
+                let why = "the body took too long to arrive";
+                return Err(Answer::refusal(StatusCode::REQUEST_TIMEOUT, why));
+            }
+        };
+        Ok(Call { path: head.uri.path().to_owned(), body, token })
+    }
+}

@@ -1,0 +1,271 @@
+//! What callers can do, over real sockets, and what becomes of a call that is passed on.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+
+use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
+use tempfile::TempDir;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::sync::Notify;
+use tokio::task::JoinHandle;
+
+use super::*;
+
+/// Nothing here takes so long unless it hangs.
+const PATIENCE: Duration = Duration::from_secs(30);
+const LONGEST_ANSWER: usize = 1024 * 1024;
+
+/// Says what it was asked; `/never` is answered when somebody is told to.
+#[derive(Default)]
+struct Echo {
+    now: Notify,
+    asked: Notify,
+}
+
+impl Answering for Echo {
+    async fn answer(&self, call: Call) -> Answer {
+        if call.path == "/never" {
+            self.asked.notify_one();
+            self.now.notified().await;
+        }
+        let token = call.token.unwrap_or_default();
+        let body = String::from_utf8_lossy(&call.body).into_owned();
+        Answer::json(format!("{} {token} {body}", call.path))
+    }
+}
+
+struct Server {
+    address: SocketAddr,
+    echo: Arc<Echo>,
+    end: CancellationToken,
+    task: JoinHandle<()>,
+}
+
+async fn serving(limits: CallLimits, tls: Option<Tls>) -> Server {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("it listens");
+    let address = listener.local_addr().expect("it has one");
+    let (echo, end) = (Arc::new(Echo::default()), CancellationToken::new());
+    let served = serve_calls(listener, tls, limits, Arc::clone(&echo), end.clone());
+    Server { address, echo, end, task: tokio::spawn(served) }
+}
+
+impl Server {
+    async fn connect(&self) -> TcpStream {
+        TcpStream::connect(self.address).await.expect("it connects")
+    }
+}
+
+async fn send(stream: &mut TcpStream, text: &str) {
+    // A caller that is refused may notice here, or when it reads.
+    let _ = stream.write_all(text.as_bytes()).await;
+}
+
+/// Everything received until the connection is closed, including by a reset.
+async fn rest(mut stream: TcpStream) -> String {
+    let mut bytes = Vec::new();
+    let read = timeout(PATIENCE, stream.read_to_end(&mut bytes)).await;
+    let _ = read.expect("the connection is closed in time");
+    String::from_utf8(bytes).expect("it is text")
+}
+
+fn call(path: &str, body: &str) -> String {
+    let length = body.len();
+    format!("POST {path} HTTP/1.1\r\nHost: almanac\r\nContent-Length: {length}\r\n\r\n{body}")
+}
+
+fn last_call(path: &str, body: &str) -> String {
+    call(path, body).replacen("\r\n", "\r\nConnection: close\r\n", 1)
+}
+
+#[tokio::test]
+async fn a_connection_is_kept_for_several_calls() {
+    let server = serving(CallLimits::default(), None).await;
+    let mut stream = server.connect().await;
+    send(&mut stream, &call("/filter", "a")).await;
+    send(&mut stream, &last_call("/bind", "b")).await;
+    let answers = rest(stream).await;
+    assert!(answers.contains("\r\n\r\n/filter  aHTTP/1.1 200 OK"), "{answers}");
+    assert!(answers.ends_with("\r\n\r\n/bind  b"), "{answers}");
+}
+
+#[tokio::test]
+async fn what_is_no_call_is_refused_with_a_sentence() {
+    let server = serving(CallLimits { body: 10, ..CallLimits::default() }, None).await;
+    for (sent, status, why) in [
+        (last_call("/a", "").replacen("POST", "GET", 1), "405 ", "only POST\n"),
+        (last_call("/a", "elevenbytes"), "413 ", "the body has more than 10 bytes\n"),
+    ] {
+        let mut stream = server.connect().await;
+        send(&mut stream, &sent).await;
+        let answer = rest(stream).await;
+        let is_refused = answer.starts_with(&format!("HTTP/1.1 {status}")) && answer.ends_with(why);
+        assert!(is_refused, "{sent:?}: {answer:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_body_that_does_not_come_is_not_waited_for() {
+    let limits = CallLimits { body_time: Duration::from_millis(200), ..CallLimits::default() };
+    let server = serving(limits, None).await;
+    let mut stream = server.connect().await;
+    send(&mut stream, "POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nxx").await;
+    let answer = rest(stream).await;
+    assert!(answer.starts_with("HTTP/1.1 408 "), "{answer}");
+}
+
+#[tokio::test]
+async fn idle_connections_make_way_and_a_call_under_way_is_answered() {
+    let limits = CallLimits { connections: 2, of_one_address: 2, ..CallLimits::default() };
+    let server = serving(limits, None).await;
+    let mut asking = server.connect().await;
+    send(&mut asking, &last_call("/never", "")).await;
+    server.echo.asked.notified().await;
+    let idle = server.connect().await;
+    for _ in 0..5 {
+        let mut another = server.connect().await;
+        send(&mut another, &last_call("/quick", "")).await;
+        assert!(rest(another).await.ends_with("/quick  "));
+    }
+    assert_eq!(rest(idle).await, "");
+    server.echo.now.notify_one();
+    assert!(rest(asking).await.ends_with("/never  "));
+}
+
+#[tokio::test]
+async fn calls_under_way_are_finished_at_shutdown_and_idle_connections_are_not_waited_for() {
+    let server = serving(CallLimits::default(), None).await;
+    let idle = server.connect().await;
+    let mut asking = server.connect().await;
+    send(&mut asking, &call("/never", "x")).await;
+    server.echo.asked.notified().await;
+    server.end.cancel();
+    assert_eq!(rest(idle).await, "");
+    server.echo.now.notify_one();
+    assert!(rest(asking).await.ends_with("/never  x"));
+    timeout(PATIENCE, server.task).await.expect("it ends in time").expect("it does not panic");
+}
+
+#[tokio::test]
+async fn a_call_is_passed_on_with_its_token_and_the_answer_comes_back() {
+    let server = serving(CallLimits::default(), None).await;
+    let passing_on = PassingOn::new(None, LONGEST_ANSWER).expect("it needs nothing");
+    let token = Some("secret".to_owned());
+    let call = Call { path: "/filter".to_owned(), body: "x".into(), token };
+    let passed_on = passing_on.pass_on(&server.address.to_string(), call, PATIENCE).await;
+    assert_eq!(passed_on.expect("it is answered"), Answer::json("/filter secret x"));
+}
+
+#[tokio::test]
+async fn what_cannot_be_passed_on_says_why() {
+    let server = serving(CallLimits::default(), None).await;
+    let passing_on = PassingOn::new(None, LONGEST_ANSWER).expect("it needs nothing");
+    let call = |path: &str| Call { path: path.to_owned(), body: Bytes::new(), token: None };
+    let address = server.address.to_string();
+    let late = passing_on.pass_on(&address, call("/never"), Duration::ZERO).await;
+    let late = late.expect_err("it is not answered").to_string();
+    assert_eq!(late, format!("failed to pass the call on to {address}: no answer within 0 s"));
+    let short = PassingOn::new(None, 3).expect("it needs nothing");
+    let long = short.pass_on(&address, call("/filter"), PATIENCE).await;
+    let long = long.expect_err("it is too long").to_string();
+    assert!(long.ends_with("length limit exceeded"), "{long}");
+    server.end.cancel();
+    server.task.await.expect("it ends");
+    let gone = passing_on.pass_on(&address, call("/filter"), PATIENCE).await;
+    let gone = gone.expect_err("nobody is there").to_string();
+    assert!(gone.contains("refused") || gone.contains("connect"), "{gone}");
+}
+
+/// An authority, and what it has signed, in files.
+struct Authority {
+    folder: TempDir,
+    issuer: Issuer<'static, KeyPair>,
+}
+
+impl Authority {
+    fn new() -> Authority {
+        let folder = tempfile::tempdir().expect("there is room");
+        let key = KeyPair::generate().expect("a key");
+        let mut parameters = CertificateParams::new(vec![]).expect("parameters");
+        parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let own = parameters.self_signed(&key).expect("it signs itself");
+        std::fs::write(folder.path().join("ca.pem"), own.pem()).expect("it is written");
+        Authority { folder, issuer: Issuer::new(parameters, key) }
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn sign(&self, name: &str) {
+        let key = KeyPair::generate().expect("a key");
+        let parameters = CertificateParams::new(vec!["127.0.0.1".to_owned()]).expect("parameters");
+        let signed = parameters.signed_by(&key, &self.issuer).expect("it signs");
+        let write = |kind: &str, text: String| {
+            std::fs::write(self.file(&format!("{name}.{kind}")), text).expect("it is written");
+        };
+        write("pem", signed.pem());
+        write("key", key.serialize_pem());
+    }
+
+    fn own_files(&self, authorities: &Path, name: &str) -> OwnFiles {
+        OwnFiles {
+            authorities: authorities.to_owned(),
+            certificate: self.file(&format!("{name}.pem")),
+            key: self.file(&format!("{name}.key")),
+        }
+    }
+}
+
+#[tokio::test]
+async fn with_tls_only_those_whom_our_authorities_know_may_call() {
+    let (ours, foreign) = (Authority::new(), Authority::new());
+    ours.sign("server");
+    ours.sign("caller");
+    foreign.sign("caller");
+    let files = TlsFiles {
+        certificate: ours.file("server.pem"),
+        key: ours.file("server.key"),
+        client_authorities: Some(ours.file("ca.pem")),
+    };
+    let tls = Tls::read(&files).expect("the files go together");
+    let server = serving(CallLimits::default(), Some(tls)).await;
+    let address = server.address.to_string();
+    let call = || Call { path: "/filter".to_owned(), body: "x".into(), token: None };
+    let known =
+        PassingOn::new(Some(&ours.own_files(&ours.file("ca.pem"), "caller")), LONGEST_ANSWER);
+    let known = known.expect("the files go together");
+    let answer = known.pass_on(&address, call(), PATIENCE).await.expect("it is answered");
+    assert_eq!(answer, Answer::json("/filter  x"));
+    let stranger = foreign.own_files(&ours.file("ca.pem"), "caller");
+    let stranger = PassingOn::new(Some(&stranger), LONGEST_ANSWER).expect("the files go together");
+    stranger.pass_on(&address, call(), PATIENCE).await.expect_err("nobody knows it");
+    let mistaken = ours.own_files(&foreign.file("ca.pem"), "caller");
+    let mistaken = PassingOn::new(Some(&mistaken), LONGEST_ANSWER).expect("the files go together");
+    mistaken.pass_on(&address, call(), PATIENCE).await.expect_err("it does not know the server");
+    let plain = PassingOn::new(None, LONGEST_ANSWER).expect("it needs nothing");
+    plain.pass_on(&address, call(), PATIENCE).await.expect_err("it does not speak TLS");
+}
+
+#[test]
+fn files_that_cannot_be_used_are_named_with_what_is_wrong() {
+    let authority = Authority::new();
+    authority.sign("one");
+    authority.sign("other");
+    let file = |name: &str| authority.file(name);
+    std::fs::write(file("empty"), "").expect("it is written");
+    let read = |certificate: &str, key: &str| {
+        let (certificate, key) = (file(certificate), file(key));
+        let files = TlsFiles { certificate, key, client_authorities: None };
+        Tls::read(&files).map(|_| ()).map_err(|error| error.to_string())
+    };
+    assert_eq!(read("one.pem", "one.key"), Ok(()));
+    for (certificate, key, named, what) in [
+        ("gone", "one.key", "gone", "failed to read a certificate from "),
+        ("empty", "one.key", "empty", "failed to read a certificate from "),
+        ("one.pem", "empty", "empty", "failed to read a private key from "),
+        ("one.pem", "other.key", "other.key", "failed to use the certificate in "),
+    ] {
+        let why = read(certificate, key).expect_err("they cannot be used");
+        assert!(why.starts_with(what) && why.contains(named), "{why}");
+    }
+}

@@ -1,0 +1,122 @@
+//! TLS for calls: who we are, and who may call.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tokio::net::TcpStream;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::pki_types::pem::PemObject as _;
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tokio_rustls::rustls::server::WebPkiClientVerifier;
+use tokio_rustls::rustls::{RootCertStore, ServerConfig};
+use tokio_rustls::server::TlsStream;
+
+/// Where the certificates are, as PEM.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TlsFiles {
+    /// Our own, with those between it and its authority.
+    pub certificate: PathBuf,
+    /// Its key.
+    pub key: PathBuf,
+    /// The authorities of those who may call; `None` if anybody may.
+    pub client_authorities: Option<PathBuf>,
+}
+
+/// Why there can be no TLS with these files.
+#[derive(Debug, thiserror::Error)]
+pub enum TlsError {
+    /// A file cannot be used.
+    #[error("failed to read {what} from {}: {why}", file.display())]
+    File {
+        /// What should be in it.
+        what: &'static str,
+        /// The file.
+        file: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The files do not go together.
+    #[error("failed to use the certificate in {} with the key in {}: {why}", certificate.display(), key.display())]
+    Unusable {
+        /// The file of the certificate.
+        certificate: PathBuf,
+        /// The file of its key.
+        key: PathBuf,
+        /// What is wrong.
+        why: String,
+    },
+}
+
+/// Agrees on connections with callers.
+#[derive(Clone)]
+pub struct Tls {
+    acceptor: TlsAcceptor,
+}
+
+impl std::fmt::Debug for Tls {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("Tls")
+    }
+}
+
+impl Tls {
+    /// With the certificates in these files, as they are now.
+    pub fn read(files: &TlsFiles) -> Result<Tls, TlsError> {
+        let own = certificates("a certificate", &files.certificate)?;
+        let key = PrivateKeyDer::from_pem_file(&files.key);
+        let key = key.map_err(|error| unreadable("a private key", &files.key, &error))?;
+        let builder = ServerConfig::builder();
+        let builder = match &files.client_authorities {
+            None => builder.with_no_client_auth(),
+            Some(file) => {
+                let what = "a certificate of an authority";
+                let roots = Arc::new(authorities(what, file)?);
+                let verifier = WebPkiClientVerifier::builder(roots).build();
+                builder.with_client_cert_verifier(
+                    verifier.map_err(|error| unreadable(what, file, &error))?,
+                )
+            }
+        };
+        let settings = builder.with_single_cert(own, key).map_err(|error| TlsError::Unusable {
+            certificate: files.certificate.clone(),
+            key: files.key.clone(),
+            why: error.to_string(),
+        })?;
+        Ok(Tls { acceptor: Arc::new(settings).into() })
+    }
+
+    pub(super) async fn accept(&self, stream: TcpStream) -> std::io::Result<TlsStream<TcpStream>> {
+        self.acceptor.accept(stream).await
+    }
+}
+
+/// The authorities whose certificates are in a file.
+pub(super) fn authorities(what: &'static str, file: &Path) -> Result<RootCertStore, TlsError> {
+    let mut roots = RootCertStore::empty();
+    for certificate in certificates(what, file)? {
+        roots.add(certificate).map_err(|error| unreadable(what, file, &error))?;
+    }
+    Ok(roots)
+}
+
+/// The certificates in a file, of which there has to be one at least.
+pub(super) fn certificates(
+    what: &'static str,
+    file: &Path,
+) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+    let found = CertificateDer::pem_file_iter(file)
+        .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+        .map_err(|error| unreadable(what, file, &error))?;
+    if found.is_empty() {
+        return Err(unreadable(what, file, &"there is none in it"));
+    }
+    Ok(found)
+}
+
+pub(super) fn unreadable(
+    what: &'static str,
+    file: &Path,
+    why: &impl std::fmt::Display,
+) -> TlsError {
+    TlsError::File { what, file: file.to_owned(), why: why.to_string() }
+}

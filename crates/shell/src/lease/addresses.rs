@@ -1,0 +1,38 @@
+//! Where the leader can be reached: it says so in an annotation on the Lease, which the others read anyway.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The address of this process, and that of the leader as last read. Copies share one state.
+#[derive(Clone, Debug)]
+pub struct Addresses {
+    own: Arc<str>,
+    leader: Arc<Mutex<Option<Arc<str>>>>,
+}
+
+impl Addresses {
+    /// This process can be reached there. Who leads is not known yet.
+    #[must_use]
+    pub fn new(own: &str) -> Self {
+        Self { own: own.into(), leader: Arc::default() }
+    }
+
+    /// Where this process can be reached.
+    #[must_use]
+    pub fn own(&self) -> &str {
+        &self.own
+    }
+
+    /// Where the leader can be reached, as the Lease said when this process last tried to acquire it.
+    #[must_use]
+    pub fn leader(&self) -> Option<Arc<str>> {
+        self.leader.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Notes what the Lease says.
+    pub(super) fn found(&self, address: Option<&str>) {
+        let mut leader = self.leader.lock().unwrap_or_else(PoisonError::into_inner);
+        if leader.as_deref() != address {
+            *leader = address.map(Arc::from);
+        }
+    }
+}
