@@ -10,6 +10,7 @@ pub mod horizontal_autoscaler;
 pub mod metrics_producer;
 mod patch;
 pub mod placement;
+pub mod resource_policy;
 pub mod scalable_node_group;
 mod target_problem;
 

@@ -7,15 +7,14 @@ use std::time::Duration;
 use almanac_api::objects::CONFIG_NAMESPACE;
 use almanac_controllers::agent::{Agent, AgentOptions, Nodes};
 use almanac_shell::client::Connection;
-use almanac_shell::lease::LeaseOptions;
 use anyhow::ensure;
-use clap::{ArgAction, Args};
+use clap::Args;
 use jiff::SignedDuration;
 use prometheus_client::registry::Registry;
 
 use crate::input::LevelFormat;
 use crate::outcome::exit_codes_without_findings;
-use crate::process::{self, ConnectionArguments, ProcessArguments};
+use crate::process::{self, ConnectionArguments, LeaseArguments, ProcessArguments};
 
 /// Carry out the policies for QoS levels, on a node or in the whole cluster
 ///
@@ -47,24 +46,8 @@ pub(crate) struct AgentArguments {
     #[arg(long, value_name = "DURATION", default_value = "3s", value_parser = up_to_ten_minutes)]
     spread: SignedDuration,
 
-    /// With --node-name=*, use leader election, so that other replicas can stand by
-    #[arg(
-        long,
-        value_name = "BOOL",
-        action = ArgAction::Set,
-        num_args = 0..=1,
-        default_value_t = true,
-        default_missing_value = "true"
-    )]
-    leader_elect: bool,
-
-    /// The namespace of the lease [default: that of the context or the pod]
-    #[arg(long, value_name = "NAMESPACE")]
-    lease_namespace: Option<String>,
-
-    /// The name of the lease
-    #[arg(long, value_name = "NAME", default_value = "almanac-agent")]
-    lease_name: String,
+    #[command(flatten)]
+    lease: LeaseArguments,
 
     #[command(flatten)]
     process: ProcessArguments,
@@ -95,11 +78,8 @@ fn options(arguments: &AgentArguments, connection: &Connection) -> AgentOptions 
         "*" => Nodes::All,
         name => Nodes::One(name.into()),
     };
-    let lease = (nodes == Nodes::All && arguments.leader_elect).then(|| {
-        let namespace = arguments.lease_namespace.clone();
-        let namespace = namespace.unwrap_or_else(|| connection.namespace.clone());
-        LeaseOptions::new(namespace, arguments.lease_name.clone(), identity.clone())
-    });
+    let lease = arguments.lease.options("almanac-agent", connection, &identity);
+    let lease = lease.filter(|_| nodes == Nodes::All);
     // There may be thousands of agents with one node each, all of which write in the same seconds.
     let at_once = if nodes == Nodes::All { 32 } else { 4 };
     AgentOptions {

@@ -12,16 +12,15 @@ use almanac_controllers::process::{Options, Process, Queries};
 use almanac_controllers::scalable_node_group::NodeProviders;
 use almanac_engine::Family;
 use almanac_shell::client::Connection;
-use almanac_shell::lease::LeaseOptions;
 use almanac_shell::prometheus::{Prometheus, PrometheusAddress, PrometheusOptions, QueryMetrics};
 use anyhow::ensure;
-use clap::{ArgAction, Args, ValueEnum, ValueHint};
+use clap::{Args, ValueEnum, ValueHint};
 use jiff::SignedDuration;
 use prometheus_client::registry::Registry;
 
 use self::simulated_nodes::SimulatedNodes;
 use crate::outcome::exit_codes_without_findings;
-use crate::process::{self, ConnectionArguments, ProcessArguments};
+use crate::process::{self, ConnectionArguments, LeaseArguments, ProcessArguments};
 
 /// Carry out the policies of a cluster
 ///
@@ -55,24 +54,8 @@ pub(crate) struct ControllerArguments {
     #[arg(long, value_name = "KINDS", value_enum, value_delimiter = ',')]
     take_over: Vec<Kind>,
 
-    /// Use leader election, so that other replicas can stand by
-    #[arg(
-        long,
-        value_name = "BOOL",
-        action = ArgAction::Set,
-        num_args = 0..=1,
-        default_value_t = true,
-        default_missing_value = "true"
-    )]
-    leader_elect: bool,
-
-    /// The namespace of the lease [default: that of the context or the pod]
-    #[arg(long, value_name = "NAMESPACE")]
-    lease_namespace: Option<String>,
-
-    /// The name of the lease
-    #[arg(long, value_name = "NAME", default_value = "almanac")]
-    lease_name: String,
+    #[command(flatten)]
+    lease: LeaseArguments,
 
     /// Allow policies to change cluster-scoped targets
     #[arg(long)]
@@ -159,11 +142,7 @@ fn queries(arguments: &ControllerArguments, registry: &mut Registry) -> anyhow::
 fn options(arguments: &ControllerArguments, connection: &Connection, queries: Queries) -> Options {
     let seed = fastrand::u64(..);
     let identity = arguments.process.identity(seed);
-    let lease = arguments.leader_elect.then(|| {
-        let namespace = arguments.lease_namespace.clone();
-        let namespace = namespace.unwrap_or_else(|| connection.namespace.clone());
-        LeaseOptions::new(namespace, arguments.lease_name.clone(), identity.clone())
-    });
+    let lease = arguments.lease.options("almanac", connection, &identity);
     let mut families = Vec::new();
     let mut node_groups = None;
     for kind in &arguments.controllers {

@@ -13,6 +13,7 @@ mod controller;
 mod crds;
 mod drawing;
 mod explain;
+mod extender;
 mod files;
 mod forecast;
 mod input;
@@ -73,6 +74,7 @@ enum Command {
     Crds(crds::CrdsArguments),
     Controller(controller::ControllerArguments),
     Agent(agent::AgentArguments),
+    Extender(extender::ExtenderArguments),
     Completion(completion::CompletionArguments),
     Man(man::ManArguments),
 }
@@ -110,6 +112,7 @@ fn main() -> ExitCode {
         Command::Crds(arguments) => crds::run(arguments, &mut output),
         Command::Controller(arguments) => controller::run(arguments, &mut output),
         Command::Agent(arguments) => agent::run(arguments, &mut output),
+        Command::Extender(arguments) => extender::run(arguments, &mut output),
         Command::Completion(arguments) => completion::run(arguments, &mut output),
         Command::Man(arguments) => man::run(arguments, Arguments::command(), &mut output),
     };

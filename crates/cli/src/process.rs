@@ -14,11 +14,12 @@ use almanac_shell::budget::WriteLimits;
 use almanac_shell::client::{ClientOptions, Connection, connect};
 use almanac_shell::clock::Clock;
 use almanac_shell::endpoints::{Health, listen, serve};
+use almanac_shell::lease::LeaseOptions;
 use almanac_shell::log::Format;
 use almanac_shell::{log, shutdown};
 use anstream::{AutoStream, ColorChoice};
 use anyhow::{Context as _, ensure};
-use clap::{Args, ValueEnum, ValueHint};
+use clap::{ArgAction, Args, ValueEnum, ValueHint};
 use clap_complete::ArgValueCandidates;
 use jiff::SignedDuration;
 use prometheus_client::registry::Registry;
@@ -36,6 +37,44 @@ pub(crate) struct ConnectionArguments {
     /// The kubeconfig context to use [default: the current context]
     #[arg(long, value_name = "NAME", add = ArgValueCandidates::new(completion::contexts))]
     context: Option<String>,
+}
+
+/// How one of several replicas is elected.
+#[derive(Args)]
+pub(crate) struct LeaseArguments {
+    /// Use leader election, so that other replicas can stand by; an agent of a single node needs none
+    #[arg(
+        long,
+        value_name = "BOOL",
+        action = ArgAction::Set,
+        num_args = 0..=1,
+        default_value_t = true,
+        default_missing_value = "true"
+    )]
+    leader_elect: bool,
+
+    /// The namespace of the lease [default: that of the context or the pod]
+    #[arg(long, value_name = "NAMESPACE")]
+    lease_namespace: Option<String>,
+
+    /// The name of the lease [default: almanac; almanac-agent and almanac-extender for these]
+    #[arg(long, value_name = "NAME")]
+    lease_name: Option<String>,
+}
+
+impl LeaseArguments {
+    /// The lease to hold, by this name if no other was given; `None` for a process that runs alone.
+    pub(crate) fn options(
+        &self,
+        usual_name: &str,
+        connection: &Connection,
+        identity: &str,
+    ) -> Option<LeaseOptions> {
+        let namespace = self.lease_namespace.as_ref().unwrap_or(&connection.namespace);
+        let name = self.lease_name.as_deref().unwrap_or(usual_name);
+        self.leader_elect
+            .then(|| LeaseOptions::new(namespace.clone(), name.to_owned(), identity.to_owned()))
+    }
 }
 
 /// How it runs.

@@ -22,6 +22,7 @@
 //! | `metrics_producer`, `cron_federated_hpa`, `horizontal_autoscaler` | one family each: its status, Events and metrics |
 //! | `placement` | the same, and the hub that it selects from and writes its decisions to |
 //! | [`agent`] | the other process, which carries out the policies for levels of pods |
+//! | [`extender`] | the process beside a kube-scheduler, which decides about units of nodes |
 //! | [`scalable_node_group`] | groups of nodes, which are no policies: from watching them to their status |
 //!
 //! What a policy wants is decided in `almanac-engine`; how requests are sent is up to `almanac-shell`.
@@ -34,6 +35,7 @@ pub mod controlled;
 mod cron_federated_hpa;
 mod elsewhere;
 mod exemptions;
+pub mod extender;
 mod families;
 mod horizontal_autoscaler;
 mod leadership;

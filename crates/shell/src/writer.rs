@@ -276,6 +276,53 @@ impl Writer {
         self.patch((Urgency::Status, &always), place, Some("status"), &patch).await
     }
 
+    /// Binds a pod to a node. What is sent is made once nothing has to be waited for any more; `None` if it is no
+    /// longer wanted. It takes at most so long, on both sides: the API server is told. It is never tried again, and not
+    /// limited by the budget: whoever asks for it waits, and limits how many there are.
+    pub async fn bind(
+        &self,
+        pod: ObjectPath<'_>,
+        time: Duration,
+        binding: impl FnOnce() -> Option<Value>,
+    ) -> Result<(), WriteError> {
+        let Inner { client, fence, metrics, .. } = &*self.inner;
+        let left = fence.check()?;
+        let Some(binding) = binding() else { return Err(WriteError::Withdrawn) };
+        let ObjectPath { collection, name } = pod;
+        let seconds = time.as_secs();
+        let path =
+            format!("{collection}/{name}/binding?fieldManager={FIELD_MANAGER}&timeout={seconds}s");
+        let request = http::Request::post(path)
+            .header(http::header::CONTENT_TYPE, "application/json")
+            .body(binding.to_string().into_bytes());
+        let request = request.map_err(|error| {
+            WriteError::Refused(Refusal::unsent(format!("failed to build a request: {error}")))
+        })?;
+        let asked = client.request::<IgnoredAny>(request);
+        let error = match tokio::time::timeout(left.min(time), asked).await {
+            Ok(Ok(_)) => {
+                metrics.count(Urgency::Capacity, "201");
+                return Ok(());
+            }
+            Ok(Err(error)) => error,
+            Err(_) => {
+                metrics.count(Urgency::Capacity, "timeout");
+                return Err(WriteError::Unknown(format!("no response within {seconds} s")));
+            }
+        };
+        let kube::Error::Api(status) = error else {
+            metrics.count(Urgency::Capacity, "lost");
+            return Err(WriteError::Unknown(summarize(&error)));
+        };
+        let refusal = Refusal::from(*status);
+        metrics.count(Urgency::Capacity, &refusal.metric_label());
+        // Somebody in between may have said that there are too many requests.
+        if refusal.retry_after_hint().is_some() || refusal.may_have_been_applied() {
+            return Err(WriteError::Unknown(refusal.to_string()));
+        }
+        Err(WriteError::Refused(refusal))
+    }
+
     /// Applies our part of an object's status, if the object still has this version. What we
     /// applied before and omit now is removed; what others have added stays. `kind` is its
     /// `apiVersion` and its kind.

@@ -29,13 +29,14 @@ mod test_run;
 
 pub use almanac_local::{
     Binaries, Built, Component, ControlPlane, ControlPlaneOptions, GoBuild, Kubectl, NodeSimulator,
-    NodeSpec, Observation, PATIENCE, TaintEffect, await_condition, client_for,
+    NodeSpec, Observation, PATIENCE, TaintEffect, await_condition, client_for, write_private,
 };
 pub use audit_log::{AuditLog, AuditedRequest};
 pub use fault_proxy::{Answer, Fault, FaultProxy, Injected, RecordedRequest};
 pub use memory_limit::MemoryLimit;
 pub use needs::{Needs, Verdict};
 pub use program::Program;
+pub use program_port::ProgramPort;
 pub use prometheus::{Prometheus, PrometheusPlace};
 pub use prometheus_program::provide_prometheus;
 pub use service_account::ServiceAccountAccess;

@@ -17,13 +17,14 @@ const LAST: u16 = 29_999;
 
 /// A port that no other test gets while this exists.
 #[derive(Debug)]
-pub(crate) struct ProgramPort {
+pub struct ProgramPort {
     number: u16,
     _lock: File,
 }
 
 impl ProgramPort {
-    pub(crate) fn take() -> Result<Self> {
+    /// Takes one.
+    pub fn take() -> Result<Self> {
         let folder = environment::cache_folder()?.join("ports");
         fs::create_dir_all(&folder)
             .with_context(|| format!("failed to create {}", folder.display()))?;
@@ -36,7 +37,9 @@ impl ProgramPort {
         bail!("no port from {FIRST} to {LAST} is free on 127.0.0.1")
     }
 
-    pub(crate) fn number(&self) -> u16 {
+    /// Its number.
+    #[must_use]
+    pub fn number(&self) -> u16 {
         self.number
     }
 }

@@ -20,7 +20,7 @@ const MAX_UNIT_NAME: usize = 63;
 /// The most labels by which pods are grouped.
 const MAX_KEYS: usize = 8;
 /// The most groups that a status lists of a unit.
-const MAX_GROUPS: usize = 64;
+pub(crate) const MAX_GROUPS: usize = 64;
 /// The longest key of a label.
 const MAX_KEY: usize = 317;
 /// The longest value of a label.

@@ -31,6 +31,10 @@ pub enum ConditionType {
     PlacementMisconfigured,
     /// A placement has as many clusters as it wants.
     PlacementSatisfied,
+    /// A unit of nodes has more pods than it may. Bad when it holds.
+    OverCap,
+    /// Other policies for units of nodes select some of the pods as well. Bad when it holds.
+    Conflict,
     /// Nothing about the object needs its user's attention.
     Ready,
 }
@@ -136,6 +140,18 @@ pub enum ConditionReason {
     DecisionNameTaken,
     /// A taint does not say when it was added, so that its toleration never ends.
     TaintWithoutTimeAdded,
+    /// Pods are counted in units, and scheduled by that.
+    UnitsCounted,
+    /// A policy for units is invalid as written.
+    PolicyInvalid,
+    /// No unit has more pods than it may.
+    WithinCaps,
+    /// A unit has more pods than it may.
+    TooManyPods,
+    /// No other policy selects the pods.
+    OnlyPolicy,
+    /// Other policies select some of the pods as well.
+    SeveralPolicies,
     /// The cluster does not serve a kind that the object depends on.
     KindNotServed,
     /// Everything is stopped by hand.
@@ -148,12 +164,14 @@ pub enum ConditionReason {
 
 impl ConditionType {
     /// All of them, in their order.
-    pub const ALL: [ConditionType; 6] = [
+    pub const ALL: [ConditionType; 8] = [
         Self::Active,
         Self::AbleToScale,
         Self::ScalingUnbounded,
         Self::PlacementMisconfigured,
         Self::PlacementSatisfied,
+        Self::OverCap,
+        Self::Conflict,
         Self::Ready,
     ];
 
@@ -166,6 +184,8 @@ impl ConditionType {
             Self::ScalingUnbounded => "ScalingUnbounded",
             Self::PlacementMisconfigured => "PlacementMisconfigured",
             Self::PlacementSatisfied => "PlacementSatisfied",
+            Self::OverCap => "OverCap",
+            Self::Conflict => "Conflict",
             Self::Ready => "Ready",
         }
     }
@@ -225,6 +245,12 @@ impl ConditionReason {
             Self::DecisionNotWritten => "DecisionNotWritten",
             Self::DecisionNameTaken => "DecisionNameTaken",
             Self::TaintWithoutTimeAdded => "TaintWithoutTimeAdded",
+            Self::UnitsCounted => "UnitsCounted",
+            Self::PolicyInvalid => "PolicyInvalid",
+            Self::WithinCaps => "WithinCaps",
+            Self::TooManyPods => "TooManyPods",
+            Self::OnlyPolicy => "OnlyPolicy",
+            Self::SeveralPolicies => "SeveralPolicies",
             Self::KindNotServed => "KindNotServed",
             Self::Stopped => "Stopped",
             Self::Exempt => "Exempt",
@@ -251,7 +277,12 @@ impl ConditionState {
     /// supposed to be inactive, and bounds are there to be reached.
     #[must_use]
     pub fn needs_attention(&self) -> bool {
-        if self.about == ConditionType::PlacementMisconfigured {
+        let is_bad_when_it_holds = [
+            ConditionType::PlacementMisconfigured,
+            ConditionType::OverCap,
+            ConditionType::Conflict,
+        ];
+        if is_bad_when_it_holds.contains(&self.about) {
             return self.holds;
         }
         let meant = [

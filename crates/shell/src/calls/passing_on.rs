@@ -7,14 +7,14 @@ use http::header::{AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderValue, Method, Request};
 use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::body::Bytes;
-use hyper_rustls::HttpsConnectorBuilder;
+use hyper_rustls::{FixedServerNameResolver, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use tokio::time::timeout;
 use tokio_rustls::rustls::ClientConfig;
-use tokio_rustls::rustls::pki_types::PrivateKeyDer;
 use tokio_rustls::rustls::pki_types::pem::PemObject as _;
+use tokio_rustls::rustls::pki_types::{PrivateKeyDer, ServerName};
 
 use super::tls::{authorities, certificates, unreadable};
 use super::{Answer, Call, TlsError};
@@ -38,6 +38,8 @@ pub struct OwnFiles {
     pub certificate: PathBuf,
     /// Its key.
     pub key: PathBuf,
+    /// The name that the certificates of the other processes have, whatever their address is.
+    pub name: String,
 }
 
 /// Passes calls on. Connections are kept.
@@ -78,7 +80,12 @@ impl PassingOn {
         let builder = HttpsConnectorBuilder::new().with_tls_config(settings);
         let (scheme, builder) = match tls {
             None => ("http", builder.https_or_http()),
-            Some(_) => ("https", builder.https_only()),
+            Some(files) => {
+                let name = ServerName::try_from(files.name.clone())
+                    .map_err(|_| TlsError::Name { name: files.name.clone() })?;
+                let resolver = FixedServerNameResolver::new(name);
+                ("https", builder.https_only().with_server_name_resolver(resolver))
+            }
         };
         let connector = builder.enable_http1().wrap_connector(connector);
         let client = Client::builder(TokioExecutor::new()).build(connector);

@@ -198,7 +198,8 @@ impl Authority {
 
     fn sign(&self, name: &str) {
         let key = KeyPair::generate().expect("a key");
-        let parameters = CertificateParams::new(vec!["127.0.0.1".to_owned()]).expect("parameters");
+        let parameters =
+            CertificateParams::new(vec!["extender.example".to_owned()]).expect("parameters");
         let signed = parameters.signed_by(&key, &self.issuer).expect("it signs");
         let write = |kind: &str, text: String| {
             std::fs::write(self.file(&format!("{name}.{kind}")), text).expect("it is written");
@@ -212,6 +213,7 @@ impl Authority {
             authorities: authorities.to_owned(),
             certificate: self.file(&format!("{name}.pem")),
             key: self.file(&format!("{name}.key")),
+            name: "extender.example".to_owned(),
         }
     }
 }

@@ -35,6 +35,14 @@ pub enum TlsError {
         /// What is wrong with it.
         why: String,
     },
+    /// No certificate can have this name.
+    #[error(
+        "failed to expect a certificate with the name {name:?}: it is neither a DNS name nor an IP address"
+    )]
+    Name {
+        /// The name.
+        name: String,
+    },
     /// The files do not go together.
     #[error("failed to use the certificate in {} with the key in {}: {why}", certificate.display(), key.display())]
     Unusable {

@@ -13,6 +13,12 @@ use crate::units::Pod;
 use crate::units::slots::{NodeId, PodId};
 
 impl Ledger {
+    /// The version of a pod that is known, on which a write to it has to be conditional.
+    #[must_use]
+    pub fn version_of(&self, pod: &Identity) -> Option<u64> {
+        self.pods[*self.pod_ids.get(pod)?].version
+    }
+
     /// News of a pod, from the watch.
     pub fn set_pod(&mut self, identity: &Identity, pod: &Pod) {
         self.pods_seen = self.pods_seen.max(pod.version);

@@ -1,0 +1,210 @@
+//! The status of a `ResourcePolicy`: how its units are used, and its conditions.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use almanac_engine::units::{Conflict, GroupReport, PolicyReport, ResourcePolicy, UnitCount};
+use almanac_engine::{Exempt, Identity};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+
+use crate::finding::Finding;
+use crate::lenient;
+use crate::objects::{MAX_GROUPS, Observed, ResourcePolicyStatus, UnitGroupStatus, UnitStatus};
+use crate::status::conditions::{
+    ConditionReason, ConditionState, ConditionType, errors, of_exempt,
+};
+
+/// How many units or conflicts a message names.
+const TOLD: usize = 5;
+
+/// What there is to tell of a policy.
+pub struct Told<'a> {
+    /// Its name.
+    pub policy: &'a Identity,
+    /// What was found about it.
+    pub findings: &'a [Finding],
+    /// Why it is not carried out, if it is exempt.
+    pub exempt: Option<Exempt>,
+    /// What is counted under it; `None` if nothing is.
+    pub report: Option<&'a PolicyReport>,
+}
+
+/// Writes the status.
+#[must_use]
+pub fn write(
+    counted: Option<(&ResourcePolicy, &PolicyReport)>,
+    conditions: Vec<Condition>,
+    observed_generation: Option<i64>,
+) -> ResourcePolicyStatus {
+    let observed = Observed { observed_generation, conditions };
+    let Some((policy, report)) = counted else {
+        return ResourcePolicyStatus { observed, ..ResourcePolicyStatus::default() };
+    };
+    let units: Vec<UnitStatus> =
+        (0..policy.units.len()).map(|index| unit(policy, report, index)).collect();
+    let used = units.iter().map(|unit| i64::from(unit.used)).sum::<i64>();
+    let spilled: u64 = report.groups.iter().map(|group| u64::from(group.spilled)).sum();
+    ResourcePolicyStatus {
+        observed,
+        used: Some(i32::try_from(used).unwrap_or(i32::MAX)),
+        spilled: Some(i32::try_from(spilled).unwrap_or(i32::MAX)),
+        units,
+    }
+}
+
+fn unit(policy: &ResourcePolicy, report: &PolicyReport, index: usize) -> UnitStatus {
+    let written = &policy.units[index];
+    let counts = || report.groups.iter().filter_map(|group| Some((group, group.units.get(index)?)));
+    let total = |count: fn(&UnitCount) -> u32| {
+        counts().map(|(_, unit)| count(unit)).fold(0, u32::saturating_add)
+    };
+    let mut groups: Vec<(&GroupReport, &UnitCount)> = counts()
+        .filter(|(group, unit)| !group.labels.is_empty() && unit.used + unit.leased > 0)
+        .collect();
+    groups.sort_by_key(|(_, unit)| std::cmp::Reverse(unit.used));
+    let group = |(group, unit): (&GroupReport, &UnitCount)| UnitGroupStatus {
+        labels: labels(group),
+        used: lenient::number(unit.used),
+        leased: lenient::number(unit.leased),
+    };
+    UnitStatus {
+        name: written.name.to_string(),
+        max: written.max.map(lenient::number),
+        used: lenient::number(total(|unit| unit.used)),
+        leased: lenient::number(total(|unit| unit.leased)),
+        groups: groups.into_iter().take(MAX_GROUPS).map(group).collect(),
+    }
+}
+
+fn labels(group: &GroupReport) -> BTreeMap<String, String> {
+    let given = group.labels.iter().filter_map(|(key, value)| Some((key, value.as_ref()?)));
+    given.map(|(key, value)| (key.to_string(), value.to_string())).collect()
+}
+
+/// The conditions of a policy.
+#[must_use]
+pub fn condition_states(told: &Told<'_>) -> Vec<ConditionState> {
+    if let Some(exempt) = told.exempt {
+        return of_exempt(exempt).into();
+    }
+    let invalid = errors(told.findings);
+    let active = match (&invalid, told.report) {
+        (None, _) => state(
+            (ConditionType::Active, true, ConditionReason::UnitsCounted),
+            "pods are counted in units, and scheduled by that".to_owned(),
+        ),
+        (Some(why), Some(_)) => state(
+            (ConditionType::Active, true, ConditionReason::PolicyInvalid),
+            format!("the version before is still carried out: {why}"),
+        ),
+        (Some(why), None) => state(
+            (ConditionType::Active, false, ConditionReason::PolicyInvalid),
+            format!("not carried out: {why}"),
+        ),
+    };
+    let mut states = vec![active];
+    let mut attention = invalid.map(|why| (ConditionReason::PolicyInvalid, why));
+    if let Some(report) = told.report {
+        let over = over_cap(report);
+        let conflict = conflict(told.policy, &report.conflicts);
+        let worse = [&over, &conflict].into_iter().find(|state| state.holds);
+        attention = attention.or_else(|| worse.map(|it| (it.reason, it.message.clone())));
+        states.extend([over, conflict]);
+    }
+    states.push(match attention {
+        Some((reason, why)) => state((ConditionType::Ready, false, reason), why),
+        None => state(
+            (ConditionType::Ready, true, ConditionReason::UnitsCounted),
+            told.report.map_or_else(nothing, without_attention),
+        ),
+    });
+    states
+}
+
+fn over_cap(report: &PolicyReport) -> ConditionState {
+    let over = |group: &GroupReport| {
+        let over = group.units.iter().filter(|unit| unit.is_over_cap());
+        let with = described(group);
+        over.map(|unit| {
+            let (name, max) = (&unit.name, unit.max.unwrap_or_default());
+            format!("unit {name:?} has {} of {max} pods{with}", unit.used)
+        })
+        .collect::<Vec<_>>()
+    };
+    let all: Vec<String> = report.groups.iter().flat_map(over).collect();
+    if all.is_empty() {
+        let within = "no unit has more pods than its maxCount".to_owned();
+        return state((ConditionType::OverCap, false, ConditionReason::WithinCaps), within);
+    }
+    let message = format!("{}; these units take no more pods, and none is evicted", few(&all));
+    state((ConditionType::OverCap, true, ConditionReason::TooManyPods), message)
+}
+
+fn conflict(policy: &Identity, conflicts: &[Conflict]) -> ConditionState {
+    if conflicts.is_empty() {
+        let only = "no other ResourcePolicy selects its pods".to_owned();
+        return state((ConditionType::Conflict, false, ConditionReason::OnlyPolicy), only);
+    }
+    let one = |conflict: &Conflict| {
+        let others = conflict.policies.iter().filter(|other| *other != policy);
+        let others: Vec<&str> = others.map(Identity::name).collect();
+        let are = if conflict.pods == 1 { "pod is" } else { "pods are" };
+        format!("{} {are} selected by {} as well", conflict.pods, others.join(", "))
+    };
+    let all: Vec<String> = conflicts.iter().map(one).collect();
+    let message =
+        format!("{}; such pods are not scheduled: let one policy select each pod", few(&all));
+    state((ConditionType::Conflict, true, ConditionReason::SeveralPolicies), message)
+}
+
+/// What is worth knowing of a policy about which nothing needs attention.
+fn without_attention(report: &PolicyReport) -> String {
+    let mut parts = vec![nothing()];
+    let without: u32 = report.without_cost.values().copied().fold(0, u32::saturating_add);
+    if without > 0 {
+        let kind = |kind: &Arc<str>| match &**kind {
+            "" => "no controller".to_owned(),
+            kind => format!("a {kind}"),
+        };
+        let kinds: Vec<String> = report.without_cost.keys().map(kind).collect();
+        let kinds = kinds.join(", ");
+        parts.push(format!(
+            "pods of {kinds}, which get no deletion cost, because only a ReplicaSet asks for it: {without}"
+        ));
+    }
+    if report.with_others_cost > 0 {
+        let count = report.with_others_cost;
+        parts.push(format!("pods with a deletion cost of their own, which is left: {count}"));
+    }
+    parts.join("; ")
+}
+
+fn nothing() -> String {
+    "nothing needs attention".to_owned()
+}
+
+/// ` with app=a and no pod-template-hash`.
+fn described(group: &GroupReport) -> String {
+    let label = |(key, value): &(Arc<str>, Option<Arc<str>>)| match value {
+        Some(value) => format!("{key}={value}"),
+        None => format!("no {key}"),
+    };
+    let labels: Vec<String> = group.labels.iter().map(label).collect();
+    if labels.is_empty() { String::new() } else { format!(" with {}", labels.join(" and ")) }
+}
+
+fn few(all: &[String]) -> String {
+    let mut told = all.iter().take(TOLD).cloned().collect::<Vec<_>>().join("; ");
+    if all.len() > TOLD {
+        let _ = write!(told, "; and {} more", all.len() - TOLD);
+    }
+    told
+}
+
+fn state(
+    (about, holds, reason): (ConditionType, bool, ConditionReason),
+    message: String,
+) -> ConditionState {
+    ConditionState { about, holds, reason, message }
+}

@@ -1,0 +1,165 @@
+//! `almanac extender`: decides about units of nodes beside a kube-scheduler.
+
+use std::io::Write;
+use std::net::{SocketAddr, TcpListener};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use almanac_controllers::extender::{Extender, ExtenderEndpoints, ExtenderOptions};
+use almanac_shell::calls::{OwnFiles, PassingOn, Tls, TlsFiles};
+use almanac_shell::client::Connection;
+use almanac_shell::lease::Addresses;
+use almanac_shell::monotonic::Monotonic;
+use anyhow::{Context as _, ensure};
+use clap::{Args, ValueHint};
+use prometheus_client::registry::Registry;
+
+use crate::outcome::exit_codes_without_findings;
+use crate::process::{self, ConnectionArguments, LeaseArguments, ProcessArguments};
+
+/// Decide about units of nodes beside a kube-scheduler
+///
+/// It answers the calls of a kube-scheduler that has it as its extender: which nodes the pods of a resource policy may
+/// use. It binds these pods, too, so that no unit ever takes more pods than its maxCount. One elected replica decides;
+/// the others pass the calls of their schedulers on to it.
+#[derive(Args)]
+#[command(after_help = concat!("Examples:
+  almanac extender
+  almanac extender --peer-listen 0.0.0.0:8891 --peer-address \"$POD_IP:8891\" --peer-token-file token
+
+", exit_codes_without_findings!()))]
+pub(crate) struct ExtenderArguments {
+    #[command(flatten)]
+    connection: ConnectionArguments,
+
+    /// The address on which to answer the scheduler: one that only this machine or pod can reach, unless callers need
+    /// a certificate
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8890")]
+    scheduler_listen: SocketAddr,
+
+    /// The address on which to answer other replicas
+    #[arg(long, value_name = "ADDRESS", requires = "peer_address")]
+    peer_listen: Option<SocketAddr>,
+
+    /// Where other replicas reach this one
+    #[arg(long, value_name = "HOST:PORT", requires = "peer_listen")]
+    peer_address: Option<String>,
+
+    /// A token of our own service account for the audience almanac.dev/extender, by which other replicas know this one
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "peer_listen")]
+    peer_token_file: Option<PathBuf>,
+
+    /// Answer over TLS, with this certificate
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "tls_key_file")]
+    tls_cert_file: Option<PathBuf>,
+
+    /// The key of the certificate
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "tls_cert_file")]
+    tls_key_file: Option<PathBuf>,
+
+    /// Answer only callers with a certificate of one of these authorities
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "tls_cert_file")]
+    tls_client_ca_file: Option<PathBuf>,
+
+    /// The name that the certificates of all replicas have
+    #[arg(long, value_name = "NAME", default_value = "almanac-extender")]
+    tls_peer_name: String,
+
+    #[command(flatten)]
+    lease: LeaseArguments,
+
+    #[command(flatten)]
+    process: ProcessArguments,
+}
+
+/// Calls come one after another; a standby and the watches take some time besides.
+const THREADS: usize = 2;
+
+/// The longest answer that is passed back to a scheduler.
+const LONGEST_ANSWER: usize = 64 * 1024 * 1024;
+
+pub(crate) fn run(
+    arguments: &ExtenderArguments,
+    output: &mut impl Write,
+) -> anyhow::Result<ExitCode> {
+    ensure!(
+        arguments.scheduler_listen.ip().is_loopback() || arguments.tls_client_ca_file.is_some(),
+        "--scheduler-listen: whoever reaches {} could bind pods; use an address of this machine or pod, such as \
+         127.0.0.1:8890, or add --tls-client-ca-file",
+        arguments.scheduler_listen
+    );
+    ensure!(
+        arguments.peer_listen.is_none()
+            || arguments.tls_cert_file.is_none()
+            || arguments.tls_client_ca_file.is_some(),
+        "--peer-listen: with TLS, replicas know each other by their certificates: add --tls-client-ca-file"
+    );
+    ensure!(
+        arguments.peer_listen.is_none()
+            || arguments.peer_token_file.is_some()
+            || arguments.tls_client_ca_file.is_some(),
+        "--peer-listen: whoever reaches it could bind pods: add --peer-token-file, or certificates with \
+         --tls-client-ca-file"
+    );
+    let carried_out = |connection: &Connection, health, registry: &mut Registry| {
+        let options = options(arguments, connection);
+        let endpoints = endpoints(arguments)?;
+        let client = connection.client.clone();
+        let extender = Extender::new(client, options, endpoints, health, registry);
+        Ok(|end| extender.run(end))
+    };
+    process::run((&arguments.connection, &arguments.process), THREADS, output, carried_out)
+}
+
+fn options(arguments: &ExtenderArguments, connection: &Connection) -> ExtenderOptions {
+    let seed = fastrand::u64(..);
+    let identity = arguments.process.identity(seed);
+    let mut lease = arguments.lease.options("almanac-extender", connection, &identity);
+    if let Some(lease) = &mut lease {
+        lease.addresses = arguments.peer_address.as_deref().map(Addresses::new);
+    }
+    ExtenderOptions {
+        exempt_namespaces: arguments.process.exempt_namespaces.clone(),
+        lease,
+        identity,
+        limits: arguments.process.limits(32),
+        clock: arguments.process.clock(),
+        monotonic: Monotonic::system(),
+        seed,
+    }
+}
+
+fn endpoints(arguments: &ExtenderArguments) -> anyhow::Result<ExtenderEndpoints> {
+    let files = arguments.tls_cert_file.clone().zip(arguments.tls_key_file.clone());
+    let files = files.map(|(certificate, key)| TlsFiles {
+        certificate,
+        key,
+        client_authorities: arguments.tls_client_ca_file.clone(),
+    });
+    let tls = files.as_ref().map(Tls::read).transpose()?;
+    let own = files.and_then(|files| {
+        Some(OwnFiles {
+            authorities: files.client_authorities?,
+            certificate: files.certificate,
+            key: files.key,
+            name: arguments.tls_peer_name.clone(),
+        })
+    });
+    let others = arguments.peer_listen.map(|address| {
+        Ok::<_, anyhow::Error>((listen(address)?, arguments.peer_token_file.clone()))
+    });
+    Ok(ExtenderEndpoints {
+        listener: listen(arguments.scheduler_listen)?,
+        others: others.transpose()?,
+        passing_on: PassingOn::new(own.as_ref(), LONGEST_ANSWER)?,
+        tls,
+    })
+}
+
+fn listen(address: SocketAddr) -> anyhow::Result<tokio::net::TcpListener> {
+    let bound = TcpListener::bind(address).and_then(|listener| {
+        listener.set_nonblocking(true)?;
+        tokio::net::TcpListener::from_std(listener)
+    });
+    bound.with_context(|| format!("failed to listen on {address}"))
+}

@@ -1,0 +1,148 @@
+//! A thousand pods at once, and replicas that are killed meanwhile.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use almanac_harness::{
+    ControlPlaneOptions, Observation, TestResult, await_condition, on_own_control_plane,
+};
+use anyhow::{Context as _, bail, ensure};
+use futures::StreamExt as _;
+use k8s_openapi::api::core::v1::Pod;
+use kube::Api;
+use kube::api::{WatchEvent, WatchParams};
+
+use crate::stage::{Stage, deployment, policy, unit_nodes};
+
+const PODS: u32 = 1000;
+const CAP: usize = 100;
+const OF: [&str; 4] = ["best", "middle", "worst", "spare"];
+
+/// So many rounds, each from a seed of its own.
+const ROUNDS: u64 = 3;
+
+/// A thousand pods take so long, one minute of which passes while a replica follows another one.
+const PATIENCE: Duration = Duration::from_secs(90);
+
+/// The pods there are, and on which nodes, as the API server tells.
+#[derive(Clone, Default)]
+struct Watched {
+    known: Arc<Mutex<Known>>,
+}
+
+#[derive(Default)]
+struct Known {
+    nodes: BTreeMap<String, Option<String>>,
+    /// The first time that a unit had more than its cap.
+    over: Option<[usize; 5]>,
+}
+
+impl Watched {
+    fn lock(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Watches all pods of the herd, until it is dropped.
+    async fn watch(self, pods: Api<Pod>) {
+        loop {
+            // It tells of all pods there are first.
+            self.lock().nodes.clear();
+            if let Err(error) = self.watch_once(&pods).await {
+                eprintln!("watching again: {error:#}");
+            }
+        }
+    }
+
+    async fn watch_once(&self, pods: &Api<Pod>) -> TestResult {
+        let selector = WatchParams::default().labels("app=herd").timeout(290);
+        let mut changes = pods.watch(&selector, "0").await?.boxed();
+        while let Some(change) = changes.next().await {
+            let known = &mut *self.lock();
+            match change? {
+                WatchEvent::Added(pod) | WatchEvent::Modified(pod) => {
+                    let name = pod.metadata.name.context("a pod has a name")?;
+                    known.nodes.insert(name, pod.spec.and_then(|spec| spec.node_name));
+                }
+                WatchEvent::Deleted(pod) => {
+                    known.nodes.remove(&pod.metadata.name.context("a pod has a name")?);
+                }
+                WatchEvent::Bookmark(_) => {}
+                WatchEvent::Error(status) => bail!("{}", status.message),
+            }
+            let spread = spread(&known.nodes);
+            if spread[..3].iter().any(|count| *count > CAP) {
+                known.over.get_or_insert(spread);
+            }
+        }
+        Ok(())
+    }
+
+    async fn await_spread(&self, what: &str, is_it: impl Fn([usize; 5]) -> bool) -> TestResult {
+        await_condition(what, PATIENCE, async || {
+            let known = self.lock();
+            let spread = spread(&known.nodes);
+            Ok(Observation::of(known.over.is_some() || is_it(spread), format!("{spread:?}")))
+        })
+        .await?;
+        let over = self.lock().over;
+        ensure!(over.is_none(), "a unit had more pods than its cap: {over:?}");
+        Ok(())
+    }
+}
+
+/// How many pods are in each unit, and how many wait.
+fn spread(nodes: &BTreeMap<String, Option<String>>) -> [usize; 5] {
+    let mut spread = [0; 5];
+    for node in nodes.values() {
+        let node = node.as_deref().unwrap_or_default();
+        spread[OF.iter().position(|unit| node.starts_with(unit)).unwrap_or(4)] += 1;
+    }
+    spread
+}
+
+#[test]
+fn caps_hold_for_a_thousand_pods_at_once_while_the_deciding_replica_is_killed() -> TestResult {
+    let number = |name: &str, usual: u64| match std::env::var(name) {
+        Ok(number) => number.parse().with_context(|| format!("{name} is no number")),
+        Err(_) => Ok(usual),
+    };
+    let rounds = number("ALMANAC_EXTENDER_ROUNDS", ROUNDS)?;
+    let first = number("ALMANAC_EXTENDER_SEED", 1)?;
+    on_own_control_plane(&ControlPlaneOptions::whole(), async |test| {
+        let nodes = OF.map(|unit| unit_nodes(unit, 5).size("64", "256Gi").pods(500));
+        let stage = Stage::set(test, &nodes).await?;
+        stage.start_extender().await?;
+        let units = ["best", "middle", "worst"].into_iter().zip([3, 2, 1]);
+        let units: Vec<_> = units.map(|(name, priority)| (name, priority, Some(100))).collect();
+        stage.govern(&policy("herd", "prefer", &units)).await?;
+        for seed in first..first + rounds {
+            eprintln!("seed {seed} (ALMANAC_EXTENDER_SEED={seed} ALMANAC_EXTENDER_ROUNDS=1)");
+            round(&stage, Api::namespaced(test.client(), "default"), seed).await?;
+        }
+        Ok(())
+    })
+}
+
+async fn round(stage: &Stage, pods: Api<Pod>, seed: u64) -> TestResult {
+    let mut chance = fastrand::Rng::with_seed(seed);
+    let deciding = stage.deciding().await?;
+    let watched = Watched::default();
+    let watching = tokio::spawn(watched.clone().watch(pods));
+    stage.apply(&deployment("herd", PODS)).await?;
+    // In the middle: when so many have been bound, and units are still being filled.
+    let at = chance.usize(20..290);
+    let in_units = |spread: [usize; 5]| spread[..3].iter().sum::<usize>();
+    watched.await_spread(&format!("{at} pods to be bound"), |it| in_units(it) >= at).await?;
+    stage.kill(deciding)?;
+    eprintln!("killed replica {deciding} when {at} pods were bound");
+    // As a kubelet does, after a moment.
+    tokio::time::sleep(Duration::from_millis(chance.u64(0..3000))).await;
+    stage.start_again(deciding)?;
+    let all = [CAP, CAP, CAP, PODS as usize - 3 * CAP, 0];
+    watched.await_spread("all pods to be where the policy says", |it| it == all).await?;
+    stage.kubectl.run(&["delete", "deployment", "herd", "--cascade=foreground"]).await?;
+    watched.await_spread("all pods to be gone", |it| it == [0; 5]).await?;
+    watching.abort();
+    Ok(())
+}

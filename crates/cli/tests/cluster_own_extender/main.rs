@@ -1,0 +1,19 @@
+//! `almanac extender` beside a stock kube-scheduler, on a real control plane with simulated nodes: as the manifest of the
+//! second scheduler has it, with its configuration, its arguments and its permissions.
+
+#[path = "../documented/mod.rs"]
+mod documented;
+#[path = "../reading/mod.rs"]
+mod reading;
+#[path = "../rights/mod.rs"]
+mod roles;
+
+mod calling;
+mod counting;
+mod herd;
+mod keeping;
+mod page;
+mod preempting;
+mod rights;
+mod scheduling;
+mod stage;

@@ -1,0 +1,234 @@
+//! Binds a pod to a node: the one thing that counts. The ledger reserves the place, by the node and the pod as they have
+//! just been read, and gives it back only when it is certain that the binding was not carried out.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use almanac_api::slim::{self, DELETION_COST, DELETION_COST_OWNER};
+use almanac_engine::Identity;
+use almanac_engine::units::{BindOutcome, Confirmed, DeletionCost, Node, Pod, Unsettled};
+use almanac_shell::calls::Answer;
+use almanac_shell::writer::{ObjectPath, WriteError, summarize};
+use kube::Api;
+use kube::api::DynamicObject;
+use kube::core::ApiResource;
+use serde_json::{Map, Value, json};
+use tokio::time::{sleep, timeout};
+use tokio_util::sync::CancellationToken;
+
+use super::deciding::{BIND_TIME, Deciding, longest_bind};
+use super::filtering::{json, malformed};
+use super::protocol::{BindingArguments, BindingResult};
+use super::watches::{core, pod_identity};
+
+/// The annotations of a pod that was bound under a policy.
+const POLICY: &str = "almanac.dev/resource-policy";
+const UNIT: &str = "almanac.dev/unit";
+
+/// How often a binding is tried whose pod has changed since it was read.
+const ATTEMPTS: u32 = 3;
+
+/// How long the answer to a read is awaited.
+const READ_TIME: Duration = Duration::from_secs(5);
+
+/// How long after a failure bindings are tried to be settled again.
+const SETTLE_PAUSE: Duration = Duration::from_secs(1);
+
+/// Why a pod was not bound, or may not have been.
+enum NotBound {
+    /// The pod has changed since it was read; another look may help.
+    Changed(String),
+    /// Something else.
+    Other(String),
+}
+
+impl From<String> for NotBound {
+    fn from(why: String) -> Self {
+        Self::Other(why)
+    }
+}
+
+/// Binds a pod, or says why not. Once begun it is finished, whether or not the caller waits for it.
+pub(super) async fn bind(deciding: &Arc<Deciding>, body: &[u8]) -> Answer {
+    let arguments = match BindingArguments::read(body) {
+        Ok(arguments) => arguments,
+        Err(why) => return malformed(&why),
+    };
+    let deciding = Arc::clone(deciding);
+    let bound = tokio::spawn(async move {
+        // It is never closed.
+        let _permit = deciding.binding.acquire().await.ok();
+        let bound = attempt(&deciding, &arguments).await;
+        if let Err(error) = &bound {
+            let BindingArguments { namespace, name, node, .. } = &arguments;
+            tracing::info!(pod = format!("{namespace}/{name}"), node, error, "did not bind a pod");
+        }
+        bound
+    });
+    let error = match bound.await {
+        Ok(bound) => bound.err().unwrap_or_default(),
+        Err(error) => error.to_string(),
+    };
+    json(&BindingResult { error: &error })
+}
+
+/// Tries to bind, and again if the pod has changed meanwhile.
+async fn attempt(deciding: &Deciding, asked: &BindingArguments) -> Result<(), String> {
+    let mut attempts = ATTEMPTS;
+    loop {
+        attempts -= 1;
+        match carry_out(deciding, asked).await {
+            Ok(()) => return Ok(()),
+            Err(NotBound::Changed(_)) if attempts > 0 => {}
+            Err(NotBound::Changed(why) | NotBound::Other(why)) => return Err(why),
+        }
+    }
+}
+
+async fn carry_out(deciding: &Deciding, asked: &BindingArguments) -> Result<(), NotBound> {
+    let BindingArguments { namespace, name, uid, node } = asked;
+    let identity = pod_identity(namespace, name);
+    let (pod, node_found) = tokio::join!(
+        read_pod(deciding, &identity),
+        read(deciding, core("Node", "nodes"), None, node)
+    );
+    let pod = pod?.filter(|pod| pod.uid.as_deref() == Some(uid));
+    let pod = pod.ok_or_else(|| format!("the pod {namespace}/{name} is gone"))?;
+    let found = node_found?.ok_or_else(|| format!("there is no node {node}"))?;
+    let found: Node = slim::watched_unit_node(&found);
+    let reserved = {
+        let mut state = deciding.lock();
+        let now = deciding.elapsed();
+        let reserved = state.ledger.reserve((&identity, &pod), (node, &found), now, longest_bind());
+        reserved.map_err(|why| why.to_string())?
+    };
+    let mut withdrawn = None;
+    let confirm = || {
+        let confirmed =
+            deciding.lock().ledger.confirm(reserved, deciding.elapsed(), longest_bind());
+        confirmed
+            .map(|confirmed| binding(asked, &confirmed))
+            .map_err(|why| withdrawn = Some(why.to_string()))
+            .ok()
+    };
+    let collection = format!("/api/v1/namespaces/{namespace}/pods");
+    let path = ObjectPath { collection: &collection, name };
+    let posted = deciding.writer.bind(path, BIND_TIME, confirm).await;
+    let (outcome, answer) = match posted {
+        Ok(()) => (BindOutcome::Posted, Ok(())),
+        Err(WriteError::Withdrawn) => {
+            (BindOutcome::Failed, Err(NotBound::Other(withdrawn.unwrap_or_default())))
+        }
+        Err(WriteError::Fenced(error)) => (BindOutcome::Failed, Err(error.to_string().into())),
+        Err(WriteError::Refused(refusal)) if refusal.is_conflict() => {
+            (BindOutcome::Failed, Err(NotBound::Changed(refusal.to_string())))
+        }
+        Err(WriteError::Refused(refusal)) => (BindOutcome::Failed, Err(refusal.to_string().into())),
+        Err(WriteError::Unknown(why)) => (BindOutcome::Unknown, Err(why.into())),
+    };
+    deciding.lock().ledger.settle(reserved, outcome);
+    deciding.metrics.count(outcome);
+    deciding.tell_change();
+    if outcome == BindOutcome::Unknown {
+        settle_by_read(deciding, &Unsettled { id: reserved, pod: identity }).await;
+        deciding.unsettled.notify_one();
+    }
+    answer
+}
+
+/// What is posted.
+fn binding(asked: &BindingArguments, confirmed: &Confirmed) -> Value {
+    let mut annotations = Map::new();
+    if let Some(bound) = &confirmed.bound {
+        annotations.insert(POLICY.to_owned(), json!(bound.policy.name()));
+        if let Some(unit) = &bound.unit {
+            annotations.insert(UNIT.to_owned(), json!(&**unit));
+        }
+        if let Some(cost) = bound.cost {
+            annotations.insert(DELETION_COST.to_owned(), json!(cost.to_string()));
+            annotations
+                .insert(DELETION_COST_OWNER.to_owned(), json!(DeletionCost::owner_mark(cost)));
+        }
+    }
+    let version = confirmed.version.map(|version| version.to_string());
+    json!({
+        "apiVersion": "v1",
+        "kind": "Binding",
+        "metadata": {
+            "name": asked.name,
+            "namespace": asked.namespace,
+            "uid": asked.uid,
+            "resourceVersion": version,
+            "annotations": annotations,
+        },
+        "target": { "apiVersion": "v1", "kind": "Node", "name": asked.node },
+    })
+}
+
+/// Settles bindings of which it is not known what became of them, as soon as that can be told. It never ends by itself.
+pub(super) async fn settle_all(deciding: &Deciding, end: CancellationToken) {
+    while !end.is_cancelled() {
+        let now = deciding.elapsed();
+        let (due, next) = {
+            let state = deciding.lock();
+            let due: Vec<Unsettled> = state.ledger.unsettled(now).collect();
+            (due, state.ledger.next_unsettled())
+        };
+        let mut is_failing = false;
+        for unsettled in &due {
+            is_failing |= !settle_by_read(deciding, unsettled).await;
+        }
+        let pause = async {
+            match next {
+                _ if is_failing => sleep(SETTLE_PAUSE).await,
+                Some(next) => sleep(now.until(next)).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = pause => {}
+            () = deciding.unsettled.notified() => {}
+            () = end.cancelled() => {}
+        }
+    }
+}
+
+/// Reads the pod of a binding. Whether it could be read.
+async fn settle_by_read(deciding: &Deciding, unsettled: &Unsettled) -> bool {
+    let begun = deciding.elapsed();
+    match read_pod(deciding, &unsettled.pod).await {
+        Ok(found) => {
+            deciding.lock().ledger.settle_by_read(unsettled.id, found.as_ref(), begun);
+            true
+        }
+        Err(error) => {
+            tracing::warn!(pod = %unsettled.pod, error, "failed to find out whether a pod was bound");
+            false
+        }
+    }
+}
+
+pub(super) async fn read_pod(deciding: &Deciding, pod: &Identity) -> Result<Option<Pod>, String> {
+    let found = read(deciding, core("Pod", "pods"), Some(pod.namespace()), pod.name()).await?;
+    Ok(found.map(|found| slim::watched_unit_pod(&found)))
+}
+
+/// An object as it is at the latest.
+async fn read(
+    deciding: &Deciding,
+    kind: ApiResource,
+    namespace: Option<&str>,
+    name: &str,
+) -> Result<Option<DynamicObject>, String> {
+    let client = deciding.client.clone();
+    let api: Api<DynamicObject> = match namespace {
+        Some(namespace) => Api::namespaced_with(client, namespace, &kind),
+        None => Api::all_with(client, &kind),
+    };
+    let what = || format!("failed to read the {} {name}", kind.kind.to_lowercase());
+    match timeout(READ_TIME, api.get_opt(name)).await {
+        Ok(Ok(found)) => Ok(found),
+        Ok(Err(error)) => Err(format!("{}: {}", what(), summarize(&error))),
+        Err(_) => Err(format!("{}: no response in time", what())),
+    }
+}

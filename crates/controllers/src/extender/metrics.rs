@@ -1,0 +1,128 @@
+//! What an extender counts of its calls.
+
+use std::time::Instant;
+
+use almanac_engine::units::BindOutcome;
+use http::StatusCode;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::Registry;
+
+use super::calls::Verb;
+
+/// From a tenth of a millisecond, which a small call takes, to some seconds, which a binding may.
+const SECONDS: [f64; 14] =
+    [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0];
+
+type OfVerb = [(&'static str, String); 2];
+type Verbs = [(&'static str, String); 1];
+
+/// The counters, which survive terms.
+#[derive(Clone, Debug)]
+pub(super) struct CallMetrics {
+    answered: Family<OfVerb, Counter>,
+    passed_on: Family<OfVerb, Counter>,
+    seconds: Family<Verbs, Histogram, fn() -> Histogram>,
+    pub(super) upkeep: UpkeepMetrics,
+}
+
+/// What is done besides answering.
+#[derive(Clone, Debug, Default)]
+pub(super) struct UpkeepMetrics {
+    pub(super) bound: Counter,
+    pub(super) not_bound: Counter,
+    pub(super) unknown: Counter,
+    pub(super) costs: Counter,
+    pub(super) woken: Counter,
+}
+
+/// A call that is being answered.
+pub(super) struct CallTimer<'a> {
+    metrics: &'a CallMetrics,
+    verb: Verb,
+    begun: Instant,
+}
+
+fn histogram() -> Histogram {
+    Histogram::new(SECONDS)
+}
+
+impl Default for CallMetrics {
+    fn default() -> Self {
+        let (answered, passed_on) = (Family::default(), Family::default());
+        let (seconds, upkeep) =
+            (Family::new_with_constructor(histogram as fn() -> _), UpkeepMetrics::default());
+        Self { answered, passed_on, seconds, upkeep }
+    }
+}
+
+impl CallMetrics {
+    /// Registers the metrics.
+    pub(super) fn register(&self, registry: &mut Registry) {
+        let help = "Calls of a scheduler that this process answered, by what was asked for and response code";
+        registry.register("almanac_extender_calls", help, self.answered.clone());
+        let help = "Calls of a scheduler that were passed on to the replica that decides";
+        registry.register("almanac_extender_calls_passed_on", help, self.passed_on.clone());
+        let help = "Time from the whole of a call until its answer, by what was asked for";
+        registry.register("almanac_extender_call_seconds", help, self.seconds.clone());
+        let UpkeepMetrics { bound, not_bound, unknown, costs, woken } = &self.upkeep;
+        for (name, help, counter) in [
+            ("almanac_units_bound", "Pods that were bound", bound),
+            (
+                "almanac_units_not_bound",
+                "Bindings that were refused, here or by the API server",
+                not_bound,
+            ),
+            (
+                "almanac_units_bindings_unknown",
+                "Bindings without an answer that says whether they were carried out",
+                unknown,
+            ),
+            (
+                "almanac_units_costs_written",
+                "Deletion costs of pods that were set or removed",
+                costs,
+            ),
+            (
+                "almanac_units_woken",
+                "Pods whose scheduler was told that there is room for them",
+                woken,
+            ),
+        ] {
+            registry.register(name, help, counter.clone());
+        }
+    }
+
+    pub(super) fn begin(&self, verb: Verb) -> CallTimer<'_> {
+        CallTimer { metrics: self, verb, begun: Instant::now() }
+    }
+
+    pub(super) fn passed_on(&self, verb: Verb, status: StatusCode) {
+        self.passed_on.get_or_create(&labels(verb, status)).inc();
+    }
+}
+
+impl UpkeepMetrics {
+    /// Counts what became of a binding.
+    pub(super) fn count(&self, outcome: BindOutcome) {
+        match outcome {
+            BindOutcome::Posted => self.bound.inc(),
+            BindOutcome::Failed => self.not_bound.inc(),
+            BindOutcome::Unknown => self.unknown.inc(),
+        };
+    }
+}
+
+impl CallTimer<'_> {
+    pub(super) fn end(self, status: StatusCode) {
+        self.metrics.answered.get_or_create(&labels(self.verb, status)).inc();
+        let seconds = self.begun.elapsed().as_secs_f64();
+        let verb = [("verb", self.verb.name().to_owned())];
+        self.metrics.seconds.get_or_create(&verb).observe(seconds);
+    }
+}
+
+fn labels(verb: Verb, status: StatusCode) -> OfVerb {
+    [("verb", verb.name().to_owned()), ("code", status.as_u16().to_string())]
+}

@@ -1,0 +1,114 @@
+//! The other replicas: a call that is not for this one is passed on to the one that decides, which takes it only from
+//! those that run as the same `ServiceAccount`.
+//!
+//! A token is shown with each call. The API server says whose it is; it is asked again now and then.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use k8s_openapi::api::authentication::v1::{TokenReview, TokenReviewSpec};
+use kube::api::{Api, PostParams};
+use kube::{Client, Error};
+use tokio::time::{Instant, timeout};
+
+/// What tokens for calls among replicas are for. One for anything else is not taken.
+pub const AUDIENCE: &str = "almanac.dev/extender";
+
+/// How long the word of the API server about a token counts.
+const REVIEW_LASTS: Duration = Duration::from_mins(1);
+/// How long an answer about a token is awaited.
+const REVIEW_TIME: Duration = Duration::from_secs(5);
+/// About how many tokens something is remembered. There are as many as replicas, and a few that have been replaced.
+const REMEMBERED: usize = 64;
+
+/// Why a caller is not taken for another replica.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Stranger {
+    #[error("the call has no token, and calls are passed on only among replicas")]
+    NoToken,
+    #[error("the token is not one of a replica")]
+    WrongToken,
+    #[error("failed to have the token reviewed: {0}")]
+    NotReviewed(String),
+}
+
+/// Shows our own token, and knows those of the others.
+pub(super) struct Peers {
+    client: Client,
+    token_file: PathBuf,
+    reviewed: Mutex<BTreeMap<String, Reviewed>>,
+}
+
+/// What the API server has said about a token.
+#[derive(Clone)]
+struct Reviewed {
+    /// Whose it is; `None` if it is nobody's.
+    user: Option<String>,
+    at: Instant,
+}
+
+impl Peers {
+    pub(super) fn new(client: Client, token_file: PathBuf) -> Peers {
+        Peers { client, token_file, reviewed: Mutex::default() }
+    }
+
+    /// Our own token, as the file has it now: tokens are replaced within the hour.
+    pub(super) fn own_token(&self) -> Result<String, String> {
+        let read = std::fs::read_to_string(&self.token_file);
+        let token = read.map_err(|error| {
+            format!("failed to read a token from {}: {error}", self.token_file.display())
+        })?;
+        Ok(token.trim().to_owned())
+    }
+
+    /// Whether a call with this token comes from a replica: from whoever we are ourselves.
+    pub(super) async fn check(&self, token: Option<&str>) -> Result<(), Stranger> {
+        let token = token.ok_or(Stranger::NoToken)?;
+        let own = self.own_token().map_err(Stranger::NotReviewed)?;
+        let ours = self.user_of(&own).await?;
+        let theirs = self.user_of(token).await?;
+        if ours.is_some() && ours == theirs { Ok(()) } else { Err(Stranger::WrongToken) }
+    }
+
+    async fn user_of(&self, token: &str) -> Result<Option<String>, Stranger> {
+        let remembered =
+            self.lock().get(token).filter(|it| it.at.elapsed() < REVIEW_LASTS).cloned();
+        if let Some(reviewed) = remembered {
+            return Ok(reviewed.user);
+        }
+        let reviewed = timeout(REVIEW_TIME, self.review(token)).await;
+        let user = match reviewed {
+            Ok(Ok(user)) => user,
+            Ok(Err(error)) => {
+                return Err(Stranger::NotReviewed(almanac_shell::writer::summarize(&error)));
+            }
+            Err(_) => return Err(Stranger::NotReviewed("no response in time".to_owned())),
+        };
+        let mut all = self.lock();
+        if all.len() >= REMEMBERED {
+            all.retain(|_, it| it.at.elapsed() < REVIEW_LASTS && it.user.is_some());
+        }
+        // Whoever sends nonsense all the time is not remembered beyond that.
+        if all.len() < REMEMBERED {
+            all.insert(token.to_owned(), Reviewed { user: user.clone(), at: Instant::now() });
+        }
+        Ok(user)
+    }
+
+    async fn review(&self, token: &str) -> Result<Option<String>, Error> {
+        let spec =
+            TokenReviewSpec { audiences: Some(vec![AUDIENCE.to_owned()]), token: token.to_owned() };
+        let asked = TokenReview { spec, ..TokenReview::default() };
+        let answer = Api::all(self.client.clone()).create(&PostParams::default(), &asked).await?;
+        let status = answer.status.unwrap_or_default();
+        let is_for_us = status.audiences.iter().flatten().any(|audience| audience == AUDIENCE);
+        let is_known = status.authenticated == Some(true) && is_for_us;
+        Ok(status.user.and_then(|user| user.username).filter(|_| is_known))
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, Reviewed>> {
+        self.reviewed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

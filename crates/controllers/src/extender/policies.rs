@@ -1,0 +1,139 @@
+//! Watches policies: what each says, what is wrong with it, and which version of it has been seen.
+
+use std::sync::Arc;
+
+use almanac_api::checking::{CheckContext, check_json};
+use almanac_api::exempt::is_marked;
+use almanac_api::finding::Finding;
+use almanac_api::kinds::Kind;
+use almanac_engine::units::ResourcePolicy;
+use almanac_engine::{Identity, Slim};
+use almanac_shell::clock::Clock;
+use almanac_shell::following::{Follower, WatchFailure};
+use kube::api::DynamicObject;
+
+use super::deciding::Deciding;
+use super::statuses::Failure;
+use super::watches::names;
+use crate::cluster::{StatusSnapshot, is_older};
+use crate::list_progress::ListReport;
+use crate::policies::as_json;
+
+/// What is kept of a policy.
+pub(super) struct PolicyEntry {
+    /// Distinguishes it from another object of the same name.
+    pub(super) uid: Box<str>,
+    /// The known version of the object.
+    pub(super) version: Box<str>,
+    pub(super) generation: Option<i64>,
+    /// The last version of it that could be used.
+    pub(super) usable: Option<Arc<ResourcePolicy>>,
+    /// What was found about the current one.
+    pub(super) findings: Vec<Finding>,
+    /// Its status on the API server.
+    pub(super) recorded: StatusSnapshot,
+    /// The failed attempts to write the status since the last success.
+    pub(super) failure: Option<Box<Failure>>,
+}
+
+/// Tells the ledger of policies.
+pub(super) struct PolicyFollower {
+    deciding: Arc<Deciding>,
+    clock: Clock,
+    /// The policies in the list that is being told.
+    listed: Option<Vec<Identity>>,
+    progress: ListReport,
+}
+
+impl PolicyFollower {
+    pub(super) fn new(deciding: Arc<Deciding>, clock: Clock, progress: ListReport) -> Self {
+        Self { deciding, clock, listed: None, progress }
+    }
+
+    fn entry(&self, policy: &Identity, object: DynamicObject) -> PolicyEntry {
+        let metadata = &object.metadata;
+        let context = CheckContext {
+            namespace: policy.namespace(),
+            now: self.clock.now(),
+            clock_offset: self.clock.ahead(),
+        };
+        let (uid, version) = (metadata.uid.as_deref(), metadata.resource_version.as_deref());
+        let entry = PolicyEntry {
+            uid: uid.unwrap_or_default().into(),
+            version: version.unwrap_or_default().into(),
+            generation: metadata.generation,
+            usable: None,
+            findings: Vec::new(),
+            recorded: StatusSnapshot::of(&object.data["status"]),
+            failure: None,
+        };
+        let checked = check_json(Kind::ResourcePolicy, as_json(object), context);
+        let usable =
+            if let Some(Slim::Units(object)) = checked.slim { object.policy } else { None };
+        PolicyEntry { usable, findings: checked.findings, ..entry }
+    }
+
+    fn remove(&self, policy: &Identity) {
+        let mut state = self.deciding.lock();
+        state.policies.remove(policy);
+        state.exempt.mark(policy, false);
+        state.carry_out(policy);
+        drop(state);
+        self.deciding.tell_change();
+    }
+}
+
+impl Follower for PolicyFollower {
+    fn begin_list(&mut self) {
+        self.listed = Some(Vec::new());
+    }
+
+    fn upsert(&mut self, object: DynamicObject) {
+        let (namespace, name) = names(&object);
+        let policy = Kind::ResourcePolicy.identity(namespace, name);
+        if let Some(listed) = &mut self.listed {
+            listed.push(policy.clone());
+        }
+        // One that is being deleted does nothing any more, however long that takes.
+        if object.metadata.deletion_timestamp.is_some() {
+            return self.remove(&policy);
+        }
+        let is_marked = is_marked(&object.metadata);
+        let mut entry = self.entry(&policy, object);
+        let mut state = self.deciding.lock();
+        state.exempt.mark(&policy, is_marked);
+        let before = state.policies.remove(&policy).filter(|before| before.uid == entry.uid);
+        if let Some(before) = before {
+            // One that cannot be used as it is goes on as it was.
+            entry.usable = entry.usable.or(before.usable);
+            entry.failure = before.failure;
+            if is_older(&entry.version, &before.version) {
+                (entry.version, entry.recorded) = (before.version, before.recorded);
+            }
+        }
+        state.policies.insert(policy.clone(), entry);
+        state.carry_out(&policy);
+        drop(state);
+        self.deciding.tell_change();
+    }
+
+    fn delete(&mut self, object: DynamicObject) {
+        let (namespace, name) = names(&object);
+        self.remove(&Kind::ResourcePolicy.identity(namespace, name));
+    }
+
+    fn list_complete(&mut self) {
+        let listed = self.listed.take().unwrap_or_default();
+        let known: Vec<Identity> = self.deciding.lock().policies.keys().cloned().collect();
+        for gone in known.iter().filter(|it| !listed.contains(it)) {
+            self.remove(gone);
+        }
+        self.progress.complete();
+    }
+
+    fn failed(&mut self, why: &WatchFailure) {
+        self.progress.failed(why);
+    }
+
+    fn versions_went_back(&mut self) {}
+}

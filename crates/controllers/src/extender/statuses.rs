@@ -1,0 +1,196 @@
+//! The statuses of policies: how many pods each unit has, and what needs attention. They are written when they differ, a
+//! policy at most every second, however many pods come and go.
+
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::sync::Arc;
+use std::time::Duration;
+
+use almanac_api::kinds::Kind;
+use almanac_api::status::conditions::{ConditionState, conditions};
+use almanac_api::status::resource_policy::{Told, condition_states, write};
+use almanac_engine::{Exempt, Identity};
+use almanac_shell::backoff::Backoff;
+use almanac_shell::clock::Clock;
+use almanac_shell::event_log::{Event, EventLog, ObjectReference};
+use almanac_shell::writer::{ObjectPath, WriteError};
+use futures::StreamExt as _;
+use serde_json::Value;
+use tokio::sync::Notify;
+use tokio::time::{Instant, sleep};
+use tokio_util::sync::CancellationToken;
+
+use super::deciding::Deciding;
+use super::policies::PolicyEntry;
+use crate::cluster::{StatusSnapshot, is_older};
+
+/// How long a status stands at least.
+const AT_LEAST: Duration = Duration::from_secs(1);
+const MAX_BACKOFF: Duration = Duration::from_mins(1);
+/// How many statuses are written at once.
+const AT_ONCE: usize = 8;
+
+/// Writes statuses.
+pub(super) struct Statuses {
+    pub(super) deciding: Arc<Deciding>,
+    pub(super) events: EventLog,
+    pub(super) clock: Clock,
+    pub(super) seed: u64,
+    pub(super) changed: Notify,
+}
+
+/// A status that differs from the one on the API server.
+struct Due {
+    policy: Identity,
+    uid: Box<str>,
+    version: Box<str>,
+    status: Value,
+    /// The worst of what newly needs attention.
+    news: Option<ConditionState>,
+}
+
+/// The failed attempts to write a status.
+pub(super) struct Failure {
+    backoff: Backoff,
+    again: Instant,
+}
+
+impl Statuses {
+    /// Writes statuses whenever something has changed. It never ends by itself.
+    pub(super) async fn run(&self, end: CancellationToken) {
+        loop {
+            let (due, mut again) = self.due();
+            let written = futures::stream::iter(due).map(|due| self.write(due));
+            let retries: Vec<Option<Instant>> = written.buffer_unordered(AT_ONCE).collect().await;
+            again = retries.into_iter().flatten().chain(again).min();
+            let retry = async {
+                match again {
+                    Some(again) => tokio::time::sleep_until(again).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                () = self.changed.notified() => {}
+                () = retry => {}
+                () = end.cancelled() => return,
+            }
+            tokio::select! {
+                () = sleep(AT_LEAST) => {}
+                () = end.cancelled() => return,
+            }
+        }
+    }
+
+    /// The statuses that differ, and when one is to be tried again that is not due yet.
+    fn due(&self) -> (Vec<Due>, Option<Instant>) {
+        let now = self.clock.now();
+        let state = &mut *self.deciding.lock();
+        let (mut due, mut again) = (Vec::new(), None);
+        for (policy, entry) in &state.policies {
+            let failed = entry.failure.as_ref().map(|failure| failure.again);
+            if let Some(later) = failed.filter(|at| *at > Instant::now()) {
+                again = Some(again.map_or(later, |known: Instant| known.min(later)));
+                continue;
+            }
+            let report = state.ledger.report(policy);
+            let exempt = Exempt::of(&state.exempt, policy, None);
+            let findings = &entry.findings;
+            let told = Told { policy, findings, exempt, report: report.as_ref() };
+            let said = condition_states(&told);
+            let counted = entry.usable.as_deref().zip(report.as_ref());
+            let before = entry.recorded.conditions();
+            let told = conditions(&before, &said, entry.generation, now);
+            let status = write(counted, told, entry.generation);
+            // A status is plain data; it can always be written.
+            let status = serde_json::to_value(status).unwrap_or_default();
+            if entry.recorded.is(&status) {
+                continue;
+            }
+            let mut news = entry.recorded.news(&said).into_iter();
+            let news = news.rfind(|it| it.needs_attention()).cloned();
+            let (uid, version) = (entry.uid.clone(), entry.version.clone());
+            due.push(Due { policy: policy.clone(), uid, version, status, news });
+        }
+        (due, again)
+    }
+
+    /// Writes a status; returns when to try again, if that has failed.
+    async fn write(&self, due: Due) -> Option<Instant> {
+        let Due { policy, uid, version, status, news } = due;
+        let kind = Kind::ResourcePolicy;
+        let collection = kind.collection(policy.namespace());
+        let path = ObjectPath { collection: &collection, name: policy.name() };
+        let api_version = kind.api_version();
+        let named = (&*api_version, kind.name());
+        let written = self.deciding.writer.apply_status(path, named, &version, &status).await;
+        let error = match written {
+            Ok(written) => {
+                self.note(&policy, &uid, |entry| {
+                    let version = written.metadata.resource_version.unwrap_or_default();
+                    entry.failure = None;
+                    if !is_older(&version, &entry.version) {
+                        entry.version = version.into();
+                        entry.recorded = StatusSnapshot::of(&status);
+                    }
+                });
+                if let Some(news) = news {
+                    self.tell(&policy, &uid, &news);
+                }
+                return None;
+            }
+            Err(error) => error,
+        };
+        // Where the object has changed, the watch says so.
+        let is_expected = match &error {
+            WriteError::Refused(refusal) => refusal.is_conflict() || refusal.is_not_found(),
+            WriteError::Fenced(_) | WriteError::Withdrawn => true,
+            WriteError::Unknown(_) => false,
+        };
+        if !is_expected {
+            tracing::warn!(%policy, %error, "failed to write the status");
+        }
+        self.note(&policy, &uid, |entry| {
+            let failure = entry.failure.get_or_insert_with(|| {
+                let backoff = Backoff::new(AT_LEAST, MAX_BACKOFF, self.seed_of(&policy));
+                Box::new(Failure { backoff, again: Instant::now() })
+            });
+            failure.again = Instant::now() + failure.backoff.next_pause();
+            failure.again
+        })
+    }
+
+    fn note<T>(
+        &self,
+        policy: &Identity,
+        uid: &str,
+        note: impl FnOnce(&mut PolicyEntry) -> T,
+    ) -> Option<T> {
+        let mut state = self.deciding.lock();
+        let entry = state.policies.get_mut(policy).filter(|entry| *entry.uid == *uid);
+        entry.map(note)
+    }
+
+    /// Statuses that failed together are not tried again together.
+    fn seed_of(&self, policy: &Identity) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        (self.seed, policy).hash(&mut hasher);
+        hasher.finish()
+    }
+
+    fn tell(&self, policy: &Identity, uid: &str, news: &ConditionState) {
+        tracing::warn!(%policy, reason = news.reason.name(), "{}", news.message);
+        let kind = Kind::ResourcePolicy;
+        self.events.emit(Event {
+            regarding: ObjectReference {
+                api_version: kind.api_version(),
+                kind: kind.name(),
+                namespace: policy.namespace().to_owned(),
+                name: policy.name().to_owned(),
+                uid: uid.to_owned(),
+            },
+            is_warning: true,
+            reason: news.reason.name(),
+            action: "Count",
+            note: news.message.clone(),
+        });
+    }
+}

@@ -1,0 +1,151 @@
+//! What follows from what the ledger knows: deletion costs of pods that are to have another one, marks on pods that can
+//! be scheduled again, and the statuses of policies. None of it is waited for by a call.
+//!
+//! What is to be written is asked of the ledger again when it is the turn of a pod, so that what has changed meanwhile
+//! is written as it is then.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use almanac_api::slim::{DELETION_COST, DELETION_COST_OWNER};
+use almanac_engine::Identity;
+use almanac_engine::units::DeletionCost;
+use almanac_shell::clock::Clock;
+use almanac_shell::endpoints::Heartbeat;
+use almanac_shell::lease::Switch;
+use almanac_shell::writer::{ObjectPath, WriteError};
+use jiff::{SignedDuration, Timestamp};
+use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
+
+use super::deciding::Deciding;
+use super::statuses::Statuses;
+use crate::work_queue::WorkQueue;
+
+/// The annotation of a pod that waits, by which its scheduler learns that it can be scheduled.
+const SCHEDULABLE_AT: &str = "almanac.dev/schedulable-at";
+
+/// How many pods may wait for the API server at once.
+const AT_ONCE: usize = 16;
+
+/// Changes within this time are looked at together.
+const TOGETHER: Duration = Duration::from_millis(50);
+
+/// A write that failed is tried again after this long, and a version that is not known yet is awaited for as long.
+const RETRY: SignedDuration = SignedDuration::from_secs(1);
+
+/// Writes to pods.
+pub(super) struct Upkeep {
+    pub(super) deciding: Arc<Deciding>,
+    pub(super) pods: WorkQueue<Identity>,
+    pub(super) statuses: Arc<Statuses>,
+    pub(super) clock: Clock,
+    pub(super) switch: Switch,
+}
+
+impl Upkeep {
+    /// Finds out what is to be written whenever something has changed. It never ends by itself.
+    pub(super) async fn look(&self, end: CancellationToken) {
+        loop {
+            let now = self.deciding.elapsed();
+            let (pods, next) = {
+                let mut state = self.deciding.lock();
+                let mut pods: BTreeSet<Identity> =
+                    state.ledger.cost_changes().into_iter().map(|change| change.pod).collect();
+                let woken = state.ledger.wake(now);
+                pods.extend(woken.iter().cloned());
+                state.woken.extend(woken);
+                (pods, state.ledger.next_wake())
+            };
+            for pod in &pods {
+                self.pods.wake(pod);
+            }
+            self.statuses.changed.notify_one();
+            let pause = async {
+                match next {
+                    Some(next) => sleep(now.until(next).max(TOGETHER)).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                () = pause => {}
+                () = self.deciding.changed() => sleep(TOGETHER).await,
+                () = self.switch.changed() => self.pods.wake_all(),
+                () = end.cancelled() => return,
+            }
+        }
+    }
+
+    /// Gives pods their turns. It never ends by itself.
+    pub(super) async fn write(self: Arc<Self>, heartbeat: Heartbeat, end: CancellationToken) {
+        let turn = |pod: Identity| {
+            let upkeep = Arc::clone(&self);
+            async move { upkeep.take_turn(&pod).await }
+        };
+        self.pods.run(AT_ONCE, Some(&heartbeat), end, |_| Vec::new(), turn).await;
+    }
+
+    /// Writes what a pod is to have; returns when to try again.
+    async fn take_turn(&self, pod: &Identity) -> Option<Timestamp> {
+        if self.switch.is_stopped() {
+            return None;
+        }
+        let now = self.clock.now();
+        let (version, cost, is_woken) = {
+            let mut state = self.deciding.lock();
+            let is_woken = state.woken.remove(pod);
+            let cost = state.ledger.cost_change(pod).map(|change| change.cost);
+            (state.ledger.version_of(pod)?, cost, is_woken)
+        };
+        let mark = now.to_string();
+        let (number, owner) = match cost.flatten() {
+            Some(cost) => (Some(cost.to_string()), Some(DeletionCost::owner_mark(cost))),
+            None => (None, None),
+        };
+        let mut annotations = Vec::new();
+        if cost.is_some() {
+            annotations.push((DELETION_COST, number.as_deref()));
+            annotations.push((DELETION_COST_OWNER, owner.as_deref()));
+        }
+        if is_woken {
+            annotations.push((SCHEDULABLE_AT, Some(mark.as_str())));
+        }
+        if annotations.is_empty() {
+            return None;
+        }
+        let collection = format!("/api/v1/namespaces/{}/pods", pod.namespace());
+        let path = ObjectPath { collection: &collection, name: pod.name() };
+        let wanted = || {
+            let state = self.deciding.lock();
+            state.ledger.version_of(pod) == Some(version)
+        };
+        let writer = &self.deciding.writer;
+        let version = version.to_string();
+        match writer.patch_annotations(path, &version, &annotations, &wanted).await {
+            Ok(_) => {
+                let metrics = &self.deciding.metrics;
+                metrics.costs.inc_by(u64::from(cost.is_some()));
+                metrics.woken.inc_by(u64::from(is_woken));
+                None
+            }
+            Err(WriteError::Fenced(_)) => None,
+            Err(WriteError::Refused(refusal)) if refusal.is_not_found() => None,
+            Err(error) => {
+                if is_woken {
+                    self.deciding.lock().ledger.wake_again(pod);
+                    self.deciding.tell_change();
+                }
+                let is_expected = match &error {
+                    WriteError::Withdrawn => true,
+                    WriteError::Refused(refusal) => refusal.is_conflict(),
+                    WriteError::Fenced(_) | WriteError::Unknown(_) => false,
+                };
+                if !is_expected {
+                    tracing::warn!(%pod, %error, "failed to annotate a pod");
+                }
+                now.saturating_add(RETRY).ok()
+            }
+        }
+    }
+}
