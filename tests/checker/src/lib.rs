@@ -18,6 +18,7 @@ mod placement;
 mod qos_levels;
 mod schedule_settled;
 mod scheduled_capacity;
+mod units;
 mod violations;
 
 pub use cron_scaling::check_cron_scaling;
@@ -27,4 +28,5 @@ pub use placement::check_placement;
 pub use qos_levels::check_qos_levels;
 pub use schedule_settled::{ClosedSchedule, check_schedule_settled};
 pub use scheduled_capacity::check_scheduled_capacity;
+pub use units::check_units;
 pub use violations::Violations;

@@ -14,6 +14,7 @@ mod output;
 mod placements;
 mod running;
 mod units;
+mod units_explained;
 
 use std::fs;
 use std::path::Path;

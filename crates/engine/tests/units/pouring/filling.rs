@@ -1,7 +1,7 @@
 //! How units fill: in which order, up to where, and which pods go first.
 
 use almanac_engine::units::{Resources, Strategy, Unit};
-use almanac_engine::{Identity, Presumption};
+use almanac_engine::{Identity, PolicyObject, Presumption, Slim, World, islands};
 
 use super::shop::{Shop, node, pod, small_node, workload};
 use crate::support::{
@@ -246,4 +246,22 @@ fn strategies_differ_in_nothing_while_units_have_room() {
         let shop = Shop::new(policy).workload("web", "app=a", 5).begun();
         assert_eq!(shop.filled("web"), "a 3, b 2; 0");
     }
+}
+
+#[test]
+fn policies_are_forecast_together_if_they_may_select_the_same_pods_or_share_nodes() {
+    let elsewhere = |node| {
+        let mut shop = Shop::new(required([unit("a", 1, 9, "pool=a")]))
+            .policy("other", required([unit("a", 1, 9, "pool=a")]))
+            .node("n1", node)
+            .workload("web", "app=a", 2);
+        let policy = PolicyObject::new(required([unit("a", 1, 9, "pool=a")]));
+        let away = |group: &str, kind: &str| Identity::new(group, kind, "elsewhere", "web");
+        let identity = away("scheduling.sigs.x-k8s.io", "ResourcePolicy");
+        shop.world.upsert(identity, Slim::Units(policy));
+        shop.made_by(&away("apps", "Deployment"), pod("app=a"), 2).world
+    };
+    let sizes = |world: &World| islands(world).iter().map(Vec::len).collect::<Vec<_>>();
+    assert_eq!(sizes(&elsewhere(node("pool=a"))), [1, 2], "a namespace each");
+    assert_eq!(sizes(&elsewhere(small_node("pool=a", 3))), [3], "the node has room for three");
 }

@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use almanac_checker::check_units;
 use almanac_engine::turn::{self, Turn};
-use almanac_engine::units::{FleetObject, Node, Owner, Pod, ResourcePolicy, Resources};
+use almanac_engine::units::{FleetObject, Node, Owner, Pod, ResourcePolicy, Resources, gather};
 use almanac_engine::{
-    Family, Field, Identity, PolicyName, PolicyObject, Slim, Value, Workload, World, begin,
+    Family, Field, Identity, OpenDecision, PolicyName, PolicyObject, Reach, Slim, Value, Workload,
+    World, begin,
 };
 
 use crate::support::{NAMESPACE, labels, pod_name, policy_name, second};
@@ -95,7 +97,7 @@ impl Shop {
         let again: Vec<PolicyName> = policies.iter().chain(&policies).cloned().collect();
         let mut turns = Vec::new();
         for policy in again.iter().filter(|it| it.family == Family::Units) {
-            let Some(turn) = turn::take(&mut self.world, policy, second(at)) else { continue };
+            let Some(turn) = self.turn(policy, at) else { continue };
             for effect in &turn.effects {
                 let place = (effect.target.clone(), effect.field);
                 self.told.insert(place, effect.value.clone());
@@ -103,6 +105,18 @@ impl Shop {
             turns.push(turn);
         }
         turns
+    }
+
+    /// A turn of a policy, checked, that the world carries out.
+    fn turn(&mut self, policy: &PolicyName, at: i64) -> Option<Turn> {
+        let now = second(at);
+        let open = turn::open(&self.world, policy, &Reach::everything(), now)?;
+        let input = gather(&self.world, &policy.identity)?;
+        let OpenDecision::Units(decided) = open.decision() else { return None };
+        check_units(&input, now, &decided.decision).stop();
+        let actions = open.actions().to_vec();
+        let outcomes = actions.iter().map(|action| self.world.apply(action)).collect();
+        Some(open.close(&mut self.world, outcomes, now))
     }
 
     /// The pods in the units of a policy, and those that wait: `a 3, b 1; 2`.

@@ -1,0 +1,37 @@
+//! What must be true of any decision about units of nodes.
+
+use almanac_engine::Action;
+use almanac_engine::units::{Decision, Input};
+use jiff::Timestamp;
+
+use crate::Violations;
+
+/// Checks what was decided for a policy for units at `now`.
+#[must_use]
+pub fn check_units(input: &Input<'_>, now: Timestamp, decision: &Decision) -> Violations {
+    let mut violations = Violations::default();
+    let own = Action::Pour { policy: input.identity.clone(), at: now };
+    violations.unless(decision.actions.iter().all(|action| *action == own), || {
+        format!("what is to be done is not to pour at {now}: {:?}", decision.actions)
+    });
+    violations.unless(decision.actions.len() <= 1, || "pods are poured twice".to_owned());
+    let is_poured = !decision.actions.is_empty();
+    let governable = input.pouring.pods().filter(|(_, pod)| pod.ungoverned.is_none());
+    let alive = governable.filter(|(_, pod)| !pod.is_finished);
+    let mut next = None;
+    for (identity, pod) in alive {
+        match pod.deleted {
+            Some(gone) if gone > now => next = next.into_iter().chain([gone]).min(),
+            Some(gone) => {
+                violations.unless(is_poured, || format!("{identity} is gone since {gone}"));
+            }
+            None => violations.unless(is_poured || pod.node.is_some(), || {
+                format!("{identity} waits, and nobody looks for a node")
+            }),
+        }
+    }
+    violations.unless(decision.wake_at == next, || {
+        format!("it wakes at {:?}, and the next pod is gone at {next:?}", decision.wake_at)
+    });
+    violations
+}
