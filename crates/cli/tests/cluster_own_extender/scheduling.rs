@@ -29,7 +29,7 @@ fn the_best_unit_is_filled_first_however_many_nodes_there_are() -> TestResult {
         let nodes = [unit_nodes("worst", 294), unit_nodes("best", 6)];
         let stage = Stage::set(test, &nodes).await?;
         stage
-            .apply(&policy("shop", "prefer", &[("best", 2, Some(40)), ("worst", 1, None)]))
+            .govern(&policy("shop", "prefer", &[("best", 2, Some(40)), ("worst", 1, None)]))
             .await?;
         stage.apply(&deployment("shop", 60)).await?;
         stage.await_spread("shop", &["best", "worst"], &[40, 20, 0]).await
@@ -106,6 +106,12 @@ fn pods_wait_with_a_reason_and_those_of_no_policy_never_do() -> TestResult {
         await_value(&stage.kubectl, &conflict, path, &json!("True")).await?;
         let found = get(&stage.kubectl, &conflict).await?;
         assert_eq!(found["status"]["conditions"][2]["type"], "Conflict", "{found}");
+        await_why(
+            &stage,
+            "both",
+            &["2 ResourcePolicies select the pod (default/other, default/shop)"],
+        )
+        .await?;
         Ok(())
     })
 }

@@ -54,10 +54,13 @@ pub(super) async fn bind(deciding: &Arc<Deciding>, body: &[u8]) -> Answer {
         Ok(arguments) => arguments,
         Err(why) => return malformed(&why),
     };
+    // Whoever stops waiting for its turn has nothing begun.
+    let Ok(permit) = Arc::clone(&deciding.binding).acquire_owned().await else {
+        return json(&BindingResult { error: "this replica does not decide any more" });
+    };
     let deciding = Arc::clone(deciding);
     let bound = tokio::spawn(async move {
-        // It is never closed.
-        let _permit = deciding.binding.acquire().await.ok();
+        let _permit = permit;
         let bound = attempt(&deciding, &arguments).await;
         if let Err(error) = &bound {
             let BindingArguments { namespace, name, node, .. } = &arguments;
@@ -117,11 +120,13 @@ async fn carry_out(deciding: &Deciding, asked: &BindingArguments) -> Result<(), 
     let (outcome, answer) = match posted {
         Ok(()) => (BindOutcome::Posted, Ok(())),
         Err(WriteError::Withdrawn) => {
-            (BindOutcome::Failed, Err(NotBound::Other(withdrawn.unwrap_or_default())))
+            (BindOutcome::Failed, Err(NotBound::Changed(withdrawn.unwrap_or_default())))
         }
         Err(WriteError::Fenced(error)) => (BindOutcome::Failed, Err(error.to_string().into())),
+        // The pod has changed, or the store lost its connection in the middle of the write, which may have been made: the
+        // API server has one answer for both.
         Err(WriteError::Refused(refusal)) if refusal.is_conflict() => {
-            (BindOutcome::Failed, Err(NotBound::Changed(refusal.to_string())))
+            (BindOutcome::Unknown, Err(NotBound::Changed(refusal.to_string())))
         }
         Err(WriteError::Refused(refusal)) => (BindOutcome::Failed, Err(refusal.to_string().into())),
         Err(WriteError::Unknown(why)) => (BindOutcome::Unknown, Err(why.into())),

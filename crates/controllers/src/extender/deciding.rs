@@ -40,7 +40,7 @@ pub(super) struct Deciding {
     /// Told when a binding is there to be settled.
     pub(super) unsettled: Notify,
     /// A permit for each binding that may be under way; at the end of a term all are waited for.
-    pub(super) binding: Semaphore,
+    pub(super) binding: Arc<Semaphore>,
     pub(super) client: Client,
     pub(super) writer: Writer,
     pub(super) metrics: UpkeepMetrics,
@@ -77,7 +77,7 @@ impl Deciding {
         };
         let state = Mutex::new(state);
         let [arrived, changed, unsettled] = [(); 3].map(|()| Notify::new());
-        let binding = Semaphore::new(BINDINGS_AT_ONCE as usize);
+        let binding = Arc::new(Semaphore::new(BINDINGS_AT_ONCE as usize));
         Self { state, arrived, changed, unsettled, binding, client, writer, metrics, clock }
     }
 

@@ -96,13 +96,20 @@ fn ask(deciding: &Deciding, pod: AskedPod<'_>, names: &[&str]) -> Asked {
     let mut state = deciding.lock();
     let candidates = state.candidates(names);
     let known: Vec<NodeId> = candidates.iter().flatten().copied().collect();
+    // A lease has an end, of which the upkeep has to know.
+    deciding.tell_change();
     let ruling = state.ledger.filter(&identity(pod), Some(pod.uid), &known, now, LEASE);
     match &ruling {
         Ruling::Untouched => Asked::All,
         Ruling::UnknownPod => Asked::Unknown,
-        Ruling::NotServing | Ruling::NotPending | Ruling::Conflict(_) => {
+        Ruling::NotServing | Ruling::NotPending => {
             Asked::Error(ruling.why_refused().unwrap_or_default())
         }
+        // No node will do, and nothing that could be evicted changes that.
+        Ruling::Conflict(_) => Asked::Sorted(Sorted {
+            of_nodes: vec![0; names.len()],
+            reasons: vec![(Verdict::Closed, ruling.why_refused().unwrap_or_default())],
+        }),
         Ruling::ByNode(verdicts) => {
             // Nodes of a unit have the same verdict and the same reason, so both are made once.
             let mut of_numbers: BTreeMap<Option<usize>, u16> = BTreeMap::new();
@@ -200,6 +207,8 @@ fn unavailable(why: &str) -> Answer {
 }
 
 pub(super) fn malformed(why: &str) -> Answer {
+    // Kube-scheduler tells nobody of it.
+    tracing::warn!(error = why, "a call cannot be used");
     Answer::refusal(StatusCode::BAD_REQUEST, why)
 }
 

@@ -91,6 +91,9 @@ impl Term<'_> {
         drop(leading.end());
         // Calls under way are answered before the lease is released.
         let _in_time = timeout(BIND_TIME, deciding.binding.acquire_many(BINDINGS_AT_ONCE)).await;
+        // What is late is not confirmed any more, also where no lease closes the fence.
+        deciding.binding.close();
+        deciding.lock().ledger.lose_lead();
         end_work.cancel();
         let orderly = async { while working.join_next().await.is_some() {} };
         let _in_time = timeout(SHUTDOWN_TIMEOUT, orderly).await;

@@ -88,10 +88,11 @@ impl Upkeep {
 
     /// Writes what a pod is to have; returns when to try again.
     async fn take_turn(&self, pod: &Identity) -> Option<Timestamp> {
-        if self.switch.is_stopped() {
-            return None;
-        }
         let now = self.clock.now();
+        // What is held back is written once that is over.
+        if self.switch.is_stopped() {
+            return now.saturating_add(RETRY).ok();
+        }
         let (version, cost, is_woken) = {
             let mut state = self.deciding.lock();
             let is_woken = state.woken.remove(pod);

@@ -228,6 +228,9 @@ impl Candidate {
                 record.take(&self.api, self.options.holder()).await?
             }
         };
+        if let Some(addresses) = addresses {
+            addresses.found(record.address());
+        }
         let fence = Fence::open_until(clock.clone(), sent + self.options.renew_deadline);
         Ok(Some(Acquired { record, fence }))
     }
