@@ -20,8 +20,8 @@ pub(crate) struct Seen {
     pub(crate) pods: Pods,
     /// The last labels of nodes that are gone and that pods are still bound to.
     pub(crate) gone_nodes: BTreeMap<Arc<str>, Labels>,
-    /// The pods that are being bound, in which order.
-    pub(crate) being_bound: BTreeMap<Identity, ReservationId>,
+    /// The pods that are being bound: in which order, and the labels that they may come to have by that.
+    pub(crate) being_bound: BTreeMap<Identity, (ReservationId, Labels)>,
 }
 
 /// The values of the labels of a group.
@@ -66,13 +66,23 @@ impl Seen {
         for (identity, pod) in &self.pods {
             let Some(node) = &pod.node else { continue };
             let is_ignored = policy.ignores_terminating && pod.deleted.is_some();
-            if !self.governing(identity, pod).contains(&name) || pod.is_finished || is_ignored {
+            if pod.is_finished || is_ignored {
                 continue;
             }
-            let places = counted
-                .entry(group_of(policy, &pod.labels))
-                .or_insert_with(|| vec![Vec::new(); policy.units.len() + 1]);
-            places[self.unit_of(policy, node)].push(identity.clone());
+            let to_come = self.being_bound.get(identity).map(|(_, labels)| labels);
+            for labels in [Some(&pod.labels), to_come].into_iter().flatten() {
+                let with_labels = Pod { labels: labels.clone(), ..pod.clone() };
+                if !self.governing(identity, &with_labels).contains(&name) {
+                    continue;
+                }
+                let places = counted
+                    .entry(group_of(policy, labels))
+                    .or_insert_with(|| vec![Vec::new(); policy.units.len() + 1]);
+                let place = &mut places[self.unit_of(policy, node)];
+                if !place.contains(identity) {
+                    place.push(identity.clone());
+                }
+            }
         }
         counted
     }
@@ -88,7 +98,7 @@ impl Seen {
                     pods.sort_by_key(|name| {
                         let (pod, being_bound) = (&self.pods[name], self.being_bound.get(name));
                         let bound = pod.bound.or(pod.created).filter(|_| being_bound.is_none());
-                        (being_bound.copied(), bound, pod.uid.clone(), name.clone())
+                        (being_bound.map(|(id, _)| *id), bound, pod.uid.clone(), name.clone())
                     });
                     for (rank, pod) in pods.into_iter().enumerate() {
                         let over = i32::try_from(rank.saturating_sub(max)).unwrap();
@@ -140,9 +150,13 @@ impl Seen {
         let used = |place: usize| mine.map_or(0, |places| places[place].len());
         let is_full =
             |place: usize| policy.units[place].max.is_some_and(|max| used(place) >= max as usize);
-        let places: Vec<usize> = nodes.iter().map(|node| self.unit_of(policy, node)).collect();
+        // Nodes that are not known are no candidates.
+        let place_of =
+            |node: &Arc<str>| self.nodes.contains_key(node).then(|| self.unit_of(policy, node));
+        let places: Vec<Option<usize>> = nodes.iter().map(place_of).collect();
         let outside = policy.units.len();
-        let open = places.iter().filter(|place| **place != outside && !is_full(**place));
+        let known = places.iter().flatten();
+        let open = known.filter(|place| **place != outside && !is_full(**place));
         let best = open.map(|place| policy.units[*place].priority).max();
         let verdict = |place: &usize| match (policy.units.get(*place), best) {
             (Some(unit), _) if unit.max == Some(0) => Verdict::Closed,
@@ -152,7 +166,9 @@ impl Seen {
             (None, None) => Verdict::Chosen,
             (Some(_) | None, _) => Verdict::Lower,
         };
-        Some(places.iter().map(verdict).collect())
+        let verdicts =
+            places.iter().map(|place| place.as_ref().map_or(Verdict::UnknownNode, verdict));
+        Some(verdicts.collect())
     }
 
     /// Where a ledger counts otherwise, if it does anywhere.

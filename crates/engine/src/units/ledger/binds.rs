@@ -15,7 +15,7 @@ use crate::units::{DeletionCost, Elapsed, LongestBind, Node, Pod, Strategy};
 use crate::{Identity, Labels};
 
 /// The labels of a node that the API server may give a pod when it is bound there.
-pub(super) const GIVEN_WHEN_BOUND: [&str; 2] =
+const GIVEN_WHEN_BOUND: [&str; 2] =
     ["topology.kubernetes.io/region", "topology.kubernetes.io/zone"];
 
 /// The name of a reservation. One that was made under an earlier lead, or is settled by now, names nothing.
@@ -33,7 +33,7 @@ pub(super) struct Reservation {
     pub(super) node: NodeId,
     /// The version of the pod that the binding is conditional on; `None` if it is not.
     pub(super) version: Option<u64>,
-    /// The labels it may come to have by being bound, if they matter to a policy.
+    /// The labels it may come to have by being bound, if they are other ones.
     will_be: Option<ShapeId>,
     is_posted: bool,
     /// Whether a scheduler was told that this has to be settled first.
@@ -250,17 +250,13 @@ impl Ledger {
         (is_free && slot.has_cost()).then(|| price(priority, None))
     }
 
-    /// The labels that a pod comes to have if the API server gives it those of its node, unless no policy reads them.
+    /// The labels that a pod comes to have if the API server gives it those of its node, unless it has them.
     fn shape_when_bound(&mut self, id: PodId, node: NodeId) -> Option<ShapeId> {
         let slot = &self.pods[id];
         let shape = &self.shapes[slot.shape];
-        let policies = self.namespaces.get(&shape.namespace)?.policies.values();
-        let mut reading = policies.filter(|policy| self.books[**policy].reads_given_labels);
-        if slot.ungoverned.is_some() || reading.next().is_none() {
-            return None;
-        }
         let of_node = self.nodes[node].labels.as_ref()?.iter();
-        let given = of_node.filter(|(key, _)| GIVEN_WHEN_BOUND.contains(key));
+        let mut given = of_node.filter(|(key, _)| GIVEN_WHEN_BOUND.contains(key)).peekable();
+        given.peek()?;
         let labels = Labels::new(shape.labels.iter().chain(given));
         if labels == shape.labels {
             return None;

@@ -10,7 +10,6 @@ use jiff::Timestamp;
 
 use super::super::slots::{GroupId, NodeId, PodId, ShapeId, SlotId as _, Slots};
 use super::super::{ResourcePolicy, Unit};
-use super::binds::GIVEN_WHEN_BOUND;
 use super::report::CostCounts;
 use super::waiting::Queue;
 use crate::{Identity, Labels};
@@ -45,8 +44,6 @@ pub(super) struct Book {
     pub(super) policy: ResourcePolicy,
     /// The version of its object.
     pub(super) version: Option<u64>,
-    /// Whether it matters to it which labels the API server gives a pod when that is bound.
-    pub(super) reads_given_labels: bool,
     /// Pods, by their labels, that others select as well.
     pub(super) conflicts: BTreeSet<ShapeId>,
     /// How many of its pods have which cost that is not ours.
@@ -115,14 +112,10 @@ pub(super) struct Crossing {
 
 impl Book {
     pub(super) fn new(identity: Identity, policy: ResourcePolicy, version: Option<u64>) -> Book {
-        let mut read = policy.pod_selector.requirements().iter().map(|it| &it.key);
-        let is_given = |key: &Arc<str>| GIVEN_WHEN_BOUND.contains(&&**key);
-        let reads_given_labels = read.any(is_given) || policy.group_keys.iter().any(is_given);
         Book {
             identity,
             policy,
             version,
-            reads_given_labels,
             conflicts: BTreeSet::new(),
             costs: CostCounts::default(),
             unit_of_node: Vec::new(),

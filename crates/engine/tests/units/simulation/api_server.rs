@@ -3,11 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use almanac_engine::Identity;
 use almanac_engine::units::{Bound, DeletionCost, Node, Pod, ResourcePolicy};
+use almanac_engine::{Identity, Labels};
 use jiff::Timestamp;
 
 use crate::naive::Seen;
+
+/// The label of a node that pods are given.
+pub(super) const ZONE: &str = "topology.kubernetes.io/zone";
 
 /// One change of one object; `None` for an object that is gone.
 #[derive(Clone)]
@@ -18,7 +21,7 @@ pub(super) enum News {
 }
 
 /// The news of one kind of object.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Feed {
     begins: u64,
     news: VecDeque<News>,
@@ -40,7 +43,7 @@ impl Feed {
     }
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct ApiServer {
     pub(super) version: u64,
     pub(super) held: Seen,
@@ -49,6 +52,10 @@ pub(super) struct ApiServer {
     pub(super) feeds: [Feed; 3],
     /// The UIDs of the pods that we have bound.
     pub(super) bound_by_us: BTreeSet<Arc<str>>,
+    /// The pods that had a cost of their users, until a binding replaced it.
+    pub(super) lost_costs: BTreeSet<Identity>,
+    /// Whether a binding gives a pod the zone of its node, as since Kubernetes 1.35.
+    pub(super) gives_labels: bool,
 }
 
 impl ApiServer {
@@ -110,14 +117,35 @@ impl ApiServer {
             return false;
         }
         let uid = pod.uid.clone().unwrap();
+        let cost = bound.and_then(|bound| bound.cost);
+        if cost.is_some() && pod.cost == DeletionCost::Others {
+            self.lost_costs.insert(name.clone());
+        }
+        let given = self.held.nodes.get(node).map(|node| &node.labels);
+        let labels = match given.filter(|_| self.gives_labels) {
+            Some(given) => with_given(&pod.labels, given),
+            None => pod.labels.clone(),
+        };
         self.edit_pod(name, |pod| {
             pod.node = Some(Arc::clone(node));
             pod.bound = Some(now);
-            if let Some(cost) = bound.and_then(|bound| bound.cost) {
+            pod.labels = labels;
+            // The annotations of the binding replace those of the pod.
+            if let Some(cost) = cost {
                 pod.cost = DeletionCost::Ours(cost);
             }
         });
         self.bound_by_us.insert(uid);
         true
     }
+
+    /// Goes back to what it was, as after it was restored from a backup: watches end, and versions come again.
+    pub(super) fn restore(&mut self, backup: &ApiServer) {
+        *self = ApiServer { feeds: <[Feed; 3]>::default(), ..backup.clone() };
+    }
+}
+
+/// The labels of a pod after it was bound to a node with these.
+pub(super) fn with_given(pod: &Labels, node: &Labels) -> Labels {
+    Labels::new(pod.iter().chain(node.iter().filter(|(key, _)| *key == ZONE)))
 }

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use almanac_engine::Identity;
-use almanac_engine::units::{BindOutcome, Confirmed, Elapsed};
+use almanac_engine::units::{BindOutcome, Confirmed, Elapsed, Pod};
+use almanac_engine::{Identity, Labels};
 
-use super::faults::Fault;
+use super::faults::{Check, Fault, Wrong, wrong};
 use super::replica::Task;
 use super::world::World;
 use crate::naive::{Pods, Seen, group_of};
+use crate::support::LONGEST_BIND;
 
 /// A request to bind that has been sent.
 pub(super) struct Flight {
@@ -29,39 +30,60 @@ pub(super) struct Flight {
     has_given_up: bool,
 }
 
+impl Flight {
+    /// Whether a scheduler waits for what becomes of this pod.
+    pub(super) fn is_awaited(&self, pod: &Identity) -> bool {
+        !self.has_given_up && self.task.pod == *pod
+    }
+}
+
 impl World {
-    /// A scheduler asks to bind what it has decided.
-    pub(super) fn ask_to_bind(&mut self, index: usize) -> Result<(), String> {
+    /// A scheduler asks to bind what it has decided. If it is not bound, it hears of it, and comes again after a while.
+    pub(super) fn ask_to_bind(&mut self, index: usize) -> Result<(), Wrong> {
         if self.decided.is_empty() {
-            return Ok(());
-        }
-        if !self.is_leading(index) || !self.replicas[index].is_serving() {
             return Ok(());
         }
         let place = self.rng.usize(..self.decided.len());
         let (pod, uid, node) = self.decided.swap_remove(place);
+        if !self.is_leading(index) || !self.replicas[index].is_serving() {
+            self.back_off(&pod);
+            return Ok(());
+        }
         // Both are read for this.
         let read = self.api.held.pods.get(&pod).filter(|read| read.uid.as_ref() == Some(&uid));
         let (Some(read), Some(found)) = (read.cloned(), self.api.held.nodes.get(&node).cloned())
         else {
+            self.back_off(&pod);
             return Ok(());
         };
-        let result = self.replicas[index].reserve((&pod, &read), (&node, &found), self.now);
-        let id = match result {
-            Ok(id) => id,
-            Err(_) if self.fault == Some(Fault::BindsWithoutReserving) => {
+        let Ok(id) = self.replicas[index].reserve((&pod, &read), (&node, &found), self.now) else {
+            self.back_off(&pod);
+            if self.fault == Some(Fault::BindsWithoutReserving) {
                 let wall = self.wall();
                 self.api.bind(&pod, (Some(&uid), None), &node, None, wall);
-                return self.check_caps();
+                return self.check_bound();
             }
-            Err(_) => return Ok(()),
+            return Ok(());
         };
         if let Some(why) = self.room_that_must_be(index, &pod, &node) {
-            return Err(format!("replica {index} reserves {node} for {pod} though {why}"));
+            let why = format!("replica {index} reserves {node} for {pod} though {why}");
+            self.heed(Err(wrong(Check::Room, why)))?;
         }
-        // Whether it was bound or not, its scheduler hears of it.
-        self.refused.remove(&pod);
+        self.heed(self.check_unit(index, &node, &found.labels))?;
         self.replicas[index].tasks.push(Task { id, pod, uid, node });
+        Ok(())
+    }
+
+    /// Every policy has the node in the unit that its labels say as they were read.
+    fn check_unit(&self, index: usize, node: &Arc<str>, read: &Labels) -> Result<(), Wrong> {
+        let replica = &self.replicas[index];
+        for (name, policy) in &replica.seen.policies {
+            let id = replica.ledger.node(node);
+            let unit = id.and_then(|id| replica.ledger.unit_of(name, id));
+            if unit != policy.unit_of(read) {
+                return Err(wrong(Check::Units, format!("{node} is in {unit:?} of {name}")));
+            }
+        }
         Ok(())
     }
 
@@ -71,17 +93,25 @@ impl World {
         let replica = &self.replicas[index];
         let known = replica.seen.pods.get(pod)?;
         let view = replica.view();
-        let [name] = view.governing(pod, known)[..] else {
-            return (view.governing(pod, known).len() > 1).then(|| "policies conflict".to_owned());
-        };
-        let policy = &view.policies[name];
-        let place = view.unit_of(policy, node);
-        let max = policy.units.get(place)?.max? as usize;
         let really = Seen { pods: self.really_bound(&view), ..view.clone() };
-        let counted = really.counted(name);
-        let group = counted.get(&group_of(policy, &known.labels))?;
-        let others = group[place].iter().filter(|other| *other != pod).count();
-        (others >= max).then(|| format!("{others} of {max} are in its unit"))
+        let to_come = view.being_bound.get(pod).map(|(_, labels)| labels);
+        for labels in [Some(&known.labels), to_come].into_iter().flatten() {
+            let with_labels = Pod { labels: labels.clone(), ..known.clone() };
+            let [name] = view.governing(pod, &with_labels)[..] else {
+                let several = view.governing(pod, &with_labels).len() > 1;
+                return several.then(|| "policies conflict".to_owned());
+            };
+            let policy = &view.policies[name];
+            let place = view.unit_of(policy, node);
+            let Some(max) = policy.units.get(place).and_then(|unit| unit.max) else { continue };
+            let counted = really.counted(name);
+            let Some(group) = counted.get(&group_of(policy, labels)) else { continue };
+            let others = group[place].iter().filter(|other| *other != pod).count();
+            if others >= max as usize {
+                return Some(format!("{others} of {max} are in its unit"));
+            }
+        }
+        None
     }
 
     /// The pods as a replica knows them, on the nodes that we have really bound them to, or may have.
@@ -118,18 +148,28 @@ impl World {
     }
 
     /// Sends a binding that is reserved.
-    pub(super) fn post(&mut self, index: usize) -> Result<(), String> {
+    pub(super) fn post(&mut self, index: usize) -> Result<(), Wrong> {
         if self.replicas[index].tasks.is_empty() || !self.is_leading(index) {
             return Ok(());
         }
         let place = self.rng.usize(..self.replicas[index].tasks.len());
         let task = self.replicas[index].tasks.swap_remove(place);
-        let Ok(confirmed) = self.replicas[index].confirm(&task, self.now) else {
-            return Ok(());
+        let result = self.replicas[index].confirm(&task, self.now);
+        let is_faulty = self.fault == Some(Fault::PostsUnconfirmed);
+        let (ends_by, uid) = (LONGEST_BIND.after(self.now), Some(Arc::clone(&task.uid)));
+        let unconfirmed = Confirmed { uid, version: None, bound: None, ends_by };
+        let confirmed = match result {
+            Ok(confirmed) => confirmed,
+            Err(_) if is_faulty => unconfirmed,
+            Err(_) => {
+                self.back_off(&task.pod);
+                return Ok(());
+            }
         };
         if let Some(why) = self.room_that_must_be(index, &task.pod, &task.node) {
-            let Task { pod, node, .. } = task;
-            return Err(format!("replica {index} posts {pod} to {node} though {why}"));
+            let Task { pod, node, .. } = &task;
+            let why = format!("replica {index} posts {pod} to {node} though {why}");
+            self.heed(Err(wrong(Check::Room, why)))?;
         }
         let left = self.now.until(confirmed.ends_by);
         let left = if self.fault == Some(Fault::PostsLate) { left * 6 } else { left };
@@ -143,9 +183,9 @@ impl World {
             life,
             task,
             confirmed,
-            lands_at: (self.rng.u8(..12) > 0).then_some(lands_at),
+            lands_at: (self.is_quiet || self.rng.u8(..12) > 0).then_some(lands_at),
             is_bound: None,
-            answers_at: (self.rng.u8(..8) > 0).then_some(answers_at),
+            answers_at: (self.is_quiet || self.rng.u8(..8) > 0).then_some(answers_at),
             gives_up_at: self.now + Duration::from_millis(self.rng.u64(0..left)),
             has_given_up: false,
         });
@@ -153,7 +193,7 @@ impl World {
     }
 
     /// Requests land, answers arrive, and what does not arrive in time is given up.
-    pub(super) fn fly(&mut self) -> Result<(), String> {
+    pub(super) fn fly(&mut self) -> Result<(), Wrong> {
         let mut flights = std::mem::take(&mut self.flights);
         flights.sort_by_key(|flight| flight.lands_at);
         for mut flight in flights {
@@ -169,7 +209,13 @@ impl World {
                 let is_bound = self.api.bind(&task.pod, on, &task.node, bound.as_ref(), wall);
                 flight.is_bound = Some(is_bound);
                 self.bound += u64::from(is_bound);
-                self.check_caps()?;
+                self.check_bound()?;
+                let is_same = self.api.held.pods.get(&task.pod).map(|it| &it.uid)
+                    == Some(&Some(Arc::clone(&task.uid)));
+                if is_bound && !is_same {
+                    let why = format!("another {} is bound", task.pod);
+                    self.heed(Err(wrong(Check::SamePod, why)))?;
+                }
             }
             let replica = &mut self.replicas[flight.replica];
             let is_heard = replica.life == flight.life && !flight.has_given_up;
@@ -182,6 +228,10 @@ impl World {
             if let Some(outcome) = outcome.filter(|_| is_heard) {
                 replica.settle(&task.pod, task.id, outcome);
                 flight.has_given_up = true;
+                let pod = task.pod.clone();
+                if outcome != BindOutcome::Posted {
+                    self.back_off(&pod);
+                }
             }
             let may_land = flight.is_bound.is_none() && flight.lands_at.is_some();
             if may_land || outcome.is_none() {
@@ -191,8 +241,15 @@ impl World {
         Ok(())
     }
 
+    fn check_bound(&self) -> Result<(), Wrong> {
+        self.heed(self.check_caps())?;
+        let lost = self.api.lost_costs.first();
+        let lost = lost.map(|pod| wrong(Check::UserCosts, format!("{pod} lost its user's cost")));
+        self.heed(lost.map_or(Ok(()), Err))
+    }
+
     /// No cap is exceeded, where nobody else could have.
-    fn check_caps(&self) -> Result<(), String> {
+    fn check_caps(&self) -> Result<(), Wrong> {
         if !self.is_calm {
             return Ok(());
         }
@@ -201,7 +258,8 @@ impl World {
                 for (unit, pods) in policy.units.iter().zip(places) {
                     if unit.max.is_some_and(|max| pods.len() > max as usize) {
                         let (unit, count) = (&unit.name, pods.len());
-                        return Err(format!("{name} has {count} pods of {group:?} in {unit}"));
+                        let why = format!("{name} has {count} pods of {group:?} in {unit}");
+                        return Err(wrong(Check::Caps, why));
                     }
                 }
             }

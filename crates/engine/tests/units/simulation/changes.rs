@@ -5,13 +5,21 @@ use std::sync::Arc;
 use almanac_engine::units::{DeletionCost, Node, Pod, ResourcePolicy, Strategy, Ungoverned, Unit};
 use almanac_engine::{Identity, Labels};
 
+use super::api_server::ZONE;
 use super::world::World;
 use crate::support::{labels, owned_by, pod_name, policy_name, selector, unit};
 
 const PODS: usize = 24;
 const NODES: usize = 8;
-const NODE_LABELS: [&str; 6] =
-    ["zone=a", "zone=b", "zone=a,kind=spot", "zone=b,kind=spot", "kind=spot", ""];
+const NODE_LABELS: [&str; 7] = [
+    "zone=a",
+    "zone=b",
+    "zone=a,kind=spot",
+    "zone=b,kind=spot,topology.kubernetes.io/zone=b",
+    "kind=spot,topology.kubernetes.io/zone=a",
+    "zone=a,topology.kubernetes.io/zone=a",
+    "",
+];
 const POD_SELECTORS: [&str; 4] = ["app=a", "app=b", "", "app=a,hash=1"];
 const POD_LABELS: [&str; 6] =
     ["app=a", "app=b", "app=a,hash=1", "app=a,hash=2", "app=b,hash=", "app=c"];
@@ -40,7 +48,8 @@ impl World {
         if self.is_calm {
             return match kind {
                 0..50 => self.create_pod(),
-                50..90 => self.end_pod(),
+                50..88 => self.end_pod(),
+                88..94 => self.touch_pod(),
                 _ => self.edit_cost(),
             };
         }
@@ -50,17 +59,16 @@ impl World {
             60..65 => self.edit_labels(),
             65..68 => self.edit_cost(),
             68..73 => self.bind_beside_us(),
-            73..84 => {
+            73..82 => {
                 let number = self.rng.usize(..NODES);
                 self.set_node(number);
-                self.try_all_again();
             }
+            82..84 => self.touch_pod(),
             84..86 => {
                 let name = node_name(self.rng.usize(..NODES));
                 if self.api.held.nodes.contains_key(&name) {
                     self.api.set_node(&name, None);
                 }
-                self.try_all_again();
             }
             _ => self.edit_policies(),
         }
@@ -120,7 +128,7 @@ impl World {
             2..5 if !is_deleted => self.api.edit_pod(&name, |pod| pod.deleted = Some(now)),
             _ => {
                 self.api.remove_pod(&name);
-                self.is_tried_anew(&name);
+                self.is_made_anew(&name);
                 // As a StatefulSet makes it anew, whatever is under way to the one before.
                 if self.rng.bool() {
                     self.create(&name);
@@ -133,7 +141,12 @@ impl World {
         let Some(name) = self.any_pod() else { return };
         let labels = self.pod_labels();
         self.api.edit_pod(&name, |pod| pod.labels = labels);
-        self.try_all_again();
+    }
+
+    /// Something changes in a pod that does not matter here.
+    fn touch_pod(&mut self) {
+        let Some(name) = self.any_pod() else { return };
+        self.api.edit_pod(&name, |_| {});
     }
 
     fn edit_cost(&mut self) {
@@ -197,7 +210,12 @@ impl World {
     }
 
     fn policy(&mut self) -> ResourcePolicy {
-        let keys: &[&str] = if self.rng.bool() { &["hash"] } else { &[] };
+        let keys: &[&str] = match self.rng.u8(..8) {
+            0..3 => &[],
+            3..6 => &["hash"],
+            6 => &[ZONE],
+            _ => &["hash", ZONE],
+        };
         ResourcePolicy {
             pod_selector: selector(POD_SELECTORS[self.rng.usize(..POD_SELECTORS.len())]),
             group_keys: keys.iter().map(|key| Arc::from(*key)).collect(),

@@ -1,4 +1,40 @@
-//! Faults that somebody could build in: in what a ledger is told, in when it is told, and in what is made of what it says.
+//! Faults that somebody could build in: in what a ledger is told, in when it is told, and in what is made of what it says;
+//! and for each the check that has to catch it by itself.
+
+/// What is held of a cluster, and what a fault is caught by.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Check {
+    /// No cap is exceeded where nobody else could have done it.
+    Caps,
+    /// Nothing is reserved, or posted, where all that we have bound leaves no room.
+    Room,
+    /// Only the pod is bound for which a place was reserved.
+    SamePod,
+    /// The unit is that of the node as it was read.
+    Units,
+    /// A pod is sent to the best unit with room, and nowhere else.
+    Order,
+    /// The ledger counts as the plain account does.
+    Counts,
+    /// Costs are what they should be, and a user's own is left.
+    Costs,
+    /// A binding never overwrites the cost that a user has set.
+    UserCosts,
+    /// When all is quiet, the ledger counts what is really there, and nothing is left to settle.
+    Quiet,
+    /// When all is quiet, nobody waits who could go somewhere.
+    Woken,
+}
+
+/// A check that failed.
+pub(super) struct Wrong {
+    pub(super) check: Check,
+    pub(super) why: String,
+}
+
+pub(super) fn wrong(check: Check, why: impl Into<String>) -> Wrong {
+    Wrong { check, why: why.into() }
+}
 
 /// What is done wrong.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -9,12 +45,15 @@ pub(super) enum Fault {
     SettlesByEarlyReads,
     TakesNoNodeForNews,
     PostsLate,
+    PostsUnconfirmed,
     BindsByNameAlone,
     BindsAnyVersion,
+    ReservesByTheWatch,
     BelievesItStillLeads,
     ServesAtOnce,
     ServesWithoutAList,
     ForgetsReservationsInALongList,
+    KeepsVersionsOfARestoredServer,
     BelievesOldNews,
     CountsFinished,
     NeverSeesDeletion,
@@ -32,32 +71,36 @@ pub(super) enum Fault {
     NeverWakes,
 }
 
-pub(super) const ALL: [Fault; 27] = [
-    Fault::BindsWithoutReserving,
-    Fault::TakesTimeoutForFailure,
-    Fault::ForgetsWhatItPosted,
-    Fault::SettlesByEarlyReads,
-    Fault::TakesNoNodeForNews,
-    Fault::PostsLate,
-    Fault::BindsByNameAlone,
-    Fault::BindsAnyVersion,
-    Fault::BelievesItStillLeads,
-    Fault::ServesAtOnce,
-    Fault::ServesWithoutAList,
-    Fault::ForgetsReservationsInALongList,
-    Fault::BelievesOldNews,
-    Fault::CountsFinished,
-    Fault::NeverSeesDeletion,
-    Fault::TakesTerminatingForFinished,
-    Fault::GovernsDaemonSets,
-    Fault::TakesMissingLabelsForEmptyOnes,
-    Fault::IgnoresRelabelledNodes,
-    Fault::IgnoresEditedPolicies,
-    Fault::IgnoresCaps,
-    Fault::KnowsOnePolicy,
-    Fault::AllowsLowerUnits,
-    Fault::AllowsFullUnits,
-    Fault::OverwritesCostsOfUsers,
-    Fault::NeverWritesCosts,
-    Fault::NeverWakes,
+/// Each fault, with the check that has to catch it.
+pub(super) const ALL: [(Fault, Check); 30] = [
+    (Fault::BindsWithoutReserving, Check::Caps),
+    (Fault::TakesTimeoutForFailure, Check::Caps),
+    (Fault::ForgetsWhatItPosted, Check::Room),
+    (Fault::SettlesByEarlyReads, Check::Caps),
+    (Fault::TakesNoNodeForNews, Check::Room),
+    (Fault::PostsLate, Check::Caps),
+    (Fault::PostsUnconfirmed, Check::Room),
+    (Fault::BindsByNameAlone, Check::SamePod),
+    (Fault::BindsAnyVersion, Check::UserCosts),
+    (Fault::ReservesByTheWatch, Check::Units),
+    (Fault::BelievesItStillLeads, Check::Caps),
+    (Fault::ServesAtOnce, Check::Room),
+    (Fault::ServesWithoutAList, Check::Caps),
+    (Fault::ForgetsReservationsInALongList, Check::Room),
+    (Fault::KeepsVersionsOfARestoredServer, Check::Quiet),
+    (Fault::BelievesOldNews, Check::Counts),
+    (Fault::CountsFinished, Check::Counts),
+    (Fault::NeverSeesDeletion, Check::Counts),
+    (Fault::TakesTerminatingForFinished, Check::Counts),
+    (Fault::GovernsDaemonSets, Check::Counts),
+    (Fault::TakesMissingLabelsForEmptyOnes, Check::Counts),
+    (Fault::IgnoresRelabelledNodes, Check::Counts),
+    (Fault::IgnoresEditedPolicies, Check::Counts),
+    (Fault::IgnoresCaps, Check::Caps),
+    (Fault::KnowsOnePolicy, Check::Counts),
+    (Fault::AllowsLowerUnits, Check::Order),
+    (Fault::AllowsFullUnits, Check::Order),
+    (Fault::OverwritesCostsOfUsers, Check::Costs),
+    (Fault::NeverWritesCosts, Check::Costs),
+    (Fault::NeverWakes, Check::Woken),
 ];

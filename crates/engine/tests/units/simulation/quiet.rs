@@ -1,4 +1,7 @@
-//! All faults end, and everything that is under way arrives: then nothing may be left to do, and nothing may be wrong.
+//! All faults end, and everything that is under way arrives: then schedulers and we come to rest, nothing may be left to do,
+//! and nothing may be wrong.
+//!
+//! Whoever leads goes on leading. A new lead would count everything anew, and hide what was forgotten under this one.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,9 +9,48 @@ use std::time::Duration;
 use almanac_engine::Identity;
 use almanac_engine::units::{Pod, Verdict};
 
-use super::world::{World, fits};
+use super::api_server::ZONE;
+use super::faults::{Check, Wrong, wrong};
+use super::scheduling::fits;
+use super::world::World;
+
+/// For so many rounds nothing has happened when all is at rest: longer than anybody waits for anything.
+const AT_REST: u32 = 24;
+
+/// Whoever is not at rest after so many rounds never is.
+const TOO_LONG: u32 = 2_000;
 
 impl World {
+    /// All faults end. Everything arrives, one replica leads, and does all there is to do.
+    pub(super) fn calm_down(&mut self) -> Result<(), Wrong> {
+        self.is_quiet = true;
+        self.cut_off = None;
+        self.collect_garbage();
+        let (mut at_rest, mut before) = (0, self.traces());
+        for round in 0.. {
+            if at_rest == AT_REST {
+                break;
+            }
+            if round == TOO_LONG {
+                self.is_quiet = false;
+                return self.heed(Err(wrong(Check::Woken, "this never comes to rest")));
+            }
+            self.go_on()?;
+            let now = self.traces();
+            at_rest = if now == before { at_rest + 1 } else { 0 };
+            before = now;
+        }
+        self.is_quiet = false;
+        self.heed(self.check_rest())
+    }
+
+    /// What changes whenever anything happens.
+    fn traces(&self) -> (u64, u64, usize, usize, usize) {
+        let reserved = self.replicas.iter().map(|it| it.ledger.reservations()).sum();
+        let under_way = self.flights.len() + self.decided.len() + self.queued().len();
+        (self.api.version, self.generation, reserved, under_way, self.refused.len())
+    }
+
     /// Kubernetes deletes the pods that are bound to nodes that are gone.
     fn collect_garbage(&mut self) {
         let is_lost = |pod: &Pod| {
@@ -18,96 +60,96 @@ impl World {
         let lost: Vec<Identity> = pods.map(|(name, _)| name.clone()).collect();
         for name in lost {
             self.api.remove_pod(&name);
-            self.is_tried_anew(&name);
+            self.is_made_anew(&name);
         }
     }
 
-    /// All faults end. Everything arrives, one replica leads, and does all there is to do.
-    pub(super) fn calm_down(&mut self) -> Result<(), String> {
-        let index = self.rng.usize(..self.replicas.len());
-        for _ in 0..4 {
-            self.now = self.now + Duration::from_secs(100);
-            self.fly()?;
-            self.collect_garbage();
-            for other in 0..self.replicas.len() {
-                self.replicas[other].drop_tasks();
-                self.is_leading(other);
+    /// A few seconds in which everybody does what there is to do.
+    fn go_on(&mut self) -> Result<(), Wrong> {
+        self.now = self.now + Duration::from_secs(4);
+        let holder = self.holder.unwrap_or(0);
+        for index in 0..self.replicas.len() {
+            if index != holder {
+                self.replicas[index].drop_tasks();
+                self.is_leading(index);
             }
-            self.lead(index);
+        }
+        self.lead(holder);
+        if !self.replicas[holder].has_listed || !self.replicas[holder].is_serving() {
             for _ in 0..4 {
-                self.now = self.now + Duration::from_secs(5);
-                self.lead(index);
-                self.list(index);
+                self.list(holder);
             }
-            while self.replicas[index].list.is_some() {
-                self.list(index);
-            }
-            if !self.replicas[index].is_serving() {
-                return Err("nobody serves though nothing is in the way".to_owned());
-            }
-            self.hear_all(index);
-            for _ in 0..20 {
-                self.read(index);
-            }
-            self.settle_costs(index);
-            self.compare()?;
         }
-        let (replica, held) = (&self.replicas[index], &self.api.held);
-        if let Some(why) = held.difference(&replica.ledger) {
-            return Err(format!("when all is quiet, {why}"));
-        }
-        if replica.ledger.next_unsettled().is_some() {
-            return Err("when all is quiet, a binding is not settled".to_owned());
-        }
-        let wrong = held.cost_changes();
-        if !wrong.is_empty() {
-            return Err(format!("when all is quiet, costs are wrong: {wrong:?}"));
-        }
-        // In a wild one, schedulers see for themselves what happens to nodes and labels, and when is up to them.
-        if self.is_calm { self.check_woken(index) } else { Ok(()) }
-    }
-
-    fn hear_all(&mut self, index: usize) {
+        self.fly()?;
         for kind in 0..3 {
-            self.hear(index, kind, usize::MAX);
+            self.hear(holder, kind, usize::MAX);
         }
+        for _ in 0..4 {
+            self.read(holder);
+        }
+        self.settle_costs(holder);
+        for _ in 0..self.queued().len() {
+            self.schedule(holder)?;
+        }
+        for _ in 0..self.decided.len() {
+            self.ask_to_bind(holder)?;
+        }
+        for _ in 0..self.replicas[holder].tasks.len() {
+            self.post(holder)?;
+        }
+        self.wake(holder);
+        self.compare()
     }
 
     fn settle_costs(&mut self, index: usize) {
-        for _ in 0..4 {
+        for _ in 0..3 {
             for patch in std::mem::take(&mut self.patches) {
                 self.write_cost(&patch);
             }
-            self.hear_all(index);
+            self.hear(index, 2, usize::MAX);
             self.price(index);
-            for patch in std::mem::take(&mut self.patches) {
-                self.write_cost(&patch);
-            }
-            self.hear_all(index);
         }
     }
 
-    /// Pods that were refused are woken when they need not be any more: some of them at once, and the others as those
-    /// take their places or do not.
-    fn check_woken(&mut self, index: usize) -> Result<(), String> {
-        self.decided.clear();
-        for _ in 0..80 {
-            self.wake(index);
-            for _ in 0..7 {
-                self.now = self.now + Duration::from_secs(5);
-                self.lead(index);
-            }
+    fn check_rest(&self) -> Result<(), Wrong> {
+        let Some(index) = self.holder.filter(|index| self.replicas[*index].is_serving()) else {
+            return Err(wrong(Check::Quiet, "nobody serves though nothing is in the way"));
+        };
+        let (replica, held) = (&self.replicas[index], &self.api.held);
+        if let Some(why) = held.difference(&replica.ledger) {
+            return Err(wrong(Check::Quiet, format!("when all is quiet, {why}")));
         }
-        let held = &self.api.held;
-        for pod in &self.refused {
-            let is_pending =
-                |it: &&Pod| it.node.is_none() && it.deleted.is_none() && !it.is_finished;
-            let Some(pending) = held.pods.get(pod).filter(is_pending) else { continue };
-            let nodes = held.nodes.keys().filter(|node| fits(pending, node));
-            let nodes: Vec<Arc<str>> = nodes.cloned().collect();
-            let verdicts = held.verdicts(pod, &nodes);
-            if verdicts.is_some_and(|verdicts| verdicts.contains(&Verdict::Chosen)) {
-                return Err(format!("{pod} was refused, has room now, and is never woken"));
+        if replica.ledger.next_unsettled().is_some() {
+            return Err(wrong(Check::Quiet, "when all is quiet, a binding is not settled"));
+        }
+        let wrong_costs = held.cost_changes();
+        if !wrong_costs.is_empty() {
+            let why = format!("when all is quiet, costs are wrong: {wrong_costs:?}");
+            return Err(wrong(Check::Costs, why));
+        }
+        self.check_woken()
+    }
+
+    /// Nobody waits who could go somewhere.
+    fn check_woken(&self) -> Result<(), Wrong> {
+        let (held, replica) = (&self.api.held, &self.replicas[self.holder.unwrap_or(0)]);
+        let waits = |it: &Pod| it.node.is_none() && it.deleted.is_none() && !it.is_finished;
+        for (name, pod) in held.pods.iter().filter(|(_, pod)| waits(pod)) {
+            let fitting = held.nodes.keys().filter(|node| fits(pod, node));
+            let nodes: Vec<Arc<str>> = fitting.cloned().collect();
+            let has_node = match held.governing(name, pod)[..] {
+                [] => !nodes.is_empty(),
+                // Where a pod may go is decided by the labels that it has.
+                [policy] if held.policies[policy].group_keys.iter().any(|key| **key == *ZONE) => {
+                    false
+                }
+                [_] => held.verdicts(name, &nodes).is_some_and(|it| it.contains(&Verdict::Chosen)),
+                _ => false,
+            };
+            if has_node {
+                let told = replica.ledger.explain(name).map(|it| it.summary);
+                let why = format!("{name} waits though it has room, and {told:?}");
+                return Err(wrong(Check::Woken, why));
             }
         }
         Ok(())

@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use almanac_engine::Identity;
 use almanac_engine::units::{
     BindOutcome, Confirmed, Elapsed, Ledger, Node, Pod, ReservationId, ResourcePolicy, Standing,
     Unreserved,
 };
-use fastrand::Rng;
+use almanac_engine::{Identity, Labels};
 
-use super::api_server::{ApiServer, News};
+use super::api_server::{ApiServer, News, with_given};
 use super::faults::Fault;
+use super::listing::List;
 use crate::naive::Seen;
 use crate::support::LONGEST_BIND;
 
@@ -23,16 +23,9 @@ pub(super) struct Held {
     pub(super) node: Arc<str>,
     /// The version of the pod that the binding is conditional on.
     pub(super) version: Option<u64>,
+    /// The labels that it may give the pod.
+    pub(super) to_come: Labels,
     pub(super) ends_by: Elapsed,
-}
-
-/// All objects as they were at one version.
-pub(super) struct List {
-    pub(super) seen: Seen,
-    pub(super) policy_versions: BTreeMap<Identity, u64>,
-    pub(super) version: u64,
-    pub(super) positions: [u64; 3],
-    pub(super) begun_at: Elapsed,
 }
 
 /// A binding that is reserved and not posted yet.
@@ -56,8 +49,10 @@ pub(super) struct Replica {
     pub(super) ledger: Ledger,
     pub(super) fault: Option<Fault>,
     pub(super) seen: Seen,
-    pods_seen: u64,
-    nodes_seen: u64,
+    pub(super) pods_seen: u64,
+    pub(super) nodes_seen: u64,
+    pub(super) policies_seen: u64,
+    pub(super) policy_versions: BTreeMap<Identity, u64>,
     pub(super) held: BTreeMap<Identity, Held>,
     pub(super) positions: [u64; 3],
     /// The list it has asked for. Its watches begin where that ends.
@@ -81,6 +76,8 @@ impl Replica {
             seen: Seen::default(),
             pods_seen: 0,
             nodes_seen: 0,
+            policies_seen: 0,
+            policy_versions: BTreeMap::new(),
             held: BTreeMap::new(),
             positions: [0; 3],
             list: None,
@@ -99,7 +96,7 @@ impl Replica {
         for (name, held) in &self.held {
             if let Some(pod) = view.pods.get_mut(name) {
                 pod.node = Some(Arc::clone(&held.node));
-                view.being_bound.insert(name.clone(), held.id);
+                view.being_bound.insert(name.clone(), (held.id, held.to_come.clone()));
             }
         }
         view
@@ -121,7 +118,7 @@ impl Replica {
     }
 
     /// Nodes that are gone are remembered as long as pods are bound to them.
-    fn forget_gone_nodes(&mut self) {
+    pub(super) fn forget_gone_nodes(&mut self) {
         let (pods, held) = (&self.seen.pods, &self.held);
         self.seen.gone_nodes.retain(|node, _| {
             let is_there = |pod: &Pod| pod.node.as_ref() == Some(node);
@@ -129,7 +126,7 @@ impl Replica {
         });
     }
 
-    fn forget_node(&mut self, name: &Arc<str>) {
+    pub(super) fn forget_node(&mut self, name: &Arc<str>) {
         if let Some(node) = self.seen.nodes.remove(name) {
             self.seen.gone_nodes.insert(Arc::clone(name), node.labels);
         }
@@ -139,11 +136,16 @@ impl Replica {
         match news {
             News::Policy(name, Some(policy), version) => {
                 self.tell_policy(&name, &policy, version);
-                self.seen.policies.insert(name, policy);
+                self.policies_seen = self.policies_seen.max(version);
+                self.note_policy(&name, policy, version);
             }
             News::Policy(name, None, version) => {
                 self.ledger.remove_policy(&name, Some(version));
-                self.seen.policies.remove(&name);
+                self.policies_seen = self.policies_seen.max(version);
+                if self.policy_versions.get(&name).is_some_and(|known| *known < version) {
+                    self.policy_versions.remove(&name);
+                    self.seen.policies.remove(&name);
+                }
             }
             News::Node(name, Some(node), version) => {
                 if self.fault != Some(Fault::IgnoresRelabelledNodes)
@@ -190,17 +192,20 @@ impl Replica {
         match self.fault {
             Some(Fault::IgnoresEditedPolicies) if is_edit => {}
             Some(Fault::KnowsOnePolicy) if !is_edit && !self.seen.policies.is_empty() => {}
-            Some(Fault::IgnoresCaps) => {
-                let mut policy = policy.clone();
-                policy.units.iter_mut().for_each(|unit| unit.max = unit.max.map(|_| 1000));
-                self.ledger.set_policy(name, policy, version);
-            }
-            _ => self.ledger.set_policy(name, policy.clone(), version),
+            _ => self.ledger.set_policy(name, self.policy_as_told(policy), version),
         }
     }
 
+    pub(super) fn policy_as_told(&self, policy: &ResourcePolicy) -> ResourcePolicy {
+        let mut told = policy.clone();
+        if self.fault == Some(Fault::IgnoresCaps) {
+            told.units.iter_mut().for_each(|unit| unit.max = unit.max.map(|_| 1000));
+        }
+        told
+    }
+
     /// A pod as the ledger is told of it, which is where some faults are.
-    fn as_told(&self, pod: &Pod) -> Pod {
+    pub(super) fn as_told(&self, pod: &Pod) -> Pod {
         let mut told = pod.clone();
         match self.fault {
             Some(Fault::CountsFinished) => told.is_finished = false,
@@ -226,6 +231,13 @@ impl Replica {
         told
     }
 
+    pub(super) fn note_policy(&mut self, name: &Identity, policy: ResourcePolicy, version: u64) {
+        if self.policy_versions.get(name).is_none_or(|known| *known < version) {
+            self.policy_versions.insert(name.clone(), version);
+            self.seen.policies.insert(name.clone(), policy);
+        }
+    }
+
     fn note_node(&mut self, name: Arc<str>, node: Node) {
         if self.seen.nodes.get(&name).is_none_or(|known| known.version < node.version) {
             self.seen.gone_nodes.remove(&name);
@@ -248,7 +260,7 @@ impl Replica {
         self.seen.pods.insert(name.clone(), pod);
     }
 
-    fn note_read_node(&mut self, name: &Arc<str>, node: &Node) {
+    pub(super) fn note_read_node(&mut self, name: &Arc<str>, node: &Node) {
         if self.seen.nodes.contains_key(name) || node.version > Some(self.nodes_seen) {
             self.note_node(Arc::clone(name), node.clone());
         }
@@ -261,7 +273,7 @@ impl Replica {
         self.note_read_pod(name, pod);
     }
 
-    fn note_read_pod(&mut self, name: &Identity, pod: &Pod) {
+    pub(super) fn note_read_pod(&mut self, name: &Identity, pod: &Pod) {
         if self.seen.pods.contains_key(name) || pod.version > Some(self.pods_seen) {
             self.note_pod(name, pod.clone());
         }
@@ -275,6 +287,11 @@ impl Replica {
     ) -> Result<ReservationId, Unreserved> {
         self.is_changed = true;
         let told = self.as_told(read);
+        let by_watch = self.seen.nodes.get(node).cloned();
+        let found = match by_watch.as_ref() {
+            Some(known) if self.fault == Some(Fault::ReservesByTheWatch) => known,
+            _ => found,
+        };
         let reserved = self.ledger.reserve((pod, &told), (node, found), now, LONGEST_BIND);
         // They are read whether or not there is room, unless it does not lead.
         if reserved != Err(Unreserved::NotServing) {
@@ -287,8 +304,11 @@ impl Replica {
         let id = reserved?;
         let uid = Arc::clone(read.uid.as_ref().unwrap());
         let version = self.seen.pods[pod].version;
+        let of_node = &self.seen.nodes[node].labels;
+        let to_come = with_given(&self.seen.pods[pod].labels, of_node);
         let ends_by = LONGEST_BIND.after(now);
-        self.held.insert(pod.clone(), Held { id, uid, node: Arc::clone(node), version, ends_by });
+        let held = Held { id, uid, node: Arc::clone(node), version, to_come, ends_by };
+        self.held.insert(pod.clone(), held);
         Ok(id)
     }
 
@@ -304,6 +324,20 @@ impl Replica {
             (_, None) => {}
         }
         confirmed
+    }
+
+    /// Everything is forgotten, because the API server has gone back to earlier versions.
+    pub(super) fn start_over(&mut self, now: Elapsed) {
+        if self.fault != Some(Fault::KeepsVersionsOfARestoredServer) {
+            self.ledger.start_over(now, LONGEST_BIND);
+            (self.seen, self.pods_seen, self.nodes_seen) = (Seen::default(), 0, 0);
+            (self.policies_seen, self.policy_versions) = (0, BTreeMap::new());
+            self.held.clear();
+            self.reads.clear();
+        }
+        self.tasks.clear();
+        self.positions = [0; 3];
+        (self.list, self.has_listed) = (None, false);
     }
 
     /// What is reserved will never be posted.
@@ -328,7 +362,7 @@ impl Replica {
     }
 
     /// Settles what is held for a pod though nothing says that it may be.
-    fn forget_held(&mut self, pod: &Identity) {
+    pub(super) fn forget_held(&mut self, pod: &Identity) {
         if let Some(held) = self.held.remove(pod) {
             self.ledger.settle(held.id, BindOutcome::Failed);
         }
@@ -355,61 +389,6 @@ impl Replica {
                     self.held.remove(&read.pod);
                 }
             }
-        }
-        self.forget_gone_nodes();
-    }
-
-    /// Looks at the list it has asked for, and serves if it leads.
-    pub(super) fn take_list(&mut self, rng: &mut Rng) {
-        let Some(list) = self.list.take() else { return };
-        self.is_changed = true;
-        if self.fault == Some(Fault::ForgetsReservationsInALongList) && self.is_serving() {
-            let pods: Vec<Identity> = self.held.keys().cloned().collect();
-            for pod in &pods {
-                self.forget_held(pod);
-            }
-        }
-        let version = Some(list.version);
-        let mut pods: Vec<(&Identity, Pod)> =
-            list.seen.pods.iter().map(|(name, pod)| (name, self.as_told(pod))).collect();
-        rng.shuffle(&mut pods);
-        let policies = list.seen.policies.iter().map(|(name, policy)| {
-            (name.clone(), policy.clone(), list.policy_versions.get(name).copied())
-        });
-        self.ledger.replace_policies(policies, version);
-        self.ledger.replace_nodes(list.seen.nodes.iter().map(|(name, it)| (&**name, it)), version);
-        self.ledger.replace_pods(pods.iter().map(|(name, pod)| (*name, pod)), version);
-        self.positions = list.positions;
-        self.has_listed = true;
-        self.seen.policies = list.seen.policies;
-        let unlisted = self.seen.nodes.iter().filter(|(name, node)| {
-            !list.seen.nodes.contains_key(*name) && node.version <= Some(list.version)
-        });
-        let unlisted: Vec<Arc<str>> = unlisted.map(|(name, _)| Arc::clone(name)).collect();
-        for name in unlisted {
-            self.forget_node(&name);
-        }
-        // The nodes are told before the pods.
-        self.forget_gone_nodes();
-        for (name, node) in &list.seen.nodes {
-            self.note_read_node(name, node);
-        }
-        let listed = &list.seen.pods;
-        self.seen
-            .pods
-            .retain(|name, pod| listed.contains_key(name) || pod.version > Some(list.version));
-        for (name, pod) in &list.seen.pods {
-            self.note_read_pod(name, pod);
-        }
-        let known = &self.seen.pods;
-        self.held.retain(|name, _| known.contains_key(name));
-        self.pods_seen = self.pods_seen.max(list.version);
-        self.nodes_seen = self.nodes_seen.max(list.version);
-        let is_hasty = self.fault == Some(Fault::ServesAtOnce);
-        let begun_at = if is_hasty { Elapsed::MAX } else { list.begun_at };
-        let was_waiting = !self.is_serving();
-        if self.leads_until.is_some() && self.ledger.serve(begun_at).is_ok() && was_waiting {
-            self.held.retain(|_, held| held.ends_by > begun_at);
         }
         self.forget_gone_nodes();
     }

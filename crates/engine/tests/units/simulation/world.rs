@@ -3,22 +3,20 @@
 //! In a calm cluster nobody but us binds pods and nobody edits policies, nodes or labels, so no cap may ever be exceeded.
 //! In a wild one that may happen, but never by what we bind: whoever reserves has to know of everything that we bound.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 use almanac_engine::Identity;
-use almanac_engine::units::{
-    CostChange, DeletionCost, Elapsed, Ledger, NodeId, Pod, Ruling, Verdict,
-};
+use almanac_engine::units::{CostChange, DeletionCost, Elapsed};
 use fastrand::Rng;
 use jiff::{SignedDuration, Timestamp};
 
 use super::api_server::ApiServer;
 use super::binding::Flight;
-use super::faults::Fault;
-use super::replica::{List, Read, Replica};
-use crate::support::{LEASE, LONGEST_BIND, at, second};
+use super::faults::{Check, Fault, Wrong, wrong};
+use super::replica::{Read, Replica};
+use crate::support::{LONGEST_BIND, at, second};
 
 /// How long a lease of the lead lasts, and how long its holder relies on it.
 const LEAD: Duration = Duration::from_secs(15);
@@ -51,14 +49,26 @@ pub(super) struct World {
     /// Pods whose cost could not be written as decided.
     unwritten: BTreeSet<Identity>,
     pub(super) next_uid: u64,
-    /// Pods that were refused with all nodes as candidates, and have not been woken.
+    /// Pods that were refused. Their schedulers see nothing of what changes, and wait until they are woken.
     pub(super) refused: BTreeSet<Identity>,
+    /// Pods that were not bound, and when their schedulers try again.
+    pub(super) backing_off: BTreeMap<Identity, Elapsed>,
+    /// Nothing fails any more, and nobody but schedulers and us does anything.
+    pub(super) is_quiet: bool,
+    backup: ApiServer,
+    /// The only check that is looked at, if one is.
+    only: Option<Check>,
     /// How often pods were bound by us, so that a run in which nothing happens is noticed.
     pub(super) bound: u64,
 }
 
 impl World {
-    pub(super) fn new(seed: u64, is_calm: bool, fault: Option<Fault>) -> World {
+    pub(super) fn new(
+        seed: u64,
+        is_calm: bool,
+        fault: Option<Fault>,
+        only: Option<Check>,
+    ) -> World {
         let mut world = World {
             rng: Rng::with_seed(seed),
             now: at(0),
@@ -77,9 +87,15 @@ impl World {
             unwritten: BTreeSet::new(),
             next_uid: 0,
             refused: BTreeSet::new(),
+            backing_off: BTreeMap::new(),
+            is_quiet: false,
+            backup: ApiServer::default(),
+            only,
             bound: 0,
         };
+        world.api.gives_labels = world.rng.bool();
         world.furnish();
+        world.backup = world.api.clone();
         world
     }
 
@@ -90,7 +106,7 @@ impl World {
     }
 
     /// One thing happens; what is wrong after it.
-    pub(super) fn step(&mut self) -> Result<(), String> {
+    pub(super) fn step(&mut self) -> Result<(), Wrong> {
         let length = if self.rng.u8(..200) == 0 { 20_000 } else { 300 };
         self.now = self.now + Duration::from_millis(self.rng.u64(0..length));
         if self.rng.u8(..200) == 0 {
@@ -107,6 +123,9 @@ impl World {
             if self.rng.u16(..500) == 0 {
                 self.cut_off = Some((holder, self.now + Duration::from_secs(30)));
             }
+        }
+        if !self.is_calm && self.rng.u16(..1_500) == 0 {
+            self.restore();
         }
         match self.rng.u8(..100) {
             0..20 => self.change(),
@@ -129,26 +148,40 @@ impl World {
         self.compare()
     }
 
+    /// What is wrong, if it is what is looked at.
+    pub(super) fn heed(&self, found: Result<(), Wrong>) -> Result<(), Wrong> {
+        found.or_else(
+            |it| if self.only.is_none_or(|only| only == it.check) { Err(it) } else { Ok(()) },
+        )
+    }
+
+    /// The API server is restored from a backup, and everybody finds out: watches end, and versions have gone back.
+    fn restore(&mut self) {
+        if self.rng.bool() {
+            self.backup = self.api.clone();
+            return;
+        }
+        self.api.restore(&self.backup);
+        let now = self.now;
+        for replica in &mut self.replicas {
+            replica.start_over(now);
+        }
+        self.decided.clear();
+        self.patches.clear();
+        self.refused.clear();
+        self.backing_off.clear();
+    }
+
     pub(super) fn hear(&mut self, replica: usize, kind: usize, most: usize) {
         let replica = &mut self.replicas[replica];
-        // While it lists, it watches nothing.
-        if replica.has_listed && replica.list.is_none() {
-            let before = replica.positions[1];
+        if replica.has_listed {
             replica.hear(&self.api, kind, most);
-            if replica.positions[1] != before {
-                self.try_all_again();
-            }
         }
     }
 
     fn forget_old_news(&mut self) {
         for kind in 0..3 {
-            let needed = self.replicas.iter().map(|it| {
-                it.list
-                    .as_ref()
-                    .map_or(u64::MAX, |list| list.positions[kind])
-                    .min(if it.has_listed { it.positions[kind] } else { u64::MAX })
-            });
+            let needed = self.replicas.iter().map(|it| it.needs_news_from(kind));
             let end = self.api.feeds[kind].end();
             let needed = needed.min().unwrap_or(end).min(end);
             self.api.feeds[kind].forget_before(needed);
@@ -187,121 +220,21 @@ impl World {
         }
     }
 
-    /// Asks for a list, or looks at the one that it has asked for.
+    /// Asks for lists, one after the other, or looks at those that it has asked for.
     pub(super) fn list(&mut self, index: usize) {
         let replica = &mut self.replicas[index];
-        if replica.list.is_some() {
+        if replica.has_all_listed() {
             return replica.take_list(&mut self.rng);
         }
-        let needs_one = !replica.has_listed || !replica.is_serving();
+        let needs_one = !replica.has_listed || !replica.is_serving() || replica.list.is_some();
         if needs_one || self.rng.u8(..8) == 0 {
-            let ends = [0, 1, 2].map(|kind| self.api.feeds[kind].end());
-            let (seen, version) = (self.api.held.clone(), self.api.version);
-            let policy_versions = self.api.policy_versions.clone();
-            let (positions, begun_at) = (ends, self.now);
-            replica.list = Some(List { seen, policy_versions, version, positions, begun_at });
+            replica.list_more(&self.api, self.now);
         }
     }
 
     fn crash(&mut self, index: usize) {
         let life = self.replicas[index].life + 1;
         self.replicas[index] = Replica::new(life, self.fault);
-    }
-
-    /// Some scheduler asks where a pod may go.
-    fn schedule(&mut self, index: usize) -> Result<(), String> {
-        let pending: Vec<Identity> = self
-            .api
-            .held
-            .pods
-            .iter()
-            .filter(|(_, pod)| pod.node.is_none() && pod.deleted.is_none() && !pod.is_finished)
-            .map(|(name, _)| name.clone())
-            // A scheduler that has decided on a pod waits for what becomes of it.
-            .filter(|name| self.decided.iter().all(|(decided, _, _)| decided != name))
-            .collect();
-        let Some(pod) = self.rng.choice(pending) else { return Ok(()) };
-        self.filter(index, &pod)
-    }
-
-    fn filter(&mut self, index: usize, pod: &Identity) -> Result<(), String> {
-        if !self.is_leading(index) {
-            return Ok(());
-        }
-        let known = self.replicas[index].seen.nodes.keys().cloned();
-        let sent = self.api.held.pods[pod].clone();
-        let names: Vec<Arc<str>> = known.filter(|node| fits(&sent, node)).collect();
-        let replica = &mut self.replicas[index];
-        replica.read_pod(pod, &sent);
-        let candidates: Vec<NodeId> =
-            names.iter().filter_map(|name| replica.ledger.node(name)).collect();
-        if candidates.len() != names.len() {
-            return Err("a node that it was told of is not known".to_owned());
-        }
-        let leased = leases(&replica.ledger);
-        let chosen: Vec<usize> =
-            match replica.ledger.filter(pod, sent.uid.as_deref(), &candidates, self.now, LEASE) {
-                Ruling::Untouched => (0..names.len()).collect(),
-                Ruling::ByNode(verdicts) => (0..names.len())
-                    .filter(|place| {
-                        let verdict = verdicts.of(Some(candidates[*place]));
-                        let is_let_through = match self.fault {
-                            Some(Fault::AllowsLowerUnits) => verdict == Verdict::Lower,
-                            Some(Fault::AllowsFullUnits) => verdict == Verdict::Full,
-                            _ => false,
-                        };
-                        verdict == Verdict::Chosen || is_let_through
-                    })
-                    .collect(),
-                _ => return Ok(()),
-            };
-        self.check_order(index, pod, &names, &chosen, leased)?;
-        let uid = Arc::clone(sent.uid.as_ref().unwrap());
-        if let Some(place) = self.rng.choice(chosen) {
-            self.refused.remove(pod);
-            self.decided.push((pod.clone(), uid, Arc::clone(&names[place])));
-        } else {
-            self.refused.insert(pod.clone());
-            if !sent.is_refused {
-                self.api.edit_pod(pod, |pod| pod.is_refused = true);
-            }
-        }
-        Ok(())
-    }
-
-    /// What is chosen is what the plain account would choose, or less, while places are leased.
-    fn check_order(
-        &self,
-        index: usize,
-        pod: &Identity,
-        names: &[Arc<str>],
-        chosen: &[usize],
-        leased: u32,
-    ) -> Result<(), String> {
-        let replica = &self.replicas[index];
-        let view = replica.view();
-        let Some(expected) = view.verdicts(pod, names) else { return Ok(()) };
-        let mut unleased = replica.ledger.clone();
-        unleased.lose_lead();
-        let candidates: Vec<NodeId> = names.iter().filter_map(|name| unleased.node(name)).collect();
-        let uid = view.pods[pod].uid.as_deref();
-        let Ruling::ByNode(verdicts) = unleased.verdicts(pod, uid, &candidates) else {
-            return Err(format!("{pod} is ruled on as a whole"));
-        };
-        let found: Vec<Verdict> = candidates.iter().map(|node| verdicts.of(Some(*node))).collect();
-        if found != expected {
-            return Err(format!("verdicts on {pod}: {found:?}, expected {expected:?}"));
-        }
-        let expected: Vec<usize> =
-            (0..names.len()).filter(|place| expected[*place] == Verdict::Chosen).collect();
-        if leased == 0 && chosen != expected {
-            return Err(format!("{pod} is sent to {chosen:?}, expected {expected:?}"));
-        }
-        let is_allowed = |place: &usize| found[*place] == Verdict::Chosen;
-        if !chosen.iter().all(is_allowed) || chosen.is_empty() != expected.is_empty() {
-            return Err(format!("{pod} is sent to {chosen:?}, not among {expected:?}"));
-        }
-        Ok(())
     }
 
     /// Reads the pods whose bindings should have ended, or looks at what was read.
@@ -358,46 +291,37 @@ impl World {
         }
     }
 
+    /// Brings pods to the attention of their schedulers, by a write to each, which may fail.
     pub(super) fn wake(&mut self, index: usize) {
-        if self.is_leading(index) && self.fault != Some(Fault::NeverWakes) {
-            for pod in self.replicas[index].ledger.wake(self.now) {
+        if !self.is_leading(index) || self.fault == Some(Fault::NeverWakes) {
+            return;
+        }
+        for pod in self.replicas[index].ledger.wake(self.now) {
+            if !self.is_quiet && self.rng.u8(..8) == 0 {
+                self.replicas[index].ledger.wake_again(&pod);
+            } else if self.api.held.pods.contains_key(&pod) {
+                self.api.edit_pod(&pod, |_| {});
                 self.refused.remove(&pod);
             }
         }
     }
 
-    /// A pod of this name, if there is one, has not been refused.
-    pub(super) fn is_tried_anew(&mut self, pod: &Identity) {
+    /// A pod of this name is another one.
+    pub(super) fn is_made_anew(&mut self, pod: &Identity) {
         self.refused.remove(pod);
-    }
-
-    /// Nodes and labels are seen by schedulers as well, which try all pods again.
-    pub(super) fn try_all_again(&mut self) {
-        self.refused.clear();
+        self.backing_off.remove(pod);
     }
 
     /// Every ledger that has changed counts as the plain account does, and as a ledger does that is made anew.
-    pub(super) fn compare(&mut self) -> Result<(), String> {
+    pub(super) fn compare(&mut self) -> Result<(), Wrong> {
         for index in 0..self.replicas.len() {
             if std::mem::take(&mut self.replicas[index].is_changed) {
                 let replica = &self.replicas[index];
                 let why = super::comparison::compare(replica, &mut self.rng);
-                why.map_err(|why| format!("replica {index}: {why}"))?;
+                let why = why.map_err(|it| wrong(it.check, format!("replica {index}: {}", it.why)));
+                self.heed(why)?;
             }
         }
         Ok(())
     }
-}
-
-/// Whether a pod would fit on a node if there were no policies.
-pub(super) fn fits(pod: &Pod, node: &str) -> bool {
-    let bytes = pod.uid.iter().flat_map(|uid| uid.bytes()).chain(node.bytes());
-    bytes.fold(7_u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(u32::from(byte))) % 8 < 5
-}
-
-/// How many places are leased.
-fn leases(ledger: &Ledger) -> u32 {
-    let reports = ledger.policies().filter_map(|policy| ledger.report(policy));
-    let groups = reports.flat_map(|report| report.groups);
-    groups.flat_map(|group| group.units).map(|unit| unit.leased).sum()
 }
