@@ -14,8 +14,8 @@ use crate::finding::{Code, Finding, Path};
 use crate::kinds::nearest;
 use crate::slim::DELETION_COST;
 
-/// The labels that Kubernetes' own controllers give pods, which are in no file.
-const GIVEN: [&str; 10] = [
+/// The labels that controllers, and the API server at the binding, give pods, which are in no file.
+const GIVEN: [&str; 13] = [
     "apps.kubernetes.io/pod-index",
     "batch.kubernetes.io/controller-uid",
     "batch.kubernetes.io/job-completion-index",
@@ -25,8 +25,14 @@ const GIVEN: [&str; 10] = [
     "job-name",
     "pod-template-generation",
     "pod-template-hash",
+    "rollouts-pod-template-hash",
     "statefulset.kubernetes.io/pod-name",
+    "topology.kubernetes.io/region",
+    "topology.kubernetes.io/zone",
 ];
+
+/// The domains of controllers that give all their pods labels of their own.
+const GIVEN_DOMAINS: [&str; 2] = ["jobset.sigs.k8s.io", "leaderworkerset.sigs.k8s.io"];
 
 /// A pod, or a workload whose template makes pods.
 pub(super) struct Governed<'a> {
@@ -169,13 +175,19 @@ fn own_costs(governed: &[&Governed<'_>], pod_place: impl Fn(usize) -> String) ->
     )
 }
 
+/// Whether pods get a label that is in no file.
+fn is_given(key: &str) -> bool {
+    let domain = key.split_once('/').map(|(domain, _)| domain);
+    GIVEN.contains(&key) || domain.is_some_and(|domain| GIVEN_DOMAINS.contains(&domain))
+}
+
 /// Keys that are probably mistyped: near one that Kubernetes sets, or one that none of the pods has that are there.
 fn keys_of_no_pod(policy: &ResourcePolicy, governed: &[&Governed<'_>]) -> Vec<Finding> {
     let spec = Path::Root.key("spec");
     let list = spec.key("matchLabelKeys");
     let keys = policy.group_keys.iter().enumerate();
     let unknown = keys.filter(|(_, key)| {
-        !GIVEN.contains(&&***key) && !governed.iter().any(|it| it.pod.labels.get(key).is_some())
+        !is_given(key) && !governed.iter().any(|it| it.pod.labels.get(key).is_some())
     });
     let told = unknown.filter_map(|(position, key)| {
         let meant = nearest(key, GIVEN.into_iter());
@@ -183,7 +195,7 @@ fn keys_of_no_pod(policy: &ResourcePolicy, governed: &[&Governed<'_>]) -> Vec<Fi
             return None;
         }
         let message = format!(
-            "no pod of the policy has the label {key} here, and Kubernetes sets none of this name; pods without it \
+            "no pod of the policy has the label {key} here, and no controller is known that sets it; pods without it \
              are one group"
         );
         let finding = Finding::new(Code::LabelOfNoPod, list.index(position), message);

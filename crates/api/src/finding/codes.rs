@@ -153,7 +153,7 @@ codes! {
     CoveredUnit = "covered-unit", Warning;
     /// With `strategy: required`, all units of a policy are closed or have no nodes of their own, so that no pod of it can be scheduled.
     NoOpenUnit = "no-open-unit", Warning;
-    /// A key in `matchLabelKeys` that no pod of the policy has in the files, and that Kubernetes does not set. Unlike in a `PodTopologySpread`, pods without the label are a group of their own.
+    /// A key in `matchLabelKeys` that no pod of the policy has in the files, and that no controller is known to set. Unlike in a `PodTopologySpread`, pods without the label are a group of their own.
     LabelOfNoPod = "label-of-no-pod", Warning;
     /// A pod that a policy for units of nodes governs has a deletion cost of its own. It is kept, so the order of the units does not decide which pod is deleted first.
     OwnDeletionCost = "own-deletion-cost", Warning;

@@ -74,7 +74,11 @@ pub struct ResourcePolicySpec {
     /// The units. A node belongs to the unit with the highest priority whose selector matches it, or to the first of
     /// several.
     #[schemars(length(min = 1, max = MAX_UNITS))]
-    #[x_kube(merge_strategy = ListMerge::Atomic, validation = each_name_once())]
+    #[x_kube(
+        merge_strategy = ListMerge::Atomic,
+        validation = each_name_once(),
+        validation = no_name_of_one_without()
+    )]
     pub units: Vec<Unit>,
 }
 
@@ -182,6 +186,15 @@ fn each_name_once() -> Rule {
     let rule = "self.all(one, !has(one.name) || \
                 self.exists_one(other, has(other.name) && other.name == one.name))";
     Rule::new(rule).message("Duplicate value: each unit has a name of its own")
+}
+
+/// A unit without a name has one by its position, and there are fewer than a hundred.
+fn no_name_of_one_without() -> Rule {
+    let rule = "self.all(one, !has(one.name) || !one.name.matches('^unit-(0|[1-9][0-9]?)$') || \
+                int(one.name.substring(5)) >= size(self) || \
+                has(self[int(one.name.substring(5))].name))";
+    Rule::new(rule)
+        .message("Duplicate value: a unit without a name is called unit- and its position")
 }
 
 fn label_keys(_: &mut SchemaGenerator) -> Schema {

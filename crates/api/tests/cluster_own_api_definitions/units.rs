@@ -16,6 +16,8 @@ pub(crate) fn cases() -> Vec<(String, Server)> {
         });
         units(&all.collect::<Vec<_>>().join(", "))
     };
+    let and_unnamed =
+        |names: &[&str]| named(names).replace("]}", ", {nodeSelector: {matchLabels: {a: c}}}]}");
     let spec = |fields: &str| {
         units(&unit("priority: 0")).replace("spec: {", &format!("spec: {{{fields}, "))
     };
@@ -64,8 +66,12 @@ pub(crate) fn cases() -> Vec<(String, Server)> {
         (spec("matchLabelKeys: ['']"), Refuses("should match")),
         (spec("matchLabelKeys: [-a]"), Refuses("should match")),
         (spec("matchLabelKeys: [a, b, c, d, e, f, g, h, i]"), Refuses("must have at most 8 items")),
-        // Which name a unit without one has, no schema can say.
-        (named(&["unit-1"]).replace("]}", ", {nodeSelector: {matchLabels: {a: c}}}]}"), Accepts),
+        // A unit without a name has one by its position.
+        (and_unnamed(&["unit-1"]), Refuses("a unit without a name is called")),
+        (and_unnamed(&["unit-0"]), Accepts),
+        (and_unnamed(&["unit-01"]), Accepts),
+        (and_unnamed(&["unit-2", "unit-9", "unit-99999999999999999999"]), Accepts),
+        (named(&["unit-1", "unit-0"]), Accepts),
     ]
 }
 

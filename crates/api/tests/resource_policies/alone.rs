@@ -207,7 +207,7 @@ fn what_is_legal_but_seldom_meant_is_said_and_the_policy_is_used() {
         ),
         (
             keys("pod-template-has"),
-            "label-of-no-pod spec.matchLabelKeys[0]: no pod of the policy has the label pod-template-has here, and Kubernetes sets none of this name; pods without it are one group",
+            "label-of-no-pod spec.matchLabelKeys[0]: no pod of the policy has the label pod-template-has here, and no controller is known that sets it; pods without it are one group",
         ),
     ] {
         assert_eq!(only_message(&text), expected);

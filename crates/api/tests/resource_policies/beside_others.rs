@@ -88,6 +88,16 @@ fn a_key_that_no_pod_of_the_policy_has_is_named() {
     );
     assert_eq!(findings(&web("{app: web, zone: a}")), [""; 0]);
     assert_eq!(findings(&web("{app: shop}")), [""; 0], "it is no pod of the policy");
+    for given in [
+        "topology.kubernetes.io/zone",
+        "topology.kubernetes.io/region",
+        "rollouts-pod-template-hash",
+        "jobset.sigs.k8s.io/replicatedjob-name",
+        "leaderworkerset.sigs.k8s.io/group-index",
+    ] {
+        let web = web("{app: web}").replace("[zone,", &format!("[{given},"));
+        assert_eq!(findings(&web), [""; 0], "{given} is given to pods that are in no file");
+    }
 }
 
 /// The configuration of the design, as it is written there.
