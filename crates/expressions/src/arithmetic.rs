@@ -5,7 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::failure::Failure;
 use crate::meter::Meter;
 use crate::types::Type;
-use crate::value::{List, Value};
+use crate::value::Value;
 
 /// An operator.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -153,7 +153,7 @@ impl Operator {
             }
             (Operator::Add, Value::List(one), Value::List(other)) => {
                 meter.spend(one.len() + other.len())?;
-                Ok(Value::List(List::Made(one.iter().chain(other.iter()).collect())))
+                Value::list(one.iter().chain(other.iter()))
             }
             (Operator::Add, Value::Duration(one), Value::Duration(other)) => {
                 one.checked_add(other).ok_or_else(overflow).and_then(duration)

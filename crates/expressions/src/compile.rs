@@ -8,7 +8,7 @@ mod operators;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::meter::{MOST_STEPS, Meter};
+use crate::meter::{Allowance, MOST_STEPS, Meter};
 use crate::node::{Item, Node};
 use crate::source::{CompileError, error_at, shortened};
 use crate::syntax::{self, Part, Syntax};
@@ -38,18 +38,18 @@ pub enum ReadScores {
     Any,
 }
 
-/// Compiles an expression, after others that take so many steps. The meter has the steps that it takes to compute what
-/// is constant.
-pub(crate) fn compile(text: &str, meter: &Meter, steps: usize) -> Result<Compiled, CompileError> {
+/// Compiles an expression, of what is left to those of its placement.
+pub(crate) fn compile(text: &str, allowance: &Allowance) -> Result<Compiled, CompileError> {
     let expression = syntax::parse(text)?;
     let mut compiler = Compiler {
         text,
-        meter,
+        constants: &allowance.constants,
+        patterns: &allowance.patterns,
         variables: Vec::new(),
         scores: ReadScores::Named(BTreeSet::new()),
         doubts: Vec::new(),
         times: 1,
-        steps,
+        steps: allowance.steps,
     };
     let (node, known) = compiler.node(&expression)?;
     if !known.fits(&Known::BOOL) {
@@ -65,7 +65,10 @@ type Typed = Result<(Node, Known), CompileError>;
 /// Goes down the syntax tree, which is not deep.
 struct Compiler<'a> {
     text: &'a str,
-    meter: &'a Meter,
+    /// The steps to compute what is constant.
+    constants: &'a Meter,
+    /// The steps to compile patterns.
+    patterns: &'a Meter,
     /// The variables of the macros around, with their types.
     variables: Vec<(String, Known)>,
     scores: ReadScores,
@@ -135,7 +138,8 @@ impl Compiler<'_> {
 
     /// A type whose name has dots in it.
     fn qualified_type(&self, part: &Part) -> Option<&'static str> {
-        let name = part.dotted_name()?;
+        // No name of a type has more names in it than this. A longer one is not put together for every part of it.
+        let name = if part.depth <= Type::MOST_NAMES { part.dotted_name()? } else { return None };
         let root = name.split('.').next().unwrap_or_default();
         let is_variable = root == OBJECT || self.variables.iter().any(|(known, _)| known == root);
         if is_variable { None } else { Type::named(&name) }
@@ -161,9 +165,10 @@ impl Compiler<'_> {
         }
         let known = Known::list(of.unwrap_or(Known::Dyn));
         let constants: Option<Vec<Value<'static>>> = items.iter().map(Item::constant).collect();
-        Ok(match constants {
-            Some(values) => (Node::Constant(Value::list(values)), known),
-            None => (Node::List(items.into()), known),
+        Ok(match constants.map(Value::list).transpose() {
+            Ok(Some(list)) => (Node::Constant(list), known),
+            // What is too deep fails where it is evaluated.
+            _ => (Node::List(items.into()), known),
         })
     }
 
@@ -229,12 +234,12 @@ mod tests {
 
     #[test]
     fn what_is_constant_is_computed_until_the_meter_has_no_steps_left() {
-        let meter = Meter::new();
+        let allowance = Allowance::new();
         let part = format!("'{}'.replace('', 'aaaaaaaaaaaaaaaa') != ''", "a".repeat(2_000));
         let text = [&*part; 7].join(" && ");
         for _ in 0..8 {
-            assert!(compile(&text, &meter, 0).is_ok(), "what is not computed is no error");
+            assert!(compile(&text, &allowance).is_ok(), "what is not computed is no error");
         }
-        assert_eq!(meter.spend(1), Err(Failure::TooManySteps));
+        assert_eq!(allowance.constants.spend(1), Err(Failure::TooManySteps));
     }
 }

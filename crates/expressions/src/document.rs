@@ -6,6 +6,8 @@
 
 use serde_json::{Map, Value as Json};
 
+use crate::failure::Failure;
+
 const NULL: u8 = 0;
 const FALSE: u8 = 1;
 const TRUE: u8 = 2;
@@ -15,27 +17,38 @@ const TEXT: u8 = 5;
 const LIST: u8 = 6;
 const MAP: u8 = 7;
 
+/// How many lists and maps are in each other at most: what JSON is read with.
+const MOST_NESTED: usize = 128;
+
 /// An object, or any other value that can be written as JSON.
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct Document {
     values: Box<[u8]>,
     texts: Box<str>,
+    is_too_deep: bool,
 }
 
 impl Document {
-    /// The document that says the same as some JSON.
+    /// The document that says the same as some JSON. Of what is nested too deep for the stack, no expression has a
+    /// result.
     #[must_use]
     pub fn of(json: &Json) -> Document {
         let mut texts = String::new();
         let mut values = Vec::new();
-        write(json, &mut values, &mut texts);
-        Document { values: values.into(), texts: texts.into() }
+        let is_too_deep = !write(json, 0, &mut values, &mut texts);
+        if is_too_deep {
+            return Document { is_too_deep, ..Document::default() };
+        }
+        Document { values: values.into(), texts: texts.into(), is_too_deep }
     }
 
     /// The whole of it.
-    #[must_use]
-    pub(crate) fn root(&self) -> Stored<'_> {
-        Stored { bytes: &self.values, texts: &self.texts }
+    pub(crate) fn root(&self) -> Result<Stored<'_>, Failure> {
+        if self.is_too_deep {
+            let message = format!("the object is nested more than {MOST_NESTED} levels deep");
+            return Err(Failure::other(message));
+        }
+        Ok(Stored { bytes: &self.values, texts: &self.texts })
     }
 
     /// How many bytes it takes.
@@ -47,11 +60,13 @@ impl Document {
 
 impl std::fmt::Debug for Document {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.root().fmt(formatter)
+        Stored { bytes: &self.values, texts: &self.texts }.fmt(formatter)
     }
 }
 
-fn write(json: &Json, bytes: &mut Vec<u8>, texts: &mut String) {
+/// Writes a value that is in so many others, unless that is too deep.
+#[must_use]
+fn write(json: &Json, level: usize, bytes: &mut Vec<u8>, texts: &mut String) -> bool {
     match json {
         Json::Null => bytes.push(NULL),
         Json::Bool(value) => bytes.push(if *value { TRUE } else { FALSE }),
@@ -68,22 +83,27 @@ fn write(json: &Json, bytes: &mut Vec<u8>, texts: &mut String) {
             bytes.push(TEXT);
             write_text(text, bytes, texts);
         }
+        Json::Array(_) | Json::Object(_) if level == MOST_NESTED => return false,
         Json::Array(items) => {
             let mut content = Vec::new();
-            for item in items {
-                write(item, &mut content, texts);
+            if !items.iter().all(|item| write(item, level + 1, &mut content, texts)) {
+                return false;
             }
             write_nested(LIST, items.len(), &content, bytes);
         }
         Json::Object(entries) => {
             let mut content = Vec::new();
-            for (key, value) in sorted(entries) {
+            let is_written = sorted(entries).into_iter().all(|(key, value)| {
                 write_text(key, &mut content, texts);
-                write(value, &mut content, texts);
+                write(value, level + 1, &mut content, texts)
+            });
+            if !is_written {
+                return false;
             }
             write_nested(MAP, entries.len(), &content, bytes);
         }
     }
+    true
 }
 
 /// In the order of the keys, whichever order the map has them in.
@@ -328,7 +348,7 @@ mod tests {
     #[test]
     fn the_parts_of_a_map_and_a_list_are_found() {
         let document = Document::of(&json!({ "a": [10, { "b": "c" }] }));
-        let Content::Map(map) = document.root().content() else { panic!("a map") };
+        let Content::Map(map) = document.root().unwrap().content() else { panic!("a map") };
         assert_eq!((map.len(), map.get("b").is_none()), (1, true));
         let Some(Content::List(list)) = map.get("a").map(Stored::content) else { panic!("a list") };
         assert_eq!((list.len(), list.get(2).is_none()), (2, true));

@@ -44,7 +44,7 @@ impl<'s, 'v> Scope<'s, 'v> {
         self.meter.spend(1)?;
         match node {
             Node::Constant(value) => Ok(borrowed(value)),
-            Node::Object => Ok(self.subject.object.root().into()),
+            Node::Object => self.subject.object.root().map(Value::from),
             Node::Variable(position) => {
                 Ok(self.variables.get(*position).cloned().unwrap_or(Value::Null))
             }
@@ -90,7 +90,7 @@ impl<'s, 'v> Scope<'s, 'v> {
             Node::OptionalMap { of, result, is_flat } => self.optional_map(of, result, *is_flat),
             Node::Or { of, otherwise, is_optional } => match self.evaluate(of)? {
                 Value::Optional(None) => self.evaluate(otherwise),
-                Value::Optional(Some(value)) if !is_optional => Ok((*value).clone()),
+                Value::Optional(Some(value)) if !is_optional => Ok((**value).clone()),
                 // What is not optional is there.
                 value => Ok(value),
             },
@@ -115,19 +115,20 @@ impl<'s, 'v> Scope<'s, 'v> {
             let name = shortened(&name);
             return Err(Failure::other(format!("there is no AddOnPlacementScore {name}")));
         };
-        self.meter.spend(scores.len())?;
+        // They are looked up, and each becomes a map of its own.
+        self.meter.spend(scores.len().saturating_mul(4).saturating_add(16))?;
         let text = |text| Value::Text(Text::Stored(text));
         let scores = scores.into_iter().map(|(name, value)| {
             Value::map([(text("name"), text(name)), (text("value"), Value::Int(value))])
         });
-        Ok(Value::list(scores.collect::<Result<Vec<_>, _>>()?))
+        Value::list(scores.collect::<Result<Vec<_>, _>>()?)
     }
 
     fn field(&mut self, of: &'v Node, name: &'v str, is_optional: bool) -> Evaluated<'v> {
         let of = self.evaluate(of)?;
         let (of, is_optional) = match of {
             Value::Optional(None) => return Ok(Value::Optional(None)),
-            Value::Optional(Some(of)) => ((*of).clone(), true),
+            Value::Optional(Some(of)) => ((**of).clone(), true),
             of => (of, is_optional),
         };
         let found = match &of {
@@ -137,7 +138,7 @@ impl<'s, 'v> Scope<'s, 'v> {
             _ => return Err(no_overload("selecting a field", &[&of])),
         };
         match (found, is_optional) {
-            (found, true) => Ok(found.map_or(Value::Optional(None), Value::some)),
+            (found, true) => Value::optional(found),
             (Some(found), false) => Ok(found),
             (None, false) => Err(Failure::no_such_key(name)),
         }
@@ -146,7 +147,7 @@ impl<'s, 'v> Scope<'s, 'v> {
     fn has(&mut self, of: &'v Node, name: &'v str) -> Evaluated<'v> {
         let of = match self.evaluate(of)? {
             Value::Optional(None) => return Ok(Value::Bool(false)),
-            Value::Optional(Some(of)) => (*of).clone(),
+            Value::Optional(Some(of)) => (**of).clone(),
             of => of,
         };
         match of {
@@ -159,7 +160,7 @@ impl<'s, 'v> Scope<'s, 'v> {
     fn index(&mut self, of: &'v Node, index: &'v Node, is_optional: bool) -> Evaluated<'v> {
         let (of, is_optional) = match self.evaluate(of)? {
             Value::Optional(None) => return Ok(Value::Optional(None)),
-            Value::Optional(Some(of)) => ((*of).clone(), true),
+            Value::Optional(Some(of)) => ((**of).clone(), true),
             of => (of, is_optional),
         };
         let index = self.evaluate(index)?;
@@ -175,7 +176,7 @@ impl<'s, 'v> Scope<'s, 'v> {
             _ => return Err(no_overload("[]", &[&of, &index])),
         };
         match (found, is_optional) {
-            (found, true) => Ok(found.map_or(Value::Optional(None), Value::some)),
+            (found, true) => Value::optional(found),
             (Some(found), false) => Ok(found),
             (None, false) => Err(missing(&index)),
         }
@@ -189,8 +190,7 @@ impl<'s, 'v> Scope<'s, 'v> {
                 Ok(Value::Bool(value)) if value == decides => return Ok(Value::Bool(decides)),
                 Ok(Value::Bool(_)) => {}
                 Ok(other) => failed = failed.or_else(|| Some(not_boolean(decides, &other))),
-                Err(Failure::TooManySteps) => return Err(Failure::TooManySteps),
-                Err(failure) => failed = failed.or(Some(failure)),
+                Err(failure) => failed = failed.or(Some(self.meter.pass_over(failure)?)),
             }
         }
         failed.map_or(Ok(Value::Bool(!decides)), Err)
@@ -219,7 +219,7 @@ impl<'s, 'v> Scope<'s, 'v> {
     fn item(&mut self, item: &'v Item) -> Result<Option<Value<'v>>, Failure> {
         match self.evaluate(&item.node)? {
             value if !item.is_optional => Ok(Some(value)),
-            Value::Optional(value) => Ok(value.map(|value| (*value).clone())),
+            Value::Optional(value) => Ok(value.map(|value| (**value).clone())),
             other => Err(no_overload("?", &[&other])),
         }
     }
@@ -229,7 +229,7 @@ impl<'s, 'v> Scope<'s, 'v> {
         for item in items {
             values.extend(self.item(item)?);
         }
-        Ok(Value::list(values))
+        Value::list(values)
     }
 
     fn map(&mut self, entries: &'v [(Node, Item)]) -> Evaluated<'v> {
@@ -265,7 +265,7 @@ impl<'s, 'v> Scope<'s, 'v> {
             Value::List(list) => list,
             Value::Map(map) => {
                 self.meter.spend(map.len())?;
-                List::Made(keys(&map))
+                List::of(keys(&map))?
             }
             other => return Err(no_overload("going through its items", &[&other])),
         };
@@ -279,8 +279,7 @@ impl<'s, 'v> Scope<'s, 'v> {
                         }
                         Ok(Value::Bool(_)) => {}
                         Ok(other) => failed = Some(not_boolean(*decides, &other)),
-                        Err(Failure::TooManySteps) => return Err(Failure::TooManySteps),
-                        Err(failure) => failed = Some(failure),
+                        Err(failure) => failed = Some(self.meter.pass_over(failure)?),
                     }
                 }
                 failed.map_or(Ok(Value::Bool(!decides)), Err)
@@ -299,7 +298,7 @@ impl<'s, 'v> Scope<'s, 'v> {
                         kept.push(item);
                     }
                 }
-                Ok(Value::list(kept))
+                Value::list(kept)
             }
             Each::Map { holds, result } => {
                 let mut made = Vec::new();
@@ -312,7 +311,7 @@ impl<'s, 'v> Scope<'s, 'v> {
                         made.push(self.with(item, result)?);
                     }
                 }
-                Ok(Value::list(made))
+                Value::list(made)
             }
         }
     }
@@ -321,8 +320,8 @@ impl<'s, 'v> Scope<'s, 'v> {
         match self.evaluate(of)? {
             Value::Optional(None) => Ok(Value::Optional(None)),
             Value::Optional(Some(value)) => {
-                let result = self.with((*value).clone(), result)?;
-                Ok(if is_flat { result } else { Value::some(result) })
+                let result = self.with((**value).clone(), result)?;
+                if is_flat { Ok(result) } else { Value::some(result) }
             }
             other => Err(no_overload("optMap", &[&other])),
         }

@@ -22,6 +22,13 @@ pub enum Failure {
     NotABoolean(&'static str),
     /// It would take too many steps.
     TooManySteps,
+    /// A text is not what it should be.
+    Malformed {
+        /// How it begins.
+        text: Box<str>,
+        /// What it should be.
+        wanted: &'static str,
+    },
     /// Anything else.
     Other(Cow<'static, str>),
 }
@@ -31,9 +38,9 @@ impl Failure {
         Failure::NoSuchKey((&*shortened(key)).into())
     }
 
-    /// A text is not what it should be.
-    pub(crate) fn is_no(text: &str, what: &str) -> Failure {
-        Failure::other(format!("{:?} is no {what}", shortened(text)))
+    /// A text is not what it should be. It is quoted where that is told, because few failures are.
+    pub(crate) fn is_no(text: &str, wanted: &'static str) -> Failure {
+        Failure::Malformed { text: shortened(text).into(), wanted }
     }
 
     pub(crate) fn other(message: impl Into<Cow<'static, str>>) -> Failure {
@@ -54,6 +61,7 @@ impl fmt::Display for Failure {
             Failure::TooManySteps => {
                 write!(formatter, "it would take more than {MOST_STEPS} steps")
             }
+            Failure::Malformed { text, wanted } => write!(formatter, "{text:?} is no {wanted}"),
             Failure::Other(message) => formatter.write_str(message),
         }
     }

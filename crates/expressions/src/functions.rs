@@ -6,6 +6,8 @@ mod lists;
 mod optional;
 mod patterns;
 mod resources;
+#[cfg(test)]
+mod tests;
 mod text;
 mod time;
 mod web;
@@ -84,7 +86,7 @@ pub(crate) fn call<'v>(
     meter: &Meter,
 ) -> Result<Value<'v>, Failure> {
     // No function goes through what it is given without these steps; some take more.
-    meter.spend(values.iter().map(Value::steps).sum())?;
+    meter.spend(1 + values.iter().map(Value::steps).sum::<usize>())?;
     if let Some(function) = overloads.iter().find(|it| it.accepts(values)) {
         return (function.run)(&Arguments { values, meter });
     }
@@ -111,8 +113,8 @@ impl<'a, 'v> Arguments<'a, 'v> {
     }
 
     /// The first text is not what it should be.
-    fn is_no(&self, what: &str) -> Failure {
-        Failure::is_no(self.text(0), what)
+    fn is_no(&self, wanted: &'static str) -> Failure {
+        Failure::is_no(self.text(0), wanted)
     }
 
     fn int(&self, position: usize) -> i64 {
@@ -125,7 +127,7 @@ impl<'a, 'v> Arguments<'a, 'v> {
     fn list(&self, position: usize) -> List<'v> {
         match self.value(position) {
             Value::List(list) => list.clone(),
-            _ => List::Made([].into()),
+            _ => List::Made([].into(), 1),
         }
     }
 

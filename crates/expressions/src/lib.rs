@@ -26,6 +26,7 @@ mod evaluate;
 mod failure;
 mod functions;
 mod instant;
+mod json;
 mod meter;
 mod network;
 mod node;
@@ -72,7 +73,7 @@ impl Expression {
         text: &str,
     ) -> Result<Expression, CompileError> {
         allowance.take(text)?;
-        let compiled = Arc::new(compile::compile(text, &allowance.meter, allowance.steps)?);
+        let compiled = Arc::new(compile::compile(text, allowance)?);
         allowance.steps = compiled.steps;
         Ok(Expression { text: text.into(), compiled })
     }

@@ -15,24 +15,36 @@ pub const MOST_BYTES_IN_ALL: usize = 64 * 1024;
 /// selects a cluster, and some milliseconds.
 pub const MOST_STEPS: usize = 100_000;
 
+/// How many steps it takes at most to compile the patterns that are written in the expressions of one placement. That
+/// is done once, and not for each object.
+pub(crate) const MOST_STEPS_OF_PATTERNS: usize = 400_000;
+
+/// The steps of a failure that does not matter, because something beside it decides: it is told all the same.
+const STEPS_OF_FAILURE: usize = 8;
+
 /// The steps that are left to the expressions that are evaluated with it. All expressions of a placement over one
 /// object share one, so that many of them take no longer than one.
 #[derive(Debug)]
 pub struct Meter {
     left: Cell<usize>,
+    is_overdrawn: Cell<bool>,
 }
 
 impl Meter {
     /// All steps are left.
     #[must_use]
     pub fn new() -> Meter {
-        Meter { left: Cell::new(MOST_STEPS) }
+        Meter::with(MOST_STEPS)
     }
 
     /// So many steps are left, and never more than one object may take.
     #[must_use]
     pub fn with(steps: usize) -> Meter {
-        Meter { left: Cell::new(steps.min(MOST_STEPS)) }
+        Meter::of(steps.min(MOST_STEPS))
+    }
+
+    fn of(steps: usize) -> Meter {
+        Meter { left: Cell::new(steps), is_overdrawn: Cell::new(false) }
     }
 
     /// How many steps are left.
@@ -41,16 +53,32 @@ impl Meter {
         self.left.get()
     }
 
-    /// Takes so many steps. If there are too few left, none is left after that.
+    /// Takes so many steps. If there are too few left, none is left after that, and nothing is free any more.
     pub(crate) fn spend(&self, steps: usize) -> Result<(), Failure> {
-        let left = self.left.get().checked_sub(steps);
-        self.left.set(left.unwrap_or_default());
-        left.map(|_| ()).ok_or(Failure::TooManySteps)
+        match self.left.get().checked_sub(steps) {
+            Some(left) if !self.is_overdrawn.get() => {
+                self.left.set(left);
+                Ok(())
+            }
+            _ => {
+                self.left.set(0);
+                self.is_overdrawn.set(true);
+                Err(Failure::TooManySteps)
+            }
+        }
     }
 
     /// The steps to go through a text.
     pub(crate) fn spend_on(&self, text: &str) -> Result<(), Failure> {
         self.spend(text.len() / 16)
+    }
+
+    /// The steps of a failure that is passed over, unless it is that there are none.
+    pub(crate) fn pass_over(&self, failure: Failure) -> Result<Failure, Failure> {
+        match failure {
+            Failure::TooManySteps => Err(Failure::TooManySteps),
+            failure => self.spend(STEPS_OF_FAILURE).map(|()| failure),
+        }
     }
 }
 
@@ -61,14 +89,17 @@ impl Default for Meter {
 }
 
 /// What is left to the expressions of one placement when they are compiled: so many of them, so long in all, and so
-/// many steps to compute what is constant in them.
+/// many steps to compute what is constant in them and to compile their patterns.
 #[derive(Debug)]
 pub struct Allowance {
     expressions: usize,
     bytes: usize,
     /// The steps that are taken whatever the object is.
     pub(crate) steps: usize,
-    pub(crate) meter: Meter,
+    /// For what is constant.
+    pub(crate) constants: Meter,
+    /// For the patterns that are written.
+    pub(crate) patterns: Meter,
 }
 
 impl Allowance {
@@ -76,7 +107,8 @@ impl Allowance {
     #[must_use]
     pub fn new() -> Allowance {
         let (expressions, bytes) = (MOST_EXPRESSIONS, MOST_BYTES_IN_ALL);
-        Allowance { expressions, bytes, steps: 0, meter: Meter::new() }
+        let (constants, patterns) = (Meter::new(), Meter::of(MOST_STEPS_OF_PATTERNS));
+        Allowance { expressions, bytes, steps: 0, constants, patterns }
     }
 
     /// Takes one more expression.

@@ -1,7 +1,10 @@
 //! Regular expressions, with the meaning that they have in Go. What Go does not know is no pattern; nor is what the
 //! crate that matches them does not know.
 
+mod size;
 mod translation;
+
+use std::borrow::Cow;
 
 use regex::{Match, Regex, RegexBuilder};
 
@@ -11,8 +14,14 @@ use crate::source::shortened;
 
 /// How large a pattern is at most, compiled: enough for hundreds of alternatives.
 const MOST_BYTES: usize = 1 << 18;
-/// The steps that it takes to compile a pattern, for each of its letters.
-const STEPS_TO_COMPILE: usize = 40;
+/// How much of what was found out about texts a pattern keeps for the next ones, in each direction.
+const MOST_BYTES_KEPT: usize = 1 << 15;
+/// How long a text is about which nothing is kept: all of it is found out again, and the memory given back.
+const LONG_TEXT: usize = 256;
+/// The steps to compile any pattern, whatever is in it.
+const STEPS_TO_COMPILE: usize = 300;
+/// The steps to keep a pattern, because it keeps memory.
+const STEPS_TO_KEEP: usize = 2_000;
 
 /// A pattern, compiled. Matching takes time in proportion to the length of the text, whatever the pattern says.
 #[derive(Debug)]
@@ -23,15 +32,22 @@ pub(crate) struct Pattern {
 }
 
 impl Pattern {
+    /// Compiles a pattern that is used for many texts.
+    pub(crate) fn kept(pattern: &str, meter: &Meter) -> Result<Pattern, Failure> {
+        let compiled = Pattern::compile(pattern, meter)?;
+        meter.spend(STEPS_TO_KEEP)?;
+        Ok(compiled)
+    }
+
     pub(crate) fn compile(pattern: &str, meter: &Meter) -> Result<Pattern, Failure> {
-        meter.spend_on(pattern)?;
+        meter.spend(pattern.len().saturating_mul(2))?;
         let no_pattern = || Failure::is_no(pattern, "regular expression");
         let (translated, size) = translation::translated(pattern).ok_or_else(no_pattern)?;
-        meter.spend(size.saturating_mul(STEPS_TO_COMPILE))?;
+        meter.spend(size.steps.saturating_add(STEPS_TO_COMPILE))?;
         let mut builder = RegexBuilder::new(&translated);
-        builder.size_limit(MOST_BYTES).dfa_size_limit(MOST_BYTES).nest_limit(64);
+        builder.size_limit(MOST_BYTES).dfa_size_limit(MOST_BYTES_KEPT).nest_limit(64);
         match builder.build() {
-            Ok(regex) => Ok(Pattern { regex, size }),
+            Ok(regex) => Ok(Pattern { regex, size: size.letters }),
             Err(regex::Error::CompiledTooBig(_)) => {
                 let pattern = shortened(pattern);
                 Err(Failure::other(format!("the pattern {pattern:?} is too large")))
@@ -40,14 +56,19 @@ impl Pattern {
         }
     }
 
-    /// The steps to match a text: at worst, every letter is compared with every one of the pattern.
+    /// The steps to match a text: at worst, every letter, and the end, is compared with every one of the pattern.
     fn spend(&self, text: usize, meter: &Meter) -> Result<(), Failure> {
-        meter.spend(text.saturating_mul(1 + self.size / 16).saturating_add(1))
+        meter.spend(text.saturating_add(1).saturating_mul(1 + self.size / 16))
+    }
+
+    /// What a text of a length is matched with. A copy keeps nothing longer than it is there.
+    fn regex(&self, text: usize) -> Cow<'_, Regex> {
+        if text < LONG_TEXT { Cow::Borrowed(&self.regex) } else { Cow::Owned(self.regex.clone()) }
     }
 
     pub(crate) fn matches(&self, text: &str, meter: &Meter) -> Result<bool, Failure> {
         self.spend(text.len(), meter)?;
-        Ok(self.regex.is_match(text))
+        Ok(self.regex(text.len()).is_match(text))
     }
 
     /// The first match that begins at a byte or after it.
@@ -57,14 +78,16 @@ impl Pattern {
         start: usize,
         meter: &Meter,
     ) -> Result<Option<Match<'t>>, Failure> {
-        self.spend(text.len() - start, meter)?;
-        Ok(self.regex.find_at(text, start))
+        let length = text.len() - start;
+        self.spend(length, meter)?;
+        Ok(self.regex(length).find_at(text, start))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::meter::Allowance;
 
     fn matches(pattern: &str, text: &str) -> Option<bool> {
         let meter = Meter::new();
@@ -106,7 +129,8 @@ mod tests {
             (r"\p{Alphabetic}", "\"\\\\p{Alphabetic}\" is no regular expression"),
             (r"\pL{60}", "the pattern \"\\\\pL{60}\" is too large"),
         ] {
-            let error = Pattern::compile(pattern, &Meter::new()).map_err(|it| it.to_string());
+            let meter = Allowance::new().patterns;
+            let error = Pattern::compile(pattern, &meter).map_err(|it| it.to_string());
             assert_eq!(error.err().as_deref(), Some(why));
         }
     }

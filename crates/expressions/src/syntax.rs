@@ -17,7 +17,7 @@ pub(crate) struct Part {
     pub(crate) at: usize,
     pub(crate) syntax: Syntax,
     /// How many parts are in each other here.
-    depth: usize,
+    pub(crate) depth: usize,
 }
 
 /// What a part is.

@@ -42,6 +42,8 @@ pub(crate) enum Type {
 }
 
 impl Type {
+    /// How many names, with dots between them, the name of a type has at most.
+    pub(crate) const MOST_NAMES: usize = 3;
     const ORDERED: [Type; 8] = [
         Type::Int,
         Type::Uint,

@@ -1,7 +1,5 @@
 //! Addresses on the web, as Go reads and escapes them.
 
-use std::fmt::Write as _;
-
 /// An address on the web: with a scheme, or an absolute path. Equal are those that are written alike in the end.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Url {
@@ -55,6 +53,19 @@ impl Url {
             None => (None, authority),
         };
         Some(Url { user, host: read_host(host)?, path: as_escaped(path)?, ..url })
+    }
+
+    /// How long it is.
+    pub(crate) fn length(&self) -> usize {
+        let Url { scheme, host, path, opaque, query, user, fragment } = self;
+        let texts = [scheme, host, path, opaque, fragment].into_iter().chain(query);
+        let user = user.iter().flat_map(|(name, password)| std::iter::once(name).chain(password));
+        texts.map(String::len).chain(user.map(Vec::len)).sum()
+    }
+
+    /// How long the query is.
+    pub(crate) fn query_length(&self) -> usize {
+        self.query.as_ref().map_or(0, String::len)
     }
 
     /// The host without its port.
@@ -170,7 +181,9 @@ fn as_escaped(written: &str) -> Option<String> {
         if letter.is_ascii_alphanumeric() || "-_.~$&+,/:;=@".contains(letter) {
             escaped.push(letter);
         } else {
-            let _ = write!(escaped, "%{byte:02X}");
+            let digit =
+                |of: u8| char::from_digit(of.into(), 16).unwrap_or('0').to_ascii_uppercase();
+            escaped.extend(['%', digit(byte >> 4), digit(byte & 15)]);
         }
     }
     Some(escaped)

@@ -20,6 +20,10 @@ use crate::version::Version;
 
 pub(crate) use map::{Map, is_key};
 
+/// How many lists, maps and optional values an expression may put into each other. What goes through values goes
+/// down the stack with them, by so many levels more than a document has at most.
+const MOST_NESTED_VALUES: u8 = 128;
+
 /// A value. It may be part of a document, or of an expression.
 #[derive(Clone, Debug)]
 pub(crate) enum Value<'v> {
@@ -36,7 +40,7 @@ pub(crate) enum Value<'v> {
     Duration(SignedDuration),
     /// The type of a value, by its name.
     Type(&'static str),
-    Optional(Option<Arc<Value<'v>>>),
+    Optional(Option<Arc<Held<'v>>>),
     Quantity(Quantity),
     Version(Arc<Version>),
     Ip(IpAddr),
@@ -53,7 +57,23 @@ pub(crate) enum Text<'v> {
 #[derive(Clone, Debug)]
 pub(crate) enum List<'v> {
     Stored(StoredList<'v>),
-    Made(Arc<[Value<'v>]>),
+    /// One that an expression has made, and how deep it is.
+    Made(Arc<[Value<'v>]>, u8),
+}
+
+/// The value of an optional one, and how deep that is.
+#[derive(Debug)]
+pub(crate) struct Held<'v> {
+    value: Value<'v>,
+    depth: u8,
+}
+
+impl<'v> Deref for Held<'v> {
+    type Target = Value<'v>;
+
+    fn deref(&self) -> &Value<'v> {
+        &self.value
+    }
 }
 
 impl Deref for Text<'_> {
@@ -86,12 +106,18 @@ impl<'v> Value<'v> {
         Value::Text(Text::Made(text.into()))
     }
 
-    pub(crate) fn list(items: impl IntoIterator<Item = Value<'v>>) -> Value<'v> {
-        Value::List(List::Made(items.into_iter().collect()))
+    pub(crate) fn list(items: impl IntoIterator<Item = Value<'v>>) -> Result<Value<'v>, Failure> {
+        List::of(items.into_iter().collect()).map(Value::List)
     }
 
-    pub(crate) fn some(value: Value<'v>) -> Value<'v> {
-        Value::Optional(Some(Arc::new(value)))
+    pub(crate) fn some(value: Value<'v>) -> Result<Value<'v>, Failure> {
+        let depth = one_deeper([&value])?;
+        Ok(Value::Optional(Some(Arc::new(Held { value, depth }))))
+    }
+
+    /// What may be there.
+    pub(crate) fn optional(value: Option<Value<'v>>) -> Result<Value<'v>, Failure> {
+        value.map_or(Ok(Value::Optional(None)), Value::some)
     }
 
     pub(crate) fn map(
@@ -112,6 +138,18 @@ impl<'v> Value<'v> {
             Value::Bytes(bytes) => bytes.len() / 16,
             Value::List(list) => list.len() / 8,
             Value::Map(map) => map.len() / 8,
+            Value::Version(version) => version.steps(),
+            Value::Url(url) => url.length() / 16,
+            _ => 0,
+        }
+    }
+
+    /// How many values that an expression has made are in each other here.
+    fn depth(&self) -> u8 {
+        match self {
+            Value::List(list) => list.depth(),
+            Value::Map(map) => map.depth(),
+            Value::Optional(Some(held)) => held.depth,
             _ => 0,
         }
     }
@@ -127,7 +165,7 @@ impl<'v> Value<'v> {
         match self {
             Value::List(list) => list.len() <= 16 && list.iter().all(|it| is_small_item(&it)),
             Value::Url(_) => true,
-            Value::Optional(value) => value.as_deref().is_none_or(is_small_item),
+            Value::Optional(value) => value.as_deref().is_none_or(|it| is_small_item(it)),
             value => is_small_item(value),
         }
     }
@@ -237,10 +275,16 @@ impl<'v> Value<'v> {
                 return one.equals(other, meter);
             }
             (Value::Quantity(one), Value::Quantity(other)) => one == other,
-            (Value::Version(one), Value::Version(other)) => one.cmp(other) == Ordering::Equal,
+            (Value::Version(one), Value::Version(other)) => {
+                meter.spend(one.steps().min(other.steps()))?;
+                one.cmp(other) == Ordering::Equal
+            }
             (Value::Ip(one), Value::Ip(other)) => one == other,
             (Value::Network(one), Value::Network(other)) => one == other,
-            (Value::Url(one), Value::Url(other)) => one == other,
+            (Value::Url(one), Value::Url(other)) => {
+                meter.spend(self.steps().min(other.length() / 16))?;
+                one == other
+            }
             _ => compare_numbers(self, other) == Some(Ordering::Equal),
         })
     }
@@ -280,25 +324,48 @@ fn compare_numbers(one: &Value<'_>, other: &Value<'_>) -> Option<Ordering> {
     }
 }
 
+/// The depth of what has these values in it.
+fn one_deeper<'a, 'v: 'a>(values: impl IntoIterator<Item = &'a Value<'v>>) -> Result<u8, Failure> {
+    let deepest = values.into_iter().map(Value::depth).max().unwrap_or_default();
+    if deepest >= MOST_NESTED_VALUES {
+        let message = format!("it puts values into each other more than {MOST_NESTED_VALUES} deep");
+        return Err(Failure::other(message));
+    }
+    Ok(deepest + 1)
+}
+
 impl<'v> List<'v> {
+    /// The list of some items.
+    pub(crate) fn of(items: Arc<[Value<'v>]>) -> Result<List<'v>, Failure> {
+        let depth = one_deeper(&*items)?;
+        Ok(List::Made(items, depth))
+    }
+
+    fn depth(&self) -> u8 {
+        match self {
+            List::Stored(_) => 0,
+            List::Made(_, depth) => *depth,
+        }
+    }
+
     pub(crate) fn len(&self) -> usize {
         match self {
             List::Stored(list) => list.len(),
-            List::Made(items) => items.len(),
+            List::Made(items, _) => items.len(),
         }
     }
 
     pub(crate) fn get(&self, position: usize) -> Option<Value<'v>> {
         match self {
             List::Stored(list) => list.get(position).map(Value::from),
-            List::Made(items) => items.get(position).cloned(),
+            List::Made(items, _) => items.get(position).cloned(),
         }
     }
 
     pub(crate) fn iter(&self) -> Box<dyn Iterator<Item = Value<'v>> + '_> {
         match self {
             List::Stored(list) => Box::new(list.iter().map(Value::from)),
-            List::Made(items) => Box::new(items.iter().cloned()),
+            List::Made(items, _) => Box::new(items.iter().cloned()),
         }
     }
 }

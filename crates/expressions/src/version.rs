@@ -51,6 +51,17 @@ impl Version {
     }
 }
 
+impl Version {
+    /// The steps to go through it.
+    pub(crate) fn steps(&self) -> usize {
+        let of_identifier = |identifier: &Identifier| match identifier {
+            Identifier::Number(_) => 1,
+            Identifier::Text(text) => 1 + text.len() / 16,
+        };
+        self.pre.iter().map(of_identifier).sum::<usize>() / 4
+    }
+}
+
 impl PartialOrd for Version {
     fn partial_cmp(&self, other: &Version) -> Option<Ordering> {
         Some(self.cmp(other))

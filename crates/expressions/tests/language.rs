@@ -155,6 +155,29 @@ fn an_error_beside_what_decides_does_not_matter() {
 }
 
 #[test]
+fn durations_are_written_exactly_and_offsets_may_be_larger_than_those_of_any_zone() {
+    let hold = [
+        "string(duration('2562047h47m16.854775807s')) == '9223372036.854775807s'",
+        "string(duration('-2562047h47m16.854775808s')) == '-9223372036.854775808s'",
+        "string(duration('9007199.254740993s')) == '9007199.254740993s'",
+        "timestamp('2026-03-02T00:00:00Z').getHours('25:59') == 1",
+        "timestamp('2026-03-02T00:00:00Z').getDate('25:59') == 3",
+        "timestamp('2026-03-02T00:00:00Z').getDate('-25:59') == 28",
+        "timestamp('2026-03-02T00:00:00Z').getMinutes('+00:90') == 30",
+        "timestamp('2026-03-02T00:00:00Z').getFullYear('1000000:00') == 2140",
+    ];
+    all(&hold, "true");
+    for offset in
+        ["a:00", "1:", ":1", "99999999999:00", "9223372036854775807:00", "-1:-9223372036854775808"]
+    {
+        let text = format!("timestamp(0).getHours('{offset}') == 0");
+        assert_eq!(result(&text), format!("{offset:?} is no time zone"), "{text}");
+    }
+    let unknown = "timestamp(0).getHours('Europe/Berlim') == 0";
+    assert_eq!(result(unknown), "\"Europe/Berlim\" is no time zone");
+}
+
+#[test]
 fn what_fails_says_why() {
     for (text, why) in [
         ("managedCluster.metadata.labels.absent == 'x'", "there is no \"absent\""),

@@ -85,6 +85,30 @@ const DIFFERENCES: &[Difference] = &[
         expressions: &[r"'a'.matches('\\p{Letter}')"],
     },
     Difference {
+        why: "a duration is written exactly, and not by way of a floating-point number",
+        expressions: &["string(duration('2562047h47m16.854775807s')) == '9223372036.854775807s'"],
+    },
+    Difference {
+        why: "values are in each other 128 deep at most",
+        expressions: &[concat!(
+            "[0]",
+            ".map(x, [[[[[[[[[[x]]]]]]]]]])",
+            ".map(x, [[[[[[[[[[x]]]]]]]]]])",
+            ".map(x, [[[[[[[[[[x]]]]]]]]]])",
+            ".map(x, [[[[[[[[[[x]]]]]]]]]])",
+            ".map(x, [[[[[[[[[[x]]]]]]]]]])",
+            ".map(x, [[[[[[[[[[x]]]]]]]]]])",
+            ".map(x, [[[[[[[[[[x]]]]]]]]]])",
+            ".map(x, [[[[[[[[[[x]]]]]]]]]])",
+            ".map(x, [[[[[[[[[[x]]]]]]]]]])",
+            ".map(x, [[[[[[[[[[x]]]]]]]]]])",
+            ".map(x, [[[[[[[[[[x]]]]]]]]]])",
+            ".map(x, [[[[[[[[[[x]]]]]]]]]])",
+            ".map(x, [[[[[[[[[[x]]]]]]]]]])",
+            ".size() == 1"
+        )],
+    },
+    Difference {
         why: "an instant has no offset, so its text is in UTC",
         expressions: &["string(timestamp('2026-03-02T12:00:00+01:00')) == '2026-03-02T11:00:00Z'"],
     },

@@ -3,6 +3,7 @@
 use super::{Compiler, OBJECT, ReadScores, Typed};
 use crate::failure::Failure;
 use crate::functions::{self, Function, Prepared};
+use crate::meter::MOST_STEPS_OF_PATTERNS;
 use crate::node::Node;
 use crate::pattern::Pattern;
 use crate::source::{CompileError, shortened};
@@ -121,20 +122,21 @@ impl Compiler<'_> {
         let Some(returned) = returned else {
             return Err(self.unknown_function(part, name, is_method, &known));
         };
-        Ok((self.prepared(part, overloads, arguments), returned))
+        Ok((self.prepared(part, overloads, arguments)?, returned))
     }
 
-    /// A call, or what has been prepared of it.
+    /// A call, or what has been prepared of it. A pattern that is written is compiled here or not at all: otherwise it
+    /// would be for every object.
     fn prepared(
         &mut self,
         part: &Part,
         overloads: Vec<&'static Function>,
         mut arguments: Vec<Node>,
-    ) -> Node {
+    ) -> Result<Node, CompileError> {
         let constants: Option<Vec<_>> = arguments.iter().map(Node::constant).collect();
         if let Some(constants) = constants {
-            match functions::call(&overloads, &constants, self.meter) {
-                Ok(value) if value.is_small() => return Node::Constant(value),
+            match functions::call(&overloads, &constants, self.constants) {
+                Ok(value) if value.is_small() => return Ok(Node::Constant(value)),
                 Ok(_) | Err(Failure::TooManySteps) => {}
                 Err(failure) => self.doubt(part, &failure),
             }
@@ -143,16 +145,23 @@ impl Compiler<'_> {
         if let (Some(prepared), [_, Node::Constant(Value::Text(text))]) =
             (prepared, arguments.as_slice())
         {
-            match Pattern::compile(text, self.meter) {
+            match Pattern::kept(text, self.patterns) {
                 Ok(pattern) => {
                     let (text, pattern) = (arguments.swap_remove(0).into(), pattern.into());
-                    return Node::Pattern { text, pattern, prepared };
+                    return Ok(Node::Pattern { text, pattern, prepared });
                 }
-                Err(Failure::TooManySteps) => {}
+                Err(Failure::TooManySteps) => {
+                    let pattern = shortened(text);
+                    let message = format!(
+                        "with the pattern {pattern:?}, those of a placement take more than \
+                         {MOST_STEPS_OF_PATTERNS} steps to compile"
+                    );
+                    return Err(self.error(part, message).too_much());
+                }
                 Err(failure) => self.doubt(part, &failure),
             }
         }
-        Node::Call { overloads: overloads.into(), arguments: arguments.into() }
+        Ok(Node::Call { overloads: overloads.into(), arguments: arguments.into() })
     }
 
     /// Notes a call that fails whenever it is made. It may be made for no object.

@@ -11,6 +11,11 @@ use jiff::Timestamp;
 
 const TEXT: Type = Type::Text;
 
+/// The steps to calculate a floating-point number that is written with many digits, beside those for each of them.
+const STEPS_OF_LONG_NUMBER: usize = 200;
+/// The steps to write a number, an instant or an address.
+const STEPS_TO_WRITE: usize = 4;
+
 pub(super) const FUNCTIONS: &[Function] = &[
     Function::global("type", &[Type::Any], Type::Meta, |it| {
         Ok(Value::Type(it.value(0).type_name()))
@@ -32,6 +37,10 @@ pub(super) const FUNCTIONS: &[Function] = &[
     Function::global("double", &[Type::Uint], Type::Double, number_to_double),
     Function::global("double", &[TEXT], Type::Double, |it| {
         let text = it.text(0);
+        // What is longer than a machine can calculate with at once is calculated with digit by digit.
+        if text.len() > 19 {
+            it.meter.spend(text.len() + STEPS_OF_LONG_NUMBER)?;
+        }
         let is_finite_text = text.contains(|letter: char| letter.is_ascii_digit());
         let value = text.parse().ok().filter(|it: &f64| it.is_finite() || !is_finite_text);
         value.map(Value::Double).ok_or_else(|| it.is_no("number"))
@@ -68,6 +77,8 @@ pub(super) const FUNCTIONS: &[Function] = &[
     }),
     Function::global("duration", &[Type::Duration], Type::Duration, same),
     Function::global("duration", &[TEXT], Type::Duration, |it| {
+        // It may have a part for every two letters.
+        it.meter.spend(it.text(0).len() / 4)?;
         let duration = instant::parse_duration(it.text(0)).map(Value::Duration);
         duration.ok_or_else(|| it.is_no("duration such as 1h30m"))
     }),
@@ -141,6 +152,7 @@ fn double_to_uint<'v>(it: &Arguments<'_, 'v>) -> Result<Value<'v>, Failure> {
 }
 
 fn to_text<'v>(it: &Arguments<'_, 'v>) -> Result<Value<'v>, Failure> {
+    it.meter.spend(STEPS_TO_WRITE)?;
     Ok(Value::text(match it.value(0) {
         Value::Bool(value) => value.to_string(),
         Value::Int(value) => value.to_string(),

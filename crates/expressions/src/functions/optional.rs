@@ -11,12 +11,10 @@ const LIST: Type = Type::List(&Type::Any);
 
 pub(super) const FUNCTIONS: &[Function] = &[
     Function::global("optional.none", &[], OPTIONAL, |_| Ok(Value::Optional(None))),
-    Function::global("optional.of", &[Type::Any], OPTIONAL, |it| {
-        Ok(Value::some(it.value(0).clone()))
-    }),
+    Function::global("optional.of", &[Type::Any], OPTIONAL, |it| Value::some(it.value(0).clone())),
     Function::global("optional.ofNonZeroValue", &[Type::Any], OPTIONAL, |it| {
         let value = it.value(0);
-        Ok(if value.is_zero() { Value::Optional(None) } else { Value::some(value.clone()) })
+        Value::optional((!value.is_zero()).then(|| value.clone()))
     }),
     Function::global("optional.unwrap", &[OPTIONALS], LIST, unwrap),
     Function::method("unwrapOpt", &[OPTIONALS], LIST, unwrap),
@@ -24,19 +22,15 @@ pub(super) const FUNCTIONS: &[Function] = &[
         Ok(Value::Bool(matches!(it.value(0), Value::Optional(Some(_)))))
     }),
     Function::method("value", &[OPTIONAL], Type::Any, |it| match it.value(0) {
-        Value::Optional(Some(value)) => Ok((**value).clone()),
+        Value::Optional(Some(value)) => Ok((***value).clone()),
         _ => Err(Failure::other("there is no value")),
     }),
-    Function::method("first", &[LIST], OPTIONAL, |it| Ok(optional(it.list(0).get(0)))),
+    Function::method("first", &[LIST], OPTIONAL, |it| Value::optional(it.list(0).get(0))),
     Function::method("last", &[LIST], OPTIONAL, |it| {
         let list = it.list(0);
-        Ok(optional(list.len().checked_sub(1).and_then(|last| list.get(last))))
+        Value::optional(list.len().checked_sub(1).and_then(|last| list.get(last)))
     }),
 ];
-
-fn optional(value: Option<Value<'_>>) -> Value<'_> {
-    value.map_or(Value::Optional(None), Value::some)
-}
 
 fn unwrap<'v>(it: &Arguments<'_, 'v>) -> Result<Value<'v>, Failure> {
     let list = it.list(0);
@@ -44,7 +38,7 @@ fn unwrap<'v>(it: &Arguments<'_, 'v>) -> Result<Value<'v>, Failure> {
     let mut values = Vec::new();
     for item in list.iter() {
         match item {
-            Value::Optional(Some(value)) => values.push((*value).clone()),
+            Value::Optional(Some(value)) => values.push((**value).clone()),
             Value::Optional(None) => {}
             other => {
                 let of = [other.type_name()].into();
@@ -52,5 +46,5 @@ fn unwrap<'v>(it: &Arguments<'_, 'v>) -> Result<Value<'v>, Failure> {
             }
         }
     }
-    Ok(Value::list(values))
+    Value::list(values)
 }

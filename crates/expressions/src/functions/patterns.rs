@@ -88,5 +88,5 @@ fn find_all<'v>(
             start += letter.len_utf8();
         }
     }
-    Ok(Value::list(found))
+    Value::list(found)
 }

@@ -3,10 +3,9 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use serde_json::Value as Json;
-
 use super::{Arguments, Function};
 use crate::failure::Failure;
+use crate::json;
 use crate::quantity::Quantity;
 use crate::types::Type;
 use crate::value::Value;
@@ -58,13 +57,15 @@ pub(super) const FUNCTIONS: &[Function] = &[
     Function::method("compareTo", &[AMOUNT, AMOUNT], Type::Int, |it| {
         Ok(order(it.quantity(0).cmp(&it.quantity(1))))
     }),
-    Function::global("semver", &[TEXT], VERSION, |it| version(it, Version::parse)),
-    Function::global("semver", &[TEXT, Type::Bool], VERSION, |it| version(it, parser(it))),
+    Function::global("semver", &[TEXT], VERSION, |it| known(it, version(it, Version::parse)?)),
+    Function::global("semver", &[TEXT, Type::Bool], VERSION, |it| {
+        known(it, version(it, parser(it))?)
+    }),
     Function::global("isSemver", &[TEXT], Type::Bool, |it| {
-        Ok(Value::Bool(Version::parse(it.text(0)).is_some()))
+        Ok(Value::Bool(version(it, Version::parse)?.is_some()))
     }),
     Function::global("isSemver", &[TEXT, Type::Bool], Type::Bool, |it| {
-        Ok(Value::Bool(parser(it)(it.text(0)).is_some()))
+        Ok(Value::Bool(version(it, parser(it))?.is_some()))
     }),
     Function::method("major", &[VERSION], Type::Int, |it| number(it.version(0)?.major)),
     Function::method("minor", &[VERSION], Type::Int, |it| number(it.version(0)?.minor)),
@@ -93,11 +94,17 @@ fn parser(it: &Arguments<'_, '_>) -> fn(&str) -> Option<Version> {
     }
 }
 
-fn version<'v>(
-    it: &Arguments<'_, 'v>,
+/// Every letter may be a part of its own.
+fn version(
+    it: &Arguments<'_, '_>,
     parse: fn(&str) -> Option<Version>,
-) -> Result<Value<'v>, Failure> {
-    let version = parse(it.text(0)).map(|version| Value::Version(Arc::new(version)));
+) -> Result<Option<Version>, Failure> {
+    it.meter.spend(it.text(0).len())?;
+    Ok(parse(it.text(0)))
+}
+
+fn known<'v>(it: &Arguments<'_, 'v>, version: Option<Version>) -> Result<Value<'v>, Failure> {
+    let version = version.map(|version| Value::Version(Arc::new(version)));
     version.ok_or_else(|| it.is_no("semantic version such as 1.30.2"))
 }
 
@@ -105,26 +112,7 @@ fn number<'v>(number: u64) -> Result<Value<'v>, Failure> {
     i64::try_from(number).map(Value::Int).map_err(|_| crate::arithmetic::overflow())
 }
 
-/// All numbers are floating-point numbers, as in JSON.
 fn parse_json<'v>(it: &Arguments<'_, 'v>) -> Result<Value<'v>, Failure> {
     it.meter.spend(it.text(0).len())?;
-    let json: Json = serde_json::from_str(it.text(0)).map_err(|_| it.is_no("JSON"))?;
-    of_json(json)
-}
-
-fn of_json<'v>(json: Json) -> Result<Value<'v>, Failure> {
-    Ok(match json {
-        Json::Null => Value::Null,
-        Json::Bool(value) => Value::Bool(value),
-        Json::Number(number) => Value::Double(number.as_f64().unwrap_or_default()),
-        Json::String(text) => Value::text(text),
-        Json::Array(items) => {
-            Value::list(items.into_iter().map(of_json).collect::<Result<Vec<_>, _>>()?)
-        }
-        Json::Object(entries) => {
-            let entries =
-                entries.into_iter().map(|(key, value)| Ok((Value::text(key), of_json(value)?)));
-            Value::map(entries.collect::<Result<Vec<_>, Failure>>()?)?
-        }
-    })
+    json::parse(it.text(0)).ok_or_else(|| it.is_no("JSON"))
 }

@@ -122,8 +122,10 @@ fn last_index_of<'v>(it: &Arguments<'_, 'v>, from: i64) -> Result<Value<'v>, Fai
 
 fn replace<'v>(it: &Arguments<'_, 'v>, times: usize) -> Result<Value<'v>, Failure> {
     let (text, old, new) = (it.text(0), it.text(1), it.text(2));
-    let longest = text.len() + new.len().saturating_mul(text.len() / old.len().max(1) + 1);
-    it.meter.spend(longest / 16)?;
+    // Each place at which it may be is found, and written to, by itself.
+    let places = text.len() / old.len().max(1) + 1;
+    let longest = text.len().saturating_add(new.len().saturating_mul(places));
+    it.meter.spend(longest / 16 + places.min(times) / 4)?;
     Ok(Value::text(text.replacen(old, new, times)))
 }
 
@@ -132,10 +134,10 @@ fn split<'v>(it: &Arguments<'_, 'v>, parts: usize) -> Result<Value<'v>, Failure>
     it.meter.spend(text.len())?;
     let part = |part: &str| Value::text(part);
     if parts == 0 {
-        return Ok(Value::list([]));
+        return Value::list([]);
     }
     if !separator.is_empty() {
-        return Ok(Value::list(text.splitn(parts, separator).map(part)));
+        return Value::list(text.splitn(parts, separator).map(part));
     }
     // Into characters, the last part with all that is left.
     let mut rest = text;
@@ -151,7 +153,7 @@ fn split<'v>(it: &Arguments<'_, 'v>, parts: usize) -> Result<Value<'v>, Failure>
     if !rest.is_empty() {
         letters.push(part(rest));
     }
-    Ok(Value::list(letters))
+    Value::list(letters)
 }
 
 fn substring<'v>(it: &Arguments<'_, 'v>, start: i64, end: i64) -> Result<Value<'v>, Failure> {

@@ -7,7 +7,6 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::{Arguments, Function};
 use crate::failure::Failure;
-use crate::source::shortened;
 use crate::types::Type;
 use crate::value::Value;
 
@@ -65,19 +64,22 @@ fn part<'v>(it: &Arguments<'_, 'v>, part: fn(DateTime) -> i64) -> Result<Value<'
 /// The steps to look a zone up.
 const STEPS_OF_ZONE: usize = 50;
 
-/// What a clock shows in a zone, given by name or by its offset, such as `-05:30`.
+/// What a clock shows in a zone, given by name or by its offset, such as `-05:30`. As in Kubernetes, an offset may be
+/// larger than that of any zone.
 fn civil(at: Timestamp, zone: &str) -> Result<DateTime, Failure> {
-    let unknown = || Failure::other(format!("there is no time zone {:?}", shortened(zone)));
+    let unknown = || Failure::is_no(zone, "time zone");
     let Some((hours, minutes)) = zone.split_once(':') else {
         let zone = if zone.is_empty() { "UTC" } else { zone };
-        return Ok(Zone::named(zone).map_err(|_| unknown())?.civil(at));
+        return Ok(Zone::find(zone).ok_or_else(unknown)?.civil(at));
     };
-    let hours: i32 = hours.parse().map_err(|_| unknown())?;
-    let minutes: i32 = minutes.parse().map_err(|_| unknown())?;
-    let minutes = if zone.starts_with('-') { -minutes } else { minutes };
-    let seconds = hours.checked_mul(60).and_then(|it| it.checked_add(minutes));
-    let seconds = seconds.and_then(|it| it.checked_mul(60)).ok_or_else(unknown)?;
-    Ok(Offset::from_seconds(seconds).map_err(|_| unknown())?.to_datetime(at))
+    let hours: i64 = hours.parse().map_err(|_| unknown())?;
+    let minutes: i64 = minutes.parse().map_err(|_| unknown())?;
+    let minutes = if zone.starts_with('-') { minutes.checked_neg() } else { Some(minutes) };
+    let minutes =
+        hours.checked_mul(60).zip(minutes).and_then(|(of_hours, it)| of_hours.checked_add(it));
+    let seconds = minutes.and_then(|it| it.checked_mul(60)).ok_or_else(unknown)?;
+    let shown = Offset::UTC.to_datetime(at).checked_add(SignedDuration::from_secs(seconds));
+    shown.map_err(|_| unknown())
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "the type of every function")]

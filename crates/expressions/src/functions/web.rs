@@ -71,17 +71,15 @@ pub(super) const FUNCTIONS: &[Function] = &[
         Ok(Value::Bool(it.network(0).contains_network(network(it, 1)?)))
     }),
     Function::global("url", &[TEXT], URL, |it| {
-        let url = Url::parse(it.text(0)).map(|url| Value::Url(Arc::new(url)));
+        let url = url(it)?.map(|url| Value::Url(Arc::new(url)));
         url.ok_or_else(|| it.is_no("URL"))
     }),
-    Function::global("isURL", &[TEXT], Type::Bool, |it| {
-        Ok(Value::Bool(Url::parse(it.text(0)).is_some()))
-    }),
-    Function::method("getScheme", &[URL], TEXT, |it| Ok(Value::text(&*it.url(0)?.scheme))),
-    Function::method("getHost", &[URL], TEXT, |it| Ok(Value::text(&*it.url(0)?.host))),
-    Function::method("getHostname", &[URL], TEXT, |it| Ok(Value::text(it.url(0)?.hostname()))),
-    Function::method("getPort", &[URL], TEXT, |it| Ok(Value::text(it.url(0)?.port()))),
-    Function::method("getEscapedPath", &[URL], TEXT, |it| Ok(Value::text(&*it.url(0)?.path))),
+    Function::global("isURL", &[TEXT], Type::Bool, |it| Ok(Value::Bool(url(it)?.is_some()))),
+    Function::method("getScheme", &[URL], TEXT, |it| made(it, &it.url(0)?.scheme)),
+    Function::method("getHost", &[URL], TEXT, |it| made(it, &it.url(0)?.host)),
+    Function::method("getHostname", &[URL], TEXT, |it| made(it, it.url(0)?.hostname())),
+    Function::method("getPort", &[URL], TEXT, |it| made(it, it.url(0)?.port())),
+    Function::method("getEscapedPath", &[URL], TEXT, |it| made(it, &it.url(0)?.path)),
     Function::method("getQuery", &[URL], QUERY, query),
 ];
 
@@ -90,11 +88,27 @@ fn network(it: &Arguments<'_, '_>, position: usize) -> Result<Network, Failure> 
     Network::parse(text).ok_or_else(|| Failure::is_no(text, "network"))
 }
 
+/// Every byte of an address is looked at several times.
+fn url(it: &Arguments<'_, '_>) -> Result<Option<Url>, Failure> {
+    it.meter.spend(it.text(0).len())?;
+    Ok(Url::parse(it.text(0)))
+}
+
+fn made<'v>(it: &Arguments<'_, 'v>, part: &str) -> Result<Value<'v>, Failure> {
+    it.meter.spend_on(part)?;
+    Ok(Value::text(part))
+}
+
 fn query<'v>(it: &Arguments<'_, 'v>) -> Result<Value<'v>, Failure> {
+    let url = it.url(0)?;
+    // What is no parameter is read too.
+    it.meter.spend(url.query_length())?;
     let mut values: BTreeMap<String, Vec<Value<'v>>> = BTreeMap::new();
-    for (key, value) in it.url(0)?.parameters() {
+    for (key, value) in url.parameters() {
         it.meter.spend(1)?;
         values.entry(key).or_default().push(Value::text(value));
     }
-    Value::map(values.into_iter().map(|(key, values)| (Value::text(key), Value::list(values))))
+    let values =
+        values.into_iter().map(|(key, values)| Ok((Value::text(key), Value::list(values)?)));
+    Value::map(values.collect::<Result<Vec<_>, Failure>>()?)
 }

@@ -3,20 +3,18 @@
 
 use std::fmt::Write as _;
 
-/// How often a part may be repeated at most, all repetitions around it together.
-const MOST_REPEATED: usize = 1000;
+use super::size::{Atom, Group, Size, steps_to_fold};
+
 /// The names of classes within brackets.
 const NAMED_CLASSES: [&str; 14] = [
     "alnum", "alpha", "ascii", "blank", "cntrl", "digit", "graph", "lower", "print", "punct",
     "space", "upper", "word", "xdigit",
 ];
-/// About how many letters a class of Unicode is worth.
-const SIZE_OF_CLASS: usize = 32;
-
-/// The same pattern for the crate, and how many letters it has, each as often as it is repeated. `None` for one that
-/// Go does not know.
-pub(super) fn translated(pattern: &str) -> Option<(String, usize)> {
-    let reader = Reader { rest: pattern, translated: String::with_capacity(pattern.len()) };
+/// The same pattern for the crate, and how large it is. `None` for one that Go does not know.
+pub(super) fn translated(pattern: &str) -> Option<(String, Size)> {
+    let named_classes_end = pattern.rfind(":]").map(|at| pattern.len() - at);
+    let translated = String::with_capacity(pattern.len());
+    let reader = Reader { rest: pattern, translated, named_classes_end, ignores_case: false };
     let mut translation = Translation { reader, groups: vec![Group::default()] };
     while let Some(letter) = translation.reader.next() {
         translation.go_on(letter)?;
@@ -41,6 +39,7 @@ impl Translation<'_> {
         let atom = match letter {
             '(' => {
                 group.end_atom();
+                group.add(Size::PUNCTUATION);
                 if reader.open()? {
                     groups.push(Group::default());
                 }
@@ -51,11 +50,14 @@ impl Translation<'_> {
                 let mut ended = groups.pop()?;
                 ended.end_atom();
                 let Group { size, repeated, .. } = ended;
+                // What is empty is repeated too.
+                let size = size.plus(Size::PUNCTUATION);
                 groups.last_mut()?.last = Some(Atom { size, repeated, is_repeated: false });
                 return Some(());
             }
             '|' => {
                 group.end_atom();
+                group.add(Size::PUNCTUATION);
                 reader.translated.push('|');
                 return Some(());
             }
@@ -84,63 +86,12 @@ impl Translation<'_> {
             '[' => reader.class()?,
             '.' | '^' | '$' => {
                 reader.translated.push(letter);
-                Atom::one()
+                Atom::of(if letter == '.' { Size::CLASS } else { Size::ANCHOR })
             }
             letter => reader.letter(letter),
         };
         group.push(atom);
         Some(())
-    }
-}
-
-/// What has been read of a group.
-#[derive(Default)]
-struct Group {
-    /// What a repetition that is next repeats.
-    last: Option<Atom>,
-    size: usize,
-    /// How often a part of it is repeated at most.
-    repeated: usize,
-}
-
-struct Atom {
-    size: usize,
-    repeated: usize,
-    is_repeated: bool,
-}
-
-impl Atom {
-    fn one() -> Atom {
-        Atom { size: 1, repeated: 1, is_repeated: false }
-    }
-
-    fn class() -> Atom {
-        Atom { size: SIZE_OF_CLASS, ..Atom::one() }
-    }
-}
-
-impl Group {
-    fn push(&mut self, atom: Atom) {
-        self.end_atom();
-        self.last = Some(atom);
-    }
-
-    /// Repeats what is last, which no other repetition does, so often at least and at most.
-    fn repeat(&mut self, least: usize, most: Option<usize>) -> Option<()> {
-        let atom = self.last.as_mut().filter(|atom| !atom.is_repeated)?;
-        let times = most.unwrap_or(least);
-        let is_known = least <= times && times <= MOST_REPEATED;
-        atom.is_repeated = true;
-        atom.repeated = atom.repeated.saturating_mul(times.max(1));
-        atom.size = atom.size.saturating_mul(times.max(1));
-        (is_known && atom.repeated <= MOST_REPEATED).then_some(())
-    }
-
-    fn end_atom(&mut self) {
-        if let Some(Atom { size, repeated, .. }) = self.last.take() {
-            self.size = self.size.saturating_add(size.max(1));
-            self.repeated = self.repeated.max(repeated);
-        }
     }
 }
 
@@ -152,6 +103,10 @@ fn is_of_class(letter: char) -> bool {
 struct Reader<'p> {
     rest: &'p str,
     translated: String,
+    /// How far from the end of the pattern the last `:]` begins.
+    named_classes_end: Option<usize>,
+    /// Whether letters stand for both cases, from here on or in a part of what follows.
+    ignores_case: bool,
 }
 
 impl Reader<'_> {
@@ -183,21 +138,24 @@ impl Reader<'_> {
 
     fn letter(&mut self, letter: char) -> Atom {
         let _ = write!(self.translated, "\\x{{{:x}}}", u32::from(letter));
-        Atom::one()
+        Atom::of(if self.ignores_case { Size::FOLDED_LETTER } else { Size::LETTER })
     }
 
-    /// What follows an opening bracket: whether a group begins. If not, there were flags for what follows.
+    /// What follows an opening bracket: whether a group begins. If not, there were flags for what follows. Nobody asks
+    /// what a group matches, and each that could be asked takes memory for every letter of the pattern.
     fn open(&mut self) -> Option<bool> {
-        self.translated.push('(');
+        self.translated.push_str("(?");
         if !self.take("?") {
+            self.translated.push(':');
             return Some(true);
         }
         if self.take("P<") || self.take("<") {
+            self.translated.push(':');
             let name = self.take_while(|letter| letter.is_ascii_alphanumeric() || letter == '_');
             return (!name.is_empty() && self.take(">")).then_some(true);
         }
-        self.translated.push('?');
         let on = self.flags();
+        self.ignores_case |= on.contains('i');
         if self.take("-") {
             let off: String = self.flags();
             // The last mention counts.
@@ -228,7 +186,9 @@ impl Reader<'_> {
 
     /// How often at least and at most; `None` if the bracket is a letter.
     fn repetition(&mut self) -> Option<(usize, Option<usize>)> {
-        let (inner, rest) = self.rest.split_once('}')?;
+        let is_within = |letter: char| letter.is_ascii_digit() || letter == ',';
+        let (inner, rest) = self.rest.split_at(self.rest.find(|letter| !is_within(letter))?);
+        let rest = rest.strip_prefix('}')?;
         let number = |digits: &str| {
             let is_number = !digits.is_empty() && digits.bytes().all(|it| it.is_ascii_digit());
             let is_padded = digits.len() > 1 && digits.starts_with('0');
@@ -262,7 +222,7 @@ impl Reader<'_> {
         };
         self.next();
         self.translated.push_str(anchor);
-        Some(Atom::one())
+        Some(Atom::of(Size::ANCHOR))
     }
 
     /// A class that is written with a backslash, inside or outside of brackets.
@@ -278,7 +238,7 @@ impl Reader<'_> {
             _ => return self.unicode_class(letter == 'P'),
         };
         self.translated.push_str(class);
-        Some(Atom::one())
+        Some(Atom::of(Size::CLASS))
     }
 
     /// A category or a script of Unicode. The crate knows other properties too.
@@ -300,7 +260,12 @@ impl Reader<'_> {
             _ => "sc=",
         };
         let _ = write!(self.translated, "\\{sign}{{{kind}{name}}}");
-        Some(Atom::class())
+        let steps = match (self.ignores_case, &*name) {
+            (false, _) => 0,
+            (true, "Any") => steps_to_fold(0, u32::from(char::MAX)),
+            (true, _) => Size::UNICODE_CLASS.steps,
+        };
+        Some(Atom::of(Size::UNICODE_CLASS.plus(Size { letters: 0, steps })))
     }
 
     /// The letter that is written with a backslash.
@@ -345,41 +310,58 @@ impl Reader<'_> {
         if self.take("^") {
             self.translated.push('^');
         }
-        let mut size = 0;
+        let mut size = Size::CLASS;
         let mut is_first = true;
         while is_first || !self.rest.starts_with(']') {
             is_first = false;
-            size += 1;
-            if self.rest.starts_with("[:") && self.rest[2..].contains(":]") {
-                let (name, rest) = self.rest.split_once(":]")?;
-                self.rest = rest;
-                let plain = name.trim_start_matches("[:");
-                let is_known = NAMED_CLASSES.contains(&plain.strip_prefix('^').unwrap_or(plain));
-                is_known.then(|| self.translated.push_str(name))?;
-                self.translated.push_str(":]");
-                continue;
+            let (item, start, end) = self.item_of_class()?;
+            size = size.plus(item);
+            if self.ignores_case {
+                size = size.plus(Size { letters: 0, steps: steps_to_fold(start, end) });
             }
-            if let Some(rest) = self.rest.strip_prefix('\\')
-                && rest.starts_with(is_of_class)
-            {
-                self.rest = rest;
-                size += self.known_class()?.size;
-                continue;
-            }
-            let start = self.letter_of_class()?;
-            let mut end = start;
-            let is_range = self.rest.strip_prefix('-').is_some_and(|it| !it.starts_with(']'));
-            if is_range {
-                self.next();
-                end = self.letter_of_class()?;
-            }
-            (start <= end).then_some(())?;
-            let (start, end) = (u32::from(start), u32::from(end));
-            let _ = write!(self.translated, "\\x{{{start:x}}}-\\x{{{end:x}}}");
         }
         self.next();
         self.translated.push(']');
-        Some(Atom { size, ..Atom::one() })
+        Some(Atom::of(size))
+    }
+
+    /// A range in a class, a letter of it, or a class of its own, with its first letter and its last one. A class has
+    /// all of them, or few.
+    fn item_of_class(&mut self) -> Option<(Size, u32, u32)> {
+        const ALL: (u32, u32) = (0, char::MAX as u32);
+        const FEW: (u32, u32) = (0, 127);
+        let is_named = |it: &Self| it.named_classes_end.is_some_and(|end| it.rest.len() - 2 >= end);
+        if self.rest.starts_with("[:") && is_named(self) {
+            let (name, rest) = self.rest.split_once(":]")?;
+            self.rest = rest;
+            let plain = name.strip_prefix("[:").unwrap_or(name);
+            let known = plain.strip_prefix('^').unwrap_or(plain);
+            NAMED_CLASSES.contains(&known).then(|| self.translated.push_str(name))?;
+            self.translated.push_str(":]");
+            let (start, end) = if plain.starts_with('^') { ALL } else { FEW };
+            return Some((Size::CLASS, start, end));
+        }
+        if let Some(rest) = self.rest.strip_prefix('\\')
+            && rest.starts_with(is_of_class)
+        {
+            let has_all = rest.starts_with(|letter: char| letter.is_ascii_uppercase())
+                || rest.starts_with("p{^")
+                || rest.starts_with("p{Any}");
+            self.rest = rest;
+            let (start, end) = if has_all { ALL } else { FEW };
+            return Some((self.known_class()?.size, start, end));
+        }
+        let start = self.letter_of_class()?;
+        let mut end = start;
+        let is_range = self.rest.strip_prefix('-').is_some_and(|it| !it.starts_with(']'));
+        if is_range {
+            self.next();
+            end = self.letter_of_class()?;
+        }
+        (start <= end).then_some(())?;
+        let (start, end) = (u32::from(start), u32::from(end));
+        let _ = write!(self.translated, "\\x{{{start:x}}}-\\x{{{end:x}}}");
+        Some((Size { letters: 1, steps: 40 }, start, end))
     }
 
     fn letter_of_class(&mut self) -> Option<char> {

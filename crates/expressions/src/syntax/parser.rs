@@ -124,10 +124,12 @@ impl Parser<'_> {
                 depths.max().unwrap_or_default()
             }
         };
-        if within >= MOST_NESTED {
-            return Err(self.too_deep(at));
-        }
-        Ok(Part { at, syntax, depth: within + 1 })
+        Ok(Part { at, syntax, depth: self.deeper(at, within)? })
+    }
+
+    /// The depth of what has parts of a depth in it.
+    fn deeper(&self, at: usize, within: usize) -> Result<usize, CompileError> {
+        if within >= MOST_NESTED { Err(self.too_deep(at)) } else { Ok(within + 1) }
     }
 
     fn expression(&mut self) -> Parsed {
@@ -176,10 +178,13 @@ impl Parser<'_> {
             let syntax = match (operator, one) {
                 (
                     Between::Logical { decides },
-                    Part { syntax: Syntax::Logical { mut parts, decides: same }, .. },
+                    Part { syntax: Syntax::Logical { mut parts, decides: same }, depth, .. },
                 ) if same == decides => {
+                    // Only the new part is looked at: there may be thousands before it.
+                    let depth = depth.max(self.deeper(at, other.depth)?);
                     parts.push(other);
-                    Syntax::Logical { parts, decides }
+                    one = Part { at, syntax: Syntax::Logical { parts, decides }, depth };
+                    continue;
                 }
                 (Between::Logical { decides }, one) => {
                     Syntax::Logical { parts: vec![one, other], decides }

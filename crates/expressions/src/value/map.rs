@@ -4,7 +4,7 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use super::{Text, Value};
+use super::{Text, Value, one_deeper};
 use crate::document::StoredMap;
 use crate::failure::Failure;
 use crate::meter::Meter;
@@ -22,6 +22,7 @@ pub(crate) struct MadeMap<'v> {
     entries: Vec<(Value<'v>, Value<'v>)>,
     /// The positions of the entries, in the order of their keys.
     sorted: Box<[usize]>,
+    depth: u8,
 }
 
 impl<'v> Map<'v> {
@@ -30,6 +31,7 @@ impl<'v> Map<'v> {
         if let Some((key, _)) = entries.iter().find(|(key, _)| !is_key(key)) {
             return Err(Failure::other(format!("a map has no keys of type {}", key.type_name())));
         }
+        let depth = one_deeper(entries.iter().map(|(_, value)| value))?;
         let mut sorted: Vec<usize> = (0..entries.len()).collect();
         sorted.sort_by(|one, other| key_order(&entries[*one].0, &entries[*other].0));
         let is_same =
@@ -38,7 +40,7 @@ impl<'v> Map<'v> {
         let repeated: Vec<Vec<usize>> =
             groups.filter(|group| group.len() > 1).map(<[usize]>::to_vec).collect();
         if repeated.is_empty() {
-            return Ok(Map::Made(Arc::new(MadeMap { entries, sorted: sorted.into() })));
+            return Ok(Map::Made(Arc::new(MadeMap { entries, sorted: sorted.into(), depth })));
         }
         let mut is_kept = vec![true; entries.len()];
         for group in repeated {
@@ -50,6 +52,13 @@ impl<'v> Map<'v> {
         let mut is_kept = is_kept.into_iter();
         entries.retain(|_| is_kept.next().unwrap_or(true));
         Map::of(entries)
+    }
+
+    pub(super) fn depth(&self) -> u8 {
+        match self {
+            Map::Stored(_) => 0,
+            Map::Made(map) => map.depth,
+        }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -89,7 +98,7 @@ impl<'v> Map<'v> {
         match self {
             Map::Stored(map) => {
                 // Keys of the same length are compared letter by letter.
-                meter.spend(map.len() / 8 + map.len() * (key.len() / 256) + key.len() / 16)?;
+                meter.spend(map.len() / 4 + map.len() * (key.len() / 256) + key.len() / 16)?;
                 Ok(map.get(key).map(Value::from))
             }
             Map::Made(map) => {

@@ -7,11 +7,13 @@
 )]
 
 mod depth;
+mod nested;
 mod patterns;
 mod random;
 mod steps;
+mod work;
 
-use almanac_expressions::{Document, Expression, Failure, Meter, Subject};
+use almanac_expressions::{Document, Expression, Failure, MOST_STEPS, Meter, Subject};
 use serde_json::json;
 
 /// An object with a list, a text and a map that are as long as an object can make them.
@@ -27,15 +29,21 @@ pub(crate) fn large() -> Document {
     }))
 }
 
+/// How many steps an expression takes over an object, and what it comes to.
+pub(crate) fn steps(text: &str, object: &Document) -> (usize, Result<bool, Failure>) {
+    let subject = Subject { object, scores: &|_| None };
+    let expression = Expression::compile(text).unwrap_or_else(|it| panic!("{it}: {text:.200}"));
+    let meter = Meter::new();
+    let result = expression.holds(&subject, &meter);
+    (MOST_STEPS - meter.left(), result)
+}
+
 pub(crate) fn error(text: &str) -> String {
     Expression::compile(text).map(|_| ()).unwrap_err().to_string()
 }
 
 pub(crate) fn holds(text: &str, object: &Document) -> Result<bool, Failure> {
-    let subject = Subject { object, scores: &|_| None };
-    Expression::compile(text)
-        .unwrap_or_else(|it| panic!("{it}: {text:.200}"))
-        .holds(&subject, &Meter::new())
+    steps(text, object).1
 }
 
 /// Carries something out on a small stack, and panics if that does.

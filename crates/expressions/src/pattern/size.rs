@@ -1,0 +1,105 @@
+//! How large a pattern is: what it takes to compile it, and to compare a text with it.
+
+/// How often a part may be repeated at most, all repetitions around it together.
+const MOST_REPEATED: usize = 1000;
+
+/// How large a pattern is, or a part of it, with everything as often as it is repeated.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct Size {
+    /// How many letters it has, and how many places between them that lead on: what a letter of a text is compared
+    /// with at worst.
+    pub(super) letters: usize,
+    /// The steps to compile it.
+    pub(super) steps: usize,
+}
+
+impl Size {
+    pub(super) const LETTER: Size = Size { letters: 1, steps: 20 };
+    /// A letter in either case.
+    pub(super) const FOLDED_LETTER: Size = Size { letters: 1, steps: 80 };
+    /// A place between letters.
+    pub(super) const ANCHOR: Size = Size { letters: 1, steps: 40 };
+    /// A class of a few ranges.
+    pub(super) const CLASS: Size = Size { letters: 1, steps: 100 };
+    /// A class of Unicode, of some hundreds of ranges.
+    pub(super) const UNICODE_CLASS: Size = Size { letters: 32, steps: 6_000 };
+    /// What is no letter, but leads from one to others: a group, another alternative, a repetition.
+    pub(super) const PUNCTUATION: Size = Size { letters: 1, steps: 20 };
+
+    pub(super) fn plus(self, other: Size) -> Size {
+        Size {
+            letters: self.letters.saturating_add(other.letters),
+            steps: self.steps.saturating_add(other.steps),
+        }
+    }
+
+    fn times(self, times: usize) -> Size {
+        Size {
+            letters: self.letters.saturating_mul(times),
+            steps: self.steps.saturating_mul(times),
+        }
+    }
+}
+
+/// The last letter of Unicode that has an upper and a lower case.
+const LAST_IN_CASES: u32 = 0x1_e943;
+
+/// The steps to find every letter from one to another in either case, which looks at them one by one.
+pub(super) fn steps_to_fold(start: u32, end: u32) -> usize {
+    let is_before = |letter: u32| letter.min(LAST_IN_CASES + 1);
+    let in_cases = is_before(end + 1) - is_before(start);
+    let others = end + 1 - start - in_cases;
+    usize::try_from(in_cases / 3 + others / 24).unwrap_or(usize::MAX)
+}
+
+/// What has been read of a group.
+#[derive(Default)]
+pub(super) struct Group {
+    /// What a repetition that is next repeats.
+    pub(super) last: Option<Atom>,
+    pub(super) size: Size,
+    /// How often a part of it is repeated at most.
+    pub(super) repeated: usize,
+}
+
+/// What a repetition may repeat.
+pub(super) struct Atom {
+    pub(super) size: Size,
+    pub(super) repeated: usize,
+    pub(super) is_repeated: bool,
+}
+
+impl Atom {
+    pub(super) fn of(size: Size) -> Atom {
+        Atom { size, repeated: 1, is_repeated: false }
+    }
+}
+
+impl Group {
+    pub(super) fn push(&mut self, atom: Atom) {
+        self.end_atom();
+        self.last = Some(atom);
+    }
+
+    /// Repeats what is last, which no other repetition does, so often at least and at most.
+    pub(super) fn repeat(&mut self, least: usize, most: Option<usize>) -> Option<()> {
+        let atom = self.last.as_mut().filter(|atom| !atom.is_repeated)?;
+        let times = most.unwrap_or(least);
+        let is_known = least <= times && times <= MOST_REPEATED;
+        atom.is_repeated = true;
+        atom.repeated = atom.repeated.saturating_mul(times.max(1));
+        atom.size = atom.size.times(times.max(1)).plus(Size::PUNCTUATION);
+        (is_known && atom.repeated <= MOST_REPEATED).then_some(())
+    }
+
+    pub(super) fn add(&mut self, size: Size) {
+        self.size = self.size.plus(size);
+    }
+
+    pub(super) fn end_atom(&mut self) {
+        if let Some(Atom { size, repeated, .. }) = self.last.take() {
+            self.add(size);
+            self.repeated = self.repeated.max(repeated);
+        }
+    }
+}
