@@ -3,6 +3,7 @@
 mod begin;
 mod blame;
 mod decide;
+mod eligibility;
 mod gather;
 mod hub;
 mod ledger;
@@ -12,12 +13,16 @@ mod predicates;
 mod rank;
 mod reasons;
 mod settle;
+mod shares;
 mod writes;
 
 pub use almanac_expressions::{
-    Allowance, CompileError, Document, Expression, MOST_EXPRESSIONS, Meter, Quantity, Subject,
+    Allowance, CompileError, Document, Expression, Failure, MOST_EXPRESSIONS, MOST_STEPS, Meter,
+    Quantity, Subject,
 };
+pub use blame::Blamed;
 pub use decide::{CLUSTERS_PER_DECISION, DecidedGroup, Decision, Satisfaction, decide};
+pub use eligibility::{Eligibility, Exclusion};
 pub use gather::{Candidate, Input, gather};
 pub use hub::{
     Cluster, ClusterSet, Hub, HubChange, HubObject, PlacementDecision, Score, Scores, Taint,
@@ -29,8 +34,8 @@ pub use policy::{
     ClusterSelector, DecisionGroup, GroupSize, Placement, Prioritizer, PrioritizerMode,
     ScoreSource, Standing, Tolerated, Toleration, Weight,
 };
-pub use predicates::{Matched, ReadScore};
-pub use rank::{Eligibility, Exclusion, Ranked, Ranking, RawScore};
+pub use predicates::{MatchVerdict, Matched};
+pub use rank::{Ranked, Ranking, RawScore};
 pub use reasons::{Cause, explain, render};
 pub use settle::{Memory, Recorded, Settled, settle};
 

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use almanac_engine::placement::{
-    CLUSTERS_PER_DECISION, Candidate, Decision, Expression, Input, Meter, PlacementDecision,
-    Satisfaction, ScoreSource, Subject, TaintEffect, Tolerated,
+    CLUSTERS_PER_DECISION, Candidate, ClusterSelector, Decision, Failure, Input, MOST_STEPS, Meter,
+    PlacementDecision, ScoreSource, Subject, TaintEffect, Tolerated,
 };
 use almanac_engine::{Action, Identity};
 use jiff::Timestamp;
@@ -16,11 +16,6 @@ use crate::Violations;
 #[must_use]
 pub fn check_placement(input: &Input<'_>, now: Timestamp, decision: &Decision) -> Violations {
     let mut violations = Violations::default();
-    if decision.satisfaction == Satisfaction::TooCostly {
-        violations
-            .unless(decision.actions.is_empty(), || "writes what it does not know".to_owned());
-        return violations;
-    }
     check_selection(&mut violations, input, now, decision);
     check_groups(&mut violations, input, decision);
     check_writes(&mut violations, input, decision);
@@ -46,14 +41,16 @@ fn counts(
     })
 }
 
-/// Whether an expression holds, given the scores that have not expired.
-fn holds(
-    input: &Input<'_>,
-    candidate: &Candidate<'_>,
-    expression: &Expression,
-    meter: &Meter,
-    now: Timestamp,
-) -> bool {
+/// What the predicates say of a cluster.
+struct Matches {
+    /// `None` if the steps do not suffice.
+    holds: Option<bool>,
+    spent: usize,
+}
+
+/// What the predicates say of a cluster in so many steps, given the scores that have not expired. Of several predicates
+/// each has a part of what those before it leave.
+fn matches(input: &Input<'_>, candidate: &Candidate<'_>, steps: usize, now: Timestamp) -> Matches {
     let scores = |object: &str| {
         let scores = input.scores.get(object)?.get(candidate.name)?;
         let is_valid = scores.valid_until.is_none_or(|end| now < end);
@@ -61,19 +58,68 @@ fn holds(
         Some(values.map(|(name, score)| (&**name, i64::from(score.get()))).collect())
     };
     let subject = Subject { object: &candidate.cluster.object, scores: &scores };
-    expression.holds(&subject, meter) == Ok(true)
+    let fits = |it: &&ClusterSelector| {
+        it.labels.selects(&candidate.cluster.labels) && it.claims.selects(&candidate.cluster.claims)
+    };
+    let fitting: Vec<&ClusterSelector> = input.policy.predicates.iter().filter(fits).collect();
+    let mut asking = fitting.iter().filter(|it| !it.expressions.is_empty()).count();
+    let mut left = steps;
+    let mut holds = Some(input.policy.predicates.is_empty());
+    for predicate in fitting {
+        let part = if predicate.expressions.is_empty() { 0 } else { left / asking };
+        asking -= usize::from(!predicate.expressions.is_empty());
+        let meter = Meter::with(part);
+        let mut results = predicate.expressions.iter().map(|it| it.holds(&subject, &meter));
+        let first = results.find(|it| *it != Ok(true));
+        left -= part - meter.left();
+        match first {
+            None => {
+                holds = Some(true);
+                break;
+            }
+            Some(Err(Failure::TooManySteps)) => holds = None,
+            Some(_) => {}
+        }
+    }
+    Matches { holds, spent: steps - left }
 }
 
-fn may_be_selected(input: &Input<'_>, candidate: &Candidate<'_>, now: Timestamp) -> bool {
-    let (predicates, meter) = (&input.policy.predicates, Meter::new());
-    let matches = predicates.is_empty()
-        || predicates.iter().any(|it| {
-            it.labels.selects(&candidate.cluster.labels)
-                && it.claims.selects(&candidate.cluster.claims)
-                && it.expressions.iter().all(|it| holds(input, candidate, it, &meter, now))
-        });
-    matches
-        && !candidate.cluster.is_terminating
+/// Whether the predicates let each cluster be selected. Each may take its share of the steps; those that need more, an
+/// equal share of what is left of them. If that is still too little, a cluster stays as it is, unless it takes more than any
+/// cluster may, and others do not.
+fn let_through<'a>(input: &Input<'a>, now: Timestamp) -> BTreeMap<&'a str, bool> {
+    const IN_ALL: usize = 5_000_000;
+    let share = (IN_ALL / input.candidates.len().max(1)).clamp(1_000, MOST_STEPS);
+    let asked = input.candidates.iter().filter(|it| !it.cluster.is_terminating);
+    let first: Vec<_> = asked.map(|it| (it, matches(input, it, share, now))).collect();
+    let costly = first.iter().filter(|(_, it)| it.holds.is_none()).count();
+    let spent: usize = first.iter().map(|(_, it)| it.spent).sum();
+    let second = (IN_ALL.saturating_sub(spent) / costly.max(1)).clamp(share, MOST_STEPS);
+    let again = |(candidate, first): (_, Matches)| match first.holds {
+        Some(_) => (candidate, first),
+        None => (candidate, matches(input, candidate, second, now)),
+    };
+    let all: Vec<_> = first.into_iter().map(again).collect();
+    let mut evaluated = all.iter().filter(|(_, it)| it.spent > 0);
+    let is_alone = evaluated.clone().count() < 2;
+    let is_by_itself = is_alone || evaluated.any(|(_, it)| it.holds.is_some());
+    let through = |(candidate, found): (&Candidate<'a>, Matches)| {
+        let name: &str = candidate.name;
+        let is_unbounded = second == MOST_STEPS && is_by_itself;
+        let known = input.memory.as_ref().and_then(|it| it.costly.get(name)).copied();
+        let stays = !is_unbounded && known.unwrap_or(candidate.is_selected);
+        (name, found.holds.unwrap_or(stays))
+    };
+    all.into_iter().map(through).collect()
+}
+
+fn may_be_selected(
+    input: &Input<'_>,
+    let_through: &BTreeMap<&str, bool>,
+    candidate: &Candidate<'_>,
+    now: Timestamp,
+) -> bool {
+    let_through.get(&**candidate.name).copied().unwrap_or_default()
         && !counts(input, candidate, TaintEffect::NoSelect, now)
         && (candidate.is_selected || !counts(input, candidate, TaintEffect::NoSelectIfNew, now))
 }
@@ -81,11 +127,12 @@ fn may_be_selected(input: &Input<'_>, candidate: &Candidate<'_>, now: Timestamp)
 /// The total of each cluster that may be selected, and whether it is shunned. In fractions that are compared
 /// crosswise, not as the engine has them.
 fn totals<'a>(input: &Input<'a>, now: Timestamp) -> BTreeMap<&'a str, (i64, bool)> {
+    let let_through = let_through(input, now);
     let eligible: Vec<(usize, &Candidate<'a>)> = input
         .candidates
         .iter()
         .enumerate()
-        .filter(|(_, candidate)| may_be_selected(input, candidate, now))
+        .filter(|(_, candidate)| may_be_selected(input, &let_through, candidate, now))
         .collect();
     let mut totals: BTreeMap<&str, (i64, bool)> = eligible
         .iter()
@@ -280,11 +327,14 @@ fn check_waking(
     decision: &Decision,
 ) {
     // Whatever is given up now, and may not come back, is out of it.
-    let stays = |candidate: &Candidate<'_>, at: Timestamp| {
+    let stays = |let_through: &_, candidate: &Candidate<'_>, at: Timestamp| {
         let is_new = decision.clusters.binary_search(candidate.name).is_err();
-        let is_out = is_new && counts(input, candidate, TaintEffect::NoSelectIfNew, at);
-        !is_out && may_be_selected(input, candidate, at)
+        let is_costly = decision.costly.contains_key(candidate.name);
+        let is_out =
+            is_new && (is_costly || counts(input, candidate, TaintEffect::NoSelectIfNew, at));
+        !is_out && may_be_selected(input, let_through, candidate, at)
     };
+    let known = let_through(input, now);
     let mut ends: BTreeSet<Timestamp> = BTreeSet::new();
     for (position, candidate) in input.candidates.iter().enumerate() {
         for taint in &candidate.cluster.taints {
@@ -297,7 +347,7 @@ fn check_waking(
             let scores = input.scores.get(object).and_then(|it| it.get(candidate.name));
             ends.extend(scores.and_then(|it| it.valid_until));
         }
-        if !stays(candidate, now) {
+        if !stays(&known, candidate, now) {
             continue;
         }
         for (prioritizer, objects) in input.policy.prioritizers.iter().zip(&input.add_on_scores) {
@@ -321,7 +371,9 @@ fn check_waking(
     }
     // The end of what expressions do not come to read may make no difference.
     for end in ends.iter().filter(|end| **end > now) {
-        let at = |instant| input.candidates.iter().map(move |it| stays(it, instant));
-        violations.unless(at(now).eq(at(*end)), || format!("would sleep past {end}, forever"));
+        let then = let_through(input, *end);
+        let mut all = input.candidates.iter();
+        let is_same = all.all(|it| stays(&known, it, now) == stays(&then, it, *end));
+        violations.unless(is_same, || format!("would sleep past {end}, forever"));
     }
 }

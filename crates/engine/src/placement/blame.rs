@@ -1,16 +1,42 @@
 //! What has changed a selection, if it was time: a toleration or a score that has ended since the last decision. Where
 //! several have ended, one of a cluster that has come or gone is named.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 
 use super::decide::number;
-use super::predicates::matched;
-use super::rank::tolerated;
+use super::eligibility::tolerated;
 use super::{
-    Cause, Decision, Eligibility, Exclusion, Input, Memory, Ranking, RawScore, ScoreSource,
+    Cause, Decision, Eligibility, Exclusion, Input, Memory, Ranking, RawScore, ScoreSource, Taint,
     Tolerated,
 };
 use crate::Reason;
+
+/// The cluster that a reason is about, and the taint on it if it is about one.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Blamed {
+    /// Its name.
+    pub cluster: Arc<str>,
+    /// The taint.
+    pub taint: Option<Taint>,
+}
+
+impl Blamed {
+    pub(super) fn of(input: &Input<'_>, cause: Cause) -> Option<Blamed> {
+        let candidate = input.candidates.get(usize::try_from(cause.candidate()?).ok()?)?;
+        let taint = match cause {
+            Cause::TolerationEnded { taint, .. } => {
+                candidate.cluster.taints.get(usize::try_from(taint).ok()?)
+            }
+            Cause::Ranked { .. }
+            | Cause::TooCostly { .. }
+            | Cause::ScoreExpired { .. }
+            | Cause::ReadScoresExpired { .. } => None,
+        };
+        Some(Blamed { cluster: Arc::clone(candidate.name), taint: taint.cloned() })
+    }
+}
 
 /// Why a decision is as it is. While nothing changes, that is what it was.
 pub(super) fn reason(
@@ -20,8 +46,10 @@ pub(super) fn reason(
     now: Timestamp,
 ) -> Reason<Cause> {
     let Some(memory) = &input.memory else { return decision.reason };
+    let is_costly = matches!(decision.reason.cause, Cause::TooCostly { .. });
     if decision.added.is_empty() && decision.removed.is_empty() {
-        return remembered(input, memory).unwrap_or(decision.reason);
+        let remembered = remembered(input, memory).filter(|_| !is_costly);
+        return remembered.unwrap_or(decision.reason);
     }
     let blame = Blame { input, ranking, decision, now, since: memory.decided_at };
     let mut causes = blame.ended_tolerations();
@@ -30,17 +58,25 @@ pub(super) fn reason(
     let of_changed = causes
         .iter()
         .find(|(_, cause)| cause.candidate().is_some_and(|candidate| blame.has_changed(candidate)));
-    match of_changed.or(causes.first()) {
+    // Of what is known of others nothing follows for clusters that cannot be said to match.
+    match of_changed.or(causes.first().filter(|_| !is_costly)) {
         Some((rule, cause)) => Reason { rule: *rule, cause: *cause, ..decision.reason },
         None => decision.reason,
     }
 }
 
-/// The remembered reason, as the candidates are now; `None` if the cluster that it is about is gone.
+/// The remembered reason, as the candidates are now; `None` if the cluster that it is about is gone, or its taint.
 fn remembered(input: &Input<'_>, memory: &Memory) -> Option<Reason<Cause>> {
-    let Some(blamed) = &memory.blamed else { return Some(memory.reason) };
-    let position = input.candidates.binary_search_by_key(&blamed, |it| it.name).ok()?;
-    let cause = memory.reason.cause.of(number(position));
+    let Some(blamed) = &memory.blamed else {
+        let is_over = matches!(memory.reason.cause, Cause::TooCostly { .. });
+        return (!is_over).then_some(memory.reason);
+    };
+    let position = input.candidates.binary_search_by_key(&&blamed.cluster, |it| it.name).ok()?;
+    let mut cause = memory.reason.cause.of(number(position));
+    if let Cause::TolerationEnded { taint, .. } = &mut cause {
+        let mut taints = input.candidates.get(position)?.cluster.taints.iter();
+        *taint = number(taints.position(|it| Some(it) == blamed.taint.as_ref())?);
+    }
     Some(Reason { cause, ..memory.reason })
 }
 
@@ -90,14 +126,11 @@ impl Blame<'_, '_> {
 
     /// Those that an expression has read of a cluster that has come or gone.
     fn expired_scores_of_expressions(&self) -> Vec<Found> {
-        if !self.input.policy.has_expressions() {
-            return Vec::new();
-        }
         let candidates = (0..).zip(&self.input.candidates);
         let changed = candidates.filter(|(candidate, _)| self.has_changed(*candidate));
-        let expired = changed.filter_map(|(candidate, it)| {
-            let expired = matched(self.input, it, self.now).expired.into_iter();
-            let at = expired.map(|it| it.expired).find(|at| self.is_news(*at))?;
+        let expired = changed.filter_map(|(candidate, _)| {
+            let expired = &self.ranking.matches.get(candidate)?.expired;
+            let at = expired.values().copied().find(|at| self.is_news(*at))?;
             Some((None, Cause::ReadScoresExpired { candidate, at }))
         });
         expired.collect()

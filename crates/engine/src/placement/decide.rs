@@ -1,6 +1,6 @@
 //! Decides which clusters a placement selects, and how they are divided.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -8,7 +8,10 @@ use jiff::Timestamp;
 use super::ledger::decision_identity;
 use super::reasons::of_changes;
 use super::writes::{WantedDecision, writes};
-use super::{Candidate, Cause, Eligibility, Exclusion, Input, PlacementDecision, Ranked, Ranking};
+use super::{
+    Blamed, Candidate, Cause, Eligibility, Exclusion, Input, Matched, PlacementDecision, Ranked,
+    Ranking,
+};
 use crate::{Action, Reason, RuleExplanation, Verdict};
 
 /// How many clusters one `PlacementDecision` has at most.
@@ -28,8 +31,8 @@ pub struct Decision {
     pub satisfaction: Satisfaction,
     /// Why these, and by what it has changed.
     pub reason: Reason<Cause>,
-    /// The cluster that the reason is about, if it is about one.
-    pub blamed: Option<Arc<str>>,
+    /// What the reason is about, if it is about a cluster.
+    pub blamed: Option<Blamed>,
     /// The clusters that were not selected when that was last told, in order.
     pub added: Vec<Arc<str>>,
     /// Those that were and are not any more, in order.
@@ -38,6 +41,8 @@ pub struct Decision {
     pub told: Vec<RuleExplanation>,
     /// The clusters with a taint that would not be tolerated forever, if it said when it was added.
     pub undated: Vec<Arc<str>>,
+    /// The clusters over which the expressions have taken too many steps, and whether they are selected all the same.
+    pub costly: BTreeMap<Arc<str>, bool>,
     /// When time alone could next change any of this.
     pub wake_at: Option<Timestamp>,
 }
@@ -74,7 +79,8 @@ pub enum Satisfaction {
     NoClusters,
     /// None of them may be selected.
     NoneMatches,
-    /// It would take its expressions too many steps to say which may be, so that what is selected stays.
+    /// It would take its expressions too many steps to say of some which may be, so that those of them that are selected
+    /// stay, and no others come.
     TooCostly,
     /// So many are missing.
     Lacks(u32),
@@ -102,9 +108,6 @@ impl Satisfaction {
 #[must_use]
 pub fn decide(input: &Input<'_>, now: Timestamp) -> Decision {
     let ranking = Ranking::of(input, now);
-    if input.effort.is_too_much() {
-        return unchanged(input);
-    }
     let mut selected = selected(input, &ranking);
     // Positions are in the order of the names.
     selected.sort_unstable();
@@ -126,14 +129,11 @@ pub fn decide(input: &Input<'_>, now: Timestamp) -> Decision {
     let decision = Decision {
         actions,
         told: told.unwrap_or_default(),
-        satisfaction: satisfaction(input, &ranking, clusters.len()),
+        satisfaction: satisfaction(input, &ranking, &selected),
         reason: Reason {
             rule: None,
             verdict: Verdict::Won,
-            cause: Cause::Ranked {
-                eligible: number(ranking.ranked.len()),
-                selected: number(clusters.len()),
-            },
+            cause: cause(input, &ranking, clusters.len()),
             since: None,
             until: None,
         },
@@ -143,31 +143,11 @@ pub fn decide(input: &Input<'_>, now: Timestamp) -> Decision {
         added,
         removed,
         undated: undated(input, &ranking),
+        costly: costly(input, &ranking, &selected),
         wake_at: ranking.wake_at(input, &selected, now),
     };
     let reason = super::blame::reason(input, &ranking, &decision, now);
-    let blamed = reason.cause.candidate().and_then(|it| input.candidates.get(it as usize));
-    Decision { reason, blamed: blamed.map(|it| Arc::clone(it.name)), ..decision }
-}
-
-/// What is selected stays as it is, because it cannot be said what should be.
-fn unchanged(input: &Input<'_>) -> Decision {
-    let clusters: BTreeSet<Arc<str>> = own_clusters(input).cloned().collect();
-    let (eligible, selected) = (0, number(clusters.len()));
-    let cause = Cause::Ranked { eligible, selected };
-    Decision {
-        actions: Vec::new(),
-        clusters: clusters.into_iter().collect(),
-        groups: Vec::new(),
-        satisfaction: Satisfaction::TooCostly,
-        reason: Reason { rule: None, verdict: Verdict::Won, cause, since: None, until: None },
-        blamed: None,
-        added: Vec::new(),
-        removed: Vec::new(),
-        told: Vec::new(),
-        undated: Vec::new(),
-        wake_at: None,
-    }
+    Decision { blamed: Blamed::of(input, reason.cause), reason, ..decision }
 }
 
 /// The candidates to select, in no order.
@@ -248,15 +228,43 @@ fn wanted_decisions(groups: &[DecidedGroup]) -> Vec<WantedDecision<'_>> {
     wanted.collect()
 }
 
-fn satisfaction(input: &Input<'_>, ranking: &Ranking, selected: usize) -> Satisfaction {
+/// What a selection follows from, if nothing has ended by time.
+fn cause(input: &Input<'_>, ranking: &Ranking, selected: usize) -> Cause {
+    let selected = number(selected);
+    match unsaid(input, ranking).count() {
+        0 => Cause::Ranked { eligible: number(ranking.ranked.len()), selected },
+        unsaid => Cause::TooCostly { unsaid: number(unsaid), selected },
+    }
+}
+
+/// The candidates of which it cannot be said whether they match.
+fn unsaid(input: &Input<'_>, ranking: &Ranking) -> impl Iterator<Item = u32> {
+    (0..number(input.candidates.len())).filter(|it| ranking.matches.is_unsaid(*it))
+}
+
+fn costly(input: &Input<'_>, ranking: &Ranking, selected: &[u32]) -> BTreeMap<Arc<str>, bool> {
+    let costly = (0..)
+        .zip(&input.candidates)
+        .filter(|(position, _)| ranking.matches.get(*position).is_some_and(Matched::is_unfinished));
+    let costly = costly
+        .map(|(position, it)| (Arc::clone(it.name), selected.binary_search(&position).is_ok()));
+    costly.collect()
+}
+
+fn satisfaction(input: &Input<'_>, ranking: &Ranking, selected: &[u32]) -> Satisfaction {
+    let has_enough = input.policy.number_of_clusters.is_some_and(|it| it <= number(selected.len()));
+    let are_known = selected.iter().all(|it| !ranking.matches.is_unsaid(*it));
     let available = input.candidates.iter().filter(|it| !it.cluster.is_terminating).count();
     let wanted = input.policy.number_of_clusters.unwrap_or_default();
     match () {
         () if input.bound_sets == 0 => Satisfaction::NothingBound,
         () if input.sets.is_empty() => Satisfaction::NoneOfItsSets,
         () if available == 0 => Satisfaction::NoClusters,
+        () if !(has_enough && are_known) && unsaid(input, ranking).next().is_some() => {
+            Satisfaction::TooCostly
+        }
         () if ranking.ranked.is_empty() => Satisfaction::NoneMatches,
-        () => match wanted.saturating_sub(number(selected)) {
+        () => match wanted.saturating_sub(number(selected.len())) {
             0 => Satisfaction::Satisfied,
             lacking => Satisfaction::Lacks(lacking),
         },
@@ -267,7 +275,9 @@ fn satisfaction(input: &Input<'_>, ranking: &Ranking, selected: usize) -> Satisf
 fn undated(input: &Input<'_>, ranking: &Ranking) -> Vec<Arc<str>> {
     let candidates = input.candidates.iter().zip(&ranking.eligibility);
     let undated = candidates.filter(|(it, eligibility)| match eligibility {
-        Eligibility::Excluded(Exclusion::Terminating | Exclusion::NoPredicate { .. }) => false,
+        Eligibility::Excluded(
+            Exclusion::Terminating | Exclusion::NoPredicate { .. } | Exclusion::TooCostly { .. },
+        ) => false,
         Eligibility::Excluded(Exclusion::Tainted { .. }) | Eligibility::Eligible { .. } => {
             input.policy.has_undated_taint(it.cluster)
         }

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::predicates::{Effort, matched_by};
+use super::predicates::matched;
+use super::shares::{STEPS_OF_A_CHANGE, evaluate_each};
 use super::{
     Cluster, ClusterSet, Hub, Matched, Memory, Placement, PlacementDecision, Prioritizer,
     ScoreSource, Scores, Standing,
@@ -37,8 +38,6 @@ pub struct Input<'a> {
     pub decisions: BTreeMap<&'a Identity, &'a PlacementDecision>,
     /// What is remembered of the last decision.
     pub memory: Option<Memory>,
-    /// What expressions may still take.
-    pub effort: Effort,
 }
 
 /// A cluster that may be selected.
@@ -97,7 +96,6 @@ pub fn gather<'a>(world: &'a World, placement: &Identity) -> Option<Input<'a>> {
         busiest,
         decisions,
         memory: object.memory.clone(),
-        effort: Effort::of_decision(),
     })
 }
 
@@ -224,7 +222,8 @@ pub(crate) fn readers<'w>(world: &'w World, changed: &Identity) -> Vec<&'w Ident
 }
 
 /// The placements that may select a cluster by expressions, with what these say of it at `now`; `None` for those of which
-/// it would take too much to say.
+/// it would take too much to say. Of a placement that knows already that this cluster takes it too much, that is what
+/// they say.
 pub(crate) fn matched_by_expressions(
     world: &World,
     cluster: &Identity,
@@ -237,13 +236,17 @@ pub(crate) fn matched_by_expressions(
     let placements = world.placements.iter().filter_map(|(identity, object)| {
         let policy = object.policy.as_deref()?;
         let asks = policy.standing == Standing::Active && policy.has_expressions();
-        (asks && may_select(world, identity, policy, name)).then_some((identity, policy))
+        let is_costly = object.memory.as_ref().is_some_and(|it| it.costly.contains_key(name));
+        let asks = asks && may_select(world, identity, policy, name);
+        asks.then_some((identity, policy, is_costly))
     });
-    let effort = Effort::of_change();
-    let matched = placements.map(|(identity, policy)| {
-        let matched = matched_by(policy, &world.hub.scores, &candidate, now, &effort);
-        let matched = (!effort.is_used_up()).then_some(matched);
-        (PolicyName::new(Family::Placement, identity.clone()), matched)
+    let placements: Vec<_> = placements.collect();
+    let all = evaluate_each(STEPS_OF_A_CHANGE, placements.len(), |position, steps| {
+        matched(placements[position].1, &world.hub.scores, &candidate, now, steps)
+    });
+    let matched = placements.into_iter().zip(all).map(|((identity, _, is_costly), it)| {
+        let is_said = is_costly || !it.is_unfinished();
+        (PolicyName::new(Family::Placement, identity.clone()), is_said.then_some(it))
     });
     matched.collect()
 }

@@ -304,6 +304,8 @@ pub(crate) fn close(
 ) -> Closed {
     let wake_at = open.decision.wake_at;
     let object = world.placements.get_mut(placement);
+    // What an edited one was decided by says nothing about what it is now.
+    let object = object.filter(|it| it.policy.as_deref() == Some(&*open.policy));
     let memory = object.as_ref().and_then(|object| object.memory.clone());
     let settled = settle(placement, open.decision, outcomes, memory, opened_at);
     if let (Some(memory), Some(object)) = (settled.memory, object) {

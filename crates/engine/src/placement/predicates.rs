@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use almanac_expressions::{Expression, Failure, MOST_STEPS, Meter, Subject};
+use almanac_expressions::{Expression, Failure, Meter, Subject};
 use jiff::Timestamp;
 
 use super::{Candidate, ClusterSelector, Input, Placement, Scores};
@@ -12,125 +12,108 @@ use super::{Candidate, ClusterSelector, Input, Placement, Scores};
 /// All scores of a hub: by the name of the object, and by the cluster.
 pub(super) type AllScores = BTreeMap<Arc<str>, BTreeMap<Arc<str>, Scores>>;
 
-/// How many steps a decision may take for expressions, over all clusters: so much that nobody needs it who selects
-/// among ten thousand, and a fraction of a second.
-const MOST_STEPS_OF_A_DECISION: usize = 5_000_000;
-
-/// How many steps may be taken to find out whether a change of one cluster matters to any expression.
-const MOST_STEPS_OF_A_CHANGE: usize = 250_000;
-
-/// The steps that are left to expressions over many clusters, and what has become of them so far.
-#[derive(Clone, Debug)]
-pub struct Effort {
-    left: Cell<usize>,
-    evaluated: Cell<usize>,
-    unfinished: Cell<usize>,
-}
-
-impl Effort {
-    /// What a decision may take.
-    pub(super) fn of_decision() -> Effort {
-        Effort::with(MOST_STEPS_OF_A_DECISION)
-    }
-
-    /// What may be taken for the change of one cluster.
-    pub(super) fn of_change() -> Effort {
-        Effort::with(MOST_STEPS_OF_A_CHANGE)
-    }
-
-    fn with(steps: usize) -> Effort {
-        Effort { left: Cell::new(steps), evaluated: Cell::default(), unfinished: Cell::default() }
-    }
-
-    /// Whether it cannot be said which clusters match: the steps are used up, or no cluster had enough of them.
-    pub(super) fn is_too_much(&self) -> bool {
-        let evaluated = self.evaluated.get();
-        self.is_used_up() || (evaluated > 0 && evaluated == self.unfinished.get())
-    }
-
-    /// Whether no steps are left.
-    pub(super) fn is_used_up(&self) -> bool {
-        self.left.get() == 0
-    }
-
-    fn note(&self, reading: &Reading<'_, '_>) {
-        let spent = reading.steps.saturating_sub(reading.meter.left());
-        self.left.set(self.left.get().saturating_sub(spent));
-        if spent > 0 {
-            self.evaluated.set(self.evaluated.get() + 1);
-        }
-        if reading.is_unfinished.get() {
-            self.unfinished.set(self.unfinished.get() + 1);
-        }
-    }
-}
-
-/// Whether a candidate matches.
-#[derive(Clone, PartialEq, Eq, Debug)]
+/// What the predicates say of a candidate. Nothing is asked of one that is not selected in any case.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Matched {
-    /// Whether any predicate matches it, or there is none.
-    pub matches: bool,
+    /// Whether one of them matches it.
+    pub verdict: MatchVerdict,
     /// When that may change by time alone: the first of the scores that were read expires.
     pub until: Option<Timestamp>,
-    /// What was read of the scores that have expired already, in the order of reading.
-    pub expired: Vec<ReadScore>,
+    /// The objects with scores that were read and have expired already, with when they have.
+    pub expired: BTreeMap<Arc<str>, Timestamp>,
+    /// How many steps its expressions could take.
+    pub(super) granted: usize,
+    /// How many they took.
+    pub(super) spent: usize,
 }
 
-/// An object with scores that an expression has read, and that has expired.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct ReadScore {
-    /// Its name.
-    pub object: Arc<str>,
-    /// When it has expired.
-    pub expired: Timestamp,
+/// Whether any predicate matches a candidate.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub enum MatchVerdict {
+    /// One does, or there is none.
+    Matches,
+    /// None does.
+    #[default]
+    DoesNot,
+    /// None does, and the steps were too few for one of them.
+    Unfinished,
 }
 
-/// Whether a candidate matches the predicates at `now`, when the steps of the decision matter.
-pub(super) fn first_matched(
-    input: &Input<'_>,
-    candidate: &Candidate<'_>,
-    now: Timestamp,
-) -> Matched {
-    matched_by(input.policy, input.scores, candidate, now, &input.effort)
+impl Matched {
+    pub(super) fn is_unfinished(&self) -> bool {
+        self.verdict == MatchVerdict::Unfinished
+    }
 }
 
-/// The same of one candidate of which more is said.
-pub(super) fn matched(input: &Input<'_>, candidate: &Candidate<'_>, now: Timestamp) -> Matched {
-    matched_by(input.policy, input.scores, candidate, now, &Effort::of_decision())
-}
-
-/// When a candidate that matches at `now` does not match any more, by time alone.
+/// When a candidate does not match any more by time alone, or may not, given what the predicates say of it now.
 pub(super) fn matches_until(
     input: &Input<'_>,
     candidate: &Candidate<'_>,
-    now: Timestamp,
+    now: &Matched,
 ) -> Option<Timestamp> {
-    let first = first_matched(input, candidate, now).until;
-    let mut ends = std::iter::successors(first, |end| first_matched(input, candidate, *end).until);
-    // Where the steps are used up it is looked at again, and not later than it matters.
-    ends.find(|end| !first_matched(input, candidate, *end).matches)
+    let mut left = now.granted;
+    let mut end = now.until?;
+    loop {
+        let next = matched(input.policy, input.scores, candidate, end, left);
+        if next.verdict != MatchVerdict::Matches {
+            return Some(end);
+        }
+        left = left.saturating_sub(next.spent.max(1));
+        end = next.until?;
+    }
 }
 
-/// Whether a candidate matches the predicates of a placement at `now`, given all scores of the hub.
-pub(super) fn matched_by(
+/// What the predicates of a placement say of a candidate at `now`, given all scores of the hub and so many steps.
+pub(super) fn matched(
     policy: &Placement,
     scores: &AllScores,
     candidate: &Candidate<'_>,
     now: Timestamp,
-    effort: &Effort,
+    steps: usize,
 ) -> Matched {
-    let reading = Reading::new(scores, candidate, now, effort.left.get());
-    let predicates = &policy.predicates;
-    let matches = predicates.is_empty() || predicates.iter().any(|it| reading.selects(it));
-    effort.note(&reading);
-    Matched { matches, until: reading.until.get(), expired: reading.expired.into_inner() }
+    let reading = Reading::new(scores, candidate, now);
+    let mut budget = Budget::new(policy, candidate, steps);
+    let mut verdict = MatchVerdict::DoesNot;
+    if policy.predicates.is_empty() {
+        verdict = MatchVerdict::Matches;
+    }
+    for predicate in &policy.predicates {
+        match reading.judge(predicate, &mut budget) {
+            Ok(()) => verdict = MatchVerdict::Matches,
+            Err(Mismatch::Fails(_, Failure::TooManySteps, _)) => verdict = MatchVerdict::Unfinished,
+            Err(Mismatch::Selectors | Mismatch::IsFalse(_) | Mismatch::Fails(..)) => {}
+        }
+        if verdict == MatchVerdict::Matches {
+            break;
+        }
+    }
+    let spent = budget.granted - budget.left;
+    let (until, expired) = (reading.until.get(), reading.expired.into_inner());
+    Matched { verdict, until, expired, granted: budget.granted, spent }
 }
 
-/// Why none of the predicates matches a candidate at `now`.
-pub(super) fn why_none(input: &Input<'_>, candidate: &Candidate<'_>, now: Timestamp) -> String {
-    let reading = Reading::new(input.scores, candidate, now, MOST_STEPS);
+/// Why none of the predicates matches a candidate at `now`, in as many steps as were taken to find that out.
+pub(super) fn why_none(
+    input: &Input<'_>,
+    candidate: &Candidate<'_>,
+    found: &Matched,
+    now: Timestamp,
+) -> String {
+    let reading = Reading::new(input.scores, candidate, now);
+    let mut budget = Budget::new(input.policy, candidate, found.granted);
     let predicates = &input.policy.predicates;
-    let told = predicates.iter().take(PREDICATES_TOLD).filter_map(|it| reading.why_not(it));
+    let told = predicates.iter().take(PREDICATES_TOLD).filter_map(|predicate| {
+        Some(match reading.judge(predicate, &mut budget).err()? {
+            Mismatch::Selectors => predicate.to_string(),
+            Mismatch::IsFalse(expression) => format!("the expression {expression} is false"),
+            Mismatch::Fails(expression, Failure::TooManySteps, steps) => {
+                format!("the expression {expression} has no result: it would take more than {steps} steps")
+            }
+            Mismatch::Fails(expression, failure, _) => {
+                format!("the expression {expression} has no result: {failure}")
+            }
+        })
+    });
     let told: Vec<String> = told.map(|why| clipped(&why, WHY_TOLD)).collect();
     let more = match predicates.len().saturating_sub(PREDICATES_TOLD) {
         0 => String::new(),
@@ -156,16 +139,50 @@ fn clipped(text: &str, most: usize) -> String {
 }
 
 /// What has expired, as it is said after what is due to it.
-pub(super) fn shown(expired: &[ReadScore]) -> String {
-    let shown = expired.iter().take(EXPIRED_TOLD).map(|it| {
-        format!(
-            "; AddOnPlacementScore {} was valid until {}, so it has no scores",
-            it.object, it.expired
-        )
+pub(super) fn shown(expired: &BTreeMap<Arc<str>, Timestamp>) -> String {
+    let shown = expired.iter().take(EXPIRED_TOLD).map(|(object, expired)| {
+        format!("; AddOnPlacementScore {object} was valid until {expired}, so it has no scores")
     });
     let more = expired.len().saturating_sub(EXPIRED_TOLD);
     let more = (more > 0).then(|| format!("; {more} more have expired as well"));
     shown.chain(more).collect()
+}
+
+/// The steps of one candidate. Predicates are alternatives: each of them has an equal share of what those before it have
+/// left, so that a costly one leaves something to the others.
+struct Budget {
+    granted: usize,
+    left: usize,
+    /// How many predicates still ask for a share.
+    asking: usize,
+}
+
+impl Budget {
+    fn new(policy: &Placement, candidate: &Candidate<'_>, steps: usize) -> Budget {
+        let asks = |it: &&ClusterSelector| !it.expressions.is_empty() && it.fits(candidate.cluster);
+        let asking = match &policy.predicates[..] {
+            [_] => 1,
+            several => several.iter().filter(asks).count(),
+        };
+        let granted = Meter::with(steps).left();
+        Budget { granted, left: granted, asking }
+    }
+
+    fn share(&mut self) -> Meter {
+        let share = self.left / self.asking.max(1);
+        self.asking = self.asking.saturating_sub(1);
+        Meter::with(share)
+    }
+}
+
+/// Why a predicate does not match.
+enum Mismatch<'p> {
+    /// The cluster has not the labels, or not the claims.
+    Selectors,
+    /// An expression is false.
+    IsFalse(&'p Expression),
+    /// An expression has no result, of which so many steps were left to the predicate.
+    Fails(&'p Expression, Failure, usize),
 }
 
 /// The expressions of one placement over one cluster, and what they read.
@@ -174,53 +191,43 @@ struct Reading<'i, 'a> {
     candidate: &'i Candidate<'a>,
     now: Timestamp,
     until: Cell<Option<Timestamp>>,
-    expired: RefCell<Vec<ReadScore>>,
-    /// One for all expressions, with so many steps at first.
-    meter: Meter,
-    steps: usize,
-    /// Whether an expression had too few of them.
-    is_unfinished: Cell<bool>,
+    expired: RefCell<BTreeMap<Arc<str>, Timestamp>>,
 }
 
 impl<'i, 'a> Reading<'i, 'a> {
-    fn new(
-        scores: &'a AllScores,
-        candidate: &'i Candidate<'a>,
-        now: Timestamp,
-        steps: usize,
-    ) -> Self {
-        let (until, expired, is_unfinished) =
-            (Cell::default(), RefCell::default(), Cell::default());
-        let meter = Meter::with(steps);
-        let steps = meter.left();
-        Reading { scores, candidate, now, until, expired, meter, steps, is_unfinished }
+    fn new(scores: &'a AllScores, candidate: &'i Candidate<'a>, now: Timestamp) -> Self {
+        Reading { scores, candidate, now, until: Cell::default(), expired: RefCell::default() }
     }
 
-    fn selects(&self, predicate: &ClusterSelector) -> bool {
-        predicate.fits(self.candidate.cluster)
-            && predicate.expressions.iter().all(|it| self.holds(it) == Ok(true))
-    }
-
-    /// Why a predicate does not match; `None` if it does.
-    fn why_not(&self, predicate: &ClusterSelector) -> Option<String> {
+    /// Whether a predicate matches, and if it does not, why.
+    fn judge<'p>(
+        &self,
+        predicate: &'p ClusterSelector,
+        budget: &mut Budget,
+    ) -> Result<(), Mismatch<'p>> {
         if !predicate.fits(self.candidate.cluster) {
-            return Some(predicate.to_string());
+            return Err(Mismatch::Selectors);
         }
-        predicate.expressions.iter().find_map(|expression| match self.holds(expression) {
-            Ok(true) => None,
-            Ok(false) => Some(format!("the expression {expression} is false")),
-            Err(failure) => Some(format!("the expression {expression} has no result: {failure}")),
-        })
+        if predicate.expressions.is_empty() {
+            return Ok(());
+        }
+        let meter = budget.share();
+        let share = meter.left();
+        let judged = predicate.expressions.iter().try_for_each(|expression| {
+            match self.holds(expression, &meter) {
+                Ok(true) => Ok(()),
+                Ok(false) => Err(Mismatch::IsFalse(expression)),
+                Err(failure) => Err(Mismatch::Fails(expression, failure, share)),
+            }
+        });
+        budget.left -= share - meter.left();
+        judged
     }
 
-    fn holds(&self, expression: &Expression) -> Result<bool, Failure> {
+    fn holds(&self, expression: &Expression, meter: &Meter) -> Result<bool, Failure> {
         let scores = |object: &str| self.scores(object);
         let subject = Subject { object: &self.candidate.cluster.object, scores: &scores };
-        let held = expression.holds(&subject, &self.meter);
-        if held == Err(Failure::TooManySteps) {
-            self.is_unfinished.set(true);
-        }
-        held
+        expression.holds(&subject, meter)
     }
 
     /// The scores of the cluster in the object of a name: none of them, if it has expired.
@@ -229,11 +236,7 @@ impl<'i, 'a> Reading<'i, 'a> {
         let Scores { values, valid_until } = of_clusters.get(self.candidate.name)?;
         match *valid_until {
             Some(expired) if expired <= self.now => {
-                let read = ReadScore { object: Arc::clone(object), expired };
-                let mut known = self.expired.borrow_mut();
-                if !known.contains(&read) {
-                    known.push(read);
-                }
+                self.expired.borrow_mut().insert(Arc::clone(object), expired);
                 return Some(Vec::new());
             }
             Some(end) => {

@@ -1,47 +1,10 @@
-//! Which candidates may be selected, and the total of each of them. All of it in whole numbers.
+//! The total of each candidate that may be selected, and when that changes. All of it in whole numbers.
 
 use jiff::Timestamp;
 
-use super::predicates::{first_matched, matches_until};
-use super::{
-    Candidate, Cluster, Input, Placement, Quantity, Score, ScoreSource, Taint, TaintEffect,
-    Tolerated,
-};
-
-/// Whether a candidate may be selected.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Eligibility {
-    /// It may not.
-    Excluded(Exclusion),
-    /// It may.
-    Eligible {
-        /// The position of the taint because of which others with the same total come first.
-        shunned_by: Option<u32>,
-        /// When that may change: a toleration that matters ends, or a score expires that an expression has read.
-        until: Option<Timestamp>,
-        /// Whether it may only because it is selected now: otherwise a taint would exclude it.
-        only_if_kept: bool,
-    },
-}
-
-/// Why a candidate may not be selected.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Exclusion {
-    /// It is being deleted.
-    Terminating,
-    /// No predicate matches.
-    NoPredicate {
-        /// When that may change: a score expires that an expression has read.
-        until: Option<Timestamp>,
-    },
-    /// It has a taint that is not tolerated.
-    Tainted {
-        /// The position of the taint.
-        taint: u32,
-        /// When the toleration ended, if there was one.
-        ended: Option<Timestamp>,
-    },
-}
+use super::eligibility::Matches;
+use super::predicates::matches_until;
+use super::{Cluster, Eligibility, Exclusion, Input, Quantity, Score, ScoreSource};
 
 /// One score of a candidate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -79,6 +42,8 @@ pub struct Ranking {
     pub eligibility: Vec<Eligibility>,
     /// Those that may be selected, in the order of the candidates.
     pub ranked: Vec<Ranked>,
+    /// What the predicates say of them.
+    pub(super) matches: Matches,
     /// The smallest and the largest amount that a score compares, by the position of the score.
     amounts: Vec<Option<Amounts>>,
 }
@@ -111,8 +76,9 @@ impl Ranking {
     /// Ranks the candidates at `now`.
     #[must_use]
     pub fn of(input: &Input<'_>, now: Timestamp) -> Ranking {
-        let assess = |it: &Candidate<'_>| eligibility(input, it, now);
-        let eligibility: Vec<Eligibility> = input.candidates.iter().map(assess).collect();
+        let matches = Matches::of(input, now);
+        let assess = |(position, it)| matches.eligibility(input, position, it, now);
+        let eligibility: Vec<Eligibility> = (0..).zip(&input.candidates).map(assess).collect();
         let mut ranked: Vec<Ranked> = Vec::with_capacity(eligibility.len());
         for (candidate, it) in (0..).zip(&eligibility) {
             if let Eligibility::Eligible { shunned_by, .. } = it {
@@ -121,7 +87,8 @@ impl Ranking {
             }
         }
         let amounts = input.policy.prioritizers.iter().map(|it| amounts(input, &it.score, &ranked));
-        let mut ranking = Ranking { eligibility, amounts: amounts.collect(), ranked: Vec::new() };
+        let amounts = amounts.collect();
+        let mut ranking = Ranking { eligibility, matches, amounts, ranked: Vec::new() };
         for (score, prioritizer) in input.policy.prioritizers.iter().enumerate() {
             for it in &mut ranked {
                 let raw = ranking.raw_score(input, score, it.candidate, now);
@@ -191,14 +158,17 @@ impl Ranking {
         };
         // An undated taint is told of every cluster that matches, even of one that a taint excludes.
         let undated_until = |candidate: u32| {
+            let found = self.matches.get(candidate)?;
             let position = usize::try_from(candidate).unwrap_or(usize::MAX);
             let candidate = input.candidates.get(position)?;
             let is_undated = input.policy.has_undated_taint(candidate.cluster);
-            is_undated.then(|| matches_until(input, candidate, now)).flatten()
+            is_undated.then(|| matches_until(input, candidate, found)).flatten()
         };
         let ends = (0..).zip(&self.eligibility).filter_map(|(candidate, it)| match it {
             Eligibility::Eligible { until, .. } if stays(candidate) => *until,
-            Eligibility::Excluded(Exclusion::NoPredicate { until }) => *until,
+            Eligibility::Excluded(
+                Exclusion::NoPredicate { until } | Exclusion::TooCostly { until },
+            ) => *until,
             Eligibility::Excluded(Exclusion::Terminating) => None,
             Eligibility::Eligible { .. } | Eligibility::Excluded(Exclusion::Tainted { .. }) => {
                 undated_until(candidate)
@@ -220,53 +190,6 @@ impl Ranking {
         }
         earliest
     }
-}
-
-fn eligibility(input: &Input<'_>, candidate: &Candidate<'_>, now: Timestamp) -> Eligibility {
-    let (policy, cluster) = (input.policy, candidate.cluster);
-    if cluster.is_terminating {
-        return Eligibility::Excluded(Exclusion::Terminating);
-    }
-    let matched = first_matched(input, candidate, now);
-    if !matched.matches {
-        return Eligibility::Excluded(Exclusion::NoPredicate { until: matched.until });
-    }
-    let (mut shunned_by, mut only_if_kept) = (None, false);
-    let (mut selected_until, mut preferred_until) = (None, None);
-    for (position, taint) in (0..).zip(&cluster.taints) {
-        if taint.effect == TaintEffect::NoSelectIfNew && candidate.is_selected {
-            only_if_kept |= tolerated(policy, taint).is_none();
-            continue;
-        }
-        let is_preference = taint.effect == TaintEffect::PreferNoSelect;
-        let until = if is_preference { &mut preferred_until } else { &mut selected_until };
-        match tolerated(policy, taint) {
-            Some(Tolerated::Forever) => {}
-            Some(Tolerated::Until(end)) if end > now => *until = Some(earlier(*until, end)),
-            _ if is_preference => shunned_by = shunned_by.or(Some(position)),
-            ended => {
-                let ended = match ended {
-                    Some(Tolerated::Until(end)) => Some(end),
-                    Some(Tolerated::Forever) | None => None,
-                };
-                return Eligibility::Excluded(Exclusion::Tainted { taint: position, ended });
-            }
-        }
-    }
-    // Whoever is shunned already is not shunned more.
-    let preferred_until = preferred_until.filter(|_| shunned_by.is_none());
-    let ends = [selected_until, preferred_until, matched.until];
-    let until = ends.into_iter().flatten().min();
-    Eligibility::Eligible { shunned_by, until, only_if_kept }
-}
-
-fn earlier(known: Option<Timestamp>, end: Timestamp) -> Timestamp {
-    known.map_or(end, |known| known.min(end))
-}
-
-/// For how long a taint is tolerated, by the toleration that lasts longest.
-pub(super) fn tolerated(policy: &Placement, taint: &Taint) -> Option<Tolerated> {
-    policy.tolerations.iter().filter_map(|it| it.tolerates(taint)).max()
 }
 
 /// 100 for a cluster that no other placement has selected, down to -100 for the one that most have.

@@ -4,11 +4,14 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use almanac_expressions::MOST_STEPS;
 use jiff::Timestamp;
 
 use super::predicates::{matched, shown, why_none};
+use super::shares::STEPS_OF_A_DECISION;
 use super::{
-    Eligibility, Exclusion, Input, Placement, Ranked, Ranking, RawScore, ScoreSource, Taint, gather,
+    Eligibility, Exclusion, Input, Matched, Placement, Ranked, Ranking, RawScore, ScoreSource,
+    Taint, gather,
 };
 use crate::families::RuleExplanation;
 use crate::{Identity, Reason, ScorePart, Scored, Verdict, World};
@@ -21,6 +24,13 @@ pub enum Cause {
         /// How many candidates may be selected.
         eligible: u32,
         /// How many are.
+        selected: u32,
+    },
+    /// It cannot be said of some candidates whether they match: those of them that were selected are, and no others.
+    TooCostly {
+        /// Of how many.
+        unsaid: u32,
+        /// How many candidates are selected.
         selected: u32,
     },
     /// The toleration of a taint has ended.
@@ -49,7 +59,7 @@ impl Cause {
     #[must_use]
     pub fn candidate(self) -> Option<u32> {
         match self {
-            Cause::Ranked { .. } => None,
+            Cause::Ranked { .. } | Cause::TooCostly { .. } => None,
             Cause::TolerationEnded { candidate, .. }
             | Cause::ScoreExpired { candidate }
             | Cause::ReadScoresExpired { candidate, .. } => Some(candidate),
@@ -59,7 +69,7 @@ impl Cause {
     /// The same about a candidate that is in another position now.
     pub(super) fn of(self, candidate: u32) -> Cause {
         match self {
-            Cause::Ranked { .. } => self,
+            Cause::Ranked { .. } | Cause::TooCostly { .. } => self,
             Cause::TolerationEnded { taint, .. } => Cause::TolerationEnded { candidate, taint },
             Cause::ScoreExpired { .. } => Cause::ScoreExpired { candidate },
             Cause::ReadScoresExpired { at, .. } => Cause::ReadScoresExpired { candidate, at },
@@ -78,6 +88,10 @@ pub fn render(input: &Input<'_>, reason: &Reason<Cause>) -> String {
         Cause::Ranked { eligible, .. } => {
             format!("all matching clusters selected: {eligible}")
         }
+        Cause::TooCostly { unsaid, selected } => format!(
+            "{selected} clusters selected; of {unsaid} it cannot be said whether they match, because expressions take too \
+             many steps, so those of them that were selected stay, and no others come"
+        ),
         Cause::TolerationEnded { candidate, .. } => {
             let taint = rule_name(input, reason).unwrap_or_default();
             format!("the toleration of {taint} on {} has ended", name(input, candidate))
@@ -99,7 +113,7 @@ pub fn render(input: &Input<'_>, reason: &Reason<Cause>) -> String {
 /// The score or the taint that has changed a selection, as text.
 fn rule_name(input: &Input<'_>, reason: &Reason<Cause>) -> Option<Arc<str>> {
     match reason.cause {
-        Cause::Ranked { .. } => None,
+        Cause::Ranked { .. } | Cause::TooCostly { .. } => None,
         Cause::TolerationEnded { candidate, taint } => {
             Some(taint_of(input, candidate, taint)?.to_string().into())
         }
@@ -109,8 +123,8 @@ fn rule_name(input: &Input<'_>, reason: &Reason<Cause>) -> Option<Arc<str>> {
         }
         Cause::ReadScoresExpired { candidate, at } => {
             let candidate = input.candidates.get(position(candidate))?;
-            let expired = matched(input, candidate, at).expired.into_iter();
-            let object = expired.filter(|it| it.expired == at).map(|it| it.object).next()?;
+            let matched = matched(input.policy, input.scores, candidate, at, MOST_STEPS);
+            let object = matched.expired.iter().find(|(_, expired)| **expired == at)?.0;
             Some(format!("AddOn/{object}").into())
         }
     }
@@ -148,13 +162,7 @@ pub(crate) fn describe(
 /// order of their names.
 #[must_use]
 pub fn explain(input: &Input<'_>, now: Timestamp) -> Vec<RuleExplanation> {
-    let ranking = Ranking::of(input, now);
-    if input.effort.is_too_much() {
-        let message = "its expressions take too many steps over all clusters, so it cannot be said which match; what is \
-                       selected stays";
-        return vec![line_of_all(Verdict::Error, message)];
-    }
-    verdicts(input, &ranking, now, |_| true)
+    verdicts(input, &Ranking::of(input, now), now, |_| true)
 }
 
 /// How many of the clusters that have come are told of, and how many of those that have gone.
@@ -233,8 +241,11 @@ fn verdicts(
             let _ = write!(message, "; {taint} puts it behind others with the same total");
         }
         message.push_str(&missing(input, ranking, it, now));
-        if let Some(candidate) = input.candidates.get(position(it.candidate)) {
-            message.push_str(&shown(&matched(input, candidate, now).expired));
+        if let Some(found) = ranking.matches.get(it.candidate) {
+            message.push_str(&shown(&found.expired));
+            if ranking.matches.is_unsaid(it.candidate) {
+                let _ = write!(message, "; {}, and it stays", unsaid(input, found));
+            }
         }
         let verdict = if is_selected { Verdict::Won } else { Verdict::Lost };
         let scored = Some(scored);
@@ -245,9 +256,9 @@ fn verdicts(
         if !is_wanted(candidate) {
             continue;
         }
-        let (message, since) = excluded(input, candidate, *why, now);
+        let (message, since) = excluded(input, ranking, candidate, *why, now);
         let until = match why {
-            Exclusion::NoPredicate { until } => *until,
+            Exclusion::NoPredicate { until } | Exclusion::TooCostly { until } => *until,
             Exclusion::Terminating | Exclusion::Tainted { .. } => None,
         };
         lines.push(line(input, candidate, Verdict::Excluded, message, (since, until), None));
@@ -315,8 +326,22 @@ fn missing(input: &Input<'_>, ranking: &Ranking, it: &Ranked, now: Timestamp) ->
     text
 }
 
+/// That it cannot be said whether a candidate matches.
+fn unsaid(input: &Input<'_>, found: &Matched) -> String {
+    let (steps, clusters) = (found.granted, input.candidates.len());
+    let whose = if steps < MOST_STEPS {
+        format!("its share of {STEPS_OF_A_DECISION} over {clusters} clusters")
+    } else {
+        "as over every other cluster".to_owned()
+    };
+    format!(
+        "its expressions take more than {steps} steps, {whose}, so it cannot be said if it matches"
+    )
+}
+
 fn excluded(
     input: &Input<'_>,
+    ranking: &Ranking,
     candidate: u32,
     why: Exclusion,
     now: Timestamp,
@@ -324,12 +349,15 @@ fn excluded(
     match why {
         Exclusion::Terminating => ("it is being deleted".to_owned(), None),
         Exclusion::NoPredicate { .. } => {
-            let Some(candidate) = input.candidates.get(position(candidate)) else {
-                return (String::new(), None);
-            };
-            let why = why_none(input, candidate, now);
-            let expired = shown(&matched(input, candidate, now).expired);
-            (format!("no predicate matches: {why}{expired}"), None)
+            let of = input.candidates.get(position(candidate)).zip(ranking.matches.get(candidate));
+            let Some((candidate, found)) = of else { return (String::new(), None) };
+            let why = why_none(input, candidate, found, now);
+            (format!("no predicate matches: {why}{}", shown(&found.expired)), None)
+        }
+        Exclusion::TooCostly { .. } => {
+            let found = ranking.matches.get(candidate);
+            let why = found.map(|it| unsaid(input, it)).unwrap_or_default();
+            (format!("{why}, and it is not selected"), None)
         }
         Exclusion::Tainted { taint, ended } => {
             let taint = taint_of(input, candidate, taint).map(Taint::to_string).unwrap_or_default();

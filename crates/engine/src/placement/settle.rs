@@ -1,10 +1,11 @@
 //! What follows from the outcomes of the writes.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::{Cause, Decision, Satisfaction};
+use super::{Blamed, Cause, Decision, Satisfaction};
 use crate::turn::Effect;
 use crate::{
     EffectReason, Field, Identity, Occurrence, Outcome, Reason, RuleExplanation, Value, World,
@@ -15,14 +16,16 @@ use crate::{
 pub struct Memory {
     /// What the selection follows from.
     pub reason: Reason<Cause>,
-    /// The cluster that the reason is about, if it is about one.
-    pub blamed: Option<Arc<str>>,
+    /// What the reason is about, if it is about a cluster.
+    pub blamed: Option<Blamed>,
     /// When it was last decided.
     pub decided_at: Timestamp,
     /// Whether there are as many clusters as are wanted.
     pub satisfaction: Satisfaction,
     /// The clusters with a taint that would not be tolerated forever, if it said when it was added.
     pub undated: Arc<[Arc<str>]>,
+    /// The clusters over which the expressions have taken too many steps, and whether they were selected all the same.
+    pub costly: Arc<BTreeMap<Arc<str>, bool>>,
     /// What was selected before writes have failed, in order, if that has not been told since: some of them may have
     /// been carried out.
     pub untold: Option<Arc<[Arc<str>]>>,
@@ -87,6 +90,7 @@ pub fn settle(
             decided_at: now,
             satisfaction: decision.satisfaction,
             undated: Arc::default(),
+            costly: Arc::default(),
             untold: None,
         });
         let untold = is_other.then(|| decision.known().into());
@@ -113,6 +117,7 @@ pub fn settle(
         decided_at: now,
         satisfaction: decision.satisfaction,
         undated: decision.undated.into(),
+        costly: Arc::new(decision.costly),
         untold: None,
     };
     Settled {

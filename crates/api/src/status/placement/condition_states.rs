@@ -191,8 +191,9 @@ fn satisfied(told: &Told<'_>, satisfaction: Satisfaction) -> ConditionState {
         Satisfaction::TooCostly => (
             ConditionReason::ExpressionsTooCostly,
             format!(
-                "its expressions take too many steps over all clusters, so it cannot be said which match; what is \
-                 selected stays: {} selected",
+                "its expressions take too many steps over some clusters, so it cannot be said if these match: those \
+                 that are selected stay, and no others come; {} selected; `almanac explain placement/{name} -n \
+                 {namespace}` says which",
                 clusters(told.selected)
             ),
         ),

@@ -2,7 +2,7 @@
 
 use almanac_engine::placement::{
     Cluster, ClusterSelector, Document, Expression, HubChange, HubObject, Placement,
-    PrioritizerMode, Satisfaction,
+    PrioritizerMode,
 };
 use almanac_engine::{Identity, PolicyName};
 use almanac_fixtures::placements::{
@@ -14,7 +14,7 @@ use crate::support::monday;
 use crate::support::placements::Fleet;
 
 /// Selects by these expressions: all of a predicate, or those of another one.
-fn by(predicates: &[&[&str]]) -> Placement {
+pub(super) fn by(predicates: &[&[&str]]) -> Placement {
     let predicates = predicates.iter().map(|expressions| ClusterSelector {
         expressions: expressions.iter().map(|it| Expression::compile(it).unwrap()).collect(),
         ..ClusterSelector::default()
@@ -23,7 +23,7 @@ fn by(predicates: &[&[&str]]) -> Placement {
 }
 
 /// A cluster whose object has this version and these zones.
-fn of(version: &str, zones: &[&str]) -> Cluster {
+pub(super) fn of(version: &str, zones: &[&str]) -> Cluster {
     let zones: Vec<String> = zones.iter().map(|it| format!("{it:?}")).collect();
     let status = format!("{{\"version\": {version:?}, \"zones\": [{}]}}", zones.join(","));
     with_object(cluster(""), &status)
@@ -77,20 +77,8 @@ fn what_fails_or_is_no_boolean_does_not_match_and_says_so() {
     );
 }
 
-#[test]
-fn what_takes_too_many_steps_on_one_cluster_excludes_that_one() {
-    let zones = "managedCluster.status.zones";
-    let all = format!("{zones}.all(a, {zones}.all(b, {zones}.all(c, a + b + c != '')))");
-    let many: Vec<String> = (0..100).map(|it| it.to_string()).collect();
-    let many: Vec<&str> = many.iter().map(String::as_str).collect();
-    let fleet = three(by(&[&[&all]])).with("wide", of("", &many));
-    assert_eq!(fleet.selects(), "a b c");
-    let lines = fleet.explained(monday("12:00"));
-    assert!(lines[3].ends_with("has no result: it would take more than 100000 steps"), "{lines:?}");
-}
-
 const BUSY: &str = "managedCluster.scores('default').exists(s, s.name == 'load' && s.value > 50)";
-const NOT_BUSY: &str = "managedCluster.scores('default').all(s, s.value <= 50)";
+pub(super) const NOT_BUSY: &str = "managedCluster.scores('default').all(s, s.value <= 50)";
 
 /// Clusters with one score each, in an object that is valid until some time.
 fn loaded(it: Placement, of: &[(&str, i64, Option<&str>)]) -> Fleet {
@@ -278,68 +266,4 @@ fn a_taint_without_a_time_is_told_of_as_long_as_the_cluster_matches_though_anoth
     either.tolerations = [toleration("down", Some(60))].into();
     fleet.set(either);
     assert_eq!(fleet.decide(monday("12:00")).wake_at, None, "it matches all the same");
-}
-
-/// Goes through the zones of a cluster four times over.
-const COSTLY: &str = "managedCluster.status.zones.all(a, managedCluster.status.zones.all(b, \
-                      managedCluster.status.zones.all(c, managedCluster.status.zones.all(d, a + b + c + d != ''))))";
-
-/// A cluster with so many zones.
-fn with_zones(count: usize) -> Cluster {
-    let zones: Vec<String> = (0..count).map(|it| format!("z{it}")).collect();
-    of("v1", &zones.iter().map(String::as_str).collect::<Vec<_>>())
-}
-
-#[test]
-fn what_takes_too_many_steps_over_all_clusters_leaves_what_is_selected_as_it_is() {
-    let satisfied = |fleet: &Fleet| fleet.decide(monday("12:00")).satisfaction;
-    let after = |fleet: &mut Fleet, time: &str| {
-        let _turn = fleet.turn(monday(time));
-        fleet.selects_now()
-    };
-    let mut fleet = Fleet::new(&[], by(&[&[COSTLY]]));
-    for number in 0..400 {
-        add_cluster(&mut fleet.world, &format!("c{number:03}"), with_zones(1));
-    }
-    assert_eq!(after(&mut fleet, "12:00").len(), 400);
-    assert_eq!(satisfied(&fleet), Satisfaction::Satisfied);
-    // Each of them alone is within its bounds.
-    for number in 0..400 {
-        add_cluster(&mut fleet.world, &format!("c{number:03}"), with_zones(8));
-    }
-    assert_eq!(satisfied(&fleet), Satisfaction::TooCostly);
-    assert_eq!(after(&mut fleet, "13:00").len(), 400);
-    let told = fleet.explained(monday("13:00"));
-    assert!(told.len() == 1 && told[0].contains("too many steps over all clusters"), "{told:?}");
-    // Fewer of them can be afforded.
-    for number in 3..400 {
-        fleet.world.remove(&object("ManagedCluster", "", &format!("c{number:03}")));
-    }
-    assert_eq!(after(&mut fleet, "14:00"), ["c000", "c001", "c002"]);
-}
-
-#[test]
-fn one_cluster_with_long_lists_is_not_selected_and_if_all_have_them_everything_stays() {
-    let after = |time: &str, fleet: &mut Fleet| {
-        let _turn = fleet.turn(monday(time));
-        fleet.selects_now().join(" ")
-    };
-    let mut fleet = Fleet::new(&[], by(&[&[COSTLY]]));
-    add_cluster(&mut fleet.world, "a", with_zones(1));
-    add_cluster(&mut fleet.world, "b", with_zones(1));
-    assert_eq!(after("12:00", &mut fleet), "a b");
-    add_cluster(&mut fleet.world, "b", with_zones(100));
-    assert_eq!(after("13:00", &mut fleet), "a");
-    add_cluster(&mut fleet.world, "a", with_zones(100));
-    assert_eq!(after("14:00", &mut fleet), "a");
-}
-
-#[test]
-fn the_expressions_of_a_placement_are_refused_for_what_they_take_together() {
-    let list = format!("[{}]", vec!["1"; 100].join(","));
-    let nested = format!("{list}.all(a, {list}.all(b, a + b > 0))");
-    let mut allowance = almanac_engine::placement::Allowance::new();
-    let compiled: Vec<bool> =
-        (0..4).map(|_| Expression::compile_within(&mut allowance, &nested).is_ok()).collect();
-    assert_eq!(compiled, [true, false, false, false]);
 }

@@ -1,6 +1,7 @@
 //! Which clusters a placement selects.
 
 mod candidates;
+mod costs;
 mod expressions;
 mod groups;
 mod properties;

@@ -1,9 +1,9 @@
 //! Why a cluster is selected or not, in words, and what is told of a change.
 
-use almanac_engine::placement::{Cluster, Placement, PrioritizerMode};
+use almanac_engine::placement::{Cluster, Placement, PrioritizerMode, gather};
 use almanac_engine::{Occurrence, Verdict};
 use almanac_fixtures::placements::{
-    add_cluster, add_scores, cluster, object, placement, scores, taint, toleration,
+    add_cluster, add_placement, add_scores, cluster, object, placement, scores, taint, toleration,
 };
 
 use crate::support::monday;
@@ -180,4 +180,38 @@ fn of_what_is_equal_the_name_decides_and_is_said_to() {
     assert_eq!(lines[1], behind);
     let verdicts = fleet.world.explain(&Fleet::name(), monday("12:00"));
     assert_eq!(verdicts[0].verdict, Verdict::Won);
+}
+
+#[test]
+fn the_reason_names_the_same_taint_whatever_others_come_before_it() {
+    let mut two = placement(Some(2), PrioritizerMode::Additive, &[]);
+    two.tolerations = [toleration("down", Some(60))].into();
+    let mut fleet = Fleet::new(&["a"], two).with("b", tainted("down:NoSelect", "12:00"));
+    let why = |fleet: &mut Fleet, time: &str| {
+        let turn = fleet.turn(monday(time));
+        turn.effects[0].reason.render(&fleet.world, &Fleet::name().identity).unwrap().1
+    };
+    let _turn = fleet.turn(monday("12:00"));
+    let ended = "the toleration of down:NoSelect on b has ended";
+    assert_eq!(why(&mut fleet, "12:01"), ended);
+    let taints = ["gone:NoSelect", "down:NoSelect"].map(|it| taint(it, Some(monday("12:00"))));
+    let more = Cluster { taints: taints.into(), ..cluster("") };
+    add_cluster(&mut fleet.world, "b", more);
+    assert_eq!(why(&mut fleet, "12:02"), ended);
+    add_cluster(&mut fleet.world, "b", tainted("gone:NoSelect", "12:00"));
+    assert_eq!(why(&mut fleet, "12:03"), "all matching clusters selected: 1");
+}
+
+#[test]
+fn a_turn_during_which_the_placement_is_edited_is_not_remembered() {
+    let mut fleet = Fleet::new(&["a", "b"], placement(Some(1), PrioritizerMode::Exact, &[]));
+    let edited = placement(Some(2), PrioritizerMode::Exact, &[]);
+    let _turn = fleet.turn_with(monday("12:00"), |world, action| {
+        add_placement(world, "web", edited.clone());
+        world.apply(action)
+    });
+    let known = gather(&fleet.world, &Fleet::name().identity).unwrap().memory;
+    assert_eq!(known, None);
+    let _turn = fleet.turn(monday("12:01"));
+    assert!(gather(&fleet.world, &Fleet::name().identity).unwrap().memory.is_some());
 }

@@ -1,0 +1,172 @@
+//! Which candidates may be selected: what the predicates say of them, and which taints they have.
+
+use almanac_expressions::MOST_STEPS;
+use jiff::Timestamp;
+
+use super::predicates::{MatchVerdict, Matched, matched};
+use super::shares::{STEPS_OF_A_DECISION, evaluate_each};
+use super::{Candidate, Input, Placement, Taint, TaintEffect, Tolerated};
+
+/// Whether a candidate may be selected.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Eligibility {
+    /// It may not.
+    Excluded(Exclusion),
+    /// It may.
+    Eligible {
+        /// The position of the taint because of which others with the same total come first.
+        shunned_by: Option<u32>,
+        /// When that may change: a toleration that matters ends, or a score expires that an expression has read.
+        until: Option<Timestamp>,
+        /// Whether it may only because it is selected now: otherwise a taint would exclude it, or that nobody can say
+        /// whether it matches.
+        only_if_kept: bool,
+    },
+}
+
+/// Why a candidate may not be selected.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Exclusion {
+    /// It is being deleted.
+    Terminating,
+    /// No predicate matches.
+    NoPredicate {
+        /// When that may change: a score expires that an expression has read.
+        until: Option<Timestamp>,
+    },
+    /// It cannot be said whether a predicate matches, and it is not selected.
+    TooCostly {
+        /// When that may change: a score expires that an expression has read.
+        until: Option<Timestamp>,
+    },
+    /// It has a taint that is not tolerated.
+    Tainted {
+        /// The position of the taint.
+        taint: u32,
+        /// When the toleration ended, if there was one.
+        ended: Option<Timestamp>,
+    },
+}
+
+/// What the predicates say of all candidates, in their order.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(super) struct Matches {
+    of: Vec<Matched>,
+    /// Whether the expressions take too many steps over every cluster that they are evaluated over, and not just over
+    /// one that says too much.
+    is_costly_everywhere: bool,
+}
+
+impl Matches {
+    pub(super) fn of(input: &Input<'_>, now: Timestamp) -> Matches {
+        let of = evaluate_each(STEPS_OF_A_DECISION, input.candidates.len(), |position, steps| {
+            let candidate = &input.candidates[position];
+            if candidate.cluster.is_terminating {
+                return Matched::default();
+            }
+            matched(input.policy, input.scores, candidate, now, steps)
+        });
+        let asked = || of.iter().filter(|it| it.spent > 0);
+        let is_costly_everywhere = asked().nth(1).is_some() && asked().all(Matched::is_unfinished);
+        Matches { of, is_costly_everywhere }
+    }
+
+    pub(super) fn get(&self, candidate: u32) -> Option<&Matched> {
+        self.of.get(usize::try_from(candidate).ok()?)
+    }
+
+    /// Whether it cannot be said if a candidate matches: its share of the steps was too small because there are so many
+    /// others, or the expressions are too costly everywhere. If all that a cluster may take is too little for what it
+    /// alone says, it does not match.
+    pub(super) fn is_unsaid(&self, candidate: u32) -> bool {
+        self.get(candidate).is_some_and(|it| {
+            it.is_unfinished() && (it.granted < MOST_STEPS || self.is_costly_everywhere)
+        })
+    }
+
+    pub(super) fn eligibility(
+        &self,
+        input: &Input<'_>,
+        position: u32,
+        candidate: &Candidate<'_>,
+        now: Timestamp,
+    ) -> Eligibility {
+        if candidate.cluster.is_terminating {
+            return Eligibility::Excluded(Exclusion::Terminating);
+        }
+        let found = self.get(position);
+        let until = found.and_then(|it| it.until);
+        let is_kept = self.is_unsaid(position);
+        if is_kept && !stays_unsaid(input, candidate) {
+            return Eligibility::Excluded(Exclusion::TooCostly { until });
+        }
+        if !is_kept && found.is_none_or(|it| it.verdict != MatchVerdict::Matches) {
+            return Eligibility::Excluded(Exclusion::NoPredicate { until });
+        }
+        match bear_taints(input.policy, candidate, now) {
+            Err(excluded) => Eligibility::Excluded(excluded),
+            Ok(borne) => Eligibility::Eligible {
+                shunned_by: borne.shunned_by,
+                until: borne.until.into_iter().chain(until).min(),
+                only_if_kept: borne.only_if_kept || is_kept,
+            },
+        }
+    }
+}
+
+/// Whether a candidate is kept of which nobody can say if it matches. What was decided when that began counts, and not what
+/// somebody else has made of the decisions since.
+fn stays_unsaid(input: &Input<'_>, candidate: &Candidate<'_>) -> bool {
+    let known = input.memory.as_ref().and_then(|memory| memory.costly.get(candidate.name));
+    known.copied().unwrap_or(candidate.is_selected)
+}
+
+/// What the taints of a candidate that may be selected come to.
+#[derive(Default)]
+struct Borne {
+    shunned_by: Option<u32>,
+    until: Option<Timestamp>,
+    only_if_kept: bool,
+}
+
+fn bear_taints(
+    policy: &Placement,
+    candidate: &Candidate<'_>,
+    now: Timestamp,
+) -> Result<Borne, Exclusion> {
+    let mut borne = Borne::default();
+    let mut preferred_until = None;
+    for (position, taint) in (0..).zip(&candidate.cluster.taints) {
+        if taint.effect == TaintEffect::NoSelectIfNew && candidate.is_selected {
+            borne.only_if_kept |= tolerated(policy, taint).is_none();
+            continue;
+        }
+        let is_preference = taint.effect == TaintEffect::PreferNoSelect;
+        let until = if is_preference { &mut preferred_until } else { &mut borne.until };
+        match tolerated(policy, taint) {
+            Some(Tolerated::Forever) => {}
+            Some(Tolerated::Until(end)) if end > now => *until = Some(earlier(*until, end)),
+            _ if is_preference => borne.shunned_by = borne.shunned_by.or(Some(position)),
+            ended => {
+                let ended = match ended {
+                    Some(Tolerated::Until(end)) => Some(end),
+                    Some(Tolerated::Forever) | None => None,
+                };
+                return Err(Exclusion::Tainted { taint: position, ended });
+            }
+        }
+    }
+    // Whoever is shunned already is not shunned more.
+    let preferred_until = preferred_until.filter(|_| borne.shunned_by.is_none());
+    borne.until = borne.until.into_iter().chain(preferred_until).min();
+    Ok(borne)
+}
+
+fn earlier(known: Option<Timestamp>, end: Timestamp) -> Timestamp {
+    known.map_or(end, |known| known.min(end))
+}
+
+/// For how long a taint is tolerated, by the toleration that lasts longest.
+pub(super) fn tolerated(policy: &Placement, taint: &Taint) -> Option<Tolerated> {
+    policy.tolerations.iter().filter_map(|it| it.tolerates(taint)).max()
+}

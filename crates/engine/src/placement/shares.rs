@@ -1,0 +1,36 @@
+//! How many steps the expressions of placements may take: each of many evaluations has a share of its own, so that
+//! none of them costs another its result.
+
+use almanac_expressions::MOST_STEPS;
+
+use super::predicates::Matched;
+
+/// The steps of a decision over all clusters together: so many that nobody needs them who selects among ten thousand,
+/// and a fraction of a second.
+pub(super) const STEPS_OF_A_DECISION: usize = 5_000_000;
+
+/// The steps to find out to which placements a change of one cluster matters.
+pub(super) const STEPS_OF_A_CHANGE: usize = 250_000;
+
+/// However many evaluations there are, each of them may take so many steps: twenty times what it takes to look for a
+/// condition.
+const FEWEST_STEPS: usize = 1_000;
+
+/// Makes so many evaluations, given what each of them may take. Those that their share is too small for are made once
+/// more, with equal shares of what the others have left.
+pub(super) fn evaluate_each(
+    steps: usize,
+    count: usize,
+    evaluate: impl Fn(usize, usize) -> Matched,
+) -> Vec<Matched> {
+    let share = (steps / count.max(1)).clamp(FEWEST_STEPS, MOST_STEPS);
+    let mut all: Vec<Matched> = (0..count).map(|position| evaluate(position, share)).collect();
+    let spent: usize = all.iter().map(|it| it.spent).sum();
+    let unfinished = all.iter().filter(|it| it.is_unfinished()).count();
+    let left = steps.saturating_sub(spent) / unfinished.max(1);
+    if left > share && share < MOST_STEPS {
+        let unfinished = all.iter_mut().enumerate().filter(|(_, it)| it.is_unfinished());
+        unfinished.for_each(|(position, it)| *it = evaluate(position, left.min(MOST_STEPS)));
+    }
+    all
+}

@@ -1,0 +1,318 @@
+//! What expressions may cost: each cluster has a share of its own, and of what takes more than that, nothing is assumed.
+
+use almanac_engine::placement::{Cluster, Expression, Satisfaction};
+use almanac_engine::{Outcome, Recorded};
+use almanac_fixtures::placements::{
+    add_cluster, add_decision, add_placement, add_scores, decision, object, scores, taint,
+    toleration,
+};
+
+use super::expressions::{NOT_BUSY, by, of};
+use crate::support::monday;
+use crate::support::placements::Fleet;
+
+/// Goes through the zones of a cluster four times over.
+const COSTLY: &str = "managedCluster.status.zones.all(a, managedCluster.status.zones.all(b, \
+                      managedCluster.status.zones.all(c, managedCluster.status.zones.all(d, a + b + c + d != ''))))";
+
+/// A cluster with so many zones. A hundred are more than any cluster may have with this expression.
+fn with_zones(count: usize) -> Cluster {
+    let zones: Vec<String> = (0..count).map(|it| format!("z{it}")).collect();
+    of("v1", &zones.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+/// Gives clusters of these numbers so many zones each.
+fn zones(fleet: &mut Fleet, numbers: std::ops::Range<usize>, count: usize) {
+    for number in numbers {
+        add_cluster(&mut fleet.world, &format!("c{number:03}"), with_zones(count));
+    }
+}
+
+/// Three clusters that are selected, and over each of which the expression costs too much from then on.
+fn overwhelmed() -> Fleet {
+    let mut fleet = Fleet::new(&[], by(&[&[COSTLY]]));
+    zones(&mut fleet, 0..3, 1);
+    assert_eq!(after(&mut fleet, "11:00"), "c000 c001 c002");
+    zones(&mut fleet, 0..3, 100);
+    assert_eq!(after(&mut fleet, "11:30"), "c000 c001 c002");
+    fleet
+}
+
+/// What is selected after a turn.
+fn after(fleet: &mut Fleet, time: &str) -> String {
+    let _turn = fleet.turn(monday(time));
+    fleet.selects_now().join(" ")
+}
+
+fn satisfaction(fleet: &Fleet) -> Satisfaction {
+    fleet.decide(monday("12:00")).satisfaction
+}
+
+#[test]
+fn what_takes_too_many_steps_on_one_cluster_excludes_that_one() {
+    let zones = "managedCluster.status.zones";
+    let all = format!("{zones}.all(a, {zones}.all(b, {zones}.all(c, a + b + c != '')))");
+    let many: Vec<String> = (0..100).map(|it| it.to_string()).collect();
+    let many: Vec<&str> = many.iter().map(String::as_str).collect();
+    let fleet =
+        Fleet::new(&[], by(&[&[&all]])).with("a", of("", &["x"])).with("wide", of("", &many));
+    assert_eq!(fleet.selects(), "a");
+    let lines = fleet.explained(monday("12:00"));
+    assert!(lines[1].ends_with("has no result: it would take more than 100000 steps"), "{lines:?}");
+}
+
+#[test]
+fn the_expressions_of_a_placement_are_refused_for_what_they_take_together() {
+    let list = format!("[{}]", vec!["1"; 100].join(","));
+    let nested = format!("{list}.all(a, {list}.all(b, a + b > 0))");
+    let mut allowance = almanac_engine::placement::Allowance::new();
+    let compiled: Vec<bool> =
+        (0..4).map(|_| Expression::compile_within(&mut allowance, &nested).is_ok()).collect();
+    assert_eq!(compiled, [true, false, false, false]);
+}
+
+#[test]
+fn the_only_cluster_that_is_asked_about_cannot_make_itself_stay_by_costing_too_much() {
+    let mut fleet = Fleet::new(&[], by(&[&[COSTLY]]));
+    zones(&mut fleet, 0..1, 1);
+    assert_eq!(after(&mut fleet, "11:00"), "c000");
+    zones(&mut fleet, 0..1, 100);
+    assert_eq!(after(&mut fleet, "12:00"), "");
+    assert_eq!(satisfaction(&fleet), Satisfaction::NoneMatches);
+}
+
+#[test]
+fn what_costs_too_much_everywhere_changes_nothing_and_says_so() {
+    let mut fleet = overwhelmed();
+    assert_eq!(satisfaction(&fleet), Satisfaction::TooCostly);
+    zones(&mut fleet, 3..4, 100);
+    assert_eq!(after(&mut fleet, "12:00"), "c000 c001 c002", "a new one does not come");
+    let lines = fleet.explained(monday("12:00"));
+    let why = "its expressions take more than 100000 steps, as over every other cluster, so it cannot be said if it \
+               matches";
+    assert_eq!(lines[0], format!("c000 Won: rank 1 of 3: total 0; {why}, and it stays"));
+    assert_eq!(lines[3], format!("c003 Excluded: {why}, and it is not selected"));
+    zones(&mut fleet, 1..2, 1);
+    assert_eq!(after(&mut fleet, "13:00"), "c001", "over one it can be afforded");
+}
+
+#[test]
+fn clusters_over_which_expressions_cost_much_leave_all_others_as_they_are() {
+    let mut fleet = Fleet::new(&[], by(&[&[COSTLY]]));
+    zones(&mut fleet, 0..55, 1);
+    let _turn = fleet.turn(monday("11:00"));
+    // From here on, fifty agents do what they can.
+    zones(&mut fleet, 0..50, 100);
+    add_cluster(&mut fleet.world, "c053", of("v1", &[""]));
+    fleet.world.remove(&object("ManagedCluster", "", "c054"));
+    zones(&mut fleet, 60..61, 1);
+    zones(&mut fleet, 61..62, 100);
+    let _turn = fleet.turn(monday("12:00"));
+    let selected = fleet.selects_now();
+    assert_eq!(selected[49..], ["c049", "c050", "c051", "c052", "c060"]);
+    assert_eq!(satisfaction(&fleet), Satisfaction::TooCostly);
+    let of_one = |name: &str| {
+        let lines = fleet.explained(monday("12:00"));
+        lines.into_iter().find(|it| it.starts_with(name)).unwrap()
+    };
+    assert!(
+        of_one("c000")
+            .ends_with("over 56 clusters, so it cannot be said if it matches, and it stays")
+    );
+    assert!(of_one("c061").ends_with("cannot be said if it matches, and it is not selected"));
+}
+
+#[test]
+fn as_many_as_are_wanted_are_enough_if_it_is_known_of_them_that_they_match() {
+    let mut it = by(&[&[COSTLY]]);
+    it.number_of_clusters = Some(2);
+    let mut fleet = Fleet::new(&[], it);
+    zones(&mut fleet, 0..53, 100);
+    zones(&mut fleet, 53..55, 1);
+    assert_eq!(after(&mut fleet, "12:00"), "c053 c054");
+    assert_eq!(satisfaction(&fleet), Satisfaction::Satisfied);
+}
+
+#[test]
+fn taints_deletion_and_the_end_of_a_binding_count_whatever_expressions_cost() {
+    let mut fleet = overwhelmed();
+    let tainted = Cluster { taints: [taint("down:NoSelect", None)].into(), ..with_zones(100) };
+    add_cluster(&mut fleet.world, "c000", tainted);
+    assert_eq!(after(&mut fleet, "12:00"), "c001 c002");
+    let gone = Cluster { is_terminating: true, ..with_zones(100) };
+    add_cluster(&mut fleet.world, "c001", gone);
+    zones(&mut fleet, 3..4, 100);
+    assert_eq!(after(&mut fleet, "12:10"), "c002");
+    let bindings = fleet.world.hub.bindings["default"].keys().cloned().collect::<Vec<_>>();
+    for binding in bindings {
+        fleet.world.remove(&object("ManagedClusterSetBinding", "default", &binding));
+    }
+    assert_eq!(after(&mut fleet, "12:20"), "");
+}
+
+#[test]
+fn a_decision_that_somebody_edits_is_restored_whatever_expressions_cost() {
+    let mut fleet = overwhelmed();
+    zones(&mut fleet, 3..4, 100);
+    let _turn = fleet.turn(monday("11:45"));
+    add_decision(&mut fleet.world, "web-decision-1", decision("web", &["c000", "c003"]));
+    assert_eq!(after(&mut fleet, "12:00"), "c000 c001 c002");
+    fleet.world.remove(&object("PlacementDecision", "default", "web-decision-1"));
+    assert_eq!(after(&mut fleet, "12:10"), "c000 c001 c002");
+}
+
+#[test]
+fn what_was_written_before_a_write_failed_is_told_of_whatever_expressions_cost() {
+    let mut fleet = Fleet::new(&[], by(&[&[COSTLY]]));
+    zones(&mut fleet, 0..150, 1);
+    let mut writes = 0;
+    let _turn = fleet.turn_with(monday("11:00"), |world, action| {
+        writes += 1;
+        if writes == 1 { world.apply(action) } else { Outcome::Unknown("lost".into()) }
+    });
+    assert_ne!(fleet.selects_now(), [""; 0]);
+    let written = fleet.selects_now().len();
+    for number in 0..150 {
+        fleet.world.remove(&object("ManagedCluster", "", &format!("c{number:03}")));
+    }
+    let names = fleet.selects_now();
+    for name in &names[..3] {
+        add_cluster(&mut fleet.world, name, with_zones(100));
+    }
+    assert!(written > 3);
+    let turn = fleet.turn(monday("11:30"));
+    assert_eq!(fleet.selects_now(), names[..3]);
+    let [recorded] = &turn.recorded[..] else { panic!("{:?}", turn.recorded) };
+    assert_eq!((recorded_added(recorded), fleet.selects_now().len()), (3, 3));
+}
+
+fn recorded_added(recorded: &Recorded) -> usize {
+    let Recorded::Placement(recorded) = recorded else { panic!("{recorded:?}") };
+    recorded.added.len()
+}
+
+#[test]
+fn scores_and_tolerations_wake_whatever_expressions_cost() {
+    let both = format!("{NOT_BUSY} && {COSTLY}");
+    let mut it = by(&[&[&both]]);
+    it.tolerations = [toleration("down", Some(3600))].into();
+    let mut fleet = Fleet::new(&[], it);
+    zones(&mut fleet, 0..2, 1);
+    for (name, until) in [("c000", "14:00"), ("c001", "13:30")] {
+        let values = scores(&[("load", 1)], Some(monday(until)));
+        add_scores(&mut fleet.world, name, "default", values);
+    }
+    assert_eq!(after(&mut fleet, "11:00"), "c000 c001");
+    zones(&mut fleet, 0..2, 100);
+    assert_eq!(fleet.decide(monday("12:00")).wake_at, Some(monday("13:30")));
+    let taints = [taint("down:NoSelect", Some(monday("12:00")))].into();
+    add_cluster(&mut fleet.world, "c000", Cluster { taints, ..with_zones(100) });
+    assert_eq!(fleet.decide(monday("12:00")).wake_at, Some(monday("13:00")));
+    assert_eq!(after(&mut fleet, "13:00"), "c001");
+}
+
+#[test]
+fn the_reason_is_that_it_costs_too_much_as_long_as_it_does_and_no_longer() {
+    let mut fleet = overwhelmed();
+    let why = |fleet: &mut Fleet, time: &str| {
+        let turn = fleet.turn(monday(time));
+        turn.effects[0].reason.render(&fleet.world, &Fleet::name().identity).unwrap().1
+    };
+    assert_eq!(
+        why(&mut fleet, "12:00"),
+        "3 clusters selected; of 3 it cannot be said whether they match, because expressions take too many steps, so \
+         those of them that were selected stay, and no others come"
+    );
+    let gone = Cluster { is_terminating: true, ..with_zones(100) };
+    add_cluster(&mut fleet.world, "c002", gone);
+    assert!(why(&mut fleet, "12:10").starts_with("2 clusters selected; of 2 it cannot be said"));
+    zones(&mut fleet, 0..2, 1);
+    assert_eq!(why(&mut fleet, "12:20"), "all matching clusters selected: 2");
+}
+
+#[test]
+fn a_costly_predicate_leaves_its_share_to_the_next() {
+    let zone = "managedCluster.status.zones[0] == 'z0'";
+    let fleet = |predicates: &[&[&str]], count| {
+        Fleet::new(&[], by(predicates)).with("a", with_zones(count)).selects()
+    };
+    assert_eq!(fleet(&[&[COSTLY], &[zone]], 100), "a");
+    assert_eq!(fleet(&[&[zone], &[COSTLY]], 100), "a");
+    assert_eq!(fleet(&[&[COSTLY], &["false"]], 1), "a");
+    let told = Fleet::new(&[], by(&[&[COSTLY], &["false"]])).with("a", with_zones(100));
+    let lines = told.explained(monday("12:00"));
+    assert!(
+        lines[0].contains("it would take more than 50000 steps; or the expression false"),
+        "{lines:?}"
+    );
+}
+
+#[test]
+fn a_cluster_is_looked_at_again_where_its_steps_do_not_suffice_to_say_until_when_it_matches() {
+    // Of nine objects, one more expires every minute, and nothing follows from any of them.
+    let mut fleet = Fleet::new(&[], by(&[&["true"]]));
+    let names: Vec<String> = (0..9).map(|it| format!("scores-{it}")).collect();
+    let asks = names.iter().map(|it| format!("managedCluster.scores('{it}').size() >= 0"));
+    let asks = asks.collect::<Vec<_>>().join(" && ");
+    let both = format!("{asks} && {COSTLY}");
+    let mut it = by(&[&[&both]]);
+    it.tolerations = [toleration("down", Some(60))].into();
+    fleet.set(it);
+    let tainted = Cluster { taints: [taint("down:NoSelect", None)].into(), ..with_zones(8) };
+    add_cluster(&mut fleet.world, "a", tainted);
+    for (minute, name) in names.iter().enumerate() {
+        let values = scores(&[("load", 1)], Some(monday(&format!("13:0{minute}"))));
+        add_scores(&mut fleet.world, "a", name, values);
+    }
+    let decision = fleet.decide(monday("12:00"));
+    assert_eq!(decision.undated, ["a".into()]);
+    let wake_at = decision.wake_at.expect("it may match no longer");
+    assert!(wake_at < monday("13:08"), "{wake_at}");
+}
+
+/// Who is woken when a cluster says something else than before, with placements like these.
+fn woken(placements: &[(&str, &str)], before: Cluster, after: Cluster) -> String {
+    let mut fleet = Fleet::new(&[], by(&[&["true"]]));
+    add_cluster(&mut fleet.world, "a", before);
+    for (name, expression) in placements {
+        add_placement(&mut fleet.world, name, by(&[&[expression]]));
+    }
+    let a = object("ManagedCluster", "", "a");
+    let before = fleet.world.matched_by_expressions(&a, monday("12:00"));
+    add_cluster(&mut fleet.world, "a", after);
+    let after = fleet.world.matched_by_expressions(&a, monday("12:00"));
+    let woken =
+        after.iter().zip(&before).filter(|(after, before)| after != before || after.1.is_none());
+    woken.map(|(after, _)| after.0.identity.name().to_owned()).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn costly_placements_do_not_wake_those_after_them_when_a_cluster_changes() {
+    let mut placements: Vec<(String, &str)> =
+        (0..40).map(|it| (format!("a-hostile-{it}"), COSTLY)).collect();
+    placements.push(("later".to_owned(), "managedCluster.status.version == 'v1'"));
+    let placements: Vec<(&str, &str)> =
+        placements.iter().map(|(name, it)| (&**name, *it)).collect();
+    let other = Cluster { object: of("v2", &["x"]).object, ..with_zones(100) };
+    assert!(!woken(&placements, with_zones(100), with_zones(99)).contains("later"));
+    assert!(woken(&placements, with_zones(100), other).ends_with("later"));
+}
+
+#[test]
+fn a_placement_that_knows_that_a_cluster_costs_too_much_is_not_woken_by_its_heartbeats() {
+    let mut fleet = Fleet::new(&[], by(&[&[COSTLY]]));
+    zones(&mut fleet, 0..1, 100);
+    let said = |fleet: &Fleet| {
+        let all = fleet
+            .world
+            .matched_by_expressions(&object("ManagedCluster", "", "c000"), monday("12:00"));
+        all.into_iter().map(|(_, it)| it).collect::<Vec<_>>()
+    };
+    assert_eq!(said(&fleet), [None], "it is decided what that comes to");
+    let _turn = fleet.turn(monday("12:00"));
+    let known = said(&fleet);
+    zones(&mut fleet, 0..1, 99);
+    assert!(known[0].is_some() && said(&fleet) == known);
+    zones(&mut fleet, 0..1, 1);
+    assert_ne!(said(&fleet), known);
+}
