@@ -7,7 +7,7 @@ mod unwritten;
 
 use std::sync::Arc;
 
-use almanac_api::checking::{CheckContext, check_json};
+use almanac_api::checking::{CheckContext, CheckedObject, check_json};
 use almanac_api::exempt::is_marked;
 use almanac_api::kinds::Kind;
 use almanac_api::objects::DISABLE_ANNOTATION;
@@ -92,23 +92,35 @@ impl PolicyFollower {
         PolicyName::new(self.family, self.kind.identity(namespace, name))
     }
 
-    /// Stores the content of an object. `entry` is new, or the entry of the same object.
-    fn take_in(
-        &self,
-        state: &mut ClusterState,
-        policy: PolicyName,
-        object: DynamicObject,
-        mut entry: PolicyEntry,
-        is_new: bool,
-    ) {
+    /// The content of an object. What users write may take long to check, so nothing is locked meanwhile.
+    fn check(&self, policy: &PolicyName, object: DynamicObject) -> CheckedObject {
         let context = CheckContext {
             namespace: policy.identity.namespace(),
             now: self.clock.now(),
             clock_offset: self.clock.ahead(),
         };
-        let is_marked = is_marked(&object.metadata);
+        check_json(self.kind, as_json(object), context)
+    }
+
+    /// Whether the content of an object is not known yet. Nobody else gets to know any of this kind.
+    fn is_news(&self, policy: &PolicyName, told: &PolicyEntry) -> bool {
+        let state = self.cluster.lock();
+        state.policies.get(policy).is_none_or(|known| {
+            known.uid != told.uid
+                || (known.revision != told.revision && !is_older(&told.version, &known.version))
+        })
+    }
+
+    /// Stores the content of an object. `entry` is new, or the entry of the same object.
+    fn take_in(
+        &self,
+        state: &mut ClusterState,
+        policy: PolicyName,
+        (is_marked, checked): (bool, CheckedObject),
+        mut entry: PolicyEntry,
+        is_new: bool,
+    ) {
         exemptions::change(&mut state.world, |exempt| exempt.mark(&policy.identity, is_marked));
-        let checked = check_json(self.kind, as_json(object), context);
         entry.keep_what_matters(checked.findings);
         let target = |state: &ClusterState| {
             let reference = state.world.target_of(&policy);
@@ -176,18 +188,23 @@ impl Follower for PolicyFollower {
 
     fn upsert(&mut self, object: DynamicObject) {
         let policy = self.name(&object);
-        let mut state = self.cluster.lock();
-        let told = PolicyEntry::of(&object, self.listing);
         // An object that is being deleted does nothing any more, however long that takes.
         if object.metadata.deletion_timestamp.is_some() {
-            self.remove(&mut state, &policy);
+            self.remove(&mut self.cluster.lock(), &policy);
             return;
         }
+        let told = PolicyEntry::of(&object, self.listing);
+        let is_exempt = is_marked(&object.metadata);
+        let is_news = self.is_news(&policy, &told);
+        let content = is_news.then(|| (is_exempt, self.check(&policy, object.clone())));
+        let mut state = self.cluster.lock();
         if state.policies.get(&policy).is_some_and(|entry| entry.uid != told.uid) {
             self.remove(&mut state, &policy);
         }
         let Some(entry) = state.policies.get_mut(&policy) else {
-            self.take_in(&mut state, policy, object, told, true);
+            if let Some(content) = content {
+                self.take_in(&mut state, policy, content, told, true);
+            }
             return;
         };
         entry.listing = self.listing;
@@ -199,18 +216,17 @@ impl Follower for PolicyFollower {
             entry.recorded = told.recorded;
             self.queues.statuses.wake(&policy);
         }
-        let is_exempt = is_marked(&object.metadata);
         if exemptions::change(&mut state.world, |exempt| exempt.mark(&policy.identity, is_exempt)) {
             self.wake(&state, &policy);
             self.queues.statuses.wake(&policy);
         }
         let Some(entry) = state.policies.get_mut(&policy) else { return };
-        if entry.revision != told.revision {
+        if let Some(content) = content {
             entry.revision = told.revision;
             // The problem with the target is cleared: it may be a different target.
             entry.note_problem(None, false);
             if let Some(entry) = state.policies.remove(&policy) {
-                self.take_in(&mut state, policy, object, entry, false);
+                self.take_in(&mut state, policy, content, entry, false);
             }
         }
     }

@@ -258,6 +258,12 @@ impl World {
         readers.map(|reader| PolicyName::new(Family::Placement, reader.clone()))
     }
 
+    /// The placements that may select a cluster by expressions.
+    pub fn readers_by_expressions(&self, cluster: &str) -> impl Iterator<Item = PolicyName> {
+        let readers = placement::readers_by_expressions(self, cluster);
+        readers.map(|(reader, ..)| PolicyName::new(Family::Placement, reader.clone()))
+    }
+
     /// The placements that may select a cluster by expressions, with what these say of it at `now`. Whoever changes
     /// nothing of a cluster but what only expressions read asks before and after: those decide otherwise of which
     /// something else is said then, and no others.

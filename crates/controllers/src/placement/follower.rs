@@ -58,14 +58,23 @@ impl HubFollower {
             Some(object) => match state.world.hub_change(identity, &object) {
                 HubChange::None => {}
                 HubChange::ReadByExpressions => self.change_read(state, identity, object),
-                HubChange::Any => self.change(state, identity, |world| {
-                    world.upsert(identity.clone(), Slim::Hub(object));
-                }),
+                change @ (HubChange::Reported | HubChange::Any) => {
+                    self.change(state, identity, change, |world| {
+                        world.upsert(identity.clone(), Slim::Hub(object));
+                    });
+                }
             },
             // That somebody has deleted it may have been read before the watch tells.
             None if self.kind == Kind::PlacementDecision
                 && state.world.decisions.get(identity).is_none() => {}
-            None => self.change(state, identity, |world| world.remove(identity)),
+            None => {
+                let is_reported = self.kind == Kind::AddOnPlacementScore;
+                let change = if is_reported { HubChange::Reported } else { HubChange::Any };
+                self.change(state, identity, change, |world| world.remove(identity));
+                if self.kind == Kind::ManagedCluster {
+                    state.hub.reports.forget(identity.name());
+                }
+            }
         }
     }
 
@@ -73,6 +82,7 @@ impl HubFollower {
         &self,
         state: &mut ClusterState,
         identity: &Identity,
+        what: HubChange,
         change: impl FnOnce(&mut World),
     ) {
         // Until all are listed, there may be many; everybody is woken together then.
@@ -84,23 +94,44 @@ impl HubFollower {
         let mut concerned = readers(&state.world);
         change(&mut state.world);
         concerned.extend(readers(&state.world));
-        let now = self.turns.now();
+        let is_reported = what == HubChange::Reported && !concerned.is_empty();
+        let at = if is_reported { self.report(state, identity) } else { self.turns.now() };
         for placement in &concerned {
-            self.wake(state, placement, identity, now);
+            self.wake(state, placement, identity, at);
         }
     }
 
-    /// Changes what nothing but expressions reads of a cluster, and wakes those for which it makes a difference.
-    fn change_read(&self, state: &mut ClusterState, cluster: &Identity, object: HubObject) {
-        let now = self.turns.now();
-        let is_told = self.listed.is_complete();
-        let matched = |world: &World| {
-            if is_told { world.matched_by_expressions(cluster, now) } else { Vec::new() }
+    /// When what the agent of a cluster reports counts.
+    fn report(&self, state: &mut ClusterState, changed: &Identity) -> Timestamp {
+        let cluster = match self.kind {
+            Kind::AddOnPlacementScore => changed.namespace(),
+            _ => changed.name(),
         };
-        let before = matched(&state.world);
-        state.world.upsert(cluster.clone(), Slim::Hub(object));
+        state.hub.reports.count(cluster, self.turns.now())
+    }
+
+    /// Changes what nothing but expressions reads of a cluster, and wakes those for which it makes a difference, or may
+    /// make one if there are too many such changes to find that out.
+    fn change_read(&self, state: &mut ClusterState, cluster: &Identity, object: HubObject) {
+        let upsert = |state: &mut ClusterState| {
+            state.world.upsert(cluster.clone(), Slim::Hub(object));
+        };
+        let readers = state.world.readers_by_expressions(cluster.name());
+        let readers: Vec<PolicyName> = readers.filter(|_| self.listed.is_complete()).collect();
+        if readers.is_empty() {
+            return upsert(state);
+        }
+        let now = self.turns.now();
+        let at = self.report(state, cluster);
+        if at > now {
+            upsert(state);
+            return readers.iter().for_each(|placement| self.wake(state, placement, cluster, at));
+        }
+        let before = state.world.matched_by_expressions(cluster, now);
+        upsert(state);
         // They are the same placements: everything that decides which may select the cluster is as it was.
-        for (after, before) in matched(&state.world).iter().zip(&before) {
+        let after = state.world.matched_by_expressions(cluster, now);
+        for (after, before) in after.iter().zip(&before) {
             if after != before || after.1.is_none() {
                 self.wake(state, &after.0, cluster, now);
             }
@@ -112,19 +143,23 @@ impl HubFollower {
         state: &mut ClusterState,
         placement: &PolicyName,
         changed: &Identity,
-        now: Timestamp,
+        at: Timestamp,
     ) {
         if self.kind == Kind::PlacementDecision {
             if state.hub.is_being_written(changed) {
                 return;
             }
-            let at = state.hub.note_other_writer(&placement.identity, now);
+            let at = state.hub.note_other_writer(&placement.identity, at);
             self.metrics.count_undone();
             tracing::info!(object = %placement, "another writer has changed a decision");
             self.turns.bring_next_forward(placement, at);
         } else {
-            state.hub.note_change(&placement.identity, now);
-            self.turns.wake(placement);
+            state.hub.note_change(&placement.identity, at);
+            if at > self.turns.now() {
+                self.turns.bring_next_forward(placement, at);
+            } else {
+                self.turns.wake(placement);
+            }
         }
     }
 

@@ -14,6 +14,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::api::ObjectMeta;
 
 use super::HUB_KINDS;
+use super::reports::Reports;
 use crate::cluster::{OLDEST_VERSION, SpecRevision, is_older};
 
 /// The pauses between attempts to write decisions.
@@ -39,6 +40,7 @@ pub(crate) struct HubRecords {
     progress: BTreeMap<Identity, Progress>,
     /// The kinds whose objects are known.
     listed: BTreeSet<Kind>,
+    pub(super) reports: Reports,
 }
 
 /// A `PlacementDecision`, apart from what it says.
@@ -214,9 +216,10 @@ impl HubRecords {
         self.being_written.values_mut().for_each(|gone| *gone = None);
     }
 
-    /// Something that a placement depends on has changed.
-    pub(crate) fn note_change(&mut self, placement: &Identity, now: Timestamp) {
-        self.progress.entry(placement.clone()).or_default().changed_at.get_or_insert(now);
+    /// Something that a placement depends on has changed, which counts from this instant on.
+    pub(crate) fn note_change(&mut self, placement: &Identity, at: Timestamp) {
+        let progress = self.progress.entry(placement.clone()).or_default();
+        progress.changed_at = Some(progress.changed_at.map_or(at, |known| known.min(at)));
     }
 
     /// Another writer has changed a decision of a placement. When to answer.

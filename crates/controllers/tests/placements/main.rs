@@ -2,6 +2,7 @@
 
 #![expect(clippy::expect_used, reason = "what fails here fails the test")]
 
+mod agents;
 mod deciding;
 mod hub;
 mod races;

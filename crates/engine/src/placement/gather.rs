@@ -221,6 +221,19 @@ pub(crate) fn readers<'w>(world: &'w World, changed: &Identity) -> Vec<&'w Ident
     active.filter(|(identity, policy)| reads(identity, policy)).map(|(it, _)| it).collect()
 }
 
+/// The placements that may select a cluster by expressions.
+pub(crate) fn readers_by_expressions<'w>(
+    world: &'w World,
+    cluster: &str,
+) -> impl Iterator<Item = (&'w Identity, &'w Placement, Option<&'w Memory>)> {
+    world.placements.iter().filter_map(move |(identity, object)| {
+        let policy = object.policy.as_deref()?;
+        let asks = policy.standing == Standing::Active && policy.has_expressions();
+        let asks = asks && may_select(world, identity, policy, cluster);
+        asks.then_some((identity, policy, object.memory.as_ref()))
+    })
+}
+
 /// The placements that may select a cluster by expressions, with what these say of it at `now`; `None` for those of which
 /// it would take too much to say. Of a placement that knows already that this cluster takes it too much, that is what
 /// they say.
@@ -233,19 +246,13 @@ pub(crate) fn matched_by_expressions(
         return Vec::new();
     };
     let candidate = Candidate { name, cluster, is_selected: false, selected_by_others: 0 };
-    let placements = world.placements.iter().filter_map(|(identity, object)| {
-        let policy = object.policy.as_deref()?;
-        let asks = policy.standing == Standing::Active && policy.has_expressions();
-        let is_costly = object.memory.as_ref().is_some_and(|it| it.costly.contains_key(name));
-        let asks = asks && may_select(world, identity, policy, name);
-        asks.then_some((identity, policy, is_costly))
-    });
-    let placements: Vec<_> = placements.collect();
+    let placements: Vec<_> = readers_by_expressions(world, name).collect();
     let all = evaluate_each(STEPS_OF_A_CHANGE, placements.len(), |position, steps| {
         matched(placements[position].1, &world.hub.scores, &candidate, now, steps)
     });
-    let matched = placements.into_iter().zip(all).map(|((identity, _, is_costly), it)| {
-        let is_said = is_costly || !it.is_unfinished();
+    let matched = placements.into_iter().zip(all).map(|((identity, _, memory), it)| {
+        let is_known = memory.is_some_and(|it| it.costly.contains_key(name));
+        let is_said = is_known || !it.is_unfinished();
         (PolicyName::new(Family::Placement, identity.clone()), is_said.then_some(it))
     });
     matched.collect()

@@ -37,17 +37,18 @@ impl Cluster {
     pub(super) fn change_from(&self, known: &Cluster) -> HubChange {
         let Cluster { labels, claims, set, taints, .. } = self;
         let Cluster { allocatable_cpu, allocatable_memory, is_terminating, object, .. } = self;
-        let is_known = *labels == known.labels
-            && *claims == known.claims
+        let is_ruled_as_known = *labels == known.labels
             && *set == known.set
             && *taints == known.taints
-            && *allocatable_cpu == known.allocatable_cpu
-            && *allocatable_memory == known.allocatable_memory
             && *is_terminating == known.is_terminating;
-        match (is_known, *object == known.object) {
-            (true, true) => HubChange::None,
-            (true, false) => HubChange::ReadByExpressions,
-            (false, _) => HubChange::Any,
+        let is_reported_as_known = *claims == known.claims
+            && *allocatable_cpu == known.allocatable_cpu
+            && *allocatable_memory == known.allocatable_memory;
+        match () {
+            () if !is_ruled_as_known => HubChange::Any,
+            () if !is_reported_as_known => HubChange::Reported,
+            () if *object != known.object => HubChange::ReadByExpressions,
+            () => HubChange::None,
         }
     }
 }
@@ -59,6 +60,8 @@ pub enum HubChange {
     None,
     /// Only what nothing but expressions reads of a cluster, such as the time of a heartbeat.
     ReadByExpressions,
+    /// What the agent of a cluster reports, and be it more than expressions read: claims, amounts, scores.
+    Reported,
     /// Anything else.
     Any,
 }

@@ -249,7 +249,14 @@ pub(crate) fn hub_change(world: &World, identity: &Identity, object: &HubObject)
             world.hub.has(identity, object)
         }
     };
-    if is_known { HubChange::None } else { HubChange::Any }
+    match object {
+        _ if is_known => HubChange::None,
+        HubObject::Scores(_) => HubChange::Reported,
+        HubObject::Cluster(_)
+        | HubObject::Set(_)
+        | HubObject::Binding(_)
+        | HubObject::Decision(_) => HubChange::Any,
+    }
 }
 
 /// Removes an object of a hub.
