@@ -4,8 +4,8 @@
 //! the checking of files. The slim form of a policy comes from checking; that of what placements select from is in
 //! `hub`.
 
+mod cluster_document;
 mod hub;
-
 mod units;
 
 use std::sync::Arc;

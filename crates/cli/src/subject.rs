@@ -76,6 +76,12 @@ impl Subject {
         })
     }
 
+    /// The name, if it fits nothing else.
+    pub(crate) fn whole_name(&self) -> Option<&str> {
+        let name = self.name.as_str();
+        (Pattern::escape(name) == name).then_some(name)
+    }
+
     /// Whether it may mean a pod, or policies for the levels of pods.
     pub(crate) fn may_be_of_levels(&self) -> bool {
         self.kind.as_deref().is_none_or(|kind| kind == POD || kind == CONFIG_MAP)

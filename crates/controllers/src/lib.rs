@@ -42,6 +42,7 @@ mod leadership;
 mod list_progress;
 mod metrics_producer;
 mod not_ready;
+mod pace;
 mod placement;
 mod policies;
 pub mod process;

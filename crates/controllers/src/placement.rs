@@ -2,14 +2,12 @@
 //!
 //! This module composes the status. `follower` fills the world with what placements select from and what they have
 //! selected; `writer` writes the decisions, request by request as `step` says; `records` is what they know beside the
-//! world, and `reports` what agents report too often; `report` turns what happened into Events and log lines, and
-//! `metrics` counts it.
+//! world; `report` turns what happened into Events and log lines, and `metrics` counts it.
 
 mod follower;
 mod metrics;
 mod records;
 mod report;
-mod reports;
 mod step;
 mod writer;
 

@@ -25,7 +25,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use self::sampling::{Sampling, ask_prometheus};
-use crate::cluster::{Cluster, StatusSnapshot};
+use crate::cluster::{Cluster, PolicyEntry, StatusSnapshot};
 use crate::families::{Composed, Families, ReportSubject};
 use crate::leadership::Leadership;
 use crate::placement::DecisionWriter;
@@ -357,15 +357,21 @@ impl Shared {
         written
     }
 
-    /// Reports conditions that newly need attention.
+    /// Reports conditions that newly need attention; of those that do again and again, the status alone says it.
     fn report(&self, policy: &PolicyName, news: &[ConditionState]) {
         // An undone value was already reported when it was detected.
         let is_news = |it: &&ConditionState| {
             it.needs_attention() && it.reason != ConditionReason::UndoneByAnotherWriter
         };
         let Some(worst) = news.iter().rfind(is_news) else { return };
-        let uid = self.cluster.lock().policies.get(policy).map(|entry| entry.uid.clone());
-        let Some(uid) = uid else { return };
+        let now = self.reconciler.clock.now();
+        let counts = |entry: &mut PolicyEntry| {
+            let counts = entry.warnings.next(now) <= now;
+            counts.then(|| entry.uid.clone())
+        };
+        let Some(uid) = self.cluster.lock().policies.get_mut(policy).and_then(counts) else {
+            return;
+        };
         tracing::warn!(reason = worst.reason.name(), "{}", worst.message);
         self.events.emit(Event {
             regarding: ReportSubject {

@@ -40,7 +40,7 @@ pub use reasons::{Cause, explain, render};
 pub use settle::{Memory, Recorded, Settled, settle};
 
 use gather::unusable_set;
-pub(crate) use gather::{matched_by_expressions, readers, readers_by_expressions};
+pub(crate) use gather::{matched_by_expressions, readers, readers_by_expressions, reads_otherwise};
 pub(crate) use hub::GROUP;
 pub(crate) use logic::{
     Placements, close, divisions, hub_change, remove_hub_object, selected, upsert,

@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use crate::cron_scaling::{self, CronScaling, ExternalChange};
 use crate::metric_scaling::{self, FiniteNumber, MetricScaling, Samples};
 use crate::placement::{
-    self, DecisionLedger, Hub, HubChange, HubObject, Matched, Placement, PlacementDecision,
+    self, DecisionLedger, Hub, HubChange, HubObject, Matched, Placement, PlacementDecision, Scores,
 };
 use crate::qos_levels::{self, AgentSettings, Node, Pod, QosLevels};
 use crate::scheduled_capacity::{self, Published, ScheduledCapacity};
@@ -256,6 +256,19 @@ impl World {
         let readers = is_of_hub.then(|| placement::readers(self, changed));
         let readers = readers.into_iter().flatten();
         readers.map(|reader| PolicyName::new(Family::Placement, reader.clone()))
+    }
+
+    /// Whether a placement reads something else of the scores in an object at `now` when these take the place of those
+    /// that are there.
+    #[must_use]
+    pub fn reads_otherwise(
+        &self,
+        placement: &PolicyName,
+        object: &Identity,
+        scores: Option<&Scores>,
+        now: Timestamp,
+    ) -> bool {
+        placement::reads_otherwise(self, &placement.identity, object, scores, now)
     }
 
     /// The placements that may select a cluster by expressions.

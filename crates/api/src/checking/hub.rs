@@ -90,7 +90,11 @@ fn check_amounts(status: &Json, findings: &mut Vec<Finding>) {
 fn check_scores(status: &Json, findings: &mut Vec<Finding>) {
     let path = Path::Root.key("status");
     let until = &status["validUntil"];
-    if !until.is_null() && lenient::exact_instant(until).is_none() {
+    if status.get("validUntil").is_some_and(Json::is_null) {
+        let why = "must be an instant, such as 2026-03-02T12:00:00Z";
+        let finding = Finding::invalid(Code::WrongType, &path.key("validUntil"), "null", why);
+        findings.push(finding.with_fix("leave it out of scores that never expire"));
+    } else if !until.is_null() && lenient::exact_instant(until).is_none() {
         let why = "must be an instant, such as 2026-03-02T12:00:00Z; without one, none of the scores counts";
         let shown = until.as_str().map_or_else(|| until.to_string(), str::to_owned);
         let finding = Finding::invalid(Code::WrongType, &path.key("validUntil"), shown, why);
@@ -130,8 +134,11 @@ fn check_score<'a>(
         None => findings.push(Finding::required(&score.key("name"), "every score needs a name")),
     }
     let value = &item["value"];
-    // One of 0 may be left out.
-    if !value.is_null() && slim::score(value).is_none() {
+    if item.get("value").is_some_and(Json::is_null) {
+        let why = "must be a whole number from -100 to 100";
+        let finding = Finding::invalid(Code::WrongType, &score.key("value"), "null", why);
+        findings.push(finding.with_fix("leave it out for a score of 0"));
+    } else if !value.is_null() && slim::score(value).is_none() {
         let why = "must be a whole number from -100 to 100";
         let shown = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         let finding = Finding::invalid(Code::OutOfRange, &score.key("value"), shown, why);

@@ -331,6 +331,8 @@ async fn statuses(kubectl: &Kubectl) -> TestResult {
         (value("-101"), Rejected("greater than or equal to -100")),
         (value("101"), Rejected("less than or equal to 100")),
         (value("1.5"), Rejected("must be of type integer")),
+        (value("null"), Rejected("must be of type integer")),
+        (score("{scores: [{name: a}], validUntil: null}"), Rejected("must be of type string")),
         (score("{scores: [{name: a}], validUntil: '2026-01-01T00:00:00Z'}"), Accepted),
         (score("{scores: [{value: 1}]}"), Rejected("name")),
         (score("{scores: [{name: a}, {name: a}]}"), Rejected("duplicate")),

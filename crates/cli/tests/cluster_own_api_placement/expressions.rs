@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use crate::controller::{Cluster, Controller};
 use crate::stage::{
-    CLUSTER, DECISION, NAMESPACE, PLACEMENT, await_reason, await_selected, ensure_agreed, on_hub,
-    prepare, ratio, score, start,
+    CLUSTER, NAMESPACE, PLACEMENT, await_end, await_reason, await_selected, ensure_agreed, on_hub,
+    prepare, ratio, score_for_now, start,
 };
 
 /// The rest of the spec of a placement that selects by these expressions.
@@ -122,23 +122,13 @@ fn an_expression_that_cannot_be_used_keeps_what_is_selected_and_is_told_with_wha
 fn scores_that_an_expression_reads_are_gone_from_their_last_instant_on() -> TestResult {
     on_hub(async |_, cluster| {
         prepare(cluster, &["c1", "c2"]).await?;
-        // The API has whole seconds.
-        let end = Timestamp::from_second(Timestamp::now().as_second() + 12)?;
-        let ending = hub::scored(&[("cpuratio", 50)], Some(&end.to_string()));
-        score(cluster, "c1", &ending).await?;
+        let end = score_for_now(cluster, "c1", 50).await?;
         ratio(cluster, "c2", 20).await?;
         let busy =
             "managedCluster.scores('default').exists(s, s.name == 'cpuratio' && s.value > 10)";
         place(cluster, "busy", &[busy]).await?;
         let controller = start(cluster).await?;
-        await_selected(cluster, "busy", &["c1", "c2"]).await?;
-        ensure!(Timestamp::now() < end, "this machine was too slow to be there");
-        await_selected(cluster, "busy", &["c2"]).await?;
-        let writes = cluster.writes_of(DECISION.plural).await?;
-        let last = writes.last().context("nothing was written")?;
-        let late = last.at.parse::<Timestamp>()?.duration_since(end);
-        eprintln!("decided {late:#} after the scores ended");
-        ensure!(!late.is_negative(), "decided {late:#} after the scores ended");
+        await_end(cluster, "busy", end, (&["c1", "c2"], &["c2"])).await?;
         ratio(cluster, "c2", 5).await?;
         await_selected(cluster, "busy", &[]).await?;
         ensure_agreed(cluster).await?;
@@ -148,7 +138,8 @@ fn scores_that_an_expression_reads_are_gone_from_their_last_instant_on() -> Test
 
 #[test]
 fn heartbeats_of_a_cluster_give_no_placement_a_turn() -> TestResult {
-    const BEATS: i64 = 40;
+    // As many as count at once within a minute.
+    const BEATS: i64 = 10;
     on_hub(async |_, cluster| {
         prepare(cluster, &["c1", "c2"]).await?;
         let available = "managedCluster.status.conditions.exists(c, c.status == 'True')";
@@ -167,7 +158,8 @@ fn heartbeats_of_a_cluster_give_no_placement_a_turn() -> TestResult {
         await_selected(cluster, "available", &["c1", "c2"]).await?;
         let taken = turns(&controller).await? - before;
         eprintln!("{taken} turns in {BEATS} heartbeats");
-        ensure!((1.0..10.0).contains(&taken), "{taken} turns");
+        // The one of the placement that selects the other cluster.
+        ensure!(format!("{taken}") == "1", "{taken} turns");
         controller.stop().await
     })
 }

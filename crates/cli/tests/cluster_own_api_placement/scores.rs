@@ -2,11 +2,12 @@
 
 use almanac_fixtures::hub;
 use almanac_harness::TestResult;
-use anyhow::{Context as _, ensure};
-use jiff::{SignedDuration, Timestamp};
+use anyhow::ensure;
+use jiff::SignedDuration;
 
 use crate::stage::{
-    DECISION, SCORE, await_selected, ensure_agreed, on_hub, place, prepare, ratio, score, start,
+    SCORE, await_end, await_selected, ensure_agreed, on_hub, place, prepare, ratio, score,
+    score_for_now, start,
 };
 
 #[test]
@@ -34,22 +35,12 @@ fn a_score_counts_as_soon_as_it_is_changed_and_none_is_zero() -> TestResult {
 fn an_expired_score_counts_no_more_from_its_last_instant_on_and_not_a_second_later() -> TestResult {
     on_hub(async |_, cluster| {
         prepare(cluster, &["c1", "c2"]).await?;
-        // The API has whole seconds.
-        let end = Timestamp::from_second(Timestamp::now().as_second() + 12)?;
-        let ending = hub::scored(&[("cpuratio", 50)], Some(&end.to_string()));
-        score(cluster, "c1", &ending).await?;
+        let end = score_for_now(cluster, "c1", 50).await?;
         ratio(cluster, "c2", 20).await?;
         place(cluster, "web", 1, &[("default/cpuratio", 1)]).await?;
         let controller = start(cluster).await?;
-        await_selected(cluster, "web", &["c1"]).await?;
-        ensure!(Timestamp::now() < end, "this machine was too slow to be there");
-        await_selected(cluster, "web", &["c2"]).await?;
-        let writes = cluster.writes_of(DECISION.plural).await?;
-        let last = writes.last().context("nothing was written")?;
-        let late = last.at.parse::<Timestamp>()?.duration_since(end);
-        eprintln!("decided {late:#} after the score ended");
-        let in_time = SignedDuration::ZERO..SignedDuration::from_secs(1);
-        ensure!(in_time.contains(&late), "decided {late:#} after the score ended");
+        let late = await_end(cluster, "web", end, (&["c1"], &["c2"])).await?;
+        ensure!(late < SignedDuration::from_secs(1), "decided {late:#} after the score ended");
         ensure_agreed(cluster).await?;
         controller.stop().await
     })

@@ -14,7 +14,7 @@ use almanac_engine::{Family, World};
 use almanac_fixtures::hub;
 use almanac_harness::{Observation, OwnTest, PATIENCE, TestResult, await_condition};
 use anyhow::{Context as _, Result, ensure};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 use tokio::process::Command;
 
@@ -96,6 +96,32 @@ pub(crate) async fn score(cluster: &Cluster, of: &str, status: &Value) -> TestRe
 /// The same, with the one score that most tests have.
 pub(crate) async fn ratio(cluster: &Cluster, of: &str, score_of_it: i64) -> TestResult {
     score(cluster, of, &hub::scored(&[("cpuratio", score_of_it)], None)).await
+}
+
+/// The same, with a score that ends in some seconds; when. The API has whole seconds.
+pub(crate) async fn score_for_now(cluster: &Cluster, of: &str, it: i64) -> Result<Timestamp> {
+    let end = Timestamp::from_second(Timestamp::now().as_second() + 12)?;
+    score(cluster, of, &hub::scored(&[("cpuratio", it)], Some(&end.to_string()))).await?;
+    Ok(end)
+}
+
+/// Waits until a placement has selected the first of these clusters, and at the end of a score the second; how late that
+/// was.
+pub(crate) async fn await_end(
+    cluster: &Cluster,
+    placement: &str,
+    end: Timestamp,
+    (before, after): (&[&str], &[&str]),
+) -> Result<SignedDuration> {
+    await_selected(cluster, placement, before).await?;
+    ensure!(Timestamp::now() < end, "this machine was too slow to be there");
+    await_selected(cluster, placement, after).await?;
+    let writes = cluster.writes_of(DECISION.plural).await?;
+    let last = writes.last().context("nothing was written")?;
+    let late = last.at.parse::<Timestamp>()?.duration_since(end);
+    eprintln!("decided {late:#} after the score ended");
+    ensure!(!late.is_negative(), "decided {late:#} after the score ended");
+    Ok(late)
 }
 
 /// Makes a placement of so many clusters with exactly these scores.

@@ -116,6 +116,22 @@ fn what_an_expression_selects_changes_when_a_score_expires_that_it_reads() {
 }
 
 #[test]
+fn a_score_is_assumed_of_an_object_that_an_expression_names_by_what_it_computes() {
+    let computed = "managedCluster.scores('us' + 'age').exists(s, s.value > 50)";
+    let folder = folder_with("placement-computed", &[("hub.yaml", &hub_by(computed))]);
+    let explain =
+        ["explain", "-f", "hub.yaml", "Placement/shop/web", "--at", "2026-11-23T11:00:00Z"];
+    let run = |assumed: &str| {
+        almanac(&folder, &[&explain[..], &["--assume", assumed, "-o", "json"]].concat())
+    };
+    let told = as_json(&run("addonplacementscore/west/usage.load=60"));
+    assert_eq!(told["value"], json!(["west"]));
+    let refused = run("addonplacementscore/west/usage.validUntil=never");
+    let why = text(&refused.stderr);
+    assert!(why.contains("west/usage, so it has no scores that could end"), "{why}");
+}
+
+#[test]
 fn an_expression_that_cannot_be_used_is_found_where_it_stands() {
     let folder = folder_with(
         "placement-no-expression",

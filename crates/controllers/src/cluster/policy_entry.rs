@@ -11,6 +11,8 @@ use jiff::Timestamp;
 use kube::api::DynamicObject;
 use serde_json::{Value, json};
 
+use crate::pace::Pace;
+
 /// A policy object, apart from its spec.
 pub(crate) struct PolicyEntry {
     /// Distinguishes it from another object of the same name.
@@ -39,6 +41,8 @@ pub(crate) struct PolicyEntry {
     pub(crate) is_left_alone: bool,
     /// The backoff of failed status writes since the last success.
     pub(crate) failures: Option<Box<Backoff>>,
+    /// How often its conditions have needed attention lately.
+    pub(crate) warnings: Pace,
 }
 
 /// The known revision of a spec. It changes when a user edits the object, but not with its status or
@@ -100,6 +104,7 @@ impl PolicyEntry {
             is_written: true,
             is_left_alone: false,
             failures: None,
+            warnings: Pace::default(),
         }
     }
 

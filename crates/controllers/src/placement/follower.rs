@@ -59,9 +59,7 @@ impl HubFollower {
                 HubChange::None => {}
                 HubChange::ReadByExpressions => self.change_read(state, identity, object),
                 change @ (HubChange::Reported | HubChange::Any) => {
-                    self.change(state, identity, change, |world| {
-                        world.upsert(identity.clone(), Slim::Hub(object));
-                    });
+                    self.change(state, identity, change, Some(object));
                 }
             },
             // That somebody has deleted it may have been read before the watch tells.
@@ -70,9 +68,9 @@ impl HubFollower {
             None => {
                 let is_reported = self.kind == Kind::AddOnPlacementScore;
                 let change = if is_reported { HubChange::Reported } else { HubChange::Any };
-                self.change(state, identity, change, |world| world.remove(identity));
+                self.change(state, identity, change, None);
                 if self.kind == Kind::ManagedCluster {
-                    state.hub.reports.forget(identity.name());
+                    state.hub.forget_reports(identity.name());
                 }
             }
         }
@@ -82,8 +80,8 @@ impl HubFollower {
         &self,
         state: &mut ClusterState,
         identity: &Identity,
-        what: HubChange,
-        change: impl FnOnce(&mut World),
+        change: HubChange,
+        object: Option<HubObject>,
     ) {
         // Until all are listed, there may be many; everybody is woken together then.
         let is_told = self.listed.is_complete();
@@ -91,11 +89,25 @@ impl HubFollower {
             let readers = is_told.then(|| world.readers_of_object(identity));
             readers.into_iter().flatten().collect::<BTreeSet<PolicyName>>()
         };
+        let now = self.turns.now();
         let mut concerned = readers(&state.world);
-        change(&mut state.world);
-        concerned.extend(readers(&state.world));
-        let is_reported = what == HubChange::Reported && !concerned.is_empty();
-        let at = if is_reported { self.report(state, identity) } else { self.turns.now() };
+        if self.kind == Kind::AddOnPlacementScore {
+            let scores = match &object {
+                Some(HubObject::Scores(scores)) => Some(scores),
+                _ => None,
+            };
+            concerned.retain(|it| state.world.reads_otherwise(it, identity, scores, now));
+        }
+        match object {
+            Some(object) => state.world.upsert(identity.clone(), Slim::Hub(object)),
+            None => state.world.remove(identity),
+        }
+        // Who reads scores does not depend on what they are.
+        if self.kind != Kind::AddOnPlacementScore {
+            concerned.extend(readers(&state.world));
+        }
+        let is_reported = change == HubChange::Reported && !concerned.is_empty();
+        let at = if is_reported { self.report(state, identity) } else { now };
         for placement in &concerned {
             self.wake(state, placement, identity, at);
         }
@@ -107,7 +119,7 @@ impl HubFollower {
             Kind::AddOnPlacementScore => changed.namespace(),
             _ => changed.name(),
         };
-        state.hub.reports.count(cluster, self.turns.now())
+        state.hub.note_report(cluster, self.turns.now())
     }
 
     /// Changes what nothing but expressions reads of a cluster, and wakes those for which it makes a difference, or may
@@ -149,9 +161,12 @@ impl HubFollower {
             if state.hub.is_being_written(changed) {
                 return;
             }
+            // One who writes again and again is told of as often as answered.
+            if !state.hub.is_answered_later(&placement.identity) {
+                tracing::info!(object = %placement, "another writer has changed a decision");
+            }
             let at = state.hub.note_other_writer(&placement.identity, at);
             self.metrics.count_undone();
-            tracing::info!(object = %placement, "another writer has changed a decision");
             self.turns.bring_next_forward(placement, at);
         } else {
             state.hub.note_change(&placement.identity, at);

@@ -14,8 +14,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::api::ObjectMeta;
 
 use super::HUB_KINDS;
-use super::reports::Reports;
 use crate::cluster::{OLDEST_VERSION, SpecRevision, is_older};
+use crate::pace::Pace;
 
 /// The pauses between attempts to write decisions.
 const FIRST_RETRY: Duration = Duration::from_millis(250);
@@ -40,7 +40,8 @@ pub(crate) struct HubRecords {
     progress: BTreeMap<Identity, Progress>,
     /// The kinds whose objects are known.
     listed: BTreeSet<Kind>,
-    pub(super) reports: Reports,
+    /// What the agents of clusters report.
+    reports: BTreeMap<Box<str>, Pace>,
 }
 
 /// A `PlacementDecision`, apart from what it says.
@@ -220,6 +221,25 @@ impl HubRecords {
     pub(crate) fn note_change(&mut self, placement: &Identity, at: Timestamp) {
         let progress = self.progress.entry(placement.clone()).or_default();
         progress.changed_at = Some(progress.changed_at.map_or(at, |known| known.min(at)));
+    }
+
+    /// The agent of a cluster has reported something. When that counts: an agent that does so again and again must not
+    /// keep everybody busy who may select its cluster.
+    pub(super) fn note_report(&mut self, cluster: &str, now: Timestamp) -> Timestamp {
+        match self.reports.get_mut(cluster) {
+            Some(pace) => pace.next(now),
+            None => self.reports.entry(cluster.into()).or_default().next(now),
+        }
+    }
+
+    /// Forgets a cluster that is gone.
+    pub(super) fn forget_reports(&mut self, cluster: &str) {
+        self.reports.remove(cluster);
+    }
+
+    /// Whether another writer of a placement is answered later.
+    pub(super) fn is_answered_later(&self, placement: &Identity) -> bool {
+        self.progress.get(placement).is_some_and(|it| it.answer_at.is_some())
     }
 
     /// Another writer has changed a decision of a placement. When to answer.

@@ -119,6 +119,34 @@ async fn a_changed_score_or_a_new_cluster_counts_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn scores_that_are_renewed_wake_nobody_and_count_until_they_end() {
+    let mut hub = Hub::with(&["c1", "c2"]);
+    hub.score("c1", 50, Some("2026-11-20T09:02:00Z"));
+    hub.score("c2", 20, None);
+    hub.put("default", by_ratio(1));
+    hub.run(&[]).await;
+    assert_eq!(hub.selected("web"), ["c1"]);
+    let turns = |hub: &Hub| hub.metric("almanac_placement_turns_total");
+    let before = turns(&hub);
+    for end in ["2026-11-20T09:03:00Z", "2026-11-20T09:04:00Z"] {
+        sleep(Duration::from_secs(10)).await;
+        hub.score("c1", 50, Some(end));
+    }
+    hub.settle().await;
+    assert_eq!(turns(&hub), before);
+    sleep(Duration::from_secs(200)).await;
+    assert_eq!(hub.selected("web"), ["c1"], "the first end has passed");
+    sleep(Duration::from_secs(20)).await;
+    assert_eq!(hub.selected("web"), ["c2"]);
+    hub.score("c1", 50, Some("2026-11-20T09:10:00Z"));
+    hub.settle().await;
+    assert_eq!(hub.selected("web"), ["c1"]);
+    hub.score("c1", 50, Some("2026-11-20T09:05:00Z"));
+    sleep(Duration::from_secs(90)).await;
+    assert_eq!(hub.selected("web"), ["c2"], "they end before they were to");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_bad_spec_keeps_what_is_selected_and_says_what_is_wrong() {
     let mut hub = Hub::with(&["c1", "c2"]);
     hub.put("default", hub::placement("web", &json!({})));

@@ -221,6 +221,35 @@ pub(crate) fn readers<'w>(world: &'w World, changed: &Identity) -> Vec<&'w Ident
     active.filter(|(identity, policy)| reads(identity, policy)).map(|(it, _)| it).collect()
 }
 
+/// Whether a placement reads something else of the scores in an object when these take the place of those that are there.
+/// It is decided again when scores end that it reads: that these end later makes no difference before.
+pub(crate) fn reads_otherwise(
+    world: &World,
+    placement: &Identity,
+    object: &Identity,
+    scores: Option<&Scores>,
+    now: Timestamp,
+) -> bool {
+    let of_resource = world.hub.scores.get(object.name());
+    let known = of_resource.and_then(|it| it.get(object.namespace()));
+    let (Some(known), Some(scores)) = (known, scores) else { return known != scores };
+    let Some(policy) = world.placements.get(placement).and_then(|it| it.policy.as_deref()) else {
+        return false;
+    };
+    let counts = |it: &Prioritizer| match &it.score {
+        ScoreSource::AddOn { resource, score } if **resource == *object.name() => {
+            known.get(score) != scores.get(score)
+        }
+        ScoreSource::AddOn { .. }
+        | ScoreSource::Balance
+        | ScoreSource::Steady
+        | ScoreSource::AllocatableCpu
+        | ScoreSource::AllocatableMemory => false,
+    };
+    let is_read = policy.reads_scores(object.name()) && known.values != scores.values;
+    is_read || policy.prioritizers.iter().any(counts) || !scores.renews(known, now)
+}
+
 /// The placements that may select a cluster by expressions.
 pub(crate) fn readers_by_expressions<'w>(
     world: &'w World,

@@ -178,6 +178,25 @@ pub struct Scores {
 }
 
 impl Scores {
+    /// The end of scores whose end cannot be read: nobody can rely on them.
+    pub const UNREADABLE: Timestamp = Timestamp::MIN;
+
+    /// Why scores do not count that have ended.
+    pub(super) fn why_ended(end: Timestamp) -> String {
+        if end == Scores::UNREADABLE {
+            "has a validUntil that cannot be read".to_owned()
+        } else {
+            format!("was valid until {end}")
+        }
+    }
+
+    /// Whether nothing follows from these scores until the others end, if these take their place at `now`.
+    pub(super) fn renews(&self, known: &Scores, now: Timestamp) -> bool {
+        let end = |it: &Scores| it.valid_until.unwrap_or(Timestamp::MAX);
+        let has_ended = |it: &Scores| end(it) <= now;
+        has_ended(self) == has_ended(known) && (has_ended(self) || end(self) >= end(known))
+    }
+
     /// A score by its name. Of two, the first counts.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<Score> {

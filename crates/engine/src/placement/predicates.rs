@@ -141,7 +141,8 @@ fn clipped(text: &str, most: usize) -> String {
 /// What has expired, as it is said after what is due to it.
 pub(super) fn shown(expired: &BTreeMap<Arc<str>, Timestamp>) -> String {
     let shown = expired.iter().take(EXPIRED_TOLD).map(|(object, expired)| {
-        format!("; AddOnPlacementScore {object} was valid until {expired}, so it has no scores")
+        let why = Scores::why_ended(*expired);
+        format!("; AddOnPlacementScore {object} {why}, so it has no scores")
     });
     let more = expired.len().saturating_sub(EXPIRED_TOLD);
     let more = (more > 0).then(|| format!("; {more} more have expired as well"));

@@ -11,7 +11,7 @@ use super::predicates::{matched, shown, why_none};
 use super::shares::STEPS_OF_A_DECISION;
 use super::{
     Eligibility, Exclusion, Input, Matched, Placement, Ranked, Ranking, RawScore, ScoreSource,
-    Taint, gather,
+    Scores, Taint, gather,
 };
 use crate::families::RuleExplanation;
 use crate::{Identity, Reason, ScorePart, Scored, Verdict, World};
@@ -307,7 +307,7 @@ fn missing(input: &Input<'_>, ranking: &Ranking, it: &Ranked, now: Timestamp) ->
     for (index, prioritizer) in input.policy.prioritizers.iter().enumerate() {
         let why = match (ranking.raw_score(input, index, it.candidate, now), &prioritizer.score) {
             (RawScore::Given(_), _) => continue,
-            (RawScore::Expired(at), _) => format!("it was valid until {at}"),
+            (RawScore::Expired(at), _) => format!("it {}", Scores::why_ended(at)),
             (RawScore::NoObject, ScoreSource::AddOn { resource, .. }) => {
                 format!("there is no AddOnPlacementScore {}/{resource}", name(input, it.candidate))
             }

@@ -50,29 +50,43 @@ impl Assumed {
     ) -> Result<(), ArgumentError> {
         let wrong = |message: &str| ArgumentError::whole(ARGUMENT, text, message);
         let (object, value) = text.rsplit_once('=').ok_or_else(|| wrong(USAGE))?;
-        let mut is_read = false;
         // Names of objects may have dots, and so may those of scores.
-        for (dot, _) in object.match_indices('.') {
-            let (subject, name) = (&object[..dot], &object[dot + 1..]);
-            let Ok(subject) = Subject::parse(ARGUMENT, subject) else { continue };
-            for (number, place) in places.iter_mut().enumerate() {
-                for object in objects_read(&place.world, &subject, name) {
-                    is_read = true;
-                    let key = (number, object.clone(), name.to_owned());
-                    if !self.known.insert(key) {
-                        let message = format!("{name} of {object} is already assumed");
-                        return Err(wrong(&message));
-                    }
-                    assume_of(place, &object, name, &parse(text, name, value, now)?);
-                }
+        let splits: Vec<(Subject, &str)> = object
+            .match_indices('.')
+            .filter_map(|(dot, _)| {
+                Some((Subject::parse(ARGUMENT, &object[..dot]).ok()?, &object[dot + 1..]))
+            })
+            .collect();
+        let mut read = all_read(places, &splits, resources_read);
+        if read.is_empty() {
+            // An expression may compute the name of an object that is not there.
+            let mut splits = splits.chunks(1).map(|it| all_read(places, it, resources_computed));
+            read = splits.find(|it| !it.is_empty()).unwrap_or_default();
+        }
+        if read.is_empty() {
+            let (object, name) = object.rsplit_once('.').ok_or_else(|| wrong(USAGE))?;
+            parse(text, name, value, now)?;
+            let message =
+                format!("no placement reads {name} of {object} for a cluster that is there");
+            return Err(wrong(&message));
+        }
+        let is_of_scores = |(place, object, name): &(usize, Identity, &str)| {
+            *name != VALID_UNTIL || is_there(&places[*place].world, object)
+        };
+        let (read, missing): (Vec<_>, Vec<_>) = read.into_iter().partition(is_of_scores);
+        if read.is_empty()
+            && let Some((_, object, _)) = missing.first()
+        {
+            let message = format!("there is no {object}, so it has no scores that could end");
+            return Err(wrong(&message));
+        }
+        for (number, object, name) in read {
+            if !self.known.insert((number, object.clone(), name.to_owned())) {
+                return Err(wrong(&format!("{name} of {object} is already assumed")));
             }
+            assume_of(&mut places[number], &object, name, &parse(text, name, value, now)?);
         }
-        if is_read {
-            return Ok(());
-        }
-        let (object, name) = object.rsplit_once('.').ok_or_else(|| wrong(USAGE))?;
-        parse(text, name, value, now)?;
-        Err(wrong(&format!("no placement reads {name} of {object} for a cluster that is there")))
+        Ok(())
     }
 }
 
@@ -91,24 +105,46 @@ fn parse(text: &str, name: &str, value: &str, now: Timestamp) -> Result<Assumpti
     score.map(Assumption::Score).ok_or_else(|| ArgumentError::whole(ARGUMENT, text, USAGE))
 }
 
-/// The objects that fit, of the clusters there are, if a placement reads this score of them.
-fn objects_read(world: &World, subject: &Subject, score: &str) -> Vec<Identity> {
+/// The objects that fit of the clusters there are, each with the place it is in and the score that is meant, if a
+/// placement reads that.
+fn all_read<'s>(
+    places: &[InputPlace],
+    splits: &[(Subject, &'s str)],
+    read: fn(&World, &Subject, &str) -> BTreeSet<Arc<str>>,
+) -> Vec<(usize, Identity, &'s str)> {
+    let mut all = Vec::new();
+    for (subject, name) in splits {
+        for (number, place) in places.iter().enumerate() {
+            let resources = read(&place.world, subject, name);
+            let objects = place.world.hub.clusters.keys().flat_map(|cluster| {
+                let resources = resources.iter();
+                resources.map(move |it| Kind::AddOnPlacementScore.identity(cluster, it))
+            });
+            let objects = objects.filter(|object| subject.fits(object));
+            all.extend(objects.map(|object| (number, object, *name)));
+        }
+    }
+    all
+}
+
+/// The objects of which a placement reads a score, by name. Expressions read all the scores of an object.
+fn resources_read(world: &World, _: &Subject, score: &str) -> BTreeSet<Arc<str>> {
     let placements = world.placements.values().filter_map(|it| it.policy.as_deref());
-    // Expressions read all the scores of an object.
-    let read: BTreeSet<&Arc<str>> = placements
-        .flat_map(|it| resources(it, score).chain(it.read_resources(&world.hub)))
-        .collect();
-    let clusters = world.hub.clusters.keys();
-    let all = clusters.flat_map(|cluster| {
-        read.iter().map(move |resource| Kind::AddOnPlacementScore.identity(cluster, resource))
-    });
-    // How long scores are valid can only be assumed where there are some.
-    let is_there = |object: &Identity| {
-        let of_resource = world.hub.scores.get(object.name());
-        of_resource.is_some_and(|it| it.contains_key(object.namespace()))
-    };
-    let all = all.filter(|object| score != VALID_UNTIL || is_there(object));
-    all.filter(|object| subject.fits(object)).collect()
+    let read = placements.flat_map(|it| resources(it, score).chain(it.read_resources(&world.hub)));
+    read.cloned().collect()
+}
+
+/// The object that is meant by its whole name, if an expression may read it.
+fn resources_computed(world: &World, subject: &Subject, _: &str) -> BTreeSet<Arc<str>> {
+    let mut placements = world.placements.values().filter_map(|it| it.policy.as_deref());
+    let name = subject.whole_name().filter(|name| placements.any(|it| it.reads_scores(name)));
+    name.map(Arc::from).into_iter().collect()
+}
+
+/// How long scores are valid can only be assumed where there are some.
+fn is_there(world: &World, object: &Identity) -> bool {
+    let of_resource = world.hub.scores.get(object.name());
+    of_resource.is_some_and(|it| it.contains_key(object.namespace()))
 }
 
 fn resources<'w>(placement: &'w Placement, score: &str) -> impl Iterator<Item = &'w Arc<str>> {

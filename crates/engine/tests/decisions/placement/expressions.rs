@@ -2,7 +2,7 @@
 
 use almanac_engine::placement::{
     Cluster, ClusterSelector, Document, Expression, HubChange, HubObject, Placement,
-    PrioritizerMode,
+    PrioritizerMode, Scores,
 };
 use almanac_engine::{Identity, PolicyName};
 use almanac_fixtures::placements::{
@@ -266,4 +266,46 @@ fn a_taint_without_a_time_is_told_of_as_long_as_the_cluster_matches_though_anoth
     either.tolerations = [toleration("down", Some(60))].into();
     fleet.set(either);
     assert_eq!(fleet.decide(monday("12:00")).wake_at, None, "it matches all the same");
+}
+
+#[test]
+fn scores_whose_end_cannot_be_read_count_nowhere_and_the_reason_says_so() {
+    let mut it = by(&[&[NOT_BUSY], &["true"]]);
+    it.prioritizers = placement(None, PrioritizerMode::Exact, &[("default/load", 1)]).prioritizers;
+    let mut fleet = Fleet::new(&["a"], it);
+    let unreadable = scores(&[("load", 90)], Some(Scores::UNREADABLE));
+    add_scores(&mut fleet.world, "a", "default", unreadable);
+    let lines = fleet.explained(monday("12:00"));
+    let why = "has a validUntil that cannot be read";
+    assert_eq!(
+        lines,
+        [format!(
+            "a Won: rank 1 of 1: total 0 (AddOn/default/load 0 x 1); AddOn/default/load counts 0: it {why}; \
+             AddOnPlacementScore default {why}, so it has no scores"
+        )]
+    );
+}
+
+#[test]
+fn a_change_of_scores_matters_to_those_that_read_what_is_new_or_ends_sooner() {
+    let mut fleet = loaded(by(&[&[BUSY]]), &[("a", 90, Some("13:00"))]);
+    let ranked = |score| placement(None, PrioritizerMode::Exact, &[(score, 1)]);
+    add_placement(&mut fleet.world, "load", ranked("default/load"));
+    add_placement(&mut fleet.world, "cpu", ranked("default/cpu"));
+    let object = object("AddOnPlacementScore", "a", "default");
+    let concerned = |values: &[(&str, i64)], until: Option<&str>| {
+        let after = scores(values, until.map(monday));
+        let names = ["web", "load", "cpu"].into_iter().filter(|name| {
+            let name = placement_name(name);
+            fleet.world.reads_otherwise(&name, &object, Some(&after), monday("12:00"))
+        });
+        names.collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(concerned(&[("load", 90)], Some("14:00")), "");
+    assert_eq!(concerned(&[("load", 90)], None), "");
+    assert_eq!(concerned(&[("load", 90)], Some("12:30")), "web load cpu");
+    assert_eq!(concerned(&[("load", 90)], Some("11:30")), "web load cpu");
+    assert_eq!(concerned(&[("load", 91)], Some("13:00")), "web load");
+    assert_eq!(concerned(&[("load", 90), ("cpu", 1)], None), "web cpu");
+    assert!(fleet.world.reads_otherwise(&placement_name("web"), &object, None, monday("12:00")));
 }
