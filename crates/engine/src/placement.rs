@@ -6,6 +6,7 @@ mod decide;
 mod eligibility;
 mod gather;
 mod hub;
+mod known;
 mod ledger;
 mod logic;
 mod policy;
@@ -28,6 +29,7 @@ pub use hub::{
     Cluster, ClusterSet, Hub, HubChange, HubObject, PlacementDecision, Score, Scores, Taint,
     TaintEffect,
 };
+pub use known::KnownMatches;
 pub use ledger::DecisionLedger;
 pub use logic::selected_clusters;
 pub use policy::{

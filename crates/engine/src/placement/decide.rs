@@ -9,8 +9,8 @@ use super::ledger::decision_identity;
 use super::reasons::of_changes;
 use super::writes::{WantedDecision, writes};
 use super::{
-    Blamed, Candidate, Cause, Eligibility, Exclusion, Input, Matched, PlacementDecision, Ranked,
-    Ranking,
+    Blamed, Candidate, Cause, Eligibility, Exclusion, Input, KnownMatches, Matched,
+    PlacementDecision, Ranked, Ranking,
 };
 use crate::{Action, Reason, RuleExplanation, Verdict};
 
@@ -43,6 +43,8 @@ pub struct Decision {
     pub undated: Vec<Arc<str>>,
     /// The clusters over which the expressions have taken too many steps, and whether they are selected all the same.
     pub costly: BTreeMap<Arc<str>, bool>,
+    /// What the predicates say of clusters, for the next turn.
+    pub known: KnownMatches,
     /// When time alone could next change any of this.
     pub wake_at: Option<Timestamp>,
 }
@@ -144,6 +146,7 @@ pub fn decide(input: &Input<'_>, now: Timestamp) -> Decision {
         removed,
         undated: undated(input, &ranking),
         costly: costly(input, &ranking, &selected),
+        known: ranking.matches.known(input),
         wake_at: ranking.wake_at(input, &selected, now),
     };
     let reason = super::blame::reason(input, &ranking, &decision, now);

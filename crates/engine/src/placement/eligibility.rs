@@ -5,7 +5,7 @@ use jiff::Timestamp;
 
 use super::predicates::{MatchVerdict, Matched, matched};
 use super::shares::{STEPS_OF_A_DECISION, evaluate_each};
-use super::{Candidate, Input, Placement, Taint, TaintEffect, Tolerated};
+use super::{Candidate, Input, KnownMatches, Placement, Taint, TaintEffect, Tolerated};
 
 /// Whether a candidate may be selected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -59,16 +59,26 @@ pub(super) struct Matches {
 
 impl Matches {
     pub(super) fn of(input: &Input<'_>, now: Timestamp) -> Matches {
+        let known = input.memory.as_ref().map(|it| it.known.of_each(&input.candidates));
+        let known = known.unwrap_or_default();
         let of = evaluate_each(STEPS_OF_A_DECISION, input.candidates.len(), |position, steps| {
             let candidate = &input.candidates[position];
             if candidate.cluster.is_terminating {
                 return Matched::default();
             }
-            matched(input.policy, input.scores, candidate, now, steps)
+            let known = known.get(position).copied().flatten();
+            known
+                .and_then(|it| it.within(steps))
+                .unwrap_or_else(|| matched(input.policy, input.scores, candidate, now, steps))
         });
         let asked = || of.iter().filter(|it| it.spent > 0);
         let is_costly_everywhere = asked().nth(1).is_some() && asked().all(Matched::is_unfinished);
         Matches { of, is_costly_everywhere }
+    }
+
+    /// What of it can be kept for the next turn.
+    pub(super) fn known(&self, input: &Input<'_>) -> KnownMatches {
+        KnownMatches::of(input, &self.of)
     }
 
     pub(super) fn get(&self, candidate: u32) -> Option<&Matched> {

@@ -46,7 +46,7 @@ pub struct Candidate<'a> {
     /// Its name.
     pub name: &'a Arc<str>,
     /// What it says.
-    pub cluster: &'a Cluster,
+    pub cluster: &'a Arc<Cluster>,
     /// Whether it is selected now.
     pub is_selected: bool,
     /// How often other placements have selected it.

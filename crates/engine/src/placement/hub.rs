@@ -236,7 +236,7 @@ pub enum HubObject {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Hub {
     /// The clusters, by name.
-    pub clusters: BTreeMap<Arc<str>, Cluster>,
+    pub clusters: BTreeMap<Arc<str>, Arc<Cluster>>,
     /// The sets, by name.
     pub sets: BTreeMap<Arc<str>, ClusterSet>,
     /// The sets that are bound to namespaces: by namespace, and by the name of the binding.

@@ -222,7 +222,7 @@ pub(crate) fn upsert_hub_object(world: &mut World, identity: Identity, object: H
     let hub = Arc::make_mut(&mut world.hub);
     match object {
         HubObject::Cluster(cluster) => {
-            hub.clusters.insert(name, cluster);
+            hub.clusters.insert(name, Arc::new(cluster));
         }
         HubObject::Set(set) => {
             hub.sets.insert(name, set);
@@ -310,13 +310,19 @@ pub(crate) fn close(
     opened_at: Timestamp,
 ) -> Closed {
     let wake_at = open.decision.wake_at;
+    let kept = |(identity, object): (&Identity, &PolicyObject<Placement, Memory>)| {
+        let memory = object.memory.as_ref().filter(|_| identity != placement);
+        memory.map(|it| it.known.len())
+    };
+    let kept = world.placements.iter().filter_map(kept).sum();
     let object = world.placements.get_mut(placement);
     // What an edited one was decided by says nothing about what it is now.
     let object = object.filter(|it| it.policy.as_deref() == Some(&*open.policy));
     let memory = object.as_ref().and_then(|object| object.memory.clone());
     let settled = settle(placement, open.decision, outcomes, memory, opened_at);
     if let (Some(memory), Some(object)) = (settled.memory, object) {
-        object.memory = Some(memory);
+        let known = memory.known.clone().beside(kept);
+        object.memory = Some(Memory { known, ..memory });
     }
     let recorded = settled.recorded.into_iter().map(Recorded::Placement).collect();
     Closed { recorded, effects: settled.effects, wake_at }

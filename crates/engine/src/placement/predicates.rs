@@ -25,6 +25,9 @@ pub struct Matched {
     pub(super) granted: usize,
     /// How many they took.
     pub(super) spent: usize,
+    /// Whether nothing else would have said something else: no scores were read, and where steps were too few, none
+    /// were left.
+    pub(super) follows_from_cluster: bool,
 }
 
 /// Whether any predicate matches a candidate.
@@ -73,14 +76,16 @@ pub(super) fn matched(
 ) -> Matched {
     let reading = Reading::new(scores, candidate, now);
     let mut budget = Budget::new(policy, candidate, steps);
-    let mut verdict = MatchVerdict::DoesNot;
+    let (mut verdict, mut ran_out) = (MatchVerdict::DoesNot, false);
     if policy.predicates.is_empty() {
         verdict = MatchVerdict::Matches;
     }
     for predicate in &policy.predicates {
         match reading.judge(predicate, &mut budget) {
             Ok(()) => verdict = MatchVerdict::Matches,
-            Err(Mismatch::Fails(_, Failure::TooManySteps, _)) => verdict = MatchVerdict::Unfinished,
+            Err(Mismatch::Fails(_, Failure::TooManySteps, _)) => {
+                (verdict, ran_out) = (MatchVerdict::Unfinished, true);
+            }
             Err(Mismatch::Selectors | Mismatch::IsFalse(_) | Mismatch::Fails(..)) => {}
         }
         if verdict == MatchVerdict::Matches {
@@ -88,8 +93,10 @@ pub(super) fn matched(
         }
     }
     let spent = budget.granted - budget.left;
+    let is_settled = !ran_out || (verdict == MatchVerdict::Unfinished && budget.left == 0);
+    let follows_from_cluster = is_settled && !reading.reads_scores.get();
     let (until, expired) = (reading.until.get(), reading.expired.into_inner());
-    Matched { verdict, until, expired, granted: budget.granted, spent }
+    Matched { verdict, until, expired, granted: budget.granted, spent, follows_from_cluster }
 }
 
 /// Why none of the predicates matches a candidate at `now`, in as many steps as were taken to find that out.
@@ -193,11 +200,14 @@ struct Reading<'i, 'a> {
     now: Timestamp,
     until: Cell<Option<Timestamp>>,
     expired: RefCell<BTreeMap<Arc<str>, Timestamp>>,
+    /// Whether it was asked for any scores, even for some that are not there.
+    reads_scores: Cell<bool>,
 }
 
 impl<'i, 'a> Reading<'i, 'a> {
     fn new(scores: &'a AllScores, candidate: &'i Candidate<'a>, now: Timestamp) -> Self {
-        Reading { scores, candidate, now, until: Cell::default(), expired: RefCell::default() }
+        let (until, expired, reads_scores) = Default::default();
+        Reading { scores, candidate, now, until, expired, reads_scores }
     }
 
     /// Whether a predicate matches, and if it does not, why.
@@ -233,6 +243,7 @@ impl<'i, 'a> Reading<'i, 'a> {
 
     /// The scores of the cluster in the object of a name: none of them, if it has expired.
     fn scores(&self, object: &str) -> Option<Vec<(&'a str, i64)>> {
+        self.reads_scores.set(true);
         let (object, of_clusters) = self.scores.get_key_value(object)?;
         let Scores { values, valid_until } = of_clusters.get(self.candidate.name)?;
         match *valid_until {

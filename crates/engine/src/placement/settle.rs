@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::{Blamed, Cause, Decision, Satisfaction};
+use super::{Blamed, Cause, Decision, KnownMatches, Satisfaction};
 use crate::turn::Effect;
 use crate::{
     EffectReason, Field, Identity, Occurrence, Outcome, Reason, RuleExplanation, Value, World,
@@ -26,6 +26,8 @@ pub struct Memory {
     pub undated: Arc<[Arc<str>]>,
     /// The clusters over which the expressions have taken too many steps, and whether they were selected all the same.
     pub costly: Arc<BTreeMap<Arc<str>, bool>>,
+    /// What the predicates have said of clusters.
+    pub known: KnownMatches,
     /// What was selected before writes have failed, in order, if that has not been told since: some of them may have
     /// been carried out.
     pub untold: Option<Arc<[Arc<str>]>>,
@@ -91,10 +93,12 @@ pub fn settle(
             satisfaction: decision.satisfaction,
             undated: Arc::default(),
             costly: Arc::default(),
+            known: KnownMatches::default(),
             untold: None,
         });
         let untold = is_other.then(|| decision.known().into());
-        return Settled { memory: Some(Memory { untold, ..memory }), ..Settled::default() };
+        let memory = Memory { untold, known: decision.known, ..memory };
+        return Settled { memory: Some(memory), ..Settled::default() };
     }
     let value = Value::Names(Arc::new(decision.clusters.iter().cloned().collect()));
     let effect = Effect {
@@ -118,6 +122,7 @@ pub fn settle(
         satisfaction: decision.satisfaction,
         undated: decision.undated.into(),
         costly: Arc::new(decision.costly),
+        known: decision.known,
         untold: None,
     };
     Settled {

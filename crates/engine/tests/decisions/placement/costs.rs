@@ -12,11 +12,11 @@ use crate::support::monday;
 use crate::support::placements::Fleet;
 
 /// Goes through the zones of a cluster four times over.
-const COSTLY: &str = "managedCluster.status.zones.all(a, managedCluster.status.zones.all(b, \
+pub(super) const COSTLY: &str = "managedCluster.status.zones.all(a, managedCluster.status.zones.all(b, \
                       managedCluster.status.zones.all(c, managedCluster.status.zones.all(d, a + b + c + d != ''))))";
 
 /// A cluster with so many zones. A hundred are more than any cluster may have with this expression.
-fn with_zones(count: usize) -> Cluster {
+pub(super) fn with_zones(count: usize) -> Cluster {
     let zones: Vec<String> = (0..count).map(|it| format!("z{it}")).collect();
     of("v1", &zones.iter().map(String::as_str).collect::<Vec<_>>())
 }

@@ -77,7 +77,8 @@ fn what_fails_or_is_no_boolean_does_not_match_and_says_so() {
     );
 }
 
-const BUSY: &str = "managedCluster.scores('default').exists(s, s.name == 'load' && s.value > 50)";
+pub(super) const BUSY: &str =
+    "managedCluster.scores('default').exists(s, s.name == 'load' && s.value > 50)";
 pub(super) const NOT_BUSY: &str = "managedCluster.scores('default').all(s, s.value <= 50)";
 
 /// Clusters with one score each, in an object that is valid until some time.

@@ -4,6 +4,7 @@ mod candidates;
 mod costs;
 mod expressions;
 mod groups;
+mod known;
 mod properties;
 mod reasons;
 mod scores;

@@ -1,0 +1,104 @@
+//! What the predicates of a placement have said of clusters, kept from one turn to the next: if one of ten thousand
+//! clusters changes, its expressions are evaluated over that one.
+//!
+//! A result is only kept if it follows from the cluster alone, and if fewer or more steps would have made no difference.
+//! So what is decided is the same as without.
+
+use std::sync::{Arc, Weak};
+
+use super::predicates::{MatchVerdict, Matched};
+use super::{Candidate, Cluster, Input};
+
+/// How many results all placements of a world keep together; those that come later keep none. Each takes forty bytes.
+const MOST_KEPT: usize = 1_000_000;
+
+/// The results that a placement keeps. It makes no difference to anything whether there are any, so all are equal.
+#[derive(Clone, Debug, Default)]
+pub struct KnownMatches {
+    /// In the order of the clusters' names.
+    of: Arc<[KnownMatch]>,
+}
+
+#[derive(Clone, Debug)]
+struct KnownMatch {
+    name: Arc<str>,
+    /// The cluster as it was evaluated. No other is ever in the same place while this is kept.
+    cluster: Weak<Cluster>,
+    verdict: MatchVerdict,
+    spent: u32,
+    /// How many steps are enough to say the same; for an unfinished result, how many are too few.
+    bound: u32,
+}
+
+impl PartialEq for KnownMatches {
+    fn eq(&self, _: &KnownMatches) -> bool {
+        true
+    }
+}
+
+impl Eq for KnownMatches {}
+
+impl KnownMatches {
+    /// What follows from an evaluation of all candidates.
+    pub(super) fn of(input: &Input<'_>, matched: &[Matched]) -> KnownMatches {
+        // Several predicates share the steps, so that it matters to each how many there are.
+        let is_alone = input.policy.predicates.len() == 1;
+        let of = input.candidates.iter().zip(matched).filter_map(|(candidate, it)| {
+            let is_kept = it.spent > 0 && it.follows_from_cluster;
+            let bound = if is_alone && !it.is_unfinished() { it.spent } else { it.granted };
+            Some(KnownMatch {
+                name: Arc::clone(candidate.name),
+                cluster: Arc::downgrade(candidate.cluster),
+                verdict: it.verdict,
+                spent: u32::try_from(it.spent).ok().filter(|_| is_kept)?,
+                bound: u32::try_from(bound).ok()?,
+            })
+        });
+        KnownMatches { of: of.collect() }
+    }
+
+    /// The results that are known of candidates, in their order.
+    pub(super) fn of_each<'k>(&'k self, candidates: &[Candidate<'_>]) -> Vec<Option<Known<'k>>> {
+        let mut known = self.of.iter().peekable();
+        let of_candidate = |candidate: &Candidate<'_>| {
+            while known.next_if(|it| it.name < *candidate.name).is_some() {}
+            let known = known.next_if(|it| it.name == *candidate.name)?;
+            let is_same = std::ptr::eq(known.cluster.as_ptr(), Arc::as_ptr(candidate.cluster));
+            is_same.then_some(Known(known))
+        };
+        candidates.iter().map(of_candidate).collect()
+    }
+
+    /// As much of it as may be kept, beside so much.
+    pub(super) fn beside(self, kept: usize) -> KnownMatches {
+        if kept + self.len() <= MOST_KEPT { self } else { KnownMatches::default() }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.of.len()
+    }
+}
+
+/// What is known of one candidate.
+#[derive(Clone, Copy)]
+pub(super) struct Known<'k>(&'k KnownMatch);
+
+impl Known<'_> {
+    /// What an evaluation in so many steps would say, if that is known.
+    pub(super) fn within(self, steps: usize) -> Option<Matched> {
+        let KnownMatch { bound, spent, verdict, .. } = *self.0;
+        let (bound, spent) = (usize::try_from(bound).ok()?, usize::try_from(spent).ok()?);
+        let (is_known, spent) = match verdict {
+            // Whatever is too little is used up.
+            MatchVerdict::Unfinished => (steps <= bound, steps),
+            MatchVerdict::Matches | MatchVerdict::DoesNot => (steps >= bound, spent),
+        };
+        is_known.then(|| Matched {
+            verdict,
+            granted: steps,
+            spent,
+            follows_from_cluster: true,
+            ..Matched::default()
+        })
+    }
+}
