@@ -4,7 +4,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 /// So many count at once within one interval. The others count when it is over.
-const AT_ONCE: u32 = 10;
+const AT_ONCE: u32 = 20;
 const INTERVAL: SignedDuration = SignedDuration::from_mins(1);
 
 /// How much there was of something lately.
@@ -39,18 +39,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ten_count_at_once_and_the_others_when_the_minute_is_over() {
+    fn twenty_count_at_once_and_the_others_when_the_minute_is_over() {
         let mut pace = Pace::default();
         let second = |second: i64| at("2026-11-20T09:00:00Z") + SignedDuration::from_secs(second);
-        for number in 0..10 {
+        for number in 0..20 {
             assert_eq!(pace.next(second(number)), second(number));
         }
         assert_eq!(pace.next(second(20)), second(60));
         assert_eq!(pace.next(second(59)), second(60));
-        for number in 60..70 {
+        for number in 60..80 {
             assert_eq!(pace.next(second(number)), second(number));
         }
-        assert_eq!(pace.next(second(70)), second(120));
+        assert_eq!(pace.next(second(80)), second(120));
         assert_eq!(pace.next(second(-90)), second(-90), "the clock was wrong");
     }
 }

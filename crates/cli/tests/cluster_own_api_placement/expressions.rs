@@ -139,7 +139,7 @@ fn scores_that_an_expression_reads_are_gone_from_their_last_instant_on() -> Test
 #[test]
 fn heartbeats_of_a_cluster_give_no_placement_a_turn() -> TestResult {
     // As many as count at once within a minute.
-    const BEATS: i64 = 10;
+    const BEATS: i64 = 20;
     on_hub(async |_, cluster| {
         prepare(cluster, &["c1", "c2"]).await?;
         let available = "managedCluster.status.conditions.exists(c, c.status == 'True')";
