@@ -13,7 +13,7 @@ use super::{Candidate, ClusterSelector, Input, Placement, Scores};
 pub(super) type AllScores = BTreeMap<Arc<str>, BTreeMap<Arc<str>, Scores>>;
 
 /// What the predicates say of a candidate. Nothing is asked of one that is not selected in any case.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Matched {
     /// Whether one of them matches it.
     pub verdict: MatchVerdict,
@@ -41,6 +41,15 @@ pub enum MatchVerdict {
     /// None does, and the steps were too few for one of them.
     Unfinished,
 }
+
+/// What it took makes no difference.
+impl PartialEq for Matched {
+    fn eq(&self, other: &Matched) -> bool {
+        (self.verdict, self.until, &self.expired) == (other.verdict, other.until, &other.expired)
+    }
+}
+
+impl Eq for Matched {}
 
 impl Matched {
     pub(super) fn is_unfinished(&self) -> bool {

@@ -299,6 +299,13 @@ fn costly_placements_do_not_wake_those_after_them_when_a_cluster_changes() {
 }
 
 #[test]
+fn what_takes_longer_and_says_the_same_wakes_nobody() {
+    let all = [("all", "managedCluster.status.zones.all(z, z.size() > 0)")];
+    assert_eq!(woken(&all, with_zones(1), with_zones(20)), "");
+    assert_eq!(woken(&all, with_zones(1), of("v1", &["a", ""])), "all");
+}
+
+#[test]
 fn a_placement_that_knows_that_a_cluster_costs_too_much_is_not_woken_by_its_heartbeats() {
     let mut fleet = Fleet::new(&[], by(&[&[COSTLY]]));
     zones(&mut fleet, 0..1, 100);
