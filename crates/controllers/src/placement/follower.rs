@@ -107,19 +107,19 @@ impl HubFollower {
             concerned.extend(readers(&state.world));
         }
         let is_reported = change == HubChange::Reported && !concerned.is_empty();
-        let at = if is_reported { self.report(state, identity) } else { now };
+        let at = if is_reported { self.report(state, identity, now) } else { now };
         for placement in &concerned {
             self.wake(state, placement, identity, at);
         }
     }
 
     /// When what the agent of a cluster reports counts.
-    fn report(&self, state: &mut ClusterState, changed: &Identity) -> Timestamp {
+    fn report(&self, state: &mut ClusterState, changed: &Identity, now: Timestamp) -> Timestamp {
         let cluster = match self.kind {
             Kind::AddOnPlacementScore => changed.namespace(),
             _ => changed.name(),
         };
-        state.hub.note_report(cluster, self.turns.now())
+        state.hub.note_report(cluster, now)
     }
 
     /// Changes what nothing but expressions reads of a cluster, and wakes those for which it makes a difference, or may
@@ -134,7 +134,7 @@ impl HubFollower {
             return upsert(state);
         }
         let now = self.turns.now();
-        let at = self.report(state, cluster);
+        let at = self.report(state, cluster, now);
         if at > now {
             upsert(state);
             return readers.iter().for_each(|placement| self.wake(state, placement, cluster, at));

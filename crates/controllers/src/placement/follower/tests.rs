@@ -2,6 +2,7 @@
 //! of a cluster wakes.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 
 use almanac_api::checking::{CheckContext, check_json};
 use almanac_api::kinds::Kind;
@@ -10,6 +11,7 @@ use almanac_engine::Identity;
 use almanac_fixtures::{at, hub};
 use almanac_shell::clock::Clock;
 use almanac_shell::following::Follower as _;
+use jiff::SignedDuration;
 use kube::api::DynamicObject;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::registry::Registry;
@@ -36,7 +38,11 @@ impl Stage {
         let identity = Kind::Placement.identity("default", "web");
         let slim = placement.slim.expect("it is one");
         cluster.lock().world.upsert(identity, slim);
-        let turns = Arc::new(WorkQueue::new(Clock::from_fn(now)));
+        let readings = AtomicI64::new(0);
+        // Time passes between two readings of the clock.
+        let passing =
+            move || now() + SignedDuration::from_micros(readings.fetch_add(1, Ordering::Relaxed));
+        let turns = Arc::new(WorkQueue::new(Clock::from_fn(passing)));
         let metrics = PlacementMetrics::default();
         let decisions = follower(Kind::PlacementDecision, &cluster, &turns, &metrics);
         Self { cluster, turns, metrics, decisions }
