@@ -101,3 +101,65 @@ fn a_report_has_the_counts_of_each_group_and_unit() {
         ]
     );
 }
+
+#[test]
+fn a_unit_without_nodes_is_not_said_to_have_room_anywhere() {
+    let units = [unit("high", 5, 1, "zone=a"), unit("none", 3, 9, "zone=nowhere")];
+    let mut scene = Scene::new(required(units.clone()), &[("n-a", "zone=a")]);
+    scene.fill("n-a", 1, &pod("app=a"));
+    scene.set_pod("new", &pod("app=a"));
+    let explanation = scene.ledger.explain(&pod_name("new")).unwrap();
+    assert_eq!(
+        explanation.summary,
+        "no unit with nodes of ResourcePolicy shop/p has room, and its strategy is required"
+    );
+    let lines: Vec<&str> = explanation.units.iter().map(|(_, why)| why.as_str()).collect();
+    assert_eq!(
+        lines,
+        [
+            "unit \"high\" of ResourcePolicy shop/p is full: 1 of 1 pod",
+            "unit \"none\" of ResourcePolicy shop/p has no nodes",
+        ],
+        "and nothing of nodes outside, where there are none"
+    );
+    scene.set_policy("p", prefer(units));
+    assert_eq!(
+        summary(&scene, "new"),
+        "no unit with nodes of ResourcePolicy shop/p has room, and there are no nodes outside its units"
+    );
+    scene.set_node("n-x", "");
+    assert_eq!(summary(&scene, "new"), "ResourcePolicy shop/p allows a node outside all units");
+}
+
+#[test]
+fn of_a_pod_that_has_its_node_it_is_told_where_the_next_one_would_go() {
+    let mut scene = scene();
+    scene.fill("n-a", 1, &pod("app=a,hash=1"));
+    let next = |scene: &Scene| scene.ledger.explain(&pod_name("n-a-0")).unwrap();
+    let explanation = next(&scene);
+    assert_eq!(explanation.next.as_deref(), Some("the next one may go to a node of unit \"low\""));
+    assert_eq!(
+        explanation.units[0].1,
+        "unit \"high\" of ResourcePolicy shop/p is full: 1 of 1 pod with hash=1"
+    );
+    scene.fill("n-b", 1, &pod("app=a,hash=1"));
+    assert_eq!(
+        next(&scene).next.as_deref(),
+        Some(
+            "the next one has to wait: no unit of ResourcePolicy shop/p has room, and its strategy is required"
+        )
+    );
+    scene.set_pod("new", &pod("app=a,hash=1"));
+    assert_eq!(scene.ledger.explain(&pod_name("new")).unwrap().next, None, "it goes itself");
+}
+
+#[test]
+fn a_pod_that_is_being_bound_is_told_so() {
+    let mut scene = scene();
+    scene.set_pod("new", &pod("app=a"));
+    scene.reserve("new", "n-a").unwrap();
+    assert_eq!(
+        summary(&scene, "new"),
+        "it is being bound to node n-a, in unit \"high\" of ResourcePolicy shop/p (1 of 1 pod)"
+    );
+}
