@@ -25,7 +25,6 @@ impl World {
     pub(super) fn calm_down(&mut self) -> Result<(), Wrong> {
         self.is_quiet = true;
         self.cut_off = None;
-        self.collect_garbage();
         let (mut at_rest, mut before) = (0, self.traces());
         for round in 0.. {
             if at_rest == AT_REST {
@@ -81,6 +80,8 @@ impl World {
             }
         }
         self.fly()?;
+        // What was under way may have bound a pod to a node that is gone by now.
+        self.collect_garbage();
         for kind in 0..3 {
             self.hear(holder, kind, usize::MAX);
         }
