@@ -10,9 +10,10 @@ use std::process::Command;
 
 use almanac_fixtures::hub;
 use almanac_harness::{
-    ControlPlaneOptions, Kubectl, Observation, OwnTest, PATIENCE, Program, Prometheus, TestResult,
-    await_condition, on_own_control_plane, provide_prometheus,
+    ControlPlaneOptions, Kubectl, Observation, OwnTest, PATIENCE, Program, ProgramPort, Prometheus,
+    TestResult, await_condition, on_own_control_plane, provide_prometheus, write_private,
 };
+use almanac_shell::calls::{Call, PassingOn};
 use anyhow::{Context as _, ensure};
 use harbour::{HARBOUR, autoscaler, create, cron, metrics_producer, node_group, prepare, workload};
 use jiff::{SignedDuration, Timestamp};
@@ -68,6 +69,48 @@ async fn agent(kubectl: &Kubectl, test: &OwnTest, boundary: Timestamp) -> anyhow
     Ok(agent)
 }
 
+/// Two extenders, of which the second has passed a call on to the first.
+async fn extenders(kubectl: &Kubectl, test: &OwnTest) -> anyhow::Result<[Program; 2]> {
+    kubectl.run(&["apply", "--server-side", "-f", &format!("{ROOT}/deploy/units-crds")]).await?;
+    kubectl.run(&["-n", "default", "create", "serviceaccount", "extender"]).await?;
+    let audience = "--audience=almanac.dev/extender";
+    let token = kubectl.run(&["-n", "default", "create", "token", "extender", audience]).await?;
+    let file = test.plane.folder().join("extender-token");
+    write_private(&file, token.trim())?;
+    let kubeconfig = test.plane.kubeconfig().display().to_string();
+    let start = async || {
+        let [of_scheduler, of_peers] = [ProgramPort::take()?, ProgramPort::take()?];
+        let own = format!("127.0.0.1:{}", of_peers.number());
+        let arguments = [
+            "extender".to_owned(),
+            format!("--kubeconfig={kubeconfig}"),
+            "--lease-namespace=default".to_owned(),
+            format!("--scheduler-listen=127.0.0.1:{}", of_scheduler.number()),
+            format!("--peer-listen={own}"),
+            format!("--peer-address={own}"),
+            format!("--peer-token-file={}", file.display()),
+        ];
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        let binary = env!("CARGO_BIN_EXE_almanac").as_ref();
+        let extender = Program::start_listening(binary, &arguments, &[])?;
+        extender.await_ready().await?;
+        anyhow::Ok((extender, of_scheduler))
+    };
+    let (deciding, _port) = start().await?;
+    let (standby, port) = start().await?;
+    let asked =
+        r#"{"Pod":{"metadata":{"name":"x","namespace":"default","uid":"u"}},"NodeNames":[]}"#;
+    let passing_on = PassingOn::new(None, 1024)?;
+    await_condition("a call to be passed on", PATIENCE, async || {
+        let call = Call { path: "/filter".to_owned(), body: asked.into(), token: None };
+        let address = format!("127.0.0.1:{}", port.number());
+        let answer = passing_on.pass_on(&address, call, PATIENCE).await?;
+        Ok(Observation::of(answer.status == 200, format!("{answer:?}")))
+    })
+    .await?;
+    Ok([deciding, standby])
+}
+
 fn seconds(at: Timestamp) -> f64 {
     at.duration_since(Timestamp::UNIX_EPOCH).as_secs_f64()
 }
@@ -107,16 +150,21 @@ fn a_scrape_after_a_boundary_never_has_the_old_value_and_each_number_is_there_on
             ],
         )
         .await?;
+        // Before anything that has to be in time: an extender waits until none before it can be at work.
+        let extenders = extenders(&kubectl, test).await?;
         let (leader, standby, boundary) = two_replicas(test).await?;
         let agent = agent(&kubectl, test, boundary).await?;
-        let targets = [leader.address()?, standby.address()?, agent.address()?];
+        let [deciding, passing_on] = &extenders;
+        let programs = [&leader, &standby, &agent, deciding, passing_on];
+        let targets =
+            programs.map(Program::address).into_iter().collect::<anyhow::Result<Vec<_>>>()?;
         let prometheus = Prometheus::start_honoring_labels(&targets).await?;
 
         the_number_changes_at_the_boundary(&prometheus, boundary).await?;
         each_number_is_there_once(&prometheus, &standby).await?;
         await_query(&prometheus, "sum(almanac_cron_fired_total)", Some(1.0)).await?;
         await_query(&prometheus, "sum(almanac_qos_activated_total)", Some(1.0)).await?;
-        the_documents_list_what_is_exported(&leader, &agent).await?;
+        the_documents_list_what_is_exported(&[&leader, &agent, deciding, passing_on]).await?;
         the_dashboard_is_filled(&prometheus).await?;
         what_needs_attention_is_counted_until_it_is_mended(&kubectl, &prometheus).await?;
         a_deleted_schedule_has_no_number(&kubectl, &prometheus).await?;
@@ -163,9 +211,10 @@ async fn the_number_changes_at_the_boundary(
     Ok(())
 }
 
-/// Two replicas are scraped, and an agent, and one of them has the numbers.
+/// Two replicas are scraped, an agent and two extenders, and one of them has the numbers.
 async fn each_number_is_there_once(prometheus: &Prometheus, standby: &Program) -> TestResult {
-    await_query(prometheus, r#"sum(up{job="test"})"#, Some(3.0)).await?;
+    await_query(prometheus, r#"sum(up{job="test"})"#, Some(5.0)).await?;
+    await_query(prometheus, "sum(almanac_extender_leader)", Some(1.0)).await?;
     await_query(prometheus, "count(almanac_leader)", Some(2.0)).await?;
     await_query(prometheus, "sum(almanac_leader)", Some(1.0)).await?;
     for series in SERIES {
@@ -192,7 +241,7 @@ async fn a_deleted_schedule_has_no_number(
 async fn the_next_leader_has_the_numbers(prometheus: &Prometheus, leader: &Program) -> TestResult {
     ensure!(leader.stop().await?.success(), "it did not end well");
     await_query(prometheus, "sum(almanac_leader)", Some(1.0)).await?;
-    await_query(prometheus, r#"sum(up{job="test"})"#, Some(2.0)).await?;
+    await_query(prometheus, r#"sum(up{job="test"})"#, Some(4.0)).await?;
     await_query(prometheus, &format!("count({})", selector(SERIES[0])), Some(1.0)).await?;
     await_query(prometheus, &selector(SERIES[0]), Some(7.0)).await
 }
@@ -260,11 +309,11 @@ fn prometheus_accepts_the_alerts() -> TestResult {
     Ok(())
 }
 
-async fn the_documents_list_what_is_exported(leader: &Program, agent: &Program) -> TestResult {
+async fn the_documents_list_what_is_exported(programs: &[&Program]) -> TestResult {
     let document = std::fs::read_to_string(format!("{ROOT}/docs/metrics.md"))?;
     let listed: BTreeSet<String> = listed(&document).into_iter().map(String::from).collect();
     let mut text = String::new();
-    for process in [leader, agent] {
+    for process in programs {
         let (status, metrics) = process.get("/metrics").await?;
         ensure!(status == 200, "{status}: {metrics}");
         text.push_str(&metrics);

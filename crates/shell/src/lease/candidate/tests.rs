@@ -154,7 +154,7 @@ async fn whoever_stands_by_finds_where_the_leader_can_be_reached() {
         };
         let (stood_by, ()) = tokio::join!(stands_by, looks);
         assert_eq!(stood_by, Ok(()));
-        assert_eq!(two.leader(), None, "a lease that was released has no leader");
+        assert_eq!(two.leader().as_deref(), Some(two.own()), "it has taken the lead");
     };
     let (led, ()) = tokio::join!(led, looked);
     assert_eq!(led, Ok(()));
