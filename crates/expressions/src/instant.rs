@@ -85,7 +85,8 @@ fn part_of(unit: i128, fraction: &str) -> i128 {
     const LARGEST: u64 = 1 << 63;
     let (mut parts, mut scale) = (0_u64, 1.0_f64);
     for digit in fraction.bytes() {
-        let longer = parts.checked_mul(10).map(|it| it + u64::from(digit - b'0'));
+        let digit = u64::from(digit - b'0');
+        let longer = parts.checked_mul(10).and_then(|it| it.checked_add(digit));
         // What does not fit changes nothing any more.
         let Some(longer) = longer.filter(|it| *it <= LARGEST && parts <= (LARGEST - 1) / 10) else {
             break;

@@ -156,7 +156,7 @@ fn two_policies(
 
 /// Pods that come with a deletion cost keep it.
 fn own_costs(governed: &[&Governed<'_>], pod_place: impl Fn(usize) -> String) -> Option<Finding> {
-    let mut with_cost = governed.iter().filter(|it| it.pod.cost == DeletionCost::Others);
+    let mut with_cost = governed.iter().filter(|it| matches!(it.pod.cost, DeletionCost::Others(_)));
     let first = with_cost.next()?;
     let more = match with_cost.count() {
         0 => String::new(),

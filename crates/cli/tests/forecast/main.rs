@@ -15,6 +15,7 @@ mod placements;
 mod running;
 mod units;
 mod units_explained;
+mod units_over_time;
 
 use std::fs;
 use std::path::Path;

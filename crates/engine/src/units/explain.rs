@@ -156,7 +156,9 @@ fn explain_pod(
 fn cost_of(found: &Pouring, identity: &Identity, pod: &Pod) -> String {
     let is_ours = pod.owner.as_ref().is_some_and(|owner| &*owner.kind == "ReplicaSet");
     match (pod.cost, found.ledger().cost_change(identity)) {
-        (DeletionCost::Others, _) => "its deletion cost is its user's own, and is left".to_owned(),
+        (DeletionCost::Others(_), _) => {
+            "its deletion cost is its user's own, and is left".to_owned()
+        }
         (_, Some(change)) => match change.cost {
             Some(cost) => format!("its deletion cost is to be {cost}"),
             None => "its deletion cost is to be removed".to_owned(),

@@ -6,8 +6,10 @@ use std::sync::Arc;
 use super::{Node, Owner, Pod};
 use crate::{Identity, Labels};
 
-/// The label by which the pods of a revision are told from those of another.
+/// The label by which a `Deployment` tells the pods of a revision from those of another.
 pub(super) const REVISION: &str = "pod-template-hash";
+/// The same, and those of a `Rollout` and of a `StatefulSet`.
+const REVISIONS: [&str; 3] = [REVISION, "rollouts-pod-template-hash", "controller-revision-hash"];
 /// What owns the pods of these kinds.
 const REPLICA_SET: &str = "ReplicaSet";
 
@@ -79,9 +81,12 @@ impl<'f> Makers<'f> {
         let owner = pod.owner.as_deref()?;
         let named = |kind: &str, name: &str| self.by_name.get(&(namespace, kind, name)).copied();
         named(&owner.kind, &owner.name).or_else(|| {
-            let revision = pod.labels.get(REVISION)?;
-            let name = owner.name.strip_suffix(revision)?.strip_suffix('-')?;
-            ["Deployment", "Rollout"].into_iter().find_map(|kind| named(kind, name))
+            let revisions = REVISIONS.into_iter().filter_map(|label| pod.labels.get(label));
+            let mut workloads = revisions
+                .filter_map(|revision| owner.name.strip_suffix(revision)?.strip_suffix('-'));
+            workloads.find_map(|name| {
+                ["Deployment", "Rollout"].into_iter().find_map(|kind| named(kind, name))
+            })
         })
     }
 }
@@ -92,12 +97,12 @@ pub(super) fn labels_of_next<'p>(
     template: &Pod,
     pods: impl Iterator<Item = (&'p Identity, &'p Pod)>,
 ) -> Labels {
-    let newest = pods.max_by_key(|(identity, pod)| (pod.created, *identity));
-    let revision = newest.and_then(|(_, pod)| pod.labels.get(REVISION));
-    match revision.filter(|_| template.labels.get(REVISION).is_none()) {
-        Some(revision) => Labels::new(template.labels.iter().chain([(REVISION, revision)])),
-        None => template.labels.clone(),
-    }
+    let Some((_, newest)) = pods.max_by_key(|(identity, pod)| (pod.created, *identity)) else {
+        return template.labels.clone();
+    };
+    let revisions = REVISIONS.into_iter().filter(|label| template.labels.get(label).is_none());
+    let revisions = revisions.filter_map(|label| Some((label, newest.labels.get(label)?)));
+    Labels::new(template.labels.iter().chain(revisions))
 }
 
 /// What owns the pods of a workload.

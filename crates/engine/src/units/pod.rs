@@ -73,8 +73,8 @@ pub enum DeletionCost {
     Unset,
     /// A policy has set this cost.
     Ours(i32),
-    /// Somebody else has set one, or has edited ours.
-    Others,
+    /// Somebody else has set this one, or has edited ours; 0 if it is no number.
+    Others(i32),
 }
 
 impl DeletionCost {
@@ -88,7 +88,8 @@ impl DeletionCost {
         let marked = owner.and_then(|owner| owner.strip_prefix(OWNER));
         match cost.parse() {
             Ok(number) if marked == Some(cost) => DeletionCost::Ours(number),
-            _ => DeletionCost::Others,
+            Ok(number) => DeletionCost::Others(number),
+            Err(_) => DeletionCost::Others(0),
         }
     }
 
@@ -112,11 +113,12 @@ mod tests {
             (Some("600"), Some("almanac/600"), Ours(600)),
             (Some("-200"), Some("almanac/-200"), Ours(-200)),
             // Edited by somebody who has left the mark.
-            (Some("700"), Some("almanac/600"), Others),
-            (Some("600"), None, Others),
-            (Some("600"), Some("operator/600"), Others),
-            (Some("much"), Some("almanac/much"), Others),
-            (Some(""), Some(""), Others),
+            (Some("700"), Some("almanac/600"), Others(700)),
+            (Some("600"), None, Others(600)),
+            (Some("600"), Some("operator/600"), Others(600)),
+            // Its controller takes it for 0.
+            (Some("much"), Some("almanac/much"), Others(0)),
+            (Some(""), Some(""), Others(0)),
         ] {
             assert_eq!(DeletionCost::read(cost, owner), read, "{cost:?} {owner:?}");
         }

@@ -37,10 +37,15 @@ pub struct Pouring {
     pending: BTreeSet<(Option<Timestamp>, Identity)>,
     /// When pods are gone that are being deleted.
     departures: BTreeSet<(Timestamp, Identity)>,
+    /// Those of them that are in namespaces without policies.
+    elsewhere: BTreeMap<Identity, Pod>,
 }
 
 /// The values of the labels that a policy groups pods by, in its order.
 pub(crate) type GroupKey = Box<[Option<Arc<str>>]>;
+
+/// What pods have in common that a scheduler treats alike: namespace, labels and requests.
+type Alike = (Arc<str>, Labels, Option<u64>, Option<u64>);
 
 /// The pods of a workload.
 #[derive(Clone, Debug)]
@@ -87,6 +92,7 @@ impl Pouring {
             groups: BTreeMap::new(),
             pending: BTreeSet::new(),
             departures: BTreeSet::new(),
+            elsewhere: BTreeMap::new(),
         };
         let makers = Makers::new(fleet);
         let namespaces: BTreeSet<&str> =
@@ -96,6 +102,7 @@ impl Pouring {
             let here: Vec<&ResourcePolicy> = here.map(|(_, policy)| policy).collect();
             pouring.add_namespace(fleet, &makers, namespace, &here);
         }
+        pouring.add_leaving_elsewhere(fleet);
         for (identity, policy) in policies {
             let groups = pouring.groups_of(identity, policy);
             pouring.groups.insert(identity.clone(), groups);
@@ -114,18 +121,18 @@ impl Pouring {
         for (identity, pod) in fleet.pods_in(namespace) {
             self.ledger.set_pod(identity, pod);
             self.pods.insert(identity.clone(), pod.clone());
-            if pod.is_finished || pod.ungoverned.is_some() {
+            if pod.is_finished {
                 continue;
             }
-            match (pod.deleted, &pod.node) {
-                (Some(gone), _) => {
-                    self.departures.insert((gone, identity.clone()));
-                    continue;
-                }
-                (None, None) => {
-                    self.pending.insert((pod.created, identity.clone()));
-                }
-                (None, Some(_)) => {}
+            if let Some(gone) = pod.deleted {
+                self.departures.insert((gone, identity.clone()));
+                continue;
+            }
+            if pod.ungoverned.is_some() {
+                continue;
+            }
+            if pod.node.is_none() {
+                self.pending.insert((pod.created, identity.clone()));
             }
             if let Some(workload) = makers.of(namespace, pod) {
                 of_workloads.entry(workload).or_default().push((identity, pod));
@@ -143,6 +150,20 @@ impl Pouring {
             let next = Pod { labels, owner, ..template.clone() };
             let pods = pods.into_iter().map(|(pod, _)| pod.clone()).collect();
             self.workloads.insert(workload.clone(), Members { next, pods, made: 0 });
+        }
+    }
+
+    /// Pods of other namespaces matter by the room they give back.
+    fn add_leaving_elsewhere(&mut self, fleet: &Fleet) {
+        for (identity, pod) in &fleet.pods {
+            if let Some(gone) = pod.deleted
+                && !pod.is_finished
+                && pod.node.is_some()
+                && !self.pods.contains_key(identity)
+            {
+                self.departures.insert((gone, identity.clone()));
+                self.elsewhere.insert(identity.clone(), pod.clone());
+            }
         }
     }
 
@@ -269,11 +290,12 @@ impl Pouring {
     /// Takes the pods without a node, one after the other. Whether any of them has got one.
     fn schedule(&mut self, now: Timestamp) -> bool {
         // Of pods that are alike, none gets a node after one that has not.
-        let mut refused: BTreeSet<(Labels, Option<u64>, Option<u64>)> = BTreeSet::new();
+        let mut refused: BTreeSet<Alike> = BTreeSet::new();
         let mut placed = Vec::new();
         for (created, identity) in &self.pending {
             let Some(pod) = self.pods.get_mut(identity) else { continue };
-            let alike = (pod.labels.clone(), pod.requests.milli_cpu, pod.requests.memory);
+            let Resources { milli_cpu, memory, .. } = pod.requests;
+            let alike = (identity.namespace().into(), pod.labels.clone(), milli_cpu, memory);
             if refused.contains(&alike) {
                 continue;
             }
@@ -297,7 +319,8 @@ impl Pouring {
     }
 
     fn remove(&mut self, identity: &Identity) {
-        let Some(pod) = self.pods.remove(identity) else { return };
+        let pod = self.pods.remove(identity).or_else(|| self.elsewhere.remove(identity));
+        let Some(pod) = pod else { return };
         self.ledger.remove_pod(identity, pod.uid.as_ref(), None);
         if let Some(node) = &pod.node {
             self.rooms.give_back(node, pod.requests);

@@ -129,7 +129,7 @@ impl Seen {
             let is_right = match pod.cost {
                 DeletionCost::Unset => wanted.is_none(),
                 DeletionCost::Ours(cost) => wanted == Some(cost),
-                DeletionCost::Others => true,
+                DeletionCost::Others(_) => true,
             };
             let is_conflict = self.governing(identity, pod).len() > 1;
             let is_ended = pod.is_finished || pod.deleted.is_some();

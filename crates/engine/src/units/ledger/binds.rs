@@ -246,7 +246,7 @@ impl Ledger {
 
     fn cost_when_bound(&self, id: PodId, priority: Option<i32>) -> Option<i32> {
         let slot = &self.pods[id];
-        let is_free = slot.cost != DeletionCost::Others;
+        let is_free = !matches!(slot.cost, DeletionCost::Others(_));
         (is_free && slot.has_cost()).then(|| price(priority, None))
     }
 

@@ -78,7 +78,7 @@ impl Ledger {
         let is_wanted = match slot.cost {
             DeletionCost::Unset => wanted.is_none(),
             DeletionCost::Ours(cost) => wanted == Some(cost),
-            DeletionCost::Others => true,
+            DeletionCost::Others(_) => true,
         };
         let change =
             || CostChange { pod: slot.identity.clone(), uid: slot.uid.clone(), cost: wanted };

@@ -170,7 +170,8 @@ impl Ledger {
 impl PodSlot {
     fn told_cost(&self) -> Option<CostTold> {
         if self.has_cost() {
-            return (self.cost == DeletionCost::Others).then_some(CostTold::OfOthers);
+            let is_of_others = matches!(self.cost, DeletionCost::Others(_));
+            return is_of_others.then_some(CostTold::OfOthers);
         }
         let kind = self.owner.as_ref().map_or_else(|| "".into(), |owner| Arc::clone(&owner.kind));
         Some(CostTold::Without(kind))

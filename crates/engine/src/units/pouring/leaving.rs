@@ -30,13 +30,13 @@ impl Pouring {
         ranked.into_iter().take(surplus).map(|(_, Reverse(pod))| pod).collect()
     }
 
-    /// The deletion cost of a pod once its policy has set it. What somebody else has set is not known, and counts as none.
+    /// The deletion cost of a pod once its policy has set it, or that its user has set.
     fn cost_of(&self, identity: &Identity) -> i32 {
         match self.ledger.cost_change(identity) {
             Some(change) => change.cost.unwrap_or(0),
             None => match self.pods.get(identity).map(|pod| pod.cost) {
-                Some(DeletionCost::Ours(cost)) => cost,
-                Some(DeletionCost::Unset | DeletionCost::Others) | None => 0,
+                Some(DeletionCost::Ours(cost) | DeletionCost::Others(cost)) => cost,
+                Some(DeletionCost::Unset) | None => 0,
             },
         }
     }

@@ -58,7 +58,7 @@ fn what_is_written_with_a_binding_names_policy_unit_and_cost() {
     for (name, pod, node, unit, cost) in [
         ("one", pod("app=a"), "n-a", Some("a"), Some(600)),
         ("two", pod("app=a"), "n-x", None, Some(0)),
-        ("own", Pod { cost: DeletionCost::Others, ..pod("app=a") }, "n-a", Some("a"), None),
+        ("own", Pod { cost: DeletionCost::Others(7), ..pod("app=a") }, "n-a", Some("a"), None),
         ("set", Pod { owner: None, ..pod("app=a") }, "n-a", Some("a"), None),
         ("kind", Pod { owner: Some(other), ..pod("app=a") }, "n-a", Some("a"), None),
     ] {

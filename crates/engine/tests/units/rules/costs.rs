@@ -57,7 +57,7 @@ fn only_what_nobody_else_wrote_is_written() {
     let mut scene = scene();
     scene.set_pod("ours", &on("n-a", ours(100, pod("app=a"))));
     scene.set_pod("right", &on("n-a", ours(600, pod("app=a"))));
-    scene.set_pod("theirs", &on("n-a", Pod { cost: DeletionCost::Others, ..pod("app=a") }));
+    scene.set_pod("theirs", &on("n-a", Pod { cost: DeletionCost::Others(7), ..pod("app=a") }));
     assert_eq!(scene.costs(), named(&[("ours", Some(600))]));
     let report = scene.ledger.report(&policy_name("p")).unwrap();
     assert_eq!(report.with_others_cost, 1);
@@ -89,7 +89,7 @@ fn pods_of_other_workloads_than_replica_sets_get_no_cost() {
 fn a_cost_goes_with_its_policy() {
     let mut scene = scene();
     scene.set_pod("one", &on("n-a", ours(600, pod("app=a"))));
-    scene.set_pod("theirs", &on("n-a", Pod { cost: DeletionCost::Others, ..pod("app=a") }));
+    scene.set_pod("theirs", &on("n-a", Pod { cost: DeletionCost::Others(7), ..pod("app=a") }));
     assert_eq!(scene.costs(), []);
     scene.remove_policy("p");
     assert_eq!(scene.costs(), named(&[("one", None)]));

@@ -118,7 +118,7 @@ impl ApiServer {
         }
         let uid = pod.uid.clone().unwrap();
         let cost = bound.and_then(|bound| bound.cost);
-        if cost.is_some() && pod.cost == DeletionCost::Others {
+        if cost.is_some() && matches!(pod.cost, DeletionCost::Others(_)) {
             self.lost_costs.insert(name.clone());
         }
         let given = self.held.nodes.get(node).map(|node| &node.labels);

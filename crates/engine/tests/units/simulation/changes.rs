@@ -92,7 +92,7 @@ impl World {
         let kind = kind[self.rng.usize(..kind.len())];
         let owner = owned_by("apps", kind);
         let cost = match self.rng.u8(..10) {
-            0 => DeletionCost::Others,
+            0 => DeletionCost::Others(7),
             _ => DeletionCost::Unset,
         };
         let pod = Pod {
@@ -152,7 +152,7 @@ impl World {
     fn edit_cost(&mut self) {
         let Some(name) = self.any_pod() else { return };
         let is_removed = self.rng.u8(..3) == 0;
-        let cost = if is_removed { DeletionCost::Unset } else { DeletionCost::Others };
+        let cost = if is_removed { DeletionCost::Unset } else { DeletionCost::Others(7) };
         self.api.edit_pod(&name, |pod| pod.cost = cost);
     }
 

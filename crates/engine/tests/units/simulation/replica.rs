@@ -214,7 +214,7 @@ impl Replica {
             Some(Fault::BelievesOldNews) => told.version = None,
             Some(Fault::GovernsDaemonSets) => told.ungoverned = None,
             Some(Fault::OverwritesCostsOfUsers)
-                if told.cost == almanac_engine::units::DeletionCost::Others =>
+                if matches!(told.cost, almanac_engine::units::DeletionCost::Others(_)) =>
             {
                 told.cost = almanac_engine::units::DeletionCost::Unset;
             }
