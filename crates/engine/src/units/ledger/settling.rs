@@ -18,7 +18,8 @@ pub enum BindOutcome {
     Posted,
     /// It is not, and never will be: it was refused, or was never sent.
     Failed,
-    /// There was no answer, or one that does not say.
+    /// There was no answer, or one that does not say: a timeout, or a conflict, which the API server also makes of an error
+    /// of etcd.
     Unknown,
 }
 

@@ -28,6 +28,8 @@ pub(super) struct Flight {
     /// When the replica no longer waits for it.
     gives_up_at: Elapsed,
     has_given_up: bool,
+    /// The answer is a conflict, which the API server makes of whatever etcd tells it: it may be carried out all the same.
+    is_conflict: bool,
 }
 
 impl Flight {
@@ -188,6 +190,7 @@ impl World {
             answers_at: (self.is_quiet || self.rng.u8(..8) > 0).then_some(answers_at),
             gives_up_at: self.now + Duration::from_millis(self.rng.u64(0..left)),
             has_given_up: false,
+            is_conflict: !self.is_quiet && self.rng.u8(..12) == 0,
         });
         Ok(())
     }
@@ -219,11 +222,16 @@ impl World {
             }
             let replica = &mut self.replicas[flight.replica];
             let is_heard = replica.life == flight.life && !flight.has_given_up;
-            let is_answered = flight.answers_at.is_some_and(|at| at <= self.now);
+            let is_answered =
+                !flight.is_conflict && flight.answers_at.is_some_and(|at| at <= self.now);
             let outcome = match flight.is_bound {
                 Some(true) if is_answered => Some(BindOutcome::Posted),
                 Some(false) if is_answered => Some(BindOutcome::Failed),
-                _ => (flight.gives_up_at <= self.now).then_some(BindOutcome::Unknown),
+                _ if flight.gives_up_at > self.now => None,
+                _ if flight.is_conflict && self.fault == Some(Fault::TakesConflictForFailure) => {
+                    Some(BindOutcome::Failed)
+                }
+                _ => Some(BindOutcome::Unknown),
             };
             if let Some(outcome) = outcome.filter(|_| is_heard) {
                 replica.settle(&task.pod, task.id, outcome);

@@ -41,6 +41,7 @@ pub(super) fn wrong(check: Check, why: impl Into<String>) -> Wrong {
 pub(super) enum Fault {
     BindsWithoutReserving,
     TakesTimeoutForFailure,
+    TakesConflictForFailure,
     ForgetsWhatItPosted,
     SettlesByEarlyReads,
     TakesNoNodeForNews,
@@ -72,9 +73,10 @@ pub(super) enum Fault {
 }
 
 /// Each fault, with the check that has to catch it.
-pub(super) const ALL: [(Fault, Check); 30] = [
+pub(super) const ALL: [(Fault, Check); 31] = [
     (Fault::BindsWithoutReserving, Check::Caps),
     (Fault::TakesTimeoutForFailure, Check::Caps),
+    (Fault::TakesConflictForFailure, Check::Room),
     (Fault::ForgetsWhatItPosted, Check::Room),
     (Fault::SettlesByEarlyReads, Check::Caps),
     (Fault::TakesNoNodeForNews, Check::Room),
@@ -83,7 +85,7 @@ pub(super) const ALL: [(Fault, Check); 30] = [
     (Fault::BindsByNameAlone, Check::SamePod),
     (Fault::BindsAnyVersion, Check::UserCosts),
     (Fault::ReservesByTheWatch, Check::Units),
-    (Fault::BelievesItStillLeads, Check::Caps),
+    (Fault::BelievesItStillLeads, Check::Room),
     (Fault::ServesAtOnce, Check::Room),
     (Fault::ServesWithoutAList, Check::Caps),
     (Fault::ForgetsReservationsInALongList, Check::Room),
