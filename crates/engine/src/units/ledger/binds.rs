@@ -230,7 +230,7 @@ impl Ledger {
         if let Some(unit) = unit
             && let Some(max) = unit.max
         {
-            let used = book.groups[group].cell(place).map_or(0, |cell| cell.used);
+            let used = book.groups[group].cell(place).used;
             let used = used.saturating_sub(counted);
             if used >= max {
                 let (policy, unit) = (book.identity.clone(), Arc::clone(&unit.name));

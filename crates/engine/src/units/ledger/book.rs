@@ -60,8 +60,8 @@ pub(super) struct Group {
     pub(super) key: GroupKey,
     /// How many different sets of labels belong to it.
     shapes: u32,
-    /// One for each unit.
-    pub(super) cells: Box<[Cell]>,
+    /// One for each unit in which anything is counted, so that many groups of many units take little.
+    cells: BTreeMap<UnitPlace, Cell>,
     /// How many pods are outside all units.
     pub(super) spilled: u32,
     /// Its pods that wait for room.
@@ -171,9 +171,13 @@ impl Book {
             self.groups[*id].shapes += 1;
             return *id;
         }
-        let cells = self.policy.units.iter().map(|_| Cell::default()).collect();
-        let group =
-            Group { key: key.clone(), shapes: 1, cells, spilled: 0, queue: Queue::default() };
+        let group = Group {
+            key: key.clone(),
+            shapes: 1,
+            cells: BTreeMap::new(),
+            spilled: 0,
+            queue: Queue::default(),
+        };
         let id = self.groups.insert(group);
         self.group_ids.insert(key, id);
         id
@@ -204,12 +208,13 @@ impl Book {
 
     /// Counts a pod, and says which pods are over the cap because of it.
     pub(super) fn count(&mut self, group: GroupId, place: UnitPlace, rank: &Rank) -> Vec<Crossing> {
-        let max = self.unit(place).and_then(|unit| unit.max);
+        let unit = self.unit(place).map(|unit| unit.max);
         let group = &mut self.groups[group];
-        let Some(cell) = place.index().and_then(|index| group.cells.get_mut(index)) else {
+        let Some(max) = unit else {
             group.spilled += 1;
             return Vec::new();
         };
+        let cell = group.cells.entry(place).or_default();
         cell.used += 1;
         let Some(max) = max else { return Vec::new() };
         cell.within.insert(rank.clone());
@@ -223,19 +228,26 @@ impl Book {
         place: UnitPlace,
         rank: &Rank,
     ) -> Vec<Crossing> {
-        let max = self.unit(place).and_then(|unit| unit.max);
+        let unit = self.unit(place).map(|unit| unit.max);
         let group = &mut self.groups[group];
-        let Some(cell) = place.index().and_then(|index| group.cells.get_mut(index)) else {
+        if unit.is_none() {
             group.spilled -= 1;
             return Vec::new();
-        };
-        cell.used -= 1;
-        let Some(max) = max else { return Vec::new() };
-        if cell.over.remove(rank) {
-            return vec![Crossing { rank: rank.clone(), is_over: false }];
         }
-        cell.within.remove(rank);
-        cell.balance(max)
+        let Some(cell) = group.cells.get_mut(&place) else { return Vec::new() };
+        cell.used -= 1;
+        let crossings = match unit.flatten() {
+            None => Vec::new(),
+            Some(_) if cell.over.remove(rank) => {
+                vec![Crossing { rank: rank.clone(), is_over: false }]
+            }
+            Some(max) => {
+                cell.within.remove(rank);
+                cell.balance(max)
+            }
+        };
+        group.drop_if_empty(place);
+        crossings
     }
 
     /// Replaces the caps, which are there for the same units as before; where pods have come to be over them, or are no
@@ -247,11 +259,12 @@ impl Book {
         self.policy = policy;
         let mut crossings = Vec::new();
         for id in self.group_ids.values() {
-            let cells = &mut self.groups[*id].cells;
-            for (place, (cell, unit)) in cells.iter_mut().zip(&self.policy.units).enumerate() {
-                let crossed = unit.max.map(|max| cell.balance(max)).unwrap_or_default();
+            for (place, cell) in &mut self.groups[*id].cells {
+                let unit = place.index().and_then(|index| self.policy.units.get(index));
+                let max = unit.and_then(|unit| unit.max);
+                let crossed = max.map(|max| cell.balance(max)).unwrap_or_default();
                 if !crossed.is_empty() {
-                    crossings.push((*id, UnitPlace::new(Some(place)), crossed));
+                    crossings.push((*id, *place, crossed));
                 }
             }
         }
@@ -260,12 +273,33 @@ impl Book {
 }
 
 impl Group {
-    pub(super) fn cell(&self, place: UnitPlace) -> Option<&Cell> {
-        self.cells.get(place.index()?)
+    /// What is counted in a unit.
+    pub(super) fn cell(&self, place: UnitPlace) -> &Cell {
+        static NOTHING: Cell =
+            Cell { used: 0, leased: 0, within: BTreeSet::new(), over: BTreeSet::new() };
+        self.cells.get(&place).unwrap_or(&NOTHING)
     }
 
-    pub(super) fn cell_mut(&mut self, place: UnitPlace) -> Option<&mut Cell> {
-        self.cells.get_mut(place.index()?)
+    /// What is counted in each of so many units.
+    pub(super) fn in_units(&self, units: usize) -> impl Iterator<Item = &Cell> {
+        (0..units).map(|index| self.cell(UnitPlace::new(Some(index))))
+    }
+
+    pub(super) fn lease(&mut self, place: UnitPlace) {
+        self.cells.entry(place).or_default().leased += 1;
+    }
+
+    pub(super) fn end_lease(&mut self, place: UnitPlace) {
+        if let Some(cell) = self.cells.get_mut(&place) {
+            cell.leased -= 1;
+        }
+        self.drop_if_empty(place);
+    }
+
+    fn drop_if_empty(&mut self, place: UnitPlace) {
+        if self.cell(place).used == 0 && self.cell(place).leased == 0 {
+            self.cells.remove(&place);
+        }
     }
 }
 

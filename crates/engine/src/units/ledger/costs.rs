@@ -108,11 +108,11 @@ impl Ledger {
     /// The pods over a cap from one of them on, each with how many come before it.
     fn over_from(&self, at: CountedIn, first: &Rank) -> impl Iterator<Item = (u32, PodId)> {
         let cell = self.books[at.policy].groups[at.group].cell(at.place);
-        let before = cell.and_then(|cell| cell.last_over_before(first));
-        let before =
-            before.and_then(|pod| self.pods[pod].seats.iter().find(|seat| seat.at == at)?.over);
+        let before = cell
+            .last_over_before(first)
+            .and_then(|pod| self.pods[pod].seats.iter().find(|seat| seat.at == at)?.over);
         let from = before.map_or(0, |preceding| preceding + 1);
-        (from..).zip(cell.into_iter().flat_map(|cell| cell.over_from(first)))
+        (from..).zip(cell.over_from(first))
     }
 }
 

@@ -106,7 +106,7 @@ impl Ledger {
             );
         };
         let over = if over.is_some() { ", and over its cap" } else { "" };
-        let used = book.groups[at.group].cell(at.place).map_or(0, |cell| cell.used);
+        let used = book.groups[at.group].cell(at.place).used;
         let count = count_of_pods(used, unit.max);
         format!(
             "it {is_there} node {node}, in unit \"{}\" of ResourcePolicy {policy} ({count}){over}",

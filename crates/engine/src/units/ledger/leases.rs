@@ -17,8 +17,7 @@ pub(super) struct Lease {
 impl Ledger {
     pub(super) fn lease(&mut self, pod: PodId, at: CountedIn, until: Elapsed) {
         self.end_lease(pod);
-        let Some(cell) = self.books[at.policy].groups[at.group].cell_mut(at.place) else { return };
-        cell.leased += 1;
+        self.books[at.policy].groups[at.group].lease(at.place);
         self.leases.insert(pod, Lease { at, until });
         self.lease_ends.insert((until, pod));
     }
@@ -32,9 +31,7 @@ impl Ledger {
     pub(super) fn end_lease(&mut self, pod: PodId) {
         let Some(Lease { at, until }) = self.leases.remove(&pod) else { return };
         self.lease_ends.remove(&(until, pod));
-        if let Some(cell) = self.books[at.policy].groups[at.group].cell_mut(at.place) {
-            cell.leased -= 1;
-        }
+        self.books[at.policy].groups[at.group].end_lease(at.place);
         self.wake_further(at.policy, at.group);
     }
 

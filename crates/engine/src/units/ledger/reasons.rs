@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use super::book::UnitPlace;
 use super::refusals::{conflict_message, count_of_pods, short};
 use super::verdicts::{Ruling, Verdict, Verdicts};
 use crate::units::Unit;
@@ -111,7 +112,7 @@ impl Verdicts<'_> {
 
     /// `7 of 10 pods with pod-template-hash=abc, and 1 on the way`.
     fn count_of(&self, index: usize) -> String {
-        let cell = &self.group.cells[index];
+        let cell = self.group.cell(UnitPlace::new(Some(index)));
         let mut text = count_of_pods(cell.used, self.book.policy.units[index].max);
         text.push_str(&self.book.describe(&self.group.key));
         if cell.leased > 0 {

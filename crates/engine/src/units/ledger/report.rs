@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::{Ledger, PodSlot};
 use crate::Identity;
 use crate::units::DeletionCost;
-use crate::units::slots::{PodId, PolicyId};
+use crate::units::slots::{PodId, PolicyId, ShapeId};
 
 /// What is counted under a policy.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -85,15 +85,21 @@ impl Ledger {
     pub fn report(&self, policy: &Identity) -> Option<PolicyReport> {
         let id = self.policy(policy)?;
         let book = &self.books[id];
-        let mut conflicts: BTreeMap<Box<[Identity]>, usize> = BTreeMap::new();
-        for shape in &book.conflicts {
-            let pods = self.shapes[*shape].pods.len() - self.shapes[*shape].ungoverned;
-            *conflicts.entry(self.selecting_names(*shape)).or_default() += pods;
+        // Counted before anybody is named: as many sets of labels may conflict as there are pods.
+        let mut conflicts: BTreeMap<Vec<PolicyId>, (ShapeId, usize)> = BTreeMap::new();
+        for id in &book.conflicts {
+            let shape = &self.shapes[*id];
+            let policies = shape.governing.iter().map(|(policy, _)| *policy).collect();
+            conflicts.entry(policies).or_insert((*id, 0)).1 += shape.pods.len() - shape.ungoverned;
         }
-        let conflicts = conflicts.into_iter().filter(|(_, pods)| *pods > 0);
+        let conflicts = conflicts.into_values().filter(|(_, pods)| *pods > 0);
+        let mut conflicts: Vec<Conflict> = conflicts
+            .map(|(shape, pods)| Conflict { policies: self.selecting_names(shape), pods })
+            .collect();
+        conflicts.sort_unstable();
         Some(PolicyReport {
             groups: self.group_reports(id),
-            conflicts: conflicts.map(|(policies, pods)| Conflict { policies, pods }).collect(),
+            conflicts,
             without_cost: book.costs.without.clone(),
             with_others_cost: book.costs.of_others,
         })
@@ -107,7 +113,7 @@ impl Ledger {
                 .policy
                 .units
                 .iter()
-                .zip(&group.cells)
+                .zip(group.in_units(book.policy.units.len()))
                 .map(|(unit, cell)| UnitCount {
                     name: Arc::clone(&unit.name),
                     used: cell.used,

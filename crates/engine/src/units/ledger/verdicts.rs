@@ -176,15 +176,17 @@ impl Ledger {
             // Until the best one is known.
             Some(_) | None => Verdict::Lower,
         };
-        let mut of_units: Box<[Verdict]> = units.iter().zip(&group.cells).map(of_unit).collect();
+        let mut of_units: Box<[Verdict]> =
+            units.iter().zip(group.in_units(units.len())).map(of_unit).collect();
         let has_room = |index: &usize| is_candidate[*index] && of_units[*index] == Verdict::Lower;
         let with_room = || (0..units.len()).filter(has_room);
         let best = with_room().map(|index| units[index].priority).max();
         let mut chosen: Vec<usize> =
             with_room().filter(|index| Some(units[*index].priority) == best).collect();
         let own = pod.and_then(|pod| self.leased_in(pod, policy)).and_then(UnitPlace::index);
-        let to_spare =
-            |index: &usize| spare(&units[*index], &group.cells[*index], own == Some(*index)) > 0;
+        let to_spare = |index: &usize| {
+            spare(&units[*index], group.cell(UnitPlace::new(Some(*index))), own == Some(*index)) > 0
+        };
         if chosen.iter().any(to_spare) {
             chosen.retain(to_spare);
         }
@@ -277,8 +279,7 @@ impl Ledger {
         };
         // Of a unit over its cap, as many have to go as it is over, and one more.
         let has_room_then = || {
-            let cell = verdicts.group.cell(place);
-            let used = cell.map_or(0, |cell| cell.used as usize);
+            let used = verdicts.group.cell(place).used as usize;
             let max = verdicts.book.unit(place).and_then(|unit| unit.max).unwrap_or(u32::MAX);
             let victims = counted_victims();
             victims > 0 && used.saturating_sub(victims) < max as usize
@@ -328,7 +329,11 @@ impl Verdicts<'_> {
             return None;
         }
         let room = |index: &usize| {
-            spare(unit(*index), &self.group.cells[*index], self.own == Some(*index))
+            spare(
+                unit(*index),
+                self.group.cell(UnitPlace::new(Some(*index))),
+                self.own == Some(*index),
+            )
         };
         let index = self.chosen.iter().copied().rev().max_by_key(room)?;
         Some(UnitPlace::new(Some(index)))

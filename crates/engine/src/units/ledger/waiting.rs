@@ -133,7 +133,8 @@ impl Ledger {
     /// How many places a group has that nobody is on the way to, in units with a cap.
     fn places_left(&self, policy: PolicyId, group: GroupId) -> u32 {
         let book = &self.books[policy];
-        let cells = book.policy.units.iter().zip(&book.groups[group].cells);
+        let units = &book.policy.units;
+        let cells = units.iter().zip(book.groups[group].in_units(units.len()));
         let left = cells.filter_map(|(unit, cell)| {
             Some(unit.max?.saturating_sub(cell.used.saturating_add(cell.leased)))
         });
