@@ -66,6 +66,7 @@ impl World {
     /// A few seconds in which everybody does what there is to do.
     fn go_on(&mut self) -> Result<(), Wrong> {
         self.now = self.now + Duration::from_secs(4);
+        self.collect_garbage();
         let holder = self.holder.unwrap_or(0);
         for index in 0..self.replicas.len() {
             if index != holder {
