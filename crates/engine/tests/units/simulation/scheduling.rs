@@ -18,7 +18,9 @@ impl World {
     pub(super) fn queued(&self) -> Vec<Identity> {
         let is_pending =
             |pod: &Pod| pod.node.is_none() && pod.deleted.is_none() && !pod.is_finished;
-        let pending = self.api.held.pods.iter().filter(|(_, pod)| is_pending(pod));
+        // Without a node that it fits on, nobody is asked, and nodes that come are seen by the scheduler itself.
+        let has_node = |pod: &Pod| self.api.held.nodes.keys().any(|node| fits(pod, node));
+        let pending = self.api.held.pods.iter().filter(|(_, pod)| is_pending(pod) && has_node(pod));
         let is_queued = |name: &&Identity| {
             // A scheduler that has decided on a pod waits for what becomes of it.
             let is_decided = self.decided.iter().any(|(decided, _, _)| decided == *name);
