@@ -2,7 +2,7 @@
 //! late, answers that are lost, replicas that end at any step, and leads that change.
 //!
 //! - `ALMANAC_UNITS_STEPS` is the number of steps of the run.
-//! - `ALMANAC_UNITS_SEED` is another seed than the usual one; the seed of each run is printed.
+//! - `ALMANAC_UNITS_SEED` repeats a run; the seed of each run is printed.
 
 mod api_server;
 mod binding;
@@ -21,9 +21,6 @@ use std::io::Write as _;
 use self::faults::{Check, Fault, Wrong};
 use self::world::World;
 
-/// The seed of a run for which none is given.
-const USUAL_SEED: u64 = 1;
-
 /// How many steps one cluster lives.
 const LIFE: u64 = 1_000;
 
@@ -38,9 +35,16 @@ pub(crate) fn number_in(variable: &str) -> Option<u64> {
 
 /// Prints the seed of a run past the test harness, which would keep it back unless a test fails.
 pub(crate) fn announced_seed(of: &str) -> u64 {
-    let seed = number_in("ALMANAC_UNITS_SEED").unwrap_or(USUAL_SEED);
+    let seed = number_in("ALMANAC_UNITS_SEED").unwrap_or_else(|| fastrand::u64(..));
     let _ = writeln!(std::io::stderr(), "ALMANAC_UNITS_SEED={seed} {of}");
     seed
+}
+
+/// How to run only what has failed.
+pub(crate) fn again(few: &str, seed: u64, of: &str) -> String {
+    format!(
+        "run it again with {few} ALMANAC_UNITS_SEED={seed} cargo test -p almanac-engine --test units {of}"
+    )
 }
 
 /// Lets a cluster live, and looks at all checks or at one. How often pods were bound, or what is wrong first.
@@ -66,11 +70,12 @@ fn run(is_calm: bool, of: &str) {
     let first = announced_seed(of);
     let mut bound = 0;
     for life in 0..steps.div_ceil(LIFE) {
-        match live(first.wrapping_add(life), is_calm, None, None, LIFE.min(steps - life * LIFE)) {
+        let seed = first.wrapping_add(life);
+        match live(seed, is_calm, None, None, LIFE.min(steps - life * LIFE)) {
             Ok(more) => bound += more,
-            Err(why) => panic!(
-                "{why}\nrun it again with ALMANAC_UNITS_SEED={first} cargo test -p almanac-engine --test units {of}"
-            ),
+            Err(why) => {
+                panic!("{why}\n{}", again(&format!("ALMANAC_UNITS_STEPS={LIFE}"), seed, of))
+            }
         }
     }
     // One cluster alone may have no room.
