@@ -11,6 +11,9 @@ use super::faults::{Check, Wrong, wrong};
 use super::replica::Replica;
 use crate::naive::Seen;
 
+/// The checks that this is about.
+pub(super) const CHECKS: [Check; 3] = [Check::Counts, Check::Costs, Check::Order];
+
 pub(super) fn compare(replica: &Replica, rng: &mut Rng) -> Result<(), Wrong> {
     let view = replica.view();
     if let Some(why) = view.difference(&replica.ledger) {

@@ -97,7 +97,7 @@ fn nothing_is_bound_beyond_a_cap_whatever_others_do() {
 fn every_fault_in_how_the_ledger_is_used_is_caught_by_its_check_alone() {
     let mut unnoticed = Vec::new();
     for (fault, check) in faults::ALL {
-        let is_caught = (0..40_u64).any(|seed| {
+        let is_caught = (0..200_u64).any(|seed| {
             let caught = |calm| live(seed, calm, Some(fault), Some(check), LIFE).is_err();
             [true, false].into_iter().any(caught)
         });

@@ -66,6 +66,7 @@ impl World {
     /// A few seconds in which everybody does what there is to do.
     fn go_on(&mut self) -> Result<(), Wrong> {
         self.now = self.now + Duration::from_secs(4);
+        self.fly()?;
         self.collect_garbage();
         let holder = self.holder.unwrap_or(0);
         for index in 0..self.replicas.len() {
@@ -80,9 +81,6 @@ impl World {
                 self.list(holder);
             }
         }
-        self.fly()?;
-        // What was under way may have bound a pod to a node that is gone by now.
-        self.collect_garbage();
         for kind in 0..3 {
             self.hear(holder, kind, usize::MAX);
         }

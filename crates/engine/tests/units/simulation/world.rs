@@ -109,6 +109,8 @@ impl World {
     pub(super) fn step(&mut self) -> Result<(), Wrong> {
         let length = if self.rng.u8(..200) == 0 { 20_000 } else { 300 };
         self.now = self.now + Duration::from_millis(self.rng.u64(0..length));
+        // What has landed by now is there for whoever reads now.
+        self.fly()?;
         if self.rng.u8(..200) == 0 {
             self.skew = SignedDuration::from_secs(self.rng.i64(-7_200..7_200));
         }
@@ -143,7 +145,6 @@ impl World {
             97 if self.rng.u8(..6) == 0 => self.crash(replica),
             _ => self.wake(replica),
         }
-        self.fly()?;
         self.forget_old_news();
         self.compare()
     }
@@ -314,6 +315,9 @@ impl World {
 
     /// Every ledger that has changed counts as the plain account does, and as a ledger does that is made anew.
     pub(super) fn compare(&mut self) -> Result<(), Wrong> {
+        if self.only.is_some_and(|only| !super::comparison::CHECKS.contains(&only)) {
+            return Ok(());
+        }
         for index in 0..self.replicas.len() {
             if std::mem::take(&mut self.replicas[index].is_changed) {
                 let replica = &self.replicas[index];
