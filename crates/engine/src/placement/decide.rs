@@ -9,8 +9,8 @@ use super::ledger::decision_identity;
 use super::reasons::of_changes;
 use super::writes::{WantedDecision, writes};
 use super::{
-    Blamed, Candidate, Cause, Eligibility, Exclusion, Input, KnownMatches, Matched,
-    PlacementDecision, Ranked, Ranking,
+    Blamed, Candidate, Cause, Eligibility, Exclusion, Input, KnownMatches, PlacementDecision,
+    Ranked, Ranking,
 };
 use crate::{Action, Reason, RuleExplanation, Verdict};
 
@@ -135,7 +135,7 @@ pub fn decide(input: &Input<'_>, now: Timestamp) -> Decision {
         reason: Reason {
             rule: None,
             verdict: Verdict::Won,
-            cause: cause(input, &ranking, clusters.len()),
+            cause: cause(&ranking, clusters.len()),
             since: None,
             until: None,
         },
@@ -232,25 +232,20 @@ fn wanted_decisions(groups: &[DecidedGroup]) -> Vec<WantedDecision<'_>> {
 }
 
 /// What a selection follows from, if nothing has ended by time.
-fn cause(input: &Input<'_>, ranking: &Ranking, selected: usize) -> Cause {
+fn cause(ranking: &Ranking, selected: usize) -> Cause {
     let selected = number(selected);
-    match unsaid(input, ranking).count() {
+    match ranking.matches.unsaid().count() {
         0 => Cause::Ranked { eligible: number(ranking.ranked.len()), selected },
         unsaid => Cause::TooCostly { unsaid: number(unsaid), selected },
     }
 }
 
-/// The candidates of which it cannot be said whether they match.
-fn unsaid(input: &Input<'_>, ranking: &Ranking) -> impl Iterator<Item = u32> {
-    (0..number(input.candidates.len())).filter(|it| ranking.matches.is_unsaid(*it))
-}
-
 fn costly(input: &Input<'_>, ranking: &Ranking, selected: &[u32]) -> BTreeMap<Arc<str>, bool> {
-    let costly = (0..)
-        .zip(&input.candidates)
-        .filter(|(position, _)| ranking.matches.get(*position).is_some_and(Matched::is_unfinished));
-    let costly = costly
-        .map(|(position, it)| (Arc::clone(it.name), selected.binary_search(&position).is_ok()));
+    let costly = ranking.matches.unfinished();
+    let costly = costly.map(|position| {
+        let name = Arc::clone(candidate(input, position).name);
+        (name, selected.binary_search(&position).is_ok())
+    });
     costly.collect()
 }
 
@@ -263,7 +258,7 @@ fn satisfaction(input: &Input<'_>, ranking: &Ranking, selected: &[u32]) -> Satis
         () if input.bound_sets == 0 => Satisfaction::NothingBound,
         () if input.sets.is_empty() => Satisfaction::NoneOfItsSets,
         () if available == 0 => Satisfaction::NoClusters,
-        () if !(has_enough && are_known) && unsaid(input, ranking).next().is_some() => {
+        () if !(has_enough && are_known) && ranking.matches.unsaid().next().is_some() => {
             Satisfaction::TooCostly
         }
         () if ranking.ranked.is_empty() => Satisfaction::NoneMatches,

@@ -3,7 +3,8 @@
 use almanac_expressions::MOST_STEPS;
 use jiff::Timestamp;
 
-use super::predicates::{MatchVerdict, Matched, matched};
+use super::gather::named_scores;
+use super::predicates::{FoundScores, MatchVerdict, Matched, fits, matched};
 use super::shares::{STEPS_OF_A_DECISION, evaluate_each};
 use super::{Candidate, Input, KnownMatches, Placement, Taint, TaintEffect, Tolerated};
 
@@ -48,7 +49,8 @@ pub enum Exclusion {
     },
 }
 
-/// What the predicates say of all candidates, in their order.
+/// What predicates with expressions say of all candidates, in their order. Nothing is kept of predicates without: they
+/// say the same whenever they are asked, and at once.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Matches {
     of: Vec<Matched>,
@@ -59,17 +61,22 @@ pub(super) struct Matches {
 
 impl Matches {
     pub(super) fn of(input: &Input<'_>, now: Timestamp) -> Matches {
+        if !input.policy.has_expressions() {
+            return Matches::default();
+        }
         let known = input.memory.as_ref().map(|it| it.known.of_each(&input.candidates));
         let known = known.unwrap_or_default();
+        let named = named_scores(input);
         let of = evaluate_each(STEPS_OF_A_DECISION, input.candidates.len(), |position, steps| {
             let candidate = &input.candidates[position];
             if candidate.cluster.is_terminating {
                 return Matched::default();
             }
             let known = known.get(position).copied().flatten();
-            known
-                .and_then(|it| it.within(steps))
-                .unwrap_or_else(|| matched(input.policy, input.scores, candidate, now, steps))
+            known.and_then(|it| it.within(steps)).unwrap_or_else(|| {
+                let scores = FoundScores::new(input.scores, &named, position);
+                matched(input.policy, scores, candidate, now, steps)
+            })
         });
         let asked = || of.iter().filter(|it| it.spent > 0);
         let is_costly_everywhere = asked().nth(1).is_some() && asked().all(Matched::is_unfinished);
@@ -83,6 +90,16 @@ impl Matches {
 
     pub(super) fn get(&self, candidate: u32) -> Option<&Matched> {
         self.of.get(usize::try_from(candidate).ok()?)
+    }
+
+    /// The candidates over which the expressions take too many steps.
+    pub(super) fn unfinished(&self) -> impl Iterator<Item = u32> {
+        (0..).zip(&self.of).filter(|(_, it)| it.is_unfinished()).map(|(position, _)| position)
+    }
+
+    /// Those of which it cannot be said whether they match.
+    pub(super) fn unsaid(&self) -> impl Iterator<Item = u32> {
+        self.unfinished().filter(|it| self.is_unsaid(*it))
     }
 
     /// Whether it cannot be said if a candidate matches: its share of the steps was too small because there are so many
@@ -110,7 +127,11 @@ impl Matches {
         if is_kept && !stays_unsaid(input, candidate) {
             return Eligibility::Excluded(Exclusion::TooCostly { until });
         }
-        if !is_kept && found.is_none_or(|it| it.verdict != MatchVerdict::Matches) {
+        let matches = found.map_or_else(
+            || fits(input.policy, candidate.cluster),
+            |it| it.verdict == MatchVerdict::Matches,
+        );
+        if !is_kept && !matches {
             return Eligibility::Excluded(Exclusion::NoPredicate { until });
         }
         match bear_taints(input.policy, candidate, now) {

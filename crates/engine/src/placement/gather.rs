@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::iter::Peekable;
 use std::sync::Arc;
 
+use almanac_expressions::ReadScores;
 use jiff::Timestamp;
 
-use super::predicates::matched;
+use super::predicates::{OfCandidates, matched};
 use super::shares::{STEPS_OF_A_CHANGE, evaluate_each};
 use super::{
     Cluster, ClusterSet, Hub, Matched, Memory, Placement, PlacementDecision, Prioritizer,
@@ -78,7 +79,7 @@ pub fn gather<'a>(world: &'a World, placement: &Identity) -> Option<Input<'a>> {
         busiest = world.decisions.busiest_without(&own);
     }
     let add_on_scores = policy.prioritizers.iter().map(|it| match &it.score {
-        ScoreSource::AddOn { resource, .. } => scores(hub, resource, &candidates),
+        ScoreSource::AddOn { resource, .. } => scores(hub.scores.get(resource), &candidates),
         ScoreSource::Balance
         | ScoreSource::Steady
         | ScoreSource::AllocatableCpu
@@ -165,12 +166,28 @@ fn count_others(world: &World, candidates: &mut [Candidate<'_>], own: &BTreeMap<
     }
 }
 
+/// The scores in the objects that the expressions of a placement name, of each candidate in their order. Only of a few
+/// objects: an expression may name hundreds and read none of them.
+pub(super) fn named_scores<'a>(input: &Input<'a>) -> Vec<OfCandidates<'a>> {
+    let expressions = input.policy.predicates.iter().flat_map(|it| &it.expressions);
+    let named = expressions.filter_map(|it| match it.read_scores() {
+        ReadScores::Named(names) => Some(names),
+        ReadScores::Any => None,
+    });
+    let named: BTreeSet<&Arc<str>> = named.flatten().collect();
+    let objects = named.into_iter().filter_map(|name| input.scores.get_key_value(name));
+    let objects = objects.take(NAMED_SCORES_FOUND);
+    objects.map(|(name, of)| (name, scores(Some(of), &input.candidates))).collect()
+}
+
+/// For so many objects the scores of all candidates are found before they are read.
+const NAMED_SCORES_FOUND: usize = 4;
+
 fn scores<'a>(
-    hub: &'a Hub,
-    resource: &str,
+    of_clusters: Option<&'a BTreeMap<Arc<str>, Scores>>,
     candidates: &[Candidate<'_>],
 ) -> Vec<Option<&'a Scores>> {
-    let mut scores = hub.scores.get(resource).into_iter().flatten().peekable();
+    let mut scores = of_clusters.into_iter().flatten().peekable();
     let of_candidate = |it: &Candidate<'_>| {
         advance(&mut scores, it.name, |(cluster, _)| &***cluster).map(|(_, scores)| scores)
     };
@@ -277,7 +294,7 @@ pub(crate) fn matched_by_expressions(
     let candidate = Candidate { name, cluster, is_selected: false, selected_by_others: 0 };
     let placements: Vec<_> = readers_by_expressions(world, name).collect();
     let all = evaluate_each(STEPS_OF_A_CHANGE, placements.len(), |position, steps| {
-        matched(placements[position].1, &world.hub.scores, &candidate, now, steps)
+        matched(placements[position].1, (&world.hub.scores).into(), &candidate, now, steps)
     });
     let matched = placements.into_iter().zip(all).map(|((identity, _, memory), it)| {
         let is_known = memory.is_some_and(|it| it.costly.contains_key(name));

@@ -7,10 +7,46 @@ use std::sync::Arc;
 use almanac_expressions::{Expression, Failure, Meter, Subject};
 use jiff::Timestamp;
 
-use super::{Candidate, ClusterSelector, Input, Placement, Scores};
+use super::{Candidate, Cluster, ClusterSelector, Input, Placement, Scores};
 
 /// All scores of a hub: by the name of the object, and by the cluster.
 pub(super) type AllScores = BTreeMap<Arc<str>, BTreeMap<Arc<str>, Scores>>;
+
+/// The scores in one object, of each candidate in their order.
+pub(super) type OfCandidates<'a> = (&'a Arc<str>, Vec<Option<&'a Scores>>);
+
+/// All scores of a hub, and those of one candidate that have been found already: to find them for one after the other is
+/// less work than to look for each among thousands.
+#[derive(Clone, Copy)]
+pub(super) struct FoundScores<'i, 'a> {
+    all: &'a AllScores,
+    found: &'i [OfCandidates<'a>],
+    candidate: usize,
+}
+
+impl<'a> From<&'a AllScores> for FoundScores<'_, 'a> {
+    fn from(all: &'a AllScores) -> Self {
+        FoundScores { all, found: &[], candidate: 0 }
+    }
+}
+
+impl<'i, 'a> FoundScores<'i, 'a> {
+    pub(super) fn new(
+        all: &'a AllScores,
+        found: &'i [OfCandidates<'a>],
+        candidate: usize,
+    ) -> FoundScores<'i, 'a> {
+        FoundScores { all, found, candidate }
+    }
+
+    fn of(&self, object: &str, cluster: &str) -> Option<(&'a Arc<str>, &'a Scores)> {
+        if let Some((object, found)) = self.found.iter().find(|(it, _)| ***it == *object) {
+            return Some((object, (*found.get(self.candidate)?)?));
+        }
+        let (object, of_clusters) = self.all.get_key_value(object)?;
+        Some((object, of_clusters.get(cluster)?))
+    }
+}
 
 /// What the predicates say of a candidate. Nothing is asked of one that is not selected in any case.
 #[derive(Clone, Debug, Default)]
@@ -66,7 +102,7 @@ pub(super) fn matches_until(
     let mut left = now.granted;
     let mut end = now.until?;
     loop {
-        let next = matched(input.policy, input.scores, candidate, end, left);
+        let next = matched(input.policy, input.scores.into(), candidate, end, left);
         if next.verdict != MatchVerdict::Matches {
             return Some(end);
         }
@@ -75,10 +111,15 @@ pub(super) fn matches_until(
     }
 }
 
-/// What the predicates of a placement say of a candidate at `now`, given all scores of the hub and so many steps.
+/// Whether the predicates of a placement without expressions match a cluster.
+pub(super) fn fits(policy: &Placement, cluster: &Cluster) -> bool {
+    policy.predicates.is_empty() || policy.predicates.iter().any(|it| it.fits(cluster))
+}
+
+/// What the predicates of a placement say of a candidate at `now`, given the scores of the hub and so many steps.
 pub(super) fn matched(
     policy: &Placement,
-    scores: &AllScores,
+    scores: FoundScores<'_, '_>,
     candidate: &Candidate<'_>,
     now: Timestamp,
     steps: usize,
@@ -108,15 +149,15 @@ pub(super) fn matched(
     Matched { verdict, until, expired, granted: budget.granted, spent, follows_from_cluster }
 }
 
-/// Why none of the predicates matches a candidate at `now`, in as many steps as were taken to find that out.
+/// Why none of the predicates matches a candidate at `now`, in as many steps as could be taken to find that out.
 pub(super) fn why_none(
     input: &Input<'_>,
     candidate: &Candidate<'_>,
-    found: &Matched,
+    steps: usize,
     now: Timestamp,
 ) -> String {
-    let reading = Reading::new(input.scores, candidate, now);
-    let mut budget = Budget::new(input.policy, candidate, found.granted);
+    let reading = Reading::new(input.scores.into(), candidate, now);
+    let mut budget = Budget::new(input.policy, candidate, steps);
     let predicates = &input.policy.predicates;
     let told = predicates.iter().take(PREDICATES_TOLD).filter_map(|predicate| {
         Some(match reading.judge(predicate, &mut budget).err()? {
@@ -204,7 +245,7 @@ enum Mismatch<'p> {
 
 /// The expressions of one placement over one cluster, and what they read.
 struct Reading<'i, 'a> {
-    scores: &'a AllScores,
+    scores: FoundScores<'i, 'a>,
     candidate: &'i Candidate<'a>,
     now: Timestamp,
     until: Cell<Option<Timestamp>>,
@@ -214,7 +255,7 @@ struct Reading<'i, 'a> {
 }
 
 impl<'i, 'a> Reading<'i, 'a> {
-    fn new(scores: &'a AllScores, candidate: &'i Candidate<'a>, now: Timestamp) -> Self {
+    fn new(scores: FoundScores<'i, 'a>, candidate: &'i Candidate<'a>, now: Timestamp) -> Self {
         let (until, expired, reads_scores) = Default::default();
         Reading { scores, candidate, now, until, expired, reads_scores }
     }
@@ -253,8 +294,8 @@ impl<'i, 'a> Reading<'i, 'a> {
     /// The scores of the cluster in the object of a name: none of them, if it has expired.
     fn scores(&self, object: &str) -> Option<Vec<(&'a str, i64)>> {
         self.reads_scores.set(true);
-        let (object, of_clusters) = self.scores.get_key_value(object)?;
-        let Scores { values, valid_until } = of_clusters.get(self.candidate.name)?;
+        let (object, scores) = self.scores.of(object, self.candidate.name)?;
+        let Scores { values, valid_until } = scores;
         match *valid_until {
             Some(expired) if expired <= self.now => {
                 self.expired.borrow_mut().insert(Arc::clone(object), expired);

@@ -123,7 +123,7 @@ fn rule_name(input: &Input<'_>, reason: &Reason<Cause>) -> Option<Arc<str>> {
         }
         Cause::ReadScoresExpired { candidate, at } => {
             let candidate = input.candidates.get(position(candidate))?;
-            let matched = matched(input.policy, input.scores, candidate, at, MOST_STEPS);
+            let matched = matched(input.policy, input.scores.into(), candidate, at, MOST_STEPS);
             let object = matched.expired.iter().find(|(_, expired)| **expired == at)?.0;
             Some(format!("AddOn/{object}").into())
         }
@@ -349,10 +349,13 @@ fn excluded(
     match why {
         Exclusion::Terminating => ("it is being deleted".to_owned(), None),
         Exclusion::NoPredicate { .. } => {
-            let of = input.candidates.get(position(candidate)).zip(ranking.matches.get(candidate));
-            let Some((candidate, found)) = of else { return (String::new(), None) };
-            let why = why_none(input, candidate, found, now);
-            (format!("no predicate matches: {why}{}", shown(&found.expired)), None)
+            let found = ranking.matches.get(candidate);
+            let Some(candidate) = input.candidates.get(position(candidate)) else {
+                return (String::new(), None);
+            };
+            let why = why_none(input, candidate, found.map_or(0, |it| it.granted), now);
+            let expired = found.map(|it| shown(&it.expired)).unwrap_or_default();
+            (format!("no predicate matches: {why}{expired}"), None)
         }
         Exclusion::TooCostly { .. } => {
             let found = ranking.matches.get(candidate);
