@@ -20,7 +20,7 @@ pub(crate) enum Map<'v> {
 #[derive(Debug)]
 pub(crate) struct MadeMap<'v> {
     entries: Vec<(Value<'v>, Value<'v>)>,
-    /// The positions of the entries, in the order of their keys.
+    /// The positions of the entries, in the order of their keys; empty if they are in this order themselves.
     sorted: Box<[usize]>,
     depth: u8,
 }
@@ -32,6 +32,9 @@ impl<'v> Map<'v> {
             return Err(Failure::other(format!("a map has no keys of type {}", key.type_name())));
         }
         let depth = one_deeper(entries.iter().map(|(_, value)| value))?;
+        if entries.is_sorted_by(|(one, _), (other, _)| key_order(one, other).is_lt()) {
+            return Ok(Map::Made(Arc::new(MadeMap { entries, sorted: Box::default(), depth })));
+        }
         let mut sorted: Vec<usize> = (0..entries.len()).collect();
         sorted.sort_by(|one, other| key_order(&entries[*one].0, &entries[*other].0));
         let is_same =
@@ -103,12 +106,11 @@ impl<'v> Map<'v> {
             }
             Map::Made(map) => {
                 meter.spend(1 + key.len() / 16)?;
-                let by_key = |at: &usize| match &map.entries[*at].0 {
+                let found = map.search(|known| match known {
                     Value::Text(known) => (**known).cmp(key),
                     other => rank(other).cmp(&RANK_OF_TEXT),
-                };
-                let found = map.sorted.binary_search_by(by_key).ok();
-                Ok(found.map(|found| map.entries[map.sorted[found]].1.clone()))
+                });
+                Ok(found.cloned())
             }
         }
     }
@@ -128,9 +130,18 @@ impl<'v> MadeMap<'v> {
         if matches!(key, Value::Double(double) if double.is_nan()) {
             return None;
         }
-        let by_key = |at: &usize| key_order(&self.entries[*at].0, key);
-        let found = self.sorted.binary_search_by(by_key).ok()?;
-        Some(&self.entries[self.sorted[found]].1)
+        self.search(|known| key_order(known, key))
+    }
+
+    /// The value of the key that is equal by an order.
+    fn search(&self, order: impl Fn(&Value<'v>) -> Ordering) -> Option<&Value<'v>> {
+        let position = if self.sorted.is_empty() {
+            self.entries.binary_search_by(|(known, _)| order(known)).ok()?
+        } else {
+            let by_key = |at: &usize| order(&self.entries[*at].0);
+            self.sorted[self.sorted.binary_search_by(by_key).ok()?]
+        };
+        Some(&self.entries[position].1)
     }
 }
 
