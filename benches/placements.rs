@@ -185,6 +185,25 @@ fn decided(criterion: &mut Criterion, count: usize, of: &str, mut world: World, 
     });
 }
 
+/// What the decision takes if nothing is known of any cluster, as after a start.
+fn decided_anew(
+    criterion: &mut Criterion,
+    count: usize,
+    of: &str,
+    mut world: World,
+    it: Placement,
+) {
+    add_placement(&mut world, "measured", it);
+    let policy = placement_name("measured");
+    criterion.bench_function(&format!("placements/{count} clusters, {of}, anew"), |bencher| {
+        bencher.iter(|| {
+            let input = gather(&world, &policy.identity).unwrap();
+            assert_eq!(input.memory, None);
+            black_box(decide(&input, black_box(now())))
+        });
+    });
+}
+
 fn main() {
     let mut criterion = Criterion::default().configure_from_args().sample_size(20);
     for count in [2_000, CLUSTERS] {
@@ -199,6 +218,7 @@ fn main() {
         for (of, expression) in EXPRESSIONS {
             let of = format!("an expression of {of}");
             decided(&mut criterion, count, &of, with_objects.clone(), by(expression));
+            decided_anew(&mut criterion, count, &of, with_objects.clone(), by(expression));
         }
         if count == CLUSTERS {
             with_expressions(&mut criterion, with_objects);
