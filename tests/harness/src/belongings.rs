@@ -10,27 +10,41 @@ use almanac_local::log_tail;
 use almanac_local::run_folder::{self, RunFolder};
 
 thread_local! {
-    static OF_THIS_TEST: RefCell<Vec<RunFolder>> = const { RefCell::new(Vec::new()) };
+    static OF_THIS_TEST: RefCell<Belongings> = const { RefCell::new(Belongings(Vec::new())) };
 }
 
-/// Leaves a directory with the running test, for its report.
-pub(crate) fn leave(folder: RunFolder) {
-    OF_THIS_TEST.with_borrow_mut(|folders| folders.push(folder));
-}
+/// Run directories that are kept as long as this.
+#[derive(Debug)]
+pub(crate) struct Belongings(Vec<RunFolder>);
 
-/// Keeps the logs and returns their last lines; called when the test has failed.
-pub(crate) fn report(lines: usize) -> String {
-    OF_THIS_TEST.with_borrow(|folders| {
+impl Belongings {
+    /// Keeps the logs and returns their last lines.
+    pub(crate) fn report(&self, lines: usize) -> String {
         let mut report = String::new();
-        for folder in folders {
+        for folder in &self.0 {
             run_folder::keep(folder.path());
             report.push_str(&log_tail::tails_of(folder.path(), lines));
         }
         report
-    })
+    }
+}
+
+/// Leaves a directory with the running test, for its report.
+pub(crate) fn leave(folder: RunFolder) {
+    OF_THIS_TEST.with_borrow_mut(|folders| folders.0.push(folder));
+}
+
+/// Keeps the logs and returns their last lines; called when the test has failed.
+pub(crate) fn report(lines: usize) -> String {
+    OF_THIS_TEST.with_borrow(|folders| folders.report(lines))
+}
+
+/// What the running test has left so far is for others, too.
+pub(crate) fn take() -> Belongings {
+    OF_THIS_TEST.with_borrow_mut(|folders| Belongings(std::mem::take(&mut folders.0)))
 }
 
 /// The test is over, or a new one begins.
 pub(crate) fn forget() {
-    OF_THIS_TEST.with_borrow_mut(Vec::clear);
+    OF_THIS_TEST.with_borrow_mut(|folders| folders.0.clear());
 }

@@ -1,12 +1,14 @@
 //! A real Kubernetes for the tests, of `almanac-local`, and what tests need beside it: a Prometheus, the program
 //! under test, a proxy that injects faults, the audit log.
 //!
-//! A test asks for one of two things:
+//! A test asks for one of three things:
 //!
 //! - [`on_shared_cluster`]: a namespace of its own, with nodes of its own, in a control plane that
 //!   all such tests of the run share. This is what nearly every test wants.
 //! - [`on_own_control_plane`]: a control plane for this test alone, to kill its components or to
 //!   change what belongs to no namespace.
+//! - [`on_shared_plane`]: a namespace in a control plane that the tests of a file share, because they need the same
+//!   programs beside it.
 //!
 //! The file a test stands in says what it needs, so that a run can say beforehand which tests it
 //! cannot run: see [`Needs`]. What the environment can do to all this is listed in [`environment`].
@@ -40,4 +42,7 @@ pub use program_port::ProgramPort;
 pub use prometheus::{Prometheus, PrometheusPlace};
 pub use prometheus_program::provide_prometheus;
 pub use service_account::ServiceAccountAccess;
-pub use test_run::{OwnTest, SharedTest, TestResult, on_own_control_plane, on_shared_cluster};
+pub use test_run::{
+    OwnTest, SharedPlane, SharedTest, TestResult, on_own_control_plane, on_shared_cluster,
+    on_shared_plane,
+};

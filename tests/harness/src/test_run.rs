@@ -12,9 +12,9 @@ use k8s_openapi::api::core::v1::{Event, Namespace, Pod, ServiceAccount};
 use kube::Client;
 use kube::api::{Api, DeleteParams, ListParams, PostParams};
 use serde_json::json;
-use tokio::sync::Semaphore;
+use tokio::sync::{OnceCell, Semaphore};
 
-use crate::belongings;
+use crate::belongings::{self, Belongings};
 use crate::needs::{self, Needs};
 use crate::service_account::ServiceAccountAccess;
 use crate::shared::SharedCluster;
@@ -71,6 +71,26 @@ pub struct OwnTest {
     client: Client,
 }
 
+/// A control plane that several tests of a file share, with what was started beside it for all of them.
+/// It is never dropped; it ends with the process.
+pub struct SharedPlane<T> {
+    cell: OnceCell<(SharedCluster, T, Belongings)>,
+}
+
+impl<T> SharedPlane<T> {
+    /// One that the first test starts.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { cell: OnceCell::const_new() }
+    }
+}
+
+impl<T> Default for SharedPlane<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 /// Runs a test in a new namespace of the shared cluster.
 ///
 /// The pods of the namespace go to the nodes the test asks for with [`SharedTest::nodes`], and no
@@ -112,6 +132,37 @@ pub fn on_own_control_plane(
         if !matches!(outcome, Ok(Ok(()))) {
             own.plane.keep_logs();
             eprintln!("{}", own.plane.log_tails(LINES));
+            eprintln!("{}", belongings::report(LINES));
+        }
+        belongings::forget();
+        outcome.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+/// Runs a test in a new namespace of a control plane that tests of its file share, as on the shared cluster. The
+/// first of them starts it and prepares the rest; what that makes may not need the runtime of the first test.
+pub fn on_shared_plane<T: Sync>(
+    shared: &'static SharedPlane<T>,
+    options: &ControlPlaneOptions,
+    prepare: impl AsyncFnOnce(&OwnTest) -> Result<T>,
+    test: impl AsyncFnOnce(&SharedTest, &'static T) -> TestResult,
+) -> TestResult {
+    needs::of_running_file(true, options.is_whole())?;
+    belongings::forget();
+    run(async {
+        let start = async || {
+            let plane = ControlPlane::start(options).await?;
+            let client = plane.client().await?;
+            let own = OwnTest { plane, client };
+            let made = prepare(&own).await?;
+            Ok::<_, anyhow::Error>((SharedCluster::Started(own.plane), made, belongings::take()))
+        };
+        let (cluster, made, beside) = shared.cell.get_or_try_init(start).await?;
+        let shared = SharedTest::prepare(cluster).await?;
+        let outcome = contained(test(&shared, made)).await;
+        if !matches!(outcome, Ok(Ok(()))) {
+            eprintln!("{}", shared.report().await);
+            eprintln!("{}", beside.report(LINES));
             eprintln!("{}", belongings::report(LINES));
         }
         belongings::forget();

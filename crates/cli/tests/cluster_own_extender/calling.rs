@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use almanac_harness::{ControlPlaneOptions, TestResult, on_own_control_plane};
+use almanac_harness::TestResult;
 use almanac_shell::calls::{Answer, Call, PassingOn};
 use anyhow::Context as _;
 use serde_json::{Value, json};
 
-use crate::stage::{Stage, deployment, pod, policy, unit_nodes};
+use crate::stage::{deployment, on_stage, pod, policy, unit_nodes};
 
 /// Calls an extender at this port of this machine.
 pub(crate) async fn call(
@@ -34,10 +34,13 @@ fn text_of(answer: &Answer) -> String {
 
 #[test]
 fn a_call_that_cannot_be_used_is_answered_with_a_sentence_and_the_next_one_as_ever() -> TestResult {
-    on_own_control_plane(&ControlPlaneOptions::whole(), async |test| {
-        let stage = Stage::set(test, &[unit_nodes("best", 2)]).await?;
-        let port = stage.extender(0).scheduler_port.number();
-        let pod_argument = r#""Pod":{"metadata":{"name":"x","namespace":"default","uid":"u"}}"#;
+    on_stage(&[unit_nodes("best", 2)], async |scene| {
+        let (stage, namespace) = (scene.stage, &scene.namespace);
+        let port = stage.extender(stage.deciding().await?).scheduler_port.number();
+        let pod_argument =
+            format!(r#""Pod":{{"metadata":{{"name":"x","namespace":"{namespace}","uid":"u"}}}}"#);
+        let gone = format!("the pod {namespace}/x is gone");
+        let [best_0, best_1] = ["best-0", "best-1"].map(|name| scene.node(name));
         let whole_nodes = format!(r#"{{{pod_argument},"Nodes":{{"items":[]}},"NodeNames":null}}"#);
         for (path, body, status, words) in [
             ("/filter", "", 400, "the body is no ExtenderArgs: EOF while parsing"),
@@ -57,60 +60,59 @@ fn a_call_that_cannot_be_used_is_answered_with_a_sentence_and_the_next_one_as_ev
         let deep = "[".repeat(200_000);
         assert_eq!(call(port, "/filter", &deep, None).await?.status, 400);
 
-        let asked = format!(r#"{{{pod_argument},"NodeNames":["best-0"]}}"#);
+        let asked = format!(r#"{{{pod_argument},"NodeNames":["{best_0}"]}}"#);
         let unknown = json_of(&call(port, "/filter", &asked, None).await?)?;
-        assert_eq!(unknown["Error"], "the pod default/x is gone");
+        assert_eq!(unknown["Error"], *gone);
         let binding = |name: &str, uid: &str, node: &str| {
-            json!({"PodName": name, "PodNamespace": "default", "PodUID": uid, "Node": node})
+            json!({"PodName": name, "PodNamespace": namespace, "PodUID": uid, "Node": node})
                 .to_string()
         };
-        let gone = json_of(&call(port, "/bind", &binding("x", "u", "best-0"), None).await?)?;
-        assert_eq!(gone["Error"], "the pod default/x is gone");
+        let bound = json_of(&call(port, "/bind", &binding("x", "u", &best_0), None).await?)?;
+        assert_eq!(bound["Error"], *gone);
 
-        stage.govern(&policy("shop", "required", &[("best", 1, Some(1))])).await?;
-        stage.apply(&deployment("shop", 1)).await?;
-        stage.await_spread("shop", &["best"], &[1, 0]).await?;
+        scene.govern(&policy("shop", "required", &[("best", 1, Some(1))])).await?;
+        scene.apply(&deployment("shop", 1)).await?;
+        scene.await_spread("shop", &["best"], &[1, 0]).await?;
         let mut late = pod("late", "shop");
         // No scheduler is responsible for it.
         late["spec"]["schedulerName"] = json!("nobody");
-        stage.apply(&late).await?;
+        scene.apply(&late).await?;
         let uid =
-            stage.kubectl.run(&["get", "pod", "late", "-o", "jsonpath={.metadata.uid}"]).await?;
+            scene.kubectl.run(&["get", "pod", "late", "-o", "jsonpath={.metadata.uid}"]).await?;
         let ghost = json_of(&call(port, "/bind", &binding("late", &uid, "ghost"), None).await?)?;
         assert_eq!(ghost["Error"], "there is no node ghost");
-        let other =
-            json_of(&call(port, "/bind", &binding("late", "other", "best-0"), None).await?)?;
-        assert_eq!(other["Error"], "the pod default/late is gone");
-        let full = json_of(&call(port, "/bind", &binding("late", &uid, "best-0"), None).await?)?;
-        let words = "unit \"best\" of ResourcePolicy default/shop is full: 1 of 1";
-        assert!(full["Error"].as_str().is_some_and(|it| it.starts_with(words)), "{full}");
+        let other = json_of(&call(port, "/bind", &binding("late", "other", &best_0), None).await?)?;
+        assert_eq!(other["Error"], format!("the pod {namespace}/late is gone"));
+        let full = json_of(&call(port, "/bind", &binding("late", &uid, &best_0), None).await?)?;
+        let words = format!("unit \"best\" of ResourcePolicy {namespace}/shop is full: 1 of 1");
+        assert!(full["Error"].as_str().is_some_and(|it| it.starts_with(&words)), "{full}");
         let argument = json!({
-            "Pod": {"metadata": {"name": "late", "namespace": "default", "uid": uid}},
-            "NodeNames": ["best-0", "best-1", "ghost"],
+            "Pod": {"metadata": {"name": "late", "namespace": namespace, "uid": uid}},
+            "NodeNames": [best_0, best_1, "ghost"],
         });
         let filtered = json_of(&call(port, "/filter", &argument.to_string(), None).await?)?;
         assert_eq!(filtered["NodeNames"], json!([]), "{filtered}");
         let ghost = filtered["FailedNodes"]["ghost"].as_str();
         assert!(ghost.is_some_and(|it| it.starts_with("the node is not known yet")), "{filtered}");
-        assert!(filtered["FailedAndUnresolvableNodes"]["best-1"].is_string(), "{filtered}");
+        assert!(filtered["FailedAndUnresolvableNodes"][&best_1].is_string(), "{filtered}");
         Ok(())
     })
 }
 
 #[test]
 fn only_replicas_may_pass_calls_on() -> TestResult {
-    on_own_control_plane(&ControlPlaneOptions::whole(), async |test| {
-        let stage = Stage::set(test, &[unit_nodes("best", 1)]).await?;
-        stage.apply(&pod("x", "shop")).await?;
-        stage.await_spread("shop", &["best"], &[1, 0]).await?;
-        let port = stage.extender(0).peer_port.number();
+    on_stage(&[unit_nodes("best", 1)], async |scene| {
+        scene.apply(&pod("x", "shop")).await?;
+        scene.await_spread("shop", &["best"], &[1, 0]).await?;
+        let (stage, kubectl) = (scene.stage, &scene.stage.kubectl);
+        let port = stage.extender(stage.deciding().await?).peer_port.number();
         let asked =
             r#"{"Pod":{"metadata":{"name":"y","namespace":"default","uid":"u"}},"NodeNames":[]}"#;
         let ours = std::fs::read_to_string(stage.token())?;
         let audience = ["create", "token", "default", "--audience=almanac.dev/extender"];
-        let of_another = stage.kubectl.run(&audience).await?;
+        let of_another = kubectl.run(&audience).await?;
         let account = ["-n", "almanac-scheduler", "create", "token", "almanac-scheduler"];
-        let for_the_api = stage.kubectl.run(&account).await?;
+        let for_the_api = kubectl.run(&account).await?;
         for (token, status, words) in [
             (None, 403, "the call has no token, and calls are passed on only among replicas"),
             (Some("nonsense"), 403, "the token is not one of a replica"),

@@ -10,10 +10,12 @@ mod roles;
 
 mod calling;
 mod counting;
+mod export;
 mod herd;
 mod keeping;
 mod page;
 mod preempting;
 mod rights;
+mod scene;
 mod scheduling;
 mod stage;

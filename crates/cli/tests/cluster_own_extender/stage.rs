@@ -1,21 +1,22 @@
 //! A control plane with the second scheduler of the manifest: kube-scheduler and extenders run as programs of the test.
+//! What a test sees of it is a scene.
 
-use std::cell::RefCell;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
-use std::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use almanac_harness::{
-    Binaries, Kubectl, NodeSimulator, NodeSpec, Observation, OwnTest, PATIENCE, Program,
-    ProgramPort, ServiceAccountAccess, TestResult, await_condition, write_private,
+    Binaries, ControlPlaneOptions, Kubectl, NodeSpec, Observation, OwnTest, PATIENCE, Program,
+    ProgramPort, ServiceAccountAccess, SharedPlane, TestResult, await_condition, on_shared_plane,
+    write_private,
 };
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
 use crate::reading::get;
+use crate::scene::Scene;
 
-const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+pub(crate) const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 const MANIFEST: &str = "deploy/extender/second-scheduler.yaml";
 /// The namespace and the `ServiceAccount` of the manifest.
 const SCHEDULER: &str = "almanac-scheduler";
@@ -23,15 +24,39 @@ const AUDIENCE: &str = "almanac.dev/extender";
 
 /// The name of the scheduler of the manifest.
 pub(crate) const SCHEDULER_NAME: &str = "almanac-scheduler";
+/// As whom its programs run.
+pub(crate) const ACCOUNT: &str = "system:serviceaccount:almanac-scheduler:almanac-scheduler";
+
+/// The stage of all tests in which nothing is killed.
+static SHARED: SharedPlane<Stage> = SharedPlane::new();
+
+/// Runs a test with nodes and a namespace of its own on a stage with two extenders, which it shares with other tests. In the
+/// end, what is exported of the namespace has to give the same answers.
+pub(crate) fn on_stage(
+    nodes: &[NodeSpec],
+    test: impl AsyncFnOnce(&Scene<'_>) -> TestResult,
+) -> TestResult {
+    let make = async |test: &OwnTest| {
+        let stage = Stage::set(test).await?;
+        stage.start_extender().await?;
+        Ok(stage)
+    };
+    on_shared_plane(&SHARED, &ControlPlaneOptions::whole(), make, async |shared, stage| {
+        let _simulator = shared.nodes(nodes).await?;
+        let scene = Scene::shared(stage, shared).await?;
+        scene.await_nodes().await?;
+        test(&scene).await?;
+        scene.check_export().await
+    })
+}
 
 /// The programs that belong together.
 pub(crate) struct Stage {
     pub(crate) kubectl: Kubectl,
     account: ServiceAccountAccess,
     token: PathBuf,
-    extenders: RefCell<Vec<Rc<Extender>>>,
-    scheduler: RefCell<Option<Program>>,
-    _nodes: NodeSimulator,
+    extenders: Mutex<Vec<Arc<Extender>>>,
+    scheduler: Mutex<Option<Program>>,
 }
 
 /// An extender, and where it answers.
@@ -42,9 +67,14 @@ pub(crate) struct Extender {
 }
 
 impl Stage {
-    /// A cluster with these nodes, one extender, and a scheduler beside it.
-    pub(crate) async fn set(test: &OwnTest, nodes: &[NodeSpec]) -> anyhow::Result<Stage> {
-        let stage = Stage::without_extender(test, nodes).await?;
+    /// One extender, and a scheduler beside it.
+    pub(crate) async fn set(test: &OwnTest) -> anyhow::Result<Stage> {
+        let kubectl = test.kubectl().await?;
+        kubectl.run(&["apply", "-f", &format!("{ROOT}/deploy/units-crds")]).await?;
+        kubectl.run(&["apply", "-f", &format!("{ROOT}/{MANIFEST}")]).await?;
+        let crd = "customresourcedefinition/resourcepolicies.scheduling.sigs.x-k8s.io";
+        kubectl.run(&["wait", crd, "--for=condition=Established"]).await?;
+        let stage = Stage::installed(test, kubectl).await?;
         stage.begin().await?;
         Ok(stage)
     }
@@ -56,30 +86,16 @@ impl Stage {
         self.extender(0).program.await_ready().await
     }
 
-    async fn without_extender(test: &OwnTest, nodes: &[NodeSpec]) -> anyhow::Result<Stage> {
-        let nodes = test.nodes(nodes).await?;
-        let kubectl = test.kubectl().await?;
-        kubectl.run(&["apply", "-f", &format!("{ROOT}/deploy/units-crds")]).await?;
-        kubectl.run(&["apply", "-f", &format!("{ROOT}/{MANIFEST}")]).await?;
-        let crd = "customresourcedefinition/resourcepolicies.scheduling.sigs.x-k8s.io";
-        kubectl.run(&["wait", crd, "--for=condition=Established"]).await?;
-        Stage::installed(test, nodes, kubectl).await
-    }
-
     /// Where the manifest is applied. The programs of the test stand in for its pods, for which there are no images here.
-    pub(crate) async fn installed(
-        test: &OwnTest,
-        nodes: NodeSimulator,
-        kubectl: Kubectl,
-    ) -> anyhow::Result<Stage> {
+    pub(crate) async fn installed(test: &OwnTest, kubectl: Kubectl) -> anyhow::Result<Stage> {
         kubectl.run(&["-n", SCHEDULER, "scale", "deployment", SCHEDULER, "--replicas=0"]).await?;
         let account = test.service_account(SCHEDULER, SCHEDULER).await?;
         let asked = ["-n", SCHEDULER, "create", "token", SCHEDULER, "--audience", AUDIENCE];
         let written = kubectl.run(&asked).await?;
         let token = account.kubeconfig().with_file_name("token");
         write_private(&token, written.trim())?;
-        let (extenders, scheduler) = (RefCell::default(), RefCell::default());
-        Ok(Stage { kubectl, account, token, extenders, scheduler, _nodes: nodes })
+        let (extenders, scheduler) = (Mutex::default(), Mutex::default());
+        Ok(Stage { kubectl, account, token, extenders, scheduler })
     }
 
     /// Starts another replica with the arguments of the manifest.
@@ -105,7 +121,7 @@ impl Stage {
         let all: Vec<&str> = all.iter().map(String::as_str).collect();
         let program = Program::start_listening(env!("CARGO_BIN_EXE_almanac").as_ref(), &all, &[])?;
         let extender = Extender { program, scheduler_port, peer_port };
-        self.extenders.borrow_mut().push(Rc::new(extender));
+        self.extenders.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::new(extender));
         Ok(())
     }
 
@@ -133,7 +149,7 @@ impl Stage {
         let program = Binaries::provide()?.program("kube-scheduler")?;
         let config = format!("--config={}", file.display());
         let program = Program::start(&program, &[&config, "--secure-port=0"], &[])?;
-        *self.scheduler.borrow_mut() = Some(program);
+        *self.scheduler.lock().unwrap_or_else(PoisonError::into_inner) = Some(program);
         Ok(())
     }
 
@@ -143,8 +159,12 @@ impl Stage {
     }
 
     /// A replica.
-    pub(crate) fn extender(&self, index: usize) -> Rc<Extender> {
-        Rc::clone(&self.extenders.borrow()[index])
+    pub(crate) fn extender(&self, index: usize) -> Arc<Extender> {
+        Arc::clone(&self.extenders()[index])
+    }
+
+    fn extenders(&self) -> Vec<Arc<Extender>> {
+        self.extenders.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     pub(crate) fn kill(&self, index: usize) -> TestResult {
@@ -155,13 +175,20 @@ impl Stage {
         self.extender(index).program.start_again()
     }
 
+    /// Ends all replicas as a kubelet does.
+    pub(crate) async fn stop(&self) -> TestResult {
+        for extender in self.extenders() {
+            ensure!(extender.program.stop().await?.success(), "an extender did not end well");
+        }
+        Ok(())
+    }
+
     /// Which replica decides.
     pub(crate) async fn deciding(&self) -> anyhow::Result<usize> {
         let mut found = 0;
         await_condition("a replica to decide", PATIENCE, async || {
             let mut seen = Vec::new();
-            let extenders = self.extenders.borrow().clone();
-            for (index, extender) in extenders.iter().enumerate() {
+            for (index, extender) in self.extenders().iter().enumerate() {
                 let metrics = extender.program.get("/metrics").await.map(|(_, text)| text);
                 let decides =
                     metrics.is_ok_and(|text| text.contains("almanac_extender_leader 1\n"));
@@ -174,74 +201,6 @@ impl Stage {
         })
         .await?;
         Ok(found)
-    }
-
-    pub(crate) async fn apply(&self, object: &Value) -> TestResult {
-        self.kubectl.run_with_input(&["apply", "-f", "-"], &object.to_string()).await?;
-        Ok(())
-    }
-
-    /// Applies a policy, and waits until the extender knows of it.
-    pub(crate) async fn govern(&self, policy: &Value) -> TestResult {
-        self.apply(policy).await?;
-        let name = policy["metadata"]["name"].as_str().context("it has a name")?;
-        await_condition(&format!("the policy {name} to be known"), PATIENCE, async || {
-            let found = get(&self.kubectl, &["resourcepolicy", name]).await?;
-            let observed = &found["status"]["observedGeneration"];
-            let is_known = *observed == found["metadata"]["generation"];
-            Ok(Observation::of(is_known, found["status"].to_string()))
-        })
-        .await
-    }
-
-    /// Ends all replicas as a kubelet does.
-    pub(crate) async fn stop(&self) -> TestResult {
-        let extenders = self.extenders.borrow().clone();
-        for extender in extenders {
-            ensure!(extender.program.stop().await?.success(), "an extender did not end well");
-        }
-        Ok(())
-    }
-
-    /// How many pods of `app` are on nodes whose names begin with each of these, and how many wait.
-    pub(crate) async fn spread(&self, app: &str, of: &[&str]) -> anyhow::Result<Vec<usize>> {
-        let pods = get(&self.kubectl, &["pods", "-l", &format!("app={app}")]).await?;
-        let pods = pods["items"].as_array().context("no list")?;
-        let pods = pods.iter().filter(|pod| pod["metadata"]["deletionTimestamp"].is_null());
-        let nodes: Vec<&str> =
-            pods.map(|pod| pod["spec"]["nodeName"].as_str().unwrap_or_default()).collect();
-        let on = |prefix: &str| nodes.iter().filter(|node| node.starts_with(prefix)).count();
-        let waiting = nodes.iter().filter(|node| node.is_empty()).count();
-        Ok(of.iter().map(|prefix| on(prefix)).chain([waiting]).collect())
-    }
-
-    pub(crate) async fn await_spread(
-        &self,
-        app: &str,
-        of: &[&str],
-        expected: &[usize],
-    ) -> TestResult {
-        let what = format!("the pods of {app} to be spread over {of:?} as {expected:?}");
-        await_condition(&what, PATIENCE, async || {
-            let spread = self.spread(app, of).await?;
-            Ok(Observation::of(spread == expected, format!("{spread:?}")))
-        })
-        .await
-    }
-
-    /// That it stays so for a while in which the scheduler would have had time to do more.
-    pub(crate) async fn check_stays(
-        &self,
-        app: &str,
-        of: &[&str],
-        expected: &[usize],
-    ) -> TestResult {
-        for _ in 0..10 {
-            let spread = self.spread(app, of).await?;
-            ensure!(spread == expected, "{spread:?} instead of {expected:?}");
-            tokio::time::sleep(Duration::from_millis(200)).await;
-        }
-        Ok(())
     }
 }
 
@@ -264,7 +223,7 @@ pub(crate) fn policy(app: &str, strategy: &str, units: &[(&str, i32, Option<u32>
     };
     json!({
         "apiVersion": "scheduling.sigs.x-k8s.io/v1alpha1", "kind": "ResourcePolicy",
-        "metadata": {"name": app, "namespace": "default"},
+        "metadata": {"name": app},
         "spec": {
             "podSelector": {"matchLabels": {"app": app}},
             "strategy": strategy,
@@ -277,7 +236,7 @@ pub(crate) fn policy(app: &str, strategy: &str, units: &[(&str, i32, Option<u32>
 pub(crate) fn deployment(app: &str, replicas: u32) -> Value {
     json!({
         "apiVersion": "apps/v1", "kind": "Deployment",
-        "metadata": {"name": app, "namespace": "default"},
+        "metadata": {"name": app},
         "spec": {
             "replicas": replicas,
             "selector": {"matchLabels": {"app": app}},
@@ -297,7 +256,7 @@ pub(crate) fn deployment(app: &str, replicas: u32) -> Value {
 pub(crate) fn pod(name: &str, app: &str) -> Value {
     json!({
         "apiVersion": "v1", "kind": "Pod",
-        "metadata": {"name": name, "namespace": "default", "labels": {"app": app}},
+        "metadata": {"name": name, "labels": {"app": app}},
         "spec": {
             "schedulerName": SCHEDULER_NAME,
             "containers": [{"name": "main", "image": "example.com/main:1"}],

@@ -333,7 +333,7 @@ impl Kubelet {
             drop(permit);
             match sent {
                 Ok(()) => return,
-                // It is gone, or another pod has its name: then there is nothing to report.
+                // It is gone, another pod has its name, or it has changed, which is work of its own.
                 Err(kube::Error::Api(status)) if matches!(status.code, 404 | 409) => return,
                 Err(_) => tokio::time::sleep(BETWEEN_ATTEMPTS).await,
             }
@@ -348,7 +348,7 @@ impl Kubelet {
             Report::Nothing => Ok(()),
             Report::Gone => pods.delete(&name, &at_once(pod)).await.map(drop),
             Report::Status(patch) => {
-                let patch = Patch::Strategic(with_uid(patch, pod));
+                let patch = Patch::Strategic(as_seen(patch, pod));
                 pods.patch_status(&name, &PatchParams::default(), &patch).await.map(drop)
             }
         }
@@ -367,8 +367,9 @@ fn at_once(pod: &Pod) -> DeleteParams {
     DeleteParams::default().grace_period(0).preconditions(only_this)
 }
 
-/// A status for one pod must not reach another of the same name.
-fn with_uid(mut patch: Value, pod: &Pod) -> Value {
-    patch["metadata"] = json!({"uid": pod.uid()});
+/// A status must reach neither another pod of the same name nor the same one after a change, of which the watch tells: a
+/// second address would be added to the first, which is refused.
+fn as_seen(mut patch: Value, pod: &Pod) -> Value {
+    patch["metadata"] = json!({"uid": pod.uid(), "resourceVersion": pod.resource_version()});
     patch
 }

@@ -1,0 +1,122 @@
+//! What one test sees of a stage: a namespace, and the nodes of its pods.
+
+use std::time::Duration;
+
+use almanac_harness::{Kubectl, Observation, PATIENCE, SharedTest, TestResult, await_condition};
+use almanac_local::NODE_OWNER;
+use anyhow::{Context as _, ensure};
+use serde_json::Value;
+
+use crate::reading::get;
+use crate::stage::Stage;
+
+/// A namespace of a stage.
+pub(crate) struct Scene<'a> {
+    pub(crate) stage: &'a Stage,
+    /// For the namespace.
+    pub(crate) kubectl: Kubectl,
+    pub(crate) namespace: String,
+    /// What the names of its nodes begin with.
+    prefix: String,
+    /// By which label they are known; empty if all nodes are its own.
+    pub(crate) label: String,
+}
+
+impl<'a> Scene<'a> {
+    /// A namespace that shares the stage with others.
+    pub(crate) async fn shared(stage: &'a Stage, test: &SharedTest) -> anyhow::Result<Scene<'a>> {
+        let namespace = test.namespace().to_owned();
+        let prefix = format!("{namespace}-");
+        let label = format!("{NODE_OWNER}={namespace}");
+        Ok(Scene { stage, kubectl: test.kubectl().await?, namespace, prefix, label })
+    }
+
+    /// The default namespace of a stage that a test has for itself.
+    pub(crate) fn whole(stage: &'a Stage) -> Scene<'a> {
+        let kubectl = stage.kubectl.clone();
+        Scene {
+            stage,
+            kubectl,
+            namespace: "default".to_owned(),
+            prefix: String::new(),
+            label: String::new(),
+        }
+    }
+
+    /// The name of a node that was described by this name.
+    pub(crate) fn node(&self, name: &str) -> String {
+        format!("{}{name}", self.prefix)
+    }
+
+    /// A node takes no pods before the controller manager has seen that it is ready.
+    pub(crate) async fn await_nodes(&self) -> TestResult {
+        await_condition("the nodes to take pods", PATIENCE, async || {
+            let nodes = get(&self.kubectl, &["nodes", "-l", &self.label]).await?;
+            let taints =
+                nodes["items"].as_array().into_iter().flatten().map(|it| &it["spec"]["taints"]);
+            let closed = taints.filter(|it| it.to_string().contains("not-ready")).count();
+            Ok(Observation::of(closed == 0, format!("{closed} take none")))
+        })
+        .await
+    }
+
+    pub(crate) async fn apply(&self, object: &Value) -> TestResult {
+        self.kubectl.run_with_input(&["apply", "-f", "-"], &object.to_string()).await?;
+        Ok(())
+    }
+
+    /// Applies a policy, and waits until the extender knows of it.
+    pub(crate) async fn govern(&self, policy: &Value) -> TestResult {
+        self.apply(policy).await?;
+        let name = policy["metadata"]["name"].as_str().context("it has a name")?;
+        await_condition(&format!("the policy {name} to be known"), PATIENCE, async || {
+            let found = get(&self.kubectl, &["resourcepolicy", name]).await?;
+            let observed = &found["status"]["observedGeneration"];
+            let is_known = *observed == found["metadata"]["generation"];
+            Ok(Observation::of(is_known, found["status"].to_string()))
+        })
+        .await
+    }
+
+    /// How many pods of `app` are on nodes described by each of these names, and how many wait.
+    pub(crate) async fn spread(&self, app: &str, of: &[&str]) -> anyhow::Result<Vec<usize>> {
+        let pods = get(&self.kubectl, &["pods", "-l", &format!("app={app}")]).await?;
+        let pods = pods["items"].as_array().context("no list")?;
+        let pods = pods.iter().filter(|pod| pod["metadata"]["deletionTimestamp"].is_null());
+        let nodes: Vec<&str> =
+            pods.map(|pod| pod["spec"]["nodeName"].as_str().unwrap_or_default()).collect();
+        let on =
+            |name: &str| nodes.iter().filter(|node| node.starts_with(&self.node(name))).count();
+        let waiting = nodes.iter().filter(|node| node.is_empty()).count();
+        Ok(of.iter().map(|name| on(name)).chain([waiting]).collect())
+    }
+
+    pub(crate) async fn await_spread(
+        &self,
+        app: &str,
+        of: &[&str],
+        expected: &[usize],
+    ) -> TestResult {
+        let what = format!("the pods of {app} to be spread over {of:?} as {expected:?}");
+        await_condition(&what, PATIENCE, async || {
+            let spread = self.spread(app, of).await?;
+            Ok(Observation::of(spread == expected, format!("{spread:?}")))
+        })
+        .await
+    }
+
+    /// That it stays so for a while in which the scheduler would have had time to do more.
+    pub(crate) async fn check_stays(
+        &self,
+        app: &str,
+        of: &[&str],
+        expected: &[usize],
+    ) -> TestResult {
+        for _ in 0..10 {
+            let spread = self.spread(app, of).await?;
+            ensure!(spread == expected, "{spread:?} instead of {expected:?}");
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
+        Ok(())
+    }
+}
