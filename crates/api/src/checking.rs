@@ -41,6 +41,7 @@ pub use everything::{Everything, check_everything};
 pub use object::{CheckContext, CheckedObject, check, check_json};
 pub use places::{Layout, Place, Places};
 pub use together::check_together;
+pub use units_together::{Governed, check_units_together};
 
 /// The outcome of checking a part: its usable value, and the findings.
 struct Checked<T> {

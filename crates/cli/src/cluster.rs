@@ -4,6 +4,7 @@
 //! `kubectl get -o yaml` shows, so that the finding has a position. Nothing is ever written: there
 //! are only `get`, `list` and discovery.
 
+mod fleet;
 mod hub;
 mod levels;
 mod requests;
@@ -13,13 +14,16 @@ mod waiting;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use almanac_api::checking::{CheckContext, CheckedObject, check_json, check_together};
+use almanac_api::checking::{
+    CheckContext, CheckedObject, Governed, check_json, check_together, check_units_together,
+};
 use almanac_api::exempt::MARK;
 use almanac_api::finding::Finding;
 use almanac_api::kinds::{Kind, Role};
 use almanac_api::reading::{Locator, PlacedFinding, Reading, Source, read_objects};
 use almanac_api::writing::to_yaml;
 use almanac_engine::qos_levels::QosLevels;
+use almanac_engine::units::FleetObject;
 use almanac_engine::{Family, Identity, Workload};
 use almanac_shell::client::{ClientOptions, connect};
 use anyhow::Context as _;
@@ -29,6 +33,7 @@ use futures::{StreamExt as _, stream};
 use jiff::Timestamp;
 use kube::api::{DynamicObject, TypeMeta};
 
+pub(crate) use self::fleet::SeenOfFleet;
 pub(crate) use self::levels::{SeenNode, SeenPod};
 use self::requests::{AT_ONCE, Answer, Requests, Scope};
 use crate::completion;
@@ -93,6 +98,8 @@ pub(crate) struct Seen {
     pub(crate) pods: Vec<SeenPod>,
     /// The nodes, where such policies depend on them.
     pub(crate) nodes: Vec<SeenNode>,
+    /// What policies for units of nodes are about, where there are some.
+    pub(crate) fleet: Vec<SeenOfFleet>,
 }
 
 impl ClusterArguments {
@@ -146,13 +153,16 @@ impl ClusterArguments {
                 ));
             }
         }
-        let complete: Vec<Kind> = listed.iter().map(|(kind, _)| *kind).collect();
+        let mut complete: Vec<Kind> = listed.iter().map(|(kind, _)| *kind).collect();
         let checked = |(kind, objects): (Kind, Vec<DynamicObject>)| {
             objects.into_iter().map(move |object| FetchedObject::check(kind, object, checked_at))
         };
         let mut objects: Vec<FetchedObject> = listed.into_iter().flat_map(checked).collect();
         let hub = hub::list(&requests, &mut objects, &mut seen).await?;
         objects.extend(hub.into_iter().flat_map(checked));
+        let workloads = fleet::list(&requests, &mut objects, &mut seen).await?;
+        complete.extend(workloads.iter().map(|(kind, _)| *kind));
+        objects.extend(workloads.into_iter().flat_map(checked));
         let mut has_policies = objects.iter().any(|it| is_listed_policy(it.kind));
         if let Some(config_namespace) = config_namespace {
             let config_maps = levels::config_maps(&requests, config_namespace, &mut seen).await?;
@@ -168,7 +178,7 @@ impl ClusterArguments {
         let wanted = targets::of_policies(&objects);
         let fetched = targets::fetch(&requests, wanted, &complete, &mut seen).await?;
         objects.extend(fetched.into_iter().flat_map(checked));
-        let (reading, findings) = place_findings(&mut objects)?;
+        let (reading, findings) = place_findings(&mut objects, &seen.fleet)?;
         let objects = objects.into_iter().map(|it| InputObject {
             checked: it.checked,
             api_version: it.kind.api_version(),
@@ -182,10 +192,7 @@ impl ClusterArguments {
 /// Whether all objects of a kind are listed as policies. `ConfigMaps` are many, and asked for by their names.
 fn is_listed_policy(kind: Kind) -> bool {
     match kind.role() {
-        Role::Policy(Family::QosLevels | Family::Units)
-        | Role::Hub
-        | Role::Bounds
-        | Role::Workload { .. } => false,
+        Role::Policy(Family::QosLevels) | Role::Hub | Role::Bounds | Role::Workload { .. } => false,
         Role::Policy(_) => true,
     }
 }
@@ -263,11 +270,23 @@ impl FetchedObject {
 }
 
 /// Checks the objects together, and produces a text for each one with a finding.
-fn place_findings(objects: &mut [FetchedObject]) -> anyhow::Result<(Reading, Vec<PlacedFinding>)> {
+fn place_findings(
+    objects: &mut [FetchedObject],
+    fleet: &[SeenOfFleet],
+) -> anyhow::Result<(Reading, Vec<PlacedFinding>)> {
     let names: Vec<String> =
         objects.iter().map(|it| called(&identity_of(it.kind, &it.object))).collect();
     let checked = objects.iter().map(|it| &it.checked).enumerate();
-    let together = check_together(checked, |index| names[index].clone());
+    let pods = fleet.iter().enumerate().filter_map(|(index, (identity, object))| match object {
+        FleetObject::Pod(pod) | FleetObject::Template(pod) => {
+            Some(Governed { identity: identity.clone(), pod, index })
+        }
+        FleetObject::Node(_) => None,
+    });
+    let name_of_pod = |index: usize| called(&fleet[index].0);
+    let name = |index: usize| names[index].clone();
+    let mut together = check_together(checked.clone(), name);
+    together.extend(check_units_together(checked, pods, name, name_of_pod));
     let (mut reading, mut findings) = (Reading::default(), Vec::new());
     let mut with_findings: Vec<(usize, &str)> = Vec::new();
     for (index, finding) in together {

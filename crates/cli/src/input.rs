@@ -211,6 +211,7 @@ impl Input {
             place.world.upsert(target, Slim::Workload(workload));
         }
         place.add_seen(seen.pods, seen.nodes);
+        place.add_seen_fleet(seen.fleet);
         place.find_texts(&reading);
         Input {
             places: vec![place],

@@ -217,7 +217,7 @@ fn no_pod(places: &[InputPlace]) -> String {
     if !places.iter().any(|place| is_about_pods(&place.world)) {
         let [(design, _), (installed, _)] = AGENT_CONFIGS;
         return format!(
-            "no pod matches; pods are read only where files have a ResourcePolicy, or there are policies for QoS \
+            "no pod matches; pods are read only where there is a ResourcePolicy, or there are policies for QoS \
              levels in a ConfigMap {design} or {installed}"
         );
     }

@@ -35,13 +35,14 @@ const GIVEN: [&str; 13] = [
 const GIVEN_DOMAINS: [&str; 2] = ["jobset.sigs.k8s.io", "leaderworkerset.sigs.k8s.io"];
 
 /// A pod, or a workload whose template makes pods.
-pub(super) struct Governed<'a> {
+#[derive(Clone, Debug)]
+pub struct Governed<'a> {
     /// What names it.
-    pub(super) identity: Identity,
+    pub identity: Identity,
     /// What it is, or what its template makes.
-    pub(super) pod: &'a Pod,
+    pub pod: &'a Pod,
     /// Which of them it is.
-    pub(super) index: usize,
+    pub index: usize,
 }
 
 /// A policy that can be used, and the number by which it is told apart.
@@ -54,7 +55,8 @@ struct Candidate<'a> {
 
 /// Checks the policies of one cluster against each other and against the pods there. `place` says where a policy is,
 /// and `pod_place` where a pod is.
-pub(super) fn check_units_together<'a>(
+#[must_use]
+pub fn check_units_together<'a>(
     objects: impl Iterator<Item = (usize, &'a CheckedObject)> + Clone,
     pods: impl Iterator<Item = Governed<'a>>,
     place: impl Fn(usize) -> String,

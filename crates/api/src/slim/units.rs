@@ -161,6 +161,16 @@ pub(crate) fn unit_pod_of_template(metadata: &Value, spec: &Value, kind: &str) -
     Pod { node: None, ungoverned: of_daemon_set.or(pod.ungoverned), ..pod }
 }
 
+/// A pod as a workload of this kind makes it. One that another object owns stands for nothing by itself.
+#[must_use]
+pub fn unit_template(object: &DynamicObject, kind: &str) -> Option<Pod> {
+    let is_owned = object.metadata.owner_references.iter().flatten().next().is_some();
+    let template = &object.data["spec"]["template"];
+    let makes_pods = !template["spec"]["containers"].is_null();
+    let pod = || unit_pod_of_template(&template["metadata"], &template["spec"], kind);
+    (makes_pods && !is_owned).then(pod)
+}
+
 fn node_of(labels: Labels, version: Option<&str>, data: &Value) -> Node {
     let allocatable = &data["status"]["allocatable"];
     Node {

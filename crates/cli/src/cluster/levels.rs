@@ -10,9 +10,9 @@ use almanac_api::slim;
 use almanac_engine::qos_levels::{Node, Pod, QosLevels};
 use almanac_engine::{Identity, Labels, Slim};
 use futures::{StreamExt as _, stream};
-use kube::api::{ApiResource, DynamicObject};
+use kube::api::DynamicObject;
 
-use super::requests::{AT_ONCE, Answer, Requests};
+use super::requests::{AT_ONCE, Answer, Requests, of_core};
 use super::{FetchedObject, Seen};
 
 /// A pod of a cluster.
@@ -116,17 +116,6 @@ pub(super) async fn read_mark(
         }
     }
     Ok(())
-}
-
-/// How an API server is asked for a kind of Kubernetes' own.
-fn of_core(kind: &str, plural: &str) -> ApiResource {
-    ApiResource {
-        group: String::new(),
-        version: "v1".to_owned(),
-        api_version: "v1".to_owned(),
-        kind: kind.to_owned(),
-        plural: plural.to_owned(),
-    }
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "nothing else is kept of it")]

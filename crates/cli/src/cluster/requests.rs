@@ -292,6 +292,17 @@ impl Requests {
     }
 }
 
+/// How an API server is asked for a kind of Kubernetes' own.
+pub(super) fn of_core(kind: &str, plural: &str) -> ApiResource {
+    ApiResource {
+        group: String::new(),
+        version: "v1".to_owned(),
+        api_version: "v1".to_owned(),
+        kind: kind.to_owned(),
+        plural: plural.to_owned(),
+    }
+}
+
 /// Why there is no response.
 enum Unanswered {
     Kube(kube::Error),

@@ -12,7 +12,7 @@ use almanac_engine::{Family, Identity, Labels as PodLabels, Slim, Target, Worklo
 use almanac_forecast::AssumedValues;
 use serde_json::{Value, json};
 
-use crate::cluster::{SeenNode, SeenPod};
+use crate::cluster::{SeenNode, SeenOfFleet, SeenPod};
 use crate::selector::Labels;
 
 /// An object, and what its checked form does not say of it.
@@ -295,6 +295,16 @@ impl InputPlace {
             }
             self.api_versions.insert(identity.clone(), "v1".to_owned());
             self.world.upsert(identity, Slim::Pod(pod));
+        }
+    }
+
+    /// Adds the pods, the nodes and what makes pods of a cluster that policies for units of nodes are about.
+    pub(super) fn add_seen_fleet(&mut self, fleet: Vec<SeenOfFleet>) {
+        for (identity, object) in fleet {
+            if let FleetObject::Pod(_) = object {
+                self.api_versions.insert(identity.clone(), "v1".to_owned());
+            }
+            self.world.upsert(identity, Slim::Fleet(object));
         }
     }
 

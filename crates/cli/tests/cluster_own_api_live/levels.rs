@@ -157,6 +157,6 @@ async fn without_a_config_map_nothing_is_said_of_levels(
     assert!(stderr(&output).contains("no policies found in namespace shop"), "{}", stderr(&output));
     let output = almanac(kubeconfig, &["explain", "pod/shop/quiet"]).await?;
     assert_eq!(output.status.code(), Some(2));
-    assert!(stderr(&output).contains("pods are read only where files have a ResourcePolicy"));
+    assert!(stderr(&output).contains("pods are read only where there is a ResourcePolicy"));
     Ok(())
 }

@@ -4,3 +4,4 @@ mod exports;
 mod levels;
 #[path = "../live/mod.rs"]
 mod live;
+mod units;

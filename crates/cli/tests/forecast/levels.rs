@@ -272,7 +272,7 @@ fn the_name_of_a_pod_that_is_not_there_suggests_one_that_is() {
     assert!(far.contains(pods) && far.contains("Pod/default/batch-07, …"), "{far}");
     let without = folder_with("levels-no-policies", &[("pods.yaml", &pod("batch", "n1", ""))]);
     let none = said(&without, "pod/batch");
-    let why = "pods are read only where files have a ResourcePolicy, or there are policies for QoS levels in a \
+    let why = "pods are read only where there is a ResourcePolicy, or there are policies for QoS levels in a \
                ConfigMap volcano-agent-config or volcano-agent-configuration";
     assert!(none.contains(why), "{none}");
 }

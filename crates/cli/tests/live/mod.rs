@@ -7,7 +7,7 @@ use almanac_harness::{Kubectl, Observation, PATIENCE, TestResult, await_conditio
 use anyhow::ensure;
 use tokio::process::Command;
 
-const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+pub(crate) const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 pub(crate) const PRESENT: &str = "2026-11-26T12:00:00Z";
 
 /// The examples of the published designs, with what is wrong with them put right, and kinds of
@@ -161,11 +161,16 @@ async fn install_definitions(kubectl: &Kubectl) -> TestResult {
     let folder = format!("{ROOT}/deploy/crds");
     kubectl.run(&["apply", "--server-side", "-f", &folder]).await?;
     kubectl.run_with_input(&["apply", "--server-side", "-f", "-"], ROLLOUTS).await?;
+    await_definitions(kubectl, 6).await
+}
+
+/// Waits until so many definitions are served.
+pub(crate) async fn await_definitions(kubectl: &Kubectl, count: usize) -> TestResult {
     await_condition("the definitions are established", PATIENCE, async || {
         let path =
             "jsonpath={range .items[*]}{.status.conditions[?(@.type=='Established')].status} {end}";
         let found = kubectl.run(&["get", "crd", "-o", path]).await?;
-        Ok(Observation::of(found.matches("True").count() == 6, found))
+        Ok(Observation::of(found.matches("True").count() == count, found))
     })
     .await
 }

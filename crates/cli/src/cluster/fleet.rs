@@ -1,0 +1,113 @@
+//! The pods, the nodes and the workloads that policies for units of nodes are about. They are read only where there are
+//! such policies, which are left out where pods or nodes cannot be read: without these, every unit would seem empty.
+
+use almanac_api::kinds::{Kind, Role};
+use almanac_api::slim;
+use almanac_engine::Identity;
+use almanac_engine::units::FleetObject;
+use kube::api::DynamicObject;
+
+use super::requests::{Answer, Requests, of_core};
+use super::{FetchedObject, Seen, identity_of};
+
+/// One of them.
+pub(crate) type SeenOfFleet = (Identity, FleetObject);
+
+/// The group of the workloads whose templates are read.
+const WORKLOADS: &str = "apps";
+
+/// Lists the fleet, if there are policies for units among the objects. Returns the workloads, which have replicas as
+/// well.
+pub(super) async fn list(
+    requests: &Requests,
+    objects: &mut Vec<FetchedObject>,
+    seen: &mut Seen,
+) -> anyhow::Result<Vec<(Kind, Vec<DynamicObject>)>> {
+    if !objects.iter().any(|it| it.kind == Kind::ResourcePolicy) {
+        return Ok(Vec::new());
+    }
+    let nodes = requests.list_slim(&of_core("Node", "nodes"), None, node).await?;
+    let pods = list_pods(requests, seen).await?;
+    let mut missing = Vec::new();
+    for (answer, right) in [(nodes, "nodes"), (pods, "pods")] {
+        match answer {
+            Answer::Found(found) => seen.fleet.extend(found),
+            Answer::Absent => missing.push(format!("the cluster does not serve {right}")),
+            Answer::Forbidden(_) => missing.push(format!("missing permission to list {right}")),
+        }
+    }
+    if !missing.is_empty() {
+        seen.fleet.clear();
+        objects.retain(|it| it.kind != Kind::ResourcePolicy);
+        let (shown, place) = (Kind::ResourcePolicy.shown(), requests.place());
+        for why in missing {
+            seen.unseen.insert(format!("no {shown} in {place} was read: {why}"));
+        }
+        return Ok(Vec::new());
+    }
+    list_workloads(requests, seen).await
+}
+
+/// The pods of all namespaces, since those take room on nodes, too; or else of those where is looked.
+async fn list_pods(
+    requests: &Requests,
+    seen: &mut Seen,
+) -> anyhow::Result<Answer<Vec<SeenOfFleet>>> {
+    let resource = of_core("Pod", "pods");
+    let everywhere = requests.list_slim(&resource, None, pod).await?;
+    let Answer::Forbidden(_) = everywhere else { return Ok(everywhere) };
+    let here = requests.list_slim(&resource, Some(requests.scope()), pod).await?;
+    if matches!(here, Answer::Found(_)) {
+        let place = requests.place();
+        seen.unseen.insert(format!(
+            "no Pod outside {place} was read, so how much room nodes have is not known: missing permission to list \
+             pods in all namespaces"
+        ));
+    }
+    Ok(here)
+}
+
+async fn list_workloads(
+    requests: &Requests,
+    seen: &mut Seen,
+) -> anyhow::Result<Vec<(Kind, Vec<DynamicObject>)>> {
+    let mut found = Vec::new();
+    let is_workload =
+        |kind: &Kind| kind.group() == WORKLOADS && matches!(kind.role(), Role::Workload { .. });
+    for kind in Kind::ALL.iter().copied().filter(is_workload) {
+        match requests.list(kind).await? {
+            Answer::Found(objects) => {
+                let templates = objects.iter().filter_map(|object| {
+                    let pod = slim::unit_template(object, kind.name())?;
+                    Some((identity_of(kind, object), FleetObject::Template(Box::new(pod))))
+                });
+                seen.fleet.extend(templates);
+                found.push((kind, objects));
+            }
+            Answer::Absent => {}
+            Answer::Forbidden(_) => {
+                let (right, place) = (kind.resource_name(), requests.place());
+                seen.unseen.insert(format!(
+                    "no {} in {place} was read, so which pods they make is not known: missing permission to list \
+                     {right}",
+                    kind.shown()
+                ));
+            }
+        }
+    }
+    Ok(found)
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "nothing else is kept of it")]
+fn pod(object: DynamicObject) -> Option<SeenOfFleet> {
+    let (namespace, name) =
+        (object.metadata.namespace.as_deref()?, object.metadata.name.as_deref()?);
+    let pod = FleetObject::Pod(Box::new(slim::watched_unit_pod(&object)));
+    Some((Identity::new("", "Pod", namespace, name), pod))
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "nothing else is kept of it")]
+fn node(object: DynamicObject) -> Option<SeenOfFleet> {
+    let node = FleetObject::Node(slim::watched_unit_node(&object));
+    Some((Identity::new("", "Node", "", object.metadata.name.as_deref()?), node))
+}

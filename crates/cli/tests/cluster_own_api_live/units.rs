@@ -1,0 +1,156 @@
+//! Units of nodes in a cluster: the same answers as over what kubectl exports of it, and what it takes to read them.
+
+use std::fs;
+use std::path::Path;
+
+use crate::live::{PRESENT, ROOT, almanac, answer, await_definitions, stderr, stdout};
+use almanac_harness::{ControlPlaneOptions, Kubectl, OwnTest, TestResult, on_own_control_plane};
+use serde_json::{Value, json};
+
+const EXPORTED: &str = "resourcepolicies,metricsproducers,horizontalautoscalers,cronfederatedhpas,\
+                        deployments,statefulsets,replicasets";
+
+fn node(name: &str, pool: &str) -> Value {
+    let room = json!({ "cpu": "4", "memory": "8Gi", "pods": "110" });
+    json!({
+        "apiVersion": "v1", "kind": "Node", "metadata": { "name": name, "labels": { "pool": pool } },
+        "status": { "capacity": room, "allocatable": room },
+    })
+}
+
+fn pod(namespace: &str, name: &str, node: Option<&str>, cpu: &str) -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "Pod",
+        "metadata": { "name": name, "namespace": namespace, "labels": { "part-of": "tickets" } },
+        "spec": {
+            "nodeName": node,
+            "containers": [{
+                "name": "app", "image": "registry.k8s.io/pause:3.10", "resources": { "requests": { "cpu": cpu } },
+            }],
+        },
+    })
+}
+
+async fn prepare(kubectl: &Kubectl) -> TestResult {
+    for folder in ["crds", "units-crds"] {
+        let folder = format!("{ROOT}/deploy/{folder}");
+        kubectl.run(&["apply", "--server-side", "-f", &folder]).await?;
+    }
+    await_definitions(kubectl, 6).await?;
+    kubectl.run(&["create", "namespace", "shop"]).await?;
+    kubectl.run(&["apply", "--server-side", "-f", &format!("{ROOT}/examples/units")]).await?;
+    let objects = [
+        node("r1", "reserved"),
+        node("s1", "spot"),
+        node("other", "batch"),
+        pod("default", "one", Some("r1"), "1"),
+        pod("default", "two", Some("s1"), "1"),
+        pod("default", "astray", Some("other"), "1"),
+        pod("default", "waits", None, "3"),
+        // It takes room on the node, though another namespace has it.
+        pod("shop", "neighbour", Some("r1"), "2"),
+    ];
+    let list = json!({ "apiVersion": "v1", "kind": "List", "items": objects });
+    // A node that is created has no status.
+    kubectl.run_with_input(&["create", "-f", "-"], &list.to_string()).await?;
+    let status = json!({ "status": objects[0]["status"] }).to_string();
+    for name in ["r1", "s1", "other"] {
+        kubectl.run(&["patch", "node", name, "--subresource=status", "-p", &status]).await?;
+    }
+    Ok(())
+}
+
+#[test]
+fn units_in_a_cluster_are_those_of_its_kubectl_export() -> TestResult {
+    on_own_control_plane(&ControlPlaneOptions::api_only(), async |test| {
+        let kubectl = test.kubectl().await?;
+        prepare(&kubectl).await?;
+        assert_same_answers(test, &kubectl).await?;
+        let kubeconfig = test.plane.kubeconfig();
+        let explain = |name| ["explain", name, "--at", PRESENT];
+        let told = answer(&kubeconfig, &explain("pod/default/one")).await?;
+        assert!(told.contains("it is on node r1, in unit \"reserved\""), "{told}");
+        let told = answer(&kubeconfig, &explain("pod/default/waits")).await?;
+        assert!(told.contains("no node of unit \"reserved\" has room for it"), "{told}");
+        what_is_missing_is_told(test, &kubectl).await
+    })
+}
+
+/// Exports with kubectl, and asks the cluster and the export the same.
+async fn assert_same_answers(test: &OwnTest, kubectl: &Kubectl) -> TestResult {
+    let files = ["policies.yaml", "fleet.yaml"].map(|name| test.plane.folder().join(name));
+    fs::write(&files[0], kubectl.run(&["get", EXPORTED, "-o", "yaml", "-n", "default"]).await?)?;
+    fs::write(&files[1], kubectl.run(&["get", "pods,nodes", "-o", "yaml", "-A"]).await?)?;
+    let files = files.map(|file| file.display().to_string());
+    let kubeconfig = test.plane.kubeconfig();
+    let during = ["--from", PRESENT, "--for", "1d"];
+    for question in [
+        &[&["forecast"], &during[..]].concat()[..],
+        &[&["forecast", "-o", "json"], &during[..]].concat(),
+        &[&["next", "rp/tickets"], &during[..]].concat(),
+        &["explain", "rp/tickets", "--at", PRESENT],
+        &["explain", "pod/one", "--at", PRESENT],
+        &["explain", "pod/two", "--at", PRESENT, "-o", "json"],
+        &["explain", "pod/astray", "--at", PRESENT],
+        &["explain", "pod/waits", "--at", PRESENT],
+    ] {
+        let live = almanac(&kubeconfig, &[question, &["-n", "default"]].concat()).await?;
+        let of_files = [question, &["-f", &files[0], "-f", &files[1]]].concat();
+        let of_files = almanac(Path::new("/dev/null"), &of_files).await?;
+        assert_eq!(stdout(&live), stdout(&of_files), "{question:?}");
+        assert_eq!((stderr(&live), live.status), (stderr(&of_files), of_files.status));
+        assert!(!live.stdout.is_empty() && live.status.success(), "{}", stderr(&live));
+    }
+    Ok(())
+}
+
+/// Without nodes or pods, policies are left out; without pods elsewhere, only how full nodes are is not known.
+async fn what_is_missing_is_told(test: &OwnTest, kubectl: &Kubectl) -> TestResult {
+    kubectl.run(&["create", "serviceaccount", "reader"]).await?;
+    let account = test.service_account("default", "reader").await?;
+    let reader = account.kubeconfig();
+    let of_group = |group: &str, resources: &[&str]| json!({ "apiGroups": [group], "resources": resources, "verbs": ["get", "list"] });
+    let in_namespace = [
+        of_group("autoscaling.karmada.io", &["*"]),
+        of_group("autoscaling.karpenter.sh", &["*"]),
+        of_group("autoscaling", &["*"]),
+        of_group("apps", &["*"]),
+        of_group("scheduling.sigs.x-k8s.io", &["resourcepolicies"]),
+        of_group("", &["pods"]),
+    ];
+    grant(kubectl, "Role", &json!(in_namespace)).await?;
+    let forecast = ["forecast", "rp/tickets", "-n", "default", "--from", PRESENT, "-o", "json"];
+    let output = almanac(&reader, &forecast).await?;
+    let kind = "ResourcePolicy.scheduling.sigs.x-k8s.io";
+    let unread =
+        format!("no {kind} in namespace default was read: missing permission to list nodes");
+    assert!(stderr(&output).contains("no policy or target matches"), "{}", stderr(&output));
+    let everything = [&["forecast"], &forecast[2..]].concat();
+    let told = stdout(&almanac(&reader, &everything).await?);
+    assert!(told.contains(&unread), "{told}");
+    grant(kubectl, "ClusterRole", &json!([of_group("", &["nodes"])])).await?;
+    let elsewhere =
+        "no Pod outside namespace default was read, so how much room nodes have is not known";
+    let told = stdout(&almanac(&reader, &forecast).await?);
+    assert!(told.contains(elsewhere) && told.contains("unitPods"), "{told}");
+    grant(kubectl, "ClusterRole", &json!([of_group("", &["nodes", "pods", "namespaces"])])).await?;
+    let told = stdout(&almanac(&reader, &forecast).await?);
+    assert!(told.contains("unitPods") && !told.contains("missing permission"), "{told}");
+    Ok(())
+}
+
+/// Gives the reader these permissions, in its namespace or in the whole cluster.
+async fn grant(kubectl: &Kubectl, kind: &str, rules: &Value) -> TestResult {
+    let group = "rbac.authorization.k8s.io";
+    let role = json!({
+        "apiVersion": format!("{group}/v1"), "kind": kind, "metadata": { "name": "reader" }, "rules": rules,
+    });
+    let binding = json!({
+        "apiVersion": format!("{group}/v1"), "kind": format!("{kind}Binding"), "metadata": { "name": "reader" },
+        "subjects": [{ "kind": "ServiceAccount", "name": "reader", "namespace": "default" }],
+        "roleRef": { "apiGroup": group, "kind": kind, "name": "reader" },
+    });
+    let both = json!({ "apiVersion": "v1", "kind": "List", "items": [role, binding] });
+    kubectl.run_with_input(&["-n", "default", "apply", "-f", "-"], &both.to_string()).await?;
+    Ok(())
+}
