@@ -34,8 +34,8 @@ fn text_of(answer: &Answer) -> String {
 
 #[test]
 fn a_call_that_cannot_be_used_is_answered_with_a_sentence_and_the_next_one_as_ever() -> TestResult {
-    on_stage(&[unit_nodes("best", 2)], async |scene| {
-        let (stage, namespace) = (scene.stage, &scene.namespace);
+    on_stage(&[unit_nodes("best", 2)], async |stage, scene| {
+        let namespace = &scene.namespace;
         let port = stage.extender(stage.deciding().await?).scheduler_port.number();
         let pod_argument =
             format!(r#""Pod":{{"metadata":{{"name":"x","namespace":"{namespace}","uid":"u"}}}}"#);
@@ -101,10 +101,10 @@ fn a_call_that_cannot_be_used_is_answered_with_a_sentence_and_the_next_one_as_ev
 
 #[test]
 fn only_replicas_may_pass_calls_on() -> TestResult {
-    on_stage(&[unit_nodes("best", 1)], async |scene| {
+    on_stage(&[unit_nodes("best", 1)], async |stage, scene| {
         scene.apply(&pod("x", "shop")).await?;
         scene.await_spread("shop", &["best"], &[1, 0]).await?;
-        let (stage, kubectl) = (scene.stage, &scene.stage.kubectl);
+        let kubectl = &stage.kubectl;
         let port = stage.extender(stage.deciding().await?).peer_port.number();
         let asked =
             r#"{"Pod":{"metadata":{"name":"y","namespace":"default","uid":"u"}},"NodeNames":[]}"#;

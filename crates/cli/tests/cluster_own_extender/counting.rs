@@ -8,7 +8,7 @@ use crate::stage::{deployment, on_stage, policy, unit_nodes};
 
 #[test]
 fn pods_fill_the_best_unit_first_and_leave_the_worst_first() -> TestResult {
-    on_stage(&[unit_nodes("best", 2), unit_nodes("worst", 2)], async |scene| {
+    on_stage(&[unit_nodes("best", 2), unit_nodes("worst", 2)], async |_, scene| {
         let units = |best| [("best", 2, Some(best)), ("worst", 1, Some(3))];
         scene.govern(&policy("shop", "required", &units(2))).await?;
         scene.apply(&deployment("shop", 7)).await?;

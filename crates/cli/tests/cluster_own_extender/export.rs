@@ -31,7 +31,7 @@ const WITH: &str = " with ";
 const KINDS: [&str; 4] =
     ["is full", "is closed", "whose strategy is required", "ResourcePolicies select the pod"];
 
-impl Scene<'_> {
+impl Scene {
     /// Exports the namespace and its nodes, and compares the answers from the files with the cluster, once it is at rest.
     pub(crate) async fn check_export(&self) -> TestResult {
         let folder = tempfile::tempdir()?;

@@ -163,7 +163,7 @@ fn rounds_on_a_plane(seeds: &Seeds) -> TestResult {
         let _simulator = test.nodes(&nodes).await?;
         let stage = Stage::set(test).await?;
         stage.start_extender().await?;
-        let scene = Scene::whole(&stage);
+        let scene = Scene::whole(test).await?;
         let units = ["best", "middle", "worst"].into_iter().zip([3, 2, 1]);
         let units: Vec<_> = units.map(|(name, priority)| (name, priority, Some(100))).collect();
         scene.govern(&policy("herd", "prefer", &units)).await?;
@@ -171,7 +171,7 @@ fn rounds_on_a_plane(seeds: &Seeds) -> TestResult {
         while let Some(seed) = next {
             let pods = Api::namespaced(test.client(), "default");
             let repeated = format!("ALMANAC_EXTENDER_SEED={seed} ALMANAC_EXTENDER_ROUNDS=1");
-            round(&scene, &pods, seed).await.context(repeated)?;
+            round((&stage, &scene), &pods, seed).await.context(repeated)?;
             next = seeds.take();
             if next.is_some() {
                 clear_away(&scene, &pods).await?;
@@ -182,12 +182,12 @@ fn rounds_on_a_plane(seeds: &Seeds) -> TestResult {
 }
 
 /// A herd comes, and the deciding replica gets into trouble in the middle of it.
-async fn round(scene: &Scene<'_>, pods: &Api<Pod>, seed: u64) -> TestResult {
+async fn round((stage, scene): (&Stage, &Scene), pods: &Api<Pod>, seed: u64) -> TestResult {
     let begun = tokio::time::Instant::now();
     let mut chance = fastrand::Rng::with_seed(seed);
     let trouble = Trouble::of(seed);
-    let deciding = scene.stage.deciding().await?;
-    let program = &scene.stage.extender(deciding).program;
+    let deciding = stage.deciding().await?;
+    let program = &stage.extender(deciding).program;
     let watched = Watched::default();
     let watching = tokio::spawn(watched.clone().watch(pods.clone()));
     scene.apply(&deployment("herd", PODS)).await?;
@@ -223,7 +223,7 @@ async fn round(scene: &Scene<'_>, pods: &Api<Pod>, seed: u64) -> TestResult {
     Ok(())
 }
 
-async fn clear_away(scene: &Scene<'_>, pods: &Api<Pod>) -> TestResult {
+async fn clear_away(scene: &Scene, pods: &Api<Pod>) -> TestResult {
     scene.kubectl.run(&["delete", "deployment", "herd", "--cascade=foreground"]).await?;
     await_condition("all pods to be gone", PATIENCE, async || {
         let left = pods.list(&ListParams::default().limit(1)).await?.items.len();

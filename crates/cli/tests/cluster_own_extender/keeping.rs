@@ -11,7 +11,7 @@ const COST: &str = "controller.kubernetes.io/pod-deletion-cost";
 const OF: [&str; 2] = ["best", "worst"];
 
 /// Waits until the deletion costs of the pods of `shop` are these, in order.
-async fn await_costs(scene: &Scene<'_>, expected: &[&str]) -> TestResult {
+async fn await_costs(scene: &Scene, expected: &[&str]) -> TestResult {
     await_condition(&format!("the deletion costs {expected:?}"), PATIENCE, async || {
         let pods = get(&scene.kubectl, &["pods", "-l", "app=shop"]).await?;
         let pods = pods["items"].as_array().cloned().unwrap_or_default();
@@ -26,12 +26,7 @@ async fn await_costs(scene: &Scene<'_>, expected: &[&str]) -> TestResult {
     .await
 }
 
-async fn await_condition_of(
-    scene: &Scene<'_>,
-    about: &str,
-    status: &str,
-    words: &str,
-) -> TestResult {
+async fn await_condition_of(scene: &Scene, about: &str, status: &str, words: &str) -> TestResult {
     await_condition(&format!("{about} to be {status}: {words}"), PATIENCE, async || {
         let policy = get(&scene.kubectl, &["resourcepolicy", "shop"]).await?;
         let conditions = policy["status"]["conditions"].as_array().cloned().unwrap_or_default();
@@ -46,7 +41,7 @@ async fn await_condition_of(
 
 #[test]
 fn a_changed_cap_evicts_nobody_and_the_pods_over_it_go_first() -> TestResult {
-    on_stage(&[unit_nodes("best", 2), unit_nodes("worst", 2)], async |scene| {
+    on_stage(&[unit_nodes("best", 2), unit_nodes("worst", 2)], async |_, scene| {
         let units = |best| [("best", 2, Some(best)), ("worst", 1, Some(2))];
         scene.govern(&policy("shop", "required", &units(3))).await?;
         scene.apply(&deployment("shop", 4)).await?;
@@ -79,7 +74,7 @@ fn a_changed_cap_evicts_nobody_and_the_pods_over_it_go_first() -> TestResult {
 
 #[test]
 fn relabelled_nodes_bad_edits_own_costs_and_deleted_policies() -> TestResult {
-    on_stage(&[unit_nodes("best", 1), unit_nodes("worst", 1)], async |scene| {
+    on_stage(&[unit_nodes("best", 1), unit_nodes("worst", 1)], async |_, scene| {
         let units = [("best", 2, Some(2)), ("worst", 1, None)];
         scene.govern(&policy("shop", "required", &units)).await?;
         scene.apply(&deployment("shop", 3)).await?;

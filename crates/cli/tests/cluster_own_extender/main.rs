@@ -10,6 +10,7 @@ mod roles;
 
 mod calling;
 mod counting;
+mod design;
 mod export;
 mod herd;
 mod keeping;

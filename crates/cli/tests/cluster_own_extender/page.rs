@@ -34,9 +34,9 @@ fn what_the_page_installs_does_what_it_says_with_the_rights_it_has_and_is_missed
             table.lines().filter_map(|line| line.split_whitespace().nth(1)).collect();
         assert_eq!(units, ["reserved"; 3], "{printed}");
 
-        let scene = Scene::whole(&stage);
-        use_rights(&scene).await?;
-        only_its_own_pods_wait_for_the_extender(&scene).await?;
+        let scene = Scene::whole(test).await?;
+        use_rights(&stage, &scene).await?;
+        only_its_own_pods_wait_for_the_extender(&stage, &scene).await?;
         scene.check_export().await?;
         stage.stop().await?;
         compare_rights(test, &scene).await?;
@@ -50,8 +50,8 @@ fn what_the_page_installs_does_what_it_says_with_the_rights_it_has_and_is_missed
     })
 }
 
-async fn only_its_own_pods_wait_for_the_extender(scene: &Scene<'_>) -> TestResult {
-    let (stage, kubectl) = (scene.stage, &scene.kubectl);
+async fn only_its_own_pods_wait_for_the_extender(stage: &Stage, scene: &Scene) -> TestResult {
+    let kubectl = &scene.kubectl;
     stage.kill(0)?;
     stage.kill(1)?;
     let mut usual = pod("usual", "other");

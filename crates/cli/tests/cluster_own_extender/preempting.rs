@@ -19,7 +19,7 @@ fn sized(name: &str, app: &str, cpu: &str, class: Option<&str>) -> Value {
 #[test]
 fn a_cap_alone_never_preempts_and_where_resources_lack_the_count_does_not_grow() -> TestResult {
     let nodes = [unit_nodes("best", 1).size("2", "8Gi"), unit_nodes("wide", 1).size("8", "8Gi")];
-    on_stage(&nodes, async |scene| {
+    on_stage(&nodes, async |_, scene| {
         scene
             .apply(&json!({
                 "apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass",

@@ -10,10 +10,10 @@ use crate::calling::call;
 use crate::reading::await_value;
 use crate::roles::{Right, compare, granted, right};
 use crate::scene::Scene;
-use crate::stage::{ACCOUNT, deployment, policy};
+use crate::stage::{ACCOUNT, Stage, deployment, policy};
 
 /// Has two replicas, one of which stands by, use their rights, on nodes of the units `best` and `worst`.
-pub(crate) async fn use_rights(scene: &Scene<'_>) -> TestResult {
+pub(crate) async fn use_rights(stage: &Stage, scene: &Scene) -> TestResult {
     let units = |best| [("best", 2, Some(best)), ("worst", 1, None)];
     scene.govern(&policy("used", "required", &units(2))).await?;
     scene.apply(&deployment("used", 3)).await?;
@@ -30,15 +30,15 @@ pub(crate) async fn use_rights(scene: &Scene<'_>) -> TestResult {
     // The one that stands by passes a call on, and has its token reviewed.
     let asked =
         r#"{"Pod":{"metadata":{"name":"y","namespace":"default","uid":"u"}},"NodeNames":[]}"#;
-    let standby = 1 - scene.stage.deciding().await?;
-    let port = scene.stage.extender(standby).scheduler_port.number();
+    let standby = 1 - stage.deciding().await?;
+    let port = stage.extender(standby).scheduler_port.number();
     let answer = call(port, "/filter", asked, None).await?;
     ensure!(answer.status == 200, "{answer:?}");
     Ok(())
 }
 
 /// Compares what was used with what is granted, once the replicas have ended: a watch is in the audit log then.
-pub(crate) async fn compare_rights(test: &OwnTest, scene: &Scene<'_>) -> TestResult {
+pub(crate) async fn compare_rights(test: &OwnTest, scene: &Scene) -> TestResult {
     let requests = AuditLog::of(&test.plane)?.requests(&test.client()).await?;
     // Kube-scheduler runs as the same account.
     let is_ours =

@@ -1,18 +1,20 @@
-//! What one test sees of a stage: a namespace, and the nodes of its pods.
+//! What one test sees of a cluster: a namespace, and the nodes of its pods.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
-use almanac_harness::{Kubectl, Observation, PATIENCE, SharedTest, TestResult, await_condition};
+use almanac_harness::{
+    Kubectl, Observation, OwnTest, PATIENCE, SharedTest, TestResult, await_condition,
+};
 use almanac_local::NODE_OWNER;
 use anyhow::{Context as _, ensure};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::reading::get;
-use crate::stage::Stage;
 
-/// A namespace of a stage.
-pub(crate) struct Scene<'a> {
-    pub(crate) stage: &'a Stage,
+/// A namespace.
+pub(crate) struct Scene {
+    kubeconfig: PathBuf,
     /// For the namespace.
     pub(crate) kubectl: Kubectl,
     pub(crate) namespace: String,
@@ -22,25 +24,41 @@ pub(crate) struct Scene<'a> {
     pub(crate) label: String,
 }
 
-impl<'a> Scene<'a> {
-    /// A namespace that shares the stage with others.
-    pub(crate) async fn shared(stage: &'a Stage, test: &SharedTest) -> anyhow::Result<Scene<'a>> {
+impl Scene {
+    /// A namespace that shares the cluster with others.
+    pub(crate) async fn shared(test: &SharedTest) -> anyhow::Result<Scene> {
         let namespace = test.namespace().to_owned();
         let prefix = format!("{namespace}-");
         let label = format!("{NODE_OWNER}={namespace}");
-        Ok(Scene { stage, kubectl: test.kubectl().await?, namespace, prefix, label })
+        let (kubeconfig, kubectl) = (test.kubeconfig(), test.kubectl().await?);
+        Ok(Scene { kubeconfig, kubectl, namespace, prefix, label })
     }
 
-    /// The default namespace of a stage that a test has for itself.
-    pub(crate) fn whole(stage: &'a Stage) -> Scene<'a> {
-        let kubectl = stage.kubectl.clone();
-        Scene {
-            stage,
-            kubectl,
-            namespace: "default".to_owned(),
-            prefix: String::new(),
-            label: String::new(),
-        }
+    /// The default namespace of a cluster that a test has for itself.
+    pub(crate) async fn whole(test: &OwnTest) -> anyhow::Result<Scene> {
+        let (kubeconfig, kubectl) = (test.plane.kubeconfig(), test.kubectl().await?);
+        let namespace = "default".to_owned();
+        Ok(Scene { kubeconfig, kubectl, namespace, prefix: String::new(), label: String::new() })
+    }
+
+    /// Another namespace with the same nodes.
+    pub(crate) async fn in_namespace(&self, name: &str) -> anyhow::Result<Scene> {
+        let own = get(&self.kubectl, &["namespace", &self.namespace]).await?;
+        let fence = &own["metadata"]["annotations"];
+        let namespace = json!({
+            "apiVersion": "v1", "kind": "Namespace",
+            "metadata": {"name": name, "annotations": fence},
+        });
+        self.apply(&namespace).await?;
+        let kubectl = Kubectl::provide(&self.kubeconfig, Some(name)).await?;
+        await_condition("the namespace's service account", PATIENCE, async || {
+            kubectl.run(&["get", "serviceaccount", "default"]).await?;
+            Ok(Observation::Holds(()))
+        })
+        .await?;
+        let (prefix, label) = (self.prefix.clone(), self.label.clone());
+        let (kubeconfig, namespace) = (self.kubeconfig.clone(), name.to_owned());
+        Ok(Scene { kubeconfig, kubectl, namespace, prefix, label })
     }
 
     /// The name of a node that was described by this name.
@@ -68,7 +86,11 @@ impl<'a> Scene<'a> {
     /// Applies a policy, and waits until the extender knows of it.
     pub(crate) async fn govern(&self, policy: &Value) -> TestResult {
         self.apply(policy).await?;
-        let name = policy["metadata"]["name"].as_str().context("it has a name")?;
+        self.await_known(policy["metadata"]["name"].as_str().context("it has a name")?).await
+    }
+
+    /// Waits until the extender knows of a policy as it is.
+    pub(crate) async fn await_known(&self, name: &str) -> TestResult {
         await_condition(&format!("the policy {name} to be known"), PATIENCE, async || {
             let found = get(&self.kubectl, &["resourcepolicy", name]).await?;
             let observed = &found["status"]["observedGeneration"];

@@ -8,7 +8,7 @@ use crate::scene::Scene;
 use crate::stage::{deployment, on_stage, pod, policy, unit_nodes};
 
 /// Waits until `PodScheduled` of a pod says why it is not, in these words.
-async fn await_why(scene: &Scene<'_>, pod: &str, words: &[&str]) -> TestResult {
+async fn await_why(scene: &Scene, pod: &str, words: &[&str]) -> TestResult {
     await_condition(&format!("{pod} to wait because of {words:?}"), PATIENCE, async || {
         let object = get(&scene.kubectl, &["pod", pod]).await?;
         let why = object["status"]["conditions"][0]["message"].to_string();
@@ -23,7 +23,7 @@ async fn await_why(scene: &Scene<'_>, pod: &str, words: &[&str]) -> TestResult {
 #[test]
 fn the_best_unit_is_filled_first_however_many_nodes_there_are() -> TestResult {
     // Kube-scheduler would look at a part of so many nodes, and the best unit is two hundredths of them.
-    on_stage(&[unit_nodes("worst", 294), unit_nodes("best", 6)], async |scene| {
+    on_stage(&[unit_nodes("worst", 294), unit_nodes("best", 6)], async |_, scene| {
         scene
             .govern(&policy("shop", "prefer", &[("best", 2, Some(40)), ("worst", 1, None)]))
             .await?;
@@ -34,7 +34,7 @@ fn the_best_unit_is_filled_first_however_many_nodes_there_are() -> TestResult {
 
 #[test]
 fn each_revision_of_a_rollout_counts_for_itself() -> TestResult {
-    on_stage(&[unit_nodes("best", 2), unit_nodes("worst", 2)], async |scene| {
+    on_stage(&[unit_nodes("best", 2), unit_nodes("worst", 2)], async |_, scene| {
         let mut grouped =
             policy("shop", "required", &[("best", 2, Some(3)), ("worst", 1, Some(10))]);
         grouped["spec"]["matchLabelKeys"] = json!(["pod-template-hash"]);
@@ -62,7 +62,7 @@ fn each_revision_of_a_rollout_counts_for_itself() -> TestResult {
 
 #[test]
 fn pods_wait_with_a_reason_and_those_of_no_policy_never_do() -> TestResult {
-    on_stage(&[unit_nodes("best", 1), NodeSpec::named("spare").count(2)], async |scene| {
+    on_stage(&[unit_nodes("best", 1), NodeSpec::named("spare").count(2)], async |_, scene| {
         let namespace = &scene.namespace;
         let units = [("best", 2, Some(1)), ("closed", 1, Some(0))];
         scene.govern(&policy("shop", "required", &units)).await?;

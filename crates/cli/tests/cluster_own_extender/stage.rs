@@ -1,5 +1,5 @@
 //! A control plane with the second scheduler of the manifest: kube-scheduler and extenders run as programs of the test.
-//! What a test sees of it is a scene.
+//! What a test sees of the cluster is a scene.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -34,7 +34,7 @@ static SHARED: SharedPlane<Stage> = SharedPlane::new();
 /// end, what is exported of the namespace has to give the same answers.
 pub(crate) fn on_stage(
     nodes: &[NodeSpec],
-    test: impl AsyncFnOnce(&Scene<'_>) -> TestResult,
+    test: impl AsyncFnOnce(&Stage, &Scene) -> TestResult,
 ) -> TestResult {
     let make = async |test: &OwnTest| {
         let stage = Stage::set(test).await?;
@@ -43,9 +43,9 @@ pub(crate) fn on_stage(
     };
     on_shared_plane(&SHARED, &ControlPlaneOptions::whole(), make, async |shared, stage| {
         let _simulator = shared.nodes(nodes).await?;
-        let scene = Scene::shared(stage, shared).await?;
+        let scene = Scene::shared(shared).await?;
         scene.await_nodes().await?;
-        test(&scene).await?;
+        test(stage, &scene).await?;
         scene.check_export().await
     })
 }
