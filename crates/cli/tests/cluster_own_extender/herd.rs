@@ -1,25 +1,23 @@
 //! A thousand pods at once, and replicas that are killed, ended and frozen meanwhile.
 
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use almanac_harness::{
     ControlPlaneOptions, Observation, TestResult, await_condition, on_own_control_plane,
 };
-use anyhow::{Context as _, bail, ensure};
-use futures::StreamExt as _;
+use anyhow::{Context as _, ensure};
 use k8s_openapi::api::core::v1::Pod;
 use kube::Api;
-use kube::api::{ListParams, WatchEvent, WatchParams};
+use kube::api::ListParams;
 
 use crate::scene::Scene;
 use crate::stage::{Stage, deployment, policy, unit_nodes};
+use crate::watched::Watched;
 
 const PODS: u32 = 1000;
 const CAP: usize = 100;
-const OF: [&str; 4] = ["best", "middle", "worst", "spare"];
+const UNITS: [&str; 3] = ["best", "middle", "worst"];
 
 /// So many rounds, each from a seed of its own.
 const ROUNDS: u64 = 3;
@@ -50,82 +48,6 @@ impl Trouble {
             _ => Self::Frozen,
         }
     }
-}
-
-/// The pods there are, and on which nodes, as the API server tells.
-#[derive(Clone, Default)]
-struct Watched {
-    known: Arc<Mutex<Known>>,
-}
-
-#[derive(Default)]
-struct Known {
-    nodes: BTreeMap<String, Option<String>>,
-    /// The first time that a unit had more than its cap.
-    over: Option<[usize; 5]>,
-}
-
-impl Watched {
-    fn lock(&self) -> MutexGuard<'_, Known> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Watches all pods of the herd, until it is dropped.
-    async fn watch(self, pods: Api<Pod>) {
-        loop {
-            // It tells of all pods there are first.
-            self.lock().nodes.clear();
-            if let Err(error) = self.watch_once(&pods).await {
-                eprintln!("watching again: {error:#}");
-            }
-        }
-    }
-
-    async fn watch_once(&self, pods: &Api<Pod>) -> TestResult {
-        let selector = WatchParams::default().labels("app=herd").timeout(290);
-        let mut changes = pods.watch(&selector, "0").await?.boxed();
-        while let Some(change) = changes.next().await {
-            let known = &mut *self.lock();
-            match change? {
-                WatchEvent::Added(pod) | WatchEvent::Modified(pod) => {
-                    let name = pod.metadata.name.context("a pod has a name")?;
-                    known.nodes.insert(name, pod.spec.and_then(|spec| spec.node_name));
-                }
-                WatchEvent::Deleted(pod) => {
-                    known.nodes.remove(&pod.metadata.name.context("a pod has a name")?);
-                }
-                WatchEvent::Bookmark(_) => {}
-                WatchEvent::Error(status) => bail!("{}", status.message),
-            }
-            let spread = spread(&known.nodes);
-            if spread[..3].iter().any(|count| *count > CAP) {
-                known.over.get_or_insert(spread);
-            }
-        }
-        Ok(())
-    }
-
-    async fn await_spread(&self, what: &str, is_it: impl Fn([usize; 5]) -> bool) -> TestResult {
-        await_condition(what, PATIENCE, async || {
-            let known = self.lock();
-            let spread = spread(&known.nodes);
-            Ok(Observation::of(known.over.is_some() || is_it(spread), format!("{spread:?}")))
-        })
-        .await?;
-        let over = self.lock().over;
-        ensure!(over.is_none(), "a unit had more pods than its cap: {over:?}");
-        Ok(())
-    }
-}
-
-/// How many pods are in each unit, and how many wait.
-fn spread(nodes: &BTreeMap<String, Option<String>>) -> [usize; 5] {
-    let mut spread = [0; 5];
-    for node in nodes.values() {
-        let node = node.as_deref().unwrap_or_default();
-        spread[OF.iter().position(|unit| node.starts_with(unit)).unwrap_or(4)] += 1;
-    }
-    spread
 }
 
 #[test]
@@ -159,12 +81,13 @@ impl Seeds {
 
 fn rounds_on_a_plane(seeds: &Seeds) -> TestResult {
     on_own_control_plane(&ControlPlaneOptions::whole(), async |test| {
-        let nodes = OF.map(|unit| unit_nodes(unit, 5).size("64", "256Gi").pods(500));
+        let nodes = ["best", "middle", "worst", "spare"]
+            .map(|unit| unit_nodes(unit, 5).size("64", "256Gi").pods(500));
         let _simulator = test.nodes(&nodes).await?;
         let stage = Stage::set(test).await?;
         stage.start_extender().await?;
         let scene = Scene::whole(test).await?;
-        let units = ["best", "middle", "worst"].into_iter().zip([3, 2, 1]);
+        let units = UNITS.into_iter().zip([3, 2, 1]);
         let units: Vec<_> = units.map(|(name, priority)| (name, priority, Some(100))).collect();
         scene.govern(&policy("herd", "prefer", &units)).await?;
         let mut next = seeds.take();
@@ -188,13 +111,13 @@ async fn round((stage, scene): (&Stage, &Scene), pods: &Api<Pod>, seed: u64) -> 
     let trouble = Trouble::of(seed);
     let deciding = stage.deciding().await?;
     let program = &stage.extender(deciding).program;
-    let watched = Watched::default();
-    let watching = tokio::spawn(watched.clone().watch(pods.clone()));
+    let watched = Watched::begin(pods.clone(), ("herd", &UNITS, CAP));
     scene.apply(&deployment("herd", PODS)).await?;
     // In the middle: when so many have been bound, and units are still being filled.
     let at = chance.usize(20..290);
-    let in_units = |spread: [usize; 5]| spread[..3].iter().sum::<usize>();
-    watched.await_spread(&format!("{at} pods to be bound"), |it| in_units(it) >= at).await?;
+    let in_units = |spread: &[usize]| spread[..3].iter().sum::<usize>();
+    let some = format!("{at} pods to be bound");
+    watched.await_spread(&some, PATIENCE, |it| in_units(it) >= at).await?;
     eprintln!("seed {seed}: {trouble:?}, when {at} pods were bound");
     // A kubelet starts it again after a moment.
     let moment = Duration::from_millis(chance.u64(0..3000));
@@ -216,8 +139,7 @@ async fn round((stage, scene): (&Stage, &Scene), pods: &Api<Pod>, seed: u64) -> 
         }
     }
     let all = [CAP, CAP, CAP, PODS as usize - 3 * CAP, 0];
-    watched.await_spread("all pods to be where the policy says", |it| it == all).await?;
-    watching.abort();
+    watched.await_spread("all pods to be where the policy says", PATIENCE, |it| it == all).await?;
     scene.check_export().await?;
     eprintln!("seed {seed} took {:.0} s", begun.elapsed().as_secs_f64());
     Ok(())

@@ -8,6 +8,7 @@ mod reading;
 #[path = "../rights/mod.rs"]
 mod roles;
 
+mod beside;
 mod calling;
 mod counting;
 mod design;
@@ -20,3 +21,4 @@ mod rights;
 mod scene;
 mod scheduling;
 mod stage;
+mod watched;

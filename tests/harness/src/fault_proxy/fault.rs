@@ -29,6 +29,8 @@ pub(super) enum Effect {
     Answer(Answer),
     /// The API server carries it out, and the connection is cut instead of the answer.
     LoseAnswer,
+    /// The API server carries it out, and it gets this answer.
+    ReplaceAnswer(Answer),
     /// The connection is cut before the API server hears of it.
     Refuse,
     /// It waits until it is released; then it is forwarded.
@@ -48,6 +50,13 @@ impl Fault {
     #[must_use]
     pub fn lose_answer() -> Self {
         Self::of(Effect::LoseAnswer)
+    }
+
+    /// The API server carries the request out, and this is answered instead, as by one whose store is lost in the
+    /// middle of it.
+    #[must_use]
+    pub fn replace_answer(answer: Answer) -> Self {
+        Self::of(Effect::ReplaceAnswer(answer))
     }
 
     /// The connection is cut, and the API server never hears of the request.

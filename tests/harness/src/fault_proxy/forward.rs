@@ -10,7 +10,7 @@ use hyper::body::Incoming;
 use kube::client::Body;
 
 use super::Service;
-use super::fault::Effect;
+use super::fault::{Answer, Effect};
 
 /// Headers that belong to the connection and not to the request, and credentials: the proxy has its
 /// own for the API server.
@@ -34,11 +34,10 @@ pub(super) async fn answer(
     };
     service.log.amend(number, |recorded| recorded.injected = true);
     match &taken.effect {
-        Effect::Answer(answer) => {
-            let response = answer.response()?;
-            let code = answer.code().as_u16();
-            service.log.amend(number, |recorded| recorded.status = Some(code));
-            Ok(response)
+        Effect::Answer(answer) => injected(&service, number, answer),
+        Effect::ReplaceAnswer(answer) => {
+            drop(ask_api_server(&service, number, request).await?);
+            injected(&service, number, answer)
         }
         Effect::Refuse => bail!("refused on purpose"),
         Effect::LoseAnswer => {
@@ -56,6 +55,13 @@ pub(super) async fn answer(
             hand_on(&service, number, request).await
         }
     }
+}
+
+fn injected(service: &Service, number: u64, answer: &Answer) -> Result<Response<Body>> {
+    let response = answer.response()?;
+    let code = answer.code().as_u16();
+    service.log.amend(number, |recorded| recorded.status = Some(code));
+    Ok(response)
 }
 
 async fn hand_on(

@@ -1,0 +1,126 @@
+//! Which nodes pods are on at every moment, as the API server tells: not even for a moment may a unit have too many.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use almanac_harness::{Observation, TestResult, await_condition};
+use anyhow::{Context as _, bail, ensure};
+use futures::StreamExt as _;
+use k8s_openapi::api::core::v1::Pod;
+use kube::Api;
+use kube::api::{WatchEvent, WatchParams};
+use tokio::task::JoinHandle;
+
+/// The pods of an app, which are watched until this is dropped.
+pub(crate) struct Watched {
+    known: Arc<Known>,
+    watching: JoinHandle<()>,
+}
+
+struct Known {
+    app: &'static str,
+    /// The units with a cap, by the names of their nodes.
+    units: &'static [&'static str],
+    cap: usize,
+    pods: Mutex<Pods>,
+}
+
+#[derive(Default)]
+struct Pods {
+    nodes: BTreeMap<String, Option<String>>,
+    /// The first time that a unit had more than its cap.
+    over: Option<Vec<usize>>,
+}
+
+impl Watched {
+    pub(crate) fn begin(
+        pods: Api<Pod>,
+        (app, units, cap): (&'static str, &'static [&'static str], usize),
+    ) -> Self {
+        let known = Arc::new(Known { app, units, cap, pods: Mutex::default() });
+        let watching = tokio::spawn(Arc::clone(&known).watch(pods));
+        Self { known, watching }
+    }
+
+    /// Waits until so many pods are in each unit, elsewhere, and without a node, while no unit ever has more than its cap.
+    pub(crate) async fn await_spread(
+        &self,
+        what: &str,
+        patience: Duration,
+        is_it: impl Fn(&[usize]) -> bool,
+    ) -> TestResult {
+        await_condition(what, patience, async || {
+            let pods = self.known.lock();
+            let spread = self.known.spread(&pods);
+            Ok(Observation::of(pods.over.is_some() || is_it(&spread), format!("{spread:?}")))
+        })
+        .await?;
+        let over = self.known.lock().over.clone();
+        ensure!(over.is_none(), "a unit had more pods than its cap: {over:?}");
+        Ok(())
+    }
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        self.watching.abort();
+    }
+}
+
+impl Known {
+    fn lock(&self) -> MutexGuard<'_, Pods> {
+        self.pods.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn watch(self: Arc<Self>, pods: Api<Pod>) {
+        loop {
+            // It tells of all pods there are first.
+            self.lock().nodes.clear();
+            if let Err(error) = self.watch_once(&pods).await {
+                eprintln!("watching again: {error:#}");
+            }
+        }
+    }
+
+    async fn watch_once(&self, pods: &Api<Pod>) -> TestResult {
+        let selector = format!("app={}", self.app);
+        let selector = WatchParams::default().labels(&selector).timeout(290);
+        let mut changes = pods.watch(&selector, "0").await?.boxed();
+        while let Some(change) = changes.next().await {
+            let known = &mut *self.lock();
+            match change? {
+                WatchEvent::Added(pod) | WatchEvent::Modified(pod) => {
+                    let name = pod.metadata.name.context("a pod has a name")?;
+                    known.nodes.insert(name, pod.spec.and_then(|spec| spec.node_name));
+                }
+                WatchEvent::Deleted(pod) => {
+                    known.nodes.remove(&pod.metadata.name.context("a pod has a name")?);
+                }
+                WatchEvent::Bookmark(_) => {}
+                WatchEvent::Error(status) => bail!("{}", status.message),
+            }
+            let spread = self.spread(known);
+            if spread[..self.units.len()].iter().any(|count| *count > self.cap) {
+                known.over.get_or_insert(spread);
+            }
+        }
+        Ok(())
+    }
+
+    /// How many pods are in each unit, how many elsewhere, and how many wait.
+    fn spread(&self, pods: &Pods) -> Vec<usize> {
+        let elsewhere = self.units.len();
+        let mut spread = vec![0; elsewhere + 2];
+        for node in pods.nodes.values() {
+            let place = match node.as_deref() {
+                None | Some("") => elsewhere + 1,
+                Some(node) => {
+                    self.units.iter().position(|unit| node.starts_with(unit)).unwrap_or(elsewhere)
+                }
+            };
+            spread[place] += 1;
+        }
+        spread
+    }
+}
