@@ -68,7 +68,13 @@ pub(crate) fn run(arguments: &AgentArguments, output: &mut impl Write) -> anyhow
         let agent = Agent::new(connection.client.clone(), options, health, registry);
         Ok(|end| agent.run(end))
     };
-    process::run((&arguments.connection, &arguments.process), THREADS, output, carried_out)
+    process::run(
+        (&arguments.connection, &arguments.process),
+        Vec::new(),
+        THREADS,
+        output,
+        carried_out,
+    )
 }
 
 fn options(arguments: &AgentArguments, connection: &Connection) -> AgentOptions {

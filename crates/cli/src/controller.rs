@@ -121,7 +121,13 @@ pub(crate) fn run(
         let process = Process::new(connection.client.clone(), options, health, registry);
         Ok(|end| process.run(end))
     };
-    process::run((&arguments.connection, &arguments.process), THREADS, output, carried_out)
+    process::run(
+        (&arguments.connection, &arguments.process),
+        Vec::new(),
+        THREADS,
+        output,
+        carried_out,
+    )
 }
 
 fn queries(arguments: &ControllerArguments, registry: &mut Registry) -> anyhow::Result<Queries> {

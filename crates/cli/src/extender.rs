@@ -1,7 +1,7 @@
 //! `almanac extender`: decides about units of nodes beside a kube-scheduler.
 
 use std::io::Write;
-use std::net::{SocketAddr, TcpListener};
+use std::net::{Ipv6Addr, SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -42,7 +42,7 @@ pub(crate) struct ExtenderArguments {
     peer_listen: Option<SocketAddr>,
 
     /// Where other replicas reach this one
-    #[arg(long, value_name = "HOST:PORT", requires = "peer_listen")]
+    #[arg(long, value_name = "HOST:PORT", requires = "peer_listen", value_parser = peer_address)]
     peer_address: Option<String>,
 
     /// A token of our own service account for the audience almanac.dev/extender, by which other replicas know this one
@@ -108,7 +108,27 @@ pub(crate) fn run(
         let extender = Extender::new(client, options, endpoints, health, registry);
         Ok(|end| extender.run(end))
     };
-    process::run((&arguments.connection, &arguments.process), THREADS, output, carried_out)
+    let of_tls = [&arguments.tls_cert_file, &arguments.tls_key_file, &arguments.tls_client_ca_file];
+    let files = of_tls.into_iter().flatten().cloned().collect();
+    process::run((&arguments.connection, &arguments.process), files, THREADS, output, carried_out)
+}
+
+/// An address that can be called. What comes before the last colon may be an IPv6 address without brackets, since that
+/// is how a pod is told its own.
+fn peer_address(text: &str) -> Result<String, String> {
+    let expected =
+        "must be a name or an address and a port, such as 10.0.0.7:8891 or [fd00::7]:8891";
+    let (host, port) = text.rsplit_once(':').ok_or(expected)?;
+    let is_port = port.parse::<u16>().is_ok_and(|port| port > 0);
+    let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+    let is_name = |it: &str| {
+        it.chars().all(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '.'))
+    };
+    match bare.parse::<Ipv6Addr>() {
+        Ok(address) if is_port => Ok(format!("[{address}]:{port}")),
+        Err(_) if is_port && !host.is_empty() && is_name(host) => Ok(text.to_owned()),
+        Ok(_) | Err(_) => Err(expected.to_owned()),
+    }
 }
 
 fn options(arguments: &ExtenderArguments, connection: &Connection) -> ExtenderOptions {
@@ -162,4 +182,26 @@ fn listen(address: SocketAddr) -> anyhow::Result<tokio::net::TcpListener> {
         tokio::net::TcpListener::from_std(listener)
     });
     bound.with_context(|| format!("failed to listen on {address}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_of_a_pod_can_be_called_whichever_family_it_is_of() {
+        for (given, called) in [
+            ("10.0.0.7:8891", "10.0.0.7:8891"),
+            ("extender-0.peers:8891", "extender-0.peers:8891"),
+            ("fd00::7:8891", "[fd00::7]:8891"),
+            ("[fd00::7]:8891", "[fd00::7]:8891"),
+        ] {
+            assert_eq!(peer_address(given).as_deref(), Ok(called));
+        }
+        for wrong in
+            ["10.0.0.7", ":8891", "10.0.0.7:0", "http://a:1", "[10.0.0.7]:1", "a b:1", "a:x"]
+        {
+            assert!(peer_address(wrong).is_err(), "{wrong}");
+        }
+    }
 }

@@ -152,9 +152,11 @@ impl ProcessArguments {
 /// How long responses in flight may take at shutdown.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Runs a process until it is told to end. `begin` makes it, once there is a connection, and returns what runs it.
+/// Runs a process until it is told to end. `begin` makes it, once there is a connection, and returns what runs it. It
+/// reads these files once, so that another process has to begin when one of them is replaced.
 pub(crate) fn run<Carried, Run>(
     (connection, process): (&ConnectionArguments, &ProcessArguments),
+    files: Vec<PathBuf>,
     threads: usize,
     output: &mut impl Write,
     begin: impl FnOnce(&Connection, Health, &mut Registry) -> anyhow::Result<Carried>,
@@ -176,13 +178,14 @@ where
         .enable_all()
         .build()
         .context("failed to start the async runtime")?;
-    runtime.block_on(carry_out(connection, process, begin))?;
+    runtime.block_on(carry_out(connection, process, files, begin))?;
     Ok(ExitCode::SUCCESS)
 }
 
 async fn carry_out<Carried, Run>(
     connection: &ConnectionArguments,
     process: &ProcessArguments,
+    files: Vec<PathBuf>,
     begin: impl FnOnce(&Connection, Health, &mut Registry) -> anyhow::Result<Carried>,
 ) -> anyhow::Result<()>
 where
@@ -196,7 +199,7 @@ where
         context: connection.context.clone(),
     };
     let connection = connect(&chosen).await?;
-    let read_once = connection.read_once.clone();
+    let read_once = connection.read_once.clone().and(files);
     let address = process.listen;
     let listener =
         listen(address).await.with_context(|| format!("failed to listen on {address}"))?;

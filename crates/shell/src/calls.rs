@@ -68,6 +68,12 @@ impl Answer {
 
 /// Answers calls.
 pub trait Answering: Send + Sync + 'static {
+    /// Whether somebody with this token may call at all; if not, what to answer. It is asked before the body is read, so
+    /// that strangers cost nothing but the question.
+    fn admit(&self, _token: Option<&str>) -> impl Future<Output = Result<(), Answer>> + Send {
+        std::future::ready(Ok(()))
+    }
+
     /// The answer to a call.
     fn answer(&self, call: Call) -> impl Future<Output = Answer> + Send;
 }
@@ -206,7 +212,8 @@ impl<A: Answering> Served<A> {
         }
         let (head, body) = request.into_parts();
         let token = head.headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
-        let token = token.and_then(|value| value.strip_prefix("Bearer ")).map(str::to_owned);
+        let token = token.and_then(|value| value.strip_prefix("Bearer "));
+        self.answering.admit(token).await?;
         let body = Limited::new(body, self.limits.body).collect();
         let body = match timeout(self.limits.body_time, body).await {
             Ok(Ok(body)) => body.to_bytes(),
@@ -222,6 +229,6 @@ impl<A: Answering> Served<A> {
                 return Err(Answer::refusal(StatusCode::REQUEST_TIMEOUT, why));
             }
         };
-        Ok(Call { path: head.uri.path().to_owned(), body, token })
+        Ok(Call { path: head.uri.path().to_owned(), body, token: token.map(str::to_owned) })
     }
 }

@@ -8,8 +8,10 @@ use almanac_shell::lease::Addresses;
 use http::StatusCode;
 
 use super::deciding::Deciding;
+use super::filtering::json;
 use super::metrics::CallMetrics;
 use super::peers::Peers;
+use super::protocol::{BindingResult, FilterResult};
 use super::{binding, filtering};
 use crate::leadership::Leadership;
 
@@ -63,10 +65,27 @@ pub(super) struct Others {
 impl Answering for Calls {
     async fn answer(&self, call: Call) -> Answer {
         let Some(verb) = Verb::of(&call.path) else { return unknown_path() };
-        match self.leading.cluster() {
+        let answer = match self.leading.cluster() {
             Some(deciding) => self.decide(verb, &deciding, &call).await,
             None => self.pass_on(verb, call).await,
-        }
+        };
+        as_kube_scheduler_shows(verb, answer)
+    }
+}
+
+/// Kube-scheduler drops what is said beside a status other than 200, and shows the error in the answer: so that nobody
+/// decides at the moment is in the Event of the pod that waits for it.
+fn as_kube_scheduler_shows(verb: Verb, answer: Answer) -> Answer {
+    let is_for_lack_of_a_leader =
+        matches!(answer.status, StatusCode::SERVICE_UNAVAILABLE | StatusCode::BAD_GATEWAY);
+    if !is_for_lack_of_a_leader {
+        return answer;
+    }
+    let why = String::from_utf8_lossy(&answer.body);
+    match verb {
+        Verb::Filter => json(&FilterResult { error: why.trim_end(), ..FilterResult::default() }),
+        Verb::Bind => json(&BindingResult { error: why.trim_end() }),
+        Verb::Prioritize | Verb::Preempt => answer,
     }
 }
 
@@ -114,16 +133,15 @@ impl Calls {
 pub(super) struct CallsOfPeers(pub(super) Arc<Calls>);
 
 impl Answering for CallsOfPeers {
+    async fn admit(&self, token: Option<&str>) -> Result<(), Answer> {
+        let refusal = |why: &str| Err(Answer::refusal(StatusCode::FORBIDDEN, why));
+        let Some(others) = &self.0.others else { return refusal("this replica has no others") };
+        let Some(peers) = &others.peers else { return Ok(()) };
+        peers.check(token).await.or_else(|stranger| refusal(&stranger.to_string()))
+    }
+
     async fn answer(&self, call: Call) -> Answer {
         let Some(verb) = Verb::of(&call.path) else { return unknown_path() };
-        let Some(others) = &self.0.others else {
-            return Answer::refusal(StatusCode::FORBIDDEN, "this replica has no others");
-        };
-        if let Some(peers) = &others.peers
-            && let Err(stranger) = peers.check(call.token.as_deref()).await
-        {
-            return Answer::refusal(StatusCode::FORBIDDEN, &stranger.to_string());
-        }
         match self.0.leading.cluster() {
             Some(deciding) => self.0.decide(verb, &deciding, &call).await,
             None => Answer::refusal(
@@ -136,4 +154,24 @@ impl Answering for CallsOfPeers {
 
 fn unknown_path() -> Answer {
     Answer::refusal(StatusCode::NOT_FOUND, "try /filter, /prioritize, /preempt or /bind")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kube_scheduler_is_told_that_nobody_decides_where_it_looks_for_an_error() {
+        let away = || Answer::refusal(StatusCode::SERVICE_UNAVAILABLE, "no replica decides");
+        let told = as_kube_scheduler_shows(Verb::Bind, away());
+        let error: &[u8] = br#"{"Error":"no replica decides"}"#;
+        assert_eq!((told.status, &*told.body), (StatusCode::OK, error));
+        let told = as_kube_scheduler_shows(Verb::Filter, away());
+        let body: serde_json::Value = serde_json::from_slice(&told.body).expect("it is JSON");
+        assert_eq!(body["Error"], "no replica decides");
+        // There is no error in the answers to these, and kube-scheduler goes on without them.
+        assert_eq!(as_kube_scheduler_shows(Verb::Preempt, away()), away());
+        let malformed = || Answer::refusal(StatusCode::BAD_REQUEST, "Pod is missing");
+        assert_eq!(as_kube_scheduler_shows(Verb::Filter, malformed()), malformed());
+    }
 }

@@ -3,7 +3,7 @@
 //! It is filled by watches and read by calls. It is one value behind one lock, which is never held while waiting.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use almanac_engine::units::{Elapsed, Ledger, LongestBind, NodeId};
@@ -37,6 +37,8 @@ pub(super) struct Deciding {
     arrived: Notify,
     /// Told of any news.
     changed: Notify,
+    /// Told when nothing that is known can be relied on any more.
+    pub(super) starts_over: Notify,
     /// Told when a binding is there to be settled.
     pub(super) unsettled: Notify,
     /// A permit for each binding that may be under way; at the end of a term all are waited for.
@@ -76,13 +78,30 @@ impl Deciding {
             woken: BTreeSet::new(),
         };
         let state = Mutex::new(state);
-        let [arrived, changed, unsettled] = [(); 3].map(|()| Notify::new());
+        let [arrived, changed, unsettled, starts_over] = [(); 4].map(|()| Notify::new());
         let binding = Arc::new(Semaphore::new(BINDINGS_AT_ONCE as usize));
-        Self { state, arrived, changed, unsettled, binding, client, writer, metrics, clock }
+        Self {
+            state,
+            arrived,
+            changed,
+            starts_over,
+            unsettled,
+            binding,
+            client,
+            writer,
+            metrics,
+            clock,
+        }
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, DecidingState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(|poisoned| {
+            // A panic may have left a count too low, so nothing is decided by it any more.
+            let mut state = poisoned.into_inner();
+            state.ledger.lose_lead();
+            self.starts_over.notify_one();
+            state
+        })
     }
 
     /// The time by a clock that nobody can set.

@@ -1,13 +1,14 @@
 //! What the replica that decides knows, evaluated at the scrape.
 
 use almanac_api::finding::{Finding, Severity};
+use almanac_engine::Identity;
 use almanac_engine::units::UnitCount;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric as _};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::gauge::ConstGauge;
 
-use super::deciding::{Deciding, DecidingState};
+use super::deciding::Deciding;
 use crate::leadership::Leadership;
 
 /// The gauges of an extender.
@@ -29,9 +30,16 @@ fn is_error(finding: &Finding) -> bool {
     finding.severity() == Severity::Error
 }
 
-fn numbers(state: &DecidingState) -> Numbers {
-    let mut numbers = Numbers { unsettled: state.ledger.reservations(), ..Numbers::default() };
-    for (policy, entry) in &state.policies {
+fn numbers(deciding: &Deciding) -> Numbers {
+    let (policies, unsettled): (Vec<Identity>, usize) = {
+        let state = deciding.lock();
+        (state.policies.keys().cloned().collect(), state.ledger.reservations())
+    };
+    let mut numbers = Numbers { unsettled, ..Numbers::default() };
+    for policy in &policies {
+        // Calls are answered in between: one policy may say much.
+        let state = deciding.lock();
+        let Some(entry) = state.policies.get(policy) else { continue };
         numbers.policies += 1;
         numbers.unusable += usize::from(entry.findings.iter().any(is_error));
         let Some(report) = state.ledger.report(policy) else { continue };
@@ -54,7 +62,7 @@ impl Collector for Gauges {
         let help = "Whether this extender is the one that decides (1) or not (0)";
         gauge("almanac_extender_leader", help, usize::from(deciding.is_some()))?;
         let Some(deciding) = deciding else { return Ok(()) };
-        let numbers = numbers(&deciding.lock());
+        let numbers = numbers(&deciding);
         for (name, help, value) in [
             ("almanac_units_policies", "ResourcePolicies that are known", numbers.policies),
             (

@@ -11,6 +11,7 @@ use std::time::Duration;
 use k8s_openapi::api::authentication::v1::{TokenReview, TokenReviewSpec};
 use kube::api::{Api, PostParams};
 use kube::{Client, Error};
+use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout};
 
 /// What tokens for calls among replicas are for. One for anything else is not taken.
@@ -20,6 +21,8 @@ pub const AUDIENCE: &str = "almanac.dev/extender";
 const REVIEW_LASTS: Duration = Duration::from_mins(1);
 /// How long an answer about a token is awaited.
 const REVIEW_TIME: Duration = Duration::from_secs(5);
+/// How many tokens are reviewed at once. Our own is reviewed besides, however many strangers show theirs.
+const REVIEWS_AT_ONCE: usize = 4;
 /// About how many tokens something is remembered. There are as many as replicas, and a few that have been replaced.
 const REMEMBERED: usize = 64;
 
@@ -39,6 +42,8 @@ pub(super) struct Peers {
     client: Client,
     token_file: PathBuf,
     reviewed: Mutex<BTreeMap<String, Reviewed>>,
+    reviewing: Semaphore,
+    reviewing_own: Semaphore,
 }
 
 /// What the API server has said about a token.
@@ -51,7 +56,13 @@ struct Reviewed {
 
 impl Peers {
     pub(super) fn new(client: Client, token_file: PathBuf) -> Peers {
-        Peers { client, token_file, reviewed: Mutex::default() }
+        Peers {
+            client,
+            token_file,
+            reviewed: Mutex::default(),
+            reviewing: Semaphore::new(REVIEWS_AT_ONCE),
+            reviewing_own: Semaphore::new(1),
+        }
     }
 
     /// Our own token, as the file has it now: tokens are replaced within the hour.
@@ -67,19 +78,28 @@ impl Peers {
     pub(super) async fn check(&self, token: Option<&str>) -> Result<(), Stranger> {
         let token = token.ok_or(Stranger::NoToken)?;
         let own = self.own_token().map_err(Stranger::NotReviewed)?;
-        let ours = self.user_of(&own).await?;
-        let theirs = self.user_of(token).await?;
+        let ours = self.user_of(&own, &self.reviewing_own).await?;
+        let theirs = self.user_of(token, &self.reviewing).await?;
         if ours.is_some() && ours == theirs { Ok(()) } else { Err(Stranger::WrongToken) }
     }
 
-    async fn user_of(&self, token: &str) -> Result<Option<String>, Stranger> {
-        let remembered =
-            self.lock().get(token).filter(|it| it.at.elapsed() < REVIEW_LASTS).cloned();
-        if let Some(reviewed) = remembered {
+    async fn user_of(
+        &self,
+        token: &str,
+        reviewing: &Semaphore,
+    ) -> Result<Option<String>, Stranger> {
+        if let Some(reviewed) = self.remembered(token) {
             return Ok(reviewed.user);
         }
-        let reviewed = timeout(REVIEW_TIME, self.review(token)).await;
-        let user = match reviewed {
+        let reviewed = async {
+            let _turn = reviewing.acquire().await;
+            // Others may have asked about the same one.
+            match self.remembered(token) {
+                Some(reviewed) => Ok(reviewed.user),
+                None => self.review(token).await,
+            }
+        };
+        let user = match timeout(REVIEW_TIME, reviewed).await {
             Ok(Ok(user)) => user,
             Ok(Err(error)) => {
                 return Err(Stranger::NotReviewed(almanac_shell::writer::summarize(&error)));
@@ -95,6 +115,10 @@ impl Peers {
             all.insert(token.to_owned(), Reviewed { user: user.clone(), at: Instant::now() });
         }
         Ok(user)
+    }
+
+    fn remembered(&self, token: &str) -> Option<Reviewed> {
+        self.lock().get(token).filter(|it| it.at.elapsed() < REVIEW_LASTS).cloned()
     }
 
     async fn review(&self, token: &str) -> Result<Option<String>, Error> {

@@ -83,9 +83,12 @@ impl Statuses {
     /// The statuses that differ, and when one is to be tried again that is not due yet.
     fn due(&self) -> (Vec<Due>, Option<Instant>) {
         let now = self.clock.now();
-        let state = &mut *self.deciding.lock();
+        let policies: Vec<Identity> = self.deciding.lock().policies.keys().cloned().collect();
         let (mut due, mut again) = (Vec::new(), None);
-        for (policy, entry) in &state.policies {
+        for policy in &policies {
+            // Calls are answered in between: one policy may say much.
+            let state = self.deciding.lock();
+            let Some(entry) = state.policies.get(policy) else { continue };
             let failed = entry.failure.as_ref().map(|failure| failure.again);
             if let Some(later) = failed.filter(|at| *at > Instant::now()) {
                 again = Some(again.map_or(later, |known: Instant| known.min(later)));

@@ -55,14 +55,12 @@ impl Term<'_> {
             () = end.cancelled() => return,
         }
         let mut following = JoinSet::new();
-        let starts_over = Arc::new(Notify::new());
         let listed_at = deciding.elapsed();
         let awaited = Watches {
             client: &self.leading.client,
             ages: health.watch_ages(),
             clock: &self.leading.options.clock,
             deciding: &deciding,
-            starts_over: &starts_over,
         }
         .begin(&mut following);
         if !self.await_lists(awaited, &mut following, end).await {
@@ -85,7 +83,7 @@ impl Term<'_> {
         ];
         tokio::select! {
             () = end.cancelled() => {}
-            () = starts_over.notified() => self.restart_term("what was known: versions have gone back, and it"),
+            () = deciding.starts_over.notified() => self.restart_term("deciding, because versions have gone back or it has panicked,"),
             who = first_to_stop(&mut everybody) => self.restart_term(who),
         }
         drop(leading.end());

@@ -12,7 +12,7 @@ use almanac_shell::following::{Follower, Selection, WatchAges, WatchFailure, fol
 use kube::Client;
 use kube::api::DynamicObject;
 use kube::core::ApiResource;
-use tokio::sync::{Notify, watch};
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::deciding::Deciding;
@@ -34,8 +34,6 @@ pub(super) struct Watches<'a> {
     pub(super) ages: &'a WatchAges,
     pub(super) clock: &'a Clock,
     pub(super) deciding: &'a Arc<Deciding>,
-    /// Told when versions have gone back, so that nothing that is known can be relied on.
-    pub(super) starts_over: &'a Arc<Notify>,
 }
 
 impl Watches<'_> {
@@ -51,7 +49,6 @@ impl Watches<'_> {
         let (progress, listed) = ListReport::new();
         let follower = NodeFollower {
             deciding: Arc::clone(self.deciding),
-            starts_over: Arc::clone(self.starts_over),
             listed: None,
             version: None,
             progress,
@@ -62,7 +59,6 @@ impl Watches<'_> {
         let (progress, listed) = ListReport::new();
         let follower = PodFollower {
             deciding: Arc::clone(self.deciding),
-            starts_over: Arc::clone(self.starts_over),
             listed: None,
             version: None,
             progress,
@@ -137,7 +133,6 @@ fn version_of(object: &DynamicObject) -> Option<u64> {
 /// Tells the ledger of pods.
 struct PodFollower {
     deciding: Arc<Deciding>,
-    starts_over: Arc<Notify>,
     /// The list that is being told.
     listed: Option<Vec<(Identity, Pod)>>,
     version: Option<u64>,
@@ -187,14 +182,13 @@ impl Follower for PodFollower {
     }
 
     fn versions_went_back(&mut self) {
-        self.starts_over.notify_one();
+        self.deciding.starts_over.notify_one();
     }
 }
 
 /// Tells the ledger of nodes.
 struct NodeFollower {
     deciding: Arc<Deciding>,
-    starts_over: Arc<Notify>,
     /// The list that is being told.
     listed: Option<Vec<(String, Node)>>,
     version: Option<u64>,
@@ -240,6 +234,6 @@ impl Follower for NodeFollower {
     }
 
     fn versions_went_back(&mut self) {
-        self.starts_over.notify_one();
+        self.deciding.starts_over.notify_one();
     }
 }

@@ -23,6 +23,12 @@ struct Echo {
 }
 
 impl Answering for Echo {
+    async fn admit(&self, token: Option<&str>) -> Result<(), Answer> {
+        let is_stranger = token == Some("stranger");
+        let refusal = || Err(Answer::refusal(StatusCode::FORBIDDEN, "who are you?"));
+        if is_stranger { refusal() } else { Ok(()) }
+    }
+
     async fn answer(&self, call: Call) -> Answer {
         if call.path == "/never" {
             self.asked.notify_one();
@@ -111,6 +117,16 @@ async fn a_body_that_does_not_come_is_not_waited_for() {
     send(&mut stream, "POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nxx").await;
     let answer = rest(stream).await;
     assert!(answer.starts_with("HTTP/1.1 408 "), "{answer}");
+}
+
+#[tokio::test]
+async fn a_stranger_is_refused_before_the_body_is_read() {
+    let server = serving(CallLimits::default(), None).await;
+    let mut stream = server.connect().await;
+    let head = "Host: a\r\nAuthorization: Bearer stranger\r\nContent-Length: 9000000";
+    send(&mut stream, &format!("POST /a HTTP/1.1\r\n{head}\r\n\r\n")).await;
+    let answer = rest(stream).await;
+    assert!(answer.starts_with("HTTP/1.1 403 ") && answer.ends_with("who are you?\n"), "{answer}");
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
-//! The files that were read when a client was created: CAs and client certificates.
+//! The files that were read once, when a client was created or calls began to be answered: CAs and certificates.
 //!
-//! The client never reads them again, so after a rotation it would trust no server, or be trusted by none. The
+//! They are never read again, so after a rotation it would trust no server, or be trusted by none. The
 //! process is notified and shuts down for a restart: it starts over with one client, and a standby takes over
 //! meanwhile. Tokens in files are not included, because the client re-reads those by itself.
 
@@ -32,6 +32,13 @@ impl ReadOnce {
     /// Reads them. A file that cannot be read is left out; building the client reports it.
     pub(super) fn read(paths: impl IntoIterator<Item = PathBuf>) -> Self {
         Self { files: paths.into_iter().filter_map(read).collect() }
+    }
+
+    /// Watches these files, too.
+    #[must_use]
+    pub fn and(mut self, paths: impl IntoIterator<Item = PathBuf>) -> Self {
+        self.files.extend(paths.into_iter().filter_map(read));
+        self
     }
 
     /// Waits until the contents of a file have changed, and returns its path.
