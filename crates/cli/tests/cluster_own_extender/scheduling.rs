@@ -49,12 +49,15 @@ fn each_revision_of_a_rollout_counts_for_itself() -> TestResult {
         shop["spec"]["template"]["spec"]["readinessGates"] = gate;
         scene.apply(&shop).await?;
         scene.await_spread("shop", &["best", "worst"], &[6, 2, 0]).await?;
-        let policy = get(&scene.kubectl, &["resourcepolicy", "shop"]).await?;
-        let of_best = &policy["status"]["units"][0];
-        assert_eq!((&of_best["used"], &of_best["max"]), (&json!(6), &json!(3)), "{policy}");
-        let groups = of_best["groups"].as_array().expect("groups");
-        let used: Vec<&Value> = groups.iter().map(|group| &group["used"]).collect();
-        assert_eq!(used, [3, 3], "{policy}");
+        await_condition("the status to count both revisions", PATIENCE, async || {
+            let policy = get(&scene.kubectl, &["resourcepolicy", "shop"]).await?;
+            let of_best = &policy["status"]["units"][0];
+            let groups = of_best["groups"].as_array().into_iter().flatten();
+            let used: Vec<&Value> = groups.map(|group| &group["used"]).collect();
+            let is_so = (&of_best["used"], &of_best["max"]) == (&json!(6), &json!(3));
+            Ok(Observation::of(is_so && used == [3, 3], policy.to_string()))
+        })
+        .await?;
         scene.kubectl.run(&["rollout", "undo", "deployment", "shop"]).await?;
         scene.await_spread("shop", &["best", "worst"], &[3, 1, 0]).await
     })
@@ -76,12 +79,13 @@ fn pods_wait_with_a_reason_and_those_of_no_policy_never_do() -> TestResult {
         let waiting = waiting["metadata"]["name"].as_str().expect("a name");
         let full = format!("unit \"best\" of ResourcePolicy {namespace}/shop is full: 1 of 1 pod");
         await_why(scene, waiting, &["is full", "whose strategy is required"]).await?;
-        let event = get(
-            &scene.kubectl,
-            &["events", "--field-selector", &format!("involvedObject.name={waiting}")],
-        )
+        let of_pod = format!("involvedObject.name={waiting}");
+        await_condition("the Event to say so", PATIENCE, async || {
+            let events = get(&scene.kubectl, &["events", "--field-selector", &of_pod]).await?;
+            let is_so = events.to_string().contains(&full.replace('"', "\\\""));
+            Ok(Observation::of(is_so, events.to_string()))
+        })
         .await?;
-        assert!(event.to_string().contains(&full.replace('"', "\\\"")), "{event}");
 
         scene.apply(&pod("free", "other")).await?;
         let bound = ["pod", "free"];
