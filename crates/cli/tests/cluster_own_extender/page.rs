@@ -33,6 +33,10 @@ fn what_the_page_installs_does_what_it_says_with_the_rights_it_has_and_is_missed
         let units: Vec<&str> =
             table.lines().filter_map(|line| line.split_whitespace().nth(1)).collect();
         assert_eq!(units, ["reserved"; 3], "{printed}");
+        let told = run_section(test, &stage.kubectl, (PAGE, "Ask why")).await?;
+        let here = "in unit \"reserved\" of ResourcePolicy default/shop (3 of 3 pods)";
+        assert_eq!(told.matches(here).count(), 3, "{told}");
+        assert!(told.contains("unitPods is rented 0, reserved 3"), "{told}");
 
         let scene = Scene::whole(test).await?;
         use_rights(&stage, &scene).await?;
