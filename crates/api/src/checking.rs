@@ -22,6 +22,7 @@ mod metrics_producer;
 mod object;
 mod placement;
 mod places;
+mod pods_together;
 mod qos_levels;
 pub(crate) mod quantity;
 mod query;

@@ -46,7 +46,7 @@ fn a_pod_is_known_by_what_units_depend_on() {
                 "almanac.dev/deletion-cost-owner": "almanac/600"
             }
         },
-        "spec": { "nodeName": "n1", "containers": [{ "resources": { "requests": { "cpu": "1500m", "memory": "1Gi" } } }] },
+        "spec": { "nodeName": "n1", "schedulingGates": [{ "name": "example.com/held" }], "containers": [{ "resources": { "requests": { "cpu": "1500m", "memory": "1Gi" } } }] },
         "status": { "phase": "Running", "conditions": [
             { "type": "PodScheduled", "status": "True", "lastTransitionTime": "2026-01-05T00:00:01Z" }
         ] }
@@ -65,6 +65,7 @@ fn a_pod_is_known_by_what_units_depend_on() {
         node: Some("n1".into()),
         is_finished: false,
         is_refused: false,
+        gates: ["example.com/held".into()].into(),
         deleted: at("2026-01-05T02:00:00Z"),
         created: at("2026-01-05T00:00:00Z"),
         bound: at("2026-01-05T00:00:01Z"),

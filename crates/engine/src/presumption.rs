@@ -63,6 +63,13 @@ pub enum Presumption {
         /// The policy.
         policy: Identity,
     },
+    /// What an autoscaler makes of its metrics is not known, but its bounds are.
+    WithinBounds {
+        /// The autoscaler.
+        autoscaler: Identity,
+        /// What it scales.
+        workload: Identity,
+    },
     /// No pod says of which revision it is.
     OneRevision {
         /// The policy.
@@ -122,6 +129,10 @@ impl fmt::Display for Presumption {
                 formatter,
                 "of units of {policy} that have the same priority, the first fills first; a scheduler may choose \
                  another one"
+            ),
+            Presumption::WithinBounds { autoscaler, workload } => write!(
+                formatter,
+                "{autoscaler} does no more than keep {workload} within its bounds"
             ),
             Presumption::OneRevision { policy } => write!(
                 formatter,

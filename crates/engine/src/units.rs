@@ -24,22 +24,22 @@ mod slots;
 pub use decide::{Decision, decide};
 pub use elapsed::{Elapsed, LongestBind};
 pub use filling::Filling;
-pub use fleet::{Fleet, FleetObject};
+pub use fleet::{Fleet, FleetObject, Replicas};
 pub use gather::{Input, gather};
 pub use ledger::{
     BindOutcome, Bound, Confirmed, Conflict, CostChange, GroupReport, Ledger, NotServing,
     PodExplanation, PolicyReport, Preemption, ReservationId, Ruling, Standing, TooEarly, UnitCount,
     Unreserved, Unsettled, Verdict, Verdicts,
 };
-pub use node::{Node, Resources};
+pub use node::{Node, Resources, Space};
 pub use pod::{DeletionCost, Owner, Pod, Ungoverned};
-pub use policy::{ResourcePolicy, Strategy, Unit};
+pub use policy::{OUTSIDE, ResourcePolicy, Strategy, Unit};
 pub use pouring::Pouring;
 pub use reasons::{Cause, UnitSet, render};
 pub use settle::{Memory, Recorded, Settled, settle};
 pub use slots::NodeId;
 
 pub(crate) use explain::selects;
-use ledger::price;
+use ledger::{count_of_pods, price};
 pub(crate) use logic::{Units, close, pour, upsert};
 pub(crate) use reasons::describe;

@@ -475,7 +475,7 @@ impl World {
             Action::RemoveDecision { decision } => self.decisions.get(decision).is_none(),
             Action::Pour { at, .. } => {
                 let pouring = self.pouring.as_ref();
-                pouring.is_none_or(|pouring| pouring.is_settled(&self.workloads, *at))
+                pouring.is_none_or(|it| it.is_settled(units::Replicas::in_world(self), *at))
             }
         }
     }

@@ -25,6 +25,7 @@ pub fn check_units(input: &Input<'_>, now: Timestamp, decision: &Decision) -> Vi
             Some(gone) => {
                 violations.unless(is_poured, || format!("{identity} is gone since {gone}"));
             }
+            None if !pod.gates.is_empty() => {}
             None => violations.unless(is_poured || pod.node.is_some(), || {
                 format!("{identity} waits, and nobody looks for a node")
             }),

@@ -8,6 +8,7 @@ use almanac_engine::Identity;
 
 use super::object::{CheckContext, CheckedObject, check};
 use super::places::{Layout, Places};
+use super::pods_together::{Found, check_pods_together};
 use super::together::{check_against_foreign, check_together};
 use super::units_together::{Governed, check_units_together};
 use crate::finding::{Code, Finding, Path, Severity};
@@ -107,6 +108,7 @@ pub fn check_everything(
             }
         }
     }
+    tell_of_pods(reading, &checked, &places, context.namespace, &mut told);
     told.sort_by_key(|finding| (finding.source, finding.span.map(|span| span.start)));
     Everything { objects: checked, findings: told, templates, places, checked: objects_checked }
 }
@@ -209,10 +211,7 @@ fn checked_by_place(
     foreign: &[ForeignWriter],
     context: CheckContext<'_>,
 ) -> BTreeMap<usize, Vec<InPlace>> {
-    let line = |source: usize, span: Span| {
-        let source = &reading.sources[source];
-        format!("{}:{}", source.name(), source.position(span.start).line)
-    };
+    let line = |source: usize, span: Span| line_of(reading, source, span);
     let written_at = |index: usize| {
         let object = &reading.objects[index];
         line(object.source, object.node.span)
@@ -267,6 +266,45 @@ fn told_of_files(
     let foreign = reading.foreign_policies.iter().map(|it| &it.finding);
     let told = reading.findings.iter().chain(doubtful.map(|it| &it.finding)).chain(foreign);
     told.filter(|it| belongs_somewhere(reading, it.source, places)).cloned().collect()
+}
+
+/// Tells of the pods and nodes that are defined twice, where policies read them.
+fn tell_of_pods(
+    reading: &Reading,
+    checked: &[CheckedObject],
+    places: &Places,
+    namespace: &str,
+    told: &mut Vec<PlacedFinding>,
+) {
+    let folder = |source: usize| reading.sources[source].folder();
+    let objects_of = places.split(reading.objects.iter().map(|it| folder(it.source)));
+    let pods_of = places.split(reading.pods.iter().map(|it| folder(it.source)));
+    let nodes_of = places.split(reading.nodes.iter().map(|it| folder(it.source)));
+    let by_place = objects_of.into_iter().zip(pods_of.into_iter().zip(nodes_of));
+    for (place, (objects, (pods, nodes))) in by_place.enumerate() {
+        let reads_pods =
+            |it: &usize| matches!(checked[*it].kind, Kind::ResourcePolicy | Kind::ConfigMap);
+        if !objects.iter().any(reads_pods) {
+            continue;
+        }
+        let line = |source: usize, span: Span| line_of(reading, source, span);
+        let found = check_pods_together(reading, (&pods, &nodes), namespace, line);
+        let place = Some(place).filter(|_| places.count() > 1);
+        for Found { source, span, finding } in found {
+            // Of some kinds it is told of the object already, and of all in another place.
+            let is_same =
+                |it: &PlacedFinding| it.source == source && it.finding.message == finding.message;
+            let is_told = told.iter().any(is_same);
+            if !is_told && belongs_somewhere(reading, source, places) {
+                told.push(PlacedFinding { source, span: Some(span), finding, object: None, place });
+            }
+        }
+    }
+}
+
+fn line_of(reading: &Reading, source: usize, span: Span) -> String {
+    let source = &reading.sources[source];
+    format!("{}:{}", source.name(), source.position(span.start).line)
 }
 
 /// Whether a file belongs to a place that is asked about.

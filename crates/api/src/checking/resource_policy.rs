@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use almanac_engine::LabelSelector;
-use almanac_engine::units::{ResourcePolicy, Strategy, Unit};
+use almanac_engine::units::{OUTSIDE, ResourcePolicy, Strategy, Unit};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector as WrittenSelector;
 
 use super::Checked;
@@ -159,6 +159,12 @@ fn check_names(written: &[objects::Unit], list: &Path<'_>, findings: &mut Vec<Fi
     let mut first_of: BTreeMap<Arc<str>, usize> = BTreeMap::new();
     for (position, unit) in written.iter().enumerate() {
         let name = name_of(unit, position);
+        if *name == *OUTSIDE {
+            let message = format!("{} is what nodes in no unit are called", name.shown());
+            let item = list.index(position);
+            let finding = Finding::new(Code::InvalidName, item.key("name"), message);
+            findings.push(finding.with_fix("give the unit another name"));
+        }
         let Some(&first) = first_of.get(&name) else {
             first_of.insert(name, position);
             continue;

@@ -21,10 +21,7 @@ pub fn check_together<'a>(
     for (index, object) in objects {
         let Some(identity) = &object.identity else { continue };
         if let Some(&first) = first_of.get(identity) {
-            let message = format!("{identity} is defined twice, first at {}", place(first));
-            let finding = Finding::new(Code::DuplicateObject, FieldPath::default(), message)
-                .with_fix("remove one of them, or rename it");
-            findings.push((index, finding));
+            findings.push((index, defined_twice(identity, &place(first))));
             continue;
         }
         first_of.insert(identity, index);
@@ -56,6 +53,13 @@ pub(super) fn check_against_foreign<'a>(
         Some((index, two_writers(target, writer, place)))
     };
     ours.filter_map(told).collect()
+}
+
+/// An object of a name that another one has too, which is there.
+pub(super) fn defined_twice(identity: &Identity, first: &str) -> Finding {
+    let message = format!("{identity} is defined twice, first at {first}");
+    Finding::new(Code::DuplicateObject, FieldPath::default(), message)
+        .with_fix("remove one of them, or rename it")
 }
 
 fn two_writers(target: &Identity, writer: impl Display, place: &str) -> Finding {

@@ -5,14 +5,22 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use almanac_engine::units::{ResourcePolicy, Strategy};
-use almanac_engine::{Identity, Slim, World};
+use almanac_engine::{Identity, Slim, Target, World};
 
 use super::object::CheckedObject;
 use crate::finding::{Code, Finding, Path};
 
+/// Who says how many replicas a workload has at most.
+enum By {
+    Itself,
+    Policy(String),
+    /// It may have so many.
+    Autoscaler(Identity),
+}
+
 /// How many replicas workloads are to have at most, and who says so.
 pub(super) struct Asked {
-    by_workload: BTreeMap<Identity, (u32, Option<String>)>,
+    by_workload: BTreeMap<Identity, (u32, By)>,
 }
 
 impl Asked {
@@ -20,15 +28,20 @@ impl Asked {
     pub(super) fn of<'a>(objects: impl Iterator<Item = &'a CheckedObject>) -> Asked {
         let mut world = World::default();
         let mut by_workload = BTreeMap::new();
+        let mut highest = Vec::new();
         for object in objects {
             let (Some(identity), Some(slim)) = (&object.identity, &object.slim) else { continue };
             match slim {
                 Slim::Workload(workload) => {
                     let replicas = workload.replicas.unwrap_or(0);
-                    by_workload.insert(identity.clone(), (replicas, None));
+                    by_workload.insert(identity.clone(), (replicas, By::Itself));
                 }
                 Slim::CronScaling(_) | Slim::MetricScaling(_) => {
                     world.upsert(identity.clone(), slim.clone());
+                }
+                Slim::Autoscaler(bounds) => {
+                    let scaled = object.scales.as_ref().map(Target::identity);
+                    highest.extend(scaled.zip(bounds.max_replicas).map(|it| (identity, it)));
                 }
                 Slim::ScheduledCapacity(_)
                 | Slim::QosLevels(_)
@@ -36,17 +49,22 @@ impl Asked {
                 | Slim::Hub(_)
                 | Slim::Units(_)
                 | Slim::Fleet(_)
-                | Slim::Autoscaler(_)
                 | Slim::Pod(_)
                 | Slim::Node(_) => {}
             }
         }
         for policy in world.policies() {
             let Some(asked) = world.asks_for(&policy) else { continue };
-            let known = by_workload.entry(asked.workload).or_insert((0, None));
+            let known = by_workload.entry(asked.workload).or_insert((0, By::Itself));
             if asked.most > known.0 {
                 let rule = asked.rule.map_or(String::new(), |rule| format!(", rule {rule}"));
-                *known = (asked.most, Some(format!("{}{rule}", policy.identity)));
+                *known = (asked.most, By::Policy(format!("{}{rule}", policy.identity)));
+            }
+        }
+        for (autoscaler, (workload, max)) in highest {
+            let known = by_workload.entry(workload.clone()).or_insert((0, By::Itself));
+            if max > known.0 {
+                *known = (max, By::Autoscaler(autoscaler.clone()));
             }
         }
         Asked { by_workload }
@@ -68,14 +86,23 @@ impl Asked {
         let most = asked.max_by_key(|(workload, (replicas, _))| (*replicas, Reverse(*workload)));
         let (workload, (replicas, by)) = most?;
         let missing = u64::from(*replicas).checked_sub(all).filter(|missing| *missing > 0)?;
-        let by = by.as_ref().map_or(String::new(), |by| format!(" by {by}"));
+        let of = |number: u64, what: &str| {
+            format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+        };
+        let replicas = of(u64::from(*replicas), "replica");
+        let asked = match by {
+            By::Itself => format!("is to have {replicas}"),
+            By::Policy(policy) => format!("is to have {replicas} by {policy}"),
+            By::Autoscaler(it) => format!("may have {replicas} by the bounds of {it}"),
+        };
+        let (pods, stay) = (of(all, "pod"), if missing == 1 { "stays" } else { "stay" });
         let message = format!(
-            "{workload} is to have {replicas} replicas{by}, and all units together take {all} pods of a group; with \
-             strategy: required, {missing} of them stay pending"
+            "{workload} {asked}, and all units together take {pods} of a group; with strategy: required, {missing} of \
+             them {stay} pending"
         );
         let spec = Path::Root.key("spec");
         let list = spec.key("units");
-        let fix = format!("raise a maxCount, or ask for no more than {all} replicas");
+        let fix = format!("raise a maxCount, or ask for no more than {}", of(all, "replica"));
         Some(Finding::new(Code::UnitsTooSmall, list, message).with_fix(fix))
     }
 }

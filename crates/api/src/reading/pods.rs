@@ -50,6 +50,8 @@ pub struct ReadNode {
     pub name: Box<str>,
     /// Which source it came from: a position in [`super::Reading::sources`].
     pub source: usize,
+    /// Where it stands.
+    pub span: Span,
     /// Its labels.
     pub labels: Labels,
     /// What units depend on in it.
@@ -195,7 +197,13 @@ impl ReadNode {
         }
         let metadata = node.get("metadata")?;
         let name = metadata.get("name")?.as_text()?.into();
-        let node = slim::unit_node(&node.to_json());
-        Some(ReadNode { name, source, labels: node.labels.clone(), node })
+        let (span, node) = (node.span, slim::unit_node(&node.to_json()));
+        Some(ReadNode { name, source, span, labels: node.labels.clone(), node })
+    }
+
+    /// What names it.
+    #[must_use]
+    pub fn identity(&self) -> Identity {
+        Identity::new("", "Node", "", &*self.name)
     }
 }

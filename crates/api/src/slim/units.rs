@@ -130,6 +130,7 @@ fn pod_of<'a>(
         node: data["spec"]["nodeName"].as_str().filter(|name| !name.is_empty()).map(Arc::from),
         is_finished: matches!(data["status"]["phase"].as_str(), Some("Succeeded" | "Failed")),
         is_refused: scheduled.is_some_and(is_refusal),
+        gates: gates(&data["spec"]),
         deleted: metadata.deleted,
         created: metadata.created,
         bound: bound.and_then(|it| exact_instant(&it["lastTransitionTime"])),
@@ -138,6 +139,11 @@ fn pod_of<'a>(
         requests: requests(&data["spec"]),
         cost: DeletionCost::read(annotation(DELETION_COST), annotation(DELETION_COST_OWNER)),
     }
+}
+
+fn gates(spec: &Value) -> Box<[Arc<str>]> {
+    let all = spec["schedulingGates"].as_array().into_iter().flatten();
+    all.map(|gate| gate["name"].as_str().unwrap_or_default().into()).collect()
 }
 
 /// The group of an `apiVersion`; empty for that of Kubernetes' core.

@@ -154,6 +154,14 @@ fn units_that_take_fewer_pods_than_a_workload_is_to_have_are_told_with_what_asks
          CronFederatedHPA.autoscaling.karmada.io default/hours, rule rush, and all units together take 5 pods of a group; \
          with strategy: required, 4 of them stay pending"
     );
+    let autoscaler = "---\napiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: web}\nspec:\n  \
+                      scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}\n  maxReplicas: 6\n";
+    assert_eq!(
+        only_message(&format!("{}{web}{autoscaler}", policy("required", ", maxCount: 2"))),
+        "units-too-small spec.units: Deployment.apps default/web may have 6 replicas by the bounds of \
+         HorizontalPodAutoscaler.autoscaling default/web, and all units together take 5 pods of a group; with strategy: \
+         required, 1 of them stays pending"
+    );
     for fine in [
         format!("{}{web}", policy("required", ", maxCount: 2")),
         format!("{}{web}{rules}", policy("prefer", ", maxCount: 2")),

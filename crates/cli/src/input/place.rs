@@ -148,8 +148,8 @@ fn that_matter(objects: &[InputObject], here: &[usize]) -> Vec<usize> {
         let checked = &objects[*position].checked;
         let is_of_hub = has_placements && checked.kind.role() == Role::Hub;
         let is_target = checked.identity.as_ref().is_some_and(|it| targets.contains(it));
-        let is_maker = has_units && matches!(checked.kind.role(), Role::Workload { .. });
-        is_policy(position) || is_target || is_of_hub || is_maker
+        let makes_pods = matches!(checked.kind.role(), Role::Workload { .. } | Role::Bounds);
+        is_policy(position) || is_target || is_of_hub || has_units && makes_pods
     };
     here.iter().copied().filter(matters).collect()
 }
@@ -190,7 +190,13 @@ impl InputPlace {
             let is_duplicate = duplicates.contains(identity);
             let slim = if is_duplicate { slim.and_then(Slim::unusable) } else { slim.cloned() };
             if let Some(slim) = slim {
+                let scaled =
+                    checked.scales.as_ref().filter(|_| matches!(slim, Slim::Autoscaler(_)));
                 place.world.upsert(identity.clone(), slim);
+                if let Some(scaled) = scaled {
+                    let object = FleetObject::AutoscalerOf(scaled.identity().clone());
+                    place.world.upsert(identity.clone(), Slim::Fleet(object));
+                }
             }
             if !labels.is_empty() {
                 place.labels.insert(identity.clone(), labels.clone());
@@ -242,12 +248,10 @@ impl InputPlace {
         nodes: impl Iterator<Item = &'a ReadNode>,
         namespace: &str,
     ) {
-        for ReadNode { name, node, .. } in nodes {
-            let identity = Identity::new("", "Node", "", &**name);
+        for (identity, ReadNode { node, .. }) in once(nodes.map(|it| (it.identity(), it))) {
             self.world.upsert(identity, Slim::Fleet(FleetObject::Node(node.clone())));
         }
-        for read in pods {
-            let identity = read.identity(namespace);
+        for (identity, read) in once(pods.map(|it| (it.identity(namespace), it))) {
             let version = read.api_version.to_string();
             self.api_versions.entry(identity.clone()).or_insert(version);
             let pod = Box::new(read.unit_pod.clone());
@@ -266,10 +270,10 @@ impl InputPlace {
         nodes: impl Iterator<Item = &'a ReadNode>,
         namespace: &str,
     ) {
-        for ReadNode { name, labels, .. } in nodes {
+        for (_, ReadNode { name, labels, .. }) in once(nodes.map(|it| (it.identity(), it))) {
             self.world.nodes.insert((**name).into(), PodNode { labels: labels.clone() });
         }
-        let named = pods.map(|read| (read.identity(namespace), read));
+        let named = once(pods.map(|it| (it.identity(namespace), it))).into_iter();
         let (templates, pods): (Vec<_>, Vec<_>) = named.partition(|(_, it)| it.pod.is_template);
         let known = PodsByLabel::new(&pods);
         let has_pods = |(workload, template): &(Identity, &ReadPod)| {
@@ -388,6 +392,16 @@ impl<'a> PodsByLabel<'a> {
             None => self.namespaces.contains(namespace),
         }
     }
+}
+
+/// Those of which there is one of that name, in their order. Neither of two can be relied on.
+fn once<Thing>(named: impl Iterator<Item = (Identity, Thing)>) -> Vec<(Identity, Thing)> {
+    let all: Vec<(Identity, Thing)> = named.collect();
+    let mut times: BTreeMap<Identity, u32> = BTreeMap::new();
+    for (identity, _) in &all {
+        *times.entry(identity.clone()).or_default() += 1;
+    }
+    all.into_iter().filter(|(identity, _)| times[identity] == 1).collect()
 }
 
 /// Neither of two objects of one name can be relied on.

@@ -16,6 +16,7 @@ mod running;
 mod units;
 mod units_explained;
 mod units_over_time;
+mod units_reasons;
 
 use std::fs;
 use std::path::Path;

@@ -167,8 +167,8 @@ fn the_yaml_of_the_design_is_forecast_as_it_is_written() {
     let design = "apiVersion: scheduling.sigs.x-k8s.io/v1alpha1
 kind: ResourcePolicy
 metadata:
-  name: web
-  namespace: default
+  name: xxx
+  namespace: xxx
 spec:
   matchLabelKeys:
     - pod-template-hash
@@ -176,12 +176,12 @@ spec:
     ignoreTerminatingPod: true
   podSelector:
     matchExpressions:
-      - key: app
+      - key: key1
         operator: In
         values:
-        - web
+        - value1
     matchLabels:
-      app: web
+      key1: value1
   strategy: prefer
   units:
   - name: unit1
@@ -209,10 +209,14 @@ spec:
       matchLabels:
         key1: value3
 ";
-    let folder = folder("units-design", &[design.to_owned(), web(45)]);
-    let counted = json!({ "unit1": 10, "unit2": 10, "unit3": 20, "outside all units": 5 });
-    assert_eq!(filled(&folder), (counted, json!(0)));
+    let pods = web(45).replace("{name: web}\nspec", "{name: web, namespace: xxx}\nspec");
+    let pods = pods.replace("{app: web}", "{key1: value1}");
+    let folder = folder("units-design", &[design.to_owned(), pods]);
     let told = as_json(&almanac(&folder, &["forecast", "-f", ".", "--from", AT, "-o", "json"]));
+    assert_eq!(told["findings"], json!([]), "{told}");
+    let counted = json!({ "unit1": 10, "unit2": 10, "unit3": 20, "outside all units": 5 });
+    assert_eq!(told["series"][0]["segments"][0]["value"], counted);
+    assert_eq!(told["series"][1]["segments"][0]["value"], json!(0));
     let assumed = told["assumptions"].to_string();
     for said in ["of one revision", "the first fills first", "there are no nodes here"] {
         assert!(assumed.contains(said), "{said}: {assumed}");

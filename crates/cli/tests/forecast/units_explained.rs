@@ -33,7 +33,7 @@ fn a_pod_is_explained_by_its_unit_and_where_the_next_one_goes() {
     let next = [
         "excluded a: for the next pod like it: unit \"a\" of ResourcePolicy default/web is full: 1 of 1 pod",
         "inactive b: for the next pod like it: unit \"b\" of ResourcePolicy default/web has room: 2 of 9 pods",
-        "excluded outside all units: for the next pod like it: no node outside all units has room for it",
+        "excluded outside all units: for the next pod like it: there are no nodes outside all units",
     ];
     for (name, first) in [
         ("x", format!("won a: {}; its deletion cost is to be 300", here("1 of 1 pod", "a1", "a"))),
@@ -78,12 +78,11 @@ fn a_pod_that_waits_is_explained_by_each_unit() {
     assert_eq!(
         lines(&told),
         [
-            "inactive -: pending: ResourcePolicy default/web allows a node of unit \"b\", and none has room for it",
+            "inactive -: pending: ResourcePolicy default/web allows nodes of unit \"b\", and none has room for it",
             "excluded a: unit \"a\" of ResourcePolicy default/web is full: 1 of 1 pod",
             "excluded b: no node of unit \"b\" has room for it",
             "excluded c: unit \"c\" of ResourcePolicy default/web is closed: its maxCount is 0",
-            "excluded outside all units: the node is in no unit of ResourcePolicy default/web, whose strategy is \
-             required",
+            "excluded outside all units: strategy: required allows no node outside the units",
         ]
     );
     assert_eq!(filled(&folder), (json!({ "a": 1, "b": 0, "c": 0 }), json!(1)));
@@ -190,7 +189,7 @@ fn a_relabelled_node_and_an_edited_cap_count_again_and_evict_nobody() {
     let raised = folder_of("units-raised", "a", 4);
     assert_eq!(filled(&raised), (json!({ "a": 3, "b": 0 }), json!(0)));
     let told = lines(&explained(&lowered, "rp/web"));
-    assert!(told[0].contains("3 of 1 pods (over its cap)"), "{told:?}");
+    assert!(told[0].contains("3 of 1 pod (over its cap)"), "{told:?}");
     let told = lines(&explained(&lowered, "pod/web-7d9-2"));
     assert!(told[0].contains("(3 of 1 pod), and over its cap"), "{told:?}");
     assert!(told[0].contains("its deletion cost is to be -200"), "{told:?}");

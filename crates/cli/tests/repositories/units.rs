@@ -58,3 +58,39 @@ fn a_profile_with_the_plugin_is_found_in_a_directory() {
         ]
     );
 }
+
+#[test]
+fn pods_nodes_and_workloads_that_are_there_twice_are_found_with_both_places_and_none_of_the_two_counts()
+ {
+    let node = |pool: &str| {
+        format!("apiVersion: v1\nkind: Node\nmetadata: {{name: n1, labels: {{pool: {pool}}}}}\n")
+    };
+    let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: web-x, labels: {app: web}}\nspec: {containers: [{name: web}]}\n";
+    let files = |first: &str, other: &str| {
+        let repository = Repository::new("units-twice")
+            .file("policy.yaml", units("web", "app: web"))
+            .file("a/nodes.yaml", node(first))
+            .file("b/nodes.yaml", format!("{pod}---\n{}", node(other)))
+            .file("b/pods.yaml", pod)
+            .file("a/web.yaml", workload("Deployment", "app: web"))
+            .file("b/web.yaml", workload("Deployment", "app: web"))
+            .file("a/job.yaml", workload("Job", "app: web"))
+            .file("b/job.yaml", workload("Job", "app: web"));
+        let told = repository.ask("validate", &["-f", "."]);
+        let forecast = repository.ask("forecast", &["-f", "."]);
+        (told, forecast["series"].clone())
+    };
+    let (told, series) = files("spot", "other");
+    let expected = [
+        "duplicate-object b/job.yaml:1:1",
+        "duplicate-object b/nodes.yaml:6:1",
+        "duplicate-object b/pods.yaml:1:1",
+        "duplicate-object b/web.yaml:1:1",
+    ];
+    assert_eq!(findings(&told), expected, "{told}");
+    assert_eq!(told["findings"][1]["message"], "Node n1 is defined twice, first at a/nodes.yaml:1");
+    let message = &told["findings"][2]["message"];
+    assert_eq!(message, "Pod default/web-x is defined twice, first at b/nodes.yaml:1");
+    let (_, other_way_round) = files("other", "spot");
+    assert_eq!(series, other_way_round);
+}

@@ -17,7 +17,7 @@ pub struct Decision {
 /// Decides at `now`.
 #[must_use]
 pub fn decide(input: &Input<'_>, now: Timestamp) -> Decision {
-    let is_settled = input.pouring.is_settled(input.workloads, now);
+    let is_settled = input.pouring.is_settled(input.replicas, now);
     let pour = || Action::Pour { policy: input.identity.clone(), at: now };
     Decision {
         actions: (!is_settled).then(pour).into_iter().collect(),

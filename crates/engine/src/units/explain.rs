@@ -2,21 +2,27 @@
 
 use std::sync::Arc;
 
+use jiff::Timestamp;
+
 use super::filling::described;
 use super::gather::{all_in_force, in_force};
+use super::policy::OUTSIDE;
 use super::{
-    DeletionCost, Pod, PolicyReport, Pouring, ResourcePolicy, Ruling, Unit, Verdict as PodVerdict,
+    DeletionCost, Pod, PolicyReport, Pouring, ResourcePolicy, Ruling, Space, Unit,
+    Verdict as PodVerdict, count_of_pods,
 };
 use crate::families::RuleExplanation;
 use crate::{Exempt, Identity, Verdict, World};
 
-/// What pods outside all units are told under.
-const OUTSIDE: &str = "outside all units";
+/// So many workloads are named, and of the others how many they are.
+const NAMED: usize = 3;
 
 /// The verdict on one unit for a pod, or on the outside of all of them.
 struct Next {
     place: Option<usize>,
     verdict: PodVerdict,
+    /// What the nodes there have for it.
+    space: Space,
     why: String,
 }
 
@@ -31,7 +37,7 @@ pub(super) fn explain(
     }
     let Some((identity, policy)) = in_force(world, identity) else { return Vec::new() };
     match object.filter(|object| *object != identity) {
-        Some(pod) => explain_pod(world, policy, pod),
+        Some(pod) => explain_pod(world, identity, policy, pod),
         None => explain_policy(world, identity, policy),
     }
 }
@@ -61,10 +67,14 @@ fn name_of(policy: &ResourcePolicy, place: Option<usize>) -> Arc<str> {
 }
 
 /// Where a pod would go that has no node: the verdict on each unit, in the order of the policy, and on the outside.
-fn where_next(pouring: &Pouring, namespace: &str, pod: &Pod) -> Vec<Next> {
-    let mut pouring = pouring.clone();
+fn where_next(
+    pouring: &mut Pouring,
+    (identity, policy): (&Identity, &ResourcePolicy),
+    pod: &Pod,
+) -> Vec<Next> {
     let candidates = pouring.candidates(pod.requests);
-    let next = Identity::new("", "Pod", namespace, "the next one?");
+    let spaces = pouring.spaces(identity, policy, pod.requests);
+    let next = Identity::new("", "Pod", identity.namespace(), "the next one?");
     let pod = Pod {
         node: None,
         uid: None,
@@ -73,55 +83,78 @@ fn where_next(pouring: &Pouring, namespace: &str, pod: &Pod) -> Vec<Next> {
         is_finished: false,
         ..pod.clone()
     };
-    let ledger = pouring.with_pod(&next, &pod);
-    let Ruling::ByNode(verdicts) = ledger.verdicts(&next, None, &candidates) else {
-        return Vec::new();
-    };
-    let units = verdicts.by_unit().enumerate().map(|(place, on)| {
-        let place = on.unit.map(|_| place);
-        let may_go = matches!(on.verdict, PodVerdict::Lower | PodVerdict::Chosen);
-        if on.is_candidate || !may_go {
-            return Next { place, verdict: on.verdict, why: on.why };
+    pouring.with_pod(&next, &pod, |ledger| {
+        let Ruling::ByNode(verdicts) = ledger.verdicts(&next, None, &candidates) else {
+            return Vec::new();
+        };
+        let units = verdicts.by_unit().zip(spaces).enumerate().map(|(place, (on, space))| {
+            let place = on.unit.map(|_| place);
+            let may_go = matches!(on.verdict, PodVerdict::Lower | PodVerdict::Chosen);
+            if on.is_candidate || !may_go {
+                let of_outside = "strategy: required allows no node outside the units";
+                let is_outside = on.verdict == PodVerdict::Outside;
+                let why = if is_outside { of_outside.to_owned() } else { on.why };
+                return Next { place, verdict: on.verdict, space, why };
+            }
+            let why = lacks(on.unit, space);
+            Next { place, verdict: PodVerdict::UnknownNode, space, why }
+        });
+        units.collect()
+    })
+}
+
+/// Why no node of a unit takes a pod, or none outside all units.
+fn lacks(unit: Option<&Unit>, space: Space) -> String {
+    match (unit, space) {
+        (Some(unit), Space::NoNodes) => format!("unit \"{}\" has no nodes", unit.name),
+        (None, Space::NoNodes) => format!("there are no nodes {OUTSIDE}"),
+        (Some(unit), Space::Cordoned) => {
+            format!("all nodes of unit \"{}\" are cordoned", unit.name)
         }
-        let of_unit = |unit: &Unit| format!("of unit \"{}\"", unit.name);
-        let what = on.unit.map_or("outside all units".to_owned(), of_unit);
-        let why = format!("no node {what} has room for it");
-        Next { place, verdict: PodVerdict::UnknownNode, why }
-    });
-    units.collect()
+        (None, Space::Cordoned) => format!("all nodes {OUTSIDE} are cordoned"),
+        (Some(unit), Space::Taken | Space::Free) => {
+            format!("no node of unit \"{}\" has room for it", unit.name)
+        }
+        (None, Space::Taken | Space::Free) => format!("no node {OUTSIDE} has room for it"),
+    }
 }
 
 /// A pod as the files have it: what was poured since is told beside.
 fn explain_pod(
     world: &World,
+    policy_identity: &Identity,
     policy: &ResourcePolicy,
     identity: &Identity,
 ) -> Vec<RuleExplanation> {
     let Some(poured) = world.pouring.as_deref() else { return Vec::new() };
-    let found = Pouring::new(&world.fleet, all_in_force(world), poured.from());
-    let (Some(pod), Some(explanation)) = (found.pod(identity), found.ledger().explain(identity))
-    else {
+    let mut found = Pouring::new(&world.fleet, all_in_force(world), poured.from());
+    let is_overdue = |gone: &Timestamp| *gone <= poured.from();
+    let pod = world.fleet.pods.get(identity);
+    if let Some(gone) =
+        pod.filter(|it| !it.is_finished).and_then(|it| it.deleted).filter(is_overdue)
+    {
+        let told = format!(
+            "it was to be gone at {gone:.0}, and is not counted any more; a node that does not answer, or a \
+             finalizer, may keep it"
+        );
+        return vec![line(None, Verdict::Excluded, told)];
+    }
+    found.let_go(poured.from());
+    let (Some(pod), Some(explanation)) = (pod, found.ledger().explain(identity)) else {
         return Vec::new();
     };
     if explanation.policy.is_none() {
-        let is_conflict = matches!(
-            found.ledger().verdicts(identity, pod.uid.as_deref(), &[]),
-            Ruling::Conflict(_)
-        );
-        let verdict = if is_conflict { Verdict::Error } else { Verdict::Excluded };
+        let verdict = if explanation.is_conflict { Verdict::Error } else { Verdict::Excluded };
         return vec![line(None, verdict, explanation.summary)];
     }
     let group = Some(&explanation.group).filter(|group| !group.is_empty());
     let group = group.map_or(String::new(), |group| format!("; counted among the pods {group}"));
-    let next = where_next(&found, identity.namespace(), pod);
+    let next = where_next(&mut found, (policy_identity, policy), pod);
     let is_pending = pod.node.is_none() && !pod.is_finished && pod.deleted.is_none();
     let mut lines = Vec::new();
     if is_pending {
-        let is_refused = next.iter().all(|it| it.verdict != PodVerdict::Chosen);
-        let lacks_node = next.iter().any(|it| it.verdict == PodVerdict::UnknownNode);
-        let but = if is_refused && lacks_node { ", and none has room for it" } else { "" };
-        let told = format!("pending: {}{but}{group}", explanation.summary);
-        lines.push(line(None, Verdict::Inactive, told));
+        let told = why_pending(policy_identity, policy, pod, &next);
+        lines.push(line(None, Verdict::Inactive, format!("pending: {told}{group}")));
         lines.extend(
             next.into_iter()
                 .map(|it| line(Some(name_of(policy, it.place)), as_rule(it.verdict), it.why)),
@@ -148,8 +181,42 @@ fn explain_pod(
             line(Some(name), verdict, format!("for the next pod like it: {}", it.why))
         }));
     }
-    lines.extend(foretold(poured, identity, pod));
+    lines.extend(foretold(poured, (policy_identity, policy), identity, pod));
     lines
+}
+
+/// Why a pod has no node.
+fn why_pending(identity: &Identity, policy: &ResourcePolicy, pod: &Pod, next: &[Next]) -> String {
+    if !pod.gates.is_empty() {
+        let gates = pod.gates.join(", ");
+        return format!("no scheduler looks for a node while it has scheduling gates ({gates})");
+    }
+    let places = |verdict: PodVerdict| {
+        let those = next.iter().filter(move |it| it.verdict == verdict);
+        let named = those.map(|it| match it.place.and_then(|place| policy.units.get(place)) {
+            Some(unit) => format!("of unit \"{}\"", unit.name),
+            None => OUTSIDE.to_owned(),
+        });
+        named.collect::<Vec<_>>().join(" or ")
+    };
+    let (chosen, without_node) = (places(PodVerdict::Chosen), places(PodVerdict::UnknownNode));
+    let policy = format!("ResourcePolicy {}/{}", identity.namespace(), identity.name());
+    if !chosen.is_empty() {
+        return format!(
+            "{policy} allows a node {chosen}, and one has room; whether taints, affinities or its node selector keep it \
+             from there is not looked at"
+        );
+    }
+    if without_node.is_empty() {
+        return format!("no unit of {policy} has room, and its strategy is required");
+    }
+    let lacking = next.iter().filter(|it| it.verdict == PodVerdict::UnknownNode);
+    let but = match lacking.map(|it| it.space).max() {
+        Some(Space::NoNodes) => "there are none",
+        Some(Space::Cordoned) => "all of them are cordoned",
+        _ => "none has room for it",
+    };
+    format!("{policy} allows nodes {without_node}, and {but}")
 }
 
 /// What deleting a pod costs, and who says so.
@@ -172,7 +239,12 @@ fn cost_of(found: &Pouring, identity: &Identity, pod: &Pod) -> String {
 }
 
 /// What becomes of a pod by the numbers in the files, where that is not what it is now.
-fn foretold(poured: &Pouring, identity: &Identity, pod: &Pod) -> Option<RuleExplanation> {
+fn foretold(
+    poured: &Pouring,
+    (policy_identity, policy): (&Identity, &ResourcePolicy),
+    identity: &Identity,
+    pod: &Pod,
+) -> Option<RuleExplanation> {
     let told = match (poured.pod(identity), pod.deleted) {
         (_, Some(_)) => return None,
         (None, None) => {
@@ -181,8 +253,14 @@ fn foretold(poured: &Pouring, identity: &Identity, pod: &Pod) -> Option<RuleExpl
         }
         (Some(then), None) if then.node == pod.node => return None,
         (Some(then), None) => {
-            let node = then.node.as_deref().unwrap_or_default();
-            format!("forecast: it gets a node, {node}, if nothing else keeps it")
+            let name = then.node.as_deref().unwrap_or_default();
+            let node = poured.ledger().node(name);
+            let place = node.and_then(|node| poured.ledger().unit_of(policy_identity, node));
+            let unit = place.and_then(|place| policy.units.get(place));
+            let of = unit.map_or(OUTSIDE.to_owned(), |unit| format!("of unit \"{}\"", unit.name));
+            let named =
+                if poured.has_stand_ins() { "a node".to_owned() } else { format!("node {name}") };
+            format!("forecast: it gets {named} {of}, if nothing else keeps it from there")
         }
     };
     Some(line(None, Verdict::Inactive, told))
@@ -200,10 +278,11 @@ fn explain_policy(
         workload.namespace() == identity.namespace() && policy.pod_selector.selects(&pod.labels)
     };
     let workloads = poured.workloads().filter(of_policy);
+    let mut asked = poured.clone();
     let next: Vec<(String, Vec<Next>)> = workloads
         .map(|(workload, pod)| {
             let name = format!("{}/{}", workload.kind(), workload.name());
-            (name, where_next(poured, identity.namespace(), pod))
+            (name, where_next(&mut asked, (identity, policy), pod))
         })
         .collect();
     let places = (0..policy.units.len()).map(Some).chain([None]);
@@ -246,9 +325,8 @@ fn explain_place(
         let count = place.map_or(group.spilled, |place| group.units[place].used);
         let max = unit.and_then(|unit| unit.max);
         (count > 0).then(|| {
-            let of = max.map_or(String::new(), |max| format!(" of {max}"));
             let over = if max.is_some_and(|max| count > max) { " (over its cap)" } else { "" };
-            format!("{count}{of} pods{group_name}{over}")
+            format!("{}{group_name}{over}", count_of_pods(count, max))
         })
     });
     let mut told: Vec<String> = counted.collect();
@@ -256,7 +334,7 @@ fn explain_place(
         unit?;
         told.push(match unit.and_then(|unit| unit.max) {
             Some(0) => "closed".to_owned(),
-            Some(max) => format!("0 of {max} pods"),
+            Some(max) => count_of_pods(0, Some(max)),
             None => "no pods".to_owned(),
         });
     }
@@ -268,22 +346,35 @@ fn explain_place(
     }
     let here = |it: &&Next| it.place == place;
     let of_next = next.iter().filter_map(|(name, all)| Some((name, all.iter().find(here)?)));
-    let whose = |verdict: PodVerdict| -> Vec<&str> {
-        let those = of_next.clone().filter(|(_, it)| it.verdict == verdict);
+    let whose = |is_such: &dyn Fn(&Next) -> bool| -> Vec<&str> {
+        let those = of_next.clone().filter(|(_, it)| is_such(it));
         those.map(|(name, _)| name.as_str()).collect()
     };
-    let (chosen, without_node) = (whose(PodVerdict::Chosen), whose(PodVerdict::UnknownNode));
-    if !without_node.is_empty() && unit.is_some() {
-        told.push(format!("no node has room for the next pod of {}", without_node.join(", ")));
+    let chosen = whose(&|it| it.verdict == PodVerdict::Chosen);
+    let lacks = |space| whose(&|it| it.verdict == PodVerdict::UnknownNode && it.space == space);
+    if unit.is_some() {
+        let without_node = named(&lacks(Space::Taken));
+        told.extend(without_node.map(|of| format!("no node has room for the next pod of {of}")));
+        let [is_cordoned, has_none] =
+            [Space::Cordoned, Space::NoNodes].map(|space| !lacks(space).is_empty());
+        told.extend(is_cordoned.then(|| "all its nodes are cordoned".to_owned()));
+        told.extend(has_none.then(|| "it has no nodes".to_owned()));
     }
     let verdict = if chosen.is_empty() {
         let worst = of_next.clone().map(|(_, it)| as_rule(it.verdict)).max();
         worst.unwrap_or(Verdict::Inactive)
     } else {
-        told.push(format!("the next pod of {} goes here", chosen.join(", ")));
+        told.extend(named(&chosen).map(|of| format!("the next pod of {of} goes here")));
         Verdict::Won
     };
     Some(line(Some(name_of(policy, place)), verdict, told.join("; ")))
+}
+
+/// Workloads, the first of them by name; nothing without any.
+fn named(workloads: &[&str]) -> Option<String> {
+    let (first, more) = workloads.split_at(workloads.len().min(NAMED));
+    let first = Some(first.join(", ")).filter(|first| !first.is_empty())?;
+    Some(if more.is_empty() { first } else { format!("{first} and {} more", more.len()) })
 }
 
 /// Whether a policy has to do with a pod, as far as its selector goes.

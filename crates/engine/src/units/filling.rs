@@ -3,13 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use super::policy::OUTSIDE;
 use super::pouring::{GroupKey, group_of};
 use super::reasons::{Cause, UnitSet};
-use super::{NodeId, Pouring, ResourcePolicy, Resources, Ruling};
+use super::{Pouring, ResourcePolicy, Resources, Ruling, Space, Strategy};
 use crate::{Identity, Labels, Reason, Value, Verdict};
-
-/// What pods outside all units are counted under.
-const OUTSIDE: &str = "outside all units";
 
 /// How the units of a policy are filled.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -29,6 +27,9 @@ struct Count {
     outside: u32,
     pending: u32,
     conflicting: u32,
+    gated: u32,
+    /// What the pods request that are pending.
+    requests: BTreeSet<Resources>,
 }
 
 /// How the units of a policy are filled; `None` if it is not known.
@@ -38,7 +39,7 @@ pub(super) fn filling(
     policy: &ResourcePolicy,
 ) -> Option<Filling> {
     let counts = counts(pouring, identity, policy)?;
-    let with_room = units_with_room(pouring, identity, policy);
+    let spaces = spaces(pouring, identity, policy, &counts);
     let is_one_group = counts.len() == 1;
     let named = |of: &str, group: &GroupKey| -> Arc<str> {
         if is_one_group { of.into() } else { format!("{of}{}", described(policy, group)).into() }
@@ -53,13 +54,13 @@ pub(super) fn filling(
             *unit_pods.entry(named(OUTSIDE, group)).or_default() += count.outside;
         }
         let name = named("", group).trim_start().into();
-        *pending_pods.entry(name).or_default() += count.pending + count.conflicting;
+        *pending_pods.entry(name).or_default() += count.pending + count.conflicting + count.gated;
     }
     let pending_pods = match pending_pods.values().next() {
         Some(pods) if is_one_group => Value::Number(*pods),
         _ => Value::Numbers(Arc::new(pending_pods)),
     };
-    let (cause, rule) = cause(policy, &counts, &with_room);
+    let (cause, rule) = cause(policy, &counts, &spaces);
     let reason = Reason { rule, verdict: Verdict::Won, cause, since: None, until: None };
     Some(Filling { unit_pods: Value::Numbers(Arc::new(unit_pods)), pending_pods, reason })
 }
@@ -95,74 +96,92 @@ fn counts(
         count.outside = group.spilled;
     }
     let mut is_conflicting: BTreeMap<&Labels, bool> = BTreeMap::new();
-    for pod in pouring.pending() {
-        let Some(labels) = pouring.pod(pod).map(|it| &it.labels) else { continue };
+    for (pod, it) in pouring.waiting() {
+        let labels = &it.labels;
         let is_own = pod.namespace() == identity.namespace() && policy.pod_selector.selects(labels);
         if !is_own {
             continue;
         }
         let is_conflicting = *is_conflicting.entry(labels).or_insert_with(|| {
-            let uid = pouring.pod(pod).and_then(|it| it.uid.as_deref());
-            matches!(pouring.ledger().verdicts(pod, uid, &[]), Ruling::Conflict(_))
+            let ruling = pouring.ledger().verdicts(pod, it.uid.as_deref(), &[]);
+            matches!(ruling, Ruling::Conflict(_))
         });
         let count = counts.entry(group_of(policy, labels)).or_insert_with(empty);
-        if is_conflicting {
+        if !it.gates.is_empty() {
+            count.gated += 1;
+        } else if is_conflicting {
             count.conflicting += 1;
         } else {
             count.pending += 1;
+            count.requests.insert(it.requests);
         }
     }
     Some(counts)
 }
 
-/// The units of which a node has room for a pod of one of the workloads.
-fn units_with_room(
+/// For each group, what the nodes of each unit have for the pods that are pending, or else for the next ones; last, those
+/// outside all units.
+fn spaces(
     pouring: &mut Pouring,
     identity: &Identity,
     policy: &ResourcePolicy,
-) -> BTreeSet<usize> {
+    counts: &BTreeMap<GroupKey, Count>,
+) -> Vec<Vec<Space>> {
     let own = pouring.workloads().filter(|(workload, pod)| {
         workload.namespace() == identity.namespace() && policy.pod_selector.selects(&pod.labels)
     });
-    let mut requests: Vec<Resources> = own.map(|(_, pod)| pod.requests).collect();
-    if requests.is_empty() {
-        requests.push(Resources::default());
+    let mut of_next: BTreeSet<Resources> = own.map(|(_, pod)| pod.requests).collect();
+    if of_next.is_empty() {
+        of_next.insert(Resources::default());
     }
-    let nodes: BTreeSet<NodeId> =
-        requests.into_iter().flat_map(|requests| pouring.candidates(requests)).collect();
-    nodes.into_iter().filter_map(|node| pouring.ledger().unit_of(identity, node)).collect()
+    let mut best = |requests: &BTreeSet<Resources>| {
+        let of_each = requests.iter().map(|it| pouring.spaces(identity, policy, *it));
+        let better = |one: Vec<Space>, other: Vec<Space>| -> Vec<Space> {
+            one.into_iter().zip(other).map(|(one, other)| one.max(other)).collect()
+        };
+        of_each.reduce(better).unwrap_or_default()
+    };
+    let of_next = best(&of_next);
+    let of_group = |count: &Count| {
+        if count.requests.is_empty() { of_next.clone() } else { best(&count.requests) }
+    };
+    counts.values().map(of_group).collect()
 }
 
 /// Why the pods are where they are, and the unit that the last of them are in.
 fn cause(
     policy: &ResourcePolicy,
     counts: &BTreeMap<GroupKey, Count>,
-    with_room: &BTreeSet<usize>,
+    spaces: &[Vec<Space>],
 ) -> (Cause, Option<u32>) {
     let mut in_order: Vec<usize> = (0..policy.units.len()).collect();
     in_order.sort_by_key(|place| std::cmp::Reverse(policy.units[*place].priority));
     let mut cause = Cause::default();
     let mut last = None;
-    for count in counts.values() {
-        let used = |place: &usize| count.units.get(*place).is_some_and(|pods| *pods > 0);
+    for (count, spaces) in counts.values().zip(spaces) {
+        let used = |place: usize| count.units.get(place).copied().unwrap_or(0);
         let is_beyond = count.outside > 0 || count.pending > 0;
-        let worst = in_order.iter().rposition(used);
+        let worst = in_order.iter().rposition(|place| used(*place) > 0);
         let before = if is_beyond { in_order.len() } else { worst.unwrap_or(0) };
         for place in &in_order[..before] {
-            let is_full = policy.units[*place].max.is_some_and(|max| count.units[*place] >= max);
-            if is_full {
-                cause.full.insert(*place);
-            } else if with_room.contains(place) {
-                cause.free.insert(*place);
-            } else {
-                cause.lacking.insert(*place);
+            let is_full = policy.units[*place].max.is_some_and(|max| used(*place) >= max);
+            let space = spaces.get(*place).copied().unwrap_or_default();
+            if is_full { &mut cause.full } else { cause.set_of(space) }.insert(*place);
+        }
+        for (place, unit) in policy.units.iter().enumerate() {
+            if unit.max.is_some_and(|max| used(place) > max) {
+                cause.over.insert(place);
             }
+        }
+        if count.pending > 0 && policy.strategy == Strategy::Prefer {
+            cause.space_outside = spaces.last().copied();
         }
         last = last.max(worst.filter(|_| !is_beyond));
         cause.placed = cause.placed.saturating_add(count.units.iter().sum());
         cause.outside = cause.outside.saturating_add(count.outside);
         cause.pending = cause.pending.saturating_add(count.pending);
         cause.conflicting = cause.conflicting.saturating_add(count.conflicting);
+        cause.gated = cause.gated.saturating_add(count.gated);
     }
     // How many there are is what the value says.
     cause.placed = cause.placed.min(1);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::{Node, Owner, Pod};
-use crate::{Identity, Labels};
+use crate::{Autoscaler, Identity, Labels, Workload, World};
 
 /// The label by which a `Deployment` tells the pods of a revision from those of another.
 pub(super) const REVISION: &str = "pod-template-hash";
@@ -22,6 +22,8 @@ pub struct Fleet {
     pub pods: BTreeMap<Identity, Pod>,
     /// The workloads, each with a pod as its template makes it.
     pub templates: BTreeMap<Identity, Pod>,
+    /// The autoscalers that keep workloads within their bounds, by the workload.
+    pub autoscalers: BTreeMap<Identity, Identity>,
 }
 
 /// One object of a fleet.
@@ -33,6 +35,37 @@ pub enum FleetObject {
     Pod(Box<Pod>),
     /// A workload, with a pod as its template makes it.
     Template(Box<Pod>),
+    /// An autoscaler that keeps a workload within its bounds.
+    AutoscalerOf(Identity),
+}
+
+/// How many pods workloads are to have: as many as is set, within the bounds of their autoscalers.
+#[derive(Clone, Copy, Debug)]
+pub struct Replicas<'w> {
+    /// What is set.
+    pub workloads: &'w BTreeMap<Identity, Workload>,
+    /// The bounds.
+    pub autoscalers: &'w BTreeMap<Identity, Autoscaler>,
+    /// The autoscalers of the workloads.
+    pub autoscaler_of: &'w BTreeMap<Identity, Identity>,
+}
+
+impl<'w> Replicas<'w> {
+    /// Those in a world.
+    pub(crate) fn in_world(world: &'w World) -> Replicas<'w> {
+        let (workloads, autoscalers) = (&world.workloads, &world.autoscalers);
+        Replicas { workloads, autoscalers, autoscaler_of: &world.fleet.autoscalers }
+    }
+
+    /// Those of a workload, if they are known. An autoscaler lets a workload without replicas be.
+    pub(super) fn of(&self, workload: &Identity) -> Option<u32> {
+        let set = self.workloads.get(workload)?.replicas?;
+        let autoscaler = self.autoscaler_of.get(workload);
+        let bounds = autoscaler.and_then(|autoscaler| self.autoscalers.get(autoscaler));
+        let Some(bounds) = bounds.filter(|_| set > 0) else { return Some(set) };
+        let least = set.max(bounds.min_replicas.unwrap_or(0));
+        Some(least.min(bounds.max_replicas.unwrap_or(u32::MAX)))
+    }
 }
 
 impl Fleet {
@@ -47,6 +80,13 @@ impl Fleet {
             }
             FleetObject::Template(pod) => {
                 self.templates.insert(identity, *pod);
+            }
+            FleetObject::AutoscalerOf(workload) => {
+                let known = self.autoscalers.entry(workload).or_insert_with(|| identity.clone());
+                // Of several, the first by name.
+                if identity < *known {
+                    *known = identity;
+                }
             }
         }
     }

@@ -1,9 +1,7 @@
 //! The inputs of a decision about units: the policy, and what its pods are poured by.
 
-use std::collections::BTreeMap;
-
-use super::{Pouring, ResourcePolicy};
-use crate::{Identity, Workload, World};
+use super::{Pouring, Replicas, ResourcePolicy};
+use crate::{Identity, World};
 
 /// All inputs of a decision.
 #[derive(Clone, Copy, Debug)]
@@ -14,8 +12,8 @@ pub struct Input<'a> {
     pub policy: &'a ResourcePolicy,
     /// The pods, as they have been poured so far.
     pub pouring: &'a Pouring,
-    /// How many replicas workloads are to have.
-    pub workloads: &'a BTreeMap<Identity, Workload>,
+    /// How many pods workloads are to have.
+    pub replicas: Replicas<'a>,
 }
 
 /// Gathers the inputs of a decision. There is none about a policy that is exempt, and none before pods are poured.
@@ -23,7 +21,8 @@ pub struct Input<'a> {
 pub fn gather<'a>(world: &'a World, identity: &Identity) -> Option<Input<'a>> {
     let (identity, policy) = in_force(world, identity)?;
     let pouring = world.pouring.as_deref()?;
-    Some(Input { identity, policy, pouring, workloads: &world.workloads })
+    let replicas = Replicas::in_world(world);
+    Some(Input { identity, policy, pouring, replicas })
 }
 
 /// A policy that can be used and is not exempt.

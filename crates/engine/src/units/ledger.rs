@@ -34,6 +34,7 @@ pub(super) use costs::price;
 pub use explain::PodExplanation;
 pub use lead::{NotServing, Standing, TooEarly};
 pub use refusals::Unreserved;
+pub(super) use refusals::count_of_pods;
 pub use report::{Conflict, GroupReport, PolicyReport, UnitCount};
 pub use settling::{BindOutcome, Unsettled};
 pub use verdicts::{Preemption, Ruling, Verdict, Verdicts};

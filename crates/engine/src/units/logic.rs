@@ -10,7 +10,9 @@ use super::filling::filling;
 use super::fleet::REVISION;
 use super::gather::{all_in_force, in_force};
 use super::pouring::MOST_PODS;
-use super::{Decision, Memory, Pod, ResourcePolicy, Strategy, Unit, decide, gather, settle};
+use super::{
+    Decision, Memory, Pod, Replicas, ResourcePolicy, Strategy, Unit, decide, gather, settle,
+};
 use crate::beginning::{Beginning, RunStart};
 use crate::families::{Logic, OpenDecision, Recorded, RuleClockEffect, RuleExplanation};
 use crate::turn::{Closed, PolicyDecision};
@@ -31,8 +33,7 @@ impl Logic for Units {
     /// what that is. That they all read the first of them says as much.
     fn footprint(&self, world: &World, policy: &Identity) -> Option<Footprint> {
         let (identity, checked) = in_force(world, policy)?;
-        let mut reads: Vec<Identity> =
-            selected_workloads(world, identity, checked).map(|(it, _)| it.clone()).collect();
+        let mut reads = workloads_and_autoscalers(world, identity, checked);
         let is_shared = shares_nodes(world);
         let connected = all_in_force(world).find(|(other, policy)| {
             let is_near = is_shared || other.namespace() == identity.namespace();
@@ -130,6 +131,10 @@ impl Logic for Units {
         let asked = highest_asked(world);
         for (workload, _) in selected_workloads(world, identity, checked) {
             let asked = asked.get(workload).copied();
+            if let Some(autoscaler) = world.fleet.autoscalers.get(workload) {
+                let (autoscaler, workload) = (autoscaler.clone(), workload.clone());
+                presumed.push(Presumption::WithinBounds { autoscaler, workload });
+            }
             let there = world.workloads.get(workload).and_then(|it| it.replicas);
             if there.max(asked).is_some_and(|most| most > MOST_PODS) {
                 let workload = workload.clone();
@@ -153,7 +158,7 @@ impl Logic for Units {
 
     fn follows(&self, world: &World, policy: &Identity) -> Vec<Identity> {
         let Some((identity, checked)) = in_force(world, policy) else { return Vec::new() };
-        selected_workloads(world, identity, checked).map(|(it, _)| it.clone()).collect()
+        workloads_and_autoscalers(world, identity, checked)
     }
 
     /// Pods of different policies share what nodes have.
@@ -199,6 +204,17 @@ fn has_pods(world: &World, identity: &Identity, policy: &ResourcePolicy) -> bool
         || selected_pods(world, identity, policy).next().is_some()
 }
 
+/// What the number of pods depends on that a policy selects.
+fn workloads_and_autoscalers(
+    world: &World,
+    identity: &Identity,
+    policy: &ResourcePolicy,
+) -> Vec<Identity> {
+    let workloads = selected_workloads(world, identity, policy).map(|(workload, _)| workload);
+    let autoscaler_of = |workload| world.fleet.autoscalers.get(workload);
+    workloads.flat_map(|it| [Some(it), autoscaler_of(it)]).flatten().cloned().collect()
+}
+
 /// The workloads whose pods a policy selects, with a pod as each makes it.
 pub(super) fn selected_workloads<'w>(
     world: &'w World,
@@ -235,8 +251,10 @@ pub(crate) fn upsert(
 
 /// Lets the pods be as many as they are to be.
 pub(crate) fn pour(world: &mut World, at: Timestamp) -> Outcome {
-    let Some(pouring) = world.pouring.as_deref_mut() else { return Outcome::Unchanged };
-    if pouring.pour(&world.workloads, at) { Outcome::Done } else { Outcome::Unchanged }
+    let Some(mut pouring) = world.pouring.take() else { return Outcome::Unchanged };
+    let is_changed = pouring.pour(Replicas::in_world(world), at);
+    world.pouring = Some(pouring);
+    if is_changed { Outcome::Done } else { Outcome::Unchanged }
 }
 
 /// Settles an open turn.

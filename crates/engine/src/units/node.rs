@@ -16,7 +16,7 @@ pub struct Node {
 }
 
 /// What pods request, and what nodes have. A number that is not given is `None`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct Resources {
     /// Thousandths of a processor.
     pub milli_cpu: Option<u64>,
@@ -24,4 +24,18 @@ pub struct Resources {
     pub memory: Option<u64>,
     /// The number of pods. A pod requests none.
     pub pods: Option<u32>,
+}
+
+/// What the nodes of a unit, or those outside all units, have for a pod.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub enum Space {
+    /// There are no such nodes.
+    #[default]
+    NoNodes,
+    /// All of them are cordoned.
+    Cordoned,
+    /// None has room.
+    Taken,
+    /// One has room.
+    Free,
 }

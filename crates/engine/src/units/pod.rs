@@ -25,7 +25,9 @@ pub struct Pod {
     pub is_finished: bool,
     /// Whether its condition says that a scheduler has found no node for it, for reasons that name policies.
     pub is_refused: bool,
-    /// Since when it is being deleted.
+    /// Its scheduling gates. No scheduler looks for a node as long as it has any.
+    pub gates: Box<[Arc<str>]>,
+    /// When it is gone, if it is being deleted.
     pub deleted: Option<Timestamp>,
     /// When it was created.
     pub created: Option<Timestamp>,

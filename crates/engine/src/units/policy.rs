@@ -4,6 +4,9 @@ use std::sync::Arc;
 
 use crate::{LabelSelector, Labels};
 
+/// What the nodes outside all units of a policy are told under. No unit has this name.
+pub const OUTSIDE: &str = "outside all units";
+
 /// Fills units of nodes in the order of their priority with the pods it selects in its namespace, up to the cap of
 /// each.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

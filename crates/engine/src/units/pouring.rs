@@ -17,8 +17,11 @@ use jiff::Timestamp;
 use self::rooms::Rooms;
 use self::stand_ins::stand_ins;
 use super::fleet::{Makers, labels_of_next, owner_of_next};
-use super::{Fleet, Ledger, NodeId, Pod, ResourcePolicy, Resources, Ruling, Verdict, Verdicts};
-use crate::{Identity, Labels, Workload};
+use super::{
+    Fleet, Ledger, NodeId, Pod, Replicas, ResourcePolicy, Resources, Ruling, Space, Verdict,
+    Verdicts,
+};
+use crate::{Identity, Labels};
 
 /// How many pods of one workload are told apart. A bound for numbers that nobody means.
 pub(crate) const MOST_PODS: u32 = 10_000;
@@ -29,12 +32,15 @@ pub struct Pouring {
     from: Timestamp,
     ledger: Ledger,
     rooms: Rooms,
+    has_stand_ins: bool,
     pods: BTreeMap<Identity, Pod>,
     workloads: BTreeMap<Identity, Members>,
     /// The groups that each policy may come to have.
     groups: BTreeMap<Identity, BTreeSet<GroupKey>>,
     /// The pods without a node that may get one, in the order in which a scheduler takes them.
     pending: BTreeSet<(Option<Timestamp>, Identity)>,
+    /// The pods without a node that have scheduling gates.
+    gated: BTreeSet<Identity>,
     /// When pods are gone that are being deleted.
     departures: BTreeSet<(Timestamp, Identity)>,
     /// Those of them that are in namespaces without policies.
@@ -87,10 +93,12 @@ impl Pouring {
             from,
             ledger,
             rooms,
+            has_stand_ins: fleet.nodes.is_empty(),
             pods: BTreeMap::new(),
             workloads: BTreeMap::new(),
             groups: BTreeMap::new(),
             pending: BTreeSet::new(),
+            gated: BTreeSet::new(),
             departures: BTreeSet::new(),
             elsewhere: BTreeMap::new(),
         };
@@ -132,7 +140,7 @@ impl Pouring {
                 continue;
             }
             if pod.node.is_none() {
-                self.pending.insert((pod.created, identity.clone()));
+                self.let_wait(identity, pod);
             }
             if let Some(workload) = makers.of(namespace, pod) {
                 of_workloads.entry(workload).or_default().push((identity, pod));
@@ -150,6 +158,15 @@ impl Pouring {
             let next = Pod { labels, owner, ..template.clone() };
             let pods = pods.into_iter().map(|(pod, _)| pod.clone()).collect();
             self.workloads.insert(workload.clone(), Members { next, pods, made: 0 });
+        }
+    }
+
+    /// A pod has no node. A scheduler looks for one, unless it has gates: when these are removed is not known.
+    fn let_wait(&mut self, identity: &Identity, pod: &Pod) {
+        if pod.gates.is_empty() {
+            self.pending.insert((pod.created, identity.clone()));
+        } else {
+            self.gated.insert(identity.clone());
         }
     }
 
@@ -197,9 +214,10 @@ impl Pouring {
         &self.ledger
     }
 
-    /// The pods without a node that may get one.
-    pub(crate) fn pending(&self) -> impl Iterator<Item = &Identity> {
-        self.pending.iter().map(|(_, pod)| pod)
+    /// The pods without a node.
+    pub(crate) fn waiting(&self) -> impl Iterator<Item = (&Identity, &Pod)> {
+        let waiting = self.pending.iter().map(|(_, pod)| pod).chain(&self.gated);
+        waiting.filter_map(|pod| Some((pod, self.pods.get(pod)?)))
     }
 
     /// The pods there are, in the namespaces of the policies.
@@ -219,14 +237,10 @@ impl Pouring {
     }
 
     /// Whether there is nothing to pour.
-    pub(crate) fn is_settled(
-        &self,
-        workloads: &BTreeMap<Identity, Workload>,
-        now: Timestamp,
-    ) -> bool {
+    pub(crate) fn is_settled(&self, replicas: Replicas<'_>, now: Timestamp) -> bool {
         let has_gone = self.departures.first().is_some_and(|(gone, _)| *gone <= now);
         let is_as_many = |(workload, members): (&Identity, &Members)| {
-            wanted(workloads, workload).is_none_or(|wanted| wanted == members.pods.len())
+            wanted(replicas, workload).is_none_or(|wanted| wanted == members.pods.len())
         };
         !has_gone && self.workloads.iter().all(is_as_many) && self.pending.is_empty()
     }
@@ -239,22 +253,12 @@ impl Pouring {
 
     /// Lets every workload have as many pods as it is to have: first those go that are too many, then others come, each in
     /// the order of the workloads; then a scheduler takes those without a node. Whether anything has changed.
-    pub(crate) fn pour(
-        &mut self,
-        workloads: &BTreeMap<Identity, Workload>,
-        now: Timestamp,
-    ) -> bool {
-        let mut is_changed = false;
-        while let Some((gone, pod)) = self.departures.first().cloned()
-            && gone <= now
-        {
-            self.remove(&pod);
-            is_changed = true;
-        }
+    pub(crate) fn pour(&mut self, replicas: Replicas<'_>, now: Timestamp) -> bool {
+        let mut is_changed = self.let_go(now);
         let wanted: Vec<(Identity, usize)> = self
             .workloads
             .keys()
-            .filter_map(|it| Some((it.clone(), wanted(workloads, it)?)))
+            .filter_map(|it| Some((it.clone(), wanted(replicas, it)?)))
             .collect();
         for (workload, wanted) in &wanted {
             for pod in self.first_to_go(workload, *wanted) {
@@ -271,17 +275,30 @@ impl Pouring {
         self.schedule(now) || is_changed
     }
 
+    /// Those are gone by now that are being deleted. Whether there were any.
+    pub(crate) fn let_go(&mut self, now: Timestamp) -> bool {
+        let mut is_changed = false;
+        while let Some((gone, pod)) = self.departures.first().cloned()
+            && gone <= now
+        {
+            self.remove(&pod);
+            is_changed = true;
+        }
+        is_changed
+    }
+
     /// Makes pods of a workload until there are as many.
     fn make(&mut self, workload: &Identity, wanted: usize, now: Timestamp) -> bool {
         let Some(members) = self.workloads.get_mut(workload) else { return false };
         let missing = wanted.saturating_sub(members.pods.len());
         let pod = Pod { created: Some(now), ..members.next.clone() };
-        for _ in 0..missing {
-            members.made += 1;
-            let identity = made_up(workload, members.made);
-            members.pods.insert(identity.clone());
+        let made: Vec<Identity> =
+            (1..=missing as u64).map(|number| made_up(workload, members.made + number)).collect();
+        members.made += missing as u64;
+        members.pods.extend(made.iter().cloned());
+        for identity in made {
             self.ledger.set_pod(&identity, &pod);
-            self.pending.insert((pod.created, identity.clone()));
+            self.let_wait(&identity, &pod);
             self.pods.insert(identity, pod.clone());
         }
         missing > 0
@@ -326,6 +343,7 @@ impl Pouring {
             self.rooms.give_back(node, pod.requests);
         }
         self.pending.remove(&(pod.created, identity.clone()));
+        self.gated.remove(identity);
         if let Some(gone) = pod.deleted {
             self.departures.remove(&(gone, identity.clone()));
         }
@@ -336,10 +354,32 @@ impl Pouring {
         self.rooms.candidates(requests)
     }
 
-    /// The ledger with one pod more.
-    pub(crate) fn with_pod(&mut self, identity: &Identity, pod: &Pod) -> &Ledger {
+    /// What the nodes of each unit of a policy have for a pod that requests this; last, those outside all units.
+    pub(crate) fn spaces(
+        &mut self,
+        identity: &Identity,
+        policy: &ResourcePolicy,
+        requests: Resources,
+    ) -> Vec<Space> {
+        self.rooms.spaces(identity, policy.units.len(), requests)
+    }
+
+    /// Asks the ledger while it has one pod more.
+    pub(crate) fn with_pod<Told>(
+        &mut self,
+        identity: &Identity,
+        pod: &Pod,
+        ask: impl FnOnce(&Ledger) -> Told,
+    ) -> Told {
         self.ledger.set_pod(identity, pod);
-        &self.ledger
+        let told = ask(&self.ledger);
+        self.ledger.remove_pod(identity, None, None);
+        told
+    }
+
+    /// Whether nodes stand in for those that nobody has named.
+    pub(crate) fn has_stand_ins(&self) -> bool {
+        self.has_stand_ins
     }
 }
 
@@ -349,9 +389,8 @@ pub(crate) fn group_of(policy: &ResourcePolicy, labels: &Labels) -> GroupKey {
 }
 
 /// How many pods a workload is to have, as far as they are told apart.
-fn wanted(workloads: &BTreeMap<Identity, Workload>, workload: &Identity) -> Option<usize> {
-    let replicas = workloads.get(workload)?.replicas?;
-    usize::try_from(replicas.min(MOST_PODS)).ok()
+fn wanted(replicas: Replicas<'_>, workload: &Identity) -> Option<usize> {
+    usize::try_from(replicas.of(workload)?.min(MOST_PODS)).ok()
 }
 
 /// No pod of a cluster has such a name. The order of the names is that in which they are made.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{ResourcePolicy, Unit};
+use super::{ResourcePolicy, Space, Unit};
 use crate::{Identity, Reason, World};
 
 /// Why the pods of a policy are where they are.
@@ -10,6 +10,12 @@ use crate::{Identity, Reason, World};
 pub struct Cause {
     /// Units that have as many pods as they may, and others come after them.
     pub full: UnitSet,
+    /// Units that have more pods than they may.
+    pub over: UnitSet,
+    /// Units that may have more and have no nodes.
+    pub without_nodes: UnitSet,
+    /// Units that may have more and of which all nodes are cordoned.
+    pub cordoned: UnitSet,
     /// Units that may have more and of which no node has room.
     pub lacking: UnitSet,
     /// Units that have room, although pods are in others that come after them.
@@ -22,6 +28,10 @@ pub struct Cause {
     pub pending: u32,
     /// How many pods wait because several policies select them.
     pub conflicting: u32,
+    /// How many pods wait because they have scheduling gates.
+    pub gated: u32,
+    /// What the nodes outside all units have for the pods that are pending; `None` if these may not go there.
+    pub space_outside: Option<Space>,
     /// Whether it is told why so many wait, and not where the others are.
     pub is_about_waiting: bool,
 }
@@ -40,6 +50,18 @@ impl UnitSet {
             .is_some_and(|it| it & 1 == 1)
     }
 
+    fn and_not(self, other: UnitSet) -> UnitSet {
+        UnitSet(self.0 & !other.0)
+    }
+
+    /// Those of which it is true, and the others.
+    fn split(self, policy: &ResourcePolicy, is_true: impl Fn(&Unit) -> bool) -> (UnitSet, UnitSet) {
+        let places = (0_u32..).zip(&policy.units);
+        let those = places.filter(|(_, unit)| is_true(unit));
+        let those = those.fold(0, |all, (place, _)| all | 1_u64.checked_shl(place).unwrap_or(0));
+        (UnitSet(self.0 & those), UnitSet(self.0 & !those))
+    }
+
     /// The units, in the order of the policy.
     fn of(self, policy: &ResourcePolicy) -> impl Iterator<Item = &Unit> {
         let units = policy.units.iter().enumerate();
@@ -51,42 +73,36 @@ impl UnitSet {
 #[must_use]
 pub fn render(policy: &ResourcePolicy, reason: &Reason<Cause>) -> String {
     let cause = reason.cause;
-    if cause.is_about_waiting && cause.pending == 0 && cause.conflicting == 0 {
+    if cause.is_about_waiting && cause.pending + cause.conflicting + cause.gated == 0 {
         return "every pod has a place".to_owned();
     }
-    let mut because = Vec::new();
-    let (closed, full): (Vec<&Unit>, Vec<&Unit>) =
-        cause.full.of(policy).partition(|unit| unit.max == Some(0));
-    let names = |units: &mut dyn Iterator<Item = &Unit>| units.map(quoted).collect::<Vec<_>>();
-    let (closed, names_of_full) =
-        (names(&mut closed.into_iter()), names(&mut full.iter().copied()));
-    if !full.is_empty() {
-        let caps: Vec<String> = full.iter().map(|unit| unit.max.unwrap_or(0).to_string()).collect();
-        let each = if policy.group_keys.is_empty() { "" } else { " of a group" };
-        let at = format!("full at {} pods{each}", caps.join(" and "));
-        because.extend(told("", &names_of_full, &format!(" is {at}"), &format!(" are {at}")));
-    }
-    because.extend(told("", &closed, " is closed", " are closed"));
-    let lacking = names(&mut cause.lacking.of(policy));
-    because.extend(told("no node of ", &lacking, " has room", " has room"));
-    let free = names(&mut cause.free.of(policy));
-    because.extend(told(
-        "",
-        &free,
-        " has room, but pods stay where they are",
-        " have room, but pods stay where they are",
-    ));
+    let because = because(policy, cause);
     let mut so = Vec::new();
     let last = reason.rule.and_then(|rule| policy.units.get(usize::try_from(rule).ok()?));
-    if let Some(last) =
-        last.filter(|_| !(full.is_empty() && closed.is_empty() && lacking.is_empty()))
-    {
+    let kept_from = [cause.full, cause.without_nodes, cause.cordoned, cause.lacking];
+    if let Some(last) = last.filter(|_| kept_from != [UnitSet::default(); 4]) {
         so.push(format!("pods go to unit {}", quoted(last)));
     }
+    let them = |number: u32, one: &'static str, several| if number == 1 { one } else { several };
     let counted = [
         (cause.outside, "outside all units"),
         (cause.pending, "pending"),
-        (cause.conflicting, "pending because several policies select them"),
+        (
+            cause.conflicting,
+            them(
+                cause.conflicting,
+                "pending because several policies select it",
+                "pending because several policies select them",
+            ),
+        ),
+        (
+            cause.gated,
+            them(
+                cause.gated,
+                "pending because of its scheduling gates",
+                "pending because of their scheduling gates",
+            ),
+        ),
     ];
     so.extend(counted.into_iter().filter(|(number, _)| *number > 0).map(|(number, what)| {
         format!("{} {} {what}", pods(number), if number == 1 { "is" } else { "are" })
@@ -97,6 +113,62 @@ pub fn render(policy: &ResourcePolicy, reason: &Reason<Cause>) -> String {
         (true, false) => so.join(", "),
         (false, true) => because.join("; "),
         (false, false) => format!("{}: {}", because.join("; "), so.join(", ")),
+    }
+}
+
+/// What is told of the units that pods are kept from, and of those with too many.
+fn because(policy: &ResourcePolicy, cause: Cause) -> Vec<String> {
+    let names = |units: UnitSet| units.of(policy).map(quoted).collect::<Vec<_>>();
+    let each = if policy.group_keys.is_empty() { "" } else { " of a group" };
+    // `full at 3 and 5 pods`
+    let at_caps = |units: UnitSet, what: &str| {
+        let caps: Vec<u32> = units.of(policy).filter_map(|unit| unit.max).collect();
+        let pods = if caps.last() == Some(&1) { "pod" } else { "pods" };
+        let caps: Vec<String> = caps.iter().map(u32::to_string).collect();
+        format!("{what} {} {pods}{each}", caps.join(" and "))
+    };
+    let closed = |unit: &Unit| unit.max == Some(0);
+    let (closed, full) = cause.full.and_not(cause.over).split(policy, closed);
+    let at = at_caps(full, "full at");
+    let [over, over_their] =
+        ["over its cap of", "over their caps of"].map(|what| at_caps(cause.over, what));
+    let mut because = Vec::new();
+    because.extend(told("", &names(full), &format!(" is {at}"), &format!(" are {at}")));
+    because.extend(told(
+        "",
+        &names(cause.over),
+        &format!(" is {over}"),
+        &format!(" are {over_their}"),
+    ));
+    because.extend(told("", &names(closed), " is closed", " are closed"));
+    because.extend(told("", &names(cause.without_nodes), " has no nodes", " have no nodes"));
+    let cordoned = names(cause.cordoned);
+    because.extend(told("all nodes of ", &cordoned, " are cordoned", " are cordoned"));
+    because.extend(told("no node of ", &names(cause.lacking), " has room", " has room"));
+    because.extend(match cause.space_outside {
+        Some(Space::NoNodes) => Some("there are no other nodes".to_owned()),
+        Some(Space::Cordoned) => Some("all other nodes are cordoned".to_owned()),
+        Some(Space::Taken) => Some("no other node has room".to_owned()),
+        Some(Space::Free) | None => None,
+    });
+    because.extend(told(
+        "",
+        &names(cause.free),
+        " has room, but pods stay where they are",
+        " have room, but pods stay where they are",
+    ));
+    because
+}
+
+impl Cause {
+    /// The units of which the nodes have this for a pod.
+    pub(super) fn set_of(&mut self, space: Space) -> &mut UnitSet {
+        match space {
+            Space::NoNodes => &mut self.without_nodes,
+            Space::Cordoned => &mut self.cordoned,
+            Space::Taken => &mut self.lacking,
+            Space::Free => &mut self.free,
+        }
     }
 }
 

@@ -59,7 +59,8 @@ fn write_totals(room: Room<'_>, series: &Series, output: &mut impl Write) -> io:
     }
     let told = |(name, Total { peak, hours }): (&Option<Arc<str>>, &Total)| {
         let of = name.as_ref().map_or(String::new(), |name| format!("{name}: "));
-        format!("{of}{hours} pod-hours, at most {peak} pods")
+        let pods = if *peak == 1 { "pod" } else { "pods" };
+        format!("{of}{hours} pod-hours, at most {peak} {pods}")
     };
     let told: Vec<String> = totals.iter().map(told).collect();
     for line in wrapped(&told.join("; "), room.columns + MARGIN - 4) {

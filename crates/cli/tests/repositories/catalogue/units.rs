@@ -47,6 +47,11 @@ pub(super) fn cases() -> Vec<Case> {
             "give each unit a name of its own",
             of(&[unit("name: unit-1, "), unit("").replace("pool: a", "pool: b")].join(", ")),
         ),
+        fixed(
+            Code::InvalidName,
+            "give the unit another name",
+            of(&unit("name: outside all units, ")),
+        ),
         fixed(Code::DuplicateItem, "remove one of them", units(&web(", matchLabelKeys: [a, a]"))),
         fixed(
             Code::TwoPolicies,

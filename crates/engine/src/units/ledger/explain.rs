@@ -15,6 +15,8 @@ use crate::units::{Strategy, Ungoverned};
 pub struct PodExplanation {
     /// The policy that governs it, if one does.
     pub policy: Option<Identity>,
+    /// Whether several policies select it.
+    pub is_conflict: bool,
     /// Its group, as `with pod-template-hash=abc`; empty if the policy has no groups.
     pub group: String,
     /// The name of the unit it is in; `None` outside all of them, and while it has no node.
@@ -41,7 +43,8 @@ impl Ledger {
             [] => why_ungoverned(slot).clone_into(&mut explanation.summary),
             [(policy, group)] => self.explain_under(id, policy, group, &mut explanation),
             [_, _, ..] => {
-                explanation.summary = conflict_message(&self.selecting_names(slot.shape));
+                explanation.is_conflict = true;
+                explanation.summary = self.describe_conflict(slot);
             }
         }
         Some(explanation)
@@ -93,6 +96,26 @@ impl Ledger {
             let what = if slot.is_finished { "has finished" } else { "is being deleted" };
             explanation.summary = format!("it {what} and is not counted");
         }
+    }
+
+    /// A pod that has its node counts under each of the policies.
+    fn describe_conflict(&self, slot: &PodSlot) -> String {
+        let conflict = conflict_message(&self.selecting_names(slot.shape));
+        let Some(node) = self.node_of(slot).filter(|_| !slot.seats.is_empty()) else {
+            return conflict;
+        };
+        let place = |seat: &Seat| {
+            let book = &self.books[seat.at.policy];
+            let policy = short(&book.identity);
+            match book.unit(seat.at.place) {
+                Some(unit) => format!("in unit \"{}\" of ResourcePolicy {policy}", unit.name),
+                None => format!("outside every unit of ResourcePolicy {policy}"),
+            }
+        };
+        let mut places: Vec<String> = slot.seats.iter().map(place).collect();
+        places.sort_unstable();
+        let (node, places) = (&self.nodes[node].name, places.join(" and "));
+        format!("{conflict}; it is on node {node}, and counts {places}")
     }
 
     fn describe_seat(&self, slot: &PodSlot, Seat { at, over, .. }: Seat) -> String {

@@ -70,8 +70,8 @@ pub(super) fn conflict_message(policies: &[Identity]) -> String {
     format!("{} ResourcePolicies select the pod ({names}), and only one may", policies.len())
 }
 
-/// `1 pod`, `7 pods`, or `7 of 10 pods`.
-pub(super) fn count_of_pods(used: u32, max: Option<u32>) -> String {
+/// `1 pod`, `7 pods`, `7 of 10 pods`, or `0 of 1 pod`.
+pub(in crate::units) fn count_of_pods(used: u32, max: Option<u32>) -> String {
     match (used, max) {
         (_, Some(max)) => format!("{used} of {max} pod{}", if max == 1 { "" } else { "s" }),
         (1, None) => "1 pod".to_owned(),

@@ -175,8 +175,9 @@ impl Ledger {
         }
     }
 
-    /// A pod was refused: it waits behind all others.
+    /// A pod was refused: it waits behind all others, and no place is kept for it.
     pub(super) fn wait(&mut self, pod: PodId) {
+        self.end_lease(pod);
         self.stop_waiting(pod);
         self.end_waking(pod);
         let number = self.waiting.number();

@@ -9,12 +9,15 @@ use crate::units::DeletionCost;
 impl Pouring {
     /// The pods of a workload beyond a number, in the order in which they go: first those without a node, then those that
     /// cost the least, then the newest. A `StatefulSet` knows its pods by their numbers; the highest goes first.
-    pub(super) fn first_to_go(&self, workload: &Identity, wanted: usize) -> Vec<Identity> {
+    pub(super) fn first_to_go(&mut self, workload: &Identity, wanted: usize) -> Vec<Identity> {
         let Some(members) = self.workloads.get(workload) else { return Vec::new() };
         let surplus = members.pods.len().saturating_sub(wanted);
         if surplus == 0 {
             return Vec::new();
         }
+        // Those over a cap are numbered once, and not for each of them.
+        self.ledger.cost_changes();
+        let Some(members) = self.workloads.get(workload) else { return Vec::new() };
         let is_numbered = workload.kind() == "StatefulSet";
         let rank = |identity: &Identity| {
             let pod = self.pods.get(identity);

@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::Identity;
-use crate::units::{Ledger, Node, NodeId, Resources};
+use crate::units::{Ledger, Node, NodeId, Resources, Space};
 
 /// The nodes, those together that are in the same unit of every policy.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rooms {
+    policies: Vec<Identity>,
     nodes: Vec<Room>,
     by_name: BTreeMap<Arc<str>, usize>,
     by_id: BTreeMap<NodeId, usize>,
@@ -36,6 +37,8 @@ struct Free {
 /// Nodes that are in the same unit of every policy, in the order of their names.
 #[derive(Clone, Debug, Default)]
 struct Class {
+    /// The unit of each policy; `None` outside all of them.
+    units: Vec<Option<usize>>,
     nodes: Vec<usize>,
     /// By what a pod requests, before which of them none has room for it. Forgotten when a pod leaves one of them.
     full_before: BTreeMap<Request, usize>,
@@ -49,16 +52,17 @@ impl Rooms {
         nodes: impl Iterator<Item = (&'n Arc<str>, &'n Node)>,
         ledger: &Ledger,
     ) -> Rooms {
-        let policies: Vec<&Identity> = ledger.policies().collect();
+        let policies: Vec<Identity> = ledger.policies().cloned().collect();
         let mut classes: BTreeMap<Vec<Option<usize>>, usize> = BTreeMap::new();
-        let mut rooms = Rooms::default();
+        let mut rooms = Rooms { policies, ..Rooms::default() };
         for (name, node) in nodes {
             let Some(id) = ledger.node(name) else { continue };
-            let units = policies.iter().map(|policy| ledger.unit_of(policy, id)).collect();
+            let units: Vec<Option<usize>> =
+                rooms.policies.iter().map(|policy| ledger.unit_of(policy, id)).collect();
             let next = classes.len();
-            let class = *classes.entry(units).or_insert(next);
+            let class = *classes.entry(units.clone()).or_insert(next);
             if class == rooms.classes.len() {
-                rooms.classes.push(Class::default());
+                rooms.classes.push(Class { units, ..Class::default() });
             }
             let place = rooms.nodes.len();
             rooms.classes[class].nodes.push(place);
@@ -90,6 +94,38 @@ impl Rooms {
             room.free.change(requests, 1);
             self.classes[room.class].full_before.clear();
         }
+    }
+
+    /// What the nodes of each unit of a policy have for a pod, in the order of the policy; last, those outside all units.
+    pub(super) fn spaces(
+        &mut self,
+        policy: &Identity,
+        units: usize,
+        requests: Resources,
+    ) -> Vec<Space> {
+        let mut spaces = vec![Space::NoNodes; units + 1];
+        let Some(policy) = self.policies.iter().position(|it| it == policy) else { return spaces };
+        let with_room: Vec<usize> =
+            self.candidates(requests).iter().map(|it| self.class_of(*it)).collect();
+        for (number, class) in self.classes.iter().enumerate() {
+            let is_open = class.nodes.iter().any(|node| self.nodes[*node].takes_pods);
+            let space = if with_room.contains(&number) {
+                Space::Free
+            } else if is_open {
+                Space::Taken
+            } else {
+                Space::Cordoned
+            };
+            let place = class.units.get(policy).copied().flatten().unwrap_or(units);
+            if let Some(known) = spaces.get_mut(place) {
+                *known = space.max(*known);
+            }
+        }
+        spaces
+    }
+
+    fn class_of(&self, node: NodeId) -> usize {
+        self.by_id.get(&node).map_or(usize::MAX, |place| self.nodes[*place].class)
     }
 
     /// The nodes to choose among for a pod: of those with room that are in the same units, the first.

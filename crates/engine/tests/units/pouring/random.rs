@@ -2,15 +2,16 @@
 //! no pod waits while it could have a node.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use almanac_engine::units::{Pod, Strategy, Verdict};
-use almanac_engine::{Field, Value};
+use almanac_engine::units::{DeletionCost, FleetObject, Node, Pod, Resources, Strategy, Verdict};
+use almanac_engine::{Field, Identity, PolicyObject, Slim, Value};
 use fastrand::Rng;
 
 use super::shop::{Shop, node, owner, pod, workload};
 use crate::naive::Seen;
 use crate::simulation::announced_seed;
-use crate::support::{prefer, second, selector, unit};
+use crate::support::{pod_name, policy_name, prefer, second, selector, unit};
 
 const SHOPS: u64 = 400;
 
@@ -43,7 +44,7 @@ fn random_shop(rng: &mut Rng) -> Shop {
         policy.strategy = if rng.bool() { Strategy::Required } else { Strategy::Prefer };
         policy.ignores_terminating = rng.bool();
         if rng.bool() {
-            policy.group_keys = [std::sync::Arc::from("track")].into();
+            policy.group_keys = [Arc::from("track")].into();
         }
         policy
     };
@@ -54,25 +55,64 @@ fn random_shop(rng: &mut Rng) -> Shop {
     }
     for number in 0..rng.usize(1..5) {
         let labels = ["pool=a", "pool=b", "pool=a,zone=z", "pool=c"][rng.usize(..4)];
-        shop = shop.node(&format!("n{number}"), node(labels));
+        shop = shop.node(&format!("n{number}"), random_node(rng, labels));
     }
     for name in ["x", "y", "z"] {
         let labels =
             ["app=a", "app=a,track=one", "app=b,tier=t", "app=b,track=two"][rng.usize(..4)];
         shop = shop.workload(name, labels, rng.u32(0..6));
-        for number in 0..rng.usize(..4) {
-            let there = Pod {
-                node: rng.bool().then(|| format!("n{}", rng.usize(..5)).into()),
-                owner: Some(owner("ReplicaSet", name)),
-                created: Some(second(-rng.i64(1..100))),
-                deleted: (rng.u8(..4) == 0).then(|| second(rng.i64(1..10))),
-                is_finished: rng.u8(..6) == 0,
-                ..pod(labels)
-            };
+        for number in 0..rng.usize(..6) {
+            let there = random_pod(rng, labels, name);
             shop = shop.pod(&format!("{name}-{number}"), there);
         }
     }
+    if rng.bool() {
+        let policy = PolicyObject::new(policy(rng, "app=a"));
+        shop.world.upsert(elsewhere(&policy_name("far")), Slim::Units(policy));
+        let made = Pod { requests: random_requests(rng), ..pod("app=a") };
+        shop = shop.made_by(&elsewhere(&workload("x")), made, rng.u32(0..4));
+        let there = Box::new(random_pod(rng, "app=a", "x"));
+        shop.world.upsert(elsewhere(&pod_name("x-0")), Slim::Fleet(FleetObject::Pod(there)));
+    }
     shop
+}
+
+/// Something in another namespace.
+fn elsewhere(identity: &Identity) -> Identity {
+    Identity::new(identity.group(), identity.kind(), "another", identity.name())
+}
+
+fn random_requests(rng: &mut Rng) -> Resources {
+    let milli_cpu = rng.bool().then(|| 100 * rng.u64(1..8));
+    Resources { milli_cpu, ..Resources::default() }
+}
+
+fn random_node(rng: &mut Rng, labels: &str) -> Node {
+    let has = |rng: &mut Rng| Resources {
+        milli_cpu: Some(100 * rng.u64(5..25)),
+        memory: None,
+        pods: rng.bool().then(|| rng.u32(1..6)),
+    };
+    let allocatable = rng.bool().then(|| has(rng));
+    Node { allocatable, is_unschedulable: rng.u8(..6) == 0, ..node(labels) }
+}
+
+fn random_pod(rng: &mut Rng, labels: &str, workload: &str) -> Pod {
+    Pod {
+        node: rng.bool().then(|| format!("n{}", rng.usize(..5)).into()),
+        owner: Some(owner("ReplicaSet", &format!("{workload}-7d9"))),
+        created: Some(second(-rng.i64(1..100))),
+        deleted: (rng.u8(..4) == 0).then(|| second(rng.i64(1..10))),
+        is_finished: rng.u8(..6) == 0,
+        requests: random_requests(rng),
+        gates: if rng.u8(..8) == 0 { [Arc::from("held")].into() } else { [].into() },
+        cost: if rng.bool() {
+            DeletionCost::Others(rng.i32(-500..500))
+        } else {
+            DeletionCost::Unset
+        },
+        ..pod(&format!("{labels},pod-template-hash=7d9"))
+    }
 }
 
 /// What does not hold of a shop that has been poured, `began` being what was there at the start.
@@ -98,14 +138,50 @@ fn wrong(seen: &Seen, began: &Seen, values: &BTreeMap<String, Value>) -> Option<
             return Some(format!("{total} pods, of which {sum} are told"));
         }
     }
-    let nodes: Vec<_> = seen.nodes.keys().cloned().collect();
     let waiting = seen.pods.iter().filter(|(_, pod)| {
-        pod.node.is_none() && !pod.is_finished && pod.deleted.is_none() && pod.ungoverned.is_none()
+        let is_looked_at = pod.ungoverned.is_none() && pod.gates.is_empty();
+        pod.node.is_none() && !pod.is_finished && pod.deleted.is_none() && is_looked_at
     });
-    for (name, _) in waiting {
+    for (name, pod) in waiting {
+        let with_room = seen.nodes.keys().filter(|node| has_room(seen, node, pod));
+        let nodes: Vec<_> = with_room.cloned().collect();
         let verdicts = seen.verdicts(name, &nodes).unwrap_or_default();
         if verdicts.contains(&Verdict::Chosen) {
             return Some(format!("{name} waits, and could have a node"));
+        }
+    }
+    None
+}
+
+/// Whether a node has room for one more pod.
+fn has_room(seen: &Seen, name: &Arc<str>, pod: &Pod) -> bool {
+    let node = &seen.nodes[name];
+    let there = seen.pods.values().filter(|it| it.node.as_ref() == Some(name) && !it.is_finished);
+    let (cpu, pods) =
+        there.fold((0, 0), |(cpu, pods), it| (cpu + it.requests.milli_cpu.unwrap_or(0), pods + 1));
+    let free = node.allocatable.unwrap_or_default();
+    let asked = pod.requests.milli_cpu.unwrap_or(0);
+    let has_cpu = asked == 0 || free.milli_cpu.is_none_or(|free| free >= cpu + asked);
+    has_cpu && free.pods.is_none_or(|free| free > pods) && !node.is_unschedulable
+}
+
+/// A pod that went although it was worth more to its user than one that its workload has kept.
+fn wrongly_gone(before: &Seen, now: &Seen) -> Option<String> {
+    let own = |pod: &Pod| match pod.cost {
+        DeletionCost::Others(cost) if pod.node.is_some() => Some(cost),
+        _ => None,
+    };
+    let is_alive = |pod: &Pod| pod.deleted.is_none() && !pod.is_finished;
+    let gone =
+        before.pods.iter().filter(|(name, pod)| is_alive(pod) && !now.pods.contains_key(*name));
+    for (name, pod) in gone {
+        let Some(cost) = own(pod) else { continue };
+        let kept = now.pods.iter().find(|(other, it)| {
+            let is_of_same = other.namespace() == name.namespace() && it.owner == pod.owner;
+            is_of_same && is_alive(it) && own(it).is_some_and(|kept| kept < cost)
+        });
+        if let Some((kept, _)) = kept {
+            return Some(format!("{name} went, and {kept} costs less"));
         }
     }
     None
@@ -134,9 +210,10 @@ fn whatever_is_scaled_no_cap_is_passed_and_no_pod_waits_that_could_have_a_node()
             if at > 0 {
                 shop.scale(&workload(["x", "y", "z"][rng.usize(..3)]), rng.u32(0..9));
             }
+            let before = if at == 0 { began.clone() } else { seen(&shop) };
             shop.turns(at);
             let now = seen(&shop);
-            let wrong = wrong(&now, &began, &told(&shop));
+            let wrong = wrong(&now, &began, &told(&shop)).or_else(|| wrongly_gone(&before, &now));
             assert_eq!(wrong, None, "ALMANAC_UNITS_SEED={seed}, shop {number}, at {at}");
             poured += now.pods.len();
             waited += now.pods.values().filter(|pod| pod.node.is_none()).count();

@@ -75,7 +75,17 @@ fn pods_that_no_policy_decides_on_are_told_why() {
     };
     scene.set_policy("q", all);
     scene.set_pod("both", &pod("app=a"));
-    assert!(summary(&scene, "both").contains("(shop/p, shop/q)"));
+    assert_eq!(
+        summary(&scene, "both"),
+        "2 ResourcePolicies select the pod (shop/p, shop/q), and only one may"
+    );
+    scene.set_pod("both", &on("n-b", pod("app=a")));
+    assert!(scene.ledger.explain(&pod_name("both")).unwrap().is_conflict);
+    assert_eq!(
+        summary(&scene, "both"),
+        "2 ResourcePolicies select the pod (shop/p, shop/q), and only one may; it is on node n-b, and counts in unit \
+         \"low\" of ResourcePolicy shop/p and outside every unit of ResourcePolicy shop/q"
+    );
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use almanac_engine::units::{BindOutcome, Pod};
+use almanac_engine::units::{BindOutcome, Pod, Verdict};
 
 use crate::support::{
     LEASE, LONGEST_BIND, Scene, on, pod, pod_name, prefer, required, second, unit,
@@ -239,4 +239,15 @@ fn a_pod_that_could_not_be_woken_is_named_again() {
     assert_eq!(scene.woken()[0], "a");
     scene.ledger.wake_again(&pod_name("n-a-1"));
     assert!(!scene.woken().contains(&"n-a-1".to_owned()), "it is on a node");
+}
+
+#[test]
+fn a_pod_that_is_refused_keeps_no_place_that_it_was_sent_to_before() {
+    let mut scene = Scene::new(required([unit("a", 1, 1, "zone=a")]), &[("n-a", "zone=a")]);
+    scene.set_pod("new", &pod("app=a"));
+    scene.filter("new", &["n-a"]).unwrap();
+    scene.fill("n-a", 1, &pod("app=a"));
+    assert_eq!(scene.filter("new", &["n-a"]).unwrap(), [Verdict::Full]);
+    scene.remove_pod("n-a-0");
+    assert_eq!(scene.woken(), ["new"], "it would wait for its own lease to end");
 }

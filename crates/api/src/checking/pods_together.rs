@@ -1,0 +1,44 @@
+//! Pods, nodes and what makes pods that are defined twice. Only policies that are about pods read them; without one, nobody
+//! does.
+
+use std::collections::BTreeMap;
+
+use almanac_engine::Identity;
+
+use super::together::defined_twice;
+use crate::finding::Finding;
+use crate::reading::{Reading, Span};
+
+/// What is wrong at a place in a source.
+pub(super) struct Found {
+    pub(super) source: usize,
+    pub(super) span: Span,
+    pub(super) finding: Finding,
+}
+
+/// Checks these pods and nodes, which are those of one cluster. `line` says where something stands.
+pub(super) fn check_pods_together(
+    reading: &Reading,
+    (pods, nodes): (&[usize], &[usize]),
+    namespace: &str,
+    line: impl Fn(usize, Span) -> String,
+) -> Vec<Found> {
+    let pods = pods.iter().map(|index| &reading.pods[*index]);
+    let pods = pods.map(|it| (it.identity(namespace), it.source, it.span));
+    let nodes = nodes.iter().map(|index| &reading.nodes[*index]);
+    let nodes = nodes.map(|it| (it.identity(), it.source, it.span));
+    let mut first_of: BTreeMap<Identity, (usize, Span)> = BTreeMap::new();
+    let mut found = Vec::new();
+    for (identity, source, span) in pods.chain(nodes) {
+        match first_of.get(&identity) {
+            Some((first, at)) => {
+                let finding = defined_twice(&identity, &line(*first, *at));
+                found.push(Found { source, span, finding });
+            }
+            None => {
+                first_of.insert(identity, (source, span));
+            }
+        }
+    }
+    found
+}
