@@ -1,7 +1,7 @@
 //! Random shops over some days: whatever happens, no cap is passed by what is poured, what is told is what is there, and
 //! no pod waits while it could have a node.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use almanac_engine::units::{DeletionCost, FleetObject, Node, Pod, Resources, Strategy, Verdict};
@@ -220,6 +220,30 @@ fn whatever_is_scaled_no_cap_is_passed_and_no_pod_waits_that_could_have_a_node()
         }
     }
     assert!(poured > 10_000 && waited > 500, "{poured} pods, {waited} waiting: too few to tell");
+}
+
+#[test]
+fn nothing_changes_by_time_alone_before_the_instant_that_is_named_and_then_something_does() {
+    let seed = announced_seed("waking");
+    let mut woken = 0;
+    for number in 0..SHOPS {
+        let mut rng = Rng::with_seed(seed.wrapping_add(number));
+        let mut shop = random_shop(&mut rng).begun();
+        for at in [0, 4] {
+            let named: BTreeSet<_> = shop.turns(at).into_iter().map(|turn| turn.wake_at).collect();
+            let pods_at = |later: i64| {
+                let mut shop = shop.clone();
+                shop.turns(later);
+                seen(&shop).pods
+            };
+            let now = seen(&shop).pods;
+            let changed = (at..20).find(|later| pods_at(*later) != now);
+            let why = format!("ALMANAC_UNITS_SEED={seed}, shop {number}, at {at}");
+            assert_eq!(named, BTreeSet::from([changed.map(second)]), "{why}");
+            woken += usize::from(changed.is_some());
+        }
+    }
+    assert!(woken > 100, "{woken} times anything changed: too few to tell");
 }
 
 #[test]
