@@ -164,6 +164,21 @@ fn a_lost_answer_is_work_done_and_a_refused_request_is_not() -> TestResult {
 }
 
 #[test]
+fn a_replaced_answer_is_work_done_that_is_told_otherwise() -> TestResult {
+    on_shared_cluster(async |test| {
+        let sides = Sides::of(test).await?;
+        let conflict = Fault::replace_answer(Answer::with(StatusCode::CONFLICT));
+        let replaced = sides.proxy.inject(conflict.method(Method::POST));
+        ensure!(sides.create_behind("done").await.is_err(), "the answer was not replaced");
+        assert!(sides.is_there("done").await?);
+        assert_eq!(replaced.taken(), 1);
+        let request = &sides.proxy.requests()[0];
+        assert_eq!((request.status, request.api_server_status), (Some(409), Some(201)));
+        Ok(())
+    })
+}
+
+#[test]
 fn a_hanging_request_does_not_reach_the_api_server_until_it_is_released() -> TestResult {
     on_shared_cluster(async |test| {
         let sides = Sides::of(test).await?;

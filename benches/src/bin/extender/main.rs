@@ -1,0 +1,44 @@
+//! An extender at work: how long its calls take at the socket, and how many pods a second a stock kube-scheduler places
+//! with it and without it.
+//!
+//! It prints figures and does not judge them. It runs the `almanac` that was built beside it:
+//!
+//! `cargo build --release -p almanac && cargo run --release -p almanac-benches --bin extender -- calls`
+
+mod calls;
+mod cluster;
+mod connection;
+mod rate;
+
+use anyhow::{Context as _, Result};
+use clap::{Parser, Subcommand};
+
+/// An extender at work
+#[derive(Parser)]
+struct Arguments {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// How long its calls take
+    Calls(calls::Calls),
+    /// How many pods a second kube-scheduler places
+    Rate(rate::Rate),
+}
+
+fn main() -> Result<()> {
+    let arguments = Arguments::parse();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .context("failed to start")?;
+    runtime.block_on(async {
+        match &arguments.what {
+            What::Calls(it) => it.run().await,
+            What::Rate(it) => it.run().await,
+        }
+    })
+}
