@@ -27,9 +27,13 @@ const UNIT: &str = "almanac.dev/unit";
 /// What is between the name of a unit and the labels of a group.
 const WITH: &str = " with ";
 
-/// Why a pod waits, in words that kube-scheduler reports as the extender has said them.
-const KINDS: [&str; 4] =
-    ["is full", "is closed", "whose strategy is required", "ResourcePolicies select the pod"];
+/// Why a pod waits: in the words of the extender, as kube-scheduler reports them, and in those of `explain`.
+const KINDS: [(&str, &str); 4] = [
+    ("is full", "is full"),
+    ("is closed", "is closed"),
+    ("whose strategy is required", "strategy: required"),
+    ("ResourcePolicies select the pod", "ResourcePolicies select the pod"),
+];
 
 impl Scene {
     /// Exports the namespace and its nodes, and compares the answers from the files with the cluster, once it is at rest.
@@ -146,9 +150,9 @@ fn compare_pod(pod: &Value, policies: &BTreeSet<&str>, told: &Value) -> Option<S
     let reasons = || told["reasons"].as_array().into_iter().flatten();
     if pod["spec"]["nodeName"].is_null() {
         let why = why_it_waits(pod);
-        let kinds = KINDS.iter().filter(|kind| why.contains(**kind));
+        let kinds = KINDS.iter().filter(|(kind, _)| why.contains(kind));
         let text = told["reasons"].to_string();
-        let missing: Vec<_> = kinds.filter(|kind| !text.contains(**kind)).collect();
+        let missing: Vec<_> = kinds.filter(|(_, told)| !text.contains(told)).collect();
         let is_placed = reasons().any(|reason| reason["verdict"] == "won");
         return (is_placed || !missing.is_empty())
             .then(|| format!("it waits, and the files do not say {missing:?}"));
