@@ -158,12 +158,13 @@ impl ClusterArguments {
             objects.into_iter().map(move |object| FetchedObject::check(kind, object, checked_at))
         };
         let mut objects: Vec<FetchedObject> = listed.into_iter().flat_map(checked).collect();
+        // Some may be left out below, of which is told why.
+        let mut has_policies = objects.iter().any(|it| is_listed_policy(it.kind));
         let hub = hub::list(&requests, &mut objects, &mut seen).await?;
         objects.extend(hub.into_iter().flat_map(checked));
         let workloads = fleet::list(&requests, &mut objects, &mut seen).await?;
         complete.extend(workloads.iter().map(|(kind, _)| *kind));
         objects.extend(workloads.into_iter().flat_map(checked));
-        let mut has_policies = objects.iter().any(|it| is_listed_policy(it.kind));
         if let Some(config_namespace) = config_namespace {
             let config_maps = levels::config_maps(&requests, config_namespace, &mut seen).await?;
             let config_maps: Vec<_> = checked((Kind::ConfigMap, config_maps)).collect();
@@ -178,6 +179,7 @@ impl ClusterArguments {
         let wanted = targets::of_policies(&objects);
         let fetched = targets::fetch(&requests, wanted, &complete, &mut seen).await?;
         objects.extend(fetched.into_iter().flat_map(checked));
+        fleet::tell_unknown_templates(&objects, &mut seen);
         let (reading, findings) = place_findings(&mut objects, &seen.fleet)?;
         let objects = objects.into_iter().map(|it| InputObject {
             checked: it.checked,

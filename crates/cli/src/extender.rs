@@ -1,7 +1,7 @@
 //! `almanac extender`: decides about units of nodes beside a kube-scheduler.
 
 use std::io::Write;
-use std::net::{Ipv6Addr, SocketAddr, TcpListener};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -119,16 +119,23 @@ fn peer_address(text: &str) -> Result<String, String> {
     let expected =
         "must be a name or an address and a port, such as 10.0.0.7:8891 or [fd00::7]:8891";
     let (host, port) = text.rsplit_once(':').ok_or(expected)?;
-    let is_port = port.parse::<u16>().is_ok_and(|port| port > 0);
-    let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+    let is_digits = port.chars().all(|letter| letter.is_ascii_digit());
+    let is_port = is_digits && port.parse::<u16>().is_ok_and(|port| port > 0);
+    if bare_of(host).parse::<IpAddr>().is_ok_and(|address| address.is_unspecified()) {
+        return Err("must be the address of this process, and not that of all".to_owned());
+    }
     let is_name = |it: &str| {
         it.chars().all(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '.'))
     };
-    match bare.parse::<Ipv6Addr>() {
+    match bare_of(host).parse::<Ipv6Addr>() {
         Ok(address) if is_port => Ok(format!("[{address}]:{port}")),
         Err(_) if is_port && !host.is_empty() && is_name(host) => Ok(text.to_owned()),
         Ok(_) | Err(_) => Err(expected.to_owned()),
     }
+}
+
+fn bare_of(host: &str) -> &str {
+    host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host)
 }
 
 fn options(arguments: &ExtenderArguments, connection: &Connection) -> ExtenderOptions {
@@ -198,9 +205,18 @@ mod tests {
         ] {
             assert_eq!(peer_address(given).as_deref(), Ok(called));
         }
-        for wrong in
-            ["10.0.0.7", ":8891", "10.0.0.7:0", "http://a:1", "[10.0.0.7]:1", "a b:1", "a:x"]
-        {
+        for wrong in [
+            "10.0.0.7",
+            ":8891",
+            "10.0.0.7:0",
+            "http://a:1",
+            "[10.0.0.7]:1",
+            "a b:1",
+            "a:x",
+            "a:+1",
+            "[::]:1",
+            "0.0.0.0:1",
+        ] {
             assert!(peer_address(wrong).is_err(), "{wrong}");
         }
     }

@@ -290,6 +290,7 @@ impl Input {
             Some(unknown) => {
                 // The object may be there, in a form that cannot be used.
                 self.tell_errors();
+                self.tell_unseen();
                 Err(unknown.not_found("NAME", &self.places))
             }
             None => Ok(()),

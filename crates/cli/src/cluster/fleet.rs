@@ -1,6 +1,8 @@
 //! The pods, the nodes and the workloads that policies for units of nodes are about. They are read only where there are
 //! such policies, which are left out where pods or nodes cannot be read: without these, every unit would seem empty.
 
+use std::collections::BTreeSet;
+
 use almanac_api::kinds::{Kind, Role};
 use almanac_api::slim;
 use almanac_engine::Identity;
@@ -13,8 +15,8 @@ use super::{FetchedObject, Seen, identity_of};
 /// One of them.
 pub(crate) type SeenOfFleet = (Identity, FleetObject);
 
-/// The group of the workloads whose templates are read.
-const WORKLOADS: &str = "apps";
+/// The groups of the workloads whose templates are read.
+const WORKLOADS: [&str; 2] = ["", "apps"];
 
 /// Lists the fleet, if there are policies for units among the objects. Returns the workloads, which have replicas as
 /// well.
@@ -72,8 +74,9 @@ async fn list_workloads(
     seen: &mut Seen,
 ) -> anyhow::Result<Vec<(Kind, Vec<DynamicObject>)>> {
     let mut found = Vec::new();
-    let is_workload =
-        |kind: &Kind| kind.group() == WORKLOADS && matches!(kind.role(), Role::Workload { .. });
+    let is_workload = |kind: &Kind| {
+        WORKLOADS.contains(&kind.group()) && matches!(kind.role(), Role::Workload { .. })
+    };
     for kind in Kind::ALL.iter().copied().filter(is_workload) {
         match requests.list(kind).await? {
             Answer::Found(objects) => {
@@ -96,6 +99,20 @@ async fn list_workloads(
         }
     }
     Ok(found)
+}
+
+/// Says of which targets it is not known which pods they make: of kinds that only the cluster knows, no template is read.
+pub(super) fn tell_unknown_templates(objects: &[FetchedObject], seen: &mut Seen) {
+    let Seen { scales, unseen, .. } = seen;
+    let namespaces: BTreeSet<Option<&str>> = objects
+        .iter()
+        .filter(|it| it.kind == Kind::ResourcePolicy)
+        .map(|it| it.object.metadata.namespace.as_deref())
+        .collect();
+    let targets = scales.keys().filter(|it| namespaces.contains(&Some(it.namespace())));
+    unseen.extend(targets.map(|target| {
+        format!("the pods that {target} is going to make are not counted in units: its template is read only from files")
+    }));
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "nothing else is kept of it")]

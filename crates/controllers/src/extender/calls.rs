@@ -10,7 +10,7 @@ use http::StatusCode;
 use super::deciding::Deciding;
 use super::filtering::json;
 use super::metrics::CallMetrics;
-use super::peers::Peers;
+use super::peers::{Peers, Stranger};
 use super::protocol::{BindingResult, FilterResult};
 use super::{binding, filtering};
 use crate::leadership::Leadership;
@@ -134,10 +134,18 @@ pub(super) struct CallsOfPeers(pub(super) Arc<Calls>);
 
 impl Answering for CallsOfPeers {
     async fn admit(&self, token: Option<&str>) -> Result<(), Answer> {
-        let refusal = |why: &str| Err(Answer::refusal(StatusCode::FORBIDDEN, why));
-        let Some(others) = &self.0.others else { return refusal("this replica has no others") };
+        let Some(others) = &self.0.others else {
+            return Err(Answer::refusal(StatusCode::FORBIDDEN, "this replica has no others"));
+        };
         let Some(peers) = &others.peers else { return Ok(()) };
-        peers.check(token).await.or_else(|stranger| refusal(&stranger.to_string()))
+        peers.check(token).await.map_err(|stranger| {
+            let status = match stranger {
+                Stranger::NoToken | Stranger::WrongToken => StatusCode::FORBIDDEN,
+                // It may be one of us all the same.
+                Stranger::NotReviewed(_) => StatusCode::SERVICE_UNAVAILABLE,
+            };
+            Answer::refusal(status, &stranger.to_string())
+        })
     }
 
     async fn answer(&self, call: Call) -> Answer {
@@ -169,7 +177,7 @@ mod tests {
         let told = as_kube_scheduler_shows(Verb::Filter, away());
         let body: serde_json::Value = serde_json::from_slice(&told.body).expect("it is JSON");
         assert_eq!(body["Error"], "no replica decides");
-        // There is no error in the answers to these, and kube-scheduler goes on without them.
+        // The answers to these have no place for an error.
         assert_eq!(as_kube_scheduler_shows(Verb::Preempt, away()), away());
         let malformed = || Answer::refusal(StatusCode::BAD_REQUEST, "Pod is missing");
         assert_eq!(as_kube_scheduler_shows(Verb::Filter, malformed()), malformed());

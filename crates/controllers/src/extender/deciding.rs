@@ -97,9 +97,9 @@ impl Deciding {
     pub(super) fn lock(&self) -> MutexGuard<'_, DecidingState> {
         self.state.lock().unwrap_or_else(|poisoned| {
             // A panic may have left a count too low, so nothing is decided by it any more.
+            self.starts_over.notify_one();
             let mut state = poisoned.into_inner();
             state.ledger.lose_lead();
-            self.starts_over.notify_one();
             state
         })
     }

@@ -21,7 +21,8 @@ pub const AUDIENCE: &str = "almanac.dev/extender";
 const REVIEW_LASTS: Duration = Duration::from_mins(1);
 /// How long an answer about a token is awaited.
 const REVIEW_TIME: Duration = Duration::from_secs(5);
-/// How many tokens are reviewed at once. Our own is reviewed besides, however many strangers show theirs.
+/// How many tokens of strangers are reviewed at once. Our own, and those that have been taken before, are reviewed
+/// besides, however many strangers there are.
 const REVIEWS_AT_ONCE: usize = 4;
 /// About how many tokens something is remembered. There are as many as replicas, and a few that have been replaced.
 const REMEMBERED: usize = 64;
@@ -43,7 +44,7 @@ pub(super) struct Peers {
     token_file: PathBuf,
     reviewed: Mutex<BTreeMap<String, Reviewed>>,
     reviewing: Semaphore,
-    reviewing_own: Semaphore,
+    reviewing_known: Semaphore,
 }
 
 /// What the API server has said about a token.
@@ -61,7 +62,7 @@ impl Peers {
             token_file,
             reviewed: Mutex::default(),
             reviewing: Semaphore::new(REVIEWS_AT_ONCE),
-            reviewing_own: Semaphore::new(1),
+            reviewing_known: Semaphore::new(REVIEWS_AT_ONCE),
         }
     }
 
@@ -78,8 +79,11 @@ impl Peers {
     pub(super) async fn check(&self, token: Option<&str>) -> Result<(), Stranger> {
         let token = token.ok_or(Stranger::NoToken)?;
         let own = self.own_token().map_err(Stranger::NotReviewed)?;
-        let ours = self.user_of(&own, &self.reviewing_own).await?;
-        let theirs = self.user_of(token, &self.reviewing).await?;
+        let ours = self.user_of(&own, &self.reviewing_known).await?;
+        let is_known =
+            self.lock().get(token).is_some_and(|it| it.user.is_some() && it.user == ours);
+        let reviewing = if is_known { &self.reviewing_known } else { &self.reviewing };
+        let theirs = self.user_of(token, reviewing).await?;
         if ours.is_some() && ours == theirs { Ok(()) } else { Err(Stranger::WrongToken) }
     }
 
