@@ -130,7 +130,11 @@ fn all_pods_of_the_clusters_own_scheduler_go_through_it_and_no_step_of_a_binding
         let pods = || Api::default_namespaced(test.client());
         no_answer_to_a_binding_costs_a_cap(&beside, &scene, pods()).await?;
         no_crash_costs_a_cap_and_pods_wait_for_the_extender(&beside, &scene, pods()).await?;
-        scene.check_export().await
+        scene.check_export().await?;
+        // The test has no machine with a static pod to put back.
+        drop(beside);
+        run_section(test, &kubectl, (PAGE, "Uninstall with the cluster's own scheduler")).await?;
+        Ok(())
     })
 }
 
