@@ -28,10 +28,9 @@ use crate::argument_error::ArgumentError;
 use crate::cluster::{ClusterArguments, Fetched};
 use crate::completion;
 use crate::files::{FileArguments, Files, write_notes};
+use crate::findings::{self, Item};
 use crate::selector::Selector;
 use crate::subject::Subject;
-use crate::validate;
-use crate::validate::json::Item;
 
 /// Where the objects come from.
 #[derive(Args)]
@@ -244,7 +243,7 @@ impl Input {
         output: &mut impl Write,
     ) -> io::Result<()> {
         let source = &self.reading.sources[placed.source];
-        validate::text::write_finding(output, source, placed, self.place_of(placed))
+        findings::write_finding(output, source, placed, self.place_of(placed))
     }
 
     /// Reports on standard error what could not be read.

@@ -15,8 +15,10 @@ mod drawing;
 mod explain;
 mod extender;
 mod files;
+mod findings;
 mod forecast;
 mod input;
+mod lint;
 mod man;
 mod moment;
 mod next;
@@ -70,6 +72,7 @@ enum Command {
     Explain(explain::ExplainArguments),
     Next(next::NextArguments),
     When(when::WhenArguments),
+    Lint(lint::LintArguments),
     Validate(validate::ValidateArguments),
     Crds(crds::CrdsArguments),
     Controller(controller::ControllerArguments),
@@ -108,6 +111,7 @@ fn main() -> ExitCode {
         Command::Explain(arguments) => explain::run(arguments, now, &mut output),
         Command::Next(arguments) => next::run(arguments, now, &mut output),
         Command::When(arguments) => when::run(arguments, now, &mut output),
+        Command::Lint(arguments) => lint::run(arguments, now, &mut output),
         Command::Validate(arguments) => validate::run(arguments, now, &mut output),
         Command::Crds(arguments) => crds::run(arguments, &mut output),
         Command::Controller(arguments) => controller::run(arguments, &mut output),

@@ -8,8 +8,8 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::Answer;
+use crate::findings::Item;
 use crate::input::Input;
-use crate::validate::json::Item;
 
 #[derive(Serialize)]
 struct Report<'a> {

@@ -198,9 +198,9 @@ pub(crate) fn write_notes(notes: &[Note], output: &mut impl Write) -> io::Result
     for (about, notes) in by_sort {
         let (one, several) = about.said();
         for Note { path, command, .. } in notes.iter().take(SHOWN) {
-            let path = crate::validate::text::printable(path);
+            let path = crate::findings::printable(path);
             let command = command.as_ref().map_or(String::new(), |it| {
-                format!("; to check the result: {}", crate::validate::text::printable(it))
+                format!("; to check the result: {}", crate::findings::printable(it))
             });
             writeln!(output, "note: {path} {one}{command}")?;
         }

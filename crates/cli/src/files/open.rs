@@ -76,7 +76,7 @@ pub(super) fn named(path: &Path) -> Result<Vec<u8>, NotRead> {
 fn noticing_a_wait<T>(path: &Path, wait: impl FnOnce() -> T) -> T {
     const MOMENT: Duration = Duration::from_secs(2);
     let (over, is_over) = mpsc::channel::<()>();
-    let name = crate::validate::text::printable(&path.display().to_string());
+    let name = crate::findings::printable(&path.display().to_string());
     thread::spawn(move || {
         if is_over.recv_timeout(MOMENT) == Err(RecvTimeoutError::Timeout) {
             anstream::eprintln!("note: waiting until the pipe {name} is written and closed");

@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 use super::Question;
 use crate::clock_changes::TouchedRule;
 use crate::explain::json::value;
+use crate::findings::Item;
 use crate::input::InputPlace;
-use crate::validate::json::Item;
 
 #[derive(Serialize)]
 struct Report<'a> {

@@ -8,6 +8,7 @@ mod catalogue;
 mod exit_codes;
 mod folders;
 mod foreign;
+mod lint;
 mod places;
 mod pre_commit;
 mod repository;

@@ -7,7 +7,7 @@ use almanac_api::finding::Severity;
 use almanac_api::reading::{PassedOver, PlacedFinding, Source, Span};
 use anstyle::{AnsiColor, Style};
 
-use super::Checked;
+use super::Report;
 use crate::drawing::Drawing;
 use crate::files::{Note, write_notes};
 
@@ -23,15 +23,15 @@ const WIDEST: usize = 120;
 /// How much of a long line is shown before the part that counts.
 const LEAD: usize = 40;
 
-pub(super) fn write(output: &mut impl Write, checked: &Checked) -> anyhow::Result<()> {
+pub(super) fn write(output: &mut impl Write, report: &Report) -> anyhow::Result<()> {
     let output = &mut Drawing::new(output);
-    for placed in &checked.everything.findings {
-        let place = checked.everything.place_of(placed);
-        write_finding(output, &checked.reading.sources[placed.source], placed, place)?;
+    for placed in &report.everything.findings {
+        let place = report.everything.place_of(placed);
+        write_finding(output, &report.reading.sources[placed.source], placed, place)?;
         writeln!(output)?;
     }
-    write_summary(output, checked)?;
-    write_notes(&checked.notes, output)?;
+    write_summary(output, report)?;
+    write_notes(&report.notes, output)?;
     Ok(())
 }
 
@@ -115,8 +115,8 @@ pub(crate) fn printable(text: &str) -> String {
     text.chars().map(shown).collect()
 }
 
-fn write_summary(output: &mut impl Write, checked: &Checked) -> io::Result<()> {
-    let Checked { reading, everything, .. } = checked;
+fn write_summary(output: &mut impl Write, report: &Report) -> io::Result<()> {
+    let Report { reading, everything, .. } = report;
     let of = |severity| {
         everything.findings.iter().filter(|placed| placed.finding.severity() == severity).count()
     };
@@ -146,12 +146,12 @@ fn write_summary(output: &mut impl Write, checked: &Checked) -> io::Result<()> {
         count => format!(" in {count} places"),
     };
     writeln!(output, "checked {objects} in {files}{places}: {outcome}")?;
-    write_skipped(output, checked, count_of_files)
+    write_skipped(output, report, count_of_files)
 }
 
 /// What was not checked, and for which of the reasons that there may be.
-fn write_skipped(output: &mut impl Write, checked: &Checked, read: usize) -> io::Result<()> {
-    let Checked { reading, everything, notes, is_narrowed } = checked;
+fn write_skipped(output: &mut impl Write, report: &Report, read: usize) -> io::Result<()> {
+    let Report { reading, everything, notes, is_narrowed, .. } = report;
     let PassedOver { files, objects } = reading.passed_over;
     let files = files + reading.sources.len() - read;
     let objects = objects + reading.objects.len() - everything.checked.len();

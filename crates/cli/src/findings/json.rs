@@ -1,4 +1,4 @@
-//! Findings as JSON: schema `almanac/validate/v1`.
+//! Findings as JSON: schema `almanac/validate/v1`, or that of another command that checks.
 
 use std::io::Write;
 
@@ -7,14 +7,12 @@ use almanac_api::reading::{PlacedFinding, Reading};
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::Checked;
+use super::Report;
 use crate::files::Note;
 
-const SCHEMA: &str = "almanac/validate/v1";
-
 #[derive(Serialize)]
-struct Report<'a> {
-    schema: &'static str,
+struct Document<'a> {
+    schema: String,
     findings: Vec<Item<'a>>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     notes: &'a [Note],
@@ -42,11 +40,12 @@ pub(crate) struct Item<'a> {
     at: &'a [Timestamp],
 }
 
-pub(super) fn write(output: &mut impl Write, checked: &Checked) -> anyhow::Result<()> {
-    let Checked { reading, everything, notes, .. } = checked;
+pub(super) fn write(output: &mut impl Write, report: &Report) -> anyhow::Result<()> {
+    let Report { command, reading, everything, notes, .. } = report;
+    let schema = format!("almanac/{command}/v1");
     let item = |placed| Item::new(reading, placed, everything.place_of(placed));
     let findings = everything.findings.iter().map(item).collect();
-    serde_json::to_writer_pretty(&mut *output, &Report { schema: SCHEMA, findings, notes })?;
+    serde_json::to_writer_pretty(&mut *output, &Document { schema, findings, notes })?;
     writeln!(output)?;
     Ok(())
 }

@@ -1,0 +1,99 @@
+//! Which files are checked: the arguments that commands have in common, and what the checks of each object say.
+
+use almanac_api::checking::{CheckContext, Everything, check_everything};
+use almanac_api::reading::{PlacedFinding, labels};
+use almanac_calendar::Zone;
+use clap::{Args, ValueHint};
+use clap_complete::ArgValueCandidates;
+use jiff::Timestamp;
+
+use super::Report;
+use crate::completion;
+use crate::files::{FileArguments, Files};
+use crate::input::keep_selected;
+use crate::moment;
+use crate::selector::Selector;
+
+/// What to check, and from when on.
+#[derive(Args)]
+pub(crate) struct CheckArguments {
+    /// Files and directories, as with -f
+    #[arg(value_name = "FILE", value_hint = ValueHint::AnyPath)]
+    named: Vec<String>,
+
+    #[command(flatten)]
+    files: FileArguments,
+
+    /// Only this namespace; objects without a namespace are taken to be in it [default: all, and
+    /// `default` for objects without one]
+    #[arg(
+        short,
+        long,
+        value_name = "NAMESPACE",
+        add = ArgValueCandidates::new(completion::namespaces)
+    )]
+    namespace: Option<String>,
+
+    /// Only objects that match this label selector, as with kubectl
+    #[arg(short = 'l', long, value_name = "LABELS")]
+    selector: Option<String>,
+
+    /// The instant from which checks look ahead: RFC 3339, a date or time in UTC, or relative to now,
+    /// such as tomorrow, monday or +2h [default: now]
+    #[arg(long, value_name = "INSTANT", allow_hyphen_values = true)]
+    from: Option<String>,
+}
+
+/// The files, and what was found by looking at each object and at those of a place together.
+pub(crate) struct Checked {
+    /// The command that checks.
+    command: &'static str,
+    pub(crate) files: Files,
+    pub(crate) everything: Everything,
+    /// From when on checks look ahead.
+    pub(crate) from: Timestamp,
+    selector: Option<Selector>,
+    is_narrowed: bool,
+}
+
+impl CheckArguments {
+    /// Reads the files, those of the current directory if none are named, and checks what is in them.
+    pub(crate) fn check(&self, command: &'static str, now: Timestamp) -> anyhow::Result<Checked> {
+        let from = match &self.from {
+            Some(text) => moment::instant("--from", text, now, Zone::utc())?,
+            None => now,
+        };
+        let selector = self.selector.as_deref().map(|text| Selector::parse("--selector", text));
+        let selector = selector.transpose()?;
+        let mut files = self.files.clone();
+        files.file.extend(self.named.iter().cloned());
+        if !files.are_given() {
+            files.file.push(".".to_owned());
+        }
+        let namespace = self.namespace.as_deref();
+        let is_narrowed = namespace.is_some() || selector.is_some() || files.names_places();
+        let mut files = files.read()?.narrowed(namespace, selector.as_ref());
+        files.reading.sort();
+        let context = CheckContext::new(namespace.unwrap_or("default"), from);
+        let mut everything = check_everything(&files.reading, context, &files.layout);
+        files.complete_advice(&mut everything, command);
+        Ok(Checked { command, files, everything, from, selector, is_narrowed })
+    }
+}
+
+impl Checked {
+    /// All that was found, in order, as far as it was asked about.
+    pub(crate) fn report(self) -> Report {
+        let Checked { command, files, mut everything, selector, is_narrowed, .. } = self;
+        // Stable, so that what was found about one position stays in order.
+        let place = |placed: &PlacedFinding| (placed.source, placed.span.map(|span| span.start));
+        everything.findings.sort_by_key(place);
+        if let Some(selector) = &selector {
+            keep_selected(&mut everything.findings, &files.reading, selector);
+            let objects = &files.reading.objects;
+            everything.checked.retain(|it| selector.fits(Some(&labels(&objects[*it].node))));
+        }
+        let notes = files.notes(&everything, command);
+        Report { command, reading: files.reading, everything, notes, is_narrowed }
+    }
+}
