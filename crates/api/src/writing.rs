@@ -1,4 +1,6 @@
-//! From JSON to YAML that reads back as the same JSON, for the definitions we print.
+//! From JSON to YAML that reads back as the same JSON: a whole value, or a document as it is written.
+
+use std::io::{self, Write};
 
 use libyaml_safer::{Emitter, Encoding, Event, MappingStyle, ScalarStyle, SequenceStyle};
 use serde_json::Value;
@@ -22,6 +24,122 @@ pub fn to_yaml(documents: &[Value]) -> Result<String, WriteError> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
+/// A writer of JSON whose output is the same document as YAML. Whatever is written is passed on at once, so that
+/// memory does not grow with the document.
+pub struct JsonAsYaml<'a> {
+    emitter: Emitter<'a>,
+    /// The text or the number that has begun, as far as it is known.
+    scalar: Vec<u8>,
+    within: Within,
+}
+
+/// What the next byte of JSON belongs to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Within {
+    Structure,
+    Text,
+    /// After a backslash in a text.
+    Escape,
+    /// A number, a boolean or `null`.
+    Word,
+}
+
+impl<'a> JsonAsYaml<'a> {
+    /// Begins the document.
+    ///
+    /// # Errors
+    ///
+    /// When nothing can be written to the output.
+    pub fn begin(output: &'a mut dyn Write) -> io::Result<JsonAsYaml<'a>> {
+        let mut emitter = Emitter::new();
+        emitter.set_output(output);
+        emitter.set_width(-1);
+        emitter.set_unicode(true);
+        emitter.emit(Event::stream_start(Encoding::Utf8)).map_err(of_writing)?;
+        emitter.emit(Event::document_start(None, &[], true)).map_err(of_writing)?;
+        Ok(JsonAsYaml { emitter, scalar: Vec::new(), within: Within::Structure })
+    }
+
+    /// Ends the document.
+    ///
+    /// # Errors
+    ///
+    /// When the rest cannot be written to the output.
+    pub fn end(mut self) -> io::Result<()> {
+        self.emitter.emit(Event::document_end(true)).map_err(of_writing)?;
+        self.emitter.emit(Event::stream_end()).map_err(of_writing)?;
+        self.emitter.flush().map_err(of_writing)
+    }
+
+    fn take(&mut self, byte: u8) -> io::Result<()> {
+        match (self.within, byte) {
+            (Within::Text, b'"') => {
+                self.scalar.push(byte);
+                let text: String = serde_json::from_slice(&self.scalar)?;
+                emit_text(&mut self.emitter, &text).map_err(of_writing)?;
+                self.within = Within::Structure;
+            }
+            (Within::Text | Within::Escape, _) => {
+                self.scalar.push(byte);
+                let begins_escape = self.within == Within::Text && byte == b'\\';
+                self.within = if begins_escape { Within::Escape } else { Within::Text };
+            }
+            (Within::Structure, b'"') => {
+                self.scalar = vec![byte];
+                self.within = Within::Text;
+            }
+            (_, b'{' | b'}' | b'[' | b']' | b',' | b':' | b' ' | b'\t' | b'\r' | b'\n') => {
+                if self.within == Within::Word {
+                    let word = String::from_utf8_lossy(&self.scalar);
+                    emit_word(&mut self.emitter, &word).map_err(of_writing)?;
+                    self.within = Within::Structure;
+                }
+                let event = match byte {
+                    b'{' => start_of_mapping(),
+                    b'}' => Event::mapping_end(),
+                    b'[' => start_of_sequence(),
+                    b']' => Event::sequence_end(),
+                    _ => return Ok(()),
+                };
+                self.emitter.emit(event).map_err(of_writing)?;
+            }
+            (_, _) => {
+                if self.within == Within::Structure {
+                    self.scalar.clear();
+                    self.within = Within::Word;
+                }
+                self.scalar.push(byte);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Write for JsonAsYaml<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        bytes.iter().try_for_each(|byte| self.take(*byte))?;
+        Ok(bytes.len())
+    }
+
+    /// Nothing: what has begun is written when it is known how it goes on.
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// What failed was mostly the writer below, and which kind of failure it was matters further up.
+fn of_writing(error: libyaml_safer::Error) -> io::Error {
+    io::Error::try_from(error).unwrap_or_else(io::Error::other)
+}
+
+fn start_of_mapping() -> Event {
+    Event::mapping_start(None, None, true, MappingStyle::Block)
+}
+
+fn start_of_sequence() -> Event {
+    Event::sequence_start(None, None, true, SequenceStyle::Block)
+}
+
 fn emit(emitter: &mut Emitter<'_>, documents: &[Value]) -> Result<(), libyaml_safer::Error> {
     emitter.emit(Event::stream_start(Encoding::Utf8))?;
     for document in documents {
@@ -36,7 +154,7 @@ fn emit(emitter: &mut Emitter<'_>, documents: &[Value]) -> Result<(), libyaml_sa
 fn emit_value(emitter: &mut Emitter<'_>, value: &Value) -> Result<(), libyaml_safer::Error> {
     match value {
         Value::Object(fields) => {
-            emitter.emit(Event::mapping_start(None, None, true, MappingStyle::Block))?;
+            emitter.emit(start_of_mapping())?;
             for (key, value) in fields {
                 emit_text(emitter, key)?;
                 emit_value(emitter, value)?;
@@ -44,22 +162,20 @@ fn emit_value(emitter: &mut Emitter<'_>, value: &Value) -> Result<(), libyaml_sa
             emitter.emit(Event::mapping_end())
         }
         Value::Array(items) => {
-            emitter.emit(Event::sequence_start(None, None, true, SequenceStyle::Block))?;
+            emitter.emit(start_of_sequence())?;
             for item in items {
                 emit_value(emitter, item)?;
             }
             emitter.emit(Event::sequence_end())
         }
         Value::String(text) => emit_text(emitter, text),
-        other => emitter.emit(Event::scalar(
-            None,
-            None,
-            &other.to_string(),
-            true,
-            true,
-            ScalarStyle::Plain,
-        )),
+        other => emit_word(emitter, &other.to_string()),
     }
+}
+
+/// A number, a boolean or `null`.
+fn emit_word(emitter: &mut Emitter<'_>, word: &str) -> Result<(), libyaml_safer::Error> {
+    emitter.emit(Event::scalar(None, None, word, true, true, ScalarStyle::Plain))
 }
 
 fn emit_text(emitter: &mut Emitter<'_>, text: &str) -> Result<(), libyaml_safer::Error> {

@@ -1,7 +1,9 @@
 //! Whatever is written as YAML reads back unchanged.
 
+use std::io::Write as _;
+
 use almanac_api::reading::{Reading, Source, read_objects};
-use almanac_api::writing::to_yaml;
+use almanac_api::writing::{JsonAsYaml, to_yaml};
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -47,6 +49,29 @@ proptest! {
             "spec": {"data": value},
         });
         let text = to_yaml(std::slice::from_ref(&object)).expect("it can be written");
+        prop_assert_eq!(read_back(&text), Some(object), "{}", text);
+    }
+
+    #[test]
+    fn json_as_yaml_reads_back_unchanged_in_whatever_pieces_it_is_written(
+        value in values(),
+        at_once in 1..9_usize,
+        is_pretty in any::<bool>(),
+    ) {
+        let object = json!({
+            "apiVersion": "apps/v1",
+            "kind": "Deployment",
+            "metadata": {"name": "a"},
+            "spec": {"data": value},
+        });
+        let written = if is_pretty { format!("{object:#}\n") } else { object.to_string() };
+        let mut yaml = Vec::new();
+        let mut writer = JsonAsYaml::begin(&mut yaml).expect("a writer");
+        for piece in written.as_bytes().chunks(at_once) {
+            writer.write_all(piece).expect("it can be written");
+        }
+        writer.end().expect("it can be written");
+        let text = String::from_utf8(yaml).expect("UTF-8");
         prop_assert_eq!(read_back(&text), Some(object), "{}", text);
     }
 }

@@ -1,9 +1,11 @@
 //! `almanac forecast`: what will happen, exactly, and why.
 
 mod agreeing;
+mod csv;
 mod destination;
 mod drawn;
 mod html;
+mod ics;
 mod in_order;
 mod instants;
 mod json;
@@ -21,6 +23,7 @@ use std::num::NonZero;
 use std::process::ExitCode;
 use std::thread;
 
+use almanac_api::writing::JsonAsYaml;
 use almanac_calendar::Zone;
 use almanac_forecast::{Forecast, Period};
 use anstream::StripStream;
@@ -49,6 +52,7 @@ use crate::wall_clock::civil;
   almanac forecast -n shop
   almanac forecast -f policies/
   almanac forecast -f policies/ --for 30d -o html --out month.html
+  almanac forecast -f policies/ --for 90d -o ics --out policies.ics
   almanac forecast -f shop.yaml deployment/shop --from 2026-11-27 --zone America/New_York
   kubectl get cronfhpa,deploy -A -o yaml | almanac forecast -f - -o json
 
@@ -99,6 +103,9 @@ pub(crate) struct ForecastArguments {
 enum Output {
     Text,
     Json,
+    Yaml,
+    Csv,
+    Ics,
     Svg,
     Html,
 }
@@ -162,7 +169,11 @@ fn run_on(
         _ => write(&question, arguments.output, output)?,
     }
     let is_printed = arguments.out.as_ref().is_none_or(|path| path == "-");
-    let told_already = is_printed && arguments.output != Output::Svg;
+    let holds_findings = match arguments.output {
+        Output::Text | Output::Json | Output::Yaml | Output::Html => true,
+        Output::Csv | Output::Ics | Output::Svg => false,
+    };
+    let told_already = is_printed && holds_findings;
     if !told_already {
         tell_findings(&question)?;
     }
@@ -173,6 +184,13 @@ fn write(question: &Question<'_>, how: Output, output: &mut impl Write) -> anyho
     match how {
         Output::Text => text::write(question, output),
         Output::Json => json::write(question, output),
+        Output::Yaml => {
+            let mut yaml = JsonAsYaml::begin(output)?;
+            json::write(question, &mut yaml)?;
+            Ok(yaml.end()?)
+        }
+        Output::Csv => csv::write(question, output),
+        Output::Ics => ics::write(question, output),
         Output::Svg => svg::write(question, output),
         Output::Html => html::write(question, output),
     }
@@ -287,7 +305,7 @@ spec:
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("policies.yaml");
         fs::write(&file, policies()).unwrap();
-        for output in ["text", "json", "svg", "html"] {
+        for output in ["text", "json", "yaml", "csv", "ics", "svg", "html"] {
             let line = ["forecast", "--from", "2026-03-02", "--for", "20d", "-o", output, "-f"];
             let line = line.map(str::to_owned).into_iter().chain([file.display().to_string()]);
             let arguments = Alone::parse_from(line).arguments;

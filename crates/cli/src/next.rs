@@ -1,5 +1,7 @@
 //! `almanac next`: what comes next, of everything, in order.
 
+mod csv;
+mod ics;
 mod json;
 mod text;
 
@@ -9,6 +11,7 @@ use std::iter;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use almanac_api::writing::JsonAsYaml;
 use almanac_calendar::Zone;
 use almanac_engine::{Identity, PolicyName};
 use almanac_forecast::{Event, Period, Upcoming};
@@ -33,6 +36,7 @@ use crate::subject::Subject;
   almanac next -A
   almanac next -f policies/ --zone Europe/Berlin
   almanac next -f policies/ --for 24h -o json
+  almanac next -f policies/ --for 90d -o ics > policies.ics
   almanac next -f policies/ deployment/shop --count 3
 
 ", exit_codes!()))]
@@ -84,6 +88,9 @@ pub(crate) struct NextArguments {
 enum Output {
     Text,
     Json,
+    Yaml,
+    Csv,
+    Ics,
 }
 
 const USUAL_COUNT: usize = 10;
@@ -133,6 +140,13 @@ pub(crate) fn run(
     match arguments.output {
         Output::Text => text::write(&question, output)?,
         Output::Json => json::write(&question, output)?,
+        Output::Yaml => {
+            let mut yaml = JsonAsYaml::begin(output)?;
+            json::write(&question, &mut yaml)?;
+            yaml.end()?;
+        }
+        Output::Csv => csv::write(&question, output)?,
+        Output::Ics => ics::write(&question, output)?,
     }
     Ok(arguments.fail_on.code(&input.findings))
 }

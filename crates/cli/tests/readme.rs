@@ -152,6 +152,8 @@ fn run(root: &Path, command: &str) -> anyhow::Result<String> {
         .output()
         .context("failed to start sh")?;
     let printed = String::from_utf8(output.stdout).context("the output is not UTF-8")?;
+    // A terminal shows both ends of a line alike.
+    let printed = printed.replace("\r\n", "\n");
     ensure!(output.status.success(), "`{command}` ended with {}:\n{printed}", output.status);
     Ok(printed)
 }

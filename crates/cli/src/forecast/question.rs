@@ -14,6 +14,7 @@ use almanac_forecast::{Assumption, Forecast, Part, Period};
 use super::in_order::in_order;
 use super::progress::Progress;
 use crate::clock_changes::TouchedRule;
+use crate::drawing::Drawing;
 use crate::input::{Input, InputPlace};
 
 /// The parsed question.
@@ -182,6 +183,15 @@ impl Question<'_> {
             alike
         };
         self.sorts_of_assumptions(found).into_iter().flat_map(shortened).collect()
+    }
+
+    /// Tells them on standard error, for an output that has no room for them.
+    pub(super) fn tell_assumptions(&self, found: &Assumptions) -> io::Result<()> {
+        let mut standard_error = Drawing::new(anstream::stderr().lock());
+        for assumption in self.assumptions_in_short(found) {
+            writeln!(standard_error, "assumed: {assumption}")?;
+        }
+        Ok(())
     }
 
     /// Assumptions that are alike but for what they are about stand together.

@@ -84,10 +84,15 @@ fn item(place: &InputPlace, event: &Event) -> Value {
         item["note"] = Value::from(effect.to_string());
     }
     if !event.sets.is_empty() {
-        let before: Vec<_> = event.sets.iter().map(|(field, it, _)| (*field, it.clone())).collect();
-        let after: Vec<_> =
-            event.sets.iter().map(|(field, _, it)| (*field, Some(it.clone()))).collect();
-        (item["from"], item["to"]) = (value(&before), value(&after));
+        (item["from"], item["to"]) = values(event);
     }
     item
+}
+
+/// What it sets: the values before and after.
+pub(super) fn values(event: &Event) -> (Value, Value) {
+    let before: Vec<_> = event.sets.iter().map(|(field, it, _)| (*field, it.clone())).collect();
+    let after: Vec<_> =
+        event.sets.iter().map(|(field, _, it)| (*field, Some(it.clone()))).collect();
+    (value(&before), value(&after))
 }

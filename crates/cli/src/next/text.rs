@@ -52,8 +52,6 @@ fn write_event(
     let there = civil(zone, event.at);
     let yours = civil(question.zone, event.at);
     let both = if there == yours { there } else { format!("{there}  {QUIET}{yours}{QUIET:#}") };
-    let (policy, what) = (event.policy.identity.name(), event.what.name());
-    let rule = event.rule.as_deref().unwrap_or_default();
     let world = &place.world;
     let place =
         place.name.as_ref().map_or(String::new(), |name| format!("  {QUIET}{name}{QUIET:#}"));
@@ -62,6 +60,13 @@ fn write_event(
         None => String::new(),
     };
     writeln!(output, "{STRONG}{both}{STRONG:#}{place}{mark}")?;
+    writeln!(output, "  {}", told(event, count))
+}
+
+/// What happens, to how many pods, on a line.
+pub(super) fn told(event: &Event, count: usize) -> String {
+    let (policy, what) = (event.policy.identity.name(), event.what.name());
+    let rule = event.rule.as_deref().unwrap_or_default();
     let known =
         |value: Option<&Value>| value.map_or_else(|| "unknown".to_owned(), Value::to_string);
     let sets = event.sets.iter().map(|(field, before, after)| {
@@ -90,5 +95,5 @@ fn write_event(
     } else {
         format!("{}: ", event.target)
     };
-    writeln!(output, "  {policy} {rule} {what}; {of}{sets}")
+    format!("{policy} {rule} {what}; {of}{sets}")
 }

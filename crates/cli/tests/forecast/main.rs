@@ -6,6 +6,7 @@
 
 mod autoscalers;
 mod clock_changes;
+mod formats;
 mod hostile_levels;
 mod known;
 mod level_templates;

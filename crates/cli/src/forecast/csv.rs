@@ -1,0 +1,69 @@
+//! The forecast as a table: a row for each segment.
+
+use std::io::Write;
+
+use almanac_forecast::{Segment, Series};
+use serde_json::Value;
+
+use super::instants::Instants;
+use super::question::Question;
+use crate::csv::Row;
+use crate::explain::json::json_of;
+use crate::input::InputPlace;
+
+const COLUMNS: [&str; 14] = [
+    "place",
+    "apiVersion",
+    "kind",
+    "namespace",
+    "name",
+    "field",
+    "from",
+    "to",
+    "value",
+    "policyKind",
+    "policyNamespace",
+    "policyName",
+    "rule",
+    "reason",
+];
+
+pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow::Result<()> {
+    Row::of_names(&COLUMNS).write(output)?;
+    let assumptions = question.write_parts(
+        |which, part, sheet| {
+            let mut instants = Instants::default();
+            for series in &part.series {
+                for segment in &series.segments {
+                    row(which.place, series, segment, &mut instants).write(sheet)?;
+                }
+            }
+            Ok(())
+        },
+        output,
+    )?;
+    question.tell_assumptions(&assumptions)?;
+    Ok(())
+}
+
+fn row(place: &InputPlace, series: &Series, segment: &Segment, instants: &mut Instants) -> Row {
+    let mut instant = |at| {
+        let mut text = Vec::new();
+        instants.append(at, &mut text);
+        String::from_utf8_lossy(&text).into_owned()
+    };
+    let row = Row::default()
+        .cell(place.name.as_deref().unwrap_or_default())
+        .object(place, &series.target)
+        .cell(&series.field.to_string())
+        .cell(&instant(segment.from))
+        .cell(&instant(segment.to))
+        .value(&segment.value.as_ref().map_or(Value::Null, json_of));
+    let row = match &segment.origin.writer {
+        Some(writer) => {
+            row.names(&writer.policy.identity).cell(writer.rule.as_deref().unwrap_or_default())
+        }
+        None => row.cell("").cell("").cell("").cell(""),
+    };
+    row.cell(&segment.origin.reason)
+}

@@ -1,0 +1,68 @@
+//! The forecast as a calendar to subscribe to: an event for each segment that a policy has set.
+
+use std::io::Write;
+
+use almanac_engine::Identity;
+use almanac_forecast::Segment;
+
+use super::agreeing::{self, Drawn};
+use super::question::{Question, View};
+use super::text::{in_zone, who};
+use crate::ics::{self, CalendarEvent};
+use crate::wall_clock::civil;
+
+pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow::Result<()> {
+    ics::begin("Almanac forecast", output)?;
+    let assumptions = question.write_parts(
+        |which, part, sheet| {
+            for drawn in agreeing::drawn(&which.place.world, &part.series) {
+                write_series(question.view, which.place.name.as_deref(), &drawn, sheet)?;
+            }
+            Ok(())
+        },
+        output,
+    )?;
+    ics::end(output)?;
+    question.tell_assumptions(&assumptions)?;
+    Ok(())
+}
+
+fn write_series(
+    view: View,
+    place: Option<&str>,
+    drawn: &Drawn<'_>,
+    output: &mut impl Write,
+) -> anyhow::Result<()> {
+    let series = drawn.series;
+    let field = series.field.to_string();
+    let target = &series.target;
+    let title = if drawn.positions.len() == 1 { target.name() } else { &drawn.title };
+    let told_apart_by = told_apart_by(target, &field);
+    for (index, segment) in series.segments.iter().enumerate() {
+        let (Some(value), Some(who)) = (&segment.value, who(&segment.origin)) else { continue };
+        let event = CalendarEvent {
+            told_apart_by: &told_apart_by,
+            from: segment.from,
+            has_begun: index == 0,
+            to: Some(segment.to),
+            summary: &format!("{title}: {field} {value}"),
+            description: &description(view, drawn, segment, &who),
+            place,
+        };
+        ics::write_event(&event, view.period.from(), output)?;
+    }
+    Ok(())
+}
+
+fn told_apart_by<'a>(target: &'a Identity, field: &'a str) -> [&'a str; 5] {
+    [target.group(), target.kind(), target.namespace(), target.name(), field]
+}
+
+/// What of which object it is, who set it and why, and when that is in the zone that is shown.
+fn description(view: View, drawn: &Drawn<'_>, segment: &Segment, who: &str) -> String {
+    let View { period, zone } = view;
+    let reason = &segment.origin.reason;
+    let (from, to) = (civil(zone, segment.from), civil(zone, segment.to));
+    let end = if segment.to == period.to() { "the end of the forecast, " } else { "" };
+    format!("{}\n{who}: {reason}\n{from} to {end}{to}{}", drawn.title, in_zone(zone))
+}

@@ -1,0 +1,139 @@
+//! A calendar to subscribe to, as RFC 5545 and RFC 7986 have it.
+//!
+//! Its events are written one after the other. Instants are in UTC, which every calendar shows in its reader's own
+//! zone. Which events there are is left to the commands.
+
+use std::io::{self, Write};
+
+use almanac_calendar::Zone;
+use almanac_engine::Fingerprint;
+use jiff::Timestamp;
+
+use crate::wall_clock::shown;
+
+/// So many bytes fit on a line.
+const WIDTH: usize = 75;
+
+/// How often a calendar that is subscribed to asks again.
+const REFRESHED: &str = "PT1H";
+
+/// An event.
+pub(crate) struct CalendarEvent<'a> {
+    /// What tells it from all others that begin when it does.
+    pub(crate) told_apart_by: &'a [&'a str],
+    /// When it begins, as far as is shown.
+    pub(crate) from: Timestamp,
+    /// Whether it may have begun before.
+    pub(crate) has_begun: bool,
+    /// The first instant after it; `None` for one that takes no time.
+    pub(crate) to: Option<Timestamp>,
+    pub(crate) summary: &'a str,
+    pub(crate) description: &'a str,
+    /// The place it happens in, where there are several.
+    pub(crate) place: Option<&'a str>,
+}
+
+/// Begins a calendar of this name.
+pub(crate) fn begin(name: &str, output: &mut impl Write) -> io::Result<()> {
+    let name = escaped(name);
+    let version = env!("CARGO_PKG_VERSION");
+    line("BEGIN:VCALENDAR", output)?;
+    line("VERSION:2.0", output)?;
+    line(&format!("PRODID:-//Almanac//almanac {version}//EN"), output)?;
+    line("CALSCALE:GREGORIAN", output)?;
+    line(&format!("NAME:{name}"), output)?;
+    line(&format!("X-WR-CALNAME:{name}"), output)?;
+    line(&format!("REFRESH-INTERVAL;VALUE=DURATION:{REFRESHED}"), output)?;
+    line(&format!("X-PUBLISHED-TTL:{REFRESHED}"), output)
+}
+
+/// Writes an event. `asked_from` is the start of the period that was asked about: the calendar says what was known
+/// then, so that the same question gives the same calendar at any time.
+pub(crate) fn write_event(
+    event: &CalendarEvent<'_>,
+    asked_from: Timestamp,
+    output: &mut impl Write,
+) -> io::Result<()> {
+    let from = instant(event.from);
+    line("BEGIN:VEVENT", output)?;
+    line(&format!("UID:{}", uid(event)), output)?;
+    line(&format!("DTSTAMP:{}", instant(asked_from)), output)?;
+    line(&format!("DTSTART:{from}"), output)?;
+    // One that is over within the second takes no time.
+    if let Some(to) = event.to.map(instant).filter(|to| *to != from) {
+        line(&format!("DTEND:{to}"), output)?;
+    }
+    line(&format!("SUMMARY:{}", escaped(event.summary)), output)?;
+    line(&format!("DESCRIPTION:{}", escaped(event.description)), output)?;
+    if let Some(place) = event.place {
+        line(&format!("LOCATION:{}", escaped(place)), output)?;
+    }
+    // Whoever subscribes is not busy because of it.
+    line("TRANSP:TRANSPARENT", output)?;
+    line("END:VEVENT", output)
+}
+
+/// Ends the calendar.
+pub(crate) fn end(output: &mut impl Write) -> io::Result<()> {
+    line("END:VCALENDAR", output)
+}
+
+/// The same for the same event, whenever it is asked for, so that a subscription changes it and does not add another.
+fn uid(event: &CalendarEvent<'_>) -> String {
+    // What is in force when the calendar begins is one event, which begins later each time.
+    let (short, exact) = if event.has_begun {
+        ("begun".to_owned(), String::new())
+    } else {
+        (instant(event.from), event.from.to_string())
+    };
+    let parts = event.told_apart_by.iter().copied().chain(event.place).chain([&*exact]);
+    format!("{short}-{}@almanac.dev", Fingerprint::of(parts))
+}
+
+/// `20261127T170000Z`.
+fn instant(at: Timestamp) -> String {
+    shown(Zone::utc(), at, "%Y%m%dT%H%M%SZ")
+}
+
+/// A text as it stands in a property. Control characters have no place there.
+fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '\\' | ';' | ',' => escaped.extend(['\\', letter]),
+            '\n' => escaped.push_str("\\n"),
+            '\t' => escaped.push('\t'),
+            letter if letter.is_control() => escaped.push('\u{fffd}'),
+            letter => escaped.push(letter),
+        }
+    }
+    escaped
+}
+
+/// Writes a line, on as many lines as it needs: what goes on begins with a space. No character is cut apart.
+fn line(content: &str, output: &mut impl Write) -> io::Result<()> {
+    let mut rest = content;
+    let mut room = WIDTH;
+    while rest.len() > room {
+        let (now, later) = rest.split_at(rest.floor_char_boundary(room));
+        write!(output, "{now}\r\n ")?;
+        (rest, room) = (later, WIDTH - 1);
+    }
+    write!(output, "{rest}\r\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_line_is_folded_between_characters() {
+        let content = format!("SUMMARY:{}", "→🕑é".repeat(50));
+        let mut written = Vec::new();
+        line(&content, &mut written).unwrap();
+        let written = String::from_utf8(written).unwrap();
+        let lines: Vec<&str> = written.split_terminator("\r\n").collect();
+        assert!(lines.len() > 5 && lines.iter().all(|line| line.len() <= WIDTH), "{lines:?}");
+        assert_eq!(written.replace("\r\n ", ""), format!("{content}\r\n"));
+    }
+}

@@ -1,0 +1,53 @@
+//! What comes next as a calendar to subscribe to: an event, which takes no time, for each happening.
+
+use std::io::Write;
+
+use super::text::told;
+use super::{Question, Together};
+use crate::clock_changes::TouchedRule;
+use crate::ics::{self, CalendarEvent};
+use crate::wall_clock::civil;
+
+pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow::Result<()> {
+    ics::begin("Almanac", output)?;
+    for together in question.events_together() {
+        write_event(question, &together, output)?;
+    }
+    ics::end(output)?;
+    Ok(())
+}
+
+fn write_event(
+    question: &Question<'_>,
+    (place, event, count): &Together<'_>,
+    output: &mut impl Write,
+) -> anyhow::Result<()> {
+    let (policy, target) = (&event.policy.identity, &event.target);
+    let rule = event.rule.as_deref().unwrap_or_default();
+    let effect = TouchedRule::of_event(&place.world, event);
+    let effect = effect.map_or(String::new(), |effect| format!("\n{effect}"));
+    let at = civil(Question::zone_of(place, event), event.at);
+    let description = format!("{policy}\n{at}{effect}");
+    let event = CalendarEvent {
+        told_apart_by: &[
+            policy.group(),
+            policy.kind(),
+            policy.namespace(),
+            policy.name(),
+            rule,
+            target.group(),
+            target.kind(),
+            target.namespace(),
+            target.name(),
+            event.what.name(),
+        ],
+        from: event.at,
+        has_begun: false,
+        to: None,
+        summary: &told(event, *count),
+        description: &description,
+        place: place.name.as_deref(),
+    };
+    ics::write_event(&event, question.period.from(), output)?;
+    Ok(())
+}
