@@ -26,6 +26,9 @@ pub struct Finding {
     pub message: String,
     /// What to do, where there is one thing to do.
     pub fix: Option<String>,
+    /// What to write instead of the key that it is about, or else of the value, where only one thing can be
+    /// meant and it was of no effect before. Written without quotes.
+    pub replacement: Option<Box<str>>,
     /// The instants at which it occurs, if any.
     pub at: Vec<Timestamp>,
     /// Where it is in the document that its field is of, if that is the text of a value in the object.
@@ -37,13 +40,20 @@ impl Finding {
     #[must_use]
     pub fn new(code: Code, field: impl Into<FieldPath>, message: impl Into<String>) -> Self {
         let (field, message) = (field.into(), message.into());
-        Self { code, field, message, fix: None, at: Vec::new(), in_text: None }
+        Self { code, field, message, fix: None, replacement: None, at: Vec::new(), in_text: None }
     }
 
     /// The same with something to do about it.
     #[must_use]
     pub fn with_fix(mut self, fix: impl Into<String>) -> Self {
         self.fix = Some(fix.into());
+        self
+    }
+
+    /// The same with what can only be meant, if there is such a thing.
+    #[must_use]
+    pub fn with_replacement(mut self, replacement: Option<impl Into<Box<str>>>) -> Self {
+        self.replacement = replacement.map(Into::into);
         self
     }
 

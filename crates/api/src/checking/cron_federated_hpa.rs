@@ -121,7 +121,8 @@ fn check_name(rule: &CronFederatedHPARule, path: &Path<'_>, findings: &mut Vec<F
         let why = "the field is name, not ruleName";
         findings.push(
             Finding::forbidden(Code::MistypedField, &path.key("ruleName"), why)
-                .with_fix(format!("write name: {name}")),
+                .with_fix(format!("write name: {name}"))
+                .with_replacement(rule.name.is_empty().then_some("name")),
         );
     } else if rule.name.is_empty() {
         findings.push(Finding::required(&path.key("name"), "every rule needs a unique name"));

@@ -128,7 +128,8 @@ fn check_score<'a>(
             let message = "Unknown field: the name of a score is its name";
             findings.push(
                 Finding::new(Code::MistypedField, score.key("prioritizer"), message)
-                    .with_fix("write name"),
+                    .with_fix("write name")
+                    .with_replacement(Some("name")),
             );
         }
         None => findings.push(Finding::required(&score.key("name"), "every score needs a name")),

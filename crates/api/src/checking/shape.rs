@@ -141,7 +141,7 @@ impl Shape {
             } else {
                 let meant = self.probably_meant(&entry.key, entries);
                 misspelled.extend(meant);
-                findings.push(unknown_field(&field, meant));
+                findings.push(unknown_field(path, &entry.key, meant));
             }
         }
         for name in &self.required {
@@ -340,10 +340,11 @@ fn is_word_in_braces(entries: &[Entry]) -> bool {
     matches!(entries, [entry] if entry.value.value == Value::Null)
 }
 
-fn unknown_field(field: &Path<'_>, meant: Option<&str>) -> Finding {
-    let finding = Finding::new(Code::UnknownField, field, "Unknown field: no such field here");
-    match meant {
-        Some(meant) => finding.with_fix(format!("write {meant}")),
-        None => finding,
-    }
+fn unknown_field(path: &Path<'_>, key: &str, meant: Option<&str>) -> Finding {
+    let message = "Unknown field: no such field here";
+    let finding = Finding::new(Code::UnknownField, path.key(key), message);
+    let Some(meant) = meant else { return finding };
+    finding
+        .with_fix(format!("write {meant}"))
+        .with_replacement(meant.eq_ignore_ascii_case(key).then_some(meant))
 }

@@ -88,6 +88,7 @@ fn check_api_version(api_version: &str, kind: &str, field: &Path<'_>, findings: 
             "there is no such API; write apps/v1",
         )
         .with_fix("write apiVersion: apps/v1")
+        .with_replacement(Some("apps/v1"))
     } else if api_version.split('/').count() > 2 || api_version.split('/').any(str::is_empty) {
         let why = "an apiVersion is a group and a version, such as apps/v1";
         Finding::invalid(Code::Target, field, api_version, why)
@@ -134,5 +135,9 @@ fn kind_of_group(group: &str, kind: &str, field: &Path<'_>) -> Option<Finding> {
     }
     let meant = nearest(kind, scalable().chain([DAEMON_SET]))?;
     let why = format!("the group {group} has no such kind; write {meant}");
-    Some(Finding::invalid(Code::Target, field, kind, &why).with_fix(format!("write kind: {meant}")))
+    Some(
+        Finding::invalid(Code::Target, field, kind, &why)
+            .with_fix(format!("write kind: {meant}"))
+            .with_replacement(meant.eq_ignore_ascii_case(kind).then_some(meant)),
+    )
 }

@@ -70,5 +70,8 @@ pub(super) fn mistyped(field: &str, written: &str, kind: &str, meant: &str) -> F
     } else {
         format!("Invalid value: {}: the apiVersion of a {kind} is {meant}", written.shown())
     };
-    Finding::new(code, Path::Root.key(field), message).with_fix(format!("write {field}: {meant}"))
+    let is_certain = code == Code::MistypedVersion || meant.eq_ignore_ascii_case(written);
+    Finding::new(code, Path::Root.key(field), message)
+        .with_fix(format!("write {field}: {meant}"))
+        .with_replacement(is_certain.then_some(meant))
 }

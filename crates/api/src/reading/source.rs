@@ -22,7 +22,7 @@ impl Span {
         Self { start: saturated(range.start), end: saturated(range.end) }
     }
 
-    fn range(self) -> Range<usize> {
+    pub(super) fn range(self) -> Range<usize> {
         self.start as usize..self.end as usize
     }
 }

@@ -109,7 +109,9 @@ fn tell_missing(item: &Node, path: &Path<'_>, findings: &mut Vec<Finding>) -> bo
             // The field is there, but for its name.
             Some(slip) => {
                 let message = format!("Required value: this field is called {name}");
-                Finding::new(Code::MistypedField, slip.field, message).with_fix(meant)
+                Finding::new(Code::MistypedField, slip.field, message)
+                    .with_fix(meant)
+                    .with_replacement(Some(*name))
             }
             None => Finding::required(&field, what).with_fix(format!("add {name}: {what}")),
         });
@@ -193,7 +195,14 @@ fn time_finding(
         DailyWindowErrorKind::StartIsEnd => Code::Window,
         _ => Code::TimeOfDay,
     };
+    // A single digit of the hour is only not written as it has to be.
+    let padded = format!("0{value}");
+    let is_one = match error.part() {
+        DailyWindowPart::Start => DailyWindow::parse(&padded, "24:00").is_ok(),
+        DailyWindowPart::End => DailyWindow::parse(other_than(&padded), &padded).is_ok(),
+    };
     Finding::invalid(code, &path.key(name), value, &error.to_string())
+        .with_replacement(is_one.then_some(padded))
 }
 
 fn check_pod_selector(

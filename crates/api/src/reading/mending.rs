@@ -1,0 +1,260 @@
+//! Writes into a text what findings say can only be meant, and changes nothing else: the result is read again, and is
+//! used only if it says the same as before but for that.
+//!
+//! Which findings are wanted, and reading and writing files, is up to the caller.
+
+use std::ops::Range;
+
+use super::embedded::read_embedded;
+use super::objects::PlacedFinding;
+use super::reads_as_text;
+use super::stream::{self, Documents};
+use super::tree::{Node, Value};
+
+/// A text in which something is mended.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Mended {
+    /// The whole text.
+    pub text: String,
+    /// Which of the findings are mended by it: positions, in the order in which they stand in the text.
+    pub findings: Vec<usize>,
+}
+
+/// Mends as much as can be mended of what was found in a text, if there is anything.
+#[must_use]
+pub fn mend<'a>(
+    text: &str,
+    findings: impl IntoIterator<Item = &'a PlacedFinding>,
+) -> Option<Mended> {
+    let mut changes: Vec<Change> = findings
+        .into_iter()
+        .enumerate()
+        .filter_map(|(finding, placed)| Change::of(finding, placed, text))
+        .collect();
+    changes.sort_by_key(|change| (change.at.start, change.at.end));
+    let before = stream::read(text);
+    let sound = sound(text, &before, &unambiguous(changes));
+    if sound.is_empty() {
+        return None;
+    }
+    let findings = sound.iter().flat_map(|change| change.findings.iter().copied()).collect();
+    Some(Mended { text: changed(text, &sound), findings })
+}
+
+/// A part of the text, and what to write there.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Change {
+    at: Range<usize>,
+    /// As it is written, with quotes where they are needed.
+    written: String,
+    meant: Box<str>,
+    findings: Vec<usize>,
+}
+
+impl Change {
+    fn of(finding: usize, placed: &PlacedFinding, text: &str) -> Option<Change> {
+        let meant = placed.finding.replacement.clone()?;
+        let at = placed.span?.range();
+        let written = written_like(text.get(at.clone())?, &meant)?;
+        Some(Change { at, written, meant, findings: vec![finding] })
+    }
+}
+
+/// Writes a word in the quotes that another one has.
+fn written_like(before: &str, meant: &str) -> Option<String> {
+    let in_double_quotes = || serde_json::to_string(meant).ok();
+    match before.chars().next()? {
+        '"' => in_double_quotes(),
+        '\'' => Some(format!("'{}'", meant.replace('\'', "''"))),
+        // What has an anchor or a tag may stand for more than this place; a block has no one line.
+        '&' | '!' | '*' | '|' | '>' => None,
+        _ if needs_no_quotes(meant) => Some(meant.to_owned()),
+        _ => in_double_quotes(),
+    }
+}
+
+fn needs_no_quotes(text: &str) -> bool {
+    let is_usual = |letter: char| letter.is_ascii_alphanumeric() || "_-./() ".contains(letter);
+    text.starts_with(|first: char| first.is_ascii_alphabetic())
+        && !text.ends_with(' ')
+        && text.chars().all(is_usual)
+        && reads_as_text(text)
+}
+
+/// What is found twice in one place is changed once; of several changes that touch the same letters, none is made.
+fn unambiguous(changes: Vec<Change>) -> Vec<Change> {
+    let mut merged: Vec<Change> = Vec::new();
+    for change in changes {
+        match merged.last_mut() {
+            Some(last) if last.at == change.at && last.meant == change.meant => {
+                last.findings.extend(change.findings);
+            }
+            _ => merged.push(change),
+        }
+    }
+    let touches =
+        |one: &Change, other: &Change| one.at.start < other.at.end && other.at.start < one.at.end;
+    let is_clear = |place: usize| {
+        let beside = [place.checked_sub(1), Some(place + 1)].into_iter().flatten();
+        !beside.filter_map(|it| merged.get(it)).any(|it| touches(it, &merged[place]))
+    };
+    let clear: Vec<usize> = (0..merged.len()).filter(|place| is_clear(*place)).collect();
+    clear.into_iter().map(|place| merged[place].clone()).collect()
+}
+
+/// The changes after which the text says what is meant. Where one of several is not sound, halves are tried.
+fn sound(text: &str, before: &Documents, changes: &[Change]) -> Vec<Change> {
+    if changes.is_empty() || is_sound(text, before, changes) {
+        return changes.to_vec();
+    }
+    let (first, second) = changes.split_at(changes.len() / 2);
+    if first.is_empty() {
+        return Vec::new();
+    }
+    let both = [sound(text, before, first), sound(text, before, second)].concat();
+    // Each is sound by itself; together they may touch the same value twice.
+    if is_sound(text, before, &both) { both } else { sound(text, before, first) }
+}
+
+/// Whether the changed text says the same as before but for the changes.
+fn is_sound(text: &str, before: &Documents, changes: &[Change]) -> bool {
+    let after = stream::read(&changed(text, changes));
+    let mut found = Vec::new();
+    let is_alike = after.findings.len() <= before.findings.len()
+        && after.documents.len() == before.documents.len()
+        && before
+            .documents
+            .iter()
+            .zip(&after.documents)
+            .all(|(one, other)| compare(one, other, &mut found));
+    let mut meant: Vec<&str> = changes.iter().map(|change| &*change.meant).collect();
+    found.sort_unstable();
+    meant.sort_unstable();
+    is_alike && found == meant
+}
+
+fn changed(text: &str, changes: &[Change]) -> String {
+    let mut changed = String::with_capacity(text.len() + 16 * changes.len());
+    let mut end = 0;
+    for change in changes {
+        changed.push_str(&text[end..change.at.start]);
+        changed.push_str(&change.written);
+        end = change.at.end;
+    }
+    changed.push_str(&text[end..]);
+    changed
+}
+
+/// Lists the keys and values that are new in the other tree; false if the two differ in anything else.
+fn compare(before: &Node, after: &Node, found: &mut Vec<String>) -> bool {
+    match (&before.value, &after.value) {
+        (Value::List(before), Value::List(after)) => {
+            before.len() == after.len()
+                && before.iter().zip(after).all(|(one, other)| compare(one, other, found))
+        }
+        (Value::Map(before), Value::Map(after)) => {
+            before.len() == after.len()
+                && before.iter().zip(after).all(|(one, other)| {
+                    if one.key != other.key {
+                        found.push(other.key.to_string());
+                    }
+                    compare(&one.value, &other.value, found)
+                })
+        }
+        (before, after) if before == after => true,
+        (Value::List(_) | Value::Map(_), _) | (_, Value::List(_) | Value::Map(_)) => false,
+        (Value::Text(before), Value::Text(after)) => {
+            let (inner, changed) = (read_embedded(before), read_embedded(after));
+            match (inner.root, changed.root) {
+                // A document in a document.
+                (Some(one), Some(other)) if matches!(one.value, Value::Map(_)) => {
+                    changed.findings.len() <= inner.findings.len() && compare(&one, &other, found)
+                }
+                _ => {
+                    found.push(after.to_string());
+                    true
+                }
+            }
+        }
+        (_, Value::Text(after)) => {
+            found.push(after.to_string());
+            true
+        }
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::finding::{Code, Finding, Path};
+    use crate::reading::Span;
+
+    /// A finding at the last place at which a text has this word.
+    fn finding(text: &str, word: &str, meant: &str) -> PlacedFinding {
+        let start = u32::try_from(text.rfind(word).unwrap()).unwrap();
+        let span = Span { start, end: start + u32::try_from(word.len()).unwrap() };
+        let finding = Finding::new(Code::MistypedField, Path::Root.key("a"), "a");
+        PlacedFinding::new(0, Some(span), finding.with_replacement(Some(meant)))
+    }
+
+    fn mended(text: &str, words: &[(&str, &str)]) -> Option<String> {
+        let findings: Vec<PlacedFinding> =
+            words.iter().map(|(word, meant)| finding(text, word, meant)).collect();
+        Some(mend(text, &findings)?.text)
+    }
+
+    #[test]
+    fn a_key_or_a_value_is_replaced_in_its_own_quotes_and_nothing_else_is() {
+        for (text, word, meant, expected) in [
+            (
+                "a: # why\n- ruleName: x   # so\n",
+                "ruleName",
+                "name",
+                "a: # why\n- name: x   # so\n",
+            ),
+            ("a: \"8:00\"\r\nb: 1\r\n", "\"8:00\"", "08:00", "a: \"08:00\"\r\nb: 1\r\n"),
+            ("a: '8:00'\n", "'8:00'", "08:00", "a: '08:00'\n"),
+            ("a: 8:00\n", "8:00", "08:00", "a: \"08:00\"\n"),
+            ("{\"ruleName\": 1}", "\"ruleName\"", "name", "{\"name\": 1}"),
+            ("a: app/v1", "app/v1", "apps/v1", "a: apps/v1"),
+            ("a: \"{b: c}\"", "c", "d", "a: \"{b: d}\""),
+            ("a: |\n  b:\n    c: app/v1\n", "app/v1", "apps/v1", "a: |\n  b:\n    c: apps/v1\n"),
+        ] {
+            assert_eq!(mended(text, &[(word, meant)]).as_deref(), Some(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_would_change_something_else_as_well_is_left_as_it_is() {
+        for (text, word) in [
+            // A second place has the same value.
+            ("a: &x app/v1\nb: *x\n", "&x app/v1"),
+            ("a: [&x {v: app/v1}, *x]\n", "app/v1"),
+            // A key that is there already.
+            ("apps/v1: 1\napp/v1: 2\n", "app/v1"),
+            ("a: |\n  app/v1\n", "|\n  app/v1\n"),
+        ] {
+            assert_eq!(mended(text, &[(word, "apps/v1")]), None, "{text}");
+            assert_eq!(mended(text, &[(word, "08:00")]), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn one_that_cannot_be_mended_does_not_keep_the_others() {
+        let text = "a: [&x {v: app/v2}, *x]\nb: 8:00\nc: Name\n";
+        let words = [("app/v2", "apps/v1"), ("8:00", "08:00"), ("Name", "name")];
+        let expected = "a: [&x {v: app/v2}, *x]\nb: \"08:00\"\nc: name\n";
+        assert_eq!(mended(text, &words).as_deref(), Some(expected));
+    }
+
+    #[test]
+    fn what_two_objects_share_is_changed_once_and_what_is_meant_in_two_ways_is_not() {
+        let text = "a: app/v1\n";
+        let twice = [finding(text, "app/v1", "apps/v1"), finding(text, "app/v1", "apps/v1")];
+        let mended = mend(text, &twice).unwrap();
+        assert_eq!((mended.text.as_str(), mended.findings), ("a: apps/v1\n", vec![0, 1]));
+        let torn = [finding(text, "app/v1", "apps/v1"), finding(text, "app/v1", "batch/v1")];
+        assert_eq!(mend(text, &torn), None);
+    }
+}
