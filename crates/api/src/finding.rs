@@ -25,12 +25,12 @@ pub struct Finding {
     /// `Invalid value: "0 0 * *": a cron expression has five fields, this has four`.
     pub message: String,
     /// What to do, where there is one thing to do.
-    pub fix: Option<String>,
+    pub fix: Option<Box<str>>,
     /// What to write instead of the key that it is about, or else of the value, where only one thing can be
     /// meant and it was of no effect before. Written without quotes.
     pub replacement: Option<Box<str>>,
     /// The instants at which it occurs, if any.
-    pub at: Vec<Timestamp>,
+    pub at: Box<[Timestamp]>,
     /// Where it is in the document that its field is of, if that is the text of a value in the object.
     pub in_text: Option<Span>,
 }
@@ -40,12 +40,20 @@ impl Finding {
     #[must_use]
     pub fn new(code: Code, field: impl Into<FieldPath>, message: impl Into<String>) -> Self {
         let (field, message) = (field.into(), message.into());
-        Self { code, field, message, fix: None, replacement: None, at: Vec::new(), in_text: None }
+        Self {
+            code,
+            field,
+            message,
+            fix: None,
+            replacement: None,
+            at: Box::default(),
+            in_text: None,
+        }
     }
 
     /// The same with something to do about it.
     #[must_use]
-    pub fn with_fix(mut self, fix: impl Into<String>) -> Self {
+    pub fn with_fix(mut self, fix: impl Into<Box<str>>) -> Self {
         self.fix = Some(fix.into());
         self
     }
@@ -60,7 +68,7 @@ impl Finding {
     /// The same with the instants at which it occurs.
     #[must_use]
     pub fn with_instants(mut self, at: Vec<Timestamp>) -> Self {
-        self.at = at;
+        self.at = at.into();
         self
     }
 

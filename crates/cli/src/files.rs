@@ -11,6 +11,7 @@ mod kustomize;
 mod layout;
 mod notes;
 mod open;
+pub(crate) mod settings;
 
 use std::collections::BTreeSet;
 use std::io;

@@ -34,6 +34,8 @@ pub(crate) struct Report {
     pub(crate) notes: Vec<Note>,
     /// Whether only some of it was asked about.
     pub(crate) is_narrowed: bool,
+    /// How much was found that is not to be told.
+    pub(crate) ignored: usize,
 }
 
 impl Report {

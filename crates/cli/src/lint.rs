@@ -1,5 +1,8 @@
 //! `almanac lint`: all that `validate` finds, and what only shows over time.
 
+mod fixing;
+mod ignoring;
+
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -8,8 +11,12 @@ use almanac_api::reading::PlacedFinding;
 use clap::Args;
 use jiff::Timestamp;
 
-use crate::findings::{CheckArguments, Checked, Format};
+use self::ignoring::IgnoreArguments;
+use crate::findings::{CheckArguments, Checked, Format, Report};
 use crate::outcome::{FailOn, exit_codes};
+
+/// How often files are mended in a row.
+const MOST_FIXES: usize = 8;
 
 /// Find what is probably not meant in policies, before they are applied
 ///
@@ -22,6 +29,8 @@ use crate::outcome::{FailOn, exit_codes};
   almanac lint
   almanac lint clusters/ --exclude testdata
   almanac lint shop.yaml --from 2026-03-01 -o json
+  almanac lint --ignore clock-change,every-pod
+  almanac lint --fix policies/
   kubectl get cronfhpa,hpa,deploy -A -o yaml | almanac lint -f -
 
 ", exit_codes!())
@@ -29,6 +38,13 @@ use crate::outcome::{FailOn, exit_codes};
 pub(crate) struct LintArguments {
     #[command(flatten)]
     check: CheckArguments,
+
+    #[command(flatten)]
+    ignore: IgnoreArguments,
+
+    /// Write into the files what can only be meant, such as a mistyped name of a field; what is left is told
+    #[arg(long)]
+    fix: bool,
 
     #[command(flatten)]
     fail_on: FailOn,
@@ -43,12 +59,35 @@ pub(crate) fn run(
     now: Timestamp,
     output: &mut impl Write,
 ) -> anyhow::Result<ExitCode> {
+    if arguments.fix {
+        arguments.check.refuse_standard_input("--fix")?;
+    }
+    let (mut checked, mut ignored) = check(arguments, now)?;
+    if arguments.fix {
+        // What is mended may show what else there is to mend.
+        for _ in 0..MOST_FIXES {
+            let fixed = fixing::fix(&checked)?;
+            if fixed.is_empty() {
+                break;
+            }
+            for line in &fixed {
+                anstream::eprintln!("{line}");
+            }
+            (checked, ignored) = check(arguments, now)?;
+        }
+    }
+    let report = Report { ignored, ..checked.report() };
+    report.write(arguments.output, output)?;
+    Ok(arguments.fail_on.code(&report.everything.findings))
+}
+
+/// All that is found and is to be told, and how much is not.
+fn check(arguments: &LintArguments, now: Timestamp) -> anyhow::Result<(Checked, usize)> {
     let mut checked = arguments.check.check("lint", now)?;
     let found = findings(&checked);
     checked.everything.findings.extend(found);
-    let report = checked.report();
-    report.write(arguments.output, output)?;
-    Ok(arguments.fail_on.code(&report.everything.findings))
+    let ignored = arguments.ignore.apply(&mut checked)?;
+    Ok((checked, ignored))
 }
 
 /// What is found beside what each object says by itself.

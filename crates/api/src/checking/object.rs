@@ -176,7 +176,7 @@ fn add_what_is_new(findings: &mut Vec<Finding>, further: Vec<Finding>) {
 fn covers(known: &Finding, finding: &Finding) -> bool {
     let misspelled = known.code == Code::UnknownField
         && known.field.is_beside(&finding.field)
-        && known.fix == finding.field.last_key().map(|key| format!("write {key}"));
+        && known.fix == finding.field.last_key().map(|key| format!("write {key}").into());
     let related = finding.field.is_within(&known.field) || known.field.is_within(&finding.field);
     misspelled || related
 }

@@ -63,7 +63,7 @@ fn count_most(findings: &mut Vec<Finding>) {
     findings.truncate(TOLD + 1);
     if let Some(first) = findings.last_mut() {
         first.message = format!("{more} more mistakes in this document, this one first");
-        first.fix = Some("correct those above first".to_owned());
+        first.fix = Some("correct those above first".into());
     }
 }
 

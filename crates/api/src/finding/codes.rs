@@ -173,6 +173,8 @@ codes! {
     NeverHolds = "never-holds", Warning;
     /// A status that `kubectl apply` drops, although it is all that the object says. Apply it with `--subresource=status`.
     DroppedStatus = "dropped-status", Warning;
+    /// A comment `# almanac:ignore` names no code of a finding, or one that doesn't exist, so it ignores nothing. Write the code that stands in brackets in front of the finding.
+    NothingIgnored = "nothing-ignored", Warning;
     /// A part of the API that Almanac does not implement. The object is accepted and says so in its conditions.
     Unsupported = "unsupported", Warning;
 }

@@ -9,7 +9,7 @@ impl Finding {
     /// The same with something to do about it, whatever it is.
     #[must_use]
     pub fn with_some_fix(mut self) -> Self {
-        self.fix = self.fix.take().or_else(|| Some(self.usual_fix()));
+        self.fix = self.fix.take().or_else(|| Some(self.usual_fix().into()));
         self
     }
 
@@ -75,7 +75,11 @@ mod tests {
     #[test]
     fn the_advice_in_a_message_is_the_fix() {
         let fix = |code, message: &str| {
-            Finding::new(code, Path::Root.key("spec"), message).with_some_fix().fix.unwrap()
+            Finding::new(code, Path::Root.key("spec"), message)
+                .with_some_fix()
+                .fix
+                .unwrap()
+                .into_string()
         };
         let message = "Invalid value: \"a\": it never fires; write a date that exists";
         assert_eq!(fix(Code::Schedule, message), "write a date that exists");

@@ -134,15 +134,15 @@ fn is_sound(text: &str, before: &Documents, changes: &[Change]) -> bool {
 }
 
 fn changed(text: &str, changes: &[Change]) -> String {
-    let mut changed = String::with_capacity(text.len() + 16 * changes.len());
+    let mut result = String::with_capacity(text.len() + 16 * changes.len());
     let mut end = 0;
     for change in changes {
-        changed.push_str(&text[end..change.at.start]);
-        changed.push_str(&change.written);
+        result.push_str(&text[end..change.at.start]);
+        result.push_str(&change.written);
         end = change.at.end;
     }
-    changed.push_str(&text[end..]);
-    changed
+    result.push_str(&text[end..]);
+    result
 }
 
 /// Lists the keys and values that are new in the other tree; false if the two differ in anything else.
@@ -236,8 +236,9 @@ mod tests {
             ("a: |\n  app/v1\n", "|\n  app/v1\n"),
         ] {
             assert_eq!(mended(text, &[(word, "apps/v1")]), None, "{text}");
-            assert_eq!(mended(text, &[(word, "08:00")]), None, "{text}");
         }
+        // Its quotes would end those around it.
+        assert_eq!(mended("a: \"{b: 5}\"\n", &[("5", "08:00")]), None);
     }
 
     #[test]

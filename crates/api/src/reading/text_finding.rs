@@ -15,7 +15,7 @@ impl TextFinding {
         Self { span, finding: Finding::new(code, FieldPath::default(), message) }
     }
 
-    pub(super) fn with_fix(mut self, fix: impl Into<String>) -> Self {
+    pub(super) fn with_fix(mut self, fix: impl Into<Box<str>>) -> Self {
         self.finding.fix = Some(fix.into());
         self
     }

@@ -126,5 +126,5 @@ pub(crate) fn name_letters(source: &Source, span: Span, finding: &mut Finding) {
     finding.message = format!("{}; {found}", finding.message);
     // Ordinary quotes would end a text that has some already.
     let is_quoted = source.slice(span).starts_with(['"', '\'']);
-    finding.fix = Some(if is_quoted { found.fix_inside() } else { found.fix() });
+    finding.fix = Some(if is_quoted { found.fix_inside() } else { found.fix() }.into());
 }

@@ -372,7 +372,7 @@ pub(super) fn listed<'a>(findings: impl Iterator<Item = &'a Finding>) -> Option<
 
 fn told(finding: &Finding) -> String {
     let mut text = finding.to_string();
-    if let Some(fix) = finding.fix.as_ref().filter(|fix| !text.contains(fix.as_str())) {
+    if let Some(fix) = finding.fix.as_deref().filter(|fix| !text.contains(fix)) {
         text.push_str("; ");
         text.push_str(fix);
     }

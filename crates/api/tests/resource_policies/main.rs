@@ -62,7 +62,7 @@ fn only_message(text: &str) -> String {
 fn only_fix(text: &str) -> String {
     let (_, _, findings) = check(text);
     assert_eq!(findings.len(), 1, "{text}\n{findings:#?}");
-    findings[0].finding.fix.clone().unwrap_or_default()
+    findings[0].finding.fix.clone().unwrap_or_default().into()
 }
 
 /// A Deployment with these labels and annotations of its pods, in flow form.

@@ -99,7 +99,7 @@ impl Files {
             let Some(command) = advised.filter(|_| source.folder().is_some()) else { continue };
             let findings = everything.findings.iter_mut().filter(|it| it.source == template.source);
             for placed in findings.filter(|it| it.finding.code == Code::Template) {
-                placed.finding.fix = Some(format!("check the result: {command}"));
+                placed.finding.fix = Some(format!("check the result: {command}").into());
             }
         }
     }

@@ -8,6 +8,7 @@ use clap_complete::ArgValueCandidates;
 use jiff::Timestamp;
 
 use super::Report;
+use crate::argument_error::ArgumentError;
 use crate::completion;
 use crate::files::{FileArguments, Files};
 use crate::input::keep_selected;
@@ -81,6 +82,19 @@ impl CheckArguments {
     }
 }
 
+impl CheckArguments {
+    /// Standard input can be read once, and not be written to.
+    pub(crate) fn refuse_standard_input(
+        &self,
+        argument: &'static str,
+    ) -> Result<(), ArgumentError> {
+        let named = self.files.file.iter().chain(&self.named);
+        let message = "standard input cannot be written to; name the files";
+        let mut refused = named.filter(|it| *it == "-");
+        refused.next().map_or(Ok(()), |it| Err(ArgumentError::whole(argument, it, message)))
+    }
+}
+
 impl Checked {
     /// All that was found, in order, as far as it was asked about.
     pub(crate) fn report(self) -> Report {
@@ -94,6 +108,6 @@ impl Checked {
             everything.checked.retain(|it| selector.fits(Some(&labels(&objects[*it].node))));
         }
         let notes = files.notes(&everything, command);
-        Report { command, reading: files.reading, everything, notes, is_narrowed }
+        Report { command, reading: files.reading, everything, notes, is_narrowed, ignored: 0 }
     }
 }

@@ -16,6 +16,9 @@ struct Document<'a> {
     findings: Vec<Item<'a>>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     notes: &'a [Note],
+    /// How many findings are left out because somebody asked for it.
+    #[serde(skip_serializing_if = "is_none")]
+    ignored: usize,
 }
 
 /// A finding, as every command tells it.
@@ -45,9 +48,17 @@ pub(super) fn write(output: &mut impl Write, report: &Report) -> anyhow::Result<
     let schema = format!("almanac/{command}/v1");
     let item = |placed| Item::new(reading, placed, everything.place_of(placed));
     let findings = everything.findings.iter().map(item).collect();
-    serde_json::to_writer_pretty(&mut *output, &Document { schema, findings, notes })?;
+    serde_json::to_writer_pretty(
+        &mut *output,
+        &Document { schema, findings, notes, ignored: report.ignored },
+    )?;
     writeln!(output)?;
     Ok(())
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn is_none(count: &usize) -> bool {
+    *count == 0
 }
 
 impl<'a> Item<'a> {

@@ -145,7 +145,11 @@ fn write_summary(output: &mut impl Write, report: &Report) -> io::Result<()> {
         1 => String::new(),
         count => format!(" in {count} places"),
     };
-    writeln!(output, "checked {objects} in {files}{places}: {outcome}")?;
+    let ignored = match report.ignored {
+        0 => String::new(),
+        count => format!(", {count} ignored"),
+    };
+    writeln!(output, "checked {objects} in {files}{places}: {outcome}{ignored}")?;
     write_skipped(output, report, count_of_files)
 }
 

@@ -6,8 +6,10 @@
 mod arguments;
 mod catalogue;
 mod exit_codes;
+mod fixing;
 mod folders;
 mod foreign;
+mod ignoring;
 mod lint;
 mod places;
 mod pre_commit;

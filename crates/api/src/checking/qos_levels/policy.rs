@@ -103,7 +103,7 @@ fn tell_missing(item: &Node, path: &Path<'_>, findings: &mut Vec<Finding>) -> bo
         let meant = format!("write {name}");
         let slip = findings
             .iter()
-            .position(|it| it.code == Code::UnknownField && it.fix.as_ref() == Some(&meant));
+            .position(|it| it.code == Code::UnknownField && it.fix.as_deref() == Some(&meant));
         let slip = slip.map(|slip| findings.remove(slip));
         findings.push(match slip {
             // The field is there, but for its name.

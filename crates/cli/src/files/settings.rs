@@ -1,0 +1,79 @@
+//! `almanac.toml`: what somebody says of the files of a directory.
+//!
+//! ```toml
+//! [[place]]
+//! name = "prod"
+//! directories = ["clusters/prod", "apps/*/prod"]
+//!
+//! [lint]
+//! ignore = ["clock-change"]
+//! ```
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use almanac_api::finding::Code;
+use anyhow::Context as _;
+use serde::{Deserialize, Deserializer, de};
+
+const FILE: &str = "almanac.toml";
+
+/// What one such file says.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Settings {
+    /// The places, if they are not to be found out.
+    #[serde(default)]
+    pub(super) place: Vec<PlaceSetting>,
+    /// What `almanac lint` does in this directory.
+    #[serde(default)]
+    pub(crate) lint: LintSetting,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct PlaceSetting {
+    pub(super) name: String,
+    pub(super) directories: Vec<String>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct LintSetting {
+    /// The findings that are not told.
+    #[serde(default, deserialize_with = "codes")]
+    pub(crate) ignore: Vec<Code>,
+}
+
+/// Reads the file in this directory or in the nearest around it, up to the root of the repository.
+pub(crate) fn around(folder: &Path) -> anyhow::Result<Option<(PathBuf, Settings)>> {
+    let Some(path) = nearest(folder) else { return Ok(None) };
+    let cannot = || format!("failed to read {}", path.display());
+    let text = fs::read_to_string(&path).with_context(cannot)?;
+    let settings = toml::from_str(&text).with_context(cannot)?;
+    Ok(Some((path, settings)))
+}
+
+fn nearest(folder: &Path) -> Option<PathBuf> {
+    for folder in folder.ancestors() {
+        let path = folder.join(FILE);
+        if path.is_file() {
+            return Some(path);
+        }
+        if folder.join(".git").exists() {
+            return None;
+        }
+    }
+    None
+}
+
+fn codes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Code>, D::Error> {
+    let names: Vec<String> = Vec::deserialize(deserializer)?;
+    let code = |name: &String| Code::ALL.iter().copied().find(|code| code.name() == name);
+    let unknown = |name: &String| {
+        de::Error::custom(format!(
+            "there is no finding with the code {name:?}; docs/findings.md lists them"
+        ))
+    };
+    names.iter().map(|name| code(name).ok_or_else(|| unknown(name))).collect()
+}

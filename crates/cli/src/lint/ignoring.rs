@@ -1,0 +1,68 @@
+//! Findings that somebody does not want to be told of: by a comment beside them, by `--ignore`, or by the nearest
+//! `almanac.toml` above the file.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use almanac_api::finding::Code;
+use almanac_api::reading::{Folder, Ignores, PlacedFinding};
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+
+use crate::files::settings;
+use crate::findings::Checked;
+
+/// What is not told.
+#[derive(Args)]
+pub(super) struct IgnoreArguments {
+    /// Leave out findings with this code, which is in the brackets before each. For one place, write a comment
+    /// `# almanac:ignore CODE` there, and for a directory `ignore = ["CODE"]` under `[lint]` in almanac.toml
+    #[arg(
+        long,
+        value_name = "CODE",
+        value_delimiter = ',',
+        hide_possible_values = true,
+        value_parser = PossibleValuesParser::new(Code::ALL.iter().map(|code| code.name()))
+            .map(|name| Code::ALL.iter().copied().find(|code| code.name() == name))
+    )]
+    ignore: Vec<Option<Code>>,
+}
+
+impl IgnoreArguments {
+    /// Takes away the findings that are not to be told, tells of the comments that cannot be followed, and counts what
+    /// was taken.
+    pub(super) fn apply(&self, checked: &mut Checked) -> anyhow::Result<usize> {
+        let sources = &checked.files.reading.sources;
+        let comments: Vec<Ignores> = sources.iter().map(Ignores::read).collect();
+        let mut by_folder: BTreeMap<Option<&Folder>, Vec<Code>> = BTreeMap::new();
+        for folder in sources.iter().map(|source| source.folder()) {
+            if let std::collections::btree_map::Entry::Vacant(entry) = by_folder.entry(folder) {
+                entry.insert(ignored_around(folder)?);
+            }
+        }
+        let findings = &mut checked.everything.findings;
+        let wrong = comments.iter().enumerate().flat_map(|(source, it)| it.findings(source));
+        findings.extend(wrong);
+        let is_ignored = |placed: &PlacedFinding| {
+            let code = placed.finding.code;
+            let in_folder = by_folder.get(&sources[placed.source].folder());
+            // Without the file, nothing is known.
+            code != Code::UnreadableFile
+                && (self.ignore.contains(&Some(code))
+                    || in_folder.is_some_and(|codes| codes.contains(&code))
+                    || comments[placed.source].cover(placed))
+        };
+        let before = findings.len();
+        findings.retain(|placed| !is_ignored(placed));
+        Ok(before - findings.len())
+    }
+}
+
+/// What the settings around a folder say, or around the current one for what lies in none.
+fn ignored_around(folder: Option<&Folder>) -> anyhow::Result<Vec<Code>> {
+    let path = match folder {
+        Some(folder) => PathBuf::from(folder.to_string()),
+        None => std::env::current_dir()?,
+    };
+    Ok(settings::around(&path)?.map(|(_, settings)| settings.lint.ignore).unwrap_or_default())
+}
