@@ -428,6 +428,11 @@ fn schedules() -> Vec<Case> {
             rule("schedule: 'TZ=Nowhere/X 0 8 * * *', timeZone: Europe/Berlin"),
             "write \"0 8 * * *\", and timeZone: Europe/Berlin",
         ),
+        (
+            Code::NothingIgnored,
+            schedule("0 8 * * *") + "# almanac:ignore shedule\n",
+            "write schedule",
+        ),
         (Code::LongStep, schedule("*/90 * * * *"), "write 0 instead of */90, or a shorter step"),
         (
             Code::LongStep,
@@ -490,7 +495,7 @@ fn findings_of_every_code_have_a_column_and_a_fix() {
         files.insert(file, &cases[number]);
     }
     fs::File::create(repository.root().join("large.yaml")).unwrap().set_len(70 << 20).unwrap();
-    let told = repository.ask("validate", &["-f", "*.yaml", "-f", "*.json"]);
+    let told = repository.ask("lint", &["-f", "*.yaml", "-f", "*.json"]);
     let all = told["findings"].as_array().unwrap();
     for finding in all {
         for place in ["line", "column"] {
