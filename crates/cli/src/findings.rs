@@ -3,25 +3,40 @@
 //! What is found is up to the commands, and whether it makes one fail is in `outcome`.
 
 mod arguments;
+mod github;
 mod json;
+mod junit;
+mod location;
+mod markdown;
+mod sarif;
 mod text;
 
 use std::io::Write;
 
 use almanac_api::checking::Everything;
-use almanac_api::reading::Reading;
+use almanac_api::reading::{PlacedFinding, Reading};
 use clap::ValueEnum;
 
 pub(crate) use self::arguments::{CheckArguments, Checked};
 pub(crate) use self::json::Item;
 pub(crate) use self::text::{printable, write_finding};
-use crate::files::Note;
+use crate::drawing::Drawing;
+use crate::files::{Note, write_notes};
+use crate::outcome::FailOn;
 
 /// How findings are printed.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     Text,
     Json,
+    /// SARIF 2.1.0, for code review
+    Sarif,
+    /// Annotations of GitHub Actions
+    Github,
+    /// A report of tests
+    Junit,
+    /// A comment on a pull request
+    Markdown,
 }
 
 /// What was checked, with the result.
@@ -39,10 +54,32 @@ pub(crate) struct Report {
 }
 
 impl Report {
-    pub(crate) fn write(&self, format: Format, output: &mut impl Write) -> anyhow::Result<()> {
+    /// Prints what was found. `fail_on` is what the command fails on.
+    pub(crate) fn write(
+        &self,
+        format: Format,
+        fail_on: FailOn,
+        output: &mut impl Write,
+    ) -> anyhow::Result<()> {
         match format {
-            Format::Text => text::write(output, self),
-            Format::Json => json::write(output, self),
+            Format::Text => return text::write(output, self),
+            Format::Json => return json::write(output, self),
+            Format::Sarif => sarif::write(output, self)?,
+            Format::Github => github::write(output, self)?,
+            Format::Junit => junit::write(output, self, fail_on)?,
+            Format::Markdown => markdown::write(output, self)?,
         }
+        // These have no room for what was not read.
+        write_notes(&self.notes, &mut Drawing::new(anstream::stderr().lock()))?;
+        Ok(())
+    }
+
+    /// A finding with where it holds and what to do about it, each on a line of its own.
+    fn in_full(&self, placed: &PlacedFinding) -> String {
+        let place = self.everything.place_of(placed);
+        let place = place.map_or(String::new(), |place| format!("\nplace: {place}"));
+        let fix = placed.finding.fix.as_ref();
+        let fix = fix.map_or(String::new(), |fix| format!("\nfix: {fix}"));
+        format!("{}{place}{fix}", placed.finding)
     }
 }

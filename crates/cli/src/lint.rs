@@ -77,7 +77,7 @@ pub(crate) fn run(
         }
     }
     let report = Report { ignored, ..checked.report() };
-    report.write(arguments.output, output)?;
+    report.write(arguments.output, arguments.fail_on, output)?;
     Ok(arguments.fail_on.code(&report.everything.findings))
 }
 

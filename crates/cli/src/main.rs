@@ -22,6 +22,7 @@ mod ics;
 mod input;
 mod lint;
 mod man;
+mod markup;
 mod moment;
 mod next;
 mod outcome;

@@ -54,14 +54,18 @@ impl FailOn {
         if findings.iter().any(|placed| placed.finding.code == Code::UnreadableFile) {
             return ExitCode::from(COULD_NOT_RUN);
         }
-        let worst = match self.fail_on {
-            Threshold::Error => Severity::Error,
-            Threshold::Warning => Severity::Warning,
-            Threshold::Info => Severity::Info,
-            Threshold::Never => return ExitCode::SUCCESS,
-        };
-        // The worst severity is the least.
-        let fails = findings.iter().any(|placed| placed.finding.severity() <= worst);
+        let fails = findings.iter().any(|placed| self.fails_on(placed.finding.severity()));
         ExitCode::from(u8::from(fails))
+    }
+
+    /// Whether the command fails on a finding of this severity.
+    pub(crate) fn fails_on(self, severity: Severity) -> bool {
+        // The worst severity is the least.
+        match self.fail_on {
+            Threshold::Error => severity <= Severity::Error,
+            Threshold::Warning => severity <= Severity::Warning,
+            Threshold::Info => severity <= Severity::Info,
+            Threshold::Never => false,
+        }
     }
 }

@@ -46,6 +46,6 @@ pub(crate) fn run(
     let met = clock_changes(&checked.files.reading, &checked.everything, checked.from);
     checked.everything.findings.extend(met);
     let report = checked.report();
-    report.write(arguments.output, output)?;
+    report.write(arguments.output, arguments.fail_on, output)?;
     Ok(arguments.fail_on.code(&report.everything.findings))
 }

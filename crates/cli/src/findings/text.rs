@@ -115,8 +115,9 @@ pub(crate) fn printable(text: &str) -> String {
     text.chars().map(shown).collect()
 }
 
-fn write_summary(output: &mut impl Write, report: &Report) -> io::Result<()> {
-    let Report { reading, everything, .. } = report;
+/// How many findings there are, in how many files, and how many are not told.
+pub(super) fn summary(report: &Report) -> String {
+    let everything = &report.everything;
     let of = |severity| {
         everything.findings.iter().filter(|placed| placed.finding.severity() == severity).count()
     };
@@ -138,6 +139,15 @@ fn write_summary(output: &mut impl Write, report: &Report) -> io::Result<()> {
     } else {
         "no problems found".to_owned()
     };
+    match report.ignored {
+        0 => outcome,
+        count => format!("{outcome}, {count} ignored"),
+    }
+}
+
+fn write_summary(output: &mut impl Write, report: &Report) -> io::Result<()> {
+    let Report { reading, everything, .. } = report;
+    let outcome = summary(report);
     let count_of_files = everything.files(reading).len();
     let objects = plural(everything.checked.len(), "object");
     let files = plural(count_of_files, "file");
@@ -145,11 +155,7 @@ fn write_summary(output: &mut impl Write, report: &Report) -> io::Result<()> {
         1 => String::new(),
         count => format!(" in {count} places"),
     };
-    let ignored = match report.ignored {
-        0 => String::new(),
-        count => format!(", {count} ignored"),
-    };
-    writeln!(output, "checked {objects} in {files}{places}: {outcome}{ignored}")?;
+    writeln!(output, "checked {objects} in {files}{places}: {outcome}")?;
     write_skipped(output, report, count_of_files)
 }
 

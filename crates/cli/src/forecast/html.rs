@@ -13,8 +13,8 @@ use almanac_forecast::{Part, Period};
 use serde_json::{Value, json};
 
 use super::question::{Question, View, Which};
-use super::svg::escaped;
 use super::{agreeing, json};
+use crate::markup::escaped;
 use crate::wall_clock::civil;
 
 const STYLE: &str = include_str!("page/page.css");

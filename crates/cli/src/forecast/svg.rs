@@ -7,7 +7,6 @@
 mod series;
 mod stories;
 
-use std::borrow::Cow;
 use std::io::Write;
 
 use self::series::{height, place, write_series};
@@ -16,6 +15,7 @@ use super::agreeing::{self, Drawn};
 use super::question::{Question, View};
 use super::ruler::marks;
 use super::text::in_zone;
+use crate::markup::escaped;
 use crate::wall_clock::civil;
 
 const WIDTH: u32 = 1200;
@@ -109,28 +109,6 @@ fn tops(heights: &[u32]) -> Vec<u32> {
         Some(begins)
     });
     above.collect()
-}
-
-/// Text as XML and HTML have it. What XML cannot hold at all is replaced.
-pub(super) fn escaped(text: &str) -> Cow<'_, str> {
-    let is_special = |it: char| {
-        matches!(it, '&' | '<' | '>' | '"') || (it.is_control() && !matches!(it, '\n' | '\t'))
-    };
-    if !text.contains(is_special) {
-        return Cow::Borrowed(text);
-    }
-    let mut escaped = String::with_capacity(text.len() + 16);
-    for character in text.chars() {
-        match character {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            it if is_special(it) => escaped.push(char::REPLACEMENT_CHARACTER),
-            it => escaped.push(it),
-        }
-    }
-    Cow::Owned(escaped)
 }
 
 #[cfg(test)]

@@ -1,0 +1,25 @@
+//! Where a finding is, as other programs count it: from 1, columns in characters, the end one past the last.
+
+use almanac_api::reading::{PlacedFinding, Position, Source};
+
+/// A part of a file.
+pub(super) struct Location {
+    /// 1 when it is about the file as a whole.
+    pub(super) line: usize,
+    /// 1 when it is about the file as a whole.
+    pub(super) column: usize,
+    /// One past its last character; `None` when it is about the file as a whole.
+    pub(super) end: Option<Position>,
+}
+
+impl Location {
+    /// What the finding is about, as far as it is on the line on which it begins.
+    pub(super) fn of(source: &Source, placed: &PlacedFinding) -> Location {
+        let Some(span) = placed.span else { return Location { line: 1, column: 1, end: None } };
+        let Position { line, column } = source.position(span.start);
+        let written = source.slice(span).lines().next().unwrap_or_default();
+        let length = written.trim_end().chars().count().max(1);
+        let end = Position { line, column: column + length };
+        Location { line, column, end: Some(end) }
+    }
+}

@@ -1,0 +1,84 @@
+//! Findings as Markdown, for a comment on a pull request: a table, the most severe first, of bounded length.
+
+use std::fmt::Write as _;
+use std::io::{self, Write};
+
+use super::Report;
+use super::location::Location;
+use super::text::summary;
+
+/// The longest comment that GitHub accepts, in characters.
+const LONGEST: usize = 65_536;
+
+/// Room for what follows the table: how many findings are left out.
+const REST: usize = 200;
+
+pub(super) fn write(output: &mut impl Write, report: &Report) -> io::Result<()> {
+    let head = format!("**almanac {}**: {}\n", report.command, summary(report));
+    output.write_all(head.as_bytes())?;
+    let mut findings: Vec<_> = report.everything.findings.iter().collect();
+    // Stable, so that those of a file stay in order.
+    findings.sort_by_key(|placed| placed.finding.severity());
+    if findings.is_empty() {
+        return Ok(());
+    }
+    let columns = "\n| severity | where | what |\n|---|---|---|\n";
+    output.write_all(columns.as_bytes())?;
+    let mut length = head.chars().count() + columns.chars().count();
+    for (told, placed) in findings.iter().enumerate() {
+        let finding = &placed.finding;
+        let source = &report.reading.sources[placed.source];
+        let Location { line, column, .. } = Location::of(source, placed);
+        let place = report.everything.place_of(placed);
+        let place = place.map_or(String::new(), |place| format!("<br>in {}", cell(place)));
+        let at = cell(&format!("{}:{line}:{column}", source.name()));
+        let fix = finding.fix.as_deref().map(cell);
+        let fix = fix.map_or(String::new(), |fix| format!("<br>fix: {fix}"));
+        let (severity, code) = (finding.severity(), finding.code);
+        let what = cell(&finding.to_string());
+        let row = format!("| {severity} | {at}{place} | {code}: {what}{fix} |\n");
+        length += row.chars().count();
+        if length > LONGEST - REST {
+            let left = findings.len() - told;
+            return writeln!(output, "\nand {left} more, which the other formats list");
+        }
+        output.write_all(row.as_bytes())?;
+    }
+    Ok(())
+}
+
+/// A text in a cell, as it is. It is code, in which nobody is mentioned and no other issue is linked, and whatever
+/// Markdown or HTML could take for its own is written as a reference to the character.
+fn cell(text: &str) -> String {
+    let mut cell = "<code>".to_owned();
+    for letter in text.chars() {
+        match letter {
+            letter if letter.is_control() => cell.push(' '),
+            letter if letter.is_ascii_alphanumeric() || " ,.;=/'\"?-".contains(letter) => {
+                cell.push(letter);
+            }
+            letter if letter.is_ascii() => {
+                // Writing to a text never fails.
+                let _ = write!(cell, "&#{};", u32::from(letter));
+            }
+            letter => cell.push(letter),
+        }
+    }
+    cell.push_str("</code>");
+    cell
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hostile_text_stays_in_its_cell() {
+        let found = cell("a|b\n</code><script> `c` [d](e) @f https://g *h* _i_ &amp; \\|");
+        let inside = found.strip_prefix("<code>").unwrap().strip_suffix("</code>").unwrap();
+        assert!(
+            !inside.contains(['|', '<', '>', '`', '[', ']', '(', '@', '*', '_', '\\', '\n', ':'])
+        );
+        assert!(inside.starts_with("a&#124;b &#60;/code&#62;"), "{inside}");
+    }
+}

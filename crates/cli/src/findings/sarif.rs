@@ -1,0 +1,267 @@
+//! Findings in the Static Analysis Results Interchange Format (SARIF), version 2.1.0, for code review.
+//!
+//! Only what is needed of the format is here. Paths are relative to the current directory, as they are in every output.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::io::Write;
+
+use almanac_api::finding::{Code, Severity};
+use almanac_api::reading::PlacedFinding;
+use almanac_engine::Fingerprint;
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::Report;
+use super::location::Location;
+
+const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
+
+/// What paths are relative to: where the command runs, which is the root of the sources.
+const ROOT: &str = "%SRCROOT%";
+
+/// The version of how fingerprints are composed. Another one would make old findings new.
+const FINGERPRINT: &str = "almanacFinding/v1";
+
+#[derive(Serialize)]
+struct Log<'a> {
+    #[serde(rename = "$schema")]
+    schema: &'static str,
+    version: &'static str,
+    runs: [Run<'a>; 1],
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Run<'a> {
+    tool: Tool,
+    /// How columns are counted, here and in all outputs.
+    column_kind: &'static str,
+    original_uri_base_ids: BTreeMap<&'static str, Described>,
+    results: Vec<Finding<'a>>,
+}
+
+#[derive(Serialize)]
+struct Described {
+    description: Message,
+}
+
+#[derive(Serialize)]
+struct Tool {
+    driver: Driver,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Driver {
+    name: &'static str,
+    semantic_version: &'static str,
+    rules: Vec<Rule>,
+}
+
+/// A code that occurs.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Rule {
+    id: &'static str,
+    short_description: Message,
+    full_description: Message,
+    default_configuration: Configuration,
+    help: Help,
+}
+
+#[derive(Serialize)]
+struct Configuration {
+    level: &'static str,
+}
+
+#[derive(Serialize)]
+struct Message {
+    text: String,
+}
+
+/// The explanation of a code is Markdown that reads well as text.
+#[derive(Serialize)]
+struct Help {
+    text: String,
+    markdown: String,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Finding<'a> {
+    rule_id: &'static str,
+    rule_index: usize,
+    level: &'static str,
+    message: Message,
+    locations: [Located; 1],
+    partial_fingerprints: BTreeMap<&'static str, String>,
+    properties: Properties<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Located {
+    physical_location: Physical,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Physical {
+    artifact_location: Artifact,
+    region: Region,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Artifact {
+    uri: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    uri_base_id: Option<&'static str>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Region {
+    start_line: usize,
+    start_column: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    end_line: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    end_column: Option<usize>,
+}
+
+/// What the format has no name for.
+#[derive(Serialize)]
+struct Properties<'a> {
+    #[serde(skip_serializing_if = "String::is_empty")]
+    field: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    place: Option<&'a str>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    at: &'a [Timestamp],
+}
+
+pub(super) fn write(output: &mut impl Write, report: &Report) -> anyhow::Result<()> {
+    let findings = &report.everything.findings;
+    let codes: BTreeSet<Code> = findings.iter().map(|placed| placed.finding.code).collect();
+    let codes: Vec<Code> = codes.into_iter().collect();
+    let mut fingerprints = Fingerprints::default();
+    let results = findings
+        .iter()
+        .map(|placed| result(report, placed, &codes, fingerprints.of(report, placed)))
+        .collect();
+    let driver = Driver {
+        name: "almanac",
+        semantic_version: env!("CARGO_PKG_VERSION"),
+        rules: codes.iter().copied().map(rule).collect(),
+    };
+    let description = Message { text: "The directory in which the command runs.".to_owned() };
+    let run = Run {
+        tool: Tool { driver },
+        column_kind: "unicodeCodePoints",
+        original_uri_base_ids: BTreeMap::from([(ROOT, Described { description })]),
+        results,
+    };
+    let log = Log { schema: SCHEMA, version: "2.1.0", runs: [run] };
+    serde_json::to_writer_pretty(&mut *output, &log)?;
+    writeln!(output)?;
+    Ok(())
+}
+
+fn rule(code: Code) -> Rule {
+    let text = code.explanation();
+    let short = text.split_inclusive(". ").next().unwrap_or_default().trim().to_owned();
+    Rule {
+        id: code.name(),
+        short_description: Message { text: short },
+        full_description: Message { text: text.clone() },
+        default_configuration: Configuration { level: level(code.severity()) },
+        help: Help { text: text.clone(), markdown: text },
+    }
+}
+
+fn result<'a>(
+    report: &'a Report,
+    placed: &'a PlacedFinding,
+    codes: &[Code],
+    fingerprint: String,
+) -> Finding<'a> {
+    let finding = &placed.finding;
+    let source = &report.reading.sources[placed.source];
+    let location = Location::of(source, placed);
+    let region = Region {
+        start_line: location.line,
+        start_column: location.column,
+        end_line: location.end.map(|end| end.line),
+        end_column: location.end.map(|end| end.column),
+    };
+    Finding {
+        rule_id: finding.code.name(),
+        rule_index: codes.partition_point(|code| *code < finding.code),
+        level: level(finding.severity()),
+        message: Message { text: report.in_full(placed) },
+        locations: [Located {
+            physical_location: Physical { artifact_location: artifact(source.name()), region },
+        }],
+        partial_fingerprints: BTreeMap::from([(FINGERPRINT, fingerprint)]),
+        properties: Properties {
+            field: finding.field.to_string(),
+            place: report.everything.place_of(placed),
+            at: &finding.at,
+        },
+    }
+}
+
+fn level(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+        Severity::Info => "note",
+    }
+}
+
+/// A file by its URI: relative, unless its path is absolute.
+fn artifact(name: &str) -> Artifact {
+    let mut uri = String::new();
+    for byte in name.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => {
+                uri.push(char::from(byte));
+            }
+            other => {
+                // Writing to a text never fails.
+                let _ = write!(uri, "%{other:02X}");
+            }
+        }
+    }
+    if name.starts_with('/') {
+        Artifact { uri: format!("file://{uri}"), uri_base_id: None }
+    } else {
+        Artifact { uri, uri_base_id: Some(ROOT) }
+    }
+}
+
+/// What tells findings apart, and stays the same when lines move.
+#[derive(Default)]
+struct Fingerprints {
+    /// How many there were before of each.
+    known: BTreeMap<Fingerprint, usize>,
+}
+
+impl Fingerprints {
+    /// By its code, its object and its line, and by its number among those that agree in these.
+    fn of(&mut self, report: &Report, placed: &PlacedFinding) -> String {
+        let source = &report.reading.sources[placed.source];
+        let objects = &report.everything.objects;
+        let object = placed.object.and_then(|it| objects.get(it)?.identity.as_ref());
+        let object = object.map(ToString::to_string).unwrap_or_default();
+        let line = placed.span.map_or("", |span| source.line_around(span.start).trim());
+        let place = report.everything.place_of(placed).unwrap_or_default();
+        let code = placed.finding.code.name();
+        let fingerprint = Fingerprint::of([code, source.name(), &object, line, place]);
+        let count = self.known.entry(fingerprint).or_default();
+        *count += 1;
+        format!("{fingerprint}:{count}")
+    }
+}
