@@ -4,13 +4,14 @@
 //! can change to the next. It is the same loop that the controllers run, with a virtual clock and a world that
 //! never fails, so a preview cannot disagree with production. It answers three questions: what will every value
 //! be over a period ([`Forecast`]), why is it what it is at an instant ([`explain`]), and what comes next
-//! ([`Upcoming`]).
+//! ([`Upcoming`]). Two forecasts are compared by what they say ([`Comparison`]).
 //!
 //! What is unknown about the world is assumed, and every [`Assumption`] is reported.
 //!
 //! Nothing here reads files, knows the current time, or draws: that is up to the caller.
 
 mod assumption;
+mod difference;
 mod explain;
 mod origin;
 mod part;
@@ -21,6 +22,10 @@ mod totals;
 mod upcoming;
 
 pub use assumption::{AssumedValues, Assumption};
+pub use difference::{
+    CivilStretch, Compared, Comparison, Days, Difference, Edge, Presence, Recurrence, Side, Span,
+    Stretch, Told, difference, recurrences,
+};
 pub use explain::{Change, Explanation, explain, explain_object};
 pub use origin::{Origin, Writer};
 pub use part::{Forecast, Part};

@@ -73,6 +73,12 @@ impl<'a> Forecast<'a> {
         shown.map(|(object, written)| (object, written.by.as_slice()))
     }
 
+    /// Every shown object with the number of its part, in their order. In one part, each is there once.
+    pub(crate) fn objects_of_parts(&self) -> impl Iterator<Item = (usize, &Identity)> {
+        let parts = self.islands.iter().enumerate();
+        parts.flat_map(|(part, island)| island.shown.keys().map(move |object| (part, object)))
+    }
+
     /// How many parts there are.
     #[must_use]
     pub fn len(&self) -> usize {

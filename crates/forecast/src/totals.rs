@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::iter::Sum;
+use std::ops::{Add, Sub};
 use std::sync::Arc;
 
 use almanac_engine::Value;
 
-use crate::{Segment, Series};
+use crate::{Period, Segment, Series};
 
 /// So many nanoseconds are a hundredth of an hour.
 const HUNDREDTH: i128 = 36_000_000_000;
@@ -20,9 +22,50 @@ pub struct Total {
     pub hours: PodHours,
 }
 
-/// Pods times hours, as hundredths: half of one is rounded up.
+/// Pods times hours, exactly; shown as hundredths, of which half of one is rounded up. Negative as a change.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
-pub struct PodHours(i128);
+pub struct PodHours {
+    nanoseconds: i128,
+}
+
+const WEEK: i128 = 7 * 24 * 100 * HUNDREDTH;
+
+impl PodHours {
+    /// So many pods for so many nanoseconds.
+    #[must_use]
+    pub fn of(pods: i64, nanoseconds: i128) -> PodHours {
+        PodHours { nanoseconds: nanoseconds.saturating_mul(i128::from(pods)) }
+    }
+
+    /// What they come to in a week, if these are over a period.
+    #[must_use]
+    pub fn a_week(self, period: Period) -> PodHours {
+        let length = period.to().as_nanosecond() - period.from().as_nanosecond();
+        PodHours { nanoseconds: self.nanoseconds.saturating_mul(WEEK) / length }
+    }
+}
+
+impl Add for PodHours {
+    type Output = PodHours;
+
+    fn add(self, other: PodHours) -> PodHours {
+        PodHours { nanoseconds: self.nanoseconds.saturating_add(other.nanoseconds) }
+    }
+}
+
+impl Sub for PodHours {
+    type Output = PodHours;
+
+    fn sub(self, other: PodHours) -> PodHours {
+        PodHours { nanoseconds: self.nanoseconds.saturating_sub(other.nanoseconds) }
+    }
+}
+
+impl Sum for PodHours {
+    fn sum<All: Iterator<Item = PodHours>>(all: All) -> PodHours {
+        all.fold(PodHours::default(), Add::add)
+    }
+}
 
 impl Series {
     /// The total of each number of a series, by its name, or of its only one under no name. Where nothing is known, nothing
@@ -47,18 +90,20 @@ impl Series {
                 Some(Value::Text(_) | Value::Names(_) | Value::Nothing) | None => {}
             }
         }
-        let total = |(name, (peak, sum))| {
-            let hours = PodHours((sum + HUNDREDTH / 2) / HUNDREDTH);
-            (name, Total { peak, hours })
-        };
+        let total =
+            |(name, (peak, sum))| (name, Total { peak, hours: PodHours { nanoseconds: sum } });
         sums.into_iter().map(total).collect()
     }
 }
 
-/// `12`, `12.5` or `12.25`: also a number in JSON.
+/// `12`, `12.5` or `-12.25`: also a number in JSON.
 impl fmt::Display for PodHours {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (whole, rest) = (self.0 / 100, self.0 % 100);
+        let hundredths = (self.nanoseconds.abs() + HUNDREDTH / 2) / HUNDREDTH;
+        let (whole, rest) = (hundredths / 100, hundredths % 100);
+        if self.nanoseconds < 0 && hundredths > 0 {
+            formatter.write_str("-")?;
+        }
         match (rest, rest % 10) {
             (0, _) => write!(formatter, "{whole}"),
             (_, 0) => write!(formatter, "{whole}.{}", rest / 10),

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking, in its builders too")]
 
 mod builders;
+mod differences;
 mod explaining;
 mod known_state;
 mod series;

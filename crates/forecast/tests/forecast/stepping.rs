@@ -73,7 +73,7 @@ fn behaviours() -> impl Strategy<Value = Vec<Behaviour>> {
     prop::collection::vec(one, 0..4)
 }
 
-fn worlds() -> impl Strategy<Value = World> {
+pub(crate) fn worlds() -> impl Strategy<Value = World> {
     (rules(), rules(), [bound_rules(), bound_rules()], behaviours(), any::<bool>()).prop_map(
         |(one, two, [bounds, further], behaviours, contested)| {
             let second = if contested { "shop" } else { "other" };

@@ -1,0 +1,12 @@
+//! What differs between two forecasts of one period: when, from what to what, and who sets each.
+//!
+//! Only values count. A rule that has another name, a schedule that is written in two parts, a policy that has
+//! been replaced by one with the same effect: what nobody would notice in the cluster is no difference.
+
+mod comparison;
+mod recurrence;
+mod stretch;
+
+pub use comparison::{Compared, Comparison};
+pub use recurrence::{CivilStretch, Days, Edge, Recurrence, Span, Told, recurrences};
+pub use stretch::{Difference, Presence, Side, Stretch, difference};

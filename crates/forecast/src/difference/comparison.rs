@@ -1,0 +1,154 @@
+//! Two forecasts side by side, one group of connected objects at a time.
+//!
+//! The islands of the two may differ: a policy that is added can connect what was apart. So islands are put
+//! together that have an object in common. Memory grows with the largest such group, not with the number of
+//! policies.
+
+use std::collections::BTreeMap;
+
+use almanac_engine::{Field, Identity};
+
+use super::stretch::{Difference, difference};
+use crate::{Assumption, Forecast, Series};
+
+/// Two forecasts of one period.
+#[derive(Clone, Debug)]
+pub struct Comparison<'a> {
+    before: Option<Forecast<'a>>,
+    after: Option<Forecast<'a>>,
+    groups: Vec<Group>,
+}
+
+/// Parts that share objects.
+#[derive(Clone, Debug, Default)]
+struct Group {
+    before: Vec<usize>,
+    after: Vec<usize>,
+}
+
+/// How the objects of a group differ.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Compared {
+    /// In the order of the objects and of their fields.
+    pub differences: Vec<Difference>,
+    /// How many fields have been compared.
+    pub fields: usize,
+    /// What was assumed before, of groups with a difference.
+    pub assumed_before: Vec<Assumption>,
+    /// What was assumed after, of groups with a difference.
+    pub assumed_after: Vec<Assumption>,
+}
+
+impl<'a> Comparison<'a> {
+    /// Compares two forecasts, which should be of one period; `None` where there is nothing, such as a place
+    /// that does not exist yet.
+    #[must_use]
+    pub fn new(before: Option<Forecast<'a>>, after: Option<Forecast<'a>>) -> Comparison<'a> {
+        let groups = groups(before.as_ref(), after.as_ref());
+        Comparison { before, after, groups }
+    }
+
+    /// How many groups there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.groups.len()
+    }
+
+    /// Whether there is nothing to compare.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.groups.is_empty()
+    }
+
+    /// Compares one group; out of range, an empty one. They can be compared in any order, and at the same time.
+    #[must_use]
+    pub fn part(&self, group: usize) -> Compared {
+        let nothing = Group::default();
+        let group = self.groups.get(group).unwrap_or(&nothing);
+        let (before, assumed_before) = run(self.before.as_ref(), &group.before);
+        let (mut after, assumed_after) = run(self.after.as_ref(), &group.after);
+        let (mut fields, mut differences) = (before.len(), Vec::new());
+        for (place, one) in &before {
+            differences.extend(difference(Some(one), after.remove(place).as_ref()));
+        }
+        fields += after.len();
+        differences.extend(after.values().filter_map(|one| difference(None, Some(one))));
+        differences
+            .sort_by(|one, other| one.target.cmp(&other.target).then(one.field.cmp(&other.field)));
+        let told = |assumed| if differences.is_empty() { Vec::new() } else { assumed };
+        let (assumed_before, assumed_after) = (told(assumed_before), told(assumed_after));
+        Compared { differences, fields, assumed_before, assumed_after }
+    }
+
+    /// The groups in order, compared lazily.
+    pub fn parts(&self) -> impl Iterator<Item = Compared> {
+        (0..self.len()).map(|group| self.part(group))
+    }
+}
+
+fn run(
+    forecast: Option<&Forecast<'_>>,
+    parts: &[usize],
+) -> (BTreeMap<(Identity, Field), Series>, Vec<Assumption>) {
+    let (mut all, mut assumptions) = (BTreeMap::new(), Vec::new());
+    for part in parts.iter().filter_map(|part| Some(forecast?.part(*part))) {
+        all.extend(part.series.into_iter().map(|it| ((it.target.clone(), it.field), it)));
+        assumptions.extend(part.assumptions);
+    }
+    assumptions.sort();
+    assumptions.dedup();
+    (all, assumptions)
+}
+
+/// Puts the parts together that share objects, in the order of the first object of each group.
+fn groups(before: Option<&Forecast<'_>>, after: Option<&Forecast<'_>>) -> Vec<Group> {
+    let count = before.map_or(0, Forecast::len);
+    let mut leaders: Vec<usize> = (0..count + after.map_or(0, Forecast::len)).collect();
+    let mut of_object: BTreeMap<&Identity, usize> = BTreeMap::new();
+    let shown = |forecast: Option<&'_ Forecast<'_>>, offset: usize| {
+        let parts = forecast.into_iter().flat_map(Forecast::objects_of_parts);
+        parts.map(move |(part, object)| (part + offset, object.clone())).collect::<Vec<_>>()
+    };
+    let all = [shown(before, 0), shown(after, count)].concat();
+    for (node, object) in &all {
+        match of_object.get(object) {
+            Some(other) => unite(&mut leaders, *node, *other),
+            None => _ = of_object.insert(object, *node),
+        }
+    }
+    let mut numbers: BTreeMap<usize, usize> = BTreeMap::new();
+    let mut groups: Vec<Group> = Vec::new();
+    let mut is_placed = vec![false; leaders.len()];
+    // In the order of the objects.
+    for first in of_object.values() {
+        let leader = leader(&mut leaders, *first);
+        numbers.entry(leader).or_insert_with(|| {
+            groups.push(Group::default());
+            groups.len() - 1
+        });
+    }
+    for (node, _) in &all {
+        let leader = leader(&mut leaders, *node);
+        let Some(group) = numbers.get(&leader).and_then(|it| groups.get_mut(*it)) else { continue };
+        if std::mem::replace(&mut is_placed[*node], true) {
+            continue;
+        }
+        if *node < count { group.before.push(*node) } else { group.after.push(*node - count) }
+    }
+    groups
+}
+
+fn leader(leaders: &mut [usize], node: usize) -> usize {
+    let mut at = node;
+    while leaders[at] != at {
+        // Halves the way for the next time.
+        leaders[at] = leaders[leaders[at]];
+        at = leaders[at];
+    }
+    at
+}
+
+fn unite(leaders: &mut [usize], one: usize, other: usize) {
+    let (one, other) = (leader(leaders, one), leader(leaders, other));
+    leaders[one.max(other)] = one.min(other);
+}

@@ -1,0 +1,549 @@
+//! Stretches that come again and again, told as what they have in common.
+//!
+//! `Fri 17:00 to Mon 09:00, each week` instead of fifty rows. It is exact: a recurrence, with its first and last
+//! day and its exceptions, stands for the very stretches it was found from, and for no other. It looks at the
+//! wall clock only; in which zone that is, and how an instant is shown there, is left to the caller.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use jiff::ToSpan as _;
+use jiff::civil::{Date, DateTime, Time};
+use jiff::fmt::strtime;
+
+/// After so many days without an occurrence, what comes is told by itself.
+const LONGEST_GAP: i32 = 21;
+/// Nothing that lasts longer comes every week.
+const LONGEST_SPAN: i32 = 7;
+/// So many exceptions, or times of a day, are named to a person.
+const NAMED: usize = 4;
+
+/// Where a stretch begins or ends, as a wall clock shows it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Edge {
+    /// With the period: it may go on outside of it.
+    Open,
+    /// At this time.
+    At(DateTime),
+    /// At an instant that the clock does not tell from another: it comes twice, or a jump has moved it.
+    Unclear,
+}
+
+/// A stretch as a wall clock shows it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CivilStretch {
+    /// Where it begins.
+    pub from: Edge,
+    /// Where it ends.
+    pub to: Edge,
+}
+
+/// How stretches are told.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Told {
+    /// Several as one, by their positions.
+    Recurring(Recurrence, Vec<usize>),
+    /// One by itself, by its position.
+    Once(usize),
+}
+
+/// What comes on certain days, at certain times.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Recurrence {
+    /// On which days it begins.
+    pub days: Days,
+    /// At which times of the day, and until when.
+    pub spans: Vec<Span>,
+    /// On or after this day; `None` if the period does not show a beginning.
+    pub since: Option<Date>,
+    /// On or before this day; `None` if the period does not show an end.
+    pub until: Option<Date>,
+    /// But not on these days.
+    pub except: Vec<Date>,
+}
+
+/// Days that come again and again.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Days {
+    /// Days of every week: from Monday on, whether it is one.
+    OfWeek([bool; 7]),
+    /// A day of every month.
+    OfMonth(i8),
+}
+
+/// A time of the day, and how long it lasts.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Span {
+    /// When it begins.
+    pub from: Time,
+    /// How many days later it ends.
+    pub days: i32,
+    /// When on that day.
+    pub to: Time,
+}
+
+/// The first civil time of a period, and the first after it.
+type CivilPeriod = (DateTime, DateTime);
+
+/// A recurrence of one span, and which stretches it is of.
+type OfSpan = (Recurrence, Vec<usize>);
+
+/// Tells stretches of a period, which are in order and do not overlap, in as few pieces as may be; the pieces are
+/// in the order of their first stretches.
+#[must_use]
+pub fn recurrences(stretches: &[CivilStretch], period: CivilPeriod) -> Vec<Told> {
+    let mut found: BTreeMap<Recurrence, (Vec<Span>, Vec<usize>)> = BTreeMap::new();
+    for (span, dates) in dates_of_spans(stretches, period) {
+        for (recurrence, positions) in of_span(span, &dates, period) {
+            let key = Recurrence { spans: Vec::new(), ..recurrence };
+            let (spans, all) = found.entry(key).or_default();
+            spans.push(span);
+            all.extend(positions);
+        }
+    }
+    let mut is_told = vec![false; stretches.len()];
+    let mut told: Vec<(usize, Told)> = Vec::new();
+    for (recurrence, (spans, mut positions)) in found {
+        positions.sort_unstable();
+        for position in &positions {
+            is_told[*position] = true;
+        }
+        let first = positions.first().copied().unwrap_or_default();
+        told.push((first, Told::Recurring(Recurrence { spans, ..recurrence }, positions)));
+    }
+    let single = is_told.iter().enumerate().filter(|(_, is_told)| !**is_told);
+    told.extend(single.map(|(position, _)| (position, Told::Once(position))));
+    told.sort_by_key(|(first, _)| *first);
+    told.into_iter().map(|(_, told)| told).collect()
+}
+
+/// On which days each span begins, and the positions of the stretches. One that the period cuts off counts as one
+/// of those it could be.
+fn dates_of_spans(
+    stretches: &[CivilStretch],
+    period: CivilPeriod,
+) -> BTreeMap<Span, BTreeMap<Date, usize>> {
+    let mut all: BTreeMap<Span, BTreeMap<Date, usize>> = BTreeMap::new();
+    for (position, stretch) in stretches.iter().enumerate() {
+        if let (Edge::At(from), Edge::At(to)) = (stretch.from, stretch.to) {
+            let days = days_between(from.date(), to.date());
+            let span = Span { from: from.time(), days, to: to.time() };
+            if (0..=LONGEST_SPAN).contains(&days) {
+                all.entry(span).or_default().insert(from.date(), position);
+            }
+        }
+    }
+    for (position, stretch) in stretches.iter().enumerate() {
+        let date = |span: &Span| match (stretch.from, stretch.to) {
+            (Edge::Open, Edge::At(to)) if span.to == to.time() => plus(to.date(), -span.days)
+                .filter(|date| span.on(*date).is_some_and(|(from, _)| from <= period.0)),
+            (Edge::At(from), Edge::Open) if span.from == from.time() => {
+                Some(from.date()).filter(|it| span.on(*it).is_some_and(|(_, to)| to >= period.1))
+            }
+            _ => None,
+        };
+        let fitting = all.iter().filter_map(|(span, dates)| Some((*span, date(span)?, dates)));
+        let free = fitting.filter(|(_, date, dates)| !dates.contains_key(date));
+        // Of several that it could be, rather one that comes on that day of the week.
+        let likely = |date: Date, dates: &BTreeMap<Date, usize>| {
+            let alike = dates.keys().filter(|it| it.weekday() == date.weekday()).count();
+            (alike, dates.len())
+        };
+        let best = free.max_by_key(|(_, date, dates)| likely(*date, dates));
+        if let Some((span, date, _)) = best {
+            all.entry(span).or_default().insert(date, position);
+        }
+    }
+    all
+}
+
+/// The recurrences among the occurrences of one span.
+fn of_span(span: Span, dates: &BTreeMap<Date, usize>, period: CivilPeriod) -> Vec<OfSpan> {
+    let days: Vec<Date> = dates.keys().copied().collect();
+    let all = if let Some(monthly) = of_month(span, &days, period) {
+        vec![(monthly, days)]
+    } else {
+        let is_near = |one: &Date, other: &Date| days_between(*one, *other) <= LONGEST_GAP;
+        days.chunk_by(is_near).flat_map(|run| of_weeks(span, run, period)).collect()
+    };
+    let positions = |days: Vec<Date>| days.iter().filter_map(|it| dates.get(it).copied()).collect();
+    all.into_iter().map(|(recurrence, days)| (recurrence, positions(days))).collect()
+}
+
+/// The same day of at least three months that follow each other.
+fn of_month(span: Span, dates: &[Date], period: CivilPeriod) -> Option<Recurrence> {
+    let first = dates.first().filter(|_| dates.len() > 2)?;
+    if !dates.iter().all(|date| date.day() == first.day()) {
+        return None;
+    }
+    let days = Days::OfMonth(first.day());
+    let recurrence = bounded(days, span, dates, period);
+    recurrence.except.is_empty().then_some(recurrence)
+}
+
+/// Days that come every week, with few exceptions, of dates that are near each other.
+fn of_weeks(span: Span, dates: &[Date], period: CivilPeriod) -> Vec<(Recurrence, Vec<Date>)> {
+    let together = recurring(span, dates, period);
+    if dates.len() > 2 && together.0.except.len() * 6 <= dates.len() {
+        return vec![together];
+    }
+    let mut alike: BTreeMap<(bool, bool), Vec<Vec<Date>>> = BTreeMap::new();
+    for weekday in 0..7 {
+        let of_day: Vec<Date> = dates.iter().copied().filter(|it| number(*it) == weekday).collect();
+        let (Some(first), Some(last)) = (of_day.first(), of_day.last()) else { continue };
+        let bounds = (!shows(span, *first, -7, period), !shows(span, *last, 7, period));
+        let weeks = days_between(*first, *last) / 7 + 1;
+        let missing = usize::try_from(weeks).unwrap_or(usize::MAX) - of_day.len();
+        let is_every_week = of_day.len() > 1 || bounds == (true, true);
+        if is_every_week && missing * 3 <= of_day.len() {
+            alike.entry(bounds).or_default().push(of_day);
+        }
+    }
+    let mut found = Vec::new();
+    for weekdays in alike.into_values() {
+        let together = recurring(span, &weekdays.concat(), period);
+        if together.0.except.len() * 3 <= together.1.len() {
+            found.push(together);
+        } else {
+            found.extend(weekdays.iter().map(|it| recurring(span, it, period)));
+        }
+    }
+    // What has come once has not come again.
+    found.retain(|(_, dates)| dates.len() > 1);
+    found
+}
+
+fn recurring(span: Span, dates: &[Date], period: CivilPeriod) -> (Recurrence, Vec<Date>) {
+    let mut dates = dates.to_vec();
+    dates.sort_unstable();
+    let mut weekdays = [false; 7];
+    for date in &dates {
+        weekdays[number(*date)] = true;
+    }
+    (bounded(Days::OfWeek(weekdays), span, &dates, period), dates)
+}
+
+/// The recurrence on these days that has exactly these dates.
+fn bounded(days: Days, span: Span, dates: &[Date], period: CivilPeriod) -> Recurrence {
+    let none =
+        || Recurrence { days, spans: vec![span], since: None, until: None, except: Vec::new() };
+    let (Some(first), Some(last)) = (dates.first(), dates.last()) else { return none() };
+    let all = none().dates(span, period);
+    // A few that are missing at an end are exceptions, too.
+    let is_end = |missing: usize| missing * 8 > dates.len();
+    let since = is_end(all.iter().filter(|it| *it < first).count()).then_some(*first);
+    let until = is_end(all.iter().filter(|it| *it > last).count()).then_some(*last);
+    let known: BTreeSet<&Date> = dates.iter().collect();
+    let is_within = |it: &&Date| {
+        since.is_none_or(|since| **it >= since) && until.is_none_or(|until| **it <= until)
+    };
+    let missing = all.iter().filter(is_within).filter(|it| !known.contains(it));
+    let except = missing.copied().collect();
+    Recurrence { since, until, except, ..none() }
+}
+
+impl Recurrence {
+    /// The days on which a span begins that the period shows some of.
+    fn dates(&self, span: Span, period: CivilPeriod) -> Vec<Date> {
+        let first = plus(period.0.date(), -span.days - 1).unwrap_or(Date::MIN);
+        let last = period.1.date();
+        let days = first.series(1.day()).take_while(|date| *date <= last);
+        let is_in = |date: &Date| {
+            self.days.contain(*date)
+                && self.since.is_none_or(|since| *date >= since)
+                && self.until.is_none_or(|until| *date <= until)
+                && !self.except.contains(date)
+                && shows(span, *date, 0, period)
+        };
+        days.filter(is_in).collect()
+    }
+
+    /// Every occurrence that the period shows some of, from and to, as if it were not cut off.
+    #[must_use]
+    pub fn occurrences(&self, period: (DateTime, DateTime)) -> Vec<(DateTime, DateTime)> {
+        let of_span = |span: &Span| {
+            let dates = self.dates(*span, period).into_iter();
+            dates.filter_map(|date| span.on(date)).collect::<Vec<_>>()
+        };
+        let mut all: Vec<_> = self.spans.iter().flat_map(of_span).collect();
+        all.sort_unstable();
+        all
+    }
+}
+
+impl Days {
+    fn contain(self, date: Date) -> bool {
+        match self {
+            Days::OfWeek(weekdays) => weekdays[number(date)],
+            Days::OfMonth(day) => date.day() == day,
+        }
+    }
+}
+
+impl Span {
+    /// The civil times at which it begins and ends, if it begins on this day.
+    fn on(self, date: Date) -> Option<(DateTime, DateTime)> {
+        Some((date.to_datetime(self.from), plus(date, self.days)?.to_datetime(self.to)))
+    }
+}
+
+/// Whether a period shows some of a span that begins so many days after a date.
+fn shows(span: Span, date: Date, later: i32, period: CivilPeriod) -> bool {
+    let occurrence = plus(date, later).and_then(|date| span.on(date));
+    occurrence.is_some_and(|(from, to)| from < period.1 && to > period.0)
+}
+
+fn plus(date: Date, days: i32) -> Option<Date> {
+    date.checked_add(days.days()).ok()
+}
+
+fn days_between(one: Date, other: Date) -> i32 {
+    let since = other.since((jiff::Unit::Day, one));
+    since.map_or(i32::MAX, |span| span.get_days())
+}
+
+/// Days of the week, from Monday on.
+fn number(date: Date) -> usize {
+    usize::from(date.weekday().to_monday_zero_offset().unsigned_abs())
+}
+
+const NAMES: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
+
+/// `Fri 17:00 to Mon 09:00, each week`, `Mon to Fri, 08:00 to 09:00, except Fri 2026-12-25`.
+impl fmt::Display for Recurrence {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let spans = self.in_words();
+        match self.days {
+            Days::OfMonth(day) => write!(formatter, "on day {day} of each month, {spans}")?,
+            Days::OfWeek(weekdays) => {
+                let named: Vec<usize> = (0..7).filter(|it| weekdays[*it]).collect();
+                match *named {
+                    [only] => write!(formatter, "{} {spans}, each week", NAMES[only])?,
+                    [_, _, _, _, _, _, _] => write!(formatter, "every day, {spans}")?,
+                    _ => write!(formatter, "{}, {spans}", weekdays_in_words(&named))?,
+                }
+            }
+        }
+        if let Some(since) = self.since {
+            write!(formatter, ", from {}", day(since))?;
+        }
+        if let Some(until) = self.until {
+            write!(formatter, ", until {}", day(until))?;
+        }
+        if !self.except.is_empty() {
+            let except: Vec<String> = self.except.iter().copied().map(day).collect();
+            write!(formatter, ", except {}", some_of(&except))?;
+        }
+        Ok(())
+    }
+}
+
+impl Recurrence {
+    fn in_words(&self) -> String {
+        let begin = match self.days {
+            Days::OfWeek(weekdays) if weekdays.iter().filter(|it| **it).count() == 1 => {
+                weekdays.iter().position(|it| *it)
+            }
+            Days::OfWeek(_) | Days::OfMonth(_) => None,
+        };
+        let spans = self.spans.iter().map(|span| {
+            let (from, to) = (time(span.from), time(span.to));
+            let later = usize::try_from(span.days).unwrap_or_default();
+            match (later, begin) {
+                (0, _) => format!("{from} to {to}"),
+                (_, Some(begin)) => format!("{from} to {} {to}", NAMES[(begin + later) % 7]),
+                (1, None) if span.to == Time::midnight() => format!("{from} to midnight"),
+                (1, None) => format!("{from} to {to} the next day"),
+                (_, None) => format!("{from} to {to} {later} days later"),
+            }
+        });
+        some_of(&spans.collect::<Vec<_>>())
+    }
+}
+
+/// `Mon to Fri`, or `Mon, Wed and Fri`.
+fn weekdays_in_words(named: &[usize]) -> String {
+    let are_in_a_row = named.windows(2).all(|pair| pair[0] + 1 == pair[1]);
+    match *named {
+        [first, .., last] if are_in_a_row && named.len() > 2 => {
+            format!("{} to {}", NAMES[first], NAMES[last])
+        }
+        _ => some_of(&named.iter().map(|it| NAMES[*it].to_owned()).collect::<Vec<_>>()),
+    }
+}
+
+/// `a, b and c`, and how many there are where that is many.
+fn some_of(all: &[String]) -> String {
+    match all {
+        [] => String::new(),
+        [only] => only.clone(),
+        [most @ .., last] if all.len() <= NAMED + 2 => format!("{} and {last}", most.join(", ")),
+        [.., last] => format!("{}, … and {last} ({} in all)", all[..NAMED].join(", "), all.len()),
+    }
+}
+
+fn day(date: Date) -> String {
+    // The format has nothing that a date lacks.
+    strtime::format("%a %Y-%m-%d", date).unwrap_or_default()
+}
+
+fn time(time: Time) -> String {
+    let format = if time.second() == 0 { "%H:%M" } else { "%H:%M:%S" };
+    strtime::format(format, time).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::civil::date;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// A Monday.
+    const BEGIN: DateTime = date(2026, 11, 23).at(0, 0, 0, 0);
+
+    /// The stretches of the hours of a period in which something holds.
+    fn stretches(period: CivilPeriod, holds: impl Fn(DateTime) -> bool) -> Vec<CivilStretch> {
+        let hours: Vec<DateTime> =
+            period.0.series(1.hour()).take_while(|hour| *hour < period.1).collect();
+        let mut all: Vec<CivilStretch> = Vec::new();
+        let mut held = false;
+        for hour in hours {
+            let holds = holds(hour);
+            let edge = if hour == period.0 { Edge::Open } else { Edge::At(hour) };
+            match (held, holds) {
+                (false, true) => all.push(CivilStretch { from: edge, to: Edge::Open }),
+                (true, false) => all.last_mut().unwrap().to = edge,
+                _ => {}
+            }
+            held = holds;
+        }
+        all
+    }
+
+    fn weeks(weeks: i32) -> CivilPeriod {
+        (BEGIN, BEGIN + (7 * weeks).days())
+    }
+
+    fn told(period: CivilPeriod, holds: impl Fn(DateTime) -> bool) -> Vec<String> {
+        let all = recurrences(&stretches(period, holds), period);
+        let tell = |told| match told {
+            Told::Recurring(recurrence, _) => recurrence.to_string(),
+            Told::Once(position) => format!("#{position}"),
+        };
+        all.into_iter().map(tell).collect()
+    }
+
+    fn is_weekend(at: DateTime) -> bool {
+        match number(at.date()) {
+            4 => at.hour() >= 17,
+            5 | 6 => true,
+            0 => at.hour() < 9,
+            _ => false,
+        }
+    }
+
+    fn is_work(at: DateTime) -> bool {
+        number(at.date()) < 5 && (9..17).contains(&at.hour())
+    }
+
+    #[test]
+    fn what_comes_every_week_is_told_by_its_days_and_times() {
+        assert_eq!(told(weeks(5), is_weekend), ["Fri 17:00 to Mon 09:00, each week"]);
+        assert_eq!(told(weeks(5), is_work), ["Mon to Fri, 09:00 to 17:00"]);
+        assert_eq!(told(weeks(1), is_work), ["Mon to Fri, 09:00 to 17:00"]);
+        let night = |at: DateTime| !(6..22).contains(&at.hour());
+        assert_eq!(told(weeks(2), night), ["every day, 22:00 to 06:00 the next day"]);
+        let rest = |at: DateTime| !is_work(at);
+        assert_eq!(
+            told(weeks(3), rest),
+            ["Fri 17:00 to Mon 09:00, each week", "Mon to Thu, 17:00 to 09:00 the next day"]
+        );
+        let twice = |at: DateTime| {
+            [0, 2, 4].contains(&number(at.date())) && [8, 9, 18].contains(&at.hour())
+        };
+        assert_eq!(told(weeks(2), twice), ["Mon, Wed and Fri, 08:00 to 10:00 and 18:00 to 19:00"]);
+        let evening = |at: DateTime| at.hour() >= 22;
+        assert_eq!(told(weeks(1), evening), ["every day, 22:00 to midnight"]);
+    }
+
+    #[test]
+    fn exceptions_and_a_beginning_are_named() {
+        let holiday = date(2026, 12, 25);
+        let open = |at: DateTime| is_work(at) && at.date() != holiday;
+        assert_eq!(told(weeks(5), open), ["Mon to Fri, 09:00 to 17:00, except Fri 2026-12-25"]);
+        let from = date(2026, 12, 2);
+        let later = |at: DateTime| is_work(at) && at.date() >= from;
+        assert_eq!(told(weeks(5), later), ["Mon to Fri, 09:00 to 17:00, from Wed 2026-12-02"]);
+        let short = |at: DateTime| is_work(at) && at.date() < from;
+        assert_eq!(told(weeks(5), short), ["Mon to Fri, 09:00 to 17:00, until Tue 2026-12-01"]);
+    }
+
+    #[test]
+    fn a_day_of_each_month_is_told_as_one() {
+        let first = |at: DateTime| at.day() == 1 && at.hour() < 6;
+        let period = (BEGIN, date(2027, 11, 23).at(0, 0, 0, 0));
+        assert_eq!(told(period, first), ["on day 1 of each month, 00:00 to 06:00"]);
+    }
+
+    #[test]
+    fn what_has_no_pattern_is_told_one_by_one() {
+        let days = [date(2026, 11, 25), date(2026, 12, 3), date(2026, 12, 19)];
+        assert_eq!(told(weeks(5), |at| days.contains(&at.date())), ["#0", "#1", "#2"]);
+        assert_eq!(told(weeks(5), |_| true), ["#0"]);
+    }
+
+    #[test]
+    fn many_times_of_a_day_are_counted() {
+        let even = |at: DateTime| at.hour() % 2 == 0;
+        assert_eq!(
+            told(weeks(2), even),
+            ["every day, 00:00 to 01:00, 02:00 to 03:00, 04:00 to 05:00, 06:00 to 07:00, … and \
+              22:00 to 23:00 (12 in all)"]
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn a_recurrence_stands_for_the_very_stretches_it_was_found_from(
+            // Which hours of a week, how long, and which hours of all are otherwise.
+            on in prop::collection::vec((0..168_i64, 1..60_i64), 0..6),
+            otherwise in prop::collection::vec((0..1200_i64, 1..30_i64), 0..4),
+            monthly in prop::option::of(1..29_i8),
+            (begin, length) in (0..400_i64, 30..1500_i64),
+        ) {
+            let start = BEGIN + begin.hours();
+            let period = (start, start + length.hours());
+            let is_in = |hour: i64, (from, length): &(i64, i64)| (*from..from + length).contains(&hour);
+            let holds = |at: DateTime| {
+                let hour = i64::from(at.since((jiff::Unit::Hour, BEGIN)).unwrap().get_hours());
+                let of_week = on.iter().any(|it| is_in(hour % 168, it) || is_in(hour % 168 + 168, it));
+                let usual = of_week || monthly == Some(at.day()) && at.hour() == 3;
+                usual != otherwise.iter().any(|it| is_in(hour, it))
+            };
+            let all = stretches(period, holds);
+            let cut = |(from, to): (DateTime, DateTime)| (from.max(period.0), to.min(period.1));
+            let civil = |stretch: &CivilStretch| {
+                let at = |edge, open| if let Edge::At(at) = edge { at } else { open };
+                (at(stretch.from, period.0), at(stretch.to, period.1))
+            };
+            let (mut found, mut positions) = (Vec::new(), Vec::new());
+            for told in recurrences(&all, period) {
+                match told {
+                    Told::Recurring(recurrence, of) => {
+                        found.extend(recurrence.occurrences(period).into_iter().map(cut));
+                        positions.extend(of);
+                    }
+                    Told::Once(position) => {
+                        found.push(civil(&all[position]));
+                        positions.push(position);
+                    }
+                }
+            }
+            found.sort_unstable();
+            positions.sort_unstable();
+            prop_assert_eq!(positions, (0..all.len()).collect::<Vec<_>>());
+            prop_assert_eq!(found, all.iter().map(civil).collect::<Vec<_>>());
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! Two series of one field, side by side: the stretches in which their values differ.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use almanac_engine::{Field, Identity, Value};
+use jiff::Timestamp;
+
+use crate::{Origin, Segment, Series, Total};
+
+/// How the forecasts of one field differ.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Difference {
+    /// The object.
+    pub target: Identity,
+    /// The field.
+    pub field: Field,
+    /// In which of the forecasts it is.
+    pub presence: Presence,
+    /// When it differs, in order. Neighbours that touch differ in a value before or after.
+    pub stretches: Vec<Stretch>,
+    /// What the numbers before come to over the period.
+    pub before: BTreeMap<Option<Arc<str>>, Total>,
+    /// What the numbers after come to over the period.
+    pub after: BTreeMap<Option<Arc<str>>, Total>,
+}
+
+/// In which of two forecasts a field is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Presence {
+    /// In both.
+    Both,
+    /// Only in the later one: no policy set it before.
+    Added,
+    /// Only in the earlier one: no policy sets it any more.
+    Removed,
+}
+
+/// A time in which the values differ and neither changes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Stretch {
+    /// Its first instant.
+    pub from: Timestamp,
+    /// The first instant after it.
+    pub to: Timestamp,
+    /// What was; `None` if no policy set the field.
+    pub before: Option<Side>,
+    /// What is to be; `None` if no policy sets the field.
+    pub after: Option<Side>,
+}
+
+/// One side of a stretch.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Side {
+    /// The value; `None` when it is unknown.
+    pub value: Option<Value>,
+    /// Who has set it at the beginning of the stretch, and why. Later on it may be somebody else.
+    pub origin: Arc<Origin>,
+}
+
+/// How two forecasts of a field over one period differ; `None` if it always has the same value. A forecast
+/// without the field is `None`.
+#[must_use]
+pub fn difference(before: Option<&Series>, after: Option<&Series>) -> Option<Difference> {
+    let (one, presence) = match (before, after) {
+        (Some(one), Some(_)) => (one, Presence::Both),
+        (None, Some(one)) => (one, Presence::Added),
+        (Some(one), None) => (one, Presence::Removed),
+        (None, None) => return None,
+    };
+    let stretches = stretches(before, after);
+    if stretches.is_empty() {
+        return None;
+    }
+    let totals = |series: Option<&Series>| series.map(Series::totals).unwrap_or_default();
+    Some(Difference {
+        target: one.target.clone(),
+        field: one.field,
+        presence,
+        stretches,
+        before: totals(before),
+        after: totals(after),
+    })
+}
+
+fn stretches(before: Option<&Series>, after: Option<&Series>) -> Vec<Stretch> {
+    let mut stretches: Vec<Stretch> = Vec::new();
+    let mut left = segments(before).peekable();
+    let mut right = segments(after).peekable();
+    loop {
+        let (from, to) = match (left.peek(), right.peek()) {
+            (Some(one), Some(other)) => (one.from.max(other.from), one.to.min(other.to)),
+            (Some(one), None) | (None, Some(one)) => (one.from, one.to),
+            (None, None) => return stretches,
+        };
+        if differ(left.peek().copied(), right.peek().copied()) {
+            add(&mut stretches, from, to, left.peek().copied(), right.peek().copied());
+        }
+        left.next_if(|it| it.to == to);
+        right.next_if(|it| it.to == to);
+    }
+}
+
+fn segments(series: Option<&Series>) -> impl Iterator<Item = &Segment> {
+    series.into_iter().flat_map(|series| &series.segments)
+}
+
+fn differ(before: Option<&Segment>, after: Option<&Segment>) -> bool {
+    match (before, after) {
+        (Some(before), Some(after)) => before.value != after.value,
+        _ => true,
+    }
+}
+
+/// Adds a stretch, or extends the last one if that differs in nothing but who set the values.
+fn add(
+    stretches: &mut Vec<Stretch>,
+    from: Timestamp,
+    to: Timestamp,
+    before: Option<&Segment>,
+    after: Option<&Segment>,
+) {
+    let is_as = |known: &Option<Side>, segment: Option<&Segment>| {
+        known.as_ref().map(|it| &it.value) == segment.map(|it| &it.value)
+    };
+    if let Some(last) = stretches.last_mut()
+        && last.to == from
+        && is_as(&last.before, before)
+        && is_as(&last.after, after)
+    {
+        last.to = to;
+        return;
+    }
+    let side = |segment: &Segment| Side {
+        value: segment.value.clone(),
+        origin: Arc::clone(&segment.origin),
+    };
+    stretches.push(Stretch { from, to, before: before.map(side), after: after.map(side) });
+}
+
+impl Stretch {
+    /// How many nanoseconds it lasts.
+    #[must_use]
+    pub fn nanoseconds(&self) -> i128 {
+        self.to.as_nanosecond() - self.from.as_nanosecond()
+    }
+
+    /// The values before and after, the same for all stretches that are told as one.
+    #[must_use]
+    pub fn values(&self) -> (Option<&Option<Value>>, Option<&Option<Value>>) {
+        (self.before.as_ref().map(|it| &it.value), self.after.as_ref().map(|it| &it.value))
+    }
+
+    /// By how much the sum of its numbers grows per unit of time; `None` if a side has no number.
+    #[must_use]
+    pub fn growth(&self) -> Option<i64> {
+        let sum = |side: &Option<Side>| match side.as_ref()?.value.as_ref()? {
+            Value::Number(number) => Some(i64::from(*number)),
+            Value::Numbers(numbers) => Some(numbers.values().map(|it| i64::from(*it)).sum()),
+            Value::Text(_) | Value::Names(_) | Value::Nothing => None,
+        };
+        Some(sum(&self.after)? - sum(&self.before)?)
+    }
+}
+
+impl Difference {
+    /// The stretches by their values before and after, in the order of the first of each.
+    #[must_use]
+    pub fn by_values(&self) -> Vec<Vec<&Stretch>> {
+        let mut groups: Vec<Vec<&Stretch>> = Vec::new();
+        let mut known: BTreeMap<_, usize> = BTreeMap::new();
+        for stretch in &self.stretches {
+            let group = *known.entry(stretch.values()).or_insert_with(|| {
+                groups.push(Vec::new());
+                groups.len() - 1
+            });
+            groups.iter_mut().skip(group).take(1).for_each(|it| it.push(stretch));
+        }
+        groups
+    }
+}
