@@ -17,7 +17,7 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use almanac_api::checking::Layout;
+use almanac_api::checking::{Layout, Place};
 use almanac_api::kinds::Kind;
 use almanac_api::reading::{
     Folder, Names, Node, PlacedFinding, Reading, Source, may_hold_pods, may_hold_policies,
@@ -52,6 +52,19 @@ pub(crate) struct FileArguments {
     place: Vec<String>,
 }
 
+/// From where files are looked at.
+#[derive(Clone)]
+pub(crate) struct Viewpoint {
+    /// The folder that patterns are meant from.
+    pub(crate) here: PathBuf,
+    /// The folder that places are called from, and in or around which their settings are.
+    pub(crate) root: PathBuf,
+    /// What is left out of the names of files.
+    pub(crate) unnamed: PathBuf,
+    /// The places, if they are known already.
+    pub(crate) fixed: Vec<Place>,
+}
+
 /// What the files hold.
 pub(crate) struct Files {
     pub(crate) reading: Reading,
@@ -59,6 +72,7 @@ pub(crate) struct Files {
     pub(crate) layout: Layout,
     found: Found,
     here: PathBuf,
+    unnamed: PathBuf,
 }
 
 impl FileArguments {
@@ -78,12 +92,27 @@ impl FileArguments {
         !self.place.is_empty()
     }
 
+    /// These files and folders, without those that match a pattern.
+    pub(crate) fn of(file: Vec<String>, exclude: &[String]) -> FileArguments {
+        FileArguments { file, exclude: exclude.to_vec(), ..FileArguments::default() }
+    }
+
     /// Reads them.
     pub(crate) fn read(&self) -> anyhow::Result<Files> {
         let here = std::env::current_dir().context("failed to find the current directory")?;
-        let layout = layout::read(&here, &self.place)?;
-        let mut files =
-            Files { reading: Reading::default(), layout, found: Found::default(), here };
+        let (root, unnamed) = (here.clone(), PathBuf::from("."));
+        self.read_from(Viewpoint { here, root, unnamed, fixed: Vec::new() })
+    }
+
+    /// Reads them as they are seen from somewhere.
+    pub(crate) fn read_from(&self, viewpoint: Viewpoint) -> anyhow::Result<Files> {
+        let Viewpoint { here, root, unnamed, fixed } = viewpoint;
+        let mut layout = layout::read(&root, &self.place)?;
+        if !fixed.is_empty() {
+            layout.fixed = fixed;
+        }
+        let found = Found::without(unnamed.clone());
+        let mut files = Files { reading: Reading::default(), layout, found, here, unnamed };
         let mut standard_input = Some(io::stdin());
         let mut named = Vec::new();
         let mut folders = Vec::new();
@@ -100,7 +129,10 @@ impl FileArguments {
         }
         for path in named {
             if files.found.is_new(&path) {
-                let name = path.display().to_string();
+                // What a person has named is called as they have named it.
+                let unnamed = Some(&files.unnamed).filter(|it| it.is_absolute());
+                let shown = unnamed.and_then(|it| path.strip_prefix(it).ok()).unwrap_or(&path);
+                let name = shown.display().to_string();
                 let folder = files.folder_of(&path);
                 files.found.note_charts_around(&folder);
                 files.take(name, Some(folder), open::named(&path));
@@ -193,7 +225,7 @@ impl Files {
     }
 
     fn found_source(&self, path: &Path, bytes: Vec<u8>) -> Source {
-        let name = path.strip_prefix(".").unwrap_or(path).display().to_string();
+        let name = path.strip_prefix(&self.unnamed).unwrap_or(path).display().to_string();
         Source::of_bytes(name, bytes).in_folder(self.folder_of(path)).found()
     }
 

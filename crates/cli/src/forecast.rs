@@ -2,17 +2,17 @@
 
 mod agreeing;
 mod csv;
-mod destination;
+pub(crate) mod destination;
 mod drawn;
 mod html;
 mod ics;
-mod in_order;
+pub(crate) mod in_order;
 mod instants;
 mod json;
 #[cfg(test)]
 mod kinds;
 mod lanes;
-mod progress;
+pub(crate) mod progress;
 mod question;
 mod ruler;
 mod svg;
@@ -33,6 +33,7 @@ use jiff::Timestamp;
 
 use self::destination::Destination;
 use self::question::{OfPlace, Question, View};
+pub(crate) use self::text::{in_zone, who};
 use crate::argument_error::ArgumentError;
 use crate::completion;
 use crate::drawing::Drawing;
@@ -145,7 +146,8 @@ fn run_on(
         Some(text) => moment::instant("--from", text, now, shown_in)?,
         None => now,
     };
-    let period = period(arguments, from, now, shown_in)?;
+    let lasting = (arguments.to.as_deref(), arguments.period.as_deref().unwrap_or(USUAL_PERIOD));
+    let period = period(lasting, from, now, shown_in)?;
     input.check_names(&only)?;
     let mut forecasts = Vec::new();
     for place in &input.places {
@@ -210,13 +212,14 @@ pub(crate) fn zone(argument: &'static str, name: &str) -> Result<Zone, ArgumentE
     Zone::named(name).map_err(|error| ArgumentError::whole(argument, name, error))
 }
 
-fn period(
-    arguments: &ForecastArguments,
+/// The period up to an instant if one is given, or else of a length.
+pub(crate) fn period(
+    (to, length): (Option<&str>, &str),
     from: Timestamp,
     now: Timestamp,
     zone: Zone,
 ) -> Result<Period, ArgumentError> {
-    if let Some(text) = &arguments.to {
+    if let Some(text) = to {
         let to = moment::instant("--to", text, now, zone)?;
         return Period::new(from, to).ok_or_else(|| {
             let message = format!(
@@ -226,9 +229,8 @@ fn period(
             ArgumentError::whole("--to", text, message)
         });
     }
-    let text = arguments.period.as_deref().unwrap_or(USUAL_PERIOD);
-    let to = moment::end_of_period("--for", text, from, zone)?;
-    let empty = || ArgumentError::whole("--for", text, "a period must be longer than zero");
+    let to = moment::end_of_period("--for", length, from, zone)?;
+    let empty = || ArgumentError::whole("--for", length, "a period must be longer than zero");
     Period::new(from, to).ok_or_else(empty)
 }
 

@@ -9,8 +9,9 @@ mod sample;
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
+use std::slice;
 
-use almanac_api::checking::{CheckContext, check_everything};
+use almanac_api::checking::{CheckContext, Place, Places, check_everything};
 use almanac_api::exempt::EXEMPT_NAMESPACES;
 use almanac_api::finding::Severity;
 use almanac_api::objects::CONFIG_NAMESPACE;
@@ -23,7 +24,7 @@ use clap_complete::ArgValueCandidates;
 use jiff::Timestamp;
 
 use self::place::grouped;
-pub(crate) use self::place::{InputObject, InputPlace};
+pub(crate) use self::place::{InputObject, InputPlace, together};
 use crate::argument_error::ArgumentError;
 use crate::cluster::{ClusterArguments, Fetched};
 use crate::completion;
@@ -38,6 +39,16 @@ pub(crate) struct InputArguments {
     #[command(flatten)]
     files: FileArguments,
 
+    #[command(flatten)]
+    conditions: Conditions,
+
+    #[command(flatten)]
+    cluster: ClusterArguments,
+}
+
+/// What is asked about, and under which conditions.
+#[derive(Args)]
+pub(crate) struct Conditions {
     /// Only this namespace; in files, objects without a namespace are taken to be in it [default: all
     /// of the files; of a cluster, the one that all names share, or the context's]
     #[arg(
@@ -77,9 +88,6 @@ pub(crate) struct InputArguments {
     /// How QoS levels are written: as numbers, or as the names that Volcano's agent reads
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t = LevelFormat::Number)]
     qos_level_format: LevelFormat,
-
-    #[command(flatten)]
-    cluster: ClusterArguments,
 }
 
 /// How QoS levels are written.
@@ -107,8 +115,8 @@ pub(crate) struct Input {
     pub(crate) findings: Vec<PlacedFinding>,
     /// What may matter but could not be read for lack of permission.
     pub(crate) unseen: BTreeSet<String>,
-    /// What places are called that findings name by a number.
-    place_names: Vec<String>,
+    /// All places, which findings name by a number.
+    all_places: Vec<Place>,
     selector: Option<Selector>,
 }
 
@@ -123,28 +131,52 @@ impl InputArguments {
         now: Timestamp,
         subjects: &[Subject],
     ) -> anyhow::Result<Input> {
-        let selector = self.selector.as_deref().map(|text| Selector::parse("--selector", text));
-        let selector = selector.transpose()?;
+        let conditions = &self.conditions;
+        // Before anything is read.
+        conditions.selector()?;
         let mut input = if self.files.are_given() {
-            let files = self.files.read()?;
-            let namespace = self.namespace.as_deref();
-            let files = files.narrowed(namespace, selector.as_ref());
-            let files = files.with_config_namespace(&self.config_namespace);
-            Input::of_files(files, command, namespace, checked_at)
+            conditions.input_of(self.files.read()?, command, checked_at)?
         } else {
             if let Some(argument) = self.files.about_files() {
                 let message = "applies to files only; name them with -f or -k";
                 return Err(ArgumentError::whole(argument, "", message).into());
             }
             let named = || Subject::only_namespace(subjects);
-            let namespace = self.namespace.as_deref().or_else(named);
+            let namespace = conditions.namespace.as_deref().or_else(named);
             let is_about_levels =
                 subjects.is_empty() || subjects.iter().any(Subject::may_be_of_levels);
-            let config_namespace = is_about_levels.then_some(&*self.config_namespace);
+            let config_namespace = is_about_levels.then_some(&*conditions.config_namespace);
             let fetched = self.cluster.fetch(namespace, config_namespace, checked_at);
-            Input::of_cluster(fetched.map_err(|error| Subject::name_paths(subjects, error))?, now)
+            let fetched = fetched.map_err(|error| Subject::name_paths(subjects, error))?;
+            conditions.applied(Input::of_cluster(fetched, now))?
         };
-        if let Some(selector) = &selector {
+        conditions.state(&mut [&mut input], now)?;
+        Ok(input)
+    }
+}
+
+impl Conditions {
+    /// The input that files are, for a command that checks what is to come from an instant on.
+    pub(crate) fn input_of(
+        &self,
+        files: Files,
+        command: &str,
+        checked_at: Timestamp,
+    ) -> anyhow::Result<Input> {
+        let (namespace, selector) = (self.namespace.as_deref(), self.selector()?);
+        let files = files.narrowed(namespace, selector.as_ref());
+        let files = files.with_config_namespace(&self.config_namespace);
+        self.applied(Input::of_files(files, command, namespace, checked_at))
+    }
+
+    fn selector(&self) -> Result<Option<Selector>, ArgumentError> {
+        self.selector.as_deref().map(|text| Selector::parse("--selector", text)).transpose()
+    }
+
+    /// The same input, with only what is selected, and as the processes run that carry it out.
+    fn applied(&self, mut input: Input) -> anyhow::Result<Input> {
+        input.selector = self.selector()?;
+        if let Some(selector) = &input.selector {
             keep_selected(&mut input.findings, &input.reading, selector);
         }
         for place in &mut input.places {
@@ -154,11 +186,35 @@ impl InputArguments {
                 level_format: self.qos_level_format.into(),
             });
         }
-        input.selector = selector;
-        sample::state(&self.samples, &mut input.places)?;
-        assume::assume(&self.assume, &mut input.places, now)?;
         Ok(input)
     }
+
+    /// States what is assumed, in each input in which it means something. It has to in one of them.
+    pub(crate) fn state(&self, inputs: &mut [&mut Input], now: Timestamp) -> anyhow::Result<()> {
+        if let [only] = inputs {
+            sample::state(&self.samples, &mut only.places)?;
+            return Ok(assume::assume(&self.assume, &mut only.places, now)?);
+        }
+        let mut places: Vec<&mut Vec<InputPlace>> =
+            inputs.iter_mut().map(|input| &mut input.places).collect();
+        for text in &self.samples {
+            in_one(&mut places, |places| sample::state(slice::from_ref(text), places))?;
+        }
+        for text in &self.assume {
+            in_one(&mut places, |places| assume::assume(slice::from_ref(text), places, now))?;
+        }
+        Ok(())
+    }
+}
+
+/// Does something to the places of each input, which has to be possible in one of them.
+fn in_one(
+    all: &mut [&mut Vec<InputPlace>],
+    mut state: impl FnMut(&mut [InputPlace]) -> Result<(), ArgumentError>,
+) -> Result<(), ArgumentError> {
+    let mut stated: Vec<_> = all.iter_mut().map(|places| state(places)).collect();
+    let is_stated = stated.iter().any(Result::is_ok);
+    stated.pop().filter(|_| !is_stated).unwrap_or(Ok(()))
 }
 
 impl Input {
@@ -193,7 +249,7 @@ impl Input {
             places: groups,
             findings: everything.findings,
             unseen: BTreeSet::new(),
-            place_names: (0..places.count()).map(|it| places.name(it).to_owned()).collect(),
+            all_places: places.named().to_vec(),
             selector: None,
             reading,
         }
@@ -217,14 +273,19 @@ impl Input {
             reading,
             findings,
             unseen: seen.unseen,
-            place_names: vec![String::new()],
+            all_places: Places::one().named().to_vec(),
             selector: None,
         }
     }
 
     /// What the place is called in which alone a finding holds.
     pub(crate) fn place_of(&self, placed: &PlacedFinding) -> Option<&str> {
-        self.place_names.get(placed.place?).map(String::as_str)
+        self.all_places.get(placed.place?).map(|place| &*place.name)
+    }
+
+    /// All places, in the order of their numbers: also those in which nothing matters.
+    pub(crate) fn all_places(&self) -> &[Place] {
+        &self.all_places
     }
 
     /// The findings as every command tells them to a program.
@@ -274,18 +335,7 @@ impl Input {
     /// An error for the first name without a match in any place. One that a text contains of which something
     /// could not be read has none: what is wrong with the text is among the findings.
     pub(crate) fn check_names(&self, names: &[Subject]) -> Result<(), ArgumentError> {
-        let is_error =
-            |it: &&PlacedFinding| it.object.is_none() && it.finding.severity() == Severity::Error;
-        let has_name = |it: &PlacedFinding, name: &str| {
-            let ends =
-                |letter: char| !letter.is_ascii_alphanumeric() && !matches!(letter, '-' | '.');
-            self.reading.sources[it.source].text().split(ends).any(|word| word == name)
-        };
-        let fits = |name: &&Subject| {
-            self.places.iter().any(|place| !self.policies(place, name).is_empty())
-                || self.findings.iter().filter(is_error).any(|it| has_name(it, name.name()))
-        };
-        match names.iter().find(|name| !fits(name)) {
+        match names.iter().find(|name| !self.knows(name)) {
             Some(unknown) => {
                 // The object may be there, in a form that cannot be used.
                 self.tell_errors();
@@ -294,6 +344,19 @@ impl Input {
             }
             None => Ok(()),
         }
+    }
+
+    /// Whether a name has a match, or is in a text of which something could not be read.
+    pub(crate) fn knows(&self, name: &Subject) -> bool {
+        let is_error =
+            |it: &&PlacedFinding| it.object.is_none() && it.finding.severity() == Severity::Error;
+        let has_name = |it: &PlacedFinding, name: &str| {
+            let ends =
+                |letter: char| !letter.is_ascii_alphanumeric() && !matches!(letter, '-' | '.');
+            self.reading.sources[it.source].text().split(ends).any(|word| word == name)
+        };
+        self.places.iter().any(|place| !self.policies(place, name).is_empty())
+            || self.findings.iter().filter(is_error).any(|it| has_name(it, name.name()))
     }
 
     /// Whether a policy matches the label selector.

@@ -12,6 +12,7 @@ mod completion;
 mod controller;
 mod crds;
 mod csv;
+mod diff;
 mod drawing;
 mod explain;
 mod extender;
@@ -74,6 +75,7 @@ enum Command {
     Forecast(forecast::ForecastArguments),
     Explain(explain::ExplainArguments),
     Next(next::NextArguments),
+    Diff(diff::DiffArguments),
     When(when::WhenArguments),
     Lint(lint::LintArguments),
     Validate(validate::ValidateArguments),
@@ -113,6 +115,7 @@ fn main() -> ExitCode {
         Command::Forecast(arguments) => forecast::run(arguments, now, &mut output),
         Command::Explain(arguments) => explain::run(arguments, now, &mut output),
         Command::Next(arguments) => next::run(arguments, now, &mut output),
+        Command::Diff(arguments) => diff::run(arguments, now, &mut output),
         Command::When(arguments) => when::run(arguments, now, &mut output),
         Command::Lint(arguments) => lint::run(arguments, now, &mut output),
         Command::Validate(arguments) => validate::run(arguments, now, &mut output),

@@ -101,6 +101,12 @@ impl Places {
         self.named.len()
     }
 
+    /// All of them, in the order of their numbers.
+    #[must_use]
+    pub fn named(&self) -> &[Place] {
+        &self.named
+    }
+
     /// Whether there is more than one, so that they have to be distinguished.
     #[must_use]
     pub fn are_several(&self) -> bool {

@@ -72,9 +72,16 @@ pub(super) struct Found {
     pub(super) unreadable: BTreeMap<PathBuf, NotRead>,
     /// Files that are larger than any that is read.
     pub(super) too_large: Vec<String>,
+    /// What is left out of the names of files.
+    unnamed: PathBuf,
 }
 
 impl Found {
+    /// Nothing yet; the names of files are to be shown without this.
+    pub(super) fn without(unnamed: PathBuf) -> Found {
+        Found { unnamed, ..Found::default() }
+    }
+
     /// Notes a file; `false` if it is there already.
     pub(super) fn is_new(&mut self, path: &Path) -> bool {
         self.known.insert(path.canonicalize().unwrap_or_else(|_| path.to_owned()))
@@ -182,7 +189,7 @@ impl Found {
         let read = fs::metadata(path).and_then(|metadata| {
             if open::is_too_large(&metadata) { Ok(None) } else { fs::read(path).map(Some) }
         });
-        let shown = || path.strip_prefix(".").unwrap_or(path).display().to_string();
+        let shown = || path.strip_prefix(&self.unnamed).unwrap_or(path).display().to_string();
         match read {
             Ok(Some(bytes)) => return Some(bytes),
             Ok(None) => self.too_large.push(shown()),

@@ -16,7 +16,7 @@ use tempfile::{Builder, NamedTempFile};
 /// The exit code that shells expect after Ctrl-C.
 const INTERRUPTED: i32 = 130;
 
-pub(super) struct Destination {
+pub(crate) struct Destination {
     file: BufWriter<Written>,
     path: PathBuf,
 }
@@ -27,7 +27,7 @@ enum Written {
 }
 
 impl Destination {
-    pub(super) fn create(path: &Path) -> anyhow::Result<Destination> {
+    pub(crate) fn create(path: &Path) -> anyhow::Result<Destination> {
         let cannot = || format!("failed to write {}", path.display());
         // A link goes on to point at what it points at.
         let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
@@ -63,7 +63,7 @@ impl Destination {
     }
 
     /// Moves the file to its place.
-    pub(super) fn complete(self) -> anyhow::Result<()> {
+    pub(crate) fn complete(self) -> anyhow::Result<()> {
         let Destination { file, path } = self;
         let cannot = || format!("failed to write {}", path.display());
         let file = file.into_inner().map_err(io::IntoInnerError::into_error);

@@ -26,7 +26,7 @@ enum Message<T> {
 /// calling its second argument, as often as it likes; when that fails, it is to give up.
 ///
 /// Ends with the first error in that order. A panic of `work` is a panic here.
-pub(super) fn in_order<T: Send>(
+pub(crate) fn in_order<T: Send>(
     count: usize,
     threads: usize,
     work: impl Fn(usize, &mut dyn FnMut(T) -> anyhow::Result<()>) -> anyhow::Result<()> + Sync,

@@ -8,7 +8,7 @@ const SILENT: Duration = Duration::from_secs(1);
 const BETWEEN: Duration = Duration::from_millis(100);
 
 /// A line on standard error that is rewritten, and removed at the end.
-pub(super) struct Progress {
+pub(crate) struct Progress {
     doing: &'static str,
     all: usize,
     done: usize,
@@ -17,13 +17,13 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    pub(super) fn new(doing: &'static str, all: usize) -> Progress {
+    pub(crate) fn new(doing: &'static str, all: usize) -> Progress {
         let next = io::stderr().is_terminal().then(|| Instant::now() + SILENT);
         Progress { doing, all, done: 0, next, shown: false }
     }
 
     /// One more is done.
-    pub(super) fn advance(&mut self) {
+    pub(crate) fn advance(&mut self) {
         self.done += 1;
         let Some(next) = self.next else { return };
         let now = Instant::now();

@@ -103,7 +103,7 @@ fn write_head(question: &Question<'_>, output: &mut impl Write) -> io::Result<()
 }
 
 /// `shop-hours open`.
-pub(super) fn who(origin: &Origin) -> Option<String> {
+pub(crate) fn who(origin: &Origin) -> Option<String> {
     let writer = origin.writer.as_ref()?;
     let policy = writer.policy.identity.name();
     Some(match &writer.rule {
@@ -113,7 +113,7 @@ pub(super) fn who(origin: &Origin) -> Option<String> {
 }
 
 /// ` (Europe/Berlin)`; nothing for UTC, which every time of it says itself.
-pub(super) fn in_zone(zone: Zone) -> String {
+pub(crate) fn in_zone(zone: Zone) -> String {
     if zone == Zone::utc() { String::new() } else { format!(" ({zone})") }
 }
 

@@ -28,6 +28,8 @@ pub(crate) struct InputObject {
 pub(crate) struct InputPlace {
     /// What it is called, where there are several.
     pub(crate) name: Option<String>,
+    /// The places that get all this, by their names.
+    pub(crate) stands_for: Vec<String>,
     pub(crate) world: World,
     /// What is not forecast, though it is written: what is exempt.
     pub(crate) left_out: BTreeSet<String>,
@@ -89,14 +91,10 @@ pub(super) fn grouped(
     let input_place = |Group { content, places: of }: Group| {
         let Content { positions, others, pods, nodes } = content;
         let names: Vec<&str> = of.iter().map(|place| places.name(*place)).collect();
-        let more = names.len().saturating_sub(NAMED);
-        let mut name = names[..names.len() - more].join(", ");
-        if more > 0 {
-            name = format!("{name} and {more} more");
-        }
-        let name = are_several.then_some(name);
+        let name = are_several.then(|| together(&names));
         let here = positions.iter().map(|position| (*position, &objects[*position]));
         let mut place = InputPlace::new(here, name);
+        place.stands_for = names.into_iter().map(str::to_owned).collect();
         place.add_targets(others.iter().map(|index| &reading.others[*index]), namespace);
         let pods = || pods.iter().map(|index| &reading.pods[*index]);
         let nodes = || nodes.iter().map(|index| &reading.nodes[*index]);
@@ -109,6 +107,13 @@ pub(super) fn grouped(
         place
     };
     groups.into_iter().map(input_place).collect()
+}
+
+/// What several places are called that are told of as one.
+pub(crate) fn together(names: &[&str]) -> String {
+    let more = names.len().saturating_sub(NAMED);
+    let name = names[..names.len() - more].join(", ");
+    if more > 0 { format!("{name} and {more} more") } else { name }
 }
 
 /// What a place gets, by positions in what was read.
@@ -166,6 +171,7 @@ impl InputPlace {
     ) -> InputPlace {
         let mut place = InputPlace {
             name,
+            stands_for: vec![String::new()],
             world: World::default(),
             left_out: BTreeSet::new(),
             assumed: BTreeSet::new(),

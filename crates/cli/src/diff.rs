@@ -1,0 +1,241 @@
+//! `almanac diff`: what a change of the files does to what will happen.
+
+mod git;
+mod html;
+mod json;
+mod markdown;
+mod question;
+mod rows;
+mod side;
+mod text;
+mod words;
+
+use std::collections::BTreeSet;
+use std::io::{self, Write};
+use std::num::NonZero;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::thread;
+
+use almanac_calendar::Zone;
+use almanac_engine::Identity;
+use almanac_forecast::{Comparison, Forecast, Period};
+use anstream::StripStream;
+use clap::{Args, ValueEnum};
+use clap_complete::ArgValueCandidates;
+use jiff::Timestamp;
+
+use self::question::{Pair, Question};
+use self::side::{Side, Sides};
+use crate::argument_error::ArgumentError;
+use crate::completion;
+use crate::forecast::destination::Destination;
+use crate::forecast::{period, zone};
+use crate::input::{Conditions, InputPlace};
+use crate::moment;
+use crate::outcome::FailOn;
+use crate::subject::Subject;
+
+/// Show what a change of the files does to what will happen
+///
+/// Forecasts both and compares them: which values differ, when, from what to what, and how many pod-hours that is.
+/// Policies that are only written in another way do not differ.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  almanac diff policies/ changed/
+  almanac diff --git main...HEAD
+  almanac diff --git HEAD clusters/prod -o markdown
+  almanac diff --git origin/main...HEAD --fail-on-change --zone Europe/Berlin
+
+Exit codes:
+  0    success, and no finding in the new files at or above --fail-on
+  1    such findings, or a change with --fail-on-change
+  2    failure: an argument is invalid, or a file or a revision could not be read
+  130  interrupted")]
+pub(crate) struct DiffArguments {
+    /// The old and the new file or directory; with --git, only these files and directories
+    #[arg(value_name = "PATH", value_hint = clap::ValueHint::AnyPath)]
+    paths: Vec<String>,
+
+    /// Two revisions, as with git: A..B, A...B for what B has changed since it left A, or A for what
+    /// the working tree has changed since
+    #[arg(long, value_name = "REVISIONS")]
+    git: Option<String>,
+
+    /// Show only these targets or policies: NAME, KIND/NAME or KIND/NAMESPACE/NAME
+    #[arg(long, value_name = "NAME", add = clap_complete::ArgValueCompleter::new(completion::objects))]
+    only: Vec<String>,
+
+    /// Skip files and directories that match, with the syntax of a .gitignore line
+    #[arg(long, value_name = "PATTERN")]
+    exclude: Vec<String>,
+
+    #[command(flatten)]
+    conditions: Conditions,
+
+    #[command(flatten)]
+    fail_on: FailOn,
+
+    /// Exit with 1 if anything changes
+    #[arg(long)]
+    fail_on_change: bool,
+
+    /// Start of the period: RFC 3339, a date or time in the zone, or relative to now, such as tomorrow,
+    /// monday or +2h [default: now]
+    #[arg(long, value_name = "INSTANT", allow_hyphen_values = true)]
+    from: Option<String>,
+
+    /// End of the period, in the same format as --from
+    #[arg(long, value_name = "INSTANT", conflicts_with = "period", allow_hyphen_values = true)]
+    to: Option<String>,
+
+    /// Length of the period, such as 36h, 7d or 1y [default: 35d, which has every day of the week equally
+    /// often, and every day of the month]
+    #[arg(long = "for", value_name = "PERIOD", allow_hyphen_values = true)]
+    period: Option<String>,
+
+    /// The time zone to display [default: the policies' zone if they share one, else UTC]
+    #[arg(
+        long,
+        value_name = "ZONE",
+        allow_hyphen_values = true,
+        add = ArgValueCandidates::new(completion::zones)
+    )]
+    zone: Option<String>,
+
+    /// Output format
+    #[arg(short, long, value_enum, default_value_t = Output::Text)]
+    output: Output,
+
+    /// Write to a file, which appears only once it is complete, or to standard output with -
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Output {
+    Text,
+    Json,
+    Markdown,
+    Html,
+}
+
+/// Five weeks: long enough for every day of a month.
+const USUAL_PERIOD: &str = "35d";
+
+pub(crate) fn run(
+    arguments: &DiffArguments,
+    now: Timestamp,
+    output: &mut impl Write,
+) -> anyhow::Result<ExitCode> {
+    // One, if the number of CPUs is unknown.
+    let threads = thread::available_parallelism().map_or(1, NonZero::get);
+    let zone = arguments.zone.as_deref().map(|name| zone("--zone", name)).transpose()?;
+    let instant = |zone: Zone| match &arguments.from {
+        Some(text) => moment::instant("--from", text, now, zone),
+        None => Ok(now),
+    };
+    let only = Subject::parse_all("--only", &arguments.only)?;
+    let checked_at = instant(zone.unwrap_or(Zone::utc()))?;
+    let sides = match &arguments.git {
+        Some(revisions) => git::sides(revisions, &arguments.paths)?,
+        None => Sides::named(&arguments.paths)?,
+    };
+    let read = sides.read(&arguments.conditions, &arguments.exclude, checked_at, now)?;
+    let [old, new] = &read;
+    let zone = zone.unwrap_or_else(|| side::common_zone(old, new));
+    // A civil time means the zone that is shown.
+    let from = instant(zone)?;
+    let lasting = (arguments.to.as_deref(), arguments.period.as_deref().unwrap_or(USUAL_PERIOD));
+    let period = period(lasting, from, now, zone)?;
+    check_names(&only, &read)?;
+    let pairs = side::pairs(old, new).into_iter().map(|(name, before, after)| {
+        let comparison = compared(old, before, new, after, period, &only);
+        Pair { name, before, after, comparison }
+    });
+    let question = Question { old, new, pairs: pairs.collect(), period, zone, threads };
+    let is_changed = match &arguments.out {
+        Some(path) if path.as_os_str() != "-" => {
+            let mut destination = Destination::create(path)?;
+            let is_changed = if arguments.output == Output::Text {
+                // A file has no colours.
+                let plain: &mut (dyn Write + 'static) = &mut destination;
+                text::write(&question, &mut StripStream::new(plain))?
+            } else {
+                write(&question, arguments.output, &mut destination)?
+            };
+            destination.complete()?;
+            is_changed
+        }
+        _ => write(&question, arguments.output, output)?,
+    };
+    let code = side::exit_code(arguments.fail_on, old, new);
+    let fails = is_changed && arguments.fail_on_change && code == ExitCode::SUCCESS;
+    Ok(if fails { ExitCode::FAILURE } else { code })
+}
+
+/// Writes the answer; returns whether anything changes.
+fn write(question: &Question<'_>, how: Output, output: &mut impl Write) -> anyhow::Result<bool> {
+    match how {
+        Output::Text => text::write(question, output),
+        Output::Json => json::write(question, output),
+        Output::Markdown => markdown::write(question, output),
+        Output::Html => html::write(question, output),
+    }
+}
+
+/// The comparison of two places, of what is asked about on either side.
+fn compared<'a>(
+    old: &Side,
+    before: Option<&'a InputPlace>,
+    new: &Side,
+    after: Option<&'a InputPlace>,
+    period: Period,
+    only: &[Subject],
+) -> Comparison<'a> {
+    let forecast =
+        |place: &'a InputPlace| Forecast::new(&place.world, period, place.initial.clone());
+    let (mut earlier, mut later) = (before.map(forecast), after.map(forecast));
+    let sides = [(old, before, earlier.as_ref()), (new, after, later.as_ref())];
+    if !only.is_empty() || old.input.is_narrowed() {
+        let mut asked: BTreeSet<Identity> = BTreeSet::new();
+        for (side, place, forecast) in sides {
+            let (Some(place), Some(forecast)) = (place, forecast) else { continue };
+            let is_asked = |target: &Identity, writers: &[almanac_engine::PolicyName]| {
+                let fits = |identity| only.iter().any(|subject| subject.fits(identity));
+                let is_named = only.is_empty()
+                    || fits(target)
+                    || writers.iter().any(|writer| fits(&writer.identity));
+                is_named && writers.iter().any(|writer| side.input.is_selected(place, writer))
+            };
+            let targets = forecast.targets().filter(|(target, writers)| is_asked(target, writers));
+            asked.extend(targets.map(|(target, _)| target.clone()));
+        }
+        for forecast in [&mut earlier, &mut later].into_iter().flatten() {
+            forecast.narrow(|target, _| asked.contains(target));
+        }
+    }
+    Comparison::new(earlier, later)
+}
+
+/// A name has to match on one side.
+fn check_names(only: &[Subject], [old, new]: &[Side; 2]) -> Result<(), ArgumentError> {
+    let unknown: Vec<Subject> =
+        only.iter().filter(|name| !old.input.knows(name)).cloned().collect();
+    new.input.check_names(&unknown)
+}
+
+/// Tells what is not in the output, or not visibly.
+fn tell_findings(question: &Question<'_>, output: &mut impl Write) -> io::Result<()> {
+    for (side, which) in [(question.old, "old"), (question.new, "new")] {
+        for (index, placed) in side.input.findings.iter().enumerate() {
+            if index == 0 {
+                writeln!(output, "\nFindings in the {which} files, {}:", side.name)?;
+            } else {
+                writeln!(output)?;
+            }
+            side.input.write_finding(placed, output)?;
+        }
+    }
+    Ok(())
+}

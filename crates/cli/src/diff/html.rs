@@ -1,0 +1,117 @@
+//! The differences as one page that needs no network and runs no script: a paragraph and a table.
+
+use std::io::Write;
+
+use almanac_calendar::tzdata_version;
+use almanac_forecast::{PodHours, Presence};
+
+use super::question::Question;
+use super::rows::Change;
+use super::text::hours_of;
+use super::words::{peaks, period, sentence, set_by, title, values};
+use crate::findings::printable;
+use crate::markup::escaped;
+
+const STYLE: &str = include_str!("page/page.css");
+
+pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow::Result<bool> {
+    let (changes, summary, assumptions) = question.changes()?;
+    let shown = |text: &str| escaped(&printable(text)).to_string();
+    let sides = format!("{} → {}", question.old.name, question.new.name);
+    let sides = shown(&sides);
+    write!(
+        output,
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" \
+         content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n\
+         <link rel=\"icon\" href=\"data:,\">\n\
+         <title>Difference: {sides}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n"
+    )?;
+    writeln!(output, "<h1>{sides}</h1>")?;
+    writeln!(
+        output,
+        "<p class=\"period\">{}, tzdata {}</p>",
+        shown(&period(question)),
+        tzdata_version()
+    )?;
+    writeln!(output, "<p class=\"summary\">{}</p>", shown(&summary.told(question.period)))?;
+    if !changes.is_empty() {
+        writeln!(output, "<ul>")?;
+        for change in &changes {
+            let (title, sentence) = (shown(&title(change)), shown(&sentence(change)));
+            writeln!(output, "<li><b>{title}</b>: {sentence}</li>")?;
+        }
+        writeln!(
+            output,
+            "</ul>\n<div class=\"wide\"><table>\n<thead><tr><th>target</th><th>field</th><th>when</th>\
+             <th>before</th><th>after</th><th>hours a week</th><th>peak</th><th>set by</th></tr></thead>"
+        )?;
+        changes.iter().try_for_each(|change| write_change(change, output))?;
+        writeln!(output, "</table></div>")?;
+    }
+    let [old, new] = &assumptions;
+    for (side, all) in [("old", old), ("new", new)] {
+        if all.is_empty() {
+            continue;
+        }
+        writeln!(output, "<h2>Assumptions about the {side} files</h2>\n<ul>")?;
+        all.iter().try_for_each(|said| writeln!(output, "<li>{}</li>", shown(said)))?;
+        writeln!(output, "</ul>")?;
+    }
+    for (side, which) in [(question.old, "old"), (question.new, "new")] {
+        if side.input.findings.is_empty() {
+            continue;
+        }
+        writeln!(output, "<h2>Findings in the {which} files</h2>\n<ul>")?;
+        for placed in &side.input.findings {
+            let source = &side.input.reading.sources[placed.source];
+            let line = placed.span.map_or(1, |span| source.position(span.start).line);
+            let finding = &placed.finding;
+            let said = format!("{}:{line}: {}: {finding}", source.name(), finding.severity());
+            writeln!(output, "<li>{}</li>", shown(&said))?;
+        }
+        writeln!(output, "</ul>")?;
+    }
+    writeln!(output, "</body>\n</html>")?;
+    Ok(summary.is_changed())
+}
+
+fn write_change(change: &Change, output: &mut impl Write) -> std::io::Result<()> {
+    let shown = |text: &str| escaped(&printable(text)).to_string();
+    writeln!(output, "<tbody>")?;
+    let count = change.rows.len() + usize::from(change.more > 0);
+    for (index, row) in change.rows.iter().enumerate() {
+        let (before, after) = values(&row.first);
+        write!(output, "<tr>")?;
+        if index == 0 {
+            let (title, field) = (shown(&title(change)), change.field);
+            write!(
+                output,
+                "<td rowspan=\"{count}\">{title}</td><td rowspan=\"{count}\">{field}</td>"
+            )?;
+        }
+        let direction = match row.growth.filter(|_| change.presence == Presence::Both) {
+            Some(growth) if growth > PodHours::default() => " class=\"more\"",
+            Some(growth) if growth < PodHours::default() => " class=\"less\"",
+            _ => "",
+        };
+        write!(
+            output,
+            "<td>{}</td><td>{}</td><td>{}</td><td{direction}>{}</td>",
+            shown(&row.when),
+            shown(&before),
+            shown(&after),
+            shown(&hours_of(change, row))
+        )?;
+        if index == 0 {
+            write!(output, "<td rowspan=\"{count}\">{}</td>", shown(&peaks(change)))?;
+        }
+        writeln!(output, "<td>{}</td></tr>", shown(&set_by(row)))?;
+    }
+    if change.more > 0 {
+        writeln!(output, "<tr><td colspan=\"4\">and {} more</td><td></td></tr>", change.more)?;
+    }
+    writeln!(output, "</tbody>")
+}

@@ -1,0 +1,239 @@
+//! The differences for a program: the documented contract `almanac/diff/v1`.
+//!
+//! Written as it is found, one stretch a line, so that memory does not grow with the number of policies.
+
+use std::fmt::Write as _;
+use std::io::Write;
+use std::sync::Arc;
+
+use almanac_calendar::tzdata_version;
+use almanac_engine::Value;
+use almanac_forecast::{Days, Difference, Origin, PodHours, Presence, Recurrence, Total};
+use serde_json::{Map, Value as Json, json};
+
+use super::question::{Pair, Question};
+use super::rows::{Change, Row, Unit};
+
+const SCHEMA: &str = "almanac/diff/v1";
+
+pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow::Result<bool> {
+    let (from, to) = (question.period.from(), question.period.to());
+    let (old, new) = (json!(question.old.name), json!(question.new.name));
+    write!(
+        output,
+        "{{\"schema\":\"{SCHEMA}\",\"from\":\"{from}\",\"to\":\"{to}\",\"zone\":{},\"tzdata\":\"{}\",\
+         \"old\":{old},\"new\":{new},\n\"differences\":[",
+        json!(question.zone.name()),
+        tzdata_version()
+    )?;
+    let mut is_first = true;
+    let (summary, assumptions) = question.each(
+        |pair, difference| Ok(stretches(pair, difference)),
+        |change, (target, stretches)| {
+            output.write_all(if is_first { b"\n" } else { b",\n" })?;
+            is_first = false;
+            write!(output, "{{{}{target}", place(change))?;
+            write_change(change, output)?;
+            writeln!(output, ",\"stretches\":[{stretches}\n]}}")?;
+            Ok(())
+        },
+    )?;
+    let a_week = |hours: PodHours| number(hours.a_week(question.period));
+    let summary_json = json!({
+        "compared": summary.fields,
+        "changed": summary.changed,
+        "added": summary.added,
+        "removed": summary.removed,
+        "podHours": number(summary.pods),
+        "podHoursAWeek": a_week(summary.pods),
+        "nodeHours": number(summary.nodes),
+        "nodeHoursAWeek": a_week(summary.nodes),
+        "podHoursAtLeast": number(summary.at_least),
+        "podHoursAtLeastAWeek": a_week(summary.at_least),
+    });
+    let [before, after] = &assumptions;
+    let sides = [("old", question.old), ("new", question.new)];
+    let mut findings = Vec::new();
+    for (name, side) in sides {
+        for item in side.input.items() {
+            let mut told = serde_json::to_value(item)?;
+            told["side"] = json!(name);
+            findings.push(told);
+        }
+    }
+    writeln!(
+        output,
+        "],\n\"summary\":{summary_json},\n\"assumptions\":{},\n\"findings\":{}}}",
+        json!({ "old": before, "new": after }),
+        Json::Array(findings)
+    )?;
+    Ok(summary.is_changed())
+}
+
+fn place(change: &Change) -> String {
+    change.place.as_ref().map_or(String::new(), |place| format!("\"place\":{},", json!(place)))
+}
+
+fn write_change(change: &Change, output: &mut impl Write) -> anyhow::Result<()> {
+    let key = match Unit::of(&change.target, change.field) {
+        Some(Unit::Nodes) => "nodeHours",
+        Some(Unit::Pods | Unit::AtLeast | Unit::InUnits | Unit::Waiting) | None => "podHours",
+    };
+    if let Some(growth) = change.growth {
+        let a_week = growth.a_week(change.period);
+        write!(output, ",\"{key}\":{growth},\"{key}AWeek\":{a_week}")?;
+    }
+    let recurring: Vec<Json> = change
+        .rows
+        .iter()
+        .filter_map(|row| Some(recurring(change, row, row.recurrence.as_ref()?, key)))
+        .collect();
+    write!(output, ",\n\"recurring\":{}", Json::Array(recurring))?;
+    Ok(())
+}
+
+fn recurring(change: &Change, row: &Row, recurrence: &Recurrence, key: &str) -> Json {
+    let mut told = Map::new();
+    if let Some(side) = &row.first.before {
+        told.insert("before".to_owned(), value(side.value.as_ref()));
+    }
+    if let Some(side) = &row.first.after {
+        told.insert("after".to_owned(), value(side.value.as_ref()));
+    }
+    told.insert("when".to_owned(), json!(row.when));
+    told.insert("times".to_owned(), json!(row.times));
+    if let Some(growth) = row.growth {
+        told.insert(key.to_owned(), number(growth));
+        told.insert(format!("{key}AWeek"), number(growth.a_week(change.period)));
+    }
+    match recurrence.days {
+        Days::OfWeek(days) => {
+            let week = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
+            let those = week.into_iter().zip(days).filter(|(_, is_one)| *is_one);
+            let those: Vec<&str> = those.map(|(day, _)| day).collect();
+            told.insert("weekdays".to_owned(), json!(those));
+        }
+        Days::OfMonth(day) => _ = told.insert("dayOfMonth".to_owned(), json!(day)),
+    }
+    let spans = recurrence.spans.iter();
+    let spans: Vec<Json> =
+        spans.map(|it| json!({ "from": it.from, "days": it.days, "to": it.to })).collect();
+    told.insert("spans".to_owned(), Json::Array(spans));
+    if let Some(since) = recurrence.since {
+        told.insert("since".to_owned(), json!(since));
+    }
+    if let Some(until) = recurrence.until {
+        told.insert("until".to_owned(), json!(until));
+    }
+    if !recurrence.except.is_empty() {
+        told.insert("except".to_owned(), json!(recurrence.except));
+    }
+    Json::Object(told)
+}
+
+/// The head of a difference, and its stretches with a line for each.
+fn stretches(pair: &Pair<'_>, difference: &Difference) -> (String, String) {
+    let target = pair.after.or(pair.before).map(|place| place.reference(&difference.target));
+    let mut head = format!(
+        "\"target\":{},\"field\":\"{}\",\"presence\":\"{}\"",
+        target.unwrap_or_default(),
+        difference.field,
+        match difference.presence {
+            Presence::Both => "both",
+            Presence::Added => "added",
+            Presence::Removed => "removed",
+        }
+    );
+    let has_hours = Unit::of(&difference.target, difference.field).is_some();
+    for (name, totals) in [("before", &difference.before), ("after", &difference.after)] {
+        if totals.is_empty() {
+            continue;
+        }
+        let told = |of: &dyn Fn(&Total) -> String| {
+            if let Some(only) = totals.get(&None) {
+                return of(only);
+            }
+            let named = totals.iter().filter_map(|(name, total)| Some((name.as_ref()?, total)));
+            let numbers = named.map(|(name, total)| format!("{}:{}", json!(**name), of(total)));
+            format!("{{{}}}", numbers.collect::<Vec<_>>().join(","))
+        };
+        let peak = told(&|it| it.peak.to_string());
+        let hours = told(&|it| it.hours.to_string());
+        let hours = if has_hours { format!(",\"hours\":{hours}") } else { String::new() };
+        // Writing to a text cannot fail.
+        let _ = write!(head, ",\"{name}\":{{\"peak\":{peak}{hours}}}");
+    }
+    (head, lines(difference))
+}
+
+/// The stretches, each after a line break.
+fn lines(difference: &Difference) -> String {
+    let (mut lines, mut origins) = (String::new(), Origins::default());
+    for stretch in &difference.stretches {
+        let comma = if lines.is_empty() { "" } else { "," };
+        // Writing to a text cannot fail.
+        let _ = write!(lines, "{comma}\n{{\"from\":\"{}\",\"to\":\"{}\"", stretch.from, stretch.to);
+        for (name, side) in [("before", &stretch.before), ("after", &stretch.after)] {
+            let Some(side) = side else { continue };
+            let _ = match &side.value {
+                Some(Value::Number(number)) => write!(lines, ",\"{name}\":{{\"value\":{number}"),
+                other => write!(lines, ",\"{name}\":{{\"value\":{}", value(other.as_ref())),
+            };
+            lines += origins.rest_of_side(&side.origin);
+        }
+        lines.push('}');
+    }
+    lines
+}
+
+/// The end of a side, from who set it on, by origin: the same few again and again.
+#[derive(Default)]
+struct Origins(Vec<(Arc<Origin>, String)>);
+
+impl Origins {
+    fn rest_of_side(&mut self, origin: &Arc<Origin>) -> &str {
+        let known = self.0.iter().position(|(known, _)| Arc::ptr_eq(known, origin));
+        let index = known.unwrap_or_else(|| {
+            self.0.push((Arc::clone(origin), rest_of_side(origin)));
+            self.0.len() - 1
+        });
+        &self.0[index].1
+    }
+}
+
+/// Who set a value and why: as a segment of a forecast has them.
+fn rest_of_side(origin: &Origin) -> String {
+    let mut rest = String::new();
+    if let Some(writer) = &origin.writer {
+        let policy = &writer.policy.identity;
+        let mut policy = json!({
+            "kind": policy.kind(),
+            "namespace": policy.namespace(),
+            "name": policy.name(),
+        });
+        if let Some(rule) = &writer.rule {
+            policy["rule"] = json!(**rule);
+        }
+        rest = format!(",\"policy\":{policy}");
+    }
+    format!("{rest},\"reason\":{}}}", json!(*origin.reason))
+}
+
+/// As in a forecast: a number, a text, names in order, numbers by name, or null.
+fn value(value: Option<&Value>) -> Json {
+    match value {
+        None | Some(Value::Nothing) => Json::Null,
+        Some(Value::Number(number)) => json!(number),
+        Some(Value::Text(text)) => json!(**text),
+        Some(Value::Names(names)) => names.iter().map(|it| json!(**it)).collect(),
+        Some(Value::Numbers(numbers)) => {
+            let named = numbers.iter().map(|(name, number)| (name.to_string(), json!(number)));
+            Json::Object(named.collect())
+        }
+    }
+}
+
+/// Pod-hours as the number they are shown as.
+fn number(hours: PodHours) -> Json {
+    serde_json::from_str(&hours.to_string()).unwrap_or_default()
+}

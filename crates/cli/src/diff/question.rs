@@ -1,0 +1,112 @@
+//! The question, and the way from its parts to the output: compared on several threads, told in order.
+
+use std::collections::BTreeSet;
+
+use almanac_calendar::Zone;
+use almanac_forecast::{Assumption, Comparison, Period};
+
+use super::rows::Change;
+use super::side::Side;
+use super::words::Summary;
+use crate::forecast::in_order::in_order;
+use crate::forecast::progress::Progress;
+use crate::input::InputPlace;
+
+/// The parsed question.
+pub(super) struct Question<'a> {
+    pub(super) old: &'a Side,
+    pub(super) new: &'a Side,
+    pub(super) pairs: Vec<Pair<'a>>,
+    pub(super) period: Period,
+    pub(super) zone: Zone,
+    /// The number of threads.
+    pub(super) threads: usize,
+}
+
+/// Two places that are compared.
+pub(super) struct Pair<'a> {
+    /// What both are called, where there are several.
+    pub(super) name: Option<String>,
+    pub(super) before: Option<&'a InputPlace>,
+    pub(super) after: Option<&'a InputPlace>,
+    pub(super) comparison: Comparison<'a>,
+}
+
+/// What was assumed of what changes, on the old side and on the new one.
+pub(super) type Assumptions = [BTreeSet<String>; 2];
+
+/// What is handed over of a part.
+enum Found<T> {
+    Change(Change, T),
+    End { fields: usize, assumed: [Vec<Assumption>; 2] },
+}
+
+impl Question<'_> {
+    /// Whether there are no policies on either side.
+    pub(super) fn is_empty(&self) -> bool {
+        self.pairs.iter().all(|it| it.comparison.is_empty())
+    }
+
+    /// Compares everything; draws each change, beside where it is found, and hands it over in order.
+    pub(super) fn each<T: Send>(
+        &self,
+        draw: impl Fn(&Pair<'_>, &almanac_forecast::Difference) -> anyhow::Result<T> + Sync,
+        mut tell: impl FnMut(&Change, T) -> anyhow::Result<()>,
+    ) -> anyhow::Result<(Summary, Assumptions)> {
+        let count = self.pairs.iter().map(|it| it.comparison.len()).sum();
+        let mut progress = Progress::new("comparing", count);
+        let mut summary = Summary::default();
+        let mut assumed: [BTreeSet<Assumption>; 2] = Default::default();
+        let compare = |index, hand: &mut dyn FnMut(Found<T>) -> anyhow::Result<()>| {
+            let Some((pair, own)) = self.find(index) else { return Ok(()) };
+            let part = pair.comparison.part(own);
+            for difference in &part.differences {
+                let change = Change::of(pair.name.as_deref(), difference, self.period, self.zone);
+                hand(Found::Change(change, draw(pair, difference)?))?;
+            }
+            let assumed = [part.assumed_before, part.assumed_after];
+            hand(Found::End { fields: part.fields, assumed })
+        };
+        in_order(count, self.threads, compare, |found| {
+            match found {
+                Found::Change(change, drawn) => {
+                    summary.add(&change);
+                    tell(&change, drawn)?;
+                }
+                Found::End { fields, assumed: of_part } => {
+                    summary.fields += fields;
+                    for (all, of_part) in assumed.iter_mut().zip(of_part) {
+                        all.extend(of_part);
+                    }
+                    progress.advance();
+                }
+            }
+            Ok(())
+        })?;
+        let said = assumed.map(|all| all.into_iter().map(|it| it.to_string()).collect());
+        Ok((summary, said))
+    }
+
+    /// All changes, in a form that does not grow with the period.
+    pub(super) fn changes(&self) -> anyhow::Result<(Vec<Change>, Summary, Assumptions)> {
+        let mut changes = Vec::new();
+        let draw = |_: &Pair<'_>, _: &almanac_forecast::Difference| Ok(());
+        let (summary, assumed) = self.each(draw, |change, ()| {
+            changes.push(change.clone());
+            Ok(())
+        })?;
+        Ok((changes, summary, assumed))
+    }
+
+    /// The pair that a part is of, and its own number in there.
+    fn find(&self, index: usize) -> Option<(&Pair<'_>, usize)> {
+        let mut before = 0;
+        for pair in &self.pairs {
+            if index < before + pair.comparison.len() {
+                return Some((pair, index - before));
+            }
+            before += pair.comparison.len();
+        }
+        None
+    }
+}

@@ -1,0 +1,177 @@
+//! One field that changes, as rows that people read: few of them, whatever the period.
+
+use almanac_calendar::Zone;
+use almanac_engine::{Field, Identity};
+use almanac_forecast::{
+    CivilStretch, Difference, Edge, Period, PodHours, Presence, Recurrence, Stretch, Told, Total,
+    recurrences,
+};
+use jiff::Timestamp;
+
+use crate::wall_clock::{offset, shown};
+
+/// So many rows of a field are told, and the rest counted.
+const MOST: usize = 8;
+
+/// One field of one object that changes.
+#[derive(Clone)]
+pub(super) struct Change {
+    /// In which place, where there are several.
+    pub(super) place: Option<String>,
+    pub(super) target: Identity,
+    pub(super) field: Field,
+    pub(super) presence: Presence,
+    pub(super) rows: Vec<Row>,
+    /// How many more there are.
+    pub(super) more: usize,
+    /// By how much its pod-hours over the period grow, if both are known.
+    pub(super) growth: Option<PodHours>,
+    pub(super) period: Period,
+    /// The name of each number, its peak before and its peak after.
+    pub(super) peaks: Vec<(Option<String>, Option<u32>, Option<u32>)>,
+}
+
+/// What is told as one.
+#[derive(Clone)]
+pub(super) struct Row {
+    pub(super) when: String,
+    /// The form in which it comes again and again, if it does.
+    pub(super) recurrence: Option<Recurrence>,
+    /// The first of its stretches: all have the same values.
+    pub(super) first: Stretch,
+    pub(super) times: usize,
+    /// By how much the pod-hours over the period grow.
+    pub(super) growth: Option<PodHours>,
+}
+
+/// What the numbers of a field add up to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unit {
+    Pods,
+    Nodes,
+    /// A lower bound.
+    AtLeast,
+    /// Pods that are counted at their workloads, too.
+    InUnits,
+    Waiting,
+}
+
+impl Unit {
+    /// What numbers of this field add up to over time; `None` if nothing.
+    pub(super) fn of(target: &Identity, field: Field) -> Option<Unit> {
+        match field {
+            Field::Replicas if target.kind() == "ScalableNodeGroup" => Some(Unit::Nodes),
+            Field::Replicas => Some(Unit::Pods),
+            Field::MinReplicas => Some(Unit::AtLeast),
+            Field::UnitPods => Some(Unit::InUnits),
+            Field::PendingPods => Some(Unit::Waiting),
+            Field::MaxReplicas | Field::Value | Field::QosLevel | Field::Clusters => None,
+        }
+    }
+}
+
+impl Change {
+    pub(super) fn of(
+        place: Option<&str>,
+        difference: &Difference,
+        period: Period,
+        zone: Zone,
+    ) -> Change {
+        let unit = Unit::of(&difference.target, difference.field);
+        let mut rows = Vec::new();
+        for alike in difference.by_values() {
+            rows.extend(rows_of(&alike, unit, period, zone));
+        }
+        rows.sort_by_key(|row: &Row| row.first.from);
+        let more = rows.len().saturating_sub(MOST);
+        // One more row says as much as that there is one more.
+        let more = if more > 1 { more } else { 0 };
+        rows.truncate(rows.len() - more);
+        let hours = |totals: &[&Total]| totals.iter().map(|it| it.hours).sum::<PodHours>();
+        let [before, after] = [&difference.before, &difference.after]
+            .map(|totals| totals.values().collect::<Vec<_>>());
+        let are_known = difference.stretches.iter().all(|it| it.growth().is_some());
+        let growth = unit.filter(|_| are_known).map(|_| hours(&after) - hours(&before));
+        let names = difference.before.keys().chain(difference.after.keys());
+        let mut peaks: Vec<_> = names
+            .map(|name| {
+                let peak = |totals: &std::collections::BTreeMap<_, Total>| {
+                    totals.get(name).map(|total| total.peak)
+                };
+                let of_name = name.as_ref().map(ToString::to_string);
+                (of_name, peak(&difference.before), peak(&difference.after))
+            })
+            .collect();
+        peaks.sort();
+        peaks.dedup();
+        Change {
+            place: place.map(str::to_owned),
+            target: difference.target.clone(),
+            field: difference.field,
+            presence: difference.presence,
+            rows,
+            more,
+            growth,
+            period,
+            peaks,
+        }
+    }
+}
+
+/// Stretches with the same values, in as few rows as may be.
+fn rows_of(alike: &[&Stretch], unit: Option<Unit>, period: Period, zone: Zone) -> Vec<Row> {
+    let civil: Vec<CivilStretch> = alike
+        .iter()
+        .map(|it| CivilStretch { from: edge(it.from, period, zone), to: edge(it.to, period, zone) })
+        .collect();
+    let shown = (zone.civil(period.from()), zone.civil(period.to()));
+    let row = |told| {
+        let (when, recurrence, positions) = match told {
+            Told::Recurring(recurrence, positions) => {
+                (recurrence.to_string(), Some(recurrence), positions)
+            }
+            Told::Once(position) => {
+                (once(alike.get(position)?, period, zone), None, vec![position])
+            }
+        };
+        let stretches = || positions.iter().filter_map(|position| alike.get(*position));
+        let pod_hours = |it: &&Stretch| Some(PodHours::of(it.growth()?, it.nanoseconds()));
+        let growth = unit.and_then(|_| stretches().map(pod_hours).sum::<Option<PodHours>>());
+        let first = (*stretches().next()?).clone();
+        Some(Row { when, recurrence, first, times: positions.len(), growth })
+    };
+    recurrences(&civil, shown).into_iter().filter_map(row).collect()
+}
+
+fn edge(at: Timestamp, period: Period, zone: Zone) -> Edge {
+    let civil = zone.civil(at);
+    if at == period.from() || at == period.to() {
+        Edge::Open
+    } else if zone.resolve(civil) == Some(at) {
+        Edge::At(civil)
+    } else {
+        Edge::Unclear
+    }
+}
+
+/// When a single stretch is.
+fn once(stretch: &Stretch, period: Period, zone: Zone) -> String {
+    let Stretch { from, to, .. } = *stretch;
+    let (begins, ends) = (from > period.from(), to < period.to());
+    let same_day = zone.civil(from).date() == zone.civil(to).date();
+    match (begins, ends) {
+        (false, false) => "throughout".to_owned(),
+        (false, true) => format!("until {}", at(to, zone, true)),
+        (true, false) => format!("from {} on", at(from, zone, true)),
+        (true, true) => format!("{} to {}", at(from, zone, true), at(to, zone, !same_day)),
+    }
+}
+
+/// `Fri 2026-11-27 17:00`, with the offset where the clock shows that time twice.
+fn at(at: Timestamp, zone: Zone, with_date: bool) -> String {
+    let civil = zone.civil(at);
+    let time = if civil.second() == 0 { "%H:%M" } else { "%H:%M:%S" };
+    let format = if with_date { format!("%a %Y-%m-%d {time}") } else { time.to_owned() };
+    let said = shown(zone, at, &format);
+    if zone.resolve(civil) == Some(at) { said } else { format!("{said} {}", offset(zone, at)) }
+}

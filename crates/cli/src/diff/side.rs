@@ -1,0 +1,210 @@
+//! The two sides of a comparison: where their files are, and which of their places belong together.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use almanac_api::checking::Place;
+use almanac_api::finding::Code;
+use almanac_api::reading::{Folder, Source};
+use almanac_calendar::Zone;
+use anyhow::Context as _;
+use jiff::Timestamp;
+use tempfile::TempDir;
+
+use crate::argument_error::ArgumentError;
+use crate::files::{FileArguments, Viewpoint};
+use crate::input::{Conditions, Input, InputPlace, together};
+use crate::outcome::FailOn;
+
+/// Where the files of both sides are.
+pub(super) struct Sides(pub(super) [Where; 2]);
+
+/// Where the files of one side are.
+pub(super) struct Where {
+    /// What the side is called.
+    pub(super) name: String,
+    /// Which files and folders are read; none is nothing at all.
+    pub(super) paths: Vec<PathBuf>,
+    pub(super) viewpoint: Viewpoint,
+    /// Removed once it has been read.
+    pub(super) written: Option<TempDir>,
+}
+
+/// One side, read.
+pub(super) struct Side {
+    /// What it is called.
+    pub(super) name: String,
+    pub(super) input: Input,
+    root: Folder,
+}
+
+impl Sides {
+    /// Two files or folders. One that is not there is empty.
+    pub(super) fn named(paths: &[String]) -> anyhow::Result<Sides> {
+        let [old, new] = paths else {
+            let text = paths.join(" ");
+            let message =
+                "name two files or directories, the old and the new one, or revisions with --git";
+            return Err(ArgumentError::whole("PATH", &text, message).into());
+        };
+        if old == "-" || new == "-" {
+            let message =
+                "standard input is neither of the two; write it into a file, and name that";
+            return Err(ArgumentError::whole("PATH", "-", message).into());
+        }
+        let is_there = |path: &str| Path::new(path).exists();
+        if !is_there(old) && !is_there(new) {
+            let message = "there is no such file or directory, nor is the other one there";
+            return Err(ArgumentError::whole("PATH", old, message).into());
+        }
+        let here = std::env::current_dir().context("failed to find the current directory")?;
+        let side = |path: &String| {
+            let full = here.join(path);
+            let (root, paths) = if full.is_dir() {
+                (full, vec![PathBuf::from(path)])
+            } else if full.exists() {
+                let folder = full.parent().unwrap_or(&here).to_owned();
+                (folder, vec![PathBuf::from(path)])
+            } else {
+                anstream::eprintln!(
+                    "note: {path:?} does not exist, and is taken for an empty directory"
+                );
+                (full, Vec::new())
+            };
+            let unnamed = PathBuf::from(".");
+            let viewpoint = Viewpoint { here: here.clone(), root, unnamed, fixed: Vec::new() };
+            Where { name: path.clone(), paths, viewpoint, written: None }
+        };
+        Ok(Sides([side(old), side(new)]))
+    }
+
+    /// Reads both. Folders that are places on one side are places on the other, too.
+    pub(super) fn read(
+        self,
+        conditions: &Conditions,
+        exclude: &[String],
+        checked_at: Timestamp,
+        now: Timestamp,
+    ) -> anyhow::Result<[Side; 2]> {
+        let Sides([old, new]) = self;
+        let read = |side: &Where, fixed: Vec<Place>| {
+            let root = Folder::of(&side.viewpoint.root);
+            let input = side.read(fixed, conditions, exclude, checked_at)?;
+            anyhow::Ok(Side { name: side.name.clone(), input, root })
+        };
+        let (mut before, mut after) = (read(&old, Vec::new())?, read(&new, Vec::new())?);
+        let (of_old, of_new) = (before.places_as_of(&after), after.places_as_of(&before));
+        if let Some(fixed) = of_old {
+            before = read(&old, fixed)?;
+        }
+        if let Some(fixed) = of_new {
+            after = read(&new, fixed)?;
+        }
+        conditions.state(&mut [&mut before.input, &mut after.input], now)?;
+        drop((old.written, new.written));
+        Ok([before, after])
+    }
+}
+
+impl Where {
+    fn read(
+        &self,
+        fixed: Vec<Place>,
+        conditions: &Conditions,
+        exclude: &[String],
+        checked_at: Timestamp,
+    ) -> anyhow::Result<Input> {
+        let paths = self.paths.iter().map(|path| path.display().to_string()).collect();
+        let viewpoint = Viewpoint { fixed, ..self.viewpoint.clone() };
+        let files = FileArguments::of(paths, exclude).read_from(viewpoint)?;
+        conditions.input_of(files, "diff", checked_at)
+    }
+}
+
+impl Side {
+    /// The places that are told apart.
+    fn told_apart(&self) -> impl Iterator<Item = &Place> {
+        self.input.all_places().iter().filter(|place| !place.name.is_empty())
+    }
+
+    /// The places of this side if those of the other one are told apart here, too, as far as there is anything in
+    /// them; `None` if they are already.
+    fn places_as_of(&self, other: &Side) -> Option<Vec<Place>> {
+        let moved = |folder: &Folder| {
+            let below = folder.seen_from(&other.root);
+            Folder::of(&Path::new(&self.root.to_string()).join(below))
+        };
+        let mut places: Vec<Place> = self.told_apart().cloned().collect();
+        let before = places.len();
+        for place in other.told_apart() {
+            let folders: Vec<Folder> = place.folders.iter().map(moved).collect();
+            let sources = self.input.reading.sources.iter();
+            let mut sources = sources.filter_map(Source::folder);
+            let is_there = sources.any(|source| folders.iter().any(|it| source.is_within(it)));
+            let is_known = places.iter().any(|it| it.name == place.name);
+            if is_there && !is_known {
+                places.push(Place { name: place.name.clone(), folders });
+            }
+        }
+        (places.len() > before).then_some(places)
+    }
+}
+
+/// Which places are compared with which, and what they are called if there are several. What is one place, because
+/// nothing tells several apart, is compared with each of the others.
+pub(super) fn pairs<'a>(
+    old: &'a Side,
+    new: &'a Side,
+) -> Vec<(Option<String>, Option<&'a InputPlace>, Option<&'a InputPlace>)> {
+    let names: BTreeSet<&str> =
+        old.told_apart().chain(new.told_apart()).map(|place| &*place.name).collect();
+    let find = |side: &'a Side, name: &str| {
+        let is_one = side.told_apart().next().is_none();
+        let of_name = |(_, it): &(usize, &'a InputPlace)| {
+            is_one || it.stands_for.iter().any(|known| known == name)
+        };
+        side.input.places.iter().enumerate().find(of_name)
+    };
+    if names.is_empty() {
+        return vec![(None, old.input.places.first(), new.input.places.first())];
+    }
+    let mut pairs: Vec<(Vec<&str>, _, _)> = Vec::new();
+    let number = |found: Option<(usize, &InputPlace)>| found.map(|(number, _)| number);
+    for name in names {
+        let (before, after) = (find(old, name), find(new, name));
+        let alike = |it: &&mut (Vec<&str>, Option<(usize, _)>, Option<(usize, _)>)| {
+            (number(it.1), number(it.2)) == (number(before), number(after))
+        };
+        match pairs.iter_mut().find(alike) {
+            Some((names, ..)) => names.push(name),
+            None => pairs.push((vec![name], before, after)),
+        }
+    }
+    let are_several = pairs.len() > 1 || old.told_apart().count() != new.told_apart().count();
+    let pair = |(names, before, after): (Vec<&str>, Option<(usize, _)>, Option<(usize, _)>)| {
+        let name = are_several.then(|| together(&names));
+        (name, before.map(|(_, place)| place), after.map(|(_, place)| place))
+    };
+    pairs.into_iter().map(pair).collect()
+}
+
+/// The zone in which both are shown: that of all policies, if they share one.
+pub(super) fn common_zone(old: &Side, new: &Side) -> Zone {
+    let is_empty =
+        |side: &Side| side.input.places.iter().all(|it| it.world.policies().next().is_none());
+    let zone = match (old.input.only_zone(), new.input.only_zone()) {
+        (Some(one), Some(other)) if one == other => Some(one),
+        (Some(one), None) if is_empty(new) => Some(one),
+        (None, Some(other)) if is_empty(old) => Some(other),
+        _ => None,
+    };
+    zone.unwrap_or(Zone::utc())
+}
+
+/// What is wrong with the new files counts; what is wrong with the old ones is what the change may mend. A file that
+/// cannot be read counts on either side.
+pub(super) fn exit_code(fail_on: FailOn, old: &Side, new: &Side) -> ExitCode {
+    let is_unread = old.input.findings.iter().any(|it| it.finding.code == Code::UnreadableFile);
+    if is_unread { fail_on.code(&old.input.findings) } else { fail_on.code(&new.input.findings) }
+}

@@ -1,0 +1,136 @@
+//! The differences for a person in a terminal: a sentence for each value, and a table.
+
+use std::io::{self, Write};
+
+use almanac_calendar::tzdata_version;
+use almanac_forecast::Presence;
+use anstyle::{AnsiColor, Style};
+
+use super::question::{Assumptions, Question};
+use super::rows::{Change, Row};
+use super::words::{self, Summary, hours, peaks, sentence, set_by, title, values};
+use crate::drawing::Drawing;
+use crate::findings::printable;
+
+const STRONG: Style = Style::new().bold();
+const QUIET: Style = Style::new().dimmed();
+const MORE: Style = AnsiColor::Red.on_default();
+const LESS: Style = AnsiColor::Green.on_default();
+
+const HEADS: [&str; 8] =
+    ["TARGET", "FIELD", "WHEN", "BEFORE", "AFTER", "HOURS A WEEK", "PEAK", "SET BY"];
+
+/// No column is wider, so that one long name does not move all others out of sight.
+const WIDEST: usize = 60;
+
+pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow::Result<bool> {
+    let output = &mut Drawing::new(output);
+    let (changes, summary, assumptions) = question.changes()?;
+    let period = words::period(question);
+    let tzdata = tzdata_version();
+    writeln!(output, "{STRONG}{period}{STRONG:#}{QUIET}, tzdata {tzdata}{QUIET:#}")?;
+    writeln!(output, "{}", printable(&headline(question, &summary)))?;
+    if !changes.is_empty() {
+        writeln!(output)?;
+    }
+    for change in &changes {
+        let style = match change.growth.map(|it| it.cmp(&almanac_forecast::PodHours::default())) {
+            Some(std::cmp::Ordering::Greater) => MORE,
+            Some(std::cmp::Ordering::Less) => LESS,
+            Some(std::cmp::Ordering::Equal) | None => Style::new(),
+        };
+        let (title, sentence) = (printable(&title(change)), printable(&sentence(change)));
+        writeln!(output, "{style}{title}{style:#}: {sentence}")?;
+    }
+    write_table(&changes, output)?;
+    write_assumptions(&assumptions, output)?;
+    super::tell_findings(question, output)?;
+    Ok(summary.is_changed())
+}
+
+/// `policies → changed: 3 of 12 values change; +2,432 pod-hours a week`.
+fn headline(question: &Question<'_>, summary: &Summary) -> String {
+    let (old, new) = (&question.old.name, &question.new.name);
+    if question.is_empty() {
+        return format!(
+            "{old} → {new}: nothing to compare, as neither has a policy that can be forecast"
+        );
+    }
+    format!("{old} → {new}: {}", summary.told(question.period))
+}
+
+fn write_table(changes: &[Change], output: &mut impl Write) -> io::Result<()> {
+    if changes.is_empty() {
+        return Ok(());
+    }
+    let rows: Vec<[String; 8]> = changes.iter().flat_map(rows).collect();
+    let width = |column: usize| {
+        let cells = rows.iter().map(|row| row[column].chars().count());
+        let widest = cells.chain([HEADS[column].len()]).max().unwrap_or_default();
+        widest.min(WIDEST)
+    };
+    let widths: [usize; 8] = std::array::from_fn(width);
+    let line = |cells: &[String; 8]| {
+        let padded: Vec<String> =
+            cells.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}")).collect();
+        padded.join("  ").trim_end().to_owned()
+    };
+    writeln!(output, "\n{STRONG}{}{STRONG:#}", line(&HEADS.map(str::to_owned)))?;
+    rows.iter().try_for_each(|row| writeln!(output, "{}", line(row)))
+}
+
+/// The rows of a change; what it is of stands in the first only.
+fn rows(change: &Change) -> Vec<[String; 8]> {
+    let mut rows: Vec<[String; 8]> = Vec::new();
+    for (index, row) in change.rows.iter().enumerate() {
+        let is_first = index == 0;
+        let of_change = |text: String| if is_first { text } else { String::new() };
+        let (before, after) = values(&row.first);
+        let cells = [
+            of_change(title(change)),
+            of_change(change.field.to_string()),
+            row.when.clone(),
+            before,
+            after,
+            hours_of(change, row),
+            of_change(peaks(change)),
+            set_by(row),
+        ];
+        rows.push(cells.map(|cell| printable(&cell)));
+    }
+    if change.more > 0 {
+        let mut cells = <[String; 8]>::default();
+        cells[2] = format!("and {} more (-o json lists them)", change.more);
+        rows.push(cells);
+    }
+    rows
+}
+
+/// The pod-hours a week of a row.
+pub(super) fn hours_of(change: &Change, row: &Row) -> String {
+    match (row.growth, change.presence) {
+        (Some(growth), Presence::Both) if hours(change).is_some() => {
+            words::signed(growth.a_week(change.period))
+        }
+        _ => String::new(),
+    }
+}
+
+fn write_assumptions(assumptions: &Assumptions, output: &mut impl Write) -> io::Result<()> {
+    let [old, new] = assumptions;
+    if old.is_empty() && new.is_empty() {
+        return Ok(());
+    }
+    writeln!(output, "\n{STRONG}Assumptions{STRONG:#}")?;
+    let both = old.intersection(new).map(|it| ("", it));
+    let of_old = old.difference(new).map(|it| ("old: ", it));
+    let of_new = new.difference(old).map(|it| ("new: ", it));
+    let all: Vec<_> = both.chain(of_old).chain(of_new).collect();
+    for (side, said) in all.iter().take(10) {
+        writeln!(output, "  {side}{}", printable(said))?;
+    }
+    if all.len() > 10 {
+        writeln!(output, "  and {} more (-o json lists them)", all.len() - 10)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,299 @@
+//! Changes in words: values, pod-hours, peaks, a sentence for each, and one paragraph for all.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Display;
+use std::sync::Arc;
+
+use almanac_engine::{Field, Value};
+use almanac_forecast::{PodHours, Presence, Side, Stretch};
+
+use super::question::Question;
+use super::rows::{Change, Row, Unit};
+use crate::forecast::{in_zone, who};
+use crate::wall_clock::civil;
+
+/// So many names of a list are told before it is only told what comes and goes.
+const NAMES: usize = 3;
+
+/// So many changes make up a sentence.
+const IN_SENTENCE: usize = 3;
+
+/// What all changes come to.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Summary {
+    /// How many fields have been compared.
+    pub(super) fields: usize,
+    pub(super) changed: usize,
+    pub(super) added: usize,
+    pub(super) removed: usize,
+    pub(super) pods: PodHours,
+    pub(super) nodes: PodHours,
+    pub(super) at_least: PodHours,
+}
+
+impl Summary {
+    pub(super) fn add(&mut self, change: &Change) {
+        match change.presence {
+            Presence::Both => self.changed += 1,
+            Presence::Added => self.added += 1,
+            Presence::Removed => self.removed += 1,
+        }
+        let Some(growth) = change.growth else { return };
+        match Unit::of(&change.target, change.field) {
+            Some(Unit::Pods) => self.pods = self.pods + growth,
+            Some(Unit::Nodes) => self.nodes = self.nodes + growth,
+            Some(Unit::AtLeast) => self.at_least = self.at_least + growth,
+            Some(Unit::InUnits | Unit::Waiting) | None => {}
+        }
+    }
+
+    /// How many values differ in any way.
+    pub(super) fn different(&self) -> usize {
+        self.changed + self.added + self.removed
+    }
+
+    pub(super) fn is_changed(&self) -> bool {
+        self.different() > 0
+    }
+
+    /// `3 of 12 values change, 1 is new and 2 are no longer set`.
+    pub(super) fn counted(&self) -> String {
+        if self.fields == 0 {
+            return "Neither side has a policy that can be forecast".to_owned();
+        }
+        if !self.is_changed() {
+            let values = counted(self.fields, "value");
+            return format!("Nothing changes: {values} compared");
+        }
+        let common = self.fields - self.added - self.removed;
+        let mut parts = Vec::new();
+        if self.changed > 0 {
+            let verb = if self.changed == 1 { "changes" } else { "change" };
+            parts.push(format!("{} of {} {verb}", self.changed, counted(common, "value")));
+        } else if common > 0 {
+            parts.push(format!("none of {} changes", counted(common, "value")));
+        }
+        let is = |count| if count == 1 { "is" } else { "are" };
+        if self.added > 0 {
+            parts.push(format!("{} {} newly set by a policy", self.added, is(self.added)));
+        }
+        if self.removed > 0 {
+            parts.push(format!("{} {} no longer set by any", self.removed, is(self.removed)));
+        }
+        let said = listed(&parts);
+        let mut letters = said.chars();
+        letters
+            .next()
+            .map_or_else(String::new, |it| it.to_uppercase().to_string() + letters.as_str())
+    }
+
+    /// The same, and what it comes to: `3 of 12 values change; +2,432 pod-hours a week`.
+    pub(super) fn told(&self, period: almanac_forecast::Period) -> String {
+        let mut parts = vec![self.counted()];
+        parts.extend(self.hours(period));
+        parts.join("; ")
+    }
+
+    /// `+2,432 pod-hours a week`, of all sorts of which there are any.
+    pub(super) fn hours(&self, period: almanac_forecast::Period) -> Vec<String> {
+        let sorts =
+            [(self.pods, Unit::Pods), (self.nodes, Unit::Nodes), (self.at_least, Unit::AtLeast)];
+        let some = sorts.into_iter().filter(|(hours, _)| *hours != PodHours::default());
+        some.map(|(hours, unit)| a_week(hours.a_week(period), unit)).collect()
+    }
+}
+
+/// `Mon 2026-11-23 00:00 +01:00 to Mon 2026-12-28 00:00 +01:00 (Europe/Berlin)`.
+pub(super) fn period(question: &Question<'_>) -> String {
+    let (from, to) = (question.period.from(), question.period.to());
+    let zone = question.zone;
+    format!("{} to {}{}", civil(zone, from), civil(zone, to), in_zone(zone))
+}
+
+/// What a change is of: the object, in its place.
+pub(super) fn title(change: &Change) -> String {
+    match &change.place {
+        Some(place) => format!("{place}: {}", change.target),
+        None => change.target.to_string(),
+    }
+}
+
+/// One sentence, without what it is of.
+pub(super) fn sentence(change: &Change) -> String {
+    let told: Vec<String> =
+        change.rows.iter().take(IN_SENTENCE).map(|row| of_row(change, row)).collect();
+    let more = change.rows.len() - told.len() + change.more;
+    let mut parts = vec![match change.presence {
+        Presence::Both => told.join("; "),
+        Presence::Added => format!("newly set by a policy: {}", told.join("; ")),
+        Presence::Removed => format!("no longer set by any policy; it was {}", told.join("; ")),
+    }];
+    parts.extend((more > 0).then(|| format!("and {more} more")));
+    parts.extend(hours(change));
+    let peaks = peaks(change);
+    let has_peaks = !peaks.is_empty() && change.presence == Presence::Both;
+    parts.extend(has_peaks.then(|| format!("peak {peaks}")));
+    parts.join("; ")
+}
+
+/// `2 → 40 replicas Fri 17:00 to Mon 09:00, each week`.
+fn of_row(change: &Change, row: &Row) -> String {
+    let (before, after) = values(&row.first);
+    let values = match change.presence {
+        Presence::Both => format!("{before} → {after}"),
+        Presence::Added => after,
+        Presence::Removed => before,
+    };
+    match change.field {
+        Field::Replicas => format!("{values} replicas {}", row.when),
+        field => format!("{field} {values} {}", row.when),
+    }
+}
+
+/// What was and what is to be, of long lists only what differs.
+pub(super) fn values(stretch: &Stretch) -> (String, String) {
+    let known = |side: &Option<Side>| side.as_ref().and_then(|side| side.value.clone());
+    match (known(&stretch.before), known(&stretch.after)) {
+        (Some(Value::Names(before)), Some(Value::Names(after)))
+            if before.len().max(after.len()) > NAMES =>
+        {
+            (
+                told_apart(&before, &after, "of which go"),
+                told_apart(&after, &before, "of which are new"),
+            )
+        }
+        (Some(Value::Numbers(before)), Some(Value::Numbers(after))) => {
+            let differ = |name: &&Arc<str>| before.get(*name) != after.get(*name);
+            let names: BTreeSet<&Arc<str>> =
+                before.keys().chain(after.keys()).filter(differ).collect();
+            (numbers(&before, &names), numbers(&after, &names))
+        }
+        _ => (value(stretch.before.as_ref()), value(stretch.after.as_ref())),
+    }
+}
+
+/// `12, of which are new: a, b`.
+fn told_apart(own: &BTreeSet<Arc<str>>, other: &BTreeSet<Arc<str>>, word: &str) -> String {
+    let only: Vec<&str> = own.difference(other).map(|it| &**it).collect();
+    let count = own.len();
+    if only.is_empty() {
+        format!("{count}")
+    } else {
+        format!("{count}, {word}: {}", only.join(", "))
+    }
+}
+
+fn numbers(of: &BTreeMap<Arc<str>, u32>, names: &BTreeSet<&Arc<str>>) -> String {
+    let those = names.iter().filter_map(|name| Some(((*name).clone(), *of.get(*name)?)));
+    Value::Numbers(Arc::new(those.collect())).to_string()
+}
+
+fn value(side: Option<&Side>) -> String {
+    match side {
+        None => "not set".to_owned(),
+        Some(Side { value: None, .. }) => "unknown".to_owned(),
+        Some(Side { value: Some(value), .. }) => value.to_string(),
+    }
+}
+
+/// Who sets the first of a row: before and after.
+pub(super) fn writers(row: &Row) -> (Option<String>, Option<String>) {
+    let of = |side: &Option<Side>| side.as_ref().and_then(|it| who(&it.origin));
+    (of(&row.first.before), of(&row.first.after))
+}
+
+/// `a rule → b rule`, once if it is the same.
+pub(super) fn set_by(row: &Row) -> String {
+    match writers(row) {
+        (Some(one), Some(other)) if one == other => one,
+        (Some(one), Some(other)) => format!("{one} → {other}"),
+        (Some(one), None) => format!("{one} →"),
+        (None, Some(other)) => format!("→ {other}"),
+        (None, None) => String::new(),
+    }
+}
+
+/// `+2,432 pod-hours a week`.
+pub(super) fn hours(change: &Change) -> Option<String> {
+    let unit = Unit::of(&change.target, change.field)?;
+    Some(a_week(change.growth?.a_week(change.period), unit))
+}
+
+fn a_week(hours: PodHours, unit: Unit) -> String {
+    let (word, rest) = match unit {
+        Unit::Pods => ("pod-hours", ""),
+        Unit::Nodes => ("node-hours", ""),
+        Unit::AtLeast => ("pod-hours", " at the least"),
+        Unit::InUnits => ("pod-hours", " in units"),
+        Unit::Waiting => ("pod-hours", " of waiting"),
+    };
+    format!("{} {word} a week{rest}", signed(hours))
+}
+
+/// `10 → 40`, or `spot 3 → 5, on-demand 2 → 4`; empty if there are no numbers, or all are the same.
+pub(super) fn peaks(change: &Change) -> String {
+    let shown = |peak: Option<u32>| peak.map_or("none".to_owned(), |it| it.to_string());
+    let differ = change.peaks.iter().filter(|(_, before, after)| before != after);
+    let told = differ.map(|(name, before, after)| {
+        let name = name.as_ref().map_or(String::new(), |name| format!("{name} "));
+        let peaks = match change.presence {
+            Presence::Both => format!("{} → {}", shown(*before), shown(*after)),
+            Presence::Added => shown(*after),
+            Presence::Removed => shown(*before),
+        };
+        name + &peaks
+    });
+    told.collect::<Vec<_>>().join(", ")
+}
+
+/// `+2,432.5`.
+pub(super) fn signed(hours: PodHours) -> String {
+    let text = hours.to_string();
+    let (sign, digits) = match text.strip_prefix('-') {
+        Some(digits) => ("-", digits),
+        None if hours == PodHours::default() => ("", &*text),
+        None => ("+", &*text),
+    };
+    let (whole, rest) = digits.split_at(digits.find('.').unwrap_or(digits.len()));
+    let mut grouped = String::new();
+    for (index, digit) in whole.chars().enumerate() {
+        if index > 0 && (whole.len() - index) % 3 == 0 {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    format!("{sign}{grouped}{rest}")
+}
+
+/// `1 value`, `2 values`.
+pub(super) fn counted(count: usize, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}
+
+/// `a, b and c`.
+pub(super) fn listed(all: &[impl Display]) -> String {
+    match all {
+        [] => String::new(),
+        [only] => only.to_string(),
+        [most @ .., last] => {
+            let most: Vec<String> = most.iter().map(ToString::to_string).collect();
+            format!("{} and {last}", most.join(", "))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pod_hours_have_a_sign_and_groups_of_three_digits() {
+        let hour = 3_600_000_000_000;
+        for (pods, expected) in
+            [(2432, "+2,432"), (-1_000_000, "-1,000,000"), (0, "0"), (999, "+999")]
+        {
+            assert_eq!(signed(PodHours::of(pods, hour)), expected);
+        }
+        assert_eq!(signed(PodHours::of(1, hour / 4)), "+0.25");
+    }
+}
