@@ -37,7 +37,7 @@ mod units_together;
 
 use crate::finding::Finding;
 
-pub use clock_changes::clock_changes;
+pub use clock_changes::{clock_changes, field_of_rule, placed};
 pub use everything::{Everything, check_everything};
 pub use object::{CheckContext, CheckedObject, check, check_json};
 pub use places::{Layout, Place, Places};

@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::slice;
 
-use almanac_api::checking::{CheckContext, Place, Places, check_everything};
+use almanac_api::checking::{CheckContext, CheckedObject, Place, Places, check_everything};
 use almanac_api::exempt::EXEMPT_NAMESPACES;
 use almanac_api::finding::Severity;
 use almanac_api::objects::CONFIG_NAMESPACE;
@@ -232,19 +232,9 @@ impl Input {
         // Where nobody can be told, there is nothing better to do.
         let _ = write_notes(&notes, &mut anstream::stderr().lock());
         let reading = files.reading;
-        let objects: Vec<InputObject> = everything
-            .objects
-            .into_iter()
-            .zip(&reading.objects)
-            .map(|(checked, read)| InputObject {
-                checked,
-                api_version: read.api_version.to_string(),
-                labels: labels(&read.node),
-                names_its_namespace: names_namespace(read),
-            })
-            .collect();
+        let objects = std::mem::take(&mut everything.objects);
         let places = &everything.places;
-        let groups = grouped(&objects, &reading, places, context.namespace);
+        let groups = places_of(&reading, objects, places, context.namespace);
         Input {
             places: groups,
             findings: everything.findings,
@@ -397,6 +387,23 @@ impl Input {
         let (_, first) = zones.next()?;
         zones.all(|(_, zone)| zone == first).then_some(first)
     }
+}
+
+/// The places of what was read and checked, each with its world. `namespace` is the one of objects that name none.
+pub(crate) fn places_of(
+    reading: &Reading,
+    checked: Vec<CheckedObject>,
+    places: &Places,
+    namespace: &str,
+) -> Vec<InputPlace> {
+    let objects = checked.into_iter().zip(&reading.objects).map(|(checked, read)| InputObject {
+        checked,
+        api_version: read.api_version.to_string(),
+        labels: labels(&read.node),
+        names_its_namespace: names_namespace(read),
+    });
+    let objects: Vec<InputObject> = objects.collect();
+    grouped(&objects, reading, places, namespace)
 }
 
 /// Removes the findings about objects that do not match the label selector.

@@ -2,6 +2,7 @@
 
 mod fixing;
 mod ignoring;
+mod over_time;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -54,6 +55,9 @@ pub(crate) struct LintArguments {
     output: Format,
 }
 
+/// Clock changes are told of so many years.
+const YEARS: i32 = 2;
+
 pub(crate) fn run(
     arguments: &LintArguments,
     now: Timestamp,
@@ -84,13 +88,16 @@ pub(crate) fn run(
 /// All that is found and is to be told, and how much is not.
 fn check(arguments: &LintArguments, now: Timestamp) -> anyhow::Result<(Checked, usize)> {
     let mut checked = arguments.check.check("lint", now)?;
-    let found = findings(&checked);
+    let found = findings(&mut checked)?;
     checked.everything.findings.extend(found);
     let ignored = arguments.ignore.apply(&mut checked)?;
     Ok((checked, ignored))
 }
 
 /// What is found beside what each object says by itself.
-fn findings(checked: &Checked) -> Vec<PlacedFinding> {
-    clock_changes(&checked.files.reading, &checked.everything, checked.from)
+fn findings(checked: &mut Checked) -> anyhow::Result<Vec<PlacedFinding>> {
+    let reading = &checked.files.reading;
+    let mut found = clock_changes(reading, &checked.everything, checked.from, YEARS);
+    found.extend(over_time::findings(checked)?);
+    Ok(found)
 }

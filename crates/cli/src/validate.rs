@@ -43,7 +43,7 @@ pub(crate) fn run(
     output: &mut impl Write,
 ) -> anyhow::Result<ExitCode> {
     let mut checked = arguments.check.check("validate", now)?;
-    let met = clock_changes(&checked.files.reading, &checked.everything, checked.from);
+    let met = clock_changes(&checked.files.reading, &checked.everything, checked.from, 1);
     checked.everything.findings.extend(met);
     let report = checked.report();
     report.write(arguments.output, arguments.fail_on, output)?;

@@ -14,6 +14,7 @@ use crate::metric_scaling::{self, Autoscalers};
 use crate::placement::{self, Placements};
 use crate::qos_levels::{self, Levels};
 use crate::scheduled_capacity::{self, Schedules};
+use crate::schedules::RuleSchedule;
 use crate::turn::{Closed, PolicyDecision};
 use crate::units::{self, Units};
 use crate::{
@@ -36,14 +37,10 @@ pub(crate) trait Logic: Sync {
     /// The time zones of its schedules, each with the name of its rule.
     fn zones(&self, world: &World, policy: &Identity) -> Vec<(Option<Arc<str>>, Zone)>;
 
-    /// What clock changes in `[from, to)` do to its schedules, in the order of its rules.
-    fn clock_effects(
-        &self,
-        world: &World,
-        policy: &Identity,
-        from: Timestamp,
-        to: Timestamp,
-    ) -> Vec<RuleClockEffect>;
+    /// Its schedules, in the order of its rules; suspended rules too.
+    fn schedules(&self, _: &World, _: &Identity) -> Vec<RuleSchedule> {
+        Vec::new()
+    }
 
     /// Gathers and decides; `None` for an invalid policy.
     fn open(
@@ -73,6 +70,11 @@ pub(crate) trait Logic: Sync {
         object: Option<&Identity>,
         now: Timestamp,
     ) -> Vec<RuleExplanation>;
+
+    /// The selectors of a policy that select none of what is in the world, although there is some.
+    fn unmatched(&self, _: &World, _: &Identity) -> Vec<Unmatched> {
+        Vec::new()
+    }
 
     /// Whether what is explained are parts of a value rather than rules that set it.
     fn explains_parts(&self) -> bool {
@@ -263,6 +265,21 @@ impl EffectReason {
         }
     }
 
+    /// Whether the other bound of an autoscaler had to make way for the one that was set.
+    #[must_use]
+    pub fn moves_other_bound(&self) -> bool {
+        match self {
+            EffectReason::CronScaling(reason) => {
+                reason.cause == cron_scaling::Cause::MovedOtherBound
+            }
+            EffectReason::ScheduledCapacity(_)
+            | EffectReason::MetricScaling(_)
+            | EffectReason::QosLevels(_)
+            | EffectReason::Placement(_)
+            | EffectReason::Units(_) => false,
+        }
+    }
+
     /// The same reason without the instants between which it holds.
     #[must_use]
     pub fn without_span(self) -> EffectReason {
@@ -397,6 +414,17 @@ pub struct ReplicasAskedFor {
     pub most: u32,
     /// The rule that sets it by name, if one does.
     pub rule: Option<Arc<str>>,
+}
+
+/// A selector that selects nothing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Unmatched {
+    /// The position of the rule or the unit that it is of; `None` for that of the policy as a whole.
+    pub position: Option<u32>,
+    /// What it is to select, in the plural.
+    pub what: &'static str,
+    /// How many of that there are.
+    pub seen: usize,
 }
 
 /// The effect of a clock change on the schedule of a rule.

@@ -42,6 +42,7 @@ pub mod qos_levels;
 mod reach;
 mod reason;
 pub mod scheduled_capacity;
+mod schedules;
 mod slim;
 mod state;
 mod target;
@@ -57,7 +58,7 @@ pub use decision::Decision;
 pub use exempt::{Exempt, Exemption, Exemptions};
 pub use families::{
     Division, EffectReason, Occurrence, OpenDecision, Recorded, ReplicasAskedFor, RuleClockEffect,
-    RuleExplanation, ScorePart, Scored,
+    RuleExplanation, ScorePart, Scored, Unmatched,
 };
 pub use family::{Family, PolicyName};
 pub use field::Field;
@@ -68,6 +69,7 @@ pub use labels::{LabelRequirement, LabelSelector, Labels, ValueRequirement};
 pub use presumption::Presumption;
 pub use reach::{Reach, Unreachable};
 pub use reason::{Reason, Verdict};
+pub use schedules::{RuleSchedule, Schedule};
 pub use slim::Slim;
 pub use state::{Autoscaler, Workload};
 pub use target::{Target, TargetReference};

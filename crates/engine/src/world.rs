@@ -19,8 +19,8 @@ use crate::scheduled_capacity::{self, Published, ScheduledCapacity};
 use crate::units::{self, Fleet, Pouring, ResourcePolicy};
 use crate::{
     Action, Autoscaler, Division, Exempt, Exemptions, Family, Footprint, Identity, Outcome,
-    PolicyName, Presumption, Recorded, ReplicasAskedFor, RuleClockEffect, RuleExplanation, Slim,
-    TargetReference, Workload,
+    PolicyName, Presumption, Recorded, ReplicasAskedFor, RuleExplanation, Slim, TargetReference,
+    Unmatched, Workload,
 };
 
 /// A policy in the world: its rules, and its memory.
@@ -148,16 +148,10 @@ impl World {
         policy.family.logic().zones(self, &policy.identity)
     }
 
-    /// What clock changes in `[from, to)` do to the schedules of a policy, in the order of its rules.
-    /// Rules that are suspended are left out.
+    /// The selectors of a policy that select none of what is here, although there is some.
     #[must_use]
-    pub fn clock_effects(
-        &self,
-        policy: &PolicyName,
-        from: Timestamp,
-        to: Timestamp,
-    ) -> Vec<RuleClockEffect> {
-        policy.family.logic().clock_effects(self, &policy.identity, from, to)
+    pub fn unmatched(&self, policy: &PolicyName) -> Vec<Unmatched> {
+        policy.family.logic().unmatched(self, &policy.identity)
     }
 
     /// The verdict on every rule of a policy whose turns are taken until `now`, in the order of the

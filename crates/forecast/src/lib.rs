@@ -4,7 +4,8 @@
 //! can change to the next. It is the same loop that the controllers run, with a virtual clock and a world that
 //! never fails, so a preview cannot disagree with production. It answers three questions: what will every value
 //! be over a period ([`Forecast`]), why is it what it is at an instant ([`explain`]), and what comes next
-//! ([`Upcoming`]). Two forecasts are compared by what they say ([`Comparison`]).
+//! ([`Upcoming`]). Two forecasts are compared by what they say ([`Comparison`]), and a run notices what is probably
+//! not meant ([`Doubt`]).
 //!
 //! What is unknown about the world is assumed, and every [`Assumption`] is reported.
 //!
@@ -12,6 +13,7 @@
 
 mod assumption;
 mod difference;
+mod doubt;
 mod explain;
 mod origin;
 mod part;
@@ -26,6 +28,7 @@ pub use difference::{
     CivilStretch, Compared, Comparison, Days, Difference, Edge, Presence, Recurrence, Side, Span,
     Stretch, Told, difference, recurrences,
 };
+pub use doubt::{About, Doubt, standing_doubts};
 pub use explain::{Change, Explanation, explain, explain_object};
 pub use origin::{Origin, Writer};
 pub use part::{Forecast, Part};

@@ -23,11 +23,13 @@ pub struct Origin {
     pub writer: Option<Writer>,
     /// As a line for a person.
     pub reason: Box<str>,
+    /// Whether the other bound of an autoscaler had to make way.
+    pub moves_other_bound: bool,
 }
 
 impl Origin {
     fn of_nobody(reason: &str) -> Arc<Origin> {
-        Arc::new(Origin { writer: None, reason: reason.into() })
+        Arc::new(Origin { writer: None, reason: reason.into(), moves_other_bound: false })
     }
 
     /// The value is the one before any policy acted.
@@ -83,7 +85,8 @@ impl Origins {
         }
         let (rule, text) = reason.render(world, &policy.identity)?;
         let writer = Some(Writer { policy: policy.clone(), rule });
-        let origin = Arc::new(Origin { writer, reason: text.into() });
+        let moves_other_bound = reason.moves_other_bound();
+        let origin = Arc::new(Origin { writer, reason: text.into(), moves_other_bound });
         self.known.entry(policy.clone()).or_default().push((reason, Arc::clone(&origin)));
         Some(origin)
     }

@@ -8,7 +8,15 @@ use std::collections::BTreeMap;
 
 use almanac_engine::{Field, Identity, PolicyName, World, islands};
 
-use crate::{AssumedValues, Assumption, Period, Series, Simulation};
+use jiff::SignedDuration;
+
+use crate::doubt::Watch;
+use crate::{AssumedValues, Assumption, Doubt, Period, Series, Simulation};
+
+/// An island of policies that follow one zone repeats itself: after so many turns, and so long, it has shown what there
+/// is to see, unless some rule has only lost so far.
+const TURNS: usize = 400;
+const REPEATS: SignedDuration = SignedDuration::from_hours(24 * 35);
 
 /// What will happen in a period.
 #[derive(Clone, Debug)]
@@ -120,6 +128,29 @@ impl<'a> Forecast<'a> {
             }
         }
         Part { series, assumptions }
+    }
+
+    /// Runs one part for what is probably not meant in it; nothing, out of range. Policies that set what no other
+    /// policy or zone sets are run until they repeat themselves, the others to the end of the period.
+    #[must_use]
+    pub fn doubts(&self, part: usize) -> Vec<Doubt> {
+        let Some(island) = self.islands.get(part) else { return Vec::new() };
+        let (from, to) = (self.period.from(), self.period.to());
+        let mut simulation = self.simulation(island);
+        let mut watch = Watch::new(self.world, &island.policies, &simulation, from);
+        let repeats_at = from.saturating_add(REPEATS).unwrap_or(to);
+        let may_end = !watch.has_several_groups();
+        let mut turns = 0;
+        let mut until = to;
+        while let Some(step) = simulation.step(until) {
+            watch.take_down(&simulation, &step);
+            turns += 1;
+            if may_end && turns >= TURNS && step.at >= repeats_at && !watch.has_losers() {
+                // Whoever has a turn at this instant still takes it.
+                until = step.at.saturating_add(SignedDuration::from_nanos(1)).unwrap_or(to);
+            }
+        }
+        watch.end(&simulation, until)
     }
 
     /// The parts in order, computed lazily.

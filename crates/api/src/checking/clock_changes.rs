@@ -8,20 +8,21 @@ use jiff::{SignedDuration, Timestamp};
 use super::everything::{Everything, belongs_somewhere};
 use super::qos_levels;
 use crate::finding::{Code, FieldPath, Finding, Path};
-use crate::kinds::Role;
+use crate::kinds::{Kind, Role};
 use crate::reading::{Locator, PlacedFinding, Reading};
 
-/// How far to look ahead: every clock change of a year, and the first of them once more.
-const AHEAD: SignedDuration = SignedDuration::from_hours(24 * 366);
+/// Every clock change of a year, and the first of them once more.
+const YEAR: SignedDuration = SignedDuration::from_hours(24 * 366);
 
-/// A finding for each rule that meets an hour that is skipped or comes twice within a year.
+/// A finding for each rule that meets an hour that is skipped or comes twice within so many years.
 #[must_use]
 pub fn clock_changes(
     reading: &Reading,
     everything: &Everything,
     from: Timestamp,
+    years: i32,
 ) -> Vec<PlacedFinding> {
-    let to = from.saturating_add(AHEAD).unwrap_or(Timestamp::MAX);
+    let to = from.saturating_add(YEAR * years).unwrap_or(Timestamp::MAX);
     let mut told = Vec::new();
     for (index, (object, checked)) in reading.objects.iter().zip(&everything.objects).enumerate() {
         let (Some(identity), Some(slim)) = (&checked.identity, &checked.slim) else { continue };
@@ -34,18 +35,33 @@ pub fn clock_changes(
         let policy = PolicyName::new(family, identity.clone());
         let effects = world.clock_effects(&policy, from, to);
         for of_rule in effects.chunk_by(|one, other| one.position == other.position) {
-            let field = |position| match slim {
-                Slim::QosLevels(levels) => qos_levels::field_of(levels.policy.as_deref(), position),
-                _ => Some(field_of(family, position)),
-            };
-            let Some(mut finding) = finding(of_rule, field) else { continue };
-            finding.in_text = qos_levels::place_in_text(object, &finding);
-            let span = Locator::new(&reading.sources[object.source], object).locate(&finding);
-            let (source, object) = (object.source, Some(index));
-            told.push(PlacedFinding { source, span: Some(span), finding, object, place: None });
+            let field = |position| field_of_rule(family, slim, position);
+            let Some(finding) = finding(of_rule, field) else { continue };
+            told.push(placed(reading, index, finding));
         }
     }
     told
+}
+
+/// A finding about an object that was read, where that is written: also where it is about the text in a value.
+#[must_use]
+pub fn placed(reading: &Reading, index: usize, mut finding: Finding) -> PlacedFinding {
+    let object = &reading.objects[index];
+    if object.kind == Kind::ConfigMap {
+        finding.in_text = qos_levels::place_in_text(object, &finding);
+    }
+    let span = Locator::new(&reading.sources[object.source], object).locate(&finding);
+    let (source, object) = (object.source, Some(index));
+    PlacedFinding { source, span: Some(span), finding, object, place: None }
+}
+
+/// The field of a rule of a policy, by its position.
+#[must_use]
+pub fn field_of_rule(family: Family, slim: &Slim, position: usize) -> Option<FieldPath> {
+    match slim {
+        Slim::QosLevels(levels) => qos_levels::field_of(levels.policy.as_deref(), position),
+        _ => Some(field_of(family, position)),
+    }
 }
 
 fn field_of(family: Family, position: usize) -> FieldPath {

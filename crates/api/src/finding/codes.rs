@@ -161,13 +161,35 @@ codes! {
     UnitsTooSmall = "units-too-small", Warning;
     /// A profile of kube-scheduler names the plugin `resourcepolicy`, which is not a part of it: a scheduler that was not built with the plugin does not start.
     SchedulerPlugin = "scheduler-plugin", Warning;
+    /// A rule that does not fire within two years: its date is over, or comes rarely. Correct the schedule, or remove the rule.
+    NeverFires = "never-fires", Warning;
+    /// A window that does not open within two years: its date is over, or comes rarely. Correct it, or remove it.
+    NeverOpens = "never-opens", Warning;
+    /// Whenever a rule is due, another one decides: a later one of the same minute, another policy, or a behaviour of higher priority. Remove it, or change when the other one applies.
+    NeverWins = "never-wins", Warning;
+    /// Two behaviours of equal priority with different values are open at once, and only their order in the list decides. Give them different priorities.
+    ListOrder = "list-order", Warning;
+    /// Between the end of one window and the beginning of the next there are at most five minutes in which neither applies, as with `23:59` and `00:00`. A window ends just before its end: let one end when the other begins.
+    Gap = "gap", Warning;
+    /// What a rule has set is lowered by a rule of another policy or of another time zone, before its own would have lowered it. The message has both instants and the numbers. Lower it when the last of them is over, or in one place only.
+    CutShort = "cut-short", Warning;
+    /// A rule sets one bound of an autoscaler beyond the other one, which has to make way. Set both.
+    MovesOtherBound = "moves-other-bound", Warning;
+    /// A rule sets replicas that are outside the bounds of the workload's autoscaler, which sets them back at once. Let the rules set the bounds instead.
+    OutOfBounds = "out-of-bounds", Warning;
+    /// A score of a cluster ends within a year, and the placement selects other clusters from then on. Renew it, or leave `validUntil` out.
+    ScoreEnds = "score-ends", Warning;
+    /// A selector that selects nothing in the files, although they have objects of that kind. Correct it, or add the objects to the files.
+    SelectsNothing = "selects-nothing", Warning;
+    /// A rule that is suspended, or a policy that is disabled. It does nothing; remove it if it is not needed any more.
+    Suspended = "suspended", Info;
     /// A policy for units of nodes selects every pod of its namespace.
     EveryPod = "every-pod", Info;
     /// A unit of nodes with `maxCount: 0`. It takes no pod.
     ClosedUnit = "closed-unit", Info;
     /// A cron policy of another project, such as KEDA's cron trigger or an annotation of kube-downscaler. Almanac does not carry it out.
     ForeignPolicy = "foreign-policy", Info;
-    /// Within a year, a clock change skips or repeats the time at which a rule fires, or a window opens or closes. The message says what happens then.
+    /// Within a year (`lint`: two years), a clock change skips or repeats the time at which a rule fires, or a window opens or closes. The message says what happens then.
     ClockChange = "clock-change", Info;
     /// A CEL expression whose result is never a boolean, so it matches nothing, or that has a part which always fails. Compare it with something, or correct what the part is given.
     NeverHolds = "never-holds", Warning;

@@ -51,6 +51,8 @@ pub(crate) struct Checked {
     command: &'static str,
     pub(crate) files: Files,
     pub(crate) everything: Everything,
+    /// The namespace of objects that name none.
+    pub(crate) namespace: String,
     /// From when on checks look ahead.
     pub(crate) from: Timestamp,
     selector: Option<Selector>,
@@ -75,10 +77,11 @@ impl CheckArguments {
         let is_narrowed = namespace.is_some() || selector.is_some() || files.names_places();
         let mut files = files.read()?.narrowed(namespace, selector.as_ref());
         files.reading.sort();
-        let context = CheckContext::new(namespace.unwrap_or("default"), from);
+        let namespace = namespace.unwrap_or("default").to_owned();
+        let context = CheckContext::new(&namespace, from);
         let mut everything = check_everything(&files.reading, context, &files.layout);
         files.complete_advice(&mut everything, command);
-        Ok(Checked { command, files, everything, from, selector, is_narrowed })
+        Ok(Checked { command, files, everything, namespace, from, selector, is_narrowed })
     }
 }
 

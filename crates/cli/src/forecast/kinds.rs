@@ -117,9 +117,17 @@ fn origin(is_set: bool, hour: i64) -> Origin {
     let policy = PolicyName::new(Family::CronScaling, object);
     let rule = Some(Arc::from(format!("from-{hour}")));
     if is_set {
-        Origin { writer: Some(Writer { policy, rule }), reason: format!("at {hour}:00").into() }
+        Origin {
+            writer: Some(Writer { policy, rule }),
+            reason: format!("at {hour}:00").into(),
+            moves_other_bound: false,
+        }
     } else {
-        Origin { writer: None, reason: "unknown; no rule has set it yet".into() }
+        Origin {
+            writer: None,
+            reason: "unknown; no rule has set it yet".into(),
+            moves_other_bound: false,
+        }
     }
 }
 

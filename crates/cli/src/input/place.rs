@@ -30,6 +30,8 @@ pub(crate) struct InputPlace {
     pub(crate) name: Option<String>,
     /// The places that get all this, by their names.
     pub(crate) stands_for: Vec<String>,
+    /// Its number, or the first of those of all places that get the same.
+    pub(crate) number: usize,
     pub(crate) world: World,
     /// What is not forecast, though it is written: what is exempt.
     pub(crate) left_out: BTreeSet<String>,
@@ -95,6 +97,7 @@ pub(super) fn grouped(
         let here = positions.iter().map(|position| (*position, &objects[*position]));
         let mut place = InputPlace::new(here, name);
         place.stands_for = names.into_iter().map(str::to_owned).collect();
+        place.number = of.first().copied().unwrap_or_default();
         place.add_targets(others.iter().map(|index| &reading.others[*index]), namespace);
         let pods = || pods.iter().map(|index| &reading.pods[*index]);
         let nodes = || nodes.iter().map(|index| &reading.nodes[*index]);
@@ -154,7 +157,10 @@ fn that_matter(objects: &[InputObject], here: &[usize]) -> Vec<usize> {
         let is_of_hub = has_placements && checked.kind.role() == Role::Hub;
         let is_target = checked.identity.as_ref().is_some_and(|it| targets.contains(it));
         let makes_pods = matches!(checked.kind.role(), Role::Workload { .. } | Role::Bounds);
-        is_policy(position) || is_target || is_of_hub || has_units && makes_pods
+        // What keeps a target within bounds has a part in it.
+        let bounds_target =
+            checked.scales.as_ref().is_some_and(|it| targets.contains(it.identity()));
+        is_policy(position) || is_target || is_of_hub || bounds_target || has_units && makes_pods
     };
     here.iter().copied().filter(matters).collect()
 }
@@ -172,6 +178,7 @@ impl InputPlace {
         let mut place = InputPlace {
             name,
             stands_for: vec![String::new()],
+            number: 0,
             world: World::default(),
             left_out: BTreeSet::new(),
             assumed: BTreeSet::new(),
@@ -222,7 +229,7 @@ impl InputPlace {
     }
 
     /// What is in these namespaces is exempt too. Says which policies are, once everything is known.
-    pub(super) fn exempt(&mut self, namespaces: &[String]) {
+    pub(crate) fn exempt(&mut self, namespaces: &[String]) {
         let exempt = Arc::make_mut(&mut self.world.exempt);
         *exempt = std::mem::take(exempt).with_namespaces(namespaces);
         for policy in self.world.policies() {
@@ -319,7 +326,7 @@ impl InputPlace {
     }
 
     /// Sets how the agent runs, and says which of its `ConfigMaps` come to nothing.
-    pub(super) fn run_agent(&mut self, settings: AgentSettings) {
+    pub(crate) fn run_agent(&mut self, settings: AgentSettings) {
         self.world.agent = settings;
         for policy in self.world.policies() {
             if let Some(why) = self.world.why_no_levels(&policy) {
@@ -339,7 +346,7 @@ impl InputPlace {
         self.positions = texts.map(|(position, object)| (identity(object), position)).collect();
     }
 
-    pub(super) fn position(&self, identity: &Identity) -> Option<usize> {
+    pub(crate) fn position(&self, identity: &Identity) -> Option<usize> {
         self.positions.get(identity).copied()
     }
 

@@ -12,9 +12,8 @@ use super::{
     wake_at,
 };
 use crate::beginning::{Beginning, RunStart};
-use crate::families::{
-    Logic, OpenDecision, Recorded, ReplicasAskedFor, RuleClockEffect, RuleExplanation,
-};
+use crate::families::{Logic, OpenDecision, Recorded, ReplicasAskedFor, RuleExplanation};
+use crate::schedules::{RuleSchedule, Schedule};
 use crate::turn::{Closed, PolicyDecision};
 use crate::world::{Policies, PolicyObject};
 use crate::{
@@ -59,25 +58,16 @@ impl Logic for CronRules {
         rules.map(|rule| (Some(Arc::clone(&rule.name)), rule.firings.zone())).collect()
     }
 
-    fn clock_effects(
-        &self,
-        world: &World,
-        policy: &Identity,
-        from: Timestamp,
-        to: Timestamp,
-    ) -> Vec<RuleClockEffect> {
+    fn schedules(&self, world: &World, policy: &Identity) -> Vec<RuleSchedule> {
         let rules = policy_of(world, policy).into_iter().flat_map(|policy| &policy.rules);
-        let of_rule = |rule: &CronRule| {
-            let effects = rule.firings.clock_effects(from, to);
-            let effects = effects.map(|effect| RuleClockEffect {
-                rule: Arc::clone(&rule.name),
-                position: rule.position,
-                zone: rule.firings.zone(),
-                effect,
-            });
-            effects.collect::<Vec<_>>()
+        let of_rule = |rule: &CronRule| RuleSchedule {
+            rule: Arc::clone(&rule.name),
+            position: rule.position,
+            is_off: rule.suspended,
+            schedule: Schedule::Firings(rule.firings.clone()),
+            ranked: None,
         };
-        rules.filter(|rule| !rule.suspended).flat_map(of_rule).collect()
+        rules.map(of_rule).collect()
     }
 
     fn open(

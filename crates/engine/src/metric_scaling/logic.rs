@@ -12,9 +12,7 @@ use super::{
     gather, settle,
 };
 use crate::beginning::{Beginning, RunStart};
-use crate::families::{
-    Logic, OpenDecision, Recorded, ReplicasAskedFor, RuleClockEffect, RuleExplanation,
-};
+use crate::families::{Logic, OpenDecision, Recorded, ReplicasAskedFor, RuleExplanation};
 use crate::turn::{Closed, PolicyDecision};
 use crate::world::{Policies, PolicyObject};
 use crate::{
@@ -61,16 +59,6 @@ impl Logic for Autoscalers {
     }
 
     fn zones(&self, _: &World, _: &Identity) -> Vec<(Option<Arc<str>>, Zone)> {
-        Vec::new()
-    }
-
-    fn clock_effects(
-        &self,
-        _: &World,
-        _: &Identity,
-        _: Timestamp,
-        _: Timestamp,
-    ) -> Vec<RuleClockEffect> {
         Vec::new()
     }
 

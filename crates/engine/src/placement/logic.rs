@@ -12,7 +12,7 @@ use super::{
     Standing, decide, explain, gather, settle, unusable_set,
 };
 use crate::beginning::{Beginning, RunStart};
-use crate::families::{Division, Logic, OpenDecision, Recorded, RuleClockEffect, RuleExplanation};
+use crate::families::{Division, Logic, OpenDecision, Recorded, RuleExplanation};
 use crate::turn::{Closed, PolicyDecision};
 use crate::world::{Policies, PolicyObject};
 use crate::{
@@ -49,16 +49,6 @@ impl Logic for Placements {
     }
 
     fn zones(&self, _: &World, _: &Identity) -> Vec<(Option<Arc<str>>, Zone)> {
-        Vec::new()
-    }
-
-    fn clock_effects(
-        &self,
-        _: &World,
-        _: &Identity,
-        _: Timestamp,
-        _: Timestamp,
-    ) -> Vec<RuleClockEffect> {
         Vec::new()
     }
 

@@ -13,12 +13,13 @@ use super::{
     render, settle,
 };
 use crate::beginning::{Beginning, RunStart};
-use crate::families::{Logic, OpenDecision, Recorded, RuleClockEffect, RuleExplanation};
+use crate::families::{Logic, OpenDecision, Recorded, RuleExplanation, Unmatched};
+use crate::schedules::{RuleSchedule, Schedule};
 use crate::turn::{Closed, PolicyDecision};
 use crate::world::{Policies, PolicyObject};
 use crate::{
-    Exempt, Field, Footprint, Identity, Labels, Outcome, Presumption, Reach, Slim, TargetReference,
-    Verdict, World,
+    Exempt, Field, Footprint, Identity, LabelSelector, Labels, Outcome, Presumption, Reach, Slim,
+    TargetReference, Verdict, World,
 };
 
 /// Levels of pods, as a family of policies.
@@ -77,27 +78,29 @@ impl Logic for Levels {
     }
 
     /// Positions are counted through all lists, in the order of [`QosLevels::lists`].
-    fn clock_effects(
-        &self,
-        world: &World,
-        policy: &Identity,
-        from: Timestamp,
-        to: Timestamp,
-    ) -> Vec<RuleClockEffect> {
+    fn schedules(&self, world: &World, policy: &Identity) -> Vec<RuleSchedule> {
         let Some(levels) = policy_of(world, policy) else { return Vec::new() };
         let policies = (0..).zip(levels.lists().flat_map(|(_, list)| list));
-        let enabled = policies.filter(|(_, it)| it.is_enabled);
-        let effects = enabled.flat_map(|(position, it)| {
-            let effects = it.windows.clock_effects(from, to);
-            let effects = effects.map(|effect| RuleClockEffect {
-                rule: Arc::clone(&it.name),
-                position,
-                zone: it.windows.zone(),
-                effect,
-            });
-            effects.collect::<Vec<_>>()
+        let schedules = policies.map(|(position, it)| RuleSchedule {
+            rule: Arc::clone(&it.name),
+            position,
+            is_off: !it.is_enabled,
+            schedule: Schedule::Windows(it.windows.clone()),
+            ranked: None,
         });
-        effects.collect()
+        schedules.collect()
+    }
+
+    fn unmatched(&self, world: &World, policy: &Identity) -> Vec<Unmatched> {
+        let Some(levels) = policy_of(world, policy) else { return Vec::new() };
+        let policies = (0..).zip(levels.lists().flat_map(|(_, list)| list));
+        let seen = world.pods.len();
+        let is_idle = |selector: &LabelSelector| {
+            seen > 0 && !world.pods.values().any(|pod| selector.selects(&pod.labels))
+        };
+        let idle = policies.filter(|(_, it)| it.is_enabled && is_idle(&it.selector));
+        idle.map(|(position, _)| Unmatched { position: Some(position), what: "pods", seen })
+            .collect()
     }
 
     fn open(

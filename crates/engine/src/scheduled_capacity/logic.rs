@@ -10,7 +10,8 @@ use super::{
     Behaviour, Decision, Published, ScheduledCapacity, decide, explain, gather, render, settle,
 };
 use crate::beginning::{Beginning, RunStart};
-use crate::families::{Logic, OpenDecision, Recorded, RuleClockEffect, RuleExplanation};
+use crate::families::{Logic, OpenDecision, Recorded, RuleExplanation};
+use crate::schedules::{RuleSchedule, Schedule};
 use crate::turn::{Closed, PolicyDecision};
 use crate::world::{Policies, PolicyObject};
 use crate::{
@@ -38,25 +39,16 @@ impl Logic for Schedules {
         gather(world, policy).map(|input| (None, input.policy.zone)).into_iter().collect()
     }
 
-    fn clock_effects(
-        &self,
-        world: &World,
-        policy: &Identity,
-        from: Timestamp,
-        to: Timestamp,
-    ) -> Vec<RuleClockEffect> {
+    fn schedules(&self, world: &World, policy: &Identity) -> Vec<RuleSchedule> {
         let behaviours = gather(world, policy).map(|input| input.policy.behaviours.iter());
-        let of_behaviour = |(position, behaviour): (u32, &Behaviour)| {
-            let effects = behaviour.windows.clock_effects(from, to);
-            let effects = effects.map(|effect| RuleClockEffect {
-                rule: behaviour_name(position),
-                position,
-                zone: behaviour.windows.zone(),
-                effect,
-            });
-            effects.collect::<Vec<_>>()
+        let of_behaviour = |(position, behaviour): (u32, &Behaviour)| RuleSchedule {
+            rule: behaviour_name(position),
+            position,
+            is_off: false,
+            schedule: Schedule::Windows(behaviour.windows.clone()),
+            ranked: Some((behaviour.priority, behaviour.value)),
         };
-        (0..).zip(behaviours.into_iter().flatten()).flat_map(of_behaviour).collect()
+        (0..).zip(behaviours.into_iter().flatten()).map(of_behaviour).collect()
     }
 
     fn open(

@@ -14,7 +14,7 @@ use super::{
     Decision, Memory, Pod, Replicas, ResourcePolicy, Strategy, Unit, decide, gather, settle,
 };
 use crate::beginning::{Beginning, RunStart};
-use crate::families::{Logic, OpenDecision, Recorded, RuleClockEffect, RuleExplanation};
+use crate::families::{Logic, OpenDecision, Recorded, RuleExplanation, Unmatched};
 use crate::turn::{Closed, PolicyDecision};
 use crate::world::{Policies, PolicyObject};
 use crate::{
@@ -55,14 +55,20 @@ impl Logic for Units {
         Vec::new()
     }
 
-    fn clock_effects(
-        &self,
-        _: &World,
-        _: &Identity,
-        _: Timestamp,
-        _: Timestamp,
-    ) -> Vec<RuleClockEffect> {
-        Vec::new()
+    fn unmatched(&self, world: &World, identity: &Identity) -> Vec<Unmatched> {
+        let policy = world.resource_policies.get(identity).and_then(|it| it.policy.as_ref());
+        let Some(policy) = policy else { return Vec::new() };
+        let (pods, nodes) = (&world.fleet.pods, &world.fleet.nodes);
+        let pods = pods.iter().chain(&world.fleet.templates);
+        let here: Vec<_> = pods.filter(|(it, _)| it.namespace() == identity.namespace()).collect();
+        let is_idle = !here.iter().any(|(_, pod)| policy.pod_selector.selects(&pod.labels));
+        let none = |position, what, seen: usize| Unmatched { position, what, seen };
+        let of_pods = (is_idle && !here.is_empty()).then(|| none(None, "pods", here.len()));
+        let units = (0..).zip(&policy.units).filter(|(_, unit)| {
+            !nodes.is_empty() && !nodes.values().any(|node| unit.nodes.selects(&node.labels))
+        });
+        let of_nodes = units.map(|(position, _)| none(Some(position), "nodes", nodes.len()));
+        of_pods.into_iter().chain(of_nodes).collect()
     }
 
     fn open(

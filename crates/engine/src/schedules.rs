@@ -1,0 +1,123 @@
+//! The schedules of policies, one for each rule, whatever the family: what time alone says of them, and what clock
+//! changes do to it.
+
+use std::sync::Arc;
+
+use almanac_calendar::{ClockEffect, Firings, Windows, Zone};
+use jiff::Timestamp;
+
+use crate::{PolicyName, RuleClockEffect, World};
+
+/// When a rule fires, or when it is open.
+#[derive(Clone, Debug)]
+pub enum Schedule {
+    /// It fires.
+    Firings(Firings),
+    /// It is open.
+    Windows(Windows),
+}
+
+/// The schedule of one rule.
+#[derive(Clone, Debug)]
+pub struct RuleSchedule {
+    /// The name of the rule.
+    pub rule: Arc<str>,
+    /// Its place in the spec, from 0.
+    pub position: u32,
+    /// Whether it does nothing: it is suspended or disabled.
+    pub is_off: bool,
+    /// When it fires or is open.
+    pub schedule: Schedule,
+    /// Where of several that are open the highest priority decides, and the order only among equals: the priority,
+    /// and what it sets.
+    pub ranked: Option<(i32, u32)>,
+}
+
+impl RuleSchedule {
+    /// The zone it follows.
+    #[must_use]
+    pub fn zone(&self) -> Zone {
+        match &self.schedule {
+            Schedule::Firings(firings) => firings.zone(),
+            Schedule::Windows(windows) => windows.zone(),
+        }
+    }
+
+    /// Whether it fires or is open in `[from, to)`.
+    #[must_use]
+    pub fn comes(&self, from: Timestamp, to: Timestamp) -> bool {
+        self.is_open(from) || self.begins(from, to).next().is_some()
+    }
+
+    /// When it last fired, opened or closed, at an instant or before.
+    #[must_use]
+    pub fn last(&self, at: Timestamp) -> Option<Timestamp> {
+        match &self.schedule {
+            Schedule::Firings(firings) => firings.previous(at),
+            Schedule::Windows(windows) => windows.previous_transition(at).map(|it| it.at),
+        }
+    }
+
+    /// Whether it is open at an instant; never for one that fires.
+    #[must_use]
+    pub fn is_open(&self, at: Timestamp) -> bool {
+        match &self.schedule {
+            Schedule::Firings(_) => false,
+            Schedule::Windows(windows) => windows.is_open(at),
+        }
+    }
+
+    /// When it fires or opens in `[from, to)`, in order.
+    #[must_use]
+    pub fn begins(
+        &self,
+        from: Timestamp,
+        to: Timestamp,
+    ) -> Box<dyn Iterator<Item = Timestamp> + '_> {
+        match &self.schedule {
+            Schedule::Firings(firings) => Box::new(firings.between(from, to)),
+            Schedule::Windows(windows) => {
+                Box::new(windows.between(from, to).filter(|it| it.opens).map(|it| it.at))
+            }
+        }
+    }
+
+    /// Whether it is open for some time, rather than fires.
+    #[must_use]
+    pub fn has_windows(&self) -> bool {
+        matches!(self.schedule, Schedule::Windows(_))
+    }
+
+    /// What clock changes in `[from, to)` do to it.
+    fn clock_effects(&self, from: Timestamp, to: Timestamp) -> Vec<RuleClockEffect> {
+        let effects: Vec<ClockEffect> = match &self.schedule {
+            Schedule::Firings(firings) => firings.clock_effects(from, to).collect(),
+            Schedule::Windows(windows) => windows.clock_effects(from, to).collect(),
+        };
+        let (position, zone) = (self.position, self.zone());
+        let of_rule =
+            |effect| RuleClockEffect { rule: Arc::clone(&self.rule), position, zone, effect };
+        effects.into_iter().map(of_rule).collect()
+    }
+}
+
+impl World {
+    /// The schedules of a policy, in the order of its rules.
+    #[must_use]
+    pub fn schedules(&self, policy: &PolicyName) -> Vec<RuleSchedule> {
+        policy.family.logic().schedules(self, &policy.identity)
+    }
+
+    /// What clock changes in `[from, to)` do to the schedules of a policy, in the order of its rules.
+    /// Rules that are suspended are left out.
+    #[must_use]
+    pub fn clock_effects(
+        &self,
+        policy: &PolicyName,
+        from: Timestamp,
+        to: Timestamp,
+    ) -> Vec<RuleClockEffect> {
+        let in_force = self.schedules(policy).into_iter().filter(|it| !it.is_off);
+        in_force.flat_map(|it| it.clock_effects(from, to)).collect()
+    }
+}

@@ -1,0 +1,251 @@
+//! What is probably not meant in policies, found by running them, and how to say it.
+//!
+//! Nothing here looks at the fields of a policy: what happens is observed under the virtual clock, and what time alone
+//! says of a schedule is asked of the calendar. Where a rule is written, and what a doubt is called, is up to the caller.
+
+mod held;
+mod standing;
+mod watch;
+
+use std::fmt;
+use std::sync::Arc;
+
+use almanac_engine::{Field, Identity, PolicyName, Value};
+use jiff::{SignedDuration, Timestamp};
+
+pub use standing::standing_doubts;
+pub(crate) use watch::Watch;
+
+use crate::Writer;
+
+/// Something about a policy that is probably not meant.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Doubt {
+    /// The policy.
+    pub policy: PolicyName,
+    /// The rule by name, if it is about one.
+    pub rule: Option<Arc<str>>,
+    /// What it is.
+    pub about: About,
+    /// The instants that it is about, in order.
+    pub at: Vec<Timestamp>,
+}
+
+/// What is probably not meant.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum About {
+    /// A rule is suspended or disabled.
+    Suspended,
+    /// A rule does not fire as far as anybody looks ahead.
+    NeverFires {
+        /// When it last did.
+        last: Option<Timestamp>,
+    },
+    /// A window does not open as far as anybody looks ahead.
+    NeverOpens {
+        /// When it last closed.
+        last: Option<Timestamp>,
+    },
+    /// A rule was due, and each time another one decided.
+    NeverWins {
+        /// What decided instead the first time, as a line for a person.
+        because: String,
+    },
+    /// Two rules of the same rank are open at once, and the order of the list decides.
+    ListOrder {
+        /// The rule that wins.
+        winner: Arc<str>,
+        /// What it sets.
+        value: u32,
+        /// What the other one would set.
+        other: u32,
+        /// From when on.
+        from: Timestamp,
+    },
+    /// Between two windows there is a short time in which neither is open.
+    Gap {
+        /// The field.
+        field: Field,
+        /// The object.
+        target: Identity,
+        /// The rule after it.
+        next: Arc<str>,
+        /// The values before, within and after.
+        values: [Value; 3],
+        /// When it begins and ends.
+        span: (Timestamp, Timestamp),
+    },
+    /// What a rule has set is lowered by one of another policy or zone before it was to end.
+    CutShort {
+        /// The object.
+        target: Identity,
+        /// Its field.
+        field: Field,
+        /// Who has set it.
+        by: Writer,
+        /// When.
+        since: Timestamp,
+        /// The values before and after.
+        values: (u32, u32),
+        /// When the cut comes.
+        cut: Timestamp,
+        /// When a rule of the same policy and zone would have lowered it.
+        own_end: Option<Timestamp>,
+    },
+    /// A rule sets one bound so that the other has to make way.
+    MovesOtherBound {
+        /// The autoscaler.
+        target: Identity,
+        /// The bound that makes way.
+        moved: Field,
+        /// What it was and what it becomes.
+        values: (u32, u32),
+        /// When, at first.
+        at: Timestamp,
+    },
+    /// A number of replicas is outside the bounds of the autoscaler of the workload.
+    OutOfBounds {
+        /// The workload.
+        target: Identity,
+        /// What is set.
+        value: u32,
+        /// The autoscaler.
+        autoscaler: Identity,
+        /// Its bounds then.
+        bounds: (u32, u32),
+        /// When, at first.
+        at: Timestamp,
+    },
+    /// Pods find no room.
+    PodsWait {
+        /// How many, at first.
+        pods: u32,
+        /// The most at one time.
+        most: u32,
+        /// Why, as a line for a person.
+        because: Box<str>,
+        /// From when on.
+        at: Timestamp,
+    },
+    /// A score ends, and other clusters are selected.
+    ScoreEnds {
+        /// The placement.
+        placement: Identity,
+        /// The name of the object with the score.
+        score: Arc<str>,
+        /// The cluster.
+        cluster: Arc<str>,
+        /// What was selected, and what is.
+        values: (Value, Value),
+        /// When.
+        at: Timestamp,
+    },
+    /// A selector selects nothing, although there is something to select.
+    SelectsNothing {
+        /// The position of the rule or the unit that it is of; `None` for that of the policy as a whole.
+        position: Option<u32>,
+        /// What it is to select, in the plural.
+        what: &'static str,
+        /// How many of that there are.
+        seen: usize,
+    },
+}
+
+impl About {
+    /// What to do about it.
+    #[must_use]
+    pub fn advice(&self) -> &'static str {
+        match self {
+            About::Suspended => "remove it if it is not needed any more",
+            About::NeverFires { .. } | About::NeverOpens { .. } => {
+                "correct the schedule, or remove it if its time is over"
+            }
+            About::NeverWins { .. } => "remove it, or change when the other one applies",
+            About::ListOrder { .. } => "give the one that is to win a higher priority",
+            About::Gap { .. } => "let the one end at the time at which the other begins",
+            About::CutShort { .. } => {
+                "lower it only when the last of them is over, or let only one of them lower it"
+            }
+            About::MovesOtherBound { .. } => "set both bounds in this rule",
+            About::OutOfBounds { .. } => "set the bounds of the autoscaler instead of the replicas",
+            About::PodsWait { .. } => "raise a maxCount, add nodes, or ask for fewer replicas",
+            About::ScoreEnds { .. } => "renew the score before it ends, or leave validUntil out",
+            About::SelectsNothing { .. } => "correct the selector, or add what it is to select",
+        }
+    }
+}
+
+impl fmt::Display for About {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            About::Suspended => write!(f, "does nothing: it is suspended or disabled"),
+            About::NeverFires { last } => never(f, "fires", ("fired", *last)),
+            About::NeverOpens { last } => never(f, "opens", ("closed", *last)),
+            About::NeverWins { because } => write!(f, "never decides anything: {because}"),
+            About::ListOrder { winner, value, other, from } => write!(
+                f,
+                "is open together with {winner}, of the same priority, from {from:.0}: {winner} sets {value} and \
+                 wins over {other} only because it is listed first"
+            ),
+            About::Gap { field, target, next, values: [before, within, after], span } => write!(
+                f,
+                "ends at {:.0}, {:#} before {next} begins: in between, {field} of {target} goes from {before} to \
+                 {within}, and then to {after}",
+                span.0,
+                span.1.duration_since(span.0),
+            ),
+            About::CutShort { target, field, by, since, values, cut, own_end } => {
+                let name = by.rule.as_deref().unwrap_or_else(|| by.policy.identity.name());
+                write!(
+                    f,
+                    "at {cut:.0}, sets {field} of {target} from {} to {}, {:#} after {name} of {} set it at {since:.0}",
+                    values.0,
+                    values.1,
+                    cut.duration_since(*since),
+                    by.policy.identity.name(),
+                )?;
+                let Some(end) = own_end else { return Ok(()) };
+                write!(f, ", which would have ended at {end:.0}")
+            }
+            About::MovesOtherBound { target, moved, values: (from, to), at } => write!(
+                f,
+                "at {at:.0}, sets a bound of {target} beyond the other, which has to make way: {moved} goes from \
+                 {from} to {to}"
+            ),
+            About::OutOfBounds { target, value, autoscaler, bounds: (min, max), at } => write!(
+                f,
+                "at {at:.0}, sets {value} replicas of {target}, but {autoscaler} keeps it between {min} and {max}, \
+                 and sets it back to {}",
+                (*value).clamp(*min, (*max).max(*min))
+            ),
+            About::PodsWait { pods, most, because, at } => {
+                let are = |count: u32| if count == 1 { "pod waits" } else { "pods wait" };
+                write!(f, "from {at:.0} on, {pods} {}: {because}", are(*pods))?;
+                if most > pods { write!(f, "; later, up to {most}") } else { Ok(()) }
+            }
+            About::ScoreEnds { placement, score, cluster, values: (before, after), at } => write!(
+                f,
+                "at {at:.0}, score {score} of cluster {cluster} ends, and {placement} selects {after} instead of \
+                 {before}"
+            ),
+            About::SelectsNothing { what, seen, .. } => {
+                write!(f, "selects nothing: of the {what} in the files ({seen}), none fits")
+            }
+        }
+    }
+}
+
+fn never(
+    f: &mut fmt::Formatter<'_>,
+    does: &str,
+    (did, last): (&str, Option<Timestamp>),
+) -> fmt::Result {
+    write!(f, "never {does} within two years")?;
+    match last {
+        Some(last) => write!(f, "; it last {did} at {last:.0}"),
+        None => Ok(()),
+    }
+}
+
+/// So far the calendar is looked through.
+const TWO_YEARS: SignedDuration = SignedDuration::from_hours(24 * 731);
