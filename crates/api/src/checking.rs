@@ -8,6 +8,7 @@ mod clock_changes;
 mod closest_firings;
 mod coincidence;
 mod cron_federated_hpa;
+mod cron_job;
 mod envelope;
 mod everything;
 mod form;
@@ -38,6 +39,7 @@ mod units_together;
 use crate::finding::Finding;
 
 pub use clock_changes::{clock_changes, field_of_rule, placed};
+pub(crate) use cron_job::check_cron_job;
 pub use everything::{Everything, check_everything};
 pub use object::{CheckContext, CheckedObject, check, check_json};
 pub use places::{Layout, Place, Places};

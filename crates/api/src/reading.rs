@@ -5,6 +5,7 @@
 //! values with positions; what the values mean is up to the caller.
 
 mod claim;
+mod cron_jobs;
 mod embedded;
 mod encoding;
 mod envelope;
@@ -33,6 +34,7 @@ mod typography;
 mod yaml;
 
 pub use claim::{Names, may_hold_policies};
+pub use cron_jobs::{CronJob, Starts};
 pub(crate) use embedded::{EmbeddedDocument, read_embedded};
 pub use folder::Folder;
 pub use foreign::{ForeignPolicy, ForeignScaler, labels};

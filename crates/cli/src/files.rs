@@ -241,7 +241,10 @@ impl Files {
         selector: Option<&Selector>,
     ) -> Files {
         let reading = &mut self.reading;
-        let before = reading.objects.len() + reading.foreign_policies.len();
+        let count = |reading: &Reading| {
+            reading.objects.len() + reading.foreign_policies.len() + reading.cron_jobs.len()
+        };
+        let before = count(reading);
         if let Some(asked) = namespace {
             let metadata =
                 |node: &Node| node.get("metadata").and_then(|it| it.get("namespace")).cloned();
@@ -258,11 +261,13 @@ impl Files {
             reading.pods.retain(|it| is_in(&it.namespace));
             reading.foreign.retain(|it| is_in(&it.namespace));
             reading.foreign_policies.retain(|it| is_in(&it.namespace));
+            reading.cron_jobs.retain(|it| is_in(&it.namespace));
         }
         if let Some(selector) = selector {
             reading.foreign_policies.retain(|it| selector.fits(Some(&it.labels)));
+            reading.cron_jobs.retain(|it| selector.fits(Some(&it.labels)));
         }
-        let after = reading.objects.len() + reading.foreign_policies.len();
+        let after = count(reading);
         reading.passed_over.objects += before - after;
         self
     }

@@ -36,6 +36,7 @@ use self::question::{OfPlace, Question, View};
 pub(crate) use self::text::{in_zone, who};
 use crate::argument_error::ArgumentError;
 use crate::completion;
+use crate::cron_jobs::ShownCronJob;
 use crate::drawing::Drawing;
 use crate::input::{Input, InputArguments, InputPlace};
 use crate::moment;
@@ -148,11 +149,17 @@ fn run_on(
     };
     let lasting = (arguments.to.as_deref(), arguments.period.as_deref().unwrap_or(USUAL_PERIOD));
     let period = period(lasting, from, now, shown_in)?;
-    input.check_names(&only)?;
+    input.check_names_and_jobs(&only)?;
     let mut forecasts = Vec::new();
     for place in &input.places {
         let forecast = Forecast::new(&place.world, period, place.initial.clone());
-        forecasts.push(OfPlace { place, forecast: narrowed(forecast, &only, &input, place) });
+        let is_named =
+            |job: &&ShownCronJob| only.is_empty() || only.iter().any(|it| it.fits(&job.identity));
+        forecasts.push(OfPlace {
+            place,
+            forecast: narrowed(forecast, &only, &input, place),
+            cron_jobs: place.cron_jobs.iter().filter(is_named).collect(),
+        });
     }
     let view = View { period, zone: shown_in };
     let question = Question { input: &input, forecasts, view, threads };

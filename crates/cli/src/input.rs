@@ -325,7 +325,21 @@ impl Input {
     /// An error for the first name without a match in any place. One that a text contains of which something
     /// could not be read has none: what is wrong with the text is among the findings.
     pub(crate) fn check_names(&self, names: &[Subject]) -> Result<(), ArgumentError> {
-        match names.iter().find(|name| !self.knows(name)) {
+        self.check_names_but(names, |_| false)
+    }
+
+    /// The same, where a name may also be that of a `CronJob`.
+    pub(crate) fn check_names_and_jobs(&self, names: &[Subject]) -> Result<(), ArgumentError> {
+        let jobs = || self.places.iter().flat_map(|place| &place.cron_jobs);
+        self.check_names_but(names, |name| jobs().any(|job| name.fits(&job.identity)))
+    }
+
+    fn check_names_but(
+        &self,
+        names: &[Subject],
+        is_known: impl Fn(&Subject) -> bool,
+    ) -> Result<(), ArgumentError> {
+        match names.iter().find(|name| !is_known(name) && !self.knows(name)) {
             Some(unknown) => {
                 // The object may be there, in a form that cannot be used.
                 self.tell_errors();

@@ -11,6 +11,7 @@ mod color;
 mod completion;
 mod controller;
 mod crds;
+mod cron_jobs;
 mod csv;
 mod diff;
 mod drawing;

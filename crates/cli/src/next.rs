@@ -22,6 +22,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::argument_error::ArgumentError;
 use crate::clock_changes::TouchedRule;
 use crate::completion;
+use crate::cron_jobs::{self, ShownCronJob};
 use crate::input::{Input, InputArguments, InputPlace};
 use crate::moment;
 use crate::outcome::{FailOn, exit_codes};
@@ -99,7 +100,25 @@ const USUAL_COUNT: usize = 10;
 const JUST_AFTER: SignedDuration = SignedDuration::from_secs(1);
 
 /// What happens in a place, and to how many pods.
-type Together<'a> = (&'a InputPlace, Event, usize);
+type Together<'a> = (&'a InputPlace, Happening<'a>, usize);
+
+/// What happens.
+#[derive(Clone)]
+enum Happening<'a> {
+    /// By a policy.
+    Event(Event),
+    /// A Job is started at an instant.
+    Start(&'a ShownCronJob, Timestamp),
+}
+
+impl Happening<'_> {
+    fn at(&self) -> Timestamp {
+        match self {
+            Happening::Event(event) => event.at,
+            Happening::Start(_, at) => *at,
+        }
+    }
+}
 
 /// What a clock change does to a rule, and the place the rule is in.
 type OfPlace<'a> = (&'a InputPlace, TouchedRule);
@@ -134,7 +153,7 @@ pub(crate) fn run(
     };
     let only = Subject::parse_all("NAME", &arguments.only)?;
     let input = arguments.input.load("next", from, now, &only)?;
-    input.check_names(&only)?;
+    input.check_names_and_jobs(&only)?;
     input.tell_unseen();
     let question = Question { input: &input, zone, period, count, only };
     match arguments.output {
@@ -153,7 +172,7 @@ pub(crate) fn run(
 
 impl Question<'_> {
     /// The events of all places that are asked for, found lazily, in order of time.
-    fn events(&self) -> impl Iterator<Item = (&InputPlace, Event)> {
+    fn events(&self) -> impl Iterator<Item = (&InputPlace, Happening<'_>)> {
         self.all_events().take(self.count)
     }
 
@@ -165,8 +184,8 @@ impl Question<'_> {
         let together = iter::from_fn(move || {
             if of_instant.is_empty() {
                 let first = events.next()?;
-                let at = first.1.at;
-                let further = iter::from_fn(|| events.next_if(|(_, event)| event.at == at));
+                let at = first.1.at();
+                let further = iter::from_fn(|| events.next_if(|(_, event)| event.at() == at));
                 of_instant = joined(iter::once(first).chain(further));
             }
             of_instant.pop_front()
@@ -174,7 +193,7 @@ impl Question<'_> {
         together.take(self.count)
     }
 
-    fn all_events(&self) -> impl Iterator<Item = (&InputPlace, Event)> {
+    fn all_events(&self) -> impl Iterator<Item = (&InputPlace, Happening<'_>)> {
         let mut upcoming: Vec<_> = self
             .input
             .places
@@ -182,12 +201,21 @@ impl Question<'_> {
             .map(|place| {
                 let world = place.world.clone();
                 let upcoming = Upcoming::new(world, self.period, &place.initial);
-                (place, upcoming.filter(|event| self.is_wanted(place, event)).peekable())
+                let events = upcoming.filter(|event| self.is_wanted(place, event));
+                let mut events = events.map(Happening::Event).peekable();
+                let starts = cron_jobs::in_order(self.cron_jobs(place), self.period);
+                let mut starts = starts.map(|(job, at)| Happening::Start(job, at)).peekable();
+                let both = iter::from_fn(move || match (events.peek(), starts.peek()) {
+                    (Some(event), Some(start)) if start.at() < event.at() => starts.next(),
+                    (None, _) => starts.next(),
+                    (Some(_), _) => events.next(),
+                });
+                (place, both.peekable())
             })
             .collect();
         iter::from_fn(move || {
             let next = upcoming.iter_mut().filter_map(|(place, events)| {
-                let at = events.peek()?.at;
+                let at = events.peek()?.at();
                 Some((at, *place, events))
             });
             // Of several at one instant the first place comes first.
@@ -198,6 +226,22 @@ impl Question<'_> {
 
     fn is_wanted(&self, place: &InputPlace, event: &Event) -> bool {
         self.is_policy_wanted(place, &event.policy, &event.target)
+    }
+
+    /// The `CronJobs` of a place that are asked about.
+    fn cron_jobs<'a>(&'a self, place: &'a InputPlace) -> impl Iterator<Item = &'a ShownCronJob> {
+        let is_named = |job: &&ShownCronJob| {
+            self.only.is_empty() || self.only.iter().any(|it| it.fits(&job.identity))
+        };
+        place.cron_jobs.iter().filter(is_named)
+    }
+
+    /// What is taken for granted of the `CronJobs` that are asked about, each with its place.
+    fn assumptions(&self) -> impl Iterator<Item = String> {
+        self.input.places.iter().flat_map(|place| {
+            let of = place.name.as_ref().map_or(String::new(), |name| format!("in {name}: "));
+            cron_jobs::notes(self.cron_jobs(place)).map(move |note| format!("{of}{note}"))
+        })
     }
 
     fn is_policy_wanted(&self, place: &InputPlace, policy: &PolicyName, target: &Identity) -> bool {
@@ -229,8 +273,12 @@ impl Question<'_> {
         all
     }
 
-    /// The zone an event's schedule is written in.
-    fn zone_of(place: &InputPlace, event: &Event) -> Zone {
+    /// The zone the schedule of a happening is written in.
+    fn zone_of(place: &InputPlace, happening: &Happening<'_>) -> Zone {
+        let event = match happening {
+            Happening::Event(event) => event,
+            Happening::Start(job, _) => return job.zone(),
+        };
         let zones = place.world.zones_of(&event.policy);
         let of_rule = |(rule, _): &(Option<_>, Zone)| rule.is_none() || *rule == event.rule;
         zones.into_iter().find(of_rule).map_or(Zone::utc(), |(_, zone)| zone)
@@ -238,17 +286,21 @@ impl Question<'_> {
 }
 
 /// The events of an instant, those that differ in nothing but their pod as one, where the first of them is.
-fn joined<'a>(events: impl Iterator<Item = (&'a InputPlace, Event)>) -> VecDeque<Together<'a>> {
+fn joined<'a>(
+    events: impl Iterator<Item = (&'a InputPlace, Happening<'a>)>,
+) -> VecDeque<Together<'a>> {
     let mut all: VecDeque<Together<'a>> = VecDeque::new();
     let mut of_pods: BTreeMap<Option<Arc<str>>, Vec<usize>> = BTreeMap::new();
-    for (place, event) in events {
-        let pod = place.world.pods.get(&event.target);
-        if pod.is_some_and(|pod| !pod.is_template) {
+    for (place, happening) in events {
+        if let Happening::Event(event) = &happening
+            && place.world.pods.get(&event.target).is_some_and(|pod| !pod.is_template)
+        {
             let of_rule = of_pods.entry(event.rule.clone()).or_default();
             let is_same = |index: &&usize| {
                 let (other, first, _) = &all[**index];
                 let target = event.target.clone();
-                std::ptr::eq(*other, place) && Event { target, ..first.clone() } == event
+                let Happening::Event(first) = first else { return false };
+                std::ptr::eq(*other, place) && Event { target, ..first.clone() } == *event
             };
             if let Some(known) = of_rule.iter().find(is_same).copied() {
                 all[known].2 += 1;
@@ -256,7 +308,7 @@ fn joined<'a>(events: impl Iterator<Item = (&'a InputPlace, Event)>) -> VecDeque
             }
             of_rule.push(all.len());
         }
-        all.push_back((place, event, 1));
+        all.push_back((place, happening, 1));
     }
     all
 }

@@ -86,7 +86,7 @@ fn check_rule(
     findings: &mut Vec<Finding>,
 ) -> Option<CronRule> {
     check_name(rule, path, findings);
-    let firings = check_firings(rule, path, findings);
+    let firings = check_firings(&rule.schedule, rule.time_zone.as_deref(), path, findings);
     let desired = target.and_then(|target| check_desired_scale(rule, target, path, findings));
     let max_delay_seconds = check_max_delay(rule, firings.as_ref(), path, findings);
     let successful = check_limit(

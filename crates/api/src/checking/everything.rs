@@ -15,7 +15,7 @@ use crate::finding::{Code, Finding, Path, Severity};
 use crate::kinds::{Kind, Recognised, recognise};
 use crate::objects::CONFIG_NAMESPACE;
 use crate::reading::{
-    Engine, ForeignScaler, Locator, PlacedFinding, ReadObject, Reading, Span, Template,
+    CronJob, Engine, ForeignScaler, Locator, PlacedFinding, ReadObject, Reading, Span, Template,
     name_letters, placeholder, unfilled,
 };
 
@@ -264,7 +264,9 @@ fn told_of_files(
     let names: BTreeSet<(&str, &str)> = targets.iter().map(|it| (it.kind(), it.name())).collect();
     let doubtful = reading.doubtful.iter().filter(|it| names.contains(&(&*it.kind, &*it.name)));
     let foreign = reading.foreign_policies.iter().map(|it| &it.finding);
-    let told = reading.findings.iter().chain(doubtful.map(|it| &it.finding)).chain(foreign);
+    let of_jobs = reading.cron_jobs.iter().flat_map(|it| &it.findings);
+    let told = reading.findings.iter().chain(doubtful.map(|it| &it.finding));
+    let told = told.chain(foreign).chain(of_jobs);
     told.filter(|it| belongs_somewhere(reading, it.source, places)).cloned().collect()
 }
 
@@ -319,7 +321,17 @@ impl Everything {
         let named = (0..reading.sources.len()).filter(|it| !reading.sources[*it].is_found());
         let named = named.filter(|source| belongs_somewhere(reading, *source, &self.places));
         let of_objects = self.checked.iter().map(|object| reading.objects[*object].source);
-        named.chain(of_objects).chain(self.findings.iter().map(|it| it.source)).collect()
+        let of_jobs = self.cron_jobs(reading).map(|job| job.source);
+        named
+            .chain(of_objects)
+            .chain(of_jobs)
+            .chain(self.findings.iter().map(|it| it.source))
+            .collect()
+    }
+
+    /// The `CronJobs` that were checked.
+    pub fn cron_jobs<'a>(&'a self, reading: &'a Reading) -> impl Iterator<Item = &'a CronJob> {
+        reading.cron_jobs.iter().filter(|job| belongs_somewhere(reading, job.source, &self.places))
     }
 
     /// What the place is called in which alone a finding holds.

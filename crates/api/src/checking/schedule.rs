@@ -4,29 +4,29 @@
 use almanac_calendar::{Cron, CronError, CronErrorKind, CronNote, Firings, Zone};
 
 use crate::finding::{Code, Finding, Path};
-use crate::objects::CronFederatedHPARule;
 
 pub(super) fn check_firings(
-    rule: &CronFederatedHPARule,
+    schedule: &str,
+    time_zone: Option<&str>,
     path: &Path<'_>,
     findings: &mut Vec<Finding>,
 ) -> Option<Firings> {
     let field = path.key("schedule");
-    let cron = Cron::parse(&rule.schedule)
+    let cron = Cron::parse(schedule)
         .map_err(|error| {
             let why = error.to_string();
-            let finding = Finding::invalid(Code::Schedule, &field, &rule.schedule, &why);
-            findings.push(match instead_of(&error, rule.time_zone.as_deref()) {
+            let finding = Finding::invalid(Code::Schedule, &field, schedule, &why);
+            findings.push(match instead_of(&error, time_zone) {
                 Some(fix) => finding.with_fix(fix),
                 None => finding,
             });
         })
         .ok();
-    for note in CronNote::all(&rule.schedule) {
-        let (code, fix) = about(&note, &rule.schedule);
+    for note in CronNote::all(schedule) {
+        let (code, fix) = about(&note, schedule);
         findings.push(Finding::new(code, field, note.to_string()).with_fix(fix));
     }
-    let zone = check_zone(rule.time_zone.as_deref(), &path.key("timeZone"), findings);
+    let zone = check_zone(time_zone, &path.key("timeZone"), findings);
     Some(cron?.in_zone(zone?))
 }
 

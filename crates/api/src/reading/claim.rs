@@ -8,8 +8,8 @@ use aho_corasick::AhoCorasick;
 
 use almanac_engine::Family;
 
-use super::foreign;
 use super::mistakes::is_command;
+use super::{cron_jobs, foreign};
 use crate::exempt::MARK;
 use crate::kinds::{Kind, Role, group_and_version, is_group_of_ours};
 use crate::objects::AGENT_CONFIGS;
@@ -25,7 +25,7 @@ static WORDS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
     // Case is for whoever reads it to complain of.
     let mut builder = AhoCorasick::builder();
     let names = AGENT_CONFIGS.iter().map(|(name, _)| *name);
-    let words = words.chain(names).chain(foreign::WORDS).chain([MARK]);
+    let words = words.chain(names).chain(foreign::WORDS).chain([MARK, cron_jobs::WORD]);
     builder.ascii_case_insensitive(true).build(words).ok()
 });
 

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::claim::{claims, claims_policy, document_around, looks_like_manifest};
+use super::cron_jobs::CronJob;
 use super::envelope::{envelope, mistyped};
 use super::foreign::{self, ForeignPolicy, ForeignScaler};
 use super::other_object::OtherObject;
@@ -20,6 +21,7 @@ use super::stream;
 use super::text_finding::TextFinding;
 use super::tree::Node;
 use super::typography::name_letters;
+use crate::checking::check_cron_job;
 use crate::finding::{Code, FieldPath, Finding};
 use crate::kinds::{Kind, Recognised, group_and_version, is_group_of_ours, recognise};
 
@@ -97,6 +99,8 @@ pub struct Reading {
     pub foreign: Vec<ForeignScaler>,
     /// What is told of the policies of other projects.
     pub foreign_policies: Vec<ForeignPolicy>,
+    /// The `CronJobs`, in the order they were written.
+    pub cron_jobs: Vec<CronJob>,
     /// Files that were found and are no objects before another program has filled them in.
     pub templates: Vec<Template>,
     /// What was passed over.
@@ -125,7 +129,7 @@ fn read(reading: &mut Reading, mut source: Source, only: Option<&Targets<'_>>) {
         let told = it.findings.len() + it.doubtful.len() + it.foreign_policies.len();
         // Pods and nodes matter to policies about pods only, and those have been read by then.
         let pods = if only.is_some() { it.pods.len() + it.nodes.len() } else { 0 };
-        [it.objects.len(), it.others.len(), told, pods]
+        [it.objects.len(), it.others.len(), told, pods, it.cron_jobs.len()]
     };
     let before = sizes(reading);
     let pods = (reading.pods.len(), reading.nodes.len());
@@ -238,14 +242,21 @@ impl Reading {
         let of_nodes = self.nodes.iter_mut().map(|it| &mut it.source);
         let of_findings = self.findings.iter_mut().map(|it| &mut it.source);
         let of_doubtful = self.doubtful.iter_mut().map(|it| &mut it.finding.source);
+        let of_jobs = self.cron_jobs.iter_mut().flat_map(|job| {
+            let of_findings = job.findings.iter_mut().map(|it| &mut it.source);
+            of_findings.chain([&mut job.source])
+        });
         let of_policies = self.foreign_policies.iter_mut().map(|it| &mut it.finding.source);
         let of_templates = self.templates.iter_mut().map(|it| &mut it.source);
         let of_all = of_objects.chain(of_others).chain(of_findings).chain(of_doubtful);
         let of_all = of_all.chain(of_pods).chain(of_nodes);
-        for source in of_all.chain(of_templates).chain(of_foreign).chain(of_policies) {
+        for source in of_all.chain(of_templates).chain(of_foreign).chain(of_policies).chain(of_jobs)
+        {
             *source = place[*source];
         }
         self.objects.sort_by_key(|object| (object.source, object.node.span.start));
+        // Stable, so that those of a source stay in order.
+        self.cron_jobs.sort_by_key(|job| job.source);
         self.foreign.sort_by_key(|scaler| (scaler.source, scaler.span.start));
     }
 
@@ -289,6 +300,8 @@ impl Reading {
                     Recognised::Supported(kind) if kind.is_of_interest(name_of(&node)) => {
                         self.objects.push(ReadObject { kind, api_version, source, node });
                     }
+                    Recognised::Supported(_) | Recognised::Other
+                        if self.take_cron_job(source, &api_version, kind, &node) => {}
                     Recognised::Supported(_) | Recognised::Other => {
                         self.others.extend(OtherObject::read(&api_version, kind, source, &node));
                         self.passed_over.objects += usize::from(!is_told);
@@ -313,6 +326,16 @@ impl Reading {
                 }
             }
         }
+    }
+
+    /// Takes a `CronJob`, and returns whether it is one.
+    fn take_cron_job(&mut self, source: usize, api_version: &str, kind: &str, node: &Node) -> bool {
+        let Some(mut job) = CronJob::read(api_version, kind, source, node) else { return false };
+        let (starts, findings) = check_cron_job(node);
+        job.starts = starts;
+        job.findings = findings.into_iter().map(|it| self.placed(source, node, it)).collect();
+        self.cron_jobs.push(job);
+        true
     }
 
     /// Takes what an object says to the controllers of other projects, and returns whether it is a policy.

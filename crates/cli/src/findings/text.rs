@@ -134,7 +134,7 @@ pub(super) fn summary(report: &Report) -> String {
     let outcome = if !told.is_empty() {
         let files: BTreeSet<_> = everything.findings.iter().map(|placed| placed.source).collect();
         format!("{} in {}", told.join(" and "), plural(files.len(), "file"))
-    } else if everything.checked.is_empty() {
+    } else if count_checked(report) == 0 {
         "nothing to check".to_owned()
     } else {
         "no problems found".to_owned()
@@ -145,11 +145,16 @@ pub(super) fn summary(report: &Report) -> String {
     }
 }
 
+fn count_checked(report: &Report) -> usize {
+    let Report { reading, everything, .. } = report;
+    everything.checked.len() + everything.cron_jobs(reading).count()
+}
+
 fn write_summary(output: &mut impl Write, report: &Report) -> io::Result<()> {
     let Report { reading, everything, .. } = report;
     let outcome = summary(report);
     let count_of_files = everything.files(reading).len();
-    let objects = plural(everything.checked.len(), "object");
+    let objects = plural(count_checked(report), "object");
     let files = plural(count_of_files, "file");
     let places = match everything.places.count() {
         1 => String::new(),

@@ -8,6 +8,7 @@ use almanac_forecast::Segment;
 use super::agreeing::{self, Drawn};
 use super::question::{Question, View};
 use super::text::{in_zone, who};
+use crate::cron_jobs::STARTS;
 use crate::ics::{self, CalendarEvent};
 use crate::wall_clock::civil;
 
@@ -22,6 +23,19 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
         },
         output,
     )?;
+    for (place, job, at) in question.occurrences() {
+        let itself = &job.identity;
+        let event = CalendarEvent {
+            told_apart_by: &told_apart_by(itself, STARTS),
+            from: at,
+            has_begun: false,
+            to: None,
+            summary: &format!("{} {STARTS} a Job", itself.name()),
+            description: &format!("{itself}\n{}", civil(job.zone(), at)),
+            place: place.name.as_deref(),
+        };
+        ics::write_event(&event, question.view.period.from(), output)?;
+    }
     ics::end(output)?;
     question.tell_assumptions(&assumptions)?;
     Ok(())

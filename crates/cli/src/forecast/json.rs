@@ -14,6 +14,7 @@ use serde_json::json;
 
 use super::instants::Instants;
 use super::question::{Question, View, Which};
+use crate::cron_jobs::STARTS;
 
 pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow::Result<()> {
     write_and_note(question, |_, _| (), output)
@@ -43,6 +44,8 @@ pub(super) fn write_and_note(
         },
         &mut WithoutFirstByte { output: &mut *output, is_first: true },
     )?;
+    write!(output, "\n],\n")?;
+    write_occurrences(question, output)?;
     let assumptions = question.assumptions(&assumptions);
     let clock_changes: Vec<serde_json::Value> =
         question.clock_changes().iter().map(|(place, touched)| touched.to_json(place)).collect();
@@ -52,8 +55,26 @@ pub(super) fn write_and_note(
         (serde_json::to_string(&assumptions)?, serde_json::to_string(&findings)?);
     writeln!(
         output,
-        "\n],\n\"clockChanges\":{clock_changes},\n\"assumptions\":{assumptions},\n\"findings\":{findings}}}"
+        "\"clockChanges\":{clock_changes},\n\"assumptions\":{assumptions},\n\"findings\":{findings}}}"
     )?;
+    Ok(())
+}
+
+/// When `CronJobs` start Jobs, if there are any.
+fn write_occurrences(question: &Question<'_>, output: &mut impl Write) -> anyhow::Result<()> {
+    if !question.has_cron_jobs() {
+        return Ok(());
+    }
+    write!(output, "\"occurrences\":[")?;
+    for (index, (place, job, at)) in question.occurrences().enumerate() {
+        let object = place.reference(&job.identity);
+        let mut occurrence = json!({"at": at, "object": object, "what": STARTS});
+        if let Some(name) = &place.name {
+            occurrence["place"] = json!(name);
+        }
+        write!(output, "{}{occurrence}", if index == 0 { "\n" } else { ",\n" })?;
+    }
+    write!(output, "\n],\n")?;
     Ok(())
 }
 

@@ -10,10 +10,12 @@ use std::mem;
 use almanac_calendar::Zone;
 use almanac_engine::PolicyName;
 use almanac_forecast::{Assumption, Forecast, Part, Period};
+use jiff::Timestamp;
 
 use super::in_order::in_order;
 use super::progress::Progress;
 use crate::clock_changes::TouchedRule;
+use crate::cron_jobs::{self, ShownCronJob};
 use crate::drawing::Drawing;
 use crate::input::{Input, InputPlace};
 
@@ -31,6 +33,8 @@ pub(super) struct Question<'a> {
 pub(super) struct OfPlace<'a> {
     pub(super) place: &'a InputPlace,
     pub(super) forecast: Forecast<'a>,
+    /// The `CronJobs` that are asked about.
+    pub(super) cron_jobs: Vec<&'a ShownCronJob>,
 }
 
 /// Which part is drawn.
@@ -78,7 +82,21 @@ pub(super) struct Sheet<'a> {
 
 impl Question<'_> {
     pub(super) fn is_empty(&self) -> bool {
-        self.count() == 0
+        self.count() == 0 && !self.has_cron_jobs()
+    }
+
+    pub(super) fn has_cron_jobs(&self) -> bool {
+        self.forecasts.iter().any(|it| !it.cron_jobs.is_empty())
+    }
+
+    /// When `CronJobs` start Jobs, place by place, each in order of time.
+    pub(super) fn occurrences(
+        &self,
+    ) -> impl Iterator<Item = (&InputPlace, &ShownCronJob, Timestamp)> {
+        self.forecasts.iter().flat_map(|OfPlace { place, cron_jobs, .. }| {
+            let starts = cron_jobs::in_order(cron_jobs.iter().copied(), self.view.period);
+            starts.map(move |(job, at)| (*place, job, at))
+        })
     }
 
     /// How many parts there are.
@@ -109,7 +127,7 @@ impl Question<'_> {
         let mut progress = Progress::new("forecasting", self.count());
         let mut assumptions = Assumptions::new();
         let find_and_draw = |index, hand: &mut dyn FnMut(Found) -> anyhow::Result<()>| {
-            let Some((OfPlace { place, forecast }, number, own)) = self.find(index) else {
+            let Some((OfPlace { place, forecast, .. }, number, own)) = self.find(index) else {
                 return Ok(());
             };
             let part = forecast.part(own);
@@ -156,7 +174,7 @@ impl Question<'_> {
         let mut all: Vec<_> = self
             .forecasts
             .iter()
-            .flat_map(|OfPlace { place, forecast }| {
+            .flat_map(|OfPlace { place, forecast, .. }| {
                 let policies: BTreeSet<PolicyName> =
                     forecast.targets().flat_map(|(_, policies)| policies.iter().cloned()).collect();
                 let touched = TouchedRule::all(&place.world, policies.into_iter(), period);
@@ -212,8 +230,9 @@ impl Question<'_> {
         let left_out = self.forecasts.iter().enumerate().flat_map(|(number, of_place)| {
             let place = self.in_places(&[number]);
             let assumed = of_place.place.assumed.iter().map(|(_, assumed)| assumed);
-            let told = assumed.chain(&of_place.place.left_out);
-            told.map(move |it| format!("{place}{it}"))
+            let told = assumed.chain(&of_place.place.left_out).cloned();
+            let of_jobs = cron_jobs::notes(of_place.cron_jobs.iter().copied());
+            told.chain(of_jobs).map(move |it| format!("{place}{it}"))
         });
         let input = [left_out.collect(), self.input.unseen.iter().cloned().collect()];
         sorts.into_iter().map(|(_, alike)| alike).chain(input).collect()

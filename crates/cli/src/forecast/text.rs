@@ -11,7 +11,7 @@ use anstyle::{AnsiColor, Style};
 use self::series::{Room, wrapped, write_series};
 use super::WHY_EMPTY;
 use super::agreeing::drawn;
-use super::question::{Question, View};
+use super::question::{OfPlace, Question, View};
 use super::ruler::marks;
 use crate::drawing::Drawing;
 use crate::wall_clock::civil;
@@ -26,6 +26,9 @@ const MARGIN: usize = 13;
 const NARROWEST: usize = 40;
 const WIDEST: usize = 400;
 const USUAL_WIDTH: usize = 100;
+
+/// So many starts of a `CronJob` are told.
+const NEXT_STARTS: usize = 3;
 
 pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow::Result<()> {
     let output = &mut Drawing::new(output);
@@ -44,6 +47,7 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
         },
         output,
     )?;
+    write_cron_jobs(question, columns + MARGIN - 4, output)?;
     let clock_changes = question.clock_changes();
     if !clock_changes.is_empty() {
         writeln!(output, "\n{STRONG}Clock changes{STRONG:#}")?;
@@ -68,6 +72,34 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
         writeln!(output)?;
     }
     write_findings(question, output)?;
+    Ok(())
+}
+
+/// What each `CronJob` says, and when it starts Jobs next.
+fn write_cron_jobs(
+    question: &Question<'_>,
+    columns: usize,
+    output: &mut impl Write,
+) -> io::Result<()> {
+    if question.has_cron_jobs() {
+        writeln!(output, "\n{STRONG}CronJobs{STRONG:#}")?;
+    }
+    for OfPlace { place, cron_jobs, .. } in &question.forecasts {
+        let of = place.name.as_ref().map_or(String::new(), |name| format!("in {name}: "));
+        for job in cron_jobs {
+            let mut starts = job.starts(question.view.period).map(|at| civil(job.zone(), at));
+            let mut told: Vec<String> = starts.by_ref().take(NEXT_STARTS).collect();
+            if told.is_empty() {
+                told.push("starts nothing in this period".to_owned());
+            } else if starts.next().is_some() {
+                told.push("…".to_owned());
+            }
+            let told = format!("{of}{}: {}", job.described(), told.join(", "));
+            for (index, line) in wrapped(&told, columns).iter().enumerate() {
+                writeln!(output, "  {}{line}", if index == 0 { "" } else { "  " })?;
+            }
+        }
+    }
     Ok(())
 }
 

@@ -1,11 +1,12 @@
 //! What one cluster gets: its world, and how its objects are written.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::mem;
 use std::sync::Arc;
 
 use almanac_api::checking::{CheckedObject, Places};
 use almanac_api::kinds::{Kind, Role};
-use almanac_api::reading::{Node, OtherObject, ReadNode, ReadObject, ReadPod, Reading};
+use almanac_api::reading::{CronJob, Node, OtherObject, ReadNode, ReadObject, ReadPod, Reading};
 use almanac_engine::qos_levels::{AgentSettings, Node as PodNode};
 use almanac_engine::units::FleetObject;
 use almanac_engine::{Family, Identity, Labels as PodLabels, Slim, Target, Workload, World};
@@ -13,6 +14,7 @@ use almanac_forecast::AssumedValues;
 use serde_json::{Value, json};
 
 use crate::cluster::{SeenNode, SeenOfFleet, SeenPod};
+use crate::cron_jobs::ShownCronJob;
 use crate::selector::Labels;
 
 /// An object, and what its checked form does not say of it.
@@ -37,6 +39,8 @@ pub(crate) struct InputPlace {
     pub(crate) left_out: BTreeSet<String>,
     /// What is taken for granted, and which family it is about.
     pub(crate) assumed: BTreeSet<(Family, String)>,
+    /// What Kubernetes starts by the clock beside the policies.
+    pub(crate) cron_jobs: Vec<ShownCronJob>,
     /// What is assumed of fields at the start.
     pub(crate) initial: AssumedValues,
     api_versions: BTreeMap<Identity, String>,
@@ -61,10 +65,12 @@ pub(super) fn grouped(
     let others_of = places.split(reading.others.iter().map(|it| folder(it.source)));
     let pods_of = places.split(reading.pods.iter().map(|it| folder(it.source)));
     let nodes_of = places.split(reading.nodes.iter().map(|it| folder(it.source)));
+    let mut jobs_of = places.split(reading.cron_jobs.iter().map(|it| folder(it.source)));
     let beside = others_of.into_iter().zip(pods_of.into_iter().zip(nodes_of));
     for (place, (here, (others, (pods, nodes)))) in objects_of.into_iter().zip(beside).enumerate() {
         let matters = that_matter(objects, &here);
-        if matters.is_empty() && places.are_several() {
+        let cron_jobs = jobs_of.get_mut(place).map(mem::take).unwrap_or_default();
+        if matters.is_empty() && cron_jobs.is_empty() && places.are_several() {
             continue;
         }
         let has = |kind| matters.iter().any(|it| objects[*it].checked.kind == kind);
@@ -80,7 +86,7 @@ pub(super) fn grouped(
             other.is_exempt_namespace() || wanted.contains(&other.identity(namespace))
         };
         let others: Vec<usize> = others.into_iter().filter(matters_too).collect();
-        let content = Content { positions: matters, others, pods, nodes };
+        let content = Content { positions: matters, others, pods, nodes, cron_jobs };
         match groups.iter_mut().find(|group| group.content == content) {
             Some(group) => group.places.push(place),
             None => groups.push(Group { content, places: vec![place] }),
@@ -91,13 +97,14 @@ pub(super) fn grouped(
     }
     let are_several = groups.len() > 1;
     let input_place = |Group { content, places: of }: Group| {
-        let Content { positions, others, pods, nodes } = content;
+        let Content { positions, others, pods, nodes, cron_jobs } = content;
         let names: Vec<&str> = of.iter().map(|place| places.name(*place)).collect();
         let name = are_several.then(|| together(&names));
         let here = positions.iter().map(|position| (*position, &objects[*position]));
         let mut place = InputPlace::new(here, name);
         place.stands_for = names.into_iter().map(str::to_owned).collect();
         place.number = of.first().copied().unwrap_or_default();
+        place.add_cron_jobs(cron_jobs.iter().map(|it| &reading.cron_jobs[*it]), namespace);
         place.add_targets(others.iter().map(|index| &reading.others[*index]), namespace);
         let pods = || pods.iter().map(|index| &reading.pods[*index]);
         let nodes = || nodes.iter().map(|index| &reading.nodes[*index]);
@@ -126,6 +133,7 @@ struct Content {
     others: Vec<usize>,
     pods: Vec<usize>,
     nodes: Vec<usize>,
+    cron_jobs: Vec<usize>,
 }
 
 /// The places that get the same.
@@ -182,6 +190,7 @@ impl InputPlace {
             world: World::default(),
             left_out: BTreeSet::new(),
             assumed: BTreeSet::new(),
+            cron_jobs: Vec::new(),
             initial: AssumedValues::new(),
             api_versions: BTreeMap::new(),
             labels: BTreeMap::new(),
@@ -237,6 +246,15 @@ impl InputPlace {
                 self.left_out.insert(format!("{} is not carried out: {why}", policy.identity));
             }
         }
+    }
+
+    fn add_cron_jobs<'a>(&mut self, jobs: impl Iterator<Item = &'a CronJob>, namespace: &str) {
+        for job in jobs {
+            let (identity, job) = (job.identity(namespace), job.clone());
+            self.api_versions.insert(identity.clone(), job.api_version.to_string());
+            self.cron_jobs.push(ShownCronJob { identity, job });
+        }
+        self.cron_jobs.sort_by(|one, other| one.identity.cmp(&other.identity));
     }
 
     /// Adds objects of kinds we do not know that a policy targets or whose pods it is about, and notes the namespaces

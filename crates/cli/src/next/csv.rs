@@ -3,10 +3,12 @@
 use std::io::Write;
 
 use almanac_forecast::Event;
+use jiff::Timestamp;
 
-use super::Question;
 use super::json::values;
+use super::{Happening, Question};
 use crate::clock_changes::TouchedRule;
+use crate::cron_jobs::{STARTS, ShownCronJob};
 use crate::csv::Row;
 use crate::input::InputPlace;
 
@@ -30,8 +32,12 @@ const COLUMNS: [&str; 15] = [
 
 pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow::Result<()> {
     Row::of_names(&COLUMNS).write(output)?;
-    for (place, event) in question.events() {
-        row(place, &event).write(output)?;
+    for (place, happening) in question.events() {
+        let row = match &happening {
+            Happening::Event(event) => row(place, event),
+            Happening::Start(job, at) => row_of_start(place, job, *at),
+        };
+        row.write(output)?;
     }
     Ok(())
 }
@@ -49,4 +55,17 @@ fn row(place: &InputPlace, event: &Event) -> Row {
         .value(&before)
         .value(&after)
         .cell(&note.unwrap_or_default())
+}
+
+fn row_of_start(place: &InputPlace, job: &ShownCronJob, at: Timestamp) -> Row {
+    Row::default()
+        .cell(place.name.as_deref().unwrap_or_default())
+        .cell(&at.to_string())
+        .object(place, &job.identity)
+        .cell("")
+        .object(place, &job.identity)
+        .cell(STARTS)
+        .cell("")
+        .cell("")
+        .cell("")
 }

@@ -2,9 +2,9 @@
 
 use std::io::Write;
 
-use super::text::told;
-use super::{Question, Together};
-use crate::clock_changes::TouchedRule;
+use super::text::{told, touched};
+use super::{Happening, Question, Together};
+use crate::cron_jobs::STARTS;
 use crate::ics::{self, CalendarEvent};
 use crate::wall_clock::civil;
 
@@ -19,14 +19,19 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
 
 fn write_event(
     question: &Question<'_>,
-    (place, event, count): &Together<'_>,
+    (place, happening, count): &Together<'_>,
     output: &mut impl Write,
 ) -> anyhow::Result<()> {
-    let (policy, target) = (&event.policy.identity, &event.target);
-    let rule = event.rule.as_deref().unwrap_or_default();
-    let effect = TouchedRule::of_event(&place.world, event);
+    let (policy, rule, target, what) = match happening {
+        Happening::Event(event) => {
+            let rule = event.rule.as_deref().unwrap_or_default();
+            (&event.policy.identity, rule, &event.target, event.what.name())
+        }
+        Happening::Start(job, _) => (&job.identity, "", &job.identity, STARTS),
+    };
+    let effect = touched(&place.world, happening);
     let effect = effect.map_or(String::new(), |effect| format!("\n{effect}"));
-    let at = civil(Question::zone_of(place, event), event.at);
+    let at = civil(Question::zone_of(place, happening), happening.at());
     let description = format!("{policy}\n{at}{effect}");
     let event = CalendarEvent {
         told_apart_by: &[
@@ -39,12 +44,12 @@ fn write_event(
             target.kind(),
             target.namespace(),
             target.name(),
-            event.what.name(),
+            what,
         ],
-        from: event.at,
+        from: happening.at(),
         has_begun: false,
         to: None,
-        summary: &told(event, *count),
+        summary: &told(happening, *count),
         description: &description,
         place: place.name.as_deref(),
     };

@@ -8,8 +8,9 @@ use jiff::Timestamp;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
-use super::Question;
+use super::{Happening, Question};
 use crate::clock_changes::TouchedRule;
+use crate::cron_jobs::{STARTS, ShownCronJob};
 use crate::explain::json::value;
 use crate::findings::Item;
 use crate::input::InputPlace;
@@ -20,6 +21,8 @@ struct Report<'a> {
     items: Items<'a>,
     #[serde(rename = "clockChanges")]
     clock_changes: ClockChanges<'a>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    assumptions: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     findings: Vec<Item<'a>>,
 }
@@ -36,7 +39,7 @@ type Listed = Cell<(usize, Option<Timestamp>)>;
 impl Serialize for Items<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(self.question.events().map(|(place, event)| {
-            self.listed.set((self.listed.get().0 + 1, Some(event.at)));
+            self.listed.set((self.listed.get().0 + 1, Some(event.at())));
             item(place, &event)
         }))
     }
@@ -61,13 +64,18 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
     let listed = &Listed::default();
     let items = Items { question, listed };
     let clock_changes = ClockChanges { question, listed };
-    let report = Report { schema: "almanac/next/v1", items, clock_changes, findings };
+    let assumptions = question.assumptions().collect();
+    let report = Report { schema: "almanac/next/v1", items, clock_changes, assumptions, findings };
     serde_json::to_writer_pretty(&mut *output, &report)?;
     writeln!(output)?;
     Ok(())
 }
 
-fn item(place: &InputPlace, event: &Event) -> Value {
+fn item(place: &InputPlace, happening: &Happening<'_>) -> Value {
+    let event = match happening {
+        Happening::Event(event) => event,
+        Happening::Start(job, at) => return item_of_start(place, job, *at),
+    };
     let mut item = json!({
         "at": event.at,
         "policy": place.reference(&event.policy.identity),
@@ -85,6 +93,16 @@ fn item(place: &InputPlace, event: &Event) -> Value {
     }
     if !event.sets.is_empty() {
         (item["from"], item["to"]) = values(event);
+    }
+    item
+}
+
+/// A `CronJob` sets nothing; it stands where the policy and its target do.
+fn item_of_start(place: &InputPlace, job: &ShownCronJob, at: Timestamp) -> Value {
+    let itself = place.reference(&job.identity);
+    let mut item = json!({"at": at, "policy": itself, "target": itself, "what": STARTS});
+    if let Some(name) = &place.name {
+        item["place"] = Value::from(&**name);
     }
     item
 }

@@ -2,12 +2,13 @@
 
 use std::io::{self, Write};
 
-use almanac_engine::{Occurrence, Value};
-use almanac_forecast::Event;
+use almanac_calendar::ClockEffect;
+use almanac_engine::{Occurrence, Value, World};
 use anstyle::{AnsiColor, Style};
 
-use super::Question;
+use super::{Happening, Question};
 use crate::clock_changes::TouchedRule;
+use crate::cron_jobs::STARTS;
 use crate::drawing::Drawing;
 use crate::input::InputPlace;
 use crate::wall_clock::civil;
@@ -21,7 +22,7 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> io::Res
     let (mut listed, mut last) = (0, None);
     for (place, event, count) in question.events_together() {
         write_event(question, place, &event, count, output)?;
-        (listed, last) = (listed + 1, Some(event.at));
+        (listed, last) = (listed + 1, Some(event.at()));
     }
     if listed == 0 {
         writeln!(output, "nothing happens in this period")?;
@@ -34,6 +35,9 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> io::Res
         let of = place.name.as_ref().map_or(String::new(), |name| format!("in {name}: "));
         writeln!(output, "{WARNING}!{WARNING:#} {of}{touched}")?;
     }
+    for assumption in question.assumptions() {
+        writeln!(output, "{QUIET}{assumption}{QUIET:#}")?;
+    }
     for placed in &question.input.findings {
         writeln!(output)?;
         question.input.write_finding(placed, output)?;
@@ -44,18 +48,18 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> io::Res
 fn write_event(
     question: &Question<'_>,
     place: &InputPlace,
-    event: &Event,
+    event: &Happening<'_>,
     count: usize,
     output: &mut impl Write,
 ) -> io::Result<()> {
     let zone = Question::zone_of(place, event);
-    let there = civil(zone, event.at);
-    let yours = civil(question.zone, event.at);
+    let there = civil(zone, event.at());
+    let yours = civil(question.zone, event.at());
     let both = if there == yours { there } else { format!("{there}  {QUIET}{yours}{QUIET:#}") };
     let world = &place.world;
     let place =
         place.name.as_ref().map_or(String::new(), |name| format!("  {QUIET}{name}{QUIET:#}"));
-    let mark = match TouchedRule::of_event(world, event) {
+    let mark = match touched(world, event) {
         Some(_) => format!("  {WARNING}!{WARNING:#}"),
         None => String::new(),
     };
@@ -63,8 +67,20 @@ fn write_event(
     writeln!(output, "  {}", told(event, count))
 }
 
+/// What a clock change does to a happening.
+pub(super) fn touched(world: &World, happening: &Happening<'_>) -> Option<ClockEffect> {
+    match happening {
+        Happening::Event(event) => TouchedRule::of_event(world, event),
+        Happening::Start(..) => None,
+    }
+}
+
 /// What happens, to how many pods, on a line.
-pub(super) fn told(event: &Event, count: usize) -> String {
+pub(super) fn told(happening: &Happening<'_>, count: usize) -> String {
+    let event = match happening {
+        Happening::Event(event) => event,
+        Happening::Start(job, _) => return format!("{} {STARTS} a Job", job.identity),
+    };
     let (policy, what) = (event.policy.identity.name(), event.what.name());
     let rule = event.rule.as_deref().unwrap_or_default();
     let known =

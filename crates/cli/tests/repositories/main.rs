@@ -5,6 +5,7 @@
 
 mod arguments;
 mod catalogue;
+mod cron_jobs;
 mod exit_codes;
 mod fixing;
 mod folders;

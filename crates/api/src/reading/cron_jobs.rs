@@ -1,0 +1,97 @@
+//! `CronJob` of Kubernetes: when it starts Jobs. Kubernetes carries it out; here it is only shown beside what policies
+//! do.
+
+use std::collections::BTreeMap;
+
+use almanac_calendar::Firings;
+use almanac_engine::Identity;
+
+use super::objects::PlacedFinding;
+use super::placeholder::placeholder;
+use super::tree::{Node, Value};
+use crate::kinds::group_and_version;
+
+/// The word without which a text holds none.
+pub(super) const WORD: &str = "CronJob";
+
+const GROUP: &str = "batch";
+
+/// A `CronJob`, as far as it says when.
+#[derive(Clone, Debug)]
+pub struct CronJob {
+    /// Its `apiVersion`.
+    pub api_version: Box<str>,
+    /// The namespace it names, if it names one.
+    pub namespace: Option<Box<str>>,
+    /// Its name.
+    pub name: Box<str>,
+    /// Its labels.
+    pub labels: BTreeMap<String, String>,
+    /// When it starts a Job.
+    pub starts: Starts,
+    /// Whether it names a time zone. Otherwise it follows that of the kube-controller-manager, which is taken as UTC.
+    pub names_zone: bool,
+    /// Whether it is suspended.
+    pub is_suspended: bool,
+    /// Whether a start may be left out, because of its `concurrencyPolicy`.
+    pub may_skip: bool,
+    /// Which source it came from: a position in [`super::Reading::sources`].
+    pub source: usize,
+    /// What is wrong with it.
+    pub findings: Vec<PlacedFinding>,
+}
+
+/// When a `CronJob` starts Jobs.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Starts {
+    /// At these instants.
+    At(Firings),
+    /// In intervals since its creation or its last start, which files don't say: `@every 1h`.
+    Every(Box<str>),
+    /// Nobody knows: what is written can't be used.
+    Unusable,
+}
+
+impl CronJob {
+    /// Reads what is written, but for when it starts Jobs; `None` for another kind, one without a name, and one that is
+    /// yet to be filled in.
+    pub(super) fn read(
+        api_version: &str,
+        kind: &str,
+        source: usize,
+        node: &Node,
+    ) -> Option<CronJob> {
+        if group_and_version(api_version).0 != GROUP || kind != WORD {
+            return None;
+        }
+        let metadata = node.get("metadata")?;
+        let text = |node: &Node, key: &str| {
+            let text = node.get(key).and_then(Node::as_text).filter(|text| !text.is_empty());
+            text.map(Box::from)
+        };
+        let spec = node.get("spec");
+        let of_spec = |key: &str| spec.and_then(|spec| spec.get(key));
+        let is_filled_in = ["schedule", "timeZone"].into_iter().all(|key| {
+            of_spec(key).and_then(Node::as_text).is_none_or(|text| placeholder(text).is_none())
+        });
+        let policy: Option<Box<str>> = spec.and_then(|spec| text(spec, "concurrencyPolicy"));
+        Some(CronJob {
+            api_version: api_version.into(),
+            namespace: text(metadata, "namespace"),
+            name: text(metadata, "name").filter(|_| is_filled_in)?,
+            labels: super::labels(node),
+            starts: Starts::Unusable,
+            names_zone: of_spec("timeZone").is_some_and(|zone| zone.value != Value::Null),
+            is_suspended: of_spec("suspend").is_some_and(|it| it.value == Value::Bool(true)),
+            may_skip: policy.is_some_and(|policy| &*policy != "Allow"),
+            source,
+            findings: Vec::new(),
+        })
+    }
+
+    /// What names it, if it is in the namespace it names, or else in the given one.
+    #[must_use]
+    pub fn identity(&self, namespace: &str) -> Identity {
+        Identity::new(GROUP, WORD, self.namespace.as_deref().unwrap_or(namespace), &*self.name)
+    }
+}

@@ -1,0 +1,126 @@
+//! `CronJobs` of Kubernetes: read and shown beside policies, and not carried out.
+
+use serde_json::{Value, json};
+
+use crate::repository::{Repository, findings, policy};
+
+fn cron_job(name: &str, spec: &str) -> String {
+    format!(
+        "apiVersion: batch/v1\nkind: CronJob\nmetadata: {{name: {name}}}\nspec:\n  {spec}\n  \
+         jobTemplate: {{spec: {{template: {{spec: {{restartPolicy: Never, containers: [{{name: a, image: a}}]}}}}}}}}\n"
+    )
+}
+
+fn repository(name: &str) -> Repository {
+    Repository::new(name)
+        .file("shop.yaml", policy("shop-hours", "shop", 3))
+        .file(
+            "backup.yaml",
+            cron_job("backup", "schedule: '30 2 * * *'\n  timeZone: Europe/Berlin"),
+        )
+        .file("report.yaml", cron_job("report", "schedule: '0 6 * * 1'"))
+        .file("paused.yaml", cron_job("paused", "schedule: '0 * * * *'\n  suspend: true"))
+        .file("often.yaml", cron_job("often", "schedule: '@every 90m'"))
+}
+
+/// When each of them starts a Job.
+fn starts(items: &Value, of: &str) -> Vec<String> {
+    let items = items.as_array().unwrap().iter().filter(|it| it["what"] == "starts");
+    let told =
+        |it: &Value| format!("{} {}", it["at"].as_str().unwrap(), it[of]["name"].as_str().unwrap());
+    items.map(told).collect()
+}
+
+const EXPECTED: [&str; 4] = [
+    "2026-11-21T01:30:00Z backup",
+    "2026-11-22T01:30:00Z backup",
+    "2026-11-23T01:30:00Z backup",
+    "2026-11-23T06:00:00Z report",
+];
+
+#[test]
+fn a_cron_job_is_shown_by_next_and_forecast_in_its_zone_or_in_utc() {
+    let repository = repository("cron-jobs");
+    let next = repository.ask("next", &["-f", ".", "--for", "3d"]);
+    assert_eq!(starts(&next["items"], "target"), EXPECTED);
+    let forecast = repository.ask("forecast", &["-f", ".", "--for", "3d"]);
+    assert_eq!(starts(&forecast["occurrences"], "object"), EXPECTED);
+    let object = json!({"apiVersion": "batch/v1", "kind": "CronJob", "namespace": "default", "name": "backup"});
+    assert_eq!(forecast["occurrences"][0]["object"], object);
+    assert_eq!(
+        forecast["series"].as_array().unwrap().len(),
+        1,
+        "nothing is said of what its Jobs do"
+    );
+    let expected = [
+        "CronJob.batch default/often starts \"@every 90m\", in intervals since its last start, which is not known: it is left out",
+        "CronJob.batch default/paused is suspended, so it starts nothing",
+        "CronJob.batch default/report names no timeZone, so it follows that of the kube-controller-manager, taken as UTC",
+    ];
+    assert_eq!(next["assumptions"], json!(expected));
+    for note in expected {
+        assert!(forecast["assumptions"].as_array().unwrap().contains(&json!(note)), "{forecast}");
+    }
+    repository.run(&["next", "-f", ".", "--from", "2026-11-20"]).assert_says(
+        0,
+        &["CronJob.batch default/backup starts a Job", "taken as UTC", "is suspended"],
+    );
+    repository.run(&["forecast", "-f", ".", "--from", "2026-11-20"]).assert_says(
+        0,
+        &["CronJobs\n  CronJob.batch default/backup at 02:30 every day (Europe/Berlin): Fri 2026-11-20"],
+    );
+}
+
+#[test]
+fn cron_jobs_are_asked_about_by_name_and_need_no_policy() {
+    let repository = Repository::new("cron-jobs-alone")
+        .file("a.yaml", cron_job("a", "schedule: '0 5 * * *'"))
+        .file("b.yaml", cron_job("b", "schedule: '0 6 * * *'"));
+    let of = |arguments: &[&str]| {
+        let all = [&["-f", ".", "--for", "1d"], arguments].concat();
+        starts(&repository.ask("forecast", &all)["occurrences"], "object")
+    };
+    assert_eq!(of(&[]), ["2026-11-21T05:00:00Z a", "2026-11-21T06:00:00Z b"]);
+    assert_eq!(of(&["cronjob/b"]), ["2026-11-21T06:00:00Z b"]);
+    repository
+        .run(&["forecast", "-f", ".", "cronjob/c"])
+        .assert_says(2, &["no policy or target matches"]);
+    repository
+        .run(&["validate"])
+        .assert_says(0, &["checked 2 objects in 2 files: no problems found"]);
+}
+
+#[test]
+fn what_is_wrong_with_a_cron_job_is_found_where_it_stands() {
+    let repository = Repository::new("cron-jobs-wrong")
+        .file("fields.yaml", cron_job("a", "schedule: '0 5 * *'"))
+        .file("zone.yaml", cron_job("b", "schedule: '0 5 * * *'\n  timeZone: Europe/berlin"))
+        .file("inside.yaml", cron_job("c", "schedule: 'TZ=UTC 0 5 * * *'"))
+        .file("number.yaml", cron_job("d", "schedule: 5"))
+        .file("none.yaml", cron_job("e", "suspend: false"))
+        .file("every.yaml", cron_job("f", "schedule: '@every soon'"))
+        .file("unfilled.yaml", cron_job("g", "schedule: '${SCHEDULE}'"));
+    let expected = [
+        "schedule every.yaml:5:13",
+        "schedule fields.yaml:5:13",
+        "schedule inside.yaml:5:13",
+        "missing-field none.yaml:4:1",
+        "wrong-type number.yaml:5:13",
+        "time-zone zone.yaml:6:13",
+    ];
+    assert_eq!(findings(&repository.ask("validate", &[])), expected);
+    assert_eq!(findings(&repository.ask("lint", &[])), expected);
+    let told = repository.ask("forecast", &["-f", ".", "--for", "1d"]);
+    assert_eq!((starts(&told["occurrences"], "object").len(), findings(&told).len()), (0, 6));
+}
+
+#[test]
+fn a_cron_job_is_shown_in_the_cluster_whose_directory_it_lies_in() {
+    let repository = Repository::new("cron-jobs-places")
+        .file("prod/hours.yaml", policy("hours", "shop", 3))
+        .file("prod/backup.yaml", cron_job("backup", "schedule: '0 5 * * *'"))
+        .file("test/hours.yaml", policy("hours", "shop", 2));
+    let told = repository.ask("forecast", &["-f", ".", "--for", "1d"]);
+    assert_eq!(told["occurrences"].as_array().unwrap().len(), 1);
+    assert_eq!(told["occurrences"][0]["place"], "prod");
+}
