@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# Shows findings as annotations, and in the summary as a table.
+set -euo pipefail
+
+# One instant from which all that is printed looks ahead.
+arguments=(--fail-on "$FAIL_ON" --from "$(date -u +%Y-%m-%dT%H:%M:%SZ)")
+if [[ -n $IGNORE ]]; then
+    arguments+=(--ignore "$IGNORE")
+fi
+while IFS= read -r path; do
+    if [[ -n $path ]]; then
+        arguments+=(-f "$path")
+    fi
+done <<<"$PATHS"
+
+code=0
+"$ALMANAC" lint "${arguments[@]}" -o github || code=$?
+if ((code > 1)); then
+    exit "$code"
+fi
+echo "findings=$code" >>"$GITHUB_OUTPUT"
+{
+    echo "## Almanac: findings"
+    echo
+    "$ALMANAC" lint "${arguments[@]}" -o markdown || true
+} >>"$GITHUB_STEP_SUMMARY"
+if [[ -n $SARIF ]]; then
+    "$ALMANAC" lint "${arguments[@]}" -o sarif >"$SARIF" || true
+fi
+exit "$code"

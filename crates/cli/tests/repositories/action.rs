@@ -1,0 +1,235 @@
+//! The action for GitHub: its steps are run as a runner would, in the checkout of a pull request.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::repository::{Ran, Repository, policy};
+
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+
+/// A step of the action, as it is written.
+struct Step {
+    id: String,
+    condition: Option<String>,
+    environment: Vec<(String, String)>,
+    run: String,
+}
+
+/// The defaults of the inputs, and the steps. The file is ours, so its form is known.
+fn action() -> (BTreeMap<String, String>, Vec<Step>) {
+    let text = fs::read_to_string(Path::new(ROOT).join("action.yml")).unwrap();
+    let (before, steps) = text.split_once("\n  steps:\n").unwrap();
+    assert!(before.ends_with("  using: composite"), "{before}");
+    let (_, inputs) = before.split_once("\ninputs:\n").unwrap();
+    let (inputs, _) = inputs.split_once("\noutputs:\n").unwrap();
+    let mut defaults = BTreeMap::new();
+    let mut name = "";
+    for line in inputs.lines() {
+        match line.strip_prefix("    default: ") {
+            Some(value) => {
+                defaults.insert(name.to_owned(), value.trim_matches('"').to_owned());
+            }
+            None if !line.starts_with("    ") => name = line.trim().trim_end_matches(':'),
+            None => {}
+        }
+    }
+    let step = |text: &str| {
+        let field = |name: &str| {
+            let line = text.lines().find_map(|it| it.strip_prefix(&format!("    {name}: ")));
+            line.map(|it| it.trim_matches('\'').to_owned())
+        };
+        assert_eq!(field("shell").as_deref(), Some("bash"), "{text}");
+        let pairs = text.lines().filter_map(|it| it.strip_prefix("      ")?.split_once(": "));
+        Step {
+            id: field("id").unwrap(),
+            condition: field("if"),
+            environment: pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).collect(),
+            run: field("run").unwrap(),
+        }
+    };
+    (defaults, steps.split("  - name: ").skip(1).map(step).collect())
+}
+
+/// A run of the action in a checkout.
+struct Runner {
+    checkout: PathBuf,
+    files: PathBuf,
+    known: BTreeMap<String, String>,
+}
+
+impl Runner {
+    /// In a checkout of a repository, with what the workflow knows.
+    fn new(checkout: &Path, known: &[(&str, &str)]) -> Runner {
+        let files = checkout.with_extension("runner");
+        let _ = fs::remove_dir_all(&files);
+        fs::create_dir_all(&files).unwrap();
+        let mut all: BTreeMap<String, String> = action()
+            .0
+            .into_iter()
+            .map(|(name, value)| (format!("inputs.{name}"), value))
+            .collect();
+        all.extend(known.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
+        all.entry("github.action_repository".to_owned()).or_insert_with(|| "almanac/almanac".into());
+        Runner { checkout: checkout.to_owned(), files, known: all }
+    }
+
+    /// What an expression comes to: the first of its parts that is not empty.
+    fn value(&self, expression: &str) -> String {
+        let inner = expression.trim_start_matches("${{").trim_end_matches("}}");
+        let of_part = |part: &str| self.known.get(part.trim()).cloned().unwrap_or_default();
+        inner.split("||").map(of_part).find(|value| !value.is_empty()).unwrap_or_default()
+    }
+
+    /// Runs the steps; those after one that fails only if they ask for it. What each one printed.
+    fn run(mut self) -> (BTreeMap<String, Ran>, String) {
+        let mut ran = BTreeMap::new();
+        let mut failed = false;
+        for step in action().1 {
+            match step.condition.as_deref() {
+                None if failed => continue,
+                None => {}
+                Some(condition) => {
+                    let provided = "steps.provide.outcome == 'success' && inputs.diff == 'true'";
+                    assert_eq!(condition, format!("${{{{ always() && {provided} }}}}"));
+                    if !self.known.contains_key("steps.provide.outputs.almanac")
+                        || self.known["inputs.diff"] != "true"
+                    {
+                        continue;
+                    }
+                }
+            }
+            let outputs = self.files.join(format!("{}.outputs", step.id));
+            fs::write(&outputs, "").unwrap();
+            let mut command = Command::new("bash");
+            command.args(["--noprofile", "--norc", "-eo", "pipefail", "-c", &step.run]);
+            command.current_dir(&self.checkout).env_clear();
+            command.env("PATH", std::env::var_os("PATH").unwrap()).env("HOME", &self.files);
+            command.env("GITHUB_ACTION_PATH", Path::new(ROOT).canonicalize().unwrap());
+            command.env("GITHUB_OUTPUT", &outputs).env("RUNNER_TEMP", &self.files);
+            command.env("GITHUB_STEP_SUMMARY", self.files.join("summary.md"));
+            command.env("GITHUB_SERVER_URL", "http://127.0.0.1:1");
+            if let Some(releases) = self.known.get("releases") {
+                command.env("ALMANAC_RELEASES", releases);
+            }
+            for (name, expression) in &step.environment {
+                command.env(name, self.value(expression));
+            }
+            let done = Ran::of(&command.output().unwrap());
+            failed |= done.code != Some(0);
+            for line in fs::read_to_string(&outputs).unwrap().lines() {
+                let (name, value) = line.split_once('=').unwrap();
+                let name = format!("steps.{}.outputs.{name}", step.id);
+                self.known.insert(name, value.to_owned());
+            }
+            ran.insert(step.id, done);
+        }
+        let summary = fs::read_to_string(self.files.join("summary.md")).unwrap_or_default();
+        (ran, summary)
+    }
+}
+
+fn git(folder: &Path, arguments: &[&str]) -> String {
+    let mut command = Command::new("git");
+    command.arg("-C").arg(folder).args(["-c", "user.name=a", "-c", "user.email=a@b"]);
+    let done = Ran::of(&command.args(arguments).output().unwrap());
+    assert_eq!(done.code, Some(0), "{arguments:?}: {}", done.noted);
+    done.said.trim().to_owned()
+}
+
+/// A checkout of the newest commit alone, as a workflow has it, and the commit before.
+fn checkout(name: &str, before: &str, after: &str) -> (PathBuf, String) {
+    let origin = Repository::new(name).file("shop policies/hours.yaml", before);
+    let folder = origin.root();
+    fs::remove_dir(folder.join(".git")).unwrap();
+    git(folder, &["init", "--quiet", "--initial-branch=main"]);
+    git(folder, &["config", "uploadpack.allowAnySHA1InWant", "true"]);
+    git(folder, &["add", "."]);
+    git(folder, &["commit", "--quiet", "-m", "before"]);
+    let base = git(folder, &["rev-parse", "HEAD"]);
+    fs::write(folder.join("shop policies/hours.yaml"), after).unwrap();
+    git(folder, &["commit", "--quiet", "-a", "-m", "after"]);
+    let checkout = folder.with_extension("checkout");
+    let _ = fs::remove_dir_all(&checkout);
+    let url = format!("file://{}", folder.display());
+    git(folder, &["clone", "--quiet", "--depth=1", &url, checkout.to_str().unwrap()]);
+    (checkout, base)
+}
+
+const BINARY: (&str, &str) = ("inputs.binary", env!("CARGO_BIN_EXE_almanac"));
+
+#[test]
+fn a_pull_request_has_findings_as_annotations_and_reads_what_it_does() {
+    let before = policy("hours", "shop", 3);
+    let after = before.replace("targetReplicas: 3", "targetReplicas: 30").replace("0 20", "0 8");
+    let (checkout, base) = checkout("action-changes", &before, &after);
+    let known = [
+        BINARY,
+        ("github.event.pull_request.base.sha", base.as_str()),
+        ("inputs.paths", "shop policies\n"),
+        ("inputs.for", "7d"),
+        ("inputs.sarif", "almanac.sarif"),
+    ];
+    let (ran, summary) = Runner::new(&checkout, &known).run();
+    let annotation = "::warning file=shop policies/hours.yaml,line=9,";
+    ran["lint"].assert_says(1, &[annotation, "same-minute"]);
+    ran["diff"].assert_says(0, &["3 → 30"]);
+    assert!(summary.contains("## Almanac: findings") && summary.contains("same-minute"), "{summary}");
+    assert!(summary.contains("what this change does") && summary.contains("3 → 30"), "{summary}");
+    let sarif = fs::read_to_string(checkout.join("almanac.sarif")).unwrap();
+    assert!(sarif.contains("same-minute"), "{sarif}");
+    let lenient = [&known[..], &[("inputs.fail-on", "never"), ("inputs.fail-on-change", "true")]];
+    let (ran, _) = Runner::new(&checkout, &lenient.concat()).run();
+    assert_eq!((ran["lint"].code, ran["diff"].code), (Some(0), Some(1)));
+    let (ran, _) = Runner::new(&checkout, &[&known[..], &[("inputs.diff", "false")]].concat()).run();
+    assert!(!ran.contains_key("diff"));
+}
+
+#[test]
+fn the_first_push_of_a_branch_is_not_compared_and_a_base_that_there_is_not_does_not_fail() {
+    let text = policy("hours", "shop", 3);
+    let (checkout, _) = checkout("action-first", &text, &format!("# The same.\n{text}"));
+    let nothing = "0".repeat(40);
+    for base in [nothing.as_str(), "", "1234567890123456789012345678901234567890"] {
+        let known = [BINARY, ("github.event.before", base)];
+        let (ran, _) = Runner::new(&checkout, &known).run();
+        ran["lint"].assert_says(0, &[]);
+        ran["diff"].assert_says(0, &["::notice title=Almanac::", "not compared"]);
+    }
+    let (ran, _) = Runner::new(&checkout, &[BINARY, ("inputs.base", "--output=x")]).run();
+    ran["diff"].assert_says(2, &["is not a revision"]);
+    let (ran, _) = Runner::new(&checkout, &[BINARY, ("inputs.paths", "nowhere")]).run();
+    ran["lint"].assert_says(2, &["nowhere"]);
+}
+
+#[test]
+fn a_release_is_run_only_if_its_checksum_is_right() {
+    let text = policy("hours", "shop", 3);
+    let (checkout, _) = checkout("action-release", &text, &format!("# The same.\n{text}"));
+    let releases = checkout.with_extension("releases");
+    let _ = fs::remove_dir_all(&releases);
+    let folder = releases.join("v1");
+    fs::create_dir_all(&folder).unwrap();
+    let program = folder.join("almanac");
+    fs::write(&program, format!("#!/bin/sh\nexec {} \"$@\"\n", BINARY.1)).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    let target = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
+    let pack = format!(
+        "tar -czf almanac-{target}.tar.gz almanac && sha256sum almanac-{target}.tar.gz > almanac-{target}.tar.gz.sha256"
+    );
+    let packed = Command::new("sh").args(["-c", &pack]).current_dir(&folder).status().unwrap();
+    assert!(packed.success());
+    let url = format!("file://{}", releases.display());
+    let known = [("inputs.release", "v1"), ("releases", url.as_str())];
+    let (ran, _) = Runner::new(&checkout, &known).run();
+    ran["provide"].assert_says(0, &["almanac 0."]);
+    ran["lint"].assert_says(0, &[]);
+    fs::write(folder.join(format!("almanac-{target}.tar.gz")), "something else").unwrap();
+    let (ran, _) = Runner::new(&checkout, &known).run();
+    ran["provide"].assert_says(2, &["the checksum of", "nothing of it is run"]);
+    assert!(!ran.contains_key("lint") && !ran.contains_key("diff"));
+    let known = [("inputs.release", "v2"), ("releases", url.as_str())];
+    Runner::new(&checkout, &known).run().0["provide"].assert_says(2, &["is v2 a release?"]);
+}
