@@ -70,12 +70,8 @@ pub(crate) fn run(
     if arguments.fix {
         // What is mended may show what else there is to mend.
         for _ in 0..MOST_FIXES {
-            let fixed = fixing::fix(&checked)?;
-            if fixed.is_empty() {
+            if !fixing::fix(&checked)? {
                 break;
-            }
-            for line in &fixed {
-                anstream::eprintln!("{line}");
             }
             (checked, ignored) = check(arguments, now)?;
         }
@@ -90,6 +86,7 @@ fn check(arguments: &LintArguments, now: Timestamp) -> anyhow::Result<(Checked, 
     let mut checked = arguments.check.check("lint", now)?;
     let found = findings(&mut checked)?;
     checked.everything.findings.extend(found);
+    checked.narrow();
     let ignored = arguments.ignore.apply(&mut checked)?;
     Ok((checked, ignored))
 }

@@ -141,7 +141,9 @@ impl Shape {
             } else {
                 let meant = self.probably_meant(&entry.key, entries);
                 misspelled.extend(meant);
-                findings.push(unknown_field(path, &entry.key, meant));
+                let is_required =
+                    meant.is_some_and(|it| self.required.iter().any(|name| name == it));
+                findings.push(unknown_field(path, &entry.key, meant, is_required));
             }
         }
         for name in &self.required {
@@ -340,11 +342,12 @@ fn is_word_in_braces(entries: &[Entry]) -> bool {
     matches!(entries, [entry] if entry.value.value == Value::Null)
 }
 
-fn unknown_field(path: &Path<'_>, key: &str, meant: Option<&str>) -> Finding {
+/// Without a field that is required the object cannot be used; another one would change what it does.
+fn unknown_field(path: &Path<'_>, key: &str, meant: Option<&str>, is_required: bool) -> Finding {
     let message = "Unknown field: no such field here";
     let finding = Finding::new(Code::UnknownField, path.key(key), message);
     let Some(meant) = meant else { return finding };
     finding
         .with_fix(format!("write {meant}"))
-        .with_replacement(meant.eq_ignore_ascii_case(key).then_some(meant))
+        .with_replacement((is_required && meant.eq_ignore_ascii_case(key)).then_some(meant))
 }

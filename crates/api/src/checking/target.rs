@@ -88,7 +88,7 @@ fn check_api_version(api_version: &str, kind: &str, field: &Path<'_>, findings: 
             "there is no such API; write apps/v1",
         )
         .with_fix("write apiVersion: apps/v1")
-        .with_replacement(Some("apps/v1"))
+        .with_replacement(known.filter(|it| it.api_version() == "apps/v1").map(Kind::api_version))
     } else if api_version.split('/').count() > 2 || api_version.split('/').any(str::is_empty) {
         let why = "an apiVersion is a group and a version, such as apps/v1";
         Finding::invalid(Code::Target, field, api_version, why)

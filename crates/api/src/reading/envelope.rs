@@ -70,7 +70,9 @@ pub(super) fn mistyped(field: &str, written: &str, kind: &str, meant: &str) -> F
     } else {
         format!("Invalid value: {}: the apiVersion of a {kind} is {meant}", written.shown())
     };
-    let is_certain = code == Code::MistypedVersion || meant.eq_ignore_ascii_case(written);
+    // Of another group there may be several versions, with other fields.
+    let is_certain =
+        meant == "apps/v1" && code == Code::MistypedVersion || meant.eq_ignore_ascii_case(written);
     Finding::new(code, Path::Root.key(field), message)
         .with_fix(format!("write {field}: {meant}"))
         .with_replacement(is_certain.then_some(meant))

@@ -4,6 +4,7 @@
 //! nested below it; above the first line of a document, about the document. What is told otherwise is up to the
 //! caller.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::objects::PlacedFinding;
@@ -16,79 +17,118 @@ const MARK: &str = "almanac:ignore";
 
 /// The comments in one file.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Ignores(Vec<Ignore>);
+pub struct Ignores {
+    /// The bytes at which a code is not told, in order and apart.
+    covered: BTreeMap<Code, Vec<Range<usize>>>,
+    /// What is wrong with them, and where.
+    wrong: Vec<(Span, Wrong)>,
+}
 
 #[derive(Clone, PartialEq, Eq, Debug)]
-struct Ignore {
-    code: Result<Code, Box<str>>,
-    /// Where the code is written.
-    at: Span,
-    /// The bytes it is about.
-    about: Range<usize>,
+enum Wrong {
+    NoCode,
+    Unknown(Box<str>),
+    NothingBelow,
 }
 
 impl Ignores {
     /// The comments of a file.
     #[must_use]
     pub fn read(source: &Source) -> Ignores {
-        let text = source.text();
-        if !text.contains(MARK) {
-            return Ignores::default();
+        let mut read = Ignores::default();
+        if !source.text().contains(MARK) {
+            return read;
         }
-        let mut lines = Vec::new();
-        let mut begin = 0;
-        for line in text.split_inclusive('\n') {
-            lines.push(Line { begin, text: line.trim_end() });
-            begin += line.len();
-        }
-        let of_line = |number: usize| {
-            let (before, comment, words) = lines[number].comment()?;
+        let lines = Lines::of(source.text());
+        for (number, line) in lines.all.iter().enumerate() {
+            let Some((before, begin, words)) = line.comment() else { continue };
             let about = if before.trim().is_empty() {
-                below(&lines, number)
+                lines.below(number)
             } else {
-                lines[number].begin..lines[number].begin + lines[number].text.len()
+                line.begin..line.begin + line.text.len()
             };
-            Some(codes(comment, words).map(move |(at, code)| Ignore {
-                code,
-                at,
-                about: about.clone(),
-            }))
-        };
-        Ignores((0..lines.len()).filter_map(of_line).flatten().collect())
+            read.take(&codes(begin, words), about, Span::new(begin - MARK.len()..begin));
+        }
+        for ranges in read.covered.values_mut() {
+            *ranges = joined(std::mem::take(ranges));
+        }
+        read
+    }
+
+    fn take(&mut self, codes: &[(Span, Result<Code, Wrong>)], about: Range<usize>, mark: Span) {
+        if about.is_empty() {
+            self.wrong.push((mark, Wrong::NothingBelow));
+            return;
+        }
+        for (at, code) in codes {
+            match code {
+                Ok(code) => self.covered.entry(*code).or_default().push(about.clone()),
+                Err(wrong) => self.wrong.push((*at, wrong.clone())),
+            }
+        }
+        if codes.is_empty() {
+            self.wrong.push((mark, Wrong::NoCode));
+        }
     }
 
     /// Whether one of the comments asks not to be told of a finding.
     #[must_use]
     pub fn cover(&self, placed: &PlacedFinding) -> bool {
-        let code = placed.finding.code;
-        let covers =
-            |start: usize| self.0.iter().any(|it| it.code == Ok(code) && it.about.contains(&start));
-        placed.span.is_some_and(|span| covers(span.start as usize))
+        let Some(start) = placed.span.map(|span| span.start as usize) else { return false };
+        let Some(ranges) = self.covered.get(&placed.finding.code) else { return false };
+        let after = ranges.partition_point(|range| range.start <= start);
+        ranges[..after].last().is_some_and(|range| range.contains(&start))
     }
 
-    /// What is wrong with the comments of a file: codes that there are not.
+    /// What is wrong with the comments of a file.
     #[must_use]
     pub fn findings(&self, source: usize) -> Vec<PlacedFinding> {
-        let unknown = self.0.iter().filter_map(|it| Some((it.at, it.code.as_ref().err()?)));
-        unknown.map(|(at, word)| PlacedFinding::new(source, Some(at), unknown_code(word))).collect()
+        let told = |(at, wrong): &(Span, Wrong)| {
+            let finding = Finding::new(Code::NothingIgnored, FieldPath::default(), wrong.message());
+            PlacedFinding::new(source, Some(*at), finding.with_fix(wrong.fix()))
+        };
+        self.wrong.iter().map(told).collect()
     }
 }
 
-fn finding(message: String) -> Finding {
-    Finding::new(Code::NothingIgnored, FieldPath::default(), message)
+impl Wrong {
+    fn message(&self) -> String {
+        match self {
+            Wrong::NoCode => format!("'{MARK}' needs the codes of findings"),
+            Wrong::Unknown(word) => format!("there is no code {word:?}"),
+            Wrong::NothingBelow => format!("there is nothing below that '{MARK}' could be about"),
+        }
+    }
+
+    fn fix(&self) -> String {
+        match self {
+            Wrong::NoCode => {
+                format!("write '# {MARK} CODE', with the code in brackets of the finding")
+            }
+            Wrong::Unknown(word) => match nearest_code(word) {
+                Some(meant) => format!("write {meant}"),
+                None => "write one of the codes in docs/findings.md".to_owned(),
+            },
+            Wrong::NothingBelow => "move it above what it is about".to_owned(),
+        }
+    }
 }
 
-fn unknown_code(word: &str) -> Finding {
-    if word.is_empty() {
-        let message = format!("'{MARK}' needs the codes of findings");
-        return finding(message)
-            .with_fix(format!("write '# {MARK} CODE', with the code in brackets of the finding"));
+fn nearest_code(word: &str) -> Option<&'static str> {
+    nearest(word, Code::ALL.iter().map(|code| code.name()))
+}
+
+/// Ranges in order, of which those that touch are one.
+fn joined(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
+    ranges.sort_by_key(|range| range.start);
+    let mut joined: Vec<Range<usize>> = Vec::new();
+    for range in ranges {
+        match joined.last_mut() {
+            Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
+            _ => joined.push(range),
+        }
     }
-    let message = format!("there is no code {word:?}");
-    match nearest(word, Code::ALL.iter().map(|code| code.name())) {
-        Some(meant) => finding(message).with_fix(format!("write {meant}")),
-        None => finding(message).with_fix("write one of the codes in docs/findings.md"),
-    }
+    joined
 }
 
 #[derive(Clone, Copy)]
@@ -100,28 +140,34 @@ struct Line<'a> {
 impl<'a> Line<'a> {
     /// What stands before a comment of ours, where the words behind its mark begin, and these words.
     fn comment(self) -> Option<(&'a str, usize, &'a str)> {
-        let mark = self.text.find(MARK)?;
-        let before = self.text[..mark].trim_end().strip_suffix('#')?;
-        if !before.is_empty() && !before.ends_with(char::is_whitespace) {
-            return None;
-        }
-        let words = &self.text[mark + MARK.len()..];
-        let is_whole = words.is_empty() || words.starts_with([' ', '\t', ':']);
-        let words_begin = self.begin + mark + MARK.len();
-        is_whole.then_some((before, words_begin, words))
+        self.text.rmatch_indices(MARK).find_map(|(mark, _)| self.comment_at(mark))
     }
 
-    fn is_content(self) -> bool {
-        let text = self.text.trim_start();
-        !text.is_empty() && !text.starts_with('#')
+    fn comment_at(self, mark: usize) -> Option<(&'a str, usize, &'a str)> {
+        let before = self.text[..mark].trim_end();
+        let before = before.strip_suffix('#')?.trim_end_matches('#').trim_start_matches('\u{feff}');
+        let is_apart = before.is_empty() || before.ends_with(char::is_whitespace);
+        // Behind an odd number of them it is a part of a text.
+        let is_quoted = before.matches('"').count() % 2 == 1;
+        let words = &self.text[mark + MARK.len()..];
+        let is_whole =
+            words.is_empty() || words.starts_with(|it: char| it == ':' || it.is_whitespace());
+        let begin = self.begin + mark + MARK.len();
+        (is_apart && !is_quoted && is_whole).then_some((before, begin, words))
     }
 
     fn is_separator(self) -> bool {
         self.text.starts_with("---")
     }
 
+    fn is_content(self) -> bool {
+        let text = self.text.trim_start_matches('\u{feff}').trim_start();
+        !text.is_empty() && !text.starts_with('#') && !self.is_separator()
+    }
+
     fn is_item(self) -> bool {
-        self.text.trim_start().starts_with("- ")
+        let text = self.text.trim_start();
+        text == "-" || text.starts_with("- ")
     }
 
     fn indentation(self) -> usize {
@@ -130,51 +176,82 @@ impl<'a> Line<'a> {
 }
 
 /// The codes that stand at the beginning of some words, and where. What follows them is the reason.
-fn codes(begin: usize, words: &str) -> impl Iterator<Item = (Span, Result<Code, Box<str>>)> {
+fn codes(begin: usize, words: &str) -> Vec<(Span, Result<Code, Wrong>)> {
+    let is_between = |letter: char| letter.is_whitespace() || ",:;.".contains(letter);
     let mut found = Vec::new();
-    let mut at = 0;
-    for word in words.split_inclusive([' ', '\t', ',']) {
-        let name = word.trim_matches([' ', '\t', ',', ':']);
-        let start =
-            begin + at + (word.len() - word.trim_start_matches([' ', '\t', ',', ':']).len());
-        at += word.len();
-        if name.is_empty() {
-            continue;
-        }
+    let (mut rest, mut at) = (words, begin);
+    loop {
+        let trimmed = rest.trim_start_matches(is_between);
+        let between = &rest[..rest.len() - trimmed.len()];
+        at += between.len();
+        let name = &trimmed[..trimmed.find(is_between).unwrap_or(trimmed.len())];
         let code = Code::ALL.iter().copied().find(|code| code.name() == name);
-        let goes_on = words[..at].trim_end().ends_with(',');
-        // The first word has to be a code, and so has one behind a comma.
-        let known = code.ok_or_else(|| name.into());
-        found.push((Span::new(start..start + name.len()), known));
-        let next = words[at..].trim_start();
-        if !goes_on && !next.starts_with(',') {
-            break;
+        // The first word has to be a code, and one behind a comma if it looks like one.
+        let has_to_be = found.is_empty() || between.contains(',') && nearest_code(name).is_some();
+        match code {
+            _ if name.is_empty() => return found,
+            Some(code) => found.push((Span::new(at..at + name.len()), Ok(code))),
+            None if has_to_be => {
+                found.push((Span::new(at..at + name.len()), Err(Wrong::Unknown(name.into()))));
+            }
+            None => return found,
         }
+        at += name.len();
+        rest = &trimmed[name.len()..];
     }
-    if found.is_empty() {
-        found.push((Span::new(begin - MARK.len()..begin), Err("".into())));
-    }
-    found.into_iter()
 }
 
-/// The bytes of the next line and of what is nested below it, or of the whole document.
-fn below(lines: &[Line<'_>], comment: usize) -> Range<usize> {
-    let rest = &lines[comment + 1..];
-    let Some(next) = rest.iter().position(|line| line.is_content() && !line.is_separator()) else {
-        return 0..0;
-    };
-    let document = lines[..comment].iter().rposition(|line| line.is_separator());
-    let before = &lines[document.map_or(0, |separator| separator + 1)..comment];
-    let is_first = !before.iter().any(|line| line.is_content());
-    let first = rest[next];
-    let goes_on = |line: &&Line<'_>| {
-        let deeper = line.indentation().cmp(&first.indentation());
-        // The items of a list may stand right below its key.
-        let is_nested = deeper.is_gt() || deeper.is_eq() && line.is_item() && !first.is_item();
-        !line.is_separator() && (is_first || !line.is_content() || is_nested)
-    };
-    let last = rest[next + 1..].iter().take_while(goes_on).last().copied().unwrap_or(first);
-    first.begin..last.begin + last.text.len()
+/// The lines of a text, with what is asked of each often.
+struct Lines<'a> {
+    all: Vec<Line<'a>>,
+    /// For each, the next one with something other than a comment, in the same document.
+    next: Vec<Option<usize>>,
+    /// Whether nothing but comments stands above it in its document.
+    is_first: Vec<bool>,
+}
+
+impl<'a> Lines<'a> {
+    fn of(text: &'a str) -> Lines<'a> {
+        let mut all = Vec::new();
+        let mut begin = 0;
+        for line in text.split_inclusive('\n') {
+            all.push(Line { begin, text: line.trim_end() });
+            begin += line.len();
+        }
+        let mut next = vec![None; all.len()];
+        let mut below = None;
+        for (number, line) in all.iter().enumerate().rev() {
+            next[number] = below;
+            below = if line.is_separator() {
+                None
+            } else {
+                line.is_content().then_some(number).or(below)
+            };
+        }
+        let mut is_first = Vec::with_capacity(all.len());
+        let mut is_above_all = true;
+        for line in &all {
+            is_first.push(is_above_all);
+            is_above_all = line.is_separator() || is_above_all && !line.is_content();
+        }
+        Lines { all, next, is_first }
+    }
+
+    /// The bytes of the next line and of what is nested below it, or of the whole document.
+    fn below(&self, comment: usize) -> Range<usize> {
+        let Some(first) = self.next[comment] else { return 0..0 };
+        let (mut last, head) = (first, self.all[first]);
+        while let Some(line) = self.next[last] {
+            let deeper = self.all[line].indentation().cmp(&head.indentation());
+            // The items of a list may stand right below its key.
+            let is_item = deeper.is_eq() && self.all[line].is_item() && !head.is_item();
+            if !(self.is_first[comment] || deeper.is_gt() || is_item) {
+                break;
+            }
+            last = line;
+        }
+        head.begin..self.all[last].begin + self.all[last].text.len()
+    }
 }
 
 #[cfg(test)]
@@ -221,12 +298,30 @@ h: 5
     }
 
     #[test]
+    fn a_comment_is_found_however_it_is_written() {
+        for text in [
+            "\u{feff}# almanac:ignore window\na: 1\n",
+            "## almanac:ignore window\r\na: 1\r\n",
+            "# almanac:ignore\u{a0}window\na: 1\n",
+            "{x: almanac:ignore-x, a: 1} # almanac:ignore window\n",
+            "# almanac:ignore schedule window because\nb:\n-\n  a: 1\n",
+            "# almanac:ignore schedule; window: because\na: 1\n",
+        ] {
+            assert_eq!(
+                covered(text, Code::Window).trim_matches('b').trim_matches('x'),
+                "a",
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
     fn a_comment_that_ignores_nothing_is_told() {
         for (text, said) in [
             ("a: 1 # almanac:ignore same-minute, window: as agreed", None),
             ("a: 1 # almanac:ignored window", None),
             ("a: 1 # almanac:ignore", Some("'almanac:ignore' needs the codes of findings")),
-            ("# almanac:ignore: ", Some("'almanac:ignore' needs the codes of findings")),
+            ("# almanac:ignore: \na: 1", Some("'almanac:ignore' needs the codes of findings")),
             (
                 "a: 1 # almanac:ignore window, same-minutes",
                 Some("there is no code \"same-minutes\""),

@@ -11,6 +11,9 @@ use super::reads_as_text;
 use super::stream::{self, Documents};
 use super::tree::{Node, Value};
 
+/// How often the whole text is read again at most, to find which changes are sound.
+const TRIES: u32 = 64;
+
 /// A text in which something is mended.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Mended {
@@ -33,7 +36,7 @@ pub fn mend<'a>(
         .collect();
     changes.sort_by_key(|change| (change.at.start, change.at.end));
     let before = stream::read(text);
-    let sound = sound(text, &before, &unambiguous(changes));
+    let sound = sound(text, &before, &unambiguous(changes), &mut { TRIES });
     if sound.is_empty() {
         return None;
     }
@@ -67,7 +70,8 @@ fn written_like(before: &str, meant: &str) -> Option<String> {
         '"' => in_double_quotes(),
         '\'' => Some(format!("'{}'", meant.replace('\'', "''"))),
         // What has an anchor or a tag may stand for more than this place; a block has no one line.
-        '&' | '!' | '*' | '|' | '>' => None,
+        // Nor is a quote within quotes to be told from others.
+        '&' | '!' | '*' | '|' | '>' | '\\' => None,
         _ if needs_no_quotes(meant) => Some(meant.to_owned()),
         _ => in_double_quotes(),
     }
@@ -102,8 +106,11 @@ fn unambiguous(changes: Vec<Change>) -> Vec<Change> {
     clear.into_iter().map(|place| merged[place].clone()).collect()
 }
 
-/// The changes after which the text says what is meant. Where one of several is not sound, halves are tried.
-fn sound(text: &str, before: &Documents, changes: &[Change]) -> Vec<Change> {
+/// The changes after which the text says what is meant. Where one of several is not sound, halves are tried, and where
+/// two halves are sound but not both, none of them: somebody has to choose.
+fn sound(text: &str, before: &Documents, changes: &[Change], tries: &mut u32) -> Vec<Change> {
+    let Some(left) = tries.checked_sub(1) else { return Vec::new() };
+    *tries = left;
     if changes.is_empty() || is_sound(text, before, changes) {
         return changes.to_vec();
     }
@@ -111,16 +118,22 @@ fn sound(text: &str, before: &Documents, changes: &[Change]) -> Vec<Change> {
     if first.is_empty() {
         return Vec::new();
     }
-    let both = [sound(text, before, first), sound(text, before, second)].concat();
-    // Each is sound by itself; together they may touch the same value twice.
-    if is_sound(text, before, &both) { both } else { sound(text, before, first) }
+    let first = sound(text, before, first, tries);
+    let second = sound(text, before, second, tries);
+    if first.is_empty() || second.is_empty() {
+        return [first, second].concat();
+    }
+    let both = [first, second].concat();
+    if is_sound(text, before, &both) { both } else { Vec::new() }
 }
 
 /// Whether the changed text says the same as before but for the changes.
 fn is_sound(text: &str, before: &Documents, changes: &[Change]) -> bool {
-    let after = stream::read(&changed(text, changes));
+    let result = changed(text, changes);
+    let after = stream::read(&result);
     let mut found = Vec::new();
-    let is_alike = after.findings.len() <= before.findings.len()
+    let is_alike = is_json(text) <= is_json(&result)
+        && after.findings.len() <= before.findings.len()
         && after.documents.len() == before.documents.len()
         && before
             .documents
@@ -143,6 +156,11 @@ fn changed(text: &str, changes: &[Change]) -> String {
     }
     result.push_str(&text[end..]);
     result
+}
+
+/// What is JSON has to remain it: not all that read it read YAML.
+fn is_json(text: &str) -> bool {
+    serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
 }
 
 /// Lists the keys and values that are new in the other tree; false if the two differ in anything else.
@@ -168,7 +186,9 @@ fn compare(before: &Node, after: &Node, found: &mut Vec<String>) -> bool {
             match (inner.root, changed.root) {
                 // A document in a document.
                 (Some(one), Some(other)) if matches!(one.value, Value::Map(_)) => {
-                    changed.findings.len() <= inner.findings.len() && compare(&one, &other, found)
+                    is_json(before) <= is_json(after)
+                        && changed.findings.len() <= inner.findings.len()
+                        && compare(&one, &other, found)
                 }
                 _ => {
                     found.push(after.to_string());
@@ -219,6 +239,7 @@ mod tests {
             ("{\"ruleName\": 1}", "\"ruleName\"", "name", "{\"name\": 1}"),
             ("a: app/v1", "app/v1", "apps/v1", "a: apps/v1"),
             ("a: \"{b: c}\"", "c", "d", "a: \"{b: d}\""),
+            ("a: '{\"b\": 1}'", "\"b\"", "c", "a: '{\"c\": 1}'"),
             ("a: |\n  b:\n    c: app/v1\n", "app/v1", "apps/v1", "a: |\n  b:\n    c: apps/v1\n"),
         ] {
             assert_eq!(mended(text, &[(word, meant)]).as_deref(), Some(expected), "{text}");
@@ -234,6 +255,8 @@ mod tests {
             // A key that is there already.
             ("apps/v1: 1\napp/v1: 2\n", "app/v1"),
             ("a: |\n  app/v1\n", "|\n  app/v1\n"),
+            // JSON in quotes would be JSON no more.
+            ("a: \"{\\\"app/v1\\\": 1}\"", "\\\"app/v1\\\""),
         ] {
             assert_eq!(mended(text, &[(word, "apps/v1")]), None, "{text}");
         }
@@ -257,5 +280,8 @@ mod tests {
         assert_eq!((mended.text.as_str(), mended.findings), ("a: apps/v1\n", vec![0, 1]));
         let torn = [finding(text, "app/v1", "apps/v1"), finding(text, "app/v1", "batch/v1")];
         assert_eq!(mend(text, &torn), None);
+        let text = "Name: 1\nNAME: 2\n";
+        let both = [finding(text, "Name", "name"), finding(text, "NAME", "name")];
+        assert_eq!(mend(text, &both), None);
     }
 }

@@ -1,6 +1,7 @@
 //! A text with a name, and where in it something stands.
 
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use super::encoding;
 use super::folder::Folder;
@@ -45,6 +46,8 @@ pub struct Source {
     mistake: Option<TextFinding>,
     folder: Option<Folder>,
     is_found: bool,
+    /// Where the lines begin, once somebody asks.
+    lines: OnceLock<Vec<usize>>,
 }
 
 impl Source {
@@ -52,14 +55,28 @@ impl Source {
     #[must_use]
     pub fn new(name: impl Into<String>, text: impl Into<String>) -> Self {
         let (text, mistake) = encoding::line_ends(text.into());
-        Self { name: name.into(), text, mistake, folder: None, is_found: false }
+        Self {
+            name: name.into(),
+            text,
+            mistake,
+            folder: None,
+            is_found: false,
+            lines: OnceLock::new(),
+        }
     }
 
     /// What a file holds, in whatever encoding, and the name to call it by.
     #[must_use]
     pub fn of_bytes(name: impl Into<String>, bytes: Vec<u8>) -> Self {
         let (text, mistake) = encoding::decode(bytes);
-        Self { name: name.into(), text, mistake, folder: None, is_found: false }
+        Self {
+            name: name.into(),
+            text,
+            mistake,
+            folder: None,
+            is_found: false,
+            lines: OnceLock::new(),
+        }
     }
 
     /// The same, as it lies in a folder.
@@ -109,16 +126,17 @@ impl Source {
         self.text.get(span.range()).unwrap_or_default()
     }
 
-    /// Where a byte stands. Counted again each time: only what is printed needs it.
+    /// Where a byte stands.
     #[must_use]
     pub fn position(&self, byte: u32) -> Position {
         let byte = self.floor(byte as usize);
-        let before = &self.text[..byte];
-        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
-        Position {
-            line: before.bytes().filter(|&byte| byte == b'\n').count() + 1,
-            column: before[line_start..].chars().count() + 1,
-        }
+        let begins = self.lines.get_or_init(|| {
+            let after = self.text.match_indices('\n').map(|(newline, _)| newline + 1);
+            std::iter::once(0).chain(after).collect()
+        });
+        let line = begins.partition_point(|begin| *begin <= byte);
+        let begin = line.checked_sub(1).and_then(|before| begins.get(before)).copied().unwrap_or(0);
+        Position { line, column: self.text[begin..byte].chars().count() + 1 }
     }
 
     /// The whole line a byte stands in, without its line break.

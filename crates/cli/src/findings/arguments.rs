@@ -99,17 +99,22 @@ impl CheckArguments {
 }
 
 impl Checked {
+    /// Keeps what was found about the objects that are asked about.
+    pub(crate) fn narrow(&mut self) {
+        if let Some(selector) = &self.selector {
+            keep_selected(&mut self.everything.findings, &self.files.reading, selector);
+            let objects = &self.files.reading.objects;
+            self.everything.checked.retain(|it| selector.fits(Some(&labels(&objects[*it].node))));
+        }
+    }
+
     /// All that was found, in order, as far as it was asked about.
-    pub(crate) fn report(self) -> Report {
-        let Checked { command, files, mut everything, selector, is_narrowed, .. } = self;
+    pub(crate) fn report(mut self) -> Report {
+        self.narrow();
+        let Checked { command, files, mut everything, is_narrowed, .. } = self;
         // Stable, so that what was found about one position stays in order.
         let place = |placed: &PlacedFinding| (placed.source, placed.span.map(|span| span.start));
         everything.findings.sort_by_key(place);
-        if let Some(selector) = &selector {
-            keep_selected(&mut everything.findings, &files.reading, selector);
-            let objects = &files.reading.objects;
-            everything.checked.retain(|it| selector.fits(Some(&labels(&objects[*it].node))));
-        }
         let notes = files.notes(&everything, command);
         Report { command, reading: files.reading, everything, notes, is_narrowed, ignored: 0 }
     }

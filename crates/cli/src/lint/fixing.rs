@@ -1,9 +1,11 @@
-//! `--fix`: writes into the files what can only be meant. A file is replaced as a whole, keeps its permissions, and is
-//! left as it is if somebody has changed it meanwhile.
+//! `--fix`: writes into the files what can only be meant. A file is replaced as a whole, keeps its owner and its
+//! permissions, and is left as it is if somebody has changed it meanwhile.
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::io::Write as _;
+use std::os::unix::fs::{MetadataExt as _, chown};
+use std::path::Path;
 
 use almanac_api::reading::{Mended, PlacedFinding, Source, mend};
 use anyhow::Context as _;
@@ -11,23 +13,16 @@ use tempfile::NamedTempFile;
 
 use crate::findings::{Checked, printable};
 
-/// A file that is written already, under another name.
-struct Unfinished {
-    file: NamedTempFile,
-    path: PathBuf,
-    /// What is said of it once it is in its place.
-    told: Vec<String>,
-}
-
-/// Mends the files in which something was found, and returns what was done, a line each.
-pub(super) fn fix(checked: &Checked) -> anyhow::Result<Vec<String>> {
+/// Mends the files in which something was found, one after the other, and tells of each what was done to it. Returns
+/// whether anything was.
+pub(super) fn fix(checked: &Checked) -> anyhow::Result<bool> {
     let mut by_source: BTreeMap<usize, Vec<&PlacedFinding>> = BTreeMap::new();
     for placed in &checked.everything.findings {
         if placed.finding.replacement.is_some() {
             by_source.entry(placed.source).or_default().push(placed);
         }
     }
-    let mut unfinished = Vec::new();
+    let mut is_any = false;
     for (source, findings) in by_source {
         let source = &checked.files.reading.sources[source];
         let path = Path::new(source.name());
@@ -37,34 +32,37 @@ pub(super) fn fix(checked: &Checked) -> anyhow::Result<Vec<String>> {
         }
         let Some(mended) = mend(source.text(), findings.iter().copied()) else { continue };
         let cannot = || format!("failed to fix {}", path.display());
-        if fs::read(path).with_context(cannot)? != source.text().as_bytes() {
-            let why = "it is not UTF-8, or has been changed meanwhile";
+        if let Some(why) = replace(path, source.text(), &mended.text).with_context(cannot)? {
             anstream::eprintln!("warning: {} was not fixed: {why}", printable(source.name()));
             continue;
         }
-        unfinished
-            .push(written(path, &mended, told(source, &findings, &mended)).with_context(cannot)?);
+        for line in told(source, &findings, &mended) {
+            anstream::eprintln!("{line}");
+        }
+        is_any = true;
     }
-    let mut told = Vec::new();
-    for it in unfinished {
-        let cannot = || format!("failed to fix {}", it.path.display());
-        it.file.persist(&it.path).map_err(|error| error.error).with_context(cannot)?;
-        told.extend(it.told);
-    }
-    Ok(told)
+    Ok(is_any)
 }
 
-/// Writes a file beside its place.
-fn written(path: &Path, mended: &Mended, told: Vec<String>) -> anyhow::Result<Unfinished> {
+/// Writes a file that still says what was read of it, as a whole or not at all. Returns why it is left as it is.
+fn replace(path: &Path, before: &str, after: &str) -> anyhow::Result<Option<&'static str>> {
     // A link goes on to point at what it points at.
     let path = fs::canonicalize(path)?;
     // What may not be written is not replaced either.
-    let permissions = fs::OpenOptions::new().append(true).open(&path)?.metadata()?.permissions();
-    let file = NamedTempFile::new_in(path.parent().unwrap_or(Path::new("")))?;
-    fs::write(file.path(), &mended.text)?;
-    fs::set_permissions(file.path(), permissions)?;
+    let there = fs::OpenOptions::new().append(true).open(&path)?.metadata()?;
+    if there.nlink() > 1 {
+        return Ok(Some("it has other names, by hard links, which would keep what it says now"));
+    }
+    let mut file = NamedTempFile::new_in(path.parent().unwrap_or(Path::new("")))?;
+    file.write_all(after.as_bytes())?;
+    chown(file.path(), Some(there.uid()), Some(there.gid()))?;
+    fs::set_permissions(file.path(), there.permissions())?;
     file.as_file().sync_all()?;
-    Ok(Unfinished { file, path, told })
+    if fs::read(&path)? != before.as_bytes() {
+        return Ok(Some("it has been changed meanwhile, or is not UTF-8 with LF line endings"));
+    }
+    file.persist(&path).map_err(|error| error.error)?;
+    Ok(None)
 }
 
 fn told(source: &Source, findings: &[&PlacedFinding], mended: &Mended) -> Vec<String> {

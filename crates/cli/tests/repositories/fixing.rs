@@ -17,8 +17,8 @@ spec:
     name: shop
   rules:
   - ruleName: \"down\" # by night
-    schedule: '0 20 * * *'
-    targetreplicas: 1
+    Schedule: '0 20 * * *'
+    targetReplicas: 1
 ";
 
 const MENDED: &str = "\
@@ -115,6 +115,10 @@ fn links_and_permissions_stay_and_what_may_not_be_written_is_not() {
     assert_eq!(fs::read_to_string(&real).unwrap(), MENDED);
     assert_eq!(fs::metadata(&real).unwrap().permissions().mode() & 0o777, 0o640);
     assert!(fs::symlink_metadata(repository.root().join("link.yaml")).unwrap().is_symlink());
+    let linked = Repository::new("fixing-hard-links").file("a.yaml", SLIPS);
+    fs::hard_link(linked.root().join("a.yaml"), linked.root().join("b.txt")).unwrap();
+    linked.run(&["lint", "--fix"]).assert_says(1, &["a.yaml was not fixed: it has other names"]);
+    assert_eq!(read(&linked, "a.yaml"), SLIPS);
     let asked = ["lint", "--fix", "-f", "-"];
     repository.run(&asked).assert_says(2, &["standard input cannot be written to"]);
     let mut of_windows = vec![0xff, 0xfe];
@@ -122,4 +126,23 @@ fn links_and_permissions_stay_and_what_may_not_be_written_is_not() {
     let repository = Repository::new("fixing-utf16").file("a.yaml", &of_windows);
     repository.run(&["lint", "--fix"]).assert_says(1, &["a.yaml was not fixed", "error[encoding]"]);
     assert_eq!(fs::read(repository.root().join("a.yaml")).unwrap(), of_windows);
+}
+
+#[test]
+fn what_would_change_what_a_policy_does_or_was_not_asked_about_is_not_written() {
+    let good = policy("good", "good", 3);
+    let active = good.replace("targetReplicas: 3}", "targetReplicas: 3, Suspend: true}");
+    let joined = "apiVersion: autoscaling.karpenter.sh/v1alpha1\nkind: HorizontalAutoscaler\n\
+                  metadata: {name: joined}\nspec:\n  scaleTargetRef: {apiVersion: app/v1, kind: FederatedHPA, name: x}\n  \
+                  minReplicas: 1\n  maxReplicas: 3\n  metrics:\n  - prometheus: {query: 'sum(a, b)', target: {type: Value, value: 3}}\n";
+    let labelled = SLIPS.replace("{name: night}", "{name: night, labels: {team: blue}}");
+    for (name, text, more) in [
+        ("active", active.as_str(), &[][..]),
+        ("joined", joined, &[]),
+        ("labelled", labelled.as_str(), &["-l", "team=red"]),
+    ] {
+        let repository = Repository::new(&format!("fixing-not-{name}")).file("a.yaml", text);
+        repository.run(&[&["lint", "--fix"], more].concat());
+        assert_eq!(read(&repository, "a.yaml"), text);
+    }
 }

@@ -87,7 +87,9 @@ fn as_of_others(finding: Finding) -> Finding {
         return finding;
     }
     let message = "Ignored: a policy has no such field";
-    Finding { code: Code::IgnoredField, message: message.to_owned(), ..finding }
+    // It is carried out as it is, so nobody but its author may change it.
+    let (code, message) = (Code::IgnoredField, message.to_owned());
+    Finding { code, message, replacement: None, ..finding }
 }
 
 /// Tells the required fields that are not there; whether any is not.
@@ -109,9 +111,10 @@ fn tell_missing(item: &Node, path: &Path<'_>, findings: &mut Vec<Finding>) -> bo
             // The field is there, but for its name.
             Some(slip) => {
                 let message = format!("Required value: this field is called {name}");
+                let is_certain = slip.replacement.is_some();
                 Finding::new(Code::MistypedField, slip.field, message)
                     .with_fix(meant)
-                    .with_replacement(Some(*name))
+                    .with_replacement(is_certain.then_some(*name))
             }
             None => Finding::required(&field, what).with_fix(format!("add {name}: {what}")),
         });

@@ -9,9 +9,7 @@ pub(super) fn finding(text: &str, why: &str, path: &Path<'_>) -> Finding {
     let joined = several_vectors(text).filter(|(_, joined)| parse(joined).is_ok());
     if let Some((aggregation, joined)) = joined {
         let why = format!("{aggregation} takes one vector in PromQL; join several with 'or'");
-        return Finding::invalid(Code::Query, path, text, &why)
-            .with_fix(format!("write {joined}"))
-            .with_replacement(Some(joined));
+        return Finding::invalid(Code::Query, path, text, &why).with_fix(format!("write {joined}"));
     }
     let unexpected = unexpected(text).filter(|_| why == UNSPECIFIC);
     let why = unexpected.as_deref().unwrap_or(why);
