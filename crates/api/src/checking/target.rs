@@ -69,6 +69,12 @@ fn can_be_scaled(kind: Kind) -> bool {
     }
 }
 
+/// Whether a kind, in letters of any case, is one of the group that is mistyped.
+fn is_of_apps(kind: &str) -> bool {
+    let mut named = Kind::ALL.iter().filter(|it| it.name().eq_ignore_ascii_case(kind));
+    named.any(|it| it.api_version() == "apps/v1")
+}
+
 fn check_api_version(api_version: &str, kind: &str, field: &Path<'_>, findings: &mut Vec<Finding>) {
     let known = if kind == DAEMON_SET { Some(Kind::Deployment) } else { Kind::written(kind) };
     let known = known.filter(|it| can_be_scaled(*it));
@@ -88,7 +94,7 @@ fn check_api_version(api_version: &str, kind: &str, field: &Path<'_>, findings: 
             "there is no such API; write apps/v1",
         )
         .with_fix("write apiVersion: apps/v1")
-        .with_replacement(known.filter(|it| it.api_version() == "apps/v1").map(Kind::api_version))
+        .with_replacement(is_of_apps(kind).then_some("apps/v1"))
     } else if api_version.split('/').count() > 2 || api_version.split('/').any(str::is_empty) {
         let why = "an apiVersion is a group and a version, such as apps/v1";
         Finding::invalid(Code::Target, field, api_version, why)

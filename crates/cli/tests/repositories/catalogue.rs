@@ -236,6 +236,7 @@ fn texts() -> Vec<Case> {
         case(Code::Encoding, utf_16),
         case(Code::Encoding, [object.as_bytes(), b"# caf\xe9\n"].concat()),
         case(Code::LineEnds, object.replace('\n', "\r")),
+        case(Code::NothingIgnored, format!("# almanac:ignore shedule\n{object}")),
         case(
             Code::Template,
             object.replace("targetReplicas: 3", "targetReplicas: {{ .Values.a }}"),
@@ -427,11 +428,6 @@ fn schedules() -> Vec<Case> {
             Code::Schedule,
             rule("schedule: 'TZ=Nowhere/X 0 8 * * *', timeZone: Europe/Berlin"),
             "write \"0 8 * * *\", and timeZone: Europe/Berlin",
-        ),
-        (
-            Code::NothingIgnored,
-            schedule("0 8 * * *") + "# almanac:ignore shedule\n",
-            "write schedule",
         ),
         (Code::LongStep, schedule("*/90 * * * *"), "write 0 instead of */90, or a shorter step"),
         (
