@@ -3,6 +3,10 @@
 set -euo pipefail
 
 skip() {
+    if [[ $FAIL_ON_CHANGE == true ]]; then
+        echo "::error title=Almanac::what the change does cannot be compared: $1"
+        exit 2
+    fi
     echo "::notice title=Almanac::what the change does was not compared: $1"
     exit 0
 }
@@ -24,15 +28,18 @@ arguments=(--git "$(git rev-parse --verify "$BASE^{commit}")..HEAD")
 if [[ -n $PERIOD ]]; then
     arguments+=(--for "$PERIOD")
 fi
-while IFS= read -r path; do
+paths=()
+while read -r path; do
+    path=${path%$'\r'}
     if [[ -n $path ]]; then
-        arguments+=("$path")
+        paths+=("$path")
     fi
 done <<<"$PATHS"
 
 text=$(mktemp)
 code=0
-"$ALMANAC" diff "${arguments[@]}" --fail-on never --fail-on-change -o markdown >"$text" || code=$?
+"$ALMANAC" diff "${arguments[@]}" --fail-on never --fail-on-change -o markdown \
+    -- "${paths[@]}" >"$text" || code=$?
 if ((code > 1)); then
     exit "$code"
 fi

@@ -7,9 +7,10 @@ arguments=(--fail-on "$FAIL_ON" --from "$(date -u +%Y-%m-%dT%H:%M:%SZ)")
 if [[ -n $IGNORE ]]; then
     arguments+=(--ignore "$IGNORE")
 fi
-while IFS= read -r path; do
+while read -r path; do
+    path=${path%$'\r'}
     if [[ -n $path ]]; then
-        arguments+=(-f "$path")
+        arguments+=("--filename=$path")
     fi
 done <<<"$PATHS"
 

@@ -63,6 +63,11 @@ enum Mode {
 
 /// The sides that `A..B`, `A...B` or `A` name, with only these paths if there are any.
 pub(super) fn sides(revisions: &str, paths: &[String]) -> anyhow::Result<Sides> {
+    if revisions.is_empty() {
+        // As a variable of a pipeline that is not set; it must not pass for a comparison.
+        let message = "name a revision, such as main, or two, such as main...HEAD";
+        return Err(ArgumentError::whole("--git", revisions, message).into());
+    }
     let repository = Repository::around_here()?;
     let here = std::env::current_dir().context("failed to find the current directory")?;
     let paths = paths.iter().map(|path| repository.inside(&here, path));

@@ -141,8 +141,9 @@ fn escaped(text: &str) -> String {
             '<' => written.push_str("&lt;"),
             '>' => written.push_str("&gt;"),
             // A mention, a reference to an issue, the scheme of a link.
-            '@' => written.push_str("&#64;"),
-            '#' => written.push_str("&#35;"),
+            // GitHub looks for people and issues once entities are letters again: something has to stand between.
+            '@' => written.push_str("@&#8288;"),
+            '#' => written.push_str("#&#8288;"),
             '/' if written.ends_with(":/") => {
                 written.truncate(written.len() - 2);
                 written.push_str("&#58;//");
@@ -168,7 +169,7 @@ mod tests {
         for (name, expected) in [
             ("a|b", "a\\|b"),
             ("<img src=x>", "&lt;img src=x&gt;"),
-            ("@team #12", "&#64;team &#35;12"),
+            ("@team #12", "@&#8288;team #&#8288;12"),
             ("[a](b) `c`", "\\[a\\](b) \\`c\\`"),
             ("https://a.b", "https&#58;//a.b"),
             ("WWW.a.b", "WWW&#46;a.b"),

@@ -117,6 +117,7 @@ fn what_cannot_be_read_is_said_with_what_would_be_right() {
     let folder = repository("git-wrong");
     for (revisions, part) in [
         ("nobody..later", "`nobody` is not a commit of this repository"),
+        ("", "name a revision, such as main, or two"),
         ("--output=x..later", "is not a commit of this repository"),
         ("main..-x", "is not a commit of this repository"),
         ("HEAD:policies..later", "is not a commit of this repository"),

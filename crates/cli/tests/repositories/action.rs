@@ -66,13 +66,11 @@ impl Runner {
         let files = checkout.with_extension("runner");
         let _ = fs::remove_dir_all(&files);
         fs::create_dir_all(&files).unwrap();
-        let mut all: BTreeMap<String, String> = action()
-            .0
-            .into_iter()
-            .map(|(name, value)| (format!("inputs.{name}"), value))
-            .collect();
+        let mut all: BTreeMap<String, String> =
+            action().0.into_iter().map(|(name, value)| (format!("inputs.{name}"), value)).collect();
         all.extend(known.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
-        all.entry("github.action_repository".to_owned()).or_insert_with(|| "almanac/almanac".into());
+        all.entry("github.action_repository".to_owned())
+            .or_insert_with(|| "almanac/almanac".into());
         Runner { checkout: checkout.to_owned(), files, known: all }
     }
 
@@ -158,32 +156,38 @@ fn checkout(name: &str, before: &str, after: &str) -> (PathBuf, String) {
     (checkout, base)
 }
 
+const GATE: &[(&str, &str)] = &[("inputs.fail-on-change", "true")];
 const BINARY: (&str, &str) = ("inputs.binary", env!("CARGO_BIN_EXE_almanac"));
 
 #[test]
 fn a_pull_request_has_findings_as_annotations_and_reads_what_it_does() {
     let before = policy("hours", "shop", 3);
-    let after = before.replace("targetReplicas: 3", "targetReplicas: 30").replace("0 20", "0 8");
+    // The later rule wins in the minute in which both fire now.
+    let after = before.replace("0 20", "0 8");
     let (checkout, base) = checkout("action-changes", &before, &after);
     let known = [
         BINARY,
         ("github.event.pull_request.base.sha", base.as_str()),
-        ("inputs.paths", "shop policies\n"),
+        ("inputs.paths", "  shop policies\r\n"),
         ("inputs.for", "7d"),
         ("inputs.sarif", "almanac.sarif"),
     ];
     let (ran, summary) = Runner::new(&checkout, &known).run();
     let annotation = "::warning file=shop policies/hours.yaml,line=9,";
     ran["lint"].assert_says(1, &[annotation, "same-minute"]);
-    ran["diff"].assert_says(0, &["3 → 30"]);
-    assert!(summary.contains("## Almanac: findings") && summary.contains("same-minute"), "{summary}");
-    assert!(summary.contains("what this change does") && summary.contains("3 → 30"), "{summary}");
+    ran["diff"].assert_says(0, &["3 → 1 "]);
+    assert!(
+        summary.contains("## Almanac: findings") && summary.contains("same-minute"),
+        "{summary}"
+    );
+    assert!(summary.contains("what this change does") && summary.contains("3 → 1 "), "{summary}");
     let sarif = fs::read_to_string(checkout.join("almanac.sarif")).unwrap();
     assert!(sarif.contains("same-minute"), "{sarif}");
     let lenient = [&known[..], &[("inputs.fail-on", "never"), ("inputs.fail-on-change", "true")]];
     let (ran, _) = Runner::new(&checkout, &lenient.concat()).run();
     assert_eq!((ran["lint"].code, ran["diff"].code), (Some(0), Some(1)));
-    let (ran, _) = Runner::new(&checkout, &[&known[..], &[("inputs.diff", "false")]].concat()).run();
+    let (ran, _) =
+        Runner::new(&checkout, &[&known[..], &[("inputs.diff", "false")]].concat()).run();
     assert!(!ran.contains_key("diff"));
 }
 
@@ -197,6 +201,9 @@ fn the_first_push_of_a_branch_is_not_compared_and_a_base_that_there_is_not_does_
         let (ran, _) = Runner::new(&checkout, &known).run();
         ran["lint"].assert_says(0, &[]);
         ran["diff"].assert_says(0, &["::notice title=Almanac::", "not compared"]);
+        // A gate that cannot look stays shut.
+        let (ran, _) = Runner::new(&checkout, &[&known[..], GATE].concat()).run();
+        ran["diff"].assert_says(2, &["::error title=Almanac::", "cannot be compared"]);
     }
     let (ran, _) = Runner::new(&checkout, &[BINARY, ("inputs.base", "--output=x")]).run();
     ran["diff"].assert_says(2, &["is not a revision"]);

@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "what fails here fails the test")]
 
+mod action;
 mod arguments;
 mod catalogue;
 mod cron_jobs;
