@@ -27,7 +27,7 @@ pub struct Finding {
     /// What to do, where there is one thing to do.
     pub fix: Option<Box<str>>,
     /// What to write instead of the key that it is about, or else of the value, where only one thing can be
-    /// meant and it was of no effect before. Written without quotes.
+    /// meant and the object cannot be used as it is. Written without quotes.
     pub replacement: Option<Box<str>>,
     /// The instants at which it occurs, if any.
     pub at: Box<[Timestamp]>,
