@@ -4,6 +4,7 @@
 //! `kubectl get -o yaml` shows, so that the finding has a position. Nothing is ever written: there
 //! are only `get`, `list` and discovery.
 
+mod cron_jobs;
 mod fleet;
 mod hub;
 mod levels;
@@ -20,7 +21,7 @@ use almanac_api::checking::{
 use almanac_api::exempt::MARK;
 use almanac_api::finding::Finding;
 use almanac_api::kinds::{Kind, Role};
-use almanac_api::reading::{Locator, PlacedFinding, Reading, Source, read_objects};
+use almanac_api::reading::{CronJob, Locator, PlacedFinding, Reading, Source, read_objects};
 use almanac_api::writing::to_yaml;
 use almanac_engine::qos_levels::QosLevels;
 use almanac_engine::units::FleetObject;
@@ -73,9 +74,23 @@ pub(crate) struct Fetched {
     /// The texts of those with findings.
     pub(crate) reading: Reading,
     pub(crate) findings: Vec<PlacedFinding>,
+    pub(crate) cron_jobs: Vec<CronJob>,
     pub(crate) seen: Seen,
     /// A hint if nothing was found.
     note: Option<String>,
+}
+
+/// Which objects of a cluster are asked for.
+#[derive(Clone, Copy)]
+pub(crate) struct Wanted<'a> {
+    /// The namespace to look in, if it is not that of the context.
+    pub(crate) namespace: Option<&'a str>,
+    /// Where the policies for levels of pods are, if these are asked about.
+    pub(crate) config_namespace: Option<&'a str>,
+    /// Whether `CronJobs` are asked about.
+    pub(crate) has_cron_jobs: bool,
+    /// Where checks that look ahead begin.
+    pub(crate) checked_at: Timestamp,
 }
 
 /// A fetched object, and the result of checking it.
@@ -103,20 +118,13 @@ pub(crate) struct Seen {
 }
 
 impl ClusterArguments {
-    /// Fetches the policies of a namespace, or of all, and what they act on. If levels of pods are asked about,
-    /// `config_namespace` is where their policies are. `checked_at` is where checks that look ahead begin.
-    pub(crate) fn fetch(
-        &self,
-        namespace: Option<&str>,
-        config_namespace: Option<&str>,
-        checked_at: Timestamp,
-    ) -> anyhow::Result<Fetched> {
+    /// Fetches the policies of a namespace, or of all, and what they act on.
+    pub(crate) fn fetch(&self, wanted: Wanted<'_>) -> anyhow::Result<Fetched> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
             .context("failed to start the network runtime")?;
-        let fetched = self.fetch_everything(namespace, config_namespace, checked_at);
-        let fetched = runtime.block_on(waiting::shown(fetched));
+        let fetched = runtime.block_on(waiting::shown(self.fetch_everything(wanted)));
         let fetched =
             fetched.context("failed to read from a cluster (to read files, name them with -f)")?;
         if let Some(note) = &fetched.note {
@@ -125,12 +133,8 @@ impl ClusterArguments {
         Ok(fetched)
     }
 
-    async fn fetch_everything(
-        &self,
-        namespace: Option<&str>,
-        config_namespace: Option<&str>,
-        checked_at: Timestamp,
-    ) -> anyhow::Result<Fetched> {
+    async fn fetch_everything(&self, wanted: Wanted<'_>) -> anyhow::Result<Fetched> {
+        let Wanted { namespace, config_namespace, has_cron_jobs, checked_at } = wanted;
         let options =
             ClientOptions { kubeconfig: self.kubeconfig.clone(), context: self.context.clone() };
         let connection = connect(&options).await?;
@@ -175,19 +179,22 @@ impl ClusterArguments {
             }
             objects.extend(config_maps);
         }
-        let note = (!has_policies).then(|| requests.why_empty());
+        let cron_jobs =
+            if has_cron_jobs { cron_jobs::list(&requests, &mut seen).await? } else { Vec::new() };
+        let note = (!has_policies && cron_jobs.is_empty()).then(|| requests.why_empty());
         let wanted = targets::of_policies(&objects);
         let fetched = targets::fetch(&requests, wanted, &complete, &mut seen).await?;
         objects.extend(fetched.into_iter().flat_map(checked));
         fleet::tell_unknown_templates(&objects, &mut seen);
-        let (reading, findings) = place_findings(&mut objects, &seen.fleet)?;
+        let (mut reading, mut findings) = place_findings(&mut objects, &seen.fleet)?;
+        let cron_jobs = cron_jobs::read(cron_jobs, &mut reading, &mut findings)?;
         let objects = objects.into_iter().map(|it| InputObject {
             checked: it.checked,
             api_version: it.kind.api_version(),
             labels: it.object.metadata.labels.unwrap_or_default(),
             names_its_namespace: true,
         });
-        Ok(Fetched { objects: objects.collect(), reading, findings, seen, note })
+        Ok(Fetched { objects: objects.collect(), reading, findings, cron_jobs, seen, note })
     }
 }
 

@@ -8,7 +8,32 @@ use almanac_api::reading::{CronJob, Starts};
 use almanac_calendar::Zone;
 use almanac_engine::Identity;
 use almanac_forecast::Period;
+use clap::Args;
+use clap_complete::ArgValueCandidates;
 use jiff::Timestamp;
+
+use crate::argument_error::ArgumentError;
+use crate::completion;
+
+/// What files and clusters don't say of `CronJobs`.
+#[derive(Args)]
+pub(crate) struct CronJobArguments {
+    /// The time zone of the kube-controller-manager, which a cron job without a timeZone follows
+    #[arg(
+        long,
+        value_name = "ZONE",
+        default_value = "UTC",
+        allow_hyphen_values = true,
+        add = ArgValueCandidates::new(completion::zones)
+    )]
+    cron_job_zone: String,
+}
+
+impl CronJobArguments {
+    pub(crate) fn zone(&self) -> Result<Zone, ArgumentError> {
+        crate::forecast::zone("--cron-job-zone", &self.cron_job_zone)
+    }
+}
 
 /// A `CronJob` of a place.
 pub(crate) struct ShownCronJob {
@@ -23,7 +48,7 @@ impl ShownCronJob {
     /// When it starts Jobs in a period, in order; never if it is suspended or nobody knows.
     pub(crate) fn starts(&self, period: Period) -> impl Iterator<Item = Timestamp> {
         let firings = match &self.job.starts {
-            Starts::At(firings) if !self.job.is_suspended => Some(firings),
+            Starts::At(firings) if !self.job.is_suspended() => Some(firings),
             Starts::At(_) | Starts::Every(_) | Starts::Unusable => None,
         };
         firings.into_iter().flat_map(move |it| it.between(period.from(), period.to()))
@@ -37,21 +62,39 @@ impl ShownCronJob {
         }
     }
 
-    /// Its name and what its schedule means.
-    pub(crate) fn described(&self) -> String {
+    /// What its schedule means; nothing if that is not known.
+    pub(crate) fn meaning(&self) -> String {
         match &self.job.starts {
             Starts::At(firings) => {
-                format!("{} {} ({})", self.identity, firings.cron().describe(), firings.zone())
+                let assumed = if self.job.names_zone { "" } else { ", assumed" };
+                format!("{} ({}{assumed})", firings.cron().describe(), firings.zone())
             }
-            Starts::Every(_) | Starts::Unusable => self.identity.to_string(),
+            Starts::Every(_) | Starts::Unusable => String::new(),
         }
+    }
+
+    /// Why there is no start of it to be shown.
+    pub(crate) fn why_nothing(&self) -> String {
+        match &self.job.starts {
+            _ if self.job.is_suspended() => "is suspended".to_owned(),
+            Starts::At(_) => "starts nothing in this period".to_owned(),
+            Starts::Every(every) => format!("starts {every:?}, from when on is not known"),
+            Starts::Unusable => "can't be used as it is written".to_owned(),
+        }
+    }
+
+    /// Its name and what its schedule means.
+    pub(crate) fn described(&self) -> String {
+        format!("{} {}", self.identity, self.meaning()).trim_end().to_owned()
     }
 
     /// What is taken for granted of it, or not known.
     fn notes(&self) -> impl Iterator<Item = String> {
-        let CronJob { starts, is_suspended, names_zone, may_skip, .. } = &self.job;
+        let CronJob { starts, names_zone, may_skip, .. } = &self.job;
         let told = match starts {
-            _ if *is_suspended => [Some("is suspended, so it starts nothing".to_owned()), None],
+            _ if self.job.is_suspended() => {
+                [Some("is suspended, so it starts nothing".to_owned()), None]
+            }
             Starts::Unusable => {
                 [Some("is left out: it can't be used as it is written".to_owned()), None]
             }
@@ -60,9 +103,12 @@ impl ShownCronJob {
                 [Some(format!("starts {every:?}, {why}")), None]
             }
             Starts::At(_) => {
-                let zone = "names no timeZone, so it follows that of the kube-controller-manager, taken as UTC";
+                let zone = format!(
+                    "names no timeZone, so it follows that of the kube-controller-manager, taken as {}",
+                    self.zone()
+                );
                 let skip = "may leave out a start while a Job runs, by its concurrencyPolicy";
-                [(!names_zone).then(|| zone.to_owned()), may_skip.then(|| skip.to_owned())]
+                [(!names_zone).then_some(zone), may_skip.then(|| skip.to_owned())]
             }
         };
         told.into_iter().flatten().map(|told| format!("{} {told}", self.identity))

@@ -129,7 +129,8 @@ pub(crate) fn run(
     };
     // Validity is checked as of the requested day.
     let checked_at = instant(zone.unwrap_or(Zone::utc()))?;
-    let input = arguments.input.load("explain", checked_at, now, slice::from_ref(&subject))?;
+    let input =
+        arguments.input.load("explain", checked_at, now, slice::from_ref(&subject), None)?;
     input.check_names(slice::from_ref(&subject))?;
     let zone = zone.or_else(|| input.only_zone()).unwrap_or(Zone::utc());
     let at = instant(zone)?;

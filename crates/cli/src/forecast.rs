@@ -36,7 +36,7 @@ use self::question::{OfPlace, Question, View};
 pub(crate) use self::text::{in_zone, who};
 use crate::argument_error::ArgumentError;
 use crate::completion;
-use crate::cron_jobs::ShownCronJob;
+use crate::cron_jobs::{CronJobArguments, ShownCronJob};
 use crate::drawing::Drawing;
 use crate::input::{Input, InputArguments, InputPlace};
 use crate::moment;
@@ -66,6 +66,9 @@ pub(crate) struct ForecastArguments {
 
     #[command(flatten)]
     input: InputArguments,
+
+    #[command(flatten)]
+    cron_jobs: CronJobArguments,
 
     #[command(flatten)]
     fail_on: FailOn,
@@ -140,7 +143,8 @@ fn run_on(
         None => None,
     };
     let only = Subject::parse_all("NAME", &arguments.only)?;
-    let input = arguments.input.load("forecast", from.unwrap_or(now), now, &only)?;
+    let zone_of_jobs = Some(arguments.cron_jobs.zone()?);
+    let input = arguments.input.load("forecast", from.unwrap_or(now), now, &only, zone_of_jobs)?;
     let shown_in = zone.or_else(|| input.only_zone()).unwrap_or(Zone::utc());
     // A civil time means the zone that is shown.
     let from = match &arguments.from {

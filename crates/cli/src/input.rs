@@ -15,7 +15,7 @@ use almanac_api::checking::{CheckContext, CheckedObject, Place, Places, check_ev
 use almanac_api::exempt::EXEMPT_NAMESPACES;
 use almanac_api::finding::Severity;
 use almanac_api::objects::CONFIG_NAMESPACE;
-use almanac_api::reading::{PlacedFinding, ReadObject, Reading, labels};
+use almanac_api::reading::{CronJob, PlacedFinding, ReadObject, Reading, labels};
 use almanac_calendar::Zone;
 use almanac_engine::qos_levels::{self, AgentSettings};
 use almanac_engine::{Family, PolicyName, Slim};
@@ -26,7 +26,7 @@ use jiff::Timestamp;
 use self::place::grouped;
 pub(crate) use self::place::{InputObject, InputPlace, together};
 use crate::argument_error::ArgumentError;
-use crate::cluster::{ClusterArguments, Fetched};
+use crate::cluster::{ClusterArguments, Fetched, Wanted};
 use crate::completion;
 use crate::files::{FileArguments, Files, write_notes};
 use crate::findings::{self, Item};
@@ -123,19 +123,25 @@ pub(crate) struct Input {
 impl InputArguments {
     /// Reads the files or the cluster. `command` is the calling command, `checked_at` the start of
     /// checks that look ahead, `now` the time at which a cluster is read, and `subjects` the requested
-    /// objects: for a cluster they determine the namespace if nothing else does.
+    /// objects: for a cluster they determine the namespace if nothing else does. If the command shows `CronJobs`,
+    /// `cron_jobs` is the zone that those follow that name none.
     pub(crate) fn load(
         &self,
         command: &str,
         checked_at: Timestamp,
         now: Timestamp,
         subjects: &[Subject],
+        cron_jobs: Option<Zone>,
     ) -> anyhow::Result<Input> {
         let conditions = &self.conditions;
         // Before anything is read.
-        conditions.selector()?;
+        let selector = conditions.selector()?;
         let mut input = if self.files.are_given() {
-            conditions.input_of(self.files.read()?, command, checked_at)?
+            let mut files = self.files.read()?;
+            if let Some(zone) = cron_jobs {
+                files.reading.cron_jobs.iter_mut().for_each(|job| job.assume_zone(zone));
+            }
+            conditions.input_of(files, command, checked_at)?
         } else {
             if let Some(argument) = self.files.about_files() {
                 let message = "applies to files only; name them with -f or -k";
@@ -145,9 +151,21 @@ impl InputArguments {
             let namespace = conditions.namespace.as_deref().or_else(named);
             let is_about_levels =
                 subjects.is_empty() || subjects.iter().any(Subject::may_be_of_levels);
-            let config_namespace = is_about_levels.then_some(&*conditions.config_namespace);
-            let fetched = self.cluster.fetch(namespace, config_namespace, checked_at);
-            let fetched = fetched.map_err(|error| Subject::name_paths(subjects, error))?;
+            let is_about_jobs =
+                subjects.is_empty() || subjects.iter().any(Subject::may_be_cron_job);
+            let fetched = self.cluster.fetch(Wanted {
+                namespace,
+                config_namespace: is_about_levels.then_some(&*conditions.config_namespace),
+                has_cron_jobs: cron_jobs.is_some() && is_about_jobs,
+                checked_at,
+            });
+            let mut fetched = fetched.map_err(|error| Subject::name_paths(subjects, error))?;
+            let is_selected =
+                |job: &CronJob| selector.as_ref().is_none_or(|it| it.fits(Some(&job.labels)));
+            fetched.cron_jobs.retain(is_selected);
+            for job in &mut fetched.cron_jobs {
+                job.assume_zone(cron_jobs.unwrap_or(Zone::utc()));
+            }
             conditions.applied(Input::of_cluster(fetched, now))?
         };
         conditions.state(&mut [&mut input], now)?;
@@ -246,7 +264,7 @@ impl Input {
     }
 
     fn of_cluster(fetched: Fetched, now: Timestamp) -> Input {
-        let Fetched { objects, reading, findings, seen, .. } = fetched;
+        let Fetched { objects, reading, findings, cron_jobs, seen, .. } = fetched;
         let mut place = InputPlace::of(&objects, None);
         place.world.seen_at = Some(now);
         for namespace in &seen.marked_namespaces {
@@ -258,6 +276,7 @@ impl Input {
         place.add_seen(seen.pods, seen.nodes);
         place.add_seen_fleet(seen.fleet);
         place.find_texts(&reading);
+        place.add_cron_jobs(cron_jobs.iter(), "");
         Input {
             places: vec![place],
             reading,

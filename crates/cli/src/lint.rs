@@ -7,12 +7,13 @@ mod over_time;
 use std::io::Write;
 use std::process::ExitCode;
 
-use almanac_api::checking::clock_changes;
+use almanac_api::checking::{clock_changes, cron_jobs_over_time};
 use almanac_api::reading::PlacedFinding;
 use clap::Args;
 use jiff::Timestamp;
 
 use self::ignoring::IgnoreArguments;
+use crate::cron_jobs::CronJobArguments;
 use crate::findings::{CheckArguments, Checked, Format, Report};
 use crate::outcome::{FailOn, exit_codes};
 
@@ -42,6 +43,9 @@ pub(crate) struct LintArguments {
 
     #[command(flatten)]
     ignore: IgnoreArguments,
+
+    #[command(flatten)]
+    cron_jobs: CronJobArguments,
 
     /// Write into the files what can only be meant, such as a mistyped name of a field; what is left is told
     #[arg(long)]
@@ -84,6 +88,8 @@ pub(crate) fn run(
 /// All that is found and is to be told, and how much is not.
 fn check(arguments: &LintArguments, now: Timestamp) -> anyhow::Result<(Checked, usize)> {
     let mut checked = arguments.check.check("lint", now)?;
+    let zone = arguments.cron_jobs.zone()?;
+    checked.files.reading.cron_jobs.iter_mut().for_each(|job| job.assume_zone(zone));
     let found = findings(&mut checked)?;
     checked.everything.findings.extend(found);
     checked.narrow();
@@ -95,6 +101,7 @@ fn check(arguments: &LintArguments, now: Timestamp) -> anyhow::Result<(Checked, 
 fn findings(checked: &mut Checked) -> anyhow::Result<Vec<PlacedFinding>> {
     let reading = &checked.files.reading;
     let mut found = clock_changes(reading, &checked.everything, checked.from, YEARS);
+    found.extend(cron_jobs_over_time(reading, &checked.everything, checked.from));
     found.extend(over_time::findings(checked)?);
     Ok(found)
 }

@@ -22,7 +22,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::argument_error::ArgumentError;
 use crate::clock_changes::TouchedRule;
 use crate::completion;
-use crate::cron_jobs::{self, ShownCronJob};
+use crate::cron_jobs::{self, CronJobArguments, ShownCronJob};
 use crate::input::{Input, InputArguments, InputPlace};
 use crate::moment;
 use crate::outcome::{FailOn, exit_codes};
@@ -48,6 +48,9 @@ pub(crate) struct NextArguments {
 
     #[command(flatten)]
     input: InputArguments,
+
+    #[command(flatten)]
+    cron_jobs: CronJobArguments,
 
     #[command(flatten)]
     fail_on: FailOn,
@@ -152,7 +155,8 @@ pub(crate) fn run(
         None => USUAL_COUNT,
     };
     let only = Subject::parse_all("NAME", &arguments.only)?;
-    let input = arguments.input.load("next", from, now, &only)?;
+    let zone_of_jobs = Some(arguments.cron_jobs.zone()?);
+    let input = arguments.input.load("next", from, now, &only, zone_of_jobs)?;
     input.check_names_and_jobs(&only)?;
     input.tell_unseen();
     let question = Question { input: &input, zone, period, count, only };

@@ -17,6 +17,7 @@ use crate::shell_word::quoted;
 
 const POD: &str = "Pod";
 const CONFIG_MAP: &str = "ConfigMap";
+const CRON_JOB: &str = "CronJob";
 
 /// A name that may fit several objects.
 #[derive(Clone, Debug)]
@@ -85,6 +86,11 @@ impl Subject {
     /// Whether it may mean a pod, or policies for the levels of pods.
     pub(crate) fn may_be_of_levels(&self) -> bool {
         self.kind.as_deref().is_none_or(|kind| kind == POD || kind == CONFIG_MAP)
+    }
+
+    /// Whether it may mean a `CronJob`.
+    pub(crate) fn may_be_cron_job(&self) -> bool {
+        self.kind.as_deref().is_none_or(|kind| kind == CRON_JOB)
     }
 
     /// The namespace that is named, if all names are in one. That of a `ConfigMap` is not where its pods are.

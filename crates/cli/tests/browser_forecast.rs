@@ -113,6 +113,41 @@ fn the_page_draws_values_of_every_kind() {
     assert_eq!(page.complaints(), [""; 0], "complaints of the browser");
 }
 
+/// A `CronJob` that starts a Job at some minutes of the day.
+fn starts(name: &str, minutes: impl Iterator<Item = u32>) -> Vec<serde_json::Value> {
+    let start = |minute: u32| {
+        let at = format!("2026-03-02T{:02}:{:02}:00Z", minute / 60, minute % 60);
+        let object = serde_json::json!({"kind": "CronJob", "namespace": "default", "name": name});
+        serde_json::json!({"at": at, "object": object, "what": "starts"})
+    };
+    minutes.map(start).collect()
+}
+
+#[test]
+fn the_page_draws_a_mark_for_each_start_of_a_cron_job() {
+    let often = starts("often", 0..24 * 60);
+    let occurrences = [starts("backup", [150, 870].into_iter()), often].concat();
+    let forecast = serde_json::json!({
+        "from": "2026-03-02T00:00:00Z", "to": "2026-03-03T00:00:00Z", "tzdata": "2026e",
+        "series": [], "occurrences": occurrences, "clockChanges": [], "assumptions": [], "findings": [],
+    });
+    let mut page = page_of("cron_jobs", &forecast.to_string());
+    let marks = |name: &str| {
+        format!(
+            "document.querySelectorAll('svg[aria-label=\"CronJob default/{name} starts\"] rect')"
+        )
+    };
+    let shown = |page: &mut Page, name: &str, what: &str| {
+        page.evaluate(&format!("[...{}].map((it) => it.stretch.{what})", marks(name)))
+    };
+    assert_eq!(
+        shown(&mut page, "backup", "shown"),
+        serde_json::json!(["starts a Job", "starts a Job"])
+    );
+    assert_eq!(shown(&mut page, "often", "shown"), serde_json::json!(["starts 1440 Jobs"]));
+    assert_eq!(page.complaints(), [""; 0], "complaints of the browser");
+}
+
 #[test]
 fn hostile_names_are_escaped_and_stay_on_the_page() {
     let mut page = page_of("hostile", include_str!("forecast/expected/hostile.json"));

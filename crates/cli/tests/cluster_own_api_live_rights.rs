@@ -90,6 +90,7 @@ fn read_permission_is_enough_and_what_could_not_be_read_is_reported() -> TestRes
             rule("example.org", &["rollouts/scale"], &["get"]),
             rule("", &["namespaces"], &["get"]),
             rule("", &["pods"], &["list"]),
+            rule("batch", &["cronjobs"], &["list"]),
         ]);
         allow(&kubectl, "reader", &all).await?;
         let by_admin = answer(&test.plane.kubeconfig(), &QUESTION).await?;
@@ -143,6 +144,7 @@ async fn the_rest_is_assumed(kubectl: &Kubectl, reader: &Path) -> TestResult {
          permission to list horizontalautoscalers.autoscaling.karpenter.sh",
         "no HorizontalPodAutoscaler.autoscaling in namespace default was read: missing permission \
          to list horizontalpodautoscalers.autoscaling",
+        "no CronJob.batch in namespace default was read: missing permission to list cronjobs.batch",
         "no ConfigMap of Volcano's agent in namespace volcano-system was read: missing permission to get \
          configmaps",
         "whether namespace default is marked with almanac.dev/ignore was not read: missing permission to \
@@ -165,6 +167,7 @@ async fn the_rest_is_assumed(kubectl: &Kubectl, reader: &Path) -> TestResult {
     let told = stdout(&explain);
     assert!(told.contains(&format!("Assumption: {}\n", expected[1])), "{told}");
     assert!(!told.contains("configmaps"), "no levels are asked about: {told}");
+    assert!(!told.contains("cronjobs"), "it says nothing of them: {told}");
     Ok(())
 }
 
@@ -204,8 +207,9 @@ fn pods_and_nodes_are_read_only_where_there_are_policies_for_them() -> TestResul
         let namespaces = rule("", &["namespaces"], &["get"]);
         let nodes = json!([rule("", &["nodes"], &["list"])]);
         let hpas = rule("autoscaling", &["horizontalpodautoscalers"], &["list"]);
+        let jobs = rule("batch", &["cronjobs"], &["list"]);
         let pods_too = rule("", &["pods"], &["list"]);
-        allow(&kubectl, "reader", &json!([namespaces, hpas])).await?;
+        allow(&kubectl, "reader", &json!([namespaces, hpas, jobs])).await?;
         allow_in(&kubectl, AGENT_NAMESPACE, "reader", &json!([config_maps()])).await?;
         // Without a ConfigMap, nobody has to be allowed to list pods.
         await_assumptions(&reader, &[]).await?;
@@ -215,7 +219,7 @@ fn pods_and_nodes_are_read_only_where_there_are_policies_for_them() -> TestResul
         let mark = "whether namespace volcano-system is marked with almanac.dev/ignore was not read: \
                     missing permission to get namespaces";
         await_assumptions(&reader, &[of_nodes, pods, mark]).await?;
-        allow(&kubectl, "reader", &json!([namespaces, hpas, pods_too])).await?;
+        allow(&kubectl, "reader", &json!([namespaces, hpas, jobs, pods_too])).await?;
         let unlabelled = "Node n1 has no labels; it is not among the objects";
         await_assumptions(&reader, &[unlabelled, of_nodes, mark]).await?;
         allow_in(&kubectl, AGENT_NAMESPACE, "reader", &json!([config_maps(), namespaces])).await?;

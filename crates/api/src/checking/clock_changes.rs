@@ -1,12 +1,12 @@
 //! Findings about clock changes that affect the rules of policies: nothing is wrong with a rule at half
 //! past two, but it is worth knowing.
 
-use almanac_calendar::Effect;
+use almanac_calendar::{ClockEffect, Effect, Zone};
 use almanac_engine::{Family, PolicyName, RuleClockEffect, Slim, World};
 use jiff::{SignedDuration, Timestamp};
 
 use super::everything::{Everything, belongs_somewhere};
-use super::qos_levels;
+use super::{cron_job, qos_levels};
 use crate::finding::{Code, FieldPath, Finding, Path};
 use crate::kinds::{Kind, Role};
 use crate::reading::{Locator, PlacedFinding, Reading};
@@ -14,7 +14,7 @@ use crate::reading::{Locator, PlacedFinding, Reading};
 /// Every clock change of a year, and the first of them once more.
 const YEAR: SignedDuration = SignedDuration::from_hours(24 * 366);
 
-/// A finding for each rule that meets an hour that is skipped or comes twice within so many years.
+/// A finding for each rule, and each `CronJob`, that meets an hour that is skipped or comes twice within so many years.
 #[must_use]
 pub fn clock_changes(
     reading: &Reading,
@@ -40,6 +40,7 @@ pub fn clock_changes(
             told.push(placed(reading, index, finding));
         }
     }
+    told.extend(cron_job::clock_changes(reading, everything, (from, to)));
     told
 }
 
@@ -81,17 +82,29 @@ fn finding(
     effects: &[RuleClockEffect],
     field: impl Fn(usize) -> Option<FieldPath>,
 ) -> Option<Finding> {
-    // How long a window is open is what its times say; that a time is not what was written is news.
-    let is_moved = |effect: &&RuleClockEffect| {
-        !matches!(effect.effect.effect, Effect::Shorter { .. } | Effect::Longer { .. })
-    };
-    let moved: Vec<&RuleClockEffect> = effects.iter().filter(is_moved).collect();
-    let RuleClockEffect { position, zone, .. } = moved.first()?;
+    let RuleClockEffect { position, zone, .. } = effects.first()?;
     let position = usize::try_from(*position).unwrap_or(usize::MAX);
-    let field = field(position)?;
-    let told: Vec<String> = moved.iter().map(|it| it.effect.to_string()).collect();
+    let effects: Vec<ClockEffect> = effects.iter().map(|it| it.effect).collect();
+    of_schedule(*zone, &effects, field(position)?)
+}
+
+/// What clock changes do to one schedule, if they move what is written.
+pub(super) fn of_schedule(
+    zone: Zone,
+    effects: &[ClockEffect],
+    field: FieldPath,
+) -> Option<Finding> {
+    // How long a window is open is what its times say; that a time is not what was written is news.
+    let is_moved = |effect: &&ClockEffect| {
+        !matches!(effect.effect, Effect::Shorter { .. } | Effect::Longer { .. })
+    };
+    let moved: Vec<&ClockEffect> = effects.iter().filter(is_moved).collect();
+    if moved.is_empty() {
+        return None;
+    }
+    let told: Vec<String> = moved.iter().map(ToString::to_string).collect();
     let message = format!("in {zone}, {}", told.join("; "));
-    let at = moved.iter().map(|it| it.effect.change.at).collect();
+    let at = moved.iter().map(|it| it.change.at).collect();
     let fix = "if another time is meant on that day, choose one that the clock shows exactly once";
     Some(Finding::new(Code::ClockChange, field, message).with_fix(fix).with_instants(at))
 }

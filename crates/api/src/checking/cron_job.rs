@@ -1,9 +1,17 @@
-//! When a `CronJob` starts Jobs, with what is wrong with how it says so.
+//! When a `CronJob` starts Jobs, with what is wrong with how it says so, and what is worth knowing over time.
 
+use almanac_calendar::{Zone, ZoneErrorKind};
+use jiff::{SignedDuration, Timestamp};
+
+use super::clock_changes::of_schedule;
+use super::everything::Everything;
 use super::go_duration;
 use super::schedule::check_firings;
 use crate::finding::{Code, Finding, Path};
-use crate::reading::{Node, Starts};
+use crate::reading::{CronJob, Node, PlacedFinding, Reading, Span, Starts};
+
+/// So far ahead is looked for the next start.
+const TWO_YEARS: SignedDuration = SignedDuration::from_hours(24 * 366 * 2);
 
 /// What Kubernetes' scheduler of `CronJobs` knows beside the expressions of our dialect.
 const EVERY: &str = "@every ";
@@ -27,6 +35,89 @@ pub(crate) fn check_cron_job(node: &Node) -> (Starts, Vec<Finding>) {
     }
     let zone = of_spec("timeZone").and_then(Node::as_text);
     let mut findings = Vec::new();
+    if let Some(zone) = zone
+        && let Some(why) = why_no_zone(zone)
+    {
+        check_firings(schedule, None, &spec, &mut findings);
+        findings.push(Finding::invalid(Code::TimeZone, &spec.key("timeZone"), zone, why));
+        return (Starts::Unusable, findings);
+    }
     let firings = check_firings(schedule, zone, &spec, &mut findings);
     (firings.map_or(Starts::Unusable, Starts::At), findings)
+}
+
+/// Why a text is no zone of a `CronJob`, where elsewhere one would leave it out for UTC.
+fn why_no_zone(zone: &str) -> Option<&'static str> {
+    match Zone::named(zone).err()?.kind() {
+        ZoneErrorKind::Empty => {
+            Some("a time zone is an IANA name such as Etc/UTC or Europe/Berlin")
+        }
+        ZoneErrorKind::Local => Some(
+            "a CronJob does not name the zone of a machine; write an IANA name such as Europe/Berlin, or leave it out \
+             for that of the kube-controller-manager",
+        ),
+        _ => None,
+    }
+}
+
+/// What is worth knowing of the `CronJobs` over time, beside clock changes.
+#[must_use]
+pub fn cron_jobs_over_time(
+    reading: &Reading,
+    everything: &Everything,
+    from: Timestamp,
+) -> Vec<PlacedFinding> {
+    let of_job = |job| over_time(job, from).map(|(at, finding)| placed(job, at, finding));
+    everything.cron_jobs(reading).flat_map(of_job).collect()
+}
+
+/// What clock changes do to the `CronJobs` in `[from, to)`. To one that comes in every hour alike they do nothing: an
+/// hour that is skipped is one that does not pass.
+pub(super) fn clock_changes<'a>(
+    reading: &'a Reading,
+    everything: &'a Everything,
+    (from, to): (Timestamp, Timestamp),
+) -> impl Iterator<Item = PlacedFinding> + 'a {
+    everything.cron_jobs(reading).filter_map(move |job| {
+        let Starts::At(firings) = &job.starts else { return None };
+        let effects: Vec<_> = firings.clock_effects(from, to).collect();
+        let finding = of_schedule(firings.zone(), &effects, CronJob::schedule_field())?;
+        (!job.is_suspended() && !job.is_hourly).then(|| placed(job, job.schedule_at, finding))
+    })
+}
+
+fn over_time(job: &CronJob, from: Timestamp) -> impl Iterator<Item = (Span, Finding)> {
+    let at_schedule = |code, told: String, fix| {
+        let finding = Finding::new(code, CronJob::schedule_field(), told).with_fix(fix);
+        (job.schedule_at, finding)
+    };
+    let suspended = job.suspended_at.map(|at| {
+        let told = "starts nothing: it is suspended";
+        let finding = Finding::new(Code::Suspended, CronJob::suspend_field(), told);
+        (at, finding.with_fix("remove it if it is not needed any more"))
+    });
+    let firings = match &job.starts {
+        Starts::At(firings) if !job.is_suspended() => Some(firings),
+        Starts::At(_) | Starts::Every(_) | Starts::Unusable => None,
+    };
+    let until = from.saturating_add(TWO_YEARS).unwrap_or(Timestamp::MAX);
+    let never = firings.filter(|it| it.between(from, until).next().is_none()).map(|firings| {
+        let last = firings.previous(from);
+        let last = last.map_or(String::new(), |it| format!("; it last fired at {it}"));
+        let fix = "correct the schedule, or remove it if its time is over";
+        at_schedule(Code::NeverFires, format!("never fires within two years{last}"), fix)
+    });
+    let assumed = firings.filter(|_| !job.names_zone && !job.is_hourly).map(|firings| {
+        let told = format!(
+            "the CronJob names no timeZone, so it follows that of the kube-controller-manager, taken as {}",
+            firings.zone()
+        );
+        let fix = "write the zone that is meant as timeZone, such as Etc/UTC";
+        at_schedule(Code::AssumedZone, told, fix)
+    });
+    suspended.into_iter().chain(never).chain(assumed)
+}
+
+fn placed(job: &CronJob, at: Span, finding: Finding) -> PlacedFinding {
+    PlacedFinding::new(job.source, Some(at), finding)
 }

@@ -161,7 +161,7 @@ codes! {
     UnitsTooSmall = "units-too-small", Warning;
     /// A profile of kube-scheduler names the plugin `resourcepolicy`, which is not a part of it: a scheduler that was not built with the plugin does not start.
     SchedulerPlugin = "scheduler-plugin", Warning;
-    /// A rule that does not fire within two years: its date is over, or comes rarely. Correct the schedule, or remove the rule.
+    /// A rule, or a `CronJob`, that does not fire within two years: its date is over, or comes rarely. Correct the schedule, or remove the rule.
     NeverFires = "never-fires", Warning;
     /// A window that does not open within two years: its date is over, or comes rarely. Correct it, or remove it.
     NeverOpens = "never-opens", Warning;
@@ -181,7 +181,7 @@ codes! {
     ScoreEnds = "score-ends", Warning;
     /// A selector that selects nothing in the files, although they have objects of that kind. Correct it, or add the objects to the files.
     SelectsNothing = "selects-nothing", Warning;
-    /// A rule that is suspended, or a policy that is disabled. It does nothing; remove it if it is not needed any more.
+    /// A rule or a `CronJob` that is suspended, or a policy that is disabled. It does nothing; remove it if it is not needed any more.
     Suspended = "suspended", Info;
     /// A policy for units of nodes selects every pod of its namespace.
     EveryPod = "every-pod", Info;
@@ -191,6 +191,8 @@ codes! {
     ForeignPolicy = "foreign-policy", Info;
     /// Within a year (`lint`: two years), a clock change skips or repeats the time at which a rule fires, or a window opens or closes. The message says what happens then.
     ClockChange = "clock-change", Info;
+    /// A `CronJob` that names hours or days, and no `timeZone`. It follows the zone of the kube-controller-manager, which is taken as UTC, or as `--cron-job-zone` says. Write the zone that is meant.
+    AssumedZone = "assumed-zone", Info;
     /// A CEL expression whose result is never a boolean, so it matches nothing, or that has a part which always fails. Compare it with something, or correct what the part is given.
     NeverHolds = "never-holds", Warning;
     /// A status that `kubectl apply` drops, although it is all that the object says. Apply it with `--subresource=status`.

@@ -3,12 +3,14 @@
 
 use std::collections::BTreeMap;
 
-use almanac_calendar::Firings;
+use almanac_calendar::{Firings, Zone};
 use almanac_engine::Identity;
 
 use super::objects::PlacedFinding;
 use super::placeholder::placeholder;
+use super::source::Span;
 use super::tree::{Node, Value};
+use crate::finding::{FieldPath, Path};
 use crate::kinds::group_and_version;
 
 /// The word without which a text holds none.
@@ -29,10 +31,15 @@ pub struct CronJob {
     pub labels: BTreeMap<String, String>,
     /// When it starts a Job.
     pub starts: Starts,
-    /// Whether it names a time zone. Otherwise it follows that of the kube-controller-manager, which is taken as UTC.
+    /// Whether it names a time zone. Otherwise it follows that of the kube-controller-manager, which is taken as UTC
+    /// unless somebody says what it is.
     pub names_zone: bool,
-    /// Whether it is suspended.
-    pub is_suspended: bool,
+    /// Whether it comes at the same minutes of every hour, so that the zone hardly matters.
+    pub is_hourly: bool,
+    /// Where its schedule is written.
+    pub schedule_at: Span,
+    /// Where it says that it is suspended, if it does.
+    pub suspended_at: Option<Span>,
     /// Whether a start may be left out, because of its `concurrencyPolicy`.
     pub may_skip: bool,
     /// Which source it came from: a position in [`super::Reading::sources`].
@@ -74,6 +81,8 @@ impl CronJob {
         let is_filled_in = ["schedule", "timeZone"].into_iter().all(|key| {
             of_spec(key).and_then(Node::as_text).is_none_or(|text| placeholder(text).is_none())
         });
+        let schedule = of_spec("schedule").and_then(Node::as_text).unwrap_or_default();
+        let at = |field: FieldPath| node.locate(&field, false);
         let policy: Option<Box<str>> = spec.and_then(|spec| text(spec, "concurrencyPolicy"));
         Some(CronJob {
             api_version: api_version.into(),
@@ -82,11 +91,42 @@ impl CronJob {
             labels: super::labels(node),
             starts: Starts::Unusable,
             names_zone: of_spec("timeZone").is_some_and(|zone| zone.value != Value::Null),
-            is_suspended: of_spec("suspend").is_some_and(|it| it.value == Value::Bool(true)),
+            is_hourly: is_hourly(schedule),
+            schedule_at: at(CronJob::schedule_field()),
+            suspended_at: of_spec("suspend")
+                .filter(|it| it.value == Value::Bool(true))
+                .map(|_| at(CronJob::suspend_field())),
             may_skip: policy.is_some_and(|policy| &*policy != "Allow"),
             source,
             findings: Vec::new(),
         })
+    }
+
+    /// The field that says when.
+    #[must_use]
+    pub fn schedule_field() -> FieldPath {
+        (&Path::Root.key("spec").key("schedule")).into()
+    }
+
+    /// The field that suspends it.
+    #[must_use]
+    pub fn suspend_field() -> FieldPath {
+        (&Path::Root.key("spec").key("suspend")).into()
+    }
+
+    /// Whether it is suspended, so that it starts nothing.
+    #[must_use]
+    pub fn is_suspended(&self) -> bool {
+        self.suspended_at.is_some()
+    }
+
+    /// Takes it to follow this zone if it names none.
+    pub fn assume_zone(&mut self, zone: Zone) {
+        if let Starts::At(firings) = &mut self.starts
+            && !self.names_zone
+        {
+            *firings = firings.cron().clone().in_zone(zone);
+        }
     }
 
     /// What names it, if it is in the namespace it names, or else in the given one.
@@ -94,4 +134,10 @@ impl CronJob {
     pub fn identity(&self, namespace: &str) -> Identity {
         Identity::new(GROUP, WORD, self.namespace.as_deref().unwrap_or(namespace), &*self.name)
     }
+}
+
+/// Whether an expression names nothing but minutes.
+fn is_hourly(schedule: &str) -> bool {
+    let mut fields = schedule.split_whitespace();
+    schedule == "@hourly" || fields.next().is_some() && fields.all(|it| it == "*" || it == "?")
 }

@@ -1,12 +1,14 @@
-//! The forecast as a table: a row for each segment.
+//! The forecast as a table: a row for each segment, and below them one for each start of a Job.
 
 use std::io::Write;
 
 use almanac_forecast::{Segment, Series};
+use jiff::Timestamp;
 use serde_json::Value;
 
 use super::instants::Instants;
 use super::question::Question;
+use crate::cron_jobs::{STARTS, ShownCronJob};
 use crate::csv::Row;
 use crate::explain::json::json_of;
 use crate::input::InputPlace;
@@ -42,8 +44,25 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
         },
         output,
     )?;
+    for (place, job, at) in question.occurrences() {
+        row_of_start(place, job, at).write(output)?;
+    }
     question.tell_assumptions(&assumptions)?;
     Ok(())
+}
+
+/// A start takes no time, and has no value.
+fn row_of_start(place: &InputPlace, job: &ShownCronJob, at: Timestamp) -> Row {
+    Row::default()
+        .cell(place.name.as_deref().unwrap_or_default())
+        .object(place, &job.identity)
+        .cell(STARTS)
+        .cell(&at.to_string())
+        .cell(&at.to_string())
+        .cell("")
+        .names(&job.identity)
+        .cell("")
+        .cell(&job.meaning())
 }
 
 fn row(place: &InputPlace, series: &Series, segment: &Segment, instants: &mut Instants) -> Row {

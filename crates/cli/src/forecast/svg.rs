@@ -1,18 +1,20 @@
 //! The forecast as a picture: the series below each other over one time axis, with the reasons as
-//! tooltips.
+//! tooltips, and below them when `CronJobs` start Jobs.
 //!
 //! Heights and written values carry what is told; colour only helps. Light and dark follow the
 //! reader's own setting.
 
 mod series;
+mod starts;
 mod stories;
 
 use std::io::Write;
 
 use self::series::{height, place, write_series};
+use self::starts::write_starts;
 use super::WHY_EMPTY;
 use super::agreeing::{self, Drawn};
-use super::question::{Question, View};
+use super::question::{OfPlace, Question, View};
 use super::ruler::marks;
 use super::text::in_zone;
 use crate::markup::escaped;
@@ -38,7 +40,10 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
     let heights = question.of_each_part("measuring", |place, part| {
         height_of_all(&agreeing::drawn(&place.world, &part.series))
     })?;
-    let below = HEAD + heights.iter().sum::<u32>();
+    let end_of_series = HEAD + heights.iter().sum::<u32>();
+    let jobs: usize = question.forecasts.iter().map(|it| it.cron_jobs.len()).sum();
+    let below = end_of_series
+        + u32::try_from(jobs).unwrap_or(u32::MAX / starts::HEIGHT / 2) * starts::HEIGHT;
     let clock_changes = question.clock_changes();
     let height = below + u32::try_from(clock_changes.len()).unwrap_or(u32::MAX) * LINE + 8;
     let tops = tops(&heights);
@@ -55,6 +60,13 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
         },
         output,
     )?;
+    let mut top = f64::from(end_of_series);
+    for OfPlace { place, cron_jobs, .. } in &question.forecasts {
+        for job in cron_jobs {
+            write_starts(view, place.name.as_deref(), job, top, output)?;
+            top += f64::from(starts::HEIGHT);
+        }
+    }
     for ((place, touched), line) in clock_changes.iter().zip(1..) {
         let of = place.name.as_ref().map_or(String::new(), |name| format!("in {name}: "));
         let (told, y) = (format!("{of}{touched}"), below + line * LINE - 4);

@@ -90,7 +90,7 @@ fn write_cron_jobs(
             let mut starts = job.starts(question.view.period).map(|at| civil(job.zone(), at));
             let mut told: Vec<String> = starts.by_ref().take(NEXT_STARTS).collect();
             if told.is_empty() {
-                told.push("starts nothing in this period".to_owned());
+                told.push(job.why_nothing());
             } else if starts.next().is_some() {
                 told.push("…".to_owned());
             }

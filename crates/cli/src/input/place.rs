@@ -248,7 +248,11 @@ impl InputPlace {
         }
     }
 
-    fn add_cron_jobs<'a>(&mut self, jobs: impl Iterator<Item = &'a CronJob>, namespace: &str) {
+    pub(super) fn add_cron_jobs<'a>(
+        &mut self,
+        jobs: impl Iterator<Item = &'a CronJob>,
+        namespace: &str,
+    ) {
         for job in jobs {
             let (identity, job) = (job.identity(namespace), job.clone());
             self.api_versions.insert(identity.clone(), job.api_version.to_string());

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 /// Everything that can matter to an answer, as somebody would export it.
 const EXPORTED: &str = "metricsproducers,horizontalautoscalers,scalablenodegroups,\
                         cronfederatedhpas,federatedhpas,hpa,deployments,statefulsets,replicasets,\
-                        replicationcontrollers";
+                        replicationcontrollers,cronjobs";
 
 /// Every form that has no place in it, which would be another in a file than in a cluster.
 const QUESTIONS: &[&[&str]] = &[
@@ -21,7 +21,37 @@ const QUESTIONS: &[&[&str]] = &[
     &["forecast", "--from", PRESENT, "--for", "3d"],
     &["forecast", "--from", PRESENT, "--for", "3d", "-o", "json"],
     &["forecast", "--from", PRESENT, "--for", "3d", "-o", "svg"],
+    &["forecast", "--from", PRESENT, "--for", "3d", "-o", "csv"],
 ];
+
+/// One in a zone, and two that leave it to the kube-controller-manager, of which one is suspended.
+const CRON_JOBS: &str = r#"
+apiVersion: batch/v1
+kind: CronJob
+metadata: {name: backup, labels: {team: blue}}
+spec:
+  schedule: "30 2 * * *"
+  timeZone: Europe/Berlin
+  jobTemplate:
+    spec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: a}]}}}
+---
+apiVersion: batch/v1
+kind: CronJob
+metadata: {name: report}
+spec:
+  schedule: "0 6 * * *"
+  jobTemplate:
+    spec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: a}]}}}
+---
+apiVersion: batch/v1
+kind: CronJob
+metadata: {name: paused}
+spec:
+  schedule: "0 * * * *"
+  suspend: true
+  jobTemplate:
+    spec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: a}]}}}
+"#;
 
 /// Exports with kubectl, and asks the cluster and the export the same.
 async fn assert_same_answers(
@@ -52,6 +82,7 @@ fn a_cluster_and_its_kubectl_export_give_the_same_answers() -> TestResult {
         let kubectl = test.kubectl().await?;
         without_definitions_nothing_is_missing(test).await?;
         prepare(&kubectl).await?;
+        apply(&kubectl, "designs", CRON_JOBS).await?;
         let explain = |name| ["explain", name, "--at", PRESENT];
         let (shop, checkout, store) =
             (explain("deployment/shop"), explain("checkout"), explain("sts/store"));
@@ -67,6 +98,7 @@ fn a_cluster_and_its_kubectl_export_give_the_same_answers() -> TestResult {
         // A name says where to look when nothing else does.
         let named = ["explain", "sts/designs/store", "--at", PRESENT];
         assert_eq!(answer(&kubeconfig, &named).await?, told);
+        cron_jobs_are_shown(&kubeconfig).await?;
         the_context_says_where_to_look(test).await?;
         many_policies_are_read_in_pages(test, &kubectl).await?;
         apply(&kubectl, "default", ROLLOUT).await?;
@@ -74,6 +106,25 @@ fn a_cluster_and_its_kubectl_export_give_the_same_answers() -> TestResult {
         assert!(told.contains("replicas of Rollout.example.org default/front is 7\n"), "{told}");
         findings_show_the_text_of_the_object(test, &kubectl).await
     })
+}
+
+/// By name, by label, and in the zone of the controller-manager.
+async fn cron_jobs_are_shown(kubeconfig: &Path) -> TestResult {
+    let next = ["next", "--from", PRESENT, "--for", "1d", "-n", "designs"];
+    let told = answer(kubeconfig, &[&next[..], &["cronjob/backup"]].concat()).await?;
+    assert!(told.starts_with("Fri 2026-11-27 02:30 +01:00"), "{told}");
+    assert_eq!(told.matches("starts a Job").count(), 1, "{told}");
+    assert_eq!(
+        answer(kubeconfig, &[&next[..], &["cronjob/*", "-l", "team=blue"]].concat()).await?,
+        told
+    );
+    let zone = ["cj/report", "--cron-job-zone", "Asia/Tokyo"];
+    let told = answer(kubeconfig, &[&next[..], &zone].concat()).await?;
+    assert!(told.contains("06:00 +09:00") && told.contains("taken as Asia/Tokyo"), "{told}");
+    let forecast = ["forecast", "--from", PRESENT, "-n", "designs", "-o", "json"];
+    let told: Value = serde_json::from_str(&answer(kubeconfig, &forecast).await?)?;
+    assert_eq!(told["occurrences"].as_array().map(Vec::len), Some(14), "{told:#}");
+    Ok(())
 }
 
 /// Neither is it an error, nor is anything said of kinds that the cluster does not have.

@@ -29,6 +29,7 @@ const OF_LINT: &[Code] = &[
     Code::ScoreEnds,
     Code::SelectsNothing,
     Code::Suspended,
+    Code::AssumedZone,
     Code::UnitsTooSmall,
     Code::ClockChange,
 ];

@@ -485,6 +485,7 @@ const ONLY_OVER_TIME: &[Code] = &[
     Code::ScoreEnds,
     Code::SelectsNothing,
     Code::Suspended,
+    Code::AssumedZone,
 ];
 
 #[test]

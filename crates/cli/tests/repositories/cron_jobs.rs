@@ -124,3 +124,109 @@ fn a_cron_job_is_shown_in_the_cluster_whose_directory_it_lies_in() {
     assert_eq!(told["occurrences"].as_array().unwrap().len(), 1);
     assert_eq!(told["occurrences"][0]["place"], "prod");
 }
+
+#[test]
+fn lint_says_what_shows_of_a_cron_job_over_time() {
+    let repository = Repository::new("cron-jobs-over-time")
+        .file("night.yaml", cron_job("night", "schedule: '30 2 * * *'\n  timeZone: Europe/Berlin"))
+        .file("leap.yaml", cron_job("leap", "schedule: '0 6 29 2 *'\n  timeZone: Etc/UTC"))
+        .file("paused.yaml", cron_job("paused", "schedule: '30 2 * * *'\n  suspend: true"))
+        .file("nowhere.yaml", cron_job("nowhere", "schedule: '30 2 * * *'"))
+        .file("hourly.yaml", cron_job("hourly", "schedule: '7 * * * *'"));
+    let lint = |zone: &str| {
+        let asked = ["lint", "--from", "2024-03-01", "-o", "json", "--cron-job-zone", zone];
+        let mut found = findings(&repository.run(&asked).json());
+        found.sort();
+        found
+    };
+    let expected = [
+        "assumed-zone nowhere.yaml:5:13",
+        "clock-change night.yaml:5:13",
+        "never-fires leap.yaml:5:13",
+        "suspended paused.yaml:6:12",
+    ];
+    assert_eq!(lint("UTC"), expected);
+    assert_eq!(
+        lint("Europe/Berlin"),
+        [
+            &expected[..1],
+            &["clock-change night.yaml:5:13", "clock-change nowhere.yaml:5:13"],
+            &expected[2..]
+        ]
+        .concat()
+    );
+    assert_eq!(findings(&repository.ask("validate", &[])), ["clock-change night.yaml:5:13"]);
+}
+
+#[test]
+fn the_zone_of_the_controller_manager_can_be_said() {
+    let repository = repository("cron-jobs-zone");
+    let zone = ["-f", ".", "--for", "3d", "--cron-job-zone", "Asia/Tokyo"];
+    let note = "CronJob.batch default/report names no timeZone, so it follows that of the \
+                kube-controller-manager, taken as Asia/Tokyo";
+    for (command, items, object) in
+        [("next", "items", "target"), ("forecast", "occurrences", "object")]
+    {
+        let told = repository.ask(command, &zone);
+        let expected = [EXPECTED[0], EXPECTED[1], "2026-11-22T21:00:00Z report", EXPECTED[2]];
+        assert_eq!(starts(&told[items], object), expected, "{command}");
+        assert!(told["assumptions"].as_array().unwrap().contains(&json!(note)), "{told}");
+    }
+    repository
+        .run(&["next", "-f", ".", "--cron-job-zone", "Tokyo"])
+        .assert_says(2, &["--cron-job-zone", "Tokyo"]);
+}
+
+#[test]
+fn a_zone_that_a_cron_job_cannot_have_is_not_to_be_left_out_for_utc() {
+    let repository = Repository::new("cron-jobs-no-zone")
+        .file("empty.yaml", cron_job("empty", "schedule: '0 5 * * *'\n  timeZone: ''"))
+        .file("local.yaml", cron_job("local", "schedule: '0 5 * * *'\n  timeZone: Local"));
+    let told = repository.run(&["validate"]);
+    told.assert_says(
+        1,
+        &[
+            "empty.yaml:6:13",
+            "local.yaml:6:13",
+            "leave it out for that of the kube-controller-manager",
+        ],
+    );
+    assert!(!told.said.contains("for UTC"), "{}", told.said);
+}
+
+#[test]
+fn every_output_of_a_forecast_shows_when_jobs_start() {
+    let repository = repository("cron-jobs-outputs");
+    let output = |format: &str| {
+        let period = ["--from", "2026-11-20", "--for", "3d"];
+        let said = repository.run(&[&["forecast", "-f", ".", "-o", format], &period[..]].concat());
+        said.assert_says(0, &[]);
+        said.said
+    };
+    let table = output("csv");
+    let rows: Vec<&str> = table.lines().filter(|it| it.contains(",starts,")).collect();
+    assert_eq!(rows.len(), 3, "{table}");
+    let row = ",batch/v1,CronJob,default,backup,starts,2026-11-20T01:30:00Z,2026-11-20T01:30:00Z,,\
+               CronJob,default,backup,,at 02:30 every day (Europe/Berlin)";
+    assert_eq!(rows[0], row);
+    let picture = output("svg");
+    assert_eq!(picture.matches("<title>starts a Job").count(), 3, "{picture}");
+    for told in [
+        "CronJob.batch default/report at 06:00 every Monday (UTC, assumed)",
+        ">starts nothing in this period<",
+        ">is suspended<",
+        ">starts &quot;@every 90m&quot;, from when on is not known<",
+    ] {
+        assert!(picture.contains(told), "{told}: {picture}");
+    }
+    assert!(output("html").contains("\"what\":\"starts\""));
+}
+
+#[test]
+fn starts_that_are_too_close_to_be_drawn_are_one_mark() {
+    let repository = Repository::new("cron-jobs-close")
+        .file("often.yaml", cron_job("often", "schedule: '*/5 8-9 * * *'"));
+    let period = ["--from", "2026-11-20", "--for", "30d"];
+    let said = repository.run(&[&["forecast", "-f", ".", "-o", "svg"], &period[..]].concat());
+    assert_eq!(said.said.matches("<title>starts 24 Jobs").count(), 30, "{}", said.said);
+}

@@ -1,5 +1,5 @@
 // Draws the forecast that stands in this page over a time axis that can be zoomed down to an hour:
-// numbers as steps, texts as bands, names as thin rows. Times are shown by the offsets that came with the page, not by the browser's.
+// numbers as steps, texts as bands, names as thin rows, and the starts of CronJobs as marks. Times are shown by the offsets that came with the page, not by the browser's.
 "use strict";
 (() => {
   const read = (id) => JSON.parse(document.getElementById(id).textContent);
@@ -130,6 +130,7 @@
     number: () => BASE + 4,
     text: () => TOP + BAND + 8,
     names: (block) => TOP + THIN * block.rows.length + 6,
+    starts: () => TOP + THIN + 6,
   };
 
   // The stretches of the time that is shown, with their ends on the canvas.
@@ -196,7 +197,24 @@
     });
   }
 
-  const KINDS = { number: steps, text: bands, names: thinRows };
+  // Starts that are closer than they can be drawn are one mark.
+  function starts(job, _block, { at }) {
+    const together = [];
+    for (const time of job.times.filter((it) => it >= view.from && it < view.to)) {
+      const last = together.at(-1);
+      if (last && at(time) - at(last.end) < 3) Object.assign(last, { end: time, count: last.count + 1 });
+      else together.push({ start: time, end: time, count: 1 });
+    }
+    return together.map(({ start, end, count }) => {
+      const made = svg("rect", { class: "bar", x: at(start) - 1, y: TOP, width: at(end) - at(start) + 2,
+        height: THIN - 4, tabindex: -1 });
+      const shown = count === 1 ? "starts a Job" : `starts ${count} Jobs`;
+      made.stretch = { start, end, shown, segment: { policy: job.object, reason: "" } };
+      return made;
+    });
+  }
+
+  const KINDS = { number: steps, text: bands, names: thinRows, starts };
   function draw({ series, block, canvas }) {
     const width = canvas.clientWidth || 1000, height = HEIGHTS[block.kind](block);
     canvas.setAttribute("viewBox", `0 0 ${width} ${height}`);
@@ -213,7 +231,7 @@
     const label = drawn.shortened((name === undefined ? "" : name + " ") + drawn.said(value), 200);
     tip.replaceChildren(
       html("b", label),
-      html("div", shown(start) + " to " + shown(end)),
+      html("div", shown(start) + (end > start ? " to " + shown(end) : "")),
       html("div", who(segment)),
       html("div", segment.reason),
     );
@@ -248,6 +266,30 @@
     const named = members.map((it) => called(it.target));
     const names = [shownTarget(series), series.field, ...series.writers, ...named].join(" ").toLowerCase();
     return { series, canvases, section, names };
+  }
+
+  function buildJob(job) {
+    const section = html("section");
+    const name = (job.place ? job.place + ": " : "") + called(job.object);
+    const title = html("h2", name + " ");
+    title.append(html("small", "starts"));
+    const canvas = svg("svg", { role: "img", "aria-label": name + " starts" });
+    const block = { kind: "starts" };
+    canvas.style.height = HEIGHTS.starts() + "px";
+    section.append(title, canvas);
+    element("rows").append(section);
+    return { canvases: [{ series: job, block, canvas }], section, names: (name + " starts").toLowerCase() };
+  }
+
+  // The CronJobs that start something, each with the times at which it does.
+  function jobs() {
+    const all = new Map();
+    for (const { at, object, place } of forecast.occurrences ?? []) {
+      const key = JSON.stringify([place, object]);
+      if (!all.has(key)) all.set(key, { object, place, times: [] });
+      all.get(key).times.push(Date.parse(at));
+    }
+    return [...all.values()];
   }
 
   // The names of the pods of a lane, made when they are asked for.
@@ -300,10 +342,10 @@
     list("Clock changes", forecast.clockChanges.map(rule), "quiet");
     list("Assumptions", forecast.assumptions, "quiet");
     footer.append(html("p", "tzdata " + forecast.tzdata, "quiet"));
-    if (forecast.series.length === 0) element("rows").append(html("p", "Nothing to forecast."));
+    if (rows.length === 0) element("rows").append(html("p", "Nothing to forecast."));
   }
 
-  const rows = all.map(build);
+  const rows = [...all.map(build), ...jobs().map(buildJob)];
   notes();
 
   let asked = false;

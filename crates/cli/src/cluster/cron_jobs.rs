@@ -1,0 +1,74 @@
+//! The `CronJobs` of a cluster, which are only shown: read as `kubectl get -o yaml` prints them, as those in files are.
+
+use almanac_api::reading::{CronJob, PlacedFinding, Reading, Source, read_objects};
+use almanac_api::writing::to_yaml;
+use almanac_engine::Identity;
+use anyhow::Context as _;
+use kube::api::{ApiResource, DynamicObject, TypeMeta};
+
+use super::Seen;
+use super::requests::{Answer, Requests};
+use crate::subject::called;
+
+const GROUP: &str = "batch";
+const API_VERSION: &str = "batch/v1";
+const KIND: &str = "CronJob";
+const PLURAL: &str = "cronjobs";
+
+/// Lists them where is looked. Without permission there are fewer things to show, which is told.
+pub(super) async fn list(
+    requests: &Requests,
+    seen: &mut Seen,
+) -> anyhow::Result<Vec<DynamicObject>> {
+    let resource = ApiResource {
+        group: GROUP.to_owned(),
+        version: "v1".to_owned(),
+        api_version: API_VERSION.to_owned(),
+        kind: KIND.to_owned(),
+        plural: PLURAL.to_owned(),
+    };
+    match requests.list_slim(&resource, Some(requests.scope()), Some).await? {
+        Answer::Found(objects) => Ok(objects),
+        Answer::Absent => Ok(Vec::new()),
+        Answer::Forbidden(_) => {
+            let place = requests.place();
+            seen.unseen.insert(format!(
+                "no {KIND}.{GROUP} in {place} was read: missing permission to list {PLURAL}.{GROUP}"
+            ));
+            Ok(Vec::new())
+        }
+    }
+}
+
+/// What they say about when they start Jobs. The text of one is kept if something is wrong with it.
+pub(super) fn read(
+    objects: Vec<DynamicObject>,
+    reading: &mut Reading,
+    findings: &mut Vec<PlacedFinding>,
+) -> anyhow::Result<Vec<CronJob>> {
+    let mut jobs = Vec::new();
+    for mut object in objects {
+        object.types = Some(TypeMeta { api_version: API_VERSION.into(), kind: KIND.into() });
+        object.metadata.managed_fields = None;
+        let metadata = &object.metadata;
+        let [namespace, name] =
+            [&metadata.namespace, &metadata.name].map(|it| it.as_deref().unwrap_or_default());
+        let name = called(&Identity::new(GROUP, KIND, namespace, name));
+        let cannot = || format!("failed to show {name}");
+        let value = serde_json::to_value(&object).with_context(cannot)?;
+        let text = to_yaml(&[value]).with_context(cannot)?;
+        let text = text.strip_prefix("---\n").unwrap_or(&text);
+        let mut alone = Reading::default();
+        read_objects(&mut alone, Source::new(name, text));
+        let source = reading.sources.len();
+        for job in &alone.cron_jobs {
+            let here = |finding: &PlacedFinding| PlacedFinding { source, ..finding.clone() };
+            findings.extend(job.findings.iter().map(here));
+        }
+        if alone.cron_jobs.iter().any(|job| !job.findings.is_empty()) {
+            reading.sources.append(&mut alone.sources);
+        }
+        jobs.append(&mut alone.cron_jobs);
+    }
+    Ok(jobs)
+}

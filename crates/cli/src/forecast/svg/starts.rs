@@ -1,0 +1,87 @@
+//! The starts of a `CronJob` as a picture: a mark for each, or one for those that are too close to be told apart.
+
+use std::io::Write;
+
+use jiff::Timestamp;
+
+use super::series::place;
+use super::{LEFT, escaped};
+use crate::cron_jobs::ShownCronJob;
+use crate::forecast::lanes::shortened;
+use crate::forecast::question::View;
+use crate::wall_clock::civil;
+
+/// How high the row of a `CronJob` is.
+pub(super) const HEIGHT: u32 = 48;
+
+const MARK: f64 = 16.0;
+/// Marks with less than this between them are one.
+const APART: f64 = 3.0;
+const LONGEST_LABEL: usize = 150;
+
+/// Starts that are drawn as one mark.
+struct Together {
+    first: Timestamp,
+    last: Timestamp,
+    count: usize,
+}
+
+pub(super) fn write_starts(
+    view: View,
+    in_place: Option<&str>,
+    job: &ShownCronJob,
+    top: f64,
+    output: &mut impl Write,
+) -> anyhow::Result<()> {
+    let in_place = in_place.map_or(String::new(), |name| format!("{name}: "));
+    let title = format!("{in_place}{}", job.described());
+    let y = top + 14.0;
+    writeln!(output, "<g aria-label=\"{}\">", escaped(&title))?;
+    let title = shortened(&title, LONGEST_LABEL);
+    let title = escaped(&title);
+    writeln!(output, "<text class=\"title\" x=\"{LEFT}\" y=\"{y:.2}\">{title}</text>")?;
+    let mut starts = job.starts(view.period).peekable();
+    let y = top + 24.0;
+    if starts.peek().is_none() {
+        let y = y + 12.0;
+        let told = job.why_nothing();
+        let told = escaped(&told);
+        writeln!(output, "<text class=\"quiet\" x=\"{LEFT}\" y=\"{y:.2}\">{told}</text>")?;
+    }
+    while let Some(first) = starts.next() {
+        let mut mark = Together { first, last: first, count: 1 };
+        while let Some(at) = starts.next_if(|at| place(view, *at) - place(view, mark.last) < APART)
+        {
+            mark = Together { last: at, count: mark.count + 1, ..mark };
+        }
+        mark.write(view, job, y, output)?;
+    }
+    writeln!(output, "</g>")?;
+    Ok(())
+}
+
+impl Together {
+    fn write(
+        &self,
+        view: View,
+        job: &ShownCronJob,
+        y: f64,
+        output: &mut impl Write,
+    ) -> anyhow::Result<()> {
+        let Together { first, last, count } = self;
+        let (x, end) = (place(view, *first) - 1.0, place(view, *last) + 1.0);
+        let when = |at| civil(job.zone(), at);
+        let told = match count {
+            1 => format!("starts a Job\n{}", when(*first)),
+            count => format!("starts {count} Jobs\n{} to {}", when(*first), when(*last)),
+        };
+        writeln!(
+            output,
+            "<rect class=\"bar\" x=\"{x:.2}\" y=\"{y:.2}\" width=\"{:.2}\" height=\"{MARK:.2}\" \
+             data-from=\"{first}\" data-to=\"{last}\"><title>{}</title></rect>",
+            end - x,
+            escaped(&told)
+        )?;
+        Ok(())
+    }
+}
